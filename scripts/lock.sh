@@ -1,0 +1,9 @@
+#!/bin/sh
+# Pin the requirements with hashes for every platform; needs uv. Names no package host.
+set -eu
+cd "$(dirname "$0")/.."
+export UV_CUSTOM_COMPILE_COMMAND="make lock"
+uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
+    pyproject.toml -o requirements/runtime.txt
+uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
+    -c requirements/runtime.txt --group dev pyproject.toml -o requirements/dev.txt
