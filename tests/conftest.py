@@ -1,0 +1,97 @@
+"""Fixtures that several test directories share."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import pytest
+from hypothesis import settings
+from numpy.typing import NDArray
+from sklearn.datasets import load_breast_cancer
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.model_selection import train_test_split
+from sklearn.preprocessing import minmax_scale
+
+from wm.forest import Forest
+
+# A slow or busy machine is no failure.
+settings.register_profile("untimed", deadline=None)
+settings.load_profile("untimed")
+
+_FILE = "published_breast_cancer.npz"
+_N_FEATURES = 30
+
+
+@dataclass(frozen=True)
+class ReleasedForests:
+    """The authors' two released breast-cancer forests, or a pair of the same layout trained here.
+
+    Attributes
+    ----------
+    arrays
+        Keys ``standard_*`` and ``watermarked_*``: offset, left, right, feature, threshold, value, impurity,
+        n_node_samples, weighted_n_node_samples, random_state.
+    published
+        Whether these are the authors' own; else the "watermarked" one is an honest, capped forest.
+    shape
+        Mean and standard deviation of the trees' depths, then of their numbers of leaves, of the watermarked
+        forest: as published, or as scikit-learn counts them.
+    """
+
+    arrays: Mapping[str, NDArray[Any]]
+    published: bool
+    shape: tuple[float, float, float, float]
+
+    def forest(self, which: Literal["standard", "watermarked"]) -> Forest:
+        """Return one of the two; classes 0 and 1."""
+        names = ("offset", "left", "right", "feature", "threshold", "value")
+        parts = {name: self.arrays[f"{which}_{name}"] for name in names}
+        return Forest.from_arrays(**parts, n_features=_N_FEATURES, classes=[0, 1])
+
+
+@pytest.fixture(scope="session")
+def released_forests(tmp_path_factory: pytest.TempPathFactory) -> ReleasedForests:
+    """The published forests if WM_DATA_DIR holds them, else a pair trained here: the tests run either way."""
+    directory = os.environ.get("WM_DATA_DIR")
+    if directory and (Path(directory) / _FILE).is_file():
+        return ReleasedForests(
+            _read(Path(directory) / _FILE), published=True, shape=(7.03, 0.81, 18.90, 0.45)
+        )
+    X, y = load_breast_cancer(return_X_y=True)
+    X_train, _, y_train, _ = train_test_split(minmax_scale(X), y, test_size=0.3, random_state=2)
+    settings = {"n_estimators": 70, "max_depth": 8, "bootstrap": False, "random_state": 2}
+    standard = RandomForestClassifier(**settings).fit(X_train, y_train)
+    capped = RandomForestClassifier(**settings, max_leaf_nodes=19).fit(X_train, y_train)
+    path = tmp_path_factory.mktemp("released") / _FILE
+    np.savez_compressed(path, **_layout("standard", standard), **_layout("watermarked", capped))
+    depths = [tree.get_depth() for tree in capped.estimators_]
+    leaves = [tree.get_n_leaves() for tree in capped.estimators_]
+    shape = (np.mean(depths), np.std(depths), np.mean(leaves), np.std(leaves))
+    return ReleasedForests(_read(path), published=False, shape=tuple(map(float, shape)))
+
+
+def _read(path: Path) -> dict[str, NDArray[Any]]:
+    with np.load(path, allow_pickle=False) as archive:
+        return dict(archive)
+
+
+def _layout(prefix: str, model: RandomForestClassifier) -> dict[str, NDArray[Any]]:
+    """Return a forest's arrays as the published file lays them out."""
+    trees = [estimator.tree_ for estimator in model.estimators_]
+    attributes = {"left": "children_left", "right": "children_right"} | {
+        name: name
+        for name in ("feature", "threshold", "impurity", "n_node_samples", "weighted_n_node_samples")
+    }
+    arrays = {
+        name: np.concatenate([getattr(tree, attribute) for tree in trees])
+        for name, attribute in attributes.items()
+    }
+    arrays["offset"] = np.cumsum([0, *(tree.node_count for tree in trees)])
+    arrays["value"] = np.concatenate([tree.value[:, 0, :] for tree in trees])
+    arrays["random_state"] = np.array([estimator.random_state for estimator in model.estimators_])
+    return {f"{prefix}_{name}": array for name, array in arrays.items()}

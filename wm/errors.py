@@ -1,0 +1,29 @@
+"""The exceptions of `wm`: one root, one kind for each thing that a user can mend."""
+
+
+class WmError(Exception):
+    """Root of all errors that `wm` raises on purpose; its text is one line for the user."""
+
+
+class ModelError(WmError):
+    """A forest, or a file that should hold one, is damaged, hostile or of an unsupported kind."""
+
+
+class DataError(WmError):
+    """A data set is missing, malformed or unfit for a binary watermark."""
+
+
+class SignatureError(WmError):
+    """A signature or owner's key is malformed or impossible."""
+
+
+class EmbeddingError(WmError):
+    """The watermark could not be embedded; the text says how far it came."""
+
+
+class ClaimError(WmError):
+    """A claim or a votes file is malformed, edited, or does not fit the suspect model."""
+
+
+class QueryError(WmError):
+    """A forgery query does not fit its forest."""

@@ -1,0 +1,351 @@
+"""Forest: the only form of a model that engines and attacks see.
+
+An ordered ensemble of decision trees in immutable flat arrays, laid out as scikit-learn lays out one tree,
+tree after tree. A node sends an instance left iff ``float32(x[feature]) <= threshold``, exactly as
+scikit-learn does; a leaf votes for the class with the largest value, the first of them on a tie.
+
+Two ways to predict: `Forest.predict` takes the majority of votes (the paper's rule);
+`Forest.predict_proba` averages the leaves' class shares (scikit-learn's rule). They can differ.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from wm import npz
+from wm.errors import ModelError
+from wm.forest_checks import as_matrix, check_arrays, tree_levels
+
+SCHEMA_VERSION = 1
+_ROWS_AT_ONCE = 4096
+"""Rows walked down all trees together; keeps the node indexes of one step in the processor's cache."""
+
+_ZIP_OVERHEAD = 2**16
+"""More than the zip's own records take in a forest file."""
+
+_ROUNDING = 1e-9
+"""How far from 1 the sum of class shares may be by rounding alone; sums of class counts are whole."""
+
+_ARRAYS = ("offset", "left", "right", "feature", "threshold", "value", "classes")
+
+
+@dataclass(frozen=True, eq=False)
+class Forest:
+    """An ordered ensemble of m trees over d features.
+
+    Build it with `from_sklearn`, `from_arrays` or `load`: these check what they are given.
+
+    Attributes
+    ----------
+    offset : (m + 1,) int64
+        Nodes of tree t are rows ``offset[t]:offset[t + 1]`` of the arrays below; the first is its root.
+    left, right : (nodes,) int32
+        Child's index within its tree, -1 at a leaf.
+    feature : (nodes,) int32
+        Feature tested, -1 at a leaf.
+    threshold : (nodes,) float64
+        Left iff ``float32(x[feature]) <= threshold``; 0 at a leaf.
+    value : (nodes, c) float64
+        Class weights; those at leaves decide the vote.
+    n_features : int
+        d.
+    classes : (c,)
+        Class values, ascending, in the order of `value`'s columns.
+    """
+
+    offset: NDArray[np.int64]
+    left: NDArray[np.int32]
+    right: NDArray[np.int32]
+    feature: NDArray[np.int32]
+    threshold: NDArray[np.float64]
+    value: NDArray[np.float64]
+    n_features: int
+    classes: NDArray[Any]
+
+    @classmethod
+    def from_arrays(
+        cls,
+        *,
+        offset: ArrayLike,
+        left: ArrayLike,
+        right: ArrayLike,
+        feature: ArrayLike,
+        threshold: ArrayLike,
+        value: ArrayLike,
+        n_features: int,
+        classes: ArrayLike,
+    ) -> Forest:
+        """Build a forest from flat arrays (shapes as in the class's attributes).
+
+        Raises
+        ------
+        ModelError
+            Wrong shapes, indexes out of range, nodes that do not form trees, thresholds or values that are
+            not finite.
+        """
+        arrays = check_arrays(
+            offset=offset,
+            left=left,
+            right=right,
+            feature=feature,
+            threshold=threshold,
+            value=value,
+            n_features=n_features,
+            classes=classes,
+        )
+        return cls(n_features=int(n_features), **arrays)
+
+    @classmethod
+    def from_sklearn(cls, model: Any) -> Forest:
+        """Build a forest from scikit-learn's, or from a list of its decision trees.
+
+        Parameters
+        ----------
+        model
+            A fitted `RandomForestClassifier`, `ExtraTreesClassifier` or `DecisionTreeClassifier`, or a
+            sequence of fitted `DecisionTreeClassifier` with the same classes and features.
+
+        Raises
+        ------
+        ModelError
+            Any other kind of model, a model that is not fitted, or one with several outputs.
+        """
+        from wm.formats import sklearn_trees
+
+        return cls.from_arrays(**sklearn_trees.arrays(model))
+
+    @property
+    def n_trees(self) -> int:
+        """Number of trees, m."""
+        return len(self.offset) - 1
+
+    @cached_property
+    def is_leaf(self) -> NDArray[np.bool_]:
+        """Which nodes are leaves: (nodes,)."""
+        return _read_only(self.left < 0)
+
+    @cached_property
+    def node_tree(self) -> NDArray[np.int64]:
+        """Tree of each node: (nodes,)."""
+        return _read_only(np.repeat(np.arange(self.n_trees), np.diff(self.offset)))
+
+    @cached_property
+    def node_class(self) -> NDArray[np.int64]:
+        """Column of `classes` that each node would vote for: (nodes,). The first one wins a tie."""
+        return _read_only(np.asarray(np.argmax(self.value, axis=1), dtype=np.int64))
+
+    @cached_property
+    def node_depth(self) -> NDArray[np.int64]:
+        """Edges between each node and its root: (nodes,)."""
+        depth = np.zeros(len(self.left), dtype=np.int64)
+        for level, nodes in enumerate(tree_levels(self.offset, self.left, self.right)):
+            depth[nodes] = level
+        return _read_only(depth)
+
+    @cached_property
+    def tree_depths(self) -> NDArray[np.int64]:
+        """Depth of each tree, a lone leaf having depth 0: (m,)."""
+        return _read_only(np.maximum.reduceat(self.node_depth, self.offset[:-1]))
+
+    @cached_property
+    def tree_leaves(self) -> NDArray[np.int64]:
+        """Number of leaves of each tree: (m,)."""
+        return _read_only(np.add.reduceat(self.is_leaf.astype(np.int64), self.offset[:-1]))
+
+    @cached_property
+    def _children(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        """Global indexes of the children; a leaf is its own child, so that a walk can overshoot."""
+        base = np.repeat(self.offset[:-1], np.diff(self.offset))
+        own = np.arange(len(self.left))
+        return (
+            np.where(self.is_leaf, own, base + self.left),
+            np.where(self.is_leaf, own, base + self.right),
+        )
+
+    def apply(self, X: ArrayLike) -> NDArray[np.int64]:
+        """Return the global index of the leaf that each instance reaches in each tree.
+
+        Parameters
+        ----------
+        X : (n, d)
+            Instances; cast to float32, as scikit-learn does.
+
+        Returns
+        -------
+        (n, m) int64
+        """
+        matrix = as_matrix(X, self.n_features)
+        left, right = self._children
+        feature = np.maximum(self.feature, 0)
+        reached = np.empty((len(matrix), self.n_trees), dtype=np.int64)
+        depth = int(self.tree_depths.max())
+        for start in range(0, len(matrix), _ROWS_AT_ONCE):
+            rows = matrix[start : start + _ROWS_AT_ONCE]
+            node = np.broadcast_to(self.offset[:-1], (len(rows), self.n_trees))
+            row = np.arange(len(rows))[:, None]
+            for _ in range(depth):
+                goes_left = rows[row, feature[node]] <= self.threshold[node]
+                node = np.where(goes_left, left[node], right[node])
+            reached[start : start + _ROWS_AT_ONCE] = node
+        return reached
+
+    def vote_codes(self, X: ArrayLike) -> NDArray[np.int64]:
+        """Return each tree's vote as a column of `classes`: (n, m)."""
+        return self.node_class[self.apply(X)]
+
+    def votes(self, X: ArrayLike) -> NDArray[Any]:
+        """Return each tree's class for each instance: (n, m) class values; the paper's model output.
+
+        Raises
+        ------
+        ModelError
+            X has the wrong shape, or holds NaN or values that are infinite in float32.
+        """
+        votes: NDArray[Any] = self.classes[self.vote_codes(X)]
+        return votes
+
+    def vote_shares(self, X: ArrayLike) -> NDArray[np.float64]:
+        """Return the share of trees that vote for each class: (n, c), rows sum to 1."""
+        codes = self.vote_codes(X)
+        return np.stack([(codes == code).mean(axis=1) for code in range(len(self.classes))], axis=1)
+
+    def predict(self, X: ArrayLike) -> NDArray[Any]:
+        """Return the majority of votes, the paper's rule: (n,) class values.
+
+        On a tie the class that comes first in `classes` wins.
+        """
+        majority: NDArray[Any] = self.classes[np.argmax(self.vote_shares(X), axis=1)]
+        return majority
+
+    def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
+        """Return the mean over trees of the leaf's class shares, scikit-learn's rule: (n, c)."""
+        weight = self.value.sum(axis=1, keepdims=True)
+        # Newer scikit-learn stores shares and does not divide them again, even where they sum to 1 + 1e-16.
+        shares = np.where(np.abs(weight - 1.0) < _ROUNDING, self.value, self.value / weight)
+        matrix = as_matrix(X, self.n_features)
+        # Summed tree by tree in order, as scikit-learn does, so that rounding agrees too.
+        leaves = self.apply(matrix)
+        total = np.zeros((len(matrix), len(self.classes)))
+        for tree in range(self.n_trees):
+            total += shares[leaves[:, tree]]
+        return total / self.n_trees
+
+    def accuracy(self, X: ArrayLike, y: ArrayLike) -> float:
+        """Return the share of instances whose majority vote is right."""
+        return _share_right(self.predict(X), y)
+
+    def accuracy_of_mean(self, X: ArrayLike, y: ArrayLike) -> float:
+        """Return the share of instances that scikit-learn's averaging rule gets right."""
+        predicted = self.classes[np.argmax(self.predict_proba(X), axis=1)]
+        return _share_right(predicted, y)
+
+    def select(self, trees: Sequence[int] | NDArray[np.integer[Any]]) -> Forest:
+        """Return the forest of the given trees, in the given order (a tree may occur more than once).
+
+        Raises
+        ------
+        ModelError
+            No tree, or an index outside 0..m - 1.
+        """
+        indexes = np.asarray(trees)
+        if indexes.ndim != 1 or not len(indexes) or indexes.dtype.kind not in "iu":
+            raise ModelError("select needs a list of one or more tree indexes")
+        if (indexes < 0).any() or (indexes >= self.n_trees).any():
+            raise ModelError(f"a selected tree is outside 0..{self.n_trees - 1}")
+        chosen = [np.arange(self.offset[tree], self.offset[tree + 1]) for tree in indexes]
+        rows = np.concatenate(chosen)
+        return Forest.from_arrays(
+            offset=np.cumsum([0, *(len(part) for part in chosen)]),
+            left=self.left[rows],
+            right=self.right[rows],
+            feature=self.feature[rows],
+            threshold=self.threshold[rows],
+            value=self.value[rows],
+            n_features=self.n_features,
+            classes=self.classes,
+        )
+
+    def _arrays(self) -> dict[str, NDArray[Any]]:
+        return {name: getattr(self, name) for name in _ARRAYS} | {"n_features": np.array(self.n_features)}
+
+    @cached_property
+    def content_hash(self) -> str:
+        """SHA-256 (hex) of the forest's arrays, whatever file they came from."""
+        return npz.content_hash(self._arrays())
+
+    def to_bytes(self) -> bytes:
+        """Return the forest as npz bytes, with schema version and content hash."""
+        header = {
+            "schema_version": np.array(SCHEMA_VERSION),
+            "content_hash": np.frombuffer(bytes.fromhex(self.content_hash), dtype=np.uint8),
+        }
+        return npz.pack(header | self._arrays())
+
+    @classmethod
+    def from_bytes(cls, data: bytes, *, what: str = "forest", max_bytes: int = npz.MAX_BYTES) -> Forest:
+        """Read what `to_bytes` wrote; `what` names the file in errors.
+
+        Raises
+        ------
+        ModelError
+            Damaged or hostile bytes, another schema version, or a content hash that does not fit.
+        """
+        arrays = npz.unpack(data, error=ModelError, what=what, max_bytes=max_bytes)
+        wanted = {"schema_version", "content_hash", "n_features", *_ARRAYS}
+        if missing := sorted(wanted - arrays.keys()):
+            raise ModelError(f"{what}: not a forest file: it lacks {', '.join(missing)}")
+        version, n_features = arrays["schema_version"], arrays["n_features"]
+        if version.shape != () or version.dtype.kind not in "iu" or int(version) != SCHEMA_VERSION:
+            found = int(version) if version.shape == () and version.dtype.kind in "iu" else "version"
+            raise ModelError(f"{what}: forest schema {found} is not {SCHEMA_VERSION}, the one read here")
+        if n_features.shape != () or n_features.dtype.kind not in "iu":
+            raise ModelError(f"{what}: n_features is not a whole number")
+        try:
+            forest = cls.from_arrays(n_features=int(n_features), **{name: arrays[name] for name in _ARRAYS})
+        except ModelError as reason:
+            raise ModelError(f"{what}: {reason}") from reason
+        if arrays["content_hash"].tobytes().hex() != forest.content_hash:
+            raise ModelError(f"{what}: the content does not fit its hash: the file was damaged or edited")
+        return forest
+
+    def save(self, path: str | Path) -> None:
+        """Write the forest to an npz file."""
+        Path(path).write_bytes(self.to_bytes())
+
+    @classmethod
+    def load(cls, path: str | Path, *, max_bytes: int = npz.MAX_BYTES) -> Forest:
+        """Read a forest from an npz file; nothing in it is ever unpickled.
+
+        Raises
+        ------
+        ModelError
+            No such file, or as in `from_bytes`; a file that unpacks to more than `max_bytes` is refused.
+        """
+        try:
+            size = Path(path).stat().st_size
+            if size > max_bytes + _ZIP_OVERHEAD:
+                raise ModelError(f"{path}: has {size} bytes, more than the {max_bytes} allowed")
+            data = Path(path).read_bytes()
+        except OSError as reason:
+            raise ModelError(f"{path}: cannot be read ({reason.strerror})") from reason
+        return cls.from_bytes(data, what=str(path), max_bytes=max_bytes)
+
+
+def _read_only(array: NDArray[Any]) -> NDArray[Any]:
+    """Lock an array that the forest keeps, so that no caller changes later votes through it."""
+    array.setflags(write=False)
+    return array
+
+
+def _share_right(predicted: NDArray[Any], y: ArrayLike) -> float:
+    truth = np.asarray(y)
+    if truth.shape != predicted.shape:
+        raise ModelError(f"{len(predicted)} instances have labels of shape {truth.shape}")
+    return float(np.mean(predicted == truth))

@@ -1,0 +1,1 @@
+"""Readers and writers of other libraries' models, one module each; `Forest` is the form between them."""

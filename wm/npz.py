@@ -1,0 +1,108 @@
+"""Arrays to and from npz bytes, safely: never pickled, bounded in size, the same bytes for the same arrays.
+
+An npz file is a zip of .npy members. A hostile one may hold pickled objects, claim gigabytes in a few bytes
+(a zip bomb), or lie in a header; each is refused before memory is spent on it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import zipfile
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wm.errors import WmError
+
+MAX_BYTES = 2**30
+"""Most that the members of one file may unpack to, unless the caller says otherwise."""
+
+
+def pack(arrays: Mapping[str, NDArray[Any]]) -> bytes:
+    """Return the arrays as an uncompressed npz; equal arrays give equal bytes."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_STORED) as archive:
+        for name, array in arrays.items():
+            member = io.BytesIO()
+            np.lib.format.write_array(member, np.asarray(array, order="C"), allow_pickle=False)
+            # A fixed date: the bytes name the content, not the moment of writing.
+            archive.writestr(zipfile.ZipInfo(f"{name}.npy", (1980, 1, 1, 0, 0, 0)), member.getvalue())
+    return buffer.getvalue()
+
+
+def unpack(
+    data: bytes, *, error: type[WmError], what: str, max_bytes: int = MAX_BYTES
+) -> dict[str, NDArray[Any]]:
+    """Return the arrays of an npz.
+
+    Parameters
+    ----------
+    data
+        The file's bytes.
+    error
+        Raised, with one line, for anything wrong.
+    what
+        How the error names the file.
+    max_bytes
+        Most that all members together may unpack to.
+    """
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            members = archive.infolist()
+            total = sum(member.file_size for member in members)
+            if total > max_bytes:
+                raise error(f"{what}: unpacks to {total} bytes, more than the {max_bytes} allowed")
+            arrays: dict[str, NDArray[Any]] = {}
+            for member in members:
+                name = member.filename.removesuffix(".npy")
+                if name in arrays:
+                    raise error(f"{what}: array {name!r} occurs twice")
+                if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+                    # zipfile unpacks these without a bound, whatever size the directory states.
+                    raise error(f"{what}: array {name!r}: its compression is neither none nor deflate")
+                with archive.open(member) as stream:
+                    # A stated length bounds what is unpacked; ZipFile.read would unpack up to 2 GiB first.
+                    raw = stream.read(member.file_size)
+                arrays[name] = _read_member(raw, f"{what}: array {name!r}", error)
+            return arrays
+    except WmError:
+        raise
+    except Exception as reason:  # zipfile and zlib raise a dozen kinds on damaged input
+        # Cut: such texts quote the file, up to its last byte.
+        text = f"{type(reason).__name__}: {reason}"[:120]
+        raise error(f"{what}: not a readable npz file ({text})") from reason
+
+
+def _read_member(raw: bytes, what: str, error: type[WmError]) -> NDArray[Any]:
+    stream = io.BytesIO(raw)
+    version = np.lib.format.read_magic(stream)
+    if version == (1, 0):
+        shape, _, dtype = np.lib.format.read_array_header_1_0(stream)
+    elif version == (2, 0):
+        shape, _, dtype = np.lib.format.read_array_header_2_0(stream)
+    else:
+        raise error(f"{what}: npy format {version} is not supported")
+    if dtype.hasobject:
+        raise error(f"{what}: holds Python objects, which are never unpickled")
+    if not dtype.itemsize:
+        raise error(f"{what}: its items have no size, so that its length would be unbounded")
+    expected = dtype.itemsize * int(np.prod([int(side) for side in shape], dtype=object))
+    if expected != len(raw) - stream.tell():
+        raise error(f"{what}: its header promises {expected} bytes, it holds {len(raw) - stream.tell()}")
+    stream.seek(0)
+    array: NDArray[Any] = np.lib.format.read_array(stream, allow_pickle=False)
+    return array
+
+
+def content_hash(arrays: Mapping[str, NDArray[Any]]) -> str:
+    """Return the SHA-256 (hex) of names, types, shapes and values, whatever the memory layout."""
+    digest = hashlib.sha256()
+    for name in sorted(arrays):
+        array = np.asarray(arrays[name], order="C")
+        little = array.astype(array.dtype.newbyteorder("<"), copy=False)
+        digest.update(f"{name}|{little.dtype.str}|{little.shape}|".encode())
+        digest.update(little.tobytes())
+    return digest.hexdigest()

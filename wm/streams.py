@@ -1,0 +1,68 @@
+"""Named random streams: no two roles of a campaign ever share one.
+
+The paper's artifact seeds owner and attacker alike, so that its first "random" attacker signature *is*
+the owner's. Here every role draws from its own stream, spawned from the campaign's seed by the role's
+name and a key of indexes; streams do not depend on the order in which they are asked for.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import operator
+from enum import StrEnum
+
+import numpy as np
+
+_SEPARATOR = "\x1f"
+
+
+class Role(StrEnum):
+    """Who draws random numbers, and for what."""
+
+    SPLIT = "split"
+    TUNING = "tuning"
+    STANDARD_FOREST = "standard-forest"
+    CAPPED_FOREST = "capped-forest"
+    OWNER_SIGNATURE = "owner-signature"
+    OWNER_TRIGGER = "owner-trigger"
+    OWNER_NONCE = "owner-nonce"
+    OWNER_TREES_RIGHT = "owner-trees-right"
+    OWNER_TREES_WRONG = "owner-trees-wrong"
+    ATTACKER_SIGNATURE = "attacker-signature"
+    ATTACKER_INSTANCES = "attacker-instances"
+
+
+def _part(part: int | str) -> str:
+    """Return a key's part so that no two different keys read the same, and NumPy's 3 reads as Python's."""
+    if isinstance(part, str):
+        return f"str:{part.replace(_SEPARATOR, 2 * _SEPARATOR)}"
+    return f"int:{operator.index(part)}"
+
+
+def sequence(seed: int, role: Role, *key: int | str) -> np.random.SeedSequence:
+    """Return the seed sequence of a role.
+
+    Parameters
+    ----------
+    seed
+        The campaign's seed, at least 0.
+    role
+        Who draws.
+    *key
+        What tells several streams of one role apart (repeat number, signature number, ...).
+    """
+    if seed < 0:
+        raise ValueError(f"seed {seed} is negative")
+    name = _SEPARATOR.join([role.value, *map(_part, key)])
+    words = np.frombuffer(hashlib.sha256(name.encode()).digest(), dtype="<u4")
+    return np.random.SeedSequence(seed, spawn_key=tuple(int(word) for word in words))
+
+
+def generator(seed: int, role: Role, *key: int | str) -> np.random.Generator:
+    """Return a fresh generator at the start of a role's stream."""
+    return np.random.default_rng(sequence(seed, role, *key))
+
+
+def integer_seed(seed: int, role: Role, *key: int | str) -> int:
+    """Return a `random_state` in [0, 2^31) for a library that takes only an integer."""
+    return int(sequence(seed, role, *key).generate_state(1, np.uint32)[0] >> 1)
