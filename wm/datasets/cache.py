@@ -1,0 +1,147 @@
+"""The data directory: where files are looked for, and where downloads are kept."""
+
+from __future__ import annotations
+
+import contextlib
+import http.client
+import os
+import tempfile
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable
+from pathlib import Path
+
+from wm.datasets.wording import reason
+from wm.errors import DataError
+
+DATA_DIR_VARIABLE = "WM_DATA_DIR"
+STALL_LIMIT_S = 30.0
+"""Longest silence of a server before a download is given up."""
+TIME_LIMIT_S = 300.0
+"""Longest time that one download may take."""
+SIZE_LIMIT_BYTES = 2**28
+"""Largest file that is downloaded, and largest text that a downloaded file may unpack to."""
+
+_CHUNK_BYTES = 2**16
+
+
+def default_data_dir() -> Path:
+    """Return the directory that WM_DATA_DIR names, else the user's cache directory of this program."""
+    if named := os.environ.get(DATA_DIR_VARIABLE):
+        return Path(named).expanduser()
+    cache_home = Path(os.environ.get("XDG_CACHE_HOME", ""))
+    # The XDG rules: a relative path is invalid and ignored.
+    return (cache_home if cache_home.is_absolute() else Path.home() / ".cache") / "treeproof"
+
+
+def make_directory(folder: Path) -> None:
+    """Make the data directory where it is missing.
+
+    Raises
+    ------
+    DataError
+        If that is impossible.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise DataError(
+            f"{folder}: cannot make the data directory ({error.strerror}): set {DATA_DIR_VARIABLE} to another"
+        ) from error
+
+
+def write_atomically(target: Path, content: bytes) -> None:
+    """Write a file whole or not at all, also when two processes write it at once.
+
+    Raises
+    ------
+    DataError
+        If it cannot be written.
+    """
+    make_directory(target.parent)
+    try:
+        descriptor, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+        try:
+            with os.fdopen(descriptor, "wb") as stream:
+                stream.write(content)
+            Path(name).replace(target)
+        except BaseException:
+            with contextlib.suppress(FileNotFoundError):
+                Path(name).unlink()
+            raise
+    except OSError as error:
+        raise DataError(
+            f"{target}: cannot be written ({error.strerror}): set {DATA_DIR_VARIABLE} to another directory"
+        ) from error
+
+
+def mend_offline(file_name: str, data_dir: Path) -> str:
+    """Return the advice for a file that could not be downloaded."""
+    return f"put {file_name} into {data_dir} (or set {DATA_DIR_VARIABLE} to the directory that has it)"
+
+
+def download(
+    url: str,
+    target: Path,
+    *,
+    check: Callable[[bytes], None],
+    time_limit_s: float = TIME_LIMIT_S,
+    size_limit_bytes: int = SIZE_LIMIT_BYTES,
+) -> bytes:
+    """Fetch a file, check it, keep it, and return its content.
+
+    Parameters
+    ----------
+    url
+        An http or https address.
+    target
+        Where to keep the file; nothing is written unless the check passes.
+    check
+        Raises if the content is not what it should be.
+    time_limit_s
+        Longest duration of the download, in seconds.
+    size_limit_bytes
+        Largest content.
+
+    Raises
+    ------
+    DataError
+        If the server cannot be reached, or the file is too slow, too large, cut short, or fails the check.
+    """
+    if not url.startswith(("https://", "http://")):
+        raise DataError(f"cannot download {url}: only http and https are supported")
+    try:
+        content = _fetch(url, time_limit_s, size_limit_bytes)
+    except (OSError, http.client.HTTPException) as error:
+        close_response(error)
+        advice = mend_offline(target.name, target.parent)
+        raise DataError(f"cannot download {url} ({reason(error)}): {advice}") from error
+    check(content)
+    write_atomically(target, content)
+    return content
+
+
+def close_response(error: BaseException) -> None:
+    """Close the connection that an HTTP error still holds."""
+    if isinstance(error, urllib.error.HTTPError):
+        error.close()
+
+
+def _fetch(url: str, time_limit_s: float, size_limit_bytes: int) -> bytes:
+    deadline = time.monotonic() + time_limit_s
+    stall_limit_s = min(STALL_LIMIT_S, time_limit_s)
+    content = bytearray()
+    # `download`, the only caller, has checked that the scheme is http(s).
+    with urllib.request.urlopen(url, timeout=stall_limit_s) as response:  # noqa: S310 - scheme checked
+        announced = response.headers.get("Content-Length")
+        # read1 returns what has arrived: a server that drips cannot hold it beyond the deadline.
+        while chunk := response.read1(_CHUNK_BYTES):
+            content += chunk
+            if len(content) > size_limit_bytes:
+                raise OSError(f"more than {size_limit_bytes} bytes")
+            if time.monotonic() > deadline:
+                raise TimeoutError(f"not done after {time_limit_s:g} s")
+    if announced is not None and len(content) != int(announced):
+        raise OSError(f"cut short: {len(content)} of {announced} bytes")
+    return bytes(content)

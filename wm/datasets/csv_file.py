@@ -1,0 +1,148 @@
+"""Reads comma-separated text whose columns are numbers, but for the label.
+
+Python's own reader and float are used because both are exact: every number comes out to the last bit, and a
+fault is reported with its true line.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+from array import array
+from collections.abc import Iterator
+
+import numpy as np
+
+from wm.datasets.labels import encode_labels
+from wm.datasets.model import Table
+from wm.datasets.wording import reason, shown
+from wm.errors import DataError
+
+_TRUTH = {"true": 1.0, "false": 0.0, "": math.nan}
+"""Cells that are no numbers but have a value; an empty one is missing."""
+
+
+def parse_csv(content: bytes, *, where: str, label: str | int | None, header: bool | None) -> Table:
+    """Read csv text (UTF-8, commas, optional quotes).
+
+    Parameters
+    ----------
+    content
+        The text.
+    where
+        How errors name it.
+    label
+        The label's column, by name or by index from 0 (negative: from the right).
+    header
+        Whether the first row holds names; None: it does if it holds `label`, or no number at all.
+
+    Raises
+    ------
+    DataError
+        If there is no such label, a feature is not a number, or rows are missing or differ in length.
+    """
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise DataError(f"{where}: is not UTF-8 text (byte {error.start})") from error
+    rows = _rows(text, where)
+    _, first_row = next(rows, (0, []))
+    if not first_row:
+        raise DataError(f"{where}: the file is empty")
+    if _has_header(first_row, label=label, header=header, where=where):
+        columns = _checked_header(first_row, where)
+    else:
+        columns = tuple(f"column_{index}" for index in range(len(first_row)))
+        rows = _rows(text, where)
+    return _read_rows(rows, columns, _label_index(columns, label, where), where)
+
+
+def _rows(text: str, where: str) -> Iterator[tuple[int, list[str]]]:
+    """Yield the number of each row's last line and its stripped cells; blank lines are left out."""
+    reader = csv.reader(io.StringIO(text, newline=""), skipinitialspace=True, strict=True)
+    try:
+        for row in reader:
+            cells = [cell.strip() for cell in row]
+            if cells and cells != [""]:
+                yield reader.line_num, cells
+    except csv.Error as error:
+        raise DataError(f"{where}: line {reader.line_num}: malformed csv ({reason(error)})") from error
+
+
+def _read_rows(
+    rows: Iterator[tuple[int, list[str]]], columns: tuple[str, ...], label_index: int, where: str
+) -> Table:
+    values = array("d")
+    labels: list[str] = []
+    features = columns[:label_index] + columns[label_index + 1 :]
+    for line, cells in rows:
+        if len(cells) != len(columns):
+            raise DataError(
+                f"{where}: line {line} has {len(cells)} values, the first row has {len(columns)} columns"
+            )
+        labels.append(cells.pop(label_index))
+        for cell, name in zip(cells, features, strict=True):
+            number = _number(cell)
+            if number is None:
+                raise DataError(
+                    f"{where}: line {line}, column {name!r}: {cell!r} is not a number: "
+                    "encode or drop this column"
+                )
+            values.append(number)
+    if not labels:
+        raise DataError(f"{where}: there are no rows below the header")
+    return Table(
+        where=where,
+        X=np.array(values, dtype=np.float64).reshape(len(labels), len(features)),
+        labels=encode_labels(np.array(labels, dtype=np.str_), where=where),
+        feature_names=features,
+    )
+
+
+def _number(cell: str) -> float | None:
+    try:
+        number = float(cell)
+    except ValueError:
+        return _TRUTH.get(cell.lower())
+    # Python reads "12_5" as 125; in a file it is more likely a word.
+    return None if "_" in cell else number
+
+
+def _has_header(first_row: list[str], *, label: str | int | None, header: bool | None, where: str) -> bool:
+    if header is not None:
+        return header
+    if isinstance(label, str) and label in first_row:
+        return True
+    cells = list(first_row)
+    if isinstance(label, int) and -len(cells) <= label < len(cells):
+        # The label may be a word in every row: it tells nothing about a header.
+        del cells[label]
+    numbers = [bool(cell) and _number(cell) is not None for cell in cells]
+    if any(numbers) and not all(numbers):
+        word = cells[numbers.index(False)]
+        raise DataError(
+            f"{where}: the first row mixes numbers with {word!r}: is it names or values? "
+            "Say header = true or false"
+        )
+    return not any(numbers)
+
+
+def _checked_header(first_row: list[str], where: str) -> tuple[str, ...]:
+    twice = sorted({name for name in first_row if first_row.count(name) > 1})
+    if twice:
+        raise DataError(f"{where}: the header names {shown(twice)} more than once")
+    return tuple(first_row)
+
+
+def _label_index(columns: tuple[str, ...], label: str | int | None, where: str) -> int:
+    choices = f"its {len(columns)} columns are {shown(columns)}"
+    if label is None:
+        raise DataError(f"{where}: say which column is the label with label =; {choices}")
+    if isinstance(label, str):
+        if label not in columns:
+            raise DataError(f"{where}: no column {label!r} for the label; {choices}")
+        return columns.index(label)
+    if not -len(columns) <= label < len(columns):
+        raise DataError(f"{where}: no column number {label} for the label; {choices}")
+    return label % len(columns)

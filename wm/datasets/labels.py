@@ -1,0 +1,124 @@
+"""Labels of any kind, made into the two classes 0 and 1."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wm.datasets.wording import shown
+from wm.errors import DataError
+
+_MISSING = frozenset({"", "nan"})
+
+
+@dataclass(frozen=True, eq=False)
+class Labels:
+    """The class of each row.
+
+    Attributes
+    ----------
+    codes
+        (n,), index into `classes`.
+    classes
+        Names of the classes, in order: numeric order if all are numbers, else alphabetical.
+    """
+
+    codes: NDArray[np.int64]
+    classes: tuple[str, ...]
+
+
+def encode_labels(values: NDArray[Any], *, where: str) -> Labels:
+    """Return the classes of labels given as text, numbers or booleans.
+
+    Text is stripped; if every label is a number, "1", "+1" and "1.0" are the same class, named "1".
+
+    Parameters
+    ----------
+    values
+        (n,) array of labels.
+    where
+        How errors name the source.
+
+    Raises
+    ------
+    DataError
+        If a label is missing, NaN or infinite, or not text, number or boolean.
+    """
+    if values.dtype.kind in "biu":
+        unique, codes = np.unique(values, return_inverse=True)
+        return Labels(codes.astype(np.int64), tuple(str(value) for value in unique.tolist()))
+    if values.dtype.kind == "f":
+        bad = ~np.isfinite(values)
+    elif values.dtype.kind in "UO":
+        values = np.array([str(value).strip() for value in values], dtype=np.str_)
+        bad = np.isin(np.char.lower(values), list(_MISSING))
+    else:
+        raise DataError(f"{where}: labels of type {values.dtype} are neither numbers nor text")
+    if bad.any():
+        row = int(np.argmax(bad))
+        raise DataError(
+            f"{where}: row {row + 1}: the label is missing or not finite "
+            f"({int(bad.sum())} such rows in all): drop those rows"
+        )
+    unique, codes = np.unique(values, return_inverse=True)
+    numbers = [_number(str(value)) for value in unique.tolist()]
+    if any(number is None for number in numbers):
+        return Labels(codes.astype(np.int64), tuple(str(value) for value in unique.tolist()))
+    distinct, merged = np.unique(np.array(numbers, dtype=np.float64), return_inverse=True)
+    return Labels(merged[codes].astype(np.int64), tuple(_number_name(value) for value in distinct.tolist()))
+
+
+def two_classes(
+    labels: Labels, *, positive: str | None, where: str
+) -> tuple[NDArray[np.int64], tuple[str, str]]:
+    """Return y, (n,) of 0 and 1, and the names of classes 0 and 1.
+
+    Raises
+    ------
+    DataError
+        If there is one class only, there are three or more and no `positive`, or `positive` is none of them.
+    """
+    present = np.bincount(labels.codes, minlength=len(labels.classes)) > 0
+    classes = [name for name, occurs in zip(labels.classes, present, strict=True) if occurs]
+    if len(classes) == 1:
+        raise DataError(f"{where}: all rows have the same label {classes[0]!r}: two classes are needed")
+    if positive is None:
+        if len(classes) > 2:
+            raise DataError(
+                f"{where}: {len(classes)} classes, {shown(classes)}: say which one counts as 1 "
+                "against all others with positive ="
+            )
+        negative_name, positive_name = classes
+    else:
+        positive_name = _match(positive, classes, where)
+        others = [name for name in classes if name != positive_name]
+        negative_name = others[0] if len(others) == 1 else f"not {positive_name}"
+    y = (labels.codes == labels.classes.index(positive_name)).astype(np.int64)
+    return y, (negative_name, positive_name)
+
+
+def _match(positive: str, classes: Sequence[str], where: str) -> str:
+    stripped = positive.strip()
+    if stripped in classes:
+        return stripped
+    number = _number(stripped)
+    if number is not None and (name := _number_name(number)) in classes:
+        return name
+    raise DataError(f"{where}: positive = {positive!r} is none of the classes {shown(classes)}")
+
+
+def _number(text: str) -> float | None:
+    try:
+        number = float(text)
+    except ValueError:
+        return None
+    return number if math.isfinite(number) else None
+
+
+def _number_name(number: float) -> str:
+    return str(int(number)) if number.is_integer() else repr(number)

@@ -1,0 +1,170 @@
+"""Where a data set comes from: a public name or a file, and how to read its labels."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+
+from wm.datasets.cache import default_data_dir
+from wm.errors import DataError
+
+FIXED_NAMES = ("breast-cancer", "mnist2-6", "ijcnn1")
+"""Public sets with a binary label of their own; `named` has a reader for each."""
+
+_OPENML_NAME = re.compile(r"openml:([1-9][0-9]{0,8})")
+_READ_BYTES = 2**20
+
+
+class FileFormat(StrEnum):
+    """The kinds of file that hold a data set."""
+
+    CSV = "csv"
+    NPZ = "npz"
+    SVMLIGHT = "svmlight"
+
+
+_FORMATS = {
+    ".csv": FileFormat.CSV,
+    ".npz": FileFormat.NPZ,
+    ".svm": FileFormat.SVMLIGHT,
+    ".svmlight": FileFormat.SVMLIGHT,
+    ".libsvm": FileFormat.SVMLIGHT,
+    ".txt": FileFormat.SVMLIGHT,
+}
+COMPRESSED_ENDINGS = (".bz2", ".gz")
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where rows and labels come from; exactly one of `name` and `path`.
+
+    Attributes
+    ----------
+    name
+        "breast-cancer", "mnist2-6", "ijcnn1" or "openml:<id>".
+    path
+        A file: .csv (commas), .npz, or svmlight (.svm, .svmlight, .libsvm, .txt); text files may be .gz or
+        .bz2. A relative path is looked for in the working directory, then in the data directory.
+    label
+        csv: the label's column, by name or by index from 0 (negative: from the right), required. OpenML: the
+        target's name, default the set's own. npz: the array's name, default "y" (rows are in "X").
+    header
+        csv: whether the first row holds names. None: it does if it holds `label`, or no number at all.
+    positive
+        The class that becomes 1, against all others. Required for three or more classes. By default the
+        second of two: numbers in numeric order, other labels in alphabetical order.
+
+    Raises
+    ------
+    DataError
+        If name and path are both given or both missing, the name or the file's ending is unknown, or an
+        option does not apply to the kind of source.
+    """
+
+    name: str | None = None
+    path: Path | None = None
+    label: str | int | None = None
+    header: bool | None = None
+    positive: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.name is not None and self.path is not None:
+            raise DataError(f"data set has both name {self.name!r} and path {str(self.path)!r}: give one")
+        if self.name is not None:
+            self._check_named(self.name)
+        elif self.path is not None:
+            self._check_file(self.path)
+        else:
+            raise DataError("data set has neither name nor path: give one")
+
+    def _check_named(self, name: str) -> None:
+        if self.header is not None:
+            raise DataError(f"data set {name!r}: header applies to csv files only")
+        if self.openml_id is None:
+            if name not in FIXED_NAMES:
+                known = ", ".join((*FIXED_NAMES, "openml:<id>"))
+                raise DataError(f"unknown data set {name!r}: known are {known}; for a file give path")
+            if self.label is not None:
+                raise DataError(f"data set {name!r} has its own label: leave label out")
+        elif isinstance(self.label, int):
+            raise DataError(f"data set {name!r}: label must be the target's name, not {self.label}")
+
+    def _check_file(self, path: Path) -> None:
+        kind = file_format(path)
+        if self.header is not None and kind is not FileFormat.CSV:
+            raise DataError(f"{path}: header applies to csv files only")
+        if kind is FileFormat.SVMLIGHT and self.label is not None:
+            raise DataError(f"{path}: an svmlight row starts with its label: leave label out")
+        if kind is FileFormat.NPZ and isinstance(self.label, int):
+            raise DataError(f"{path}: label must be the name of an array, not {self.label}")
+
+    @property
+    def title(self) -> str:
+        """What the data set is called: its public name, or the file's name without its directory."""
+        return self.path.name if self.path is not None else str(self.name)
+
+    @property
+    def openml_id(self) -> int | None:
+        """The number of an "openml:<id>" source, else None."""
+        match = _OPENML_NAME.fullmatch(self.name or "")
+        return int(match[1]) if match else None
+
+
+def file_format(path: Path) -> FileFormat:
+    """Return the kind of a file by its ending.
+
+    Raises
+    ------
+    DataError
+        If the ending is unknown.
+    """
+    endings = [ending.lower() for ending in path.suffixes]
+    compressed = bool(endings) and endings[-1] in COMPRESSED_ENDINGS
+    if compressed:
+        endings.pop()
+    kind = _FORMATS.get(endings[-1]) if endings else None
+    if kind is None or (compressed and kind is FileFormat.NPZ):
+        known = ", ".join(_FORMATS)
+        raise DataError(f"{path}: unknown ending: known are {known} (text also with .gz or .bz2)")
+    return kind
+
+
+def find_file(path: Path, data_dir: Path) -> Path:
+    """Return where a source's file is: as given, else below the data directory.
+
+    Raises
+    ------
+    DataError
+        If there is no such file.
+    """
+    for candidate in (path.expanduser(), data_dir / path):
+        if candidate.is_file():
+            return candidate
+    if path.is_dir():
+        raise DataError(f"{path}: is a directory, not a file")
+    where = "" if path.is_absolute() else f" in {Path.cwd()} or {data_dir}"
+    raise DataError(f"{path}: no such file{where}")
+
+
+def file_sha256(source: Source, data_dir: Path | None = None) -> str | None:
+    """Return the SHA-256 (hex) of the file behind a source, None for a named set.
+
+    Raises
+    ------
+    DataError
+        If the file is missing or unreadable.
+    """
+    if source.path is None:
+        return None
+    path = find_file(source.path, default_data_dir() if data_dir is None else data_dir)
+    digest = hashlib.sha256()
+    try:
+        with path.open("rb") as stream:
+            while chunk := stream.read(_READ_BYTES):
+                digest.update(chunk)
+    except OSError as error:
+        raise DataError(f"{path}: cannot be read ({error.strerror})") from error
+    return digest.hexdigest()

@@ -1,0 +1,270 @@
+"""Cuts a data set into training and test rows and scales them to [0, 1]."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wm.datasets.model import Dataset, encode_json
+from wm.datasets.wording import reason
+from wm.errors import DataError
+from wm.npz import content_hash, pack, unpack
+
+Scaling = Literal["train", "paper", "none"]
+"""How features are brought to [0, 1]; see `split`."""
+
+_SCHEMA = 1
+_ARRAYS: dict[str, tuple[type[np.generic], int]] = {
+    "X_train": (np.float32, 2),
+    "X_test": (np.float32, 2),
+    "y_train": (np.int64, 1),
+    "y_test": (np.int64, 1),
+    "train_rows": (np.int64, 1),
+    "test_rows": (np.int64, 1),
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Split:
+    """Training and test rows as scikit-learn's trees see them; the arrays cannot be written to.
+
+    Attributes
+    ----------
+    X_train, X_test
+        Scaled features, float32, (n, d) each.
+    y_train, y_test
+        Classes, 0 or 1.
+    train_rows, test_rows
+        Each row's index in the data set.
+    class_names, feature_names
+        As in the data set.
+    scaling
+        "train", "paper" or "none".
+    seed
+        The `random_state` of the cut; it has no effect where the source reserves its own test rows.
+    test_share
+        Share of test rows that was asked for, or that the source reserves.
+    dataset_sha256
+        The data set's hash.
+    constant_features
+        Number of features with one value only in the rows that scaling was fitted on.
+    """
+
+    X_train: NDArray[np.float32]
+    X_test: NDArray[np.float32]
+    y_train: NDArray[np.int64]
+    y_test: NDArray[np.int64]
+    train_rows: NDArray[np.int64]
+    test_rows: NDArray[np.int64]
+    class_names: tuple[str, str]
+    feature_names: tuple[str, ...]
+    scaling: Scaling
+    seed: int
+    test_share: float
+    dataset_sha256: str
+    constant_features: int
+
+    def __post_init__(self) -> None:
+        for array in self._arrays().values():
+            array.setflags(write=False)
+
+    def _arrays(self) -> dict[str, NDArray[Any]]:
+        return {name: getattr(self, name) for name in _ARRAYS}
+
+    def _packed(self) -> dict[str, NDArray[Any]]:
+        facts = {
+            "schema": _SCHEMA,
+            "class_names": self.class_names,
+            "feature_names": self.feature_names,
+            "scaling": self.scaling,
+            "seed": self.seed,
+            "test_share": self.test_share,
+            "dataset_sha256": self.dataset_sha256,
+            "constant_features": self.constant_features,
+        }
+        return {**self._arrays(), "facts": encode_json(facts)}
+
+    @cached_property
+    def sha256(self) -> str:
+        """SHA-256 (hex) of the arrays and all that is recorded with them."""
+        return content_hash(self._packed())
+
+    def to_bytes(self) -> bytes:
+        """Return the split as an uncompressed npz; equal splits give equal bytes."""
+        return pack(self._packed())
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> Split:
+        """Return the split that `to_bytes` wrote.
+
+        Raises
+        ------
+        DataError
+            If the bytes are damaged or not a split.
+        """
+        # Nothing is compressed: what the members unpack to cannot exceed the bytes themselves.
+        packed = unpack(data, error=DataError, what="split", max_bytes=len(data))
+        if missing := sorted({*_ARRAYS, "facts"} - packed.keys()):
+            raise DataError(f"split: array {missing[0]!r} is missing")
+        arrays = {name: _checked(packed[name], name, *_ARRAYS[name]) for name in _ARRAYS}
+        try:
+            facts = json.loads(packed["facts"].tobytes())
+            if facts["schema"] != _SCHEMA:
+                raise DataError(f"split: schema {facts['schema']} is not {_SCHEMA}: made by another version")
+            negative, positive = facts["class_names"]
+            result = cls(
+                **arrays,
+                class_names=(str(negative), str(positive)),
+                feature_names=tuple(str(name) for name in facts["feature_names"]),
+                scaling=_checked_scaling(facts["scaling"]),
+                seed=int(facts["seed"]),
+                test_share=float(facts["test_share"]),
+                dataset_sha256=str(facts["dataset_sha256"]),
+                constant_features=int(facts["constant_features"]),
+            )
+        except (KeyError, TypeError, ValueError) as error:
+            raise DataError(f"split: unreadable facts ({type(error).__name__}: {reason(error)})") from error
+        result._check_shapes()
+        return result
+
+    def _check_shapes(self) -> None:
+        for rows, labels, indexes in (
+            (self.X_train, self.y_train, self.train_rows),
+            (self.X_test, self.y_test, self.test_rows),
+        ):
+            if rows.shape != (len(labels), len(self.feature_names)) or len(indexes) != len(labels):
+                raise DataError("split: rows, labels and names differ in number")
+
+
+def _checked(array: NDArray[Any], name: str, dtype: type[np.generic], ndim: int) -> NDArray[Any]:
+    if array.dtype != dtype or array.ndim != ndim:
+        raise DataError(f"split: array {name!r} is {array.dtype} of shape {array.shape}")
+    return array
+
+
+def _checked_scaling(name: str) -> Scaling:
+    for known in get_args(Scaling):
+        if name == known:
+            result: Scaling = known
+            return result
+    raise DataError(f"unknown scaling {name!r}: known are {', '.join(get_args(Scaling))}")
+
+
+def split(dataset: Dataset, *, test_share: float = 0.3, seed: int, scaling: Scaling = "train") -> Split:
+    """Cut a data set into training and test rows, and scale it.
+
+    The cut is scikit-learn's `train_test_split`, not stratified, as in the paper's notebooks; rows that the
+    source itself reserves for testing (ijcnn1) are the test rows whatever `test_share` says. A feature with
+    one value only in the rows that scaling is fitted on becomes 0 everywhere and is counted.
+
+    Parameters
+    ----------
+    dataset
+        The data set.
+    test_share
+        Share of rows for testing, in (0, 1).
+    seed
+        The `random_state` of the cut, in [0, 2^32).
+    scaling
+        "train": min-max fitted on the training rows; test values may leave [0, 1]. "paper": min-max over all
+        rows, a leak of the paper's own, save where the source reserves its test rows: there the paper too
+        fits on the training rows. "none": values are taken as they are and must lie in [0, 1].
+
+    Raises
+    ------
+    DataError
+        If the rows are too few, the training rows lack a class, or a value does not fit the scaling.
+    """
+    checked_scaling = _checked_scaling(scaling)
+    train_rows, test_rows = _cut(dataset, test_share, seed)
+    for code, name in enumerate(dataset.class_names):
+        if not np.any(dataset.y[train_rows] == code):
+            raise DataError(
+                f"{dataset.name}: class {name!r} is not among the {len(train_rows)} training rows: "
+                "choose another seed or a smaller test_share"
+            )
+    reserved = dataset.test_mask is not None
+    fitted_on_all = checked_scaling == "paper" and not reserved
+    fitted = dataset.X if fitted_on_all else dataset.X[train_rows]
+    constant = _ranges(dataset, fitted) == 0
+    scaled = _in_unit_interval(dataset) if checked_scaling == "none" else _scaled(dataset, fitted, constant)
+    return Split(
+        X_train=scaled[train_rows],
+        X_test=scaled[test_rows],
+        y_train=dataset.y[train_rows],
+        y_test=dataset.y[test_rows],
+        train_rows=train_rows,
+        test_rows=test_rows,
+        class_names=dataset.class_names,
+        feature_names=dataset.feature_names,
+        scaling=checked_scaling,
+        seed=seed,
+        test_share=float(len(test_rows) / len(dataset.y)) if reserved else float(test_share),
+        dataset_sha256=dataset.sha256,
+        constant_features=int(constant.sum()),
+    )
+
+
+def _cut(dataset: Dataset, test_share: float, seed: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    from sklearn.model_selection import train_test_split
+
+    if dataset.test_mask is not None:
+        return np.flatnonzero(~dataset.test_mask), np.flatnonzero(dataset.test_mask)
+    if not 0 < test_share < 1:
+        raise DataError(f"{dataset.name}: test_share = {test_share} is not between 0 and 1")
+    if not 0 <= seed < 2**32:
+        raise DataError(f"{dataset.name}: seed = {seed} is not in [0, 2^32)")
+    try:
+        train, test = train_test_split(
+            np.arange(len(dataset.y), dtype=np.int64), test_size=test_share, random_state=seed
+        )
+    except ValueError as error:
+        raise DataError(
+            f"{dataset.name}: {len(dataset.y)} rows are too few to split ({reason(error)})"
+        ) from error
+    return train, test
+
+
+def _ranges(dataset: Dataset, fitted: NDArray[np.float64]) -> NDArray[np.float64]:
+    with np.errstate(over="ignore"):
+        ranges: NDArray[np.float64] = np.ptp(fitted, axis=0)
+    if not np.isfinite(ranges).all():
+        column = dataset.feature_names[int(np.argmin(np.isfinite(ranges)))]
+        raise DataError(f"{dataset.name}: column {column!r}: its values span more than a float64 can hold")
+    return ranges
+
+
+def _scaled(
+    dataset: Dataset, fitted: NDArray[np.float64], constant: NDArray[np.bool_]
+) -> NDArray[np.float32]:
+    from sklearn.preprocessing import MinMaxScaler
+
+    # A test value far outside the training range may overflow: that is looked for below.
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        scaled = MinMaxScaler().fit(fitted).transform(dataset.X)
+        scaled[:, constant] = 0.0
+        result: NDArray[np.float32] = scaled.astype(np.float32)
+    finite = np.isfinite(result)
+    if not finite.all():
+        row, column = np.argwhere(~finite)[0]
+        raise DataError(
+            f"{dataset.name}: row {row + 1}, column {dataset.feature_names[column]!r}: "
+            f"{dataset.X[row, column]} is too far from the training rows' values to be scaled"
+        )
+    return result
+
+
+def _in_unit_interval(dataset: Dataset) -> NDArray[np.float32]:
+    outside = (dataset.X < 0) | (dataset.X > 1)
+    if outside.any():
+        row, column = np.argwhere(outside)[0]
+        raise DataError(
+            f"{dataset.name}: row {row + 1}, column {dataset.feature_names[column]!r}: "
+            f'{dataset.X[row, column]} is outside [0, 1], which scaling = "none" requires'
+        )
+    return dataset.X.astype(np.float32)

@@ -1,0 +1,184 @@
+"""Grid search over forests: the paper's choice of hyper-parameters (Algorithm 1, line 1)."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wm.errors import DataError
+
+
+@dataclass(frozen=True)
+class Hyperparameters:
+    """What a grid search chooses.
+
+    Attributes
+    ----------
+    n_estimators
+        Number of trees, 1 or more.
+    max_depth
+        Limit on every tree's depth, 1 or more; None: no limit.
+    """
+
+    n_estimators: int
+    max_depth: int | None
+
+    def __post_init__(self) -> None:
+        if self.n_estimators < 1:
+            raise ValueError(f"n_estimators = {self.n_estimators} is not 1 or more")
+        if self.max_depth is not None and self.max_depth < 1:
+            raise ValueError(f"max_depth = {self.max_depth} is not 1 or more")
+
+
+@dataclass(frozen=True)
+class GridScore:
+    """Accuracy of one point of the grid over the folds: mean and (population) standard deviation."""
+
+    hyperparameters: Hyperparameters
+    mean_accuracy: float
+    std_accuracy: float
+
+
+@dataclass(frozen=True)
+class TuningResult:
+    """What a grid search found: the best point, and every point in the order of scikit-learn's grid."""
+
+    best: Hyperparameters
+    scores: tuple[GridScore, ...]
+
+
+def grid_search(
+    X: NDArray[Any],
+    y: NDArray[Any],
+    *,
+    n_estimators: Sequence[int],
+    max_depth: Sequence[int | None],
+    folds: int = 3,
+    seed: int,
+    n_jobs: int = 1,
+    progress: Callable[[int, int], None] | None = None,
+) -> TuningResult:
+    """Choose number and depth of trees by cross-validated accuracy.
+
+    The answer is that of scikit-learn's `GridSearchCV(RandomForestClassifier(bootstrap=False,
+    random_state=seed), grid, cv=folds)`, to the last bit and with its order of ties (the first in the order
+    depth, then number of trees), but with fewer fits: with one seed a small forest is the first trees of a
+    large one, and a limit that no tree reaches changes nothing.
+
+    Parameters
+    ----------
+    X
+        Training rows, (n, d).
+    y
+        Classes, (n,).
+    n_estimators, max_depth
+        The grid, in order of preference among equals.
+    folds
+        Number of stratified folds, 2 or more.
+    seed
+        The forests' `random_state`.
+    n_jobs
+        Threads that train one forest.
+    progress
+        Called with the number of (fold, depth) pairs done and of all, after each.
+
+    Raises
+    ------
+    DataError
+        If a class has fewer rows than there are folds.
+    ValueError
+        If the grid is empty, or a number in it is out of range.
+    """
+    from sklearn.model_selection import StratifiedKFold
+
+    grid = tuple(
+        Hyperparameters(n_estimators=trees, max_depth=depth)
+        for depth, trees in itertools.product(max_depth, n_estimators)
+    )
+    if not grid:
+        raise ValueError("the grid is empty: give at least one n_estimators and one max_depth")
+    _check_folds(y, folds)
+    # Ascending, so that a depth that no tree reaches settles all greater ones.
+    depths = sorted(set(max_depth), key=_depth_order)
+    accuracies = np.empty((len(grid), folds), dtype=np.float64)
+    for fold, (train, test) in enumerate(StratifiedKFold(folds).split(X, y)):
+        by_depth = _fold_accuracies(
+            X[train], y[train], X[test], y[test], depths, sorted(set(n_estimators)), seed, n_jobs
+        )
+        found: dict[Hyperparameters, float] = {}
+        for done, accuracies_of_depth in enumerate(by_depth, start=1):
+            found.update(accuracies_of_depth)
+            if progress is not None:
+                progress(fold * len(depths) + done, folds * len(depths))
+        accuracies[:, fold] = [found[point] for point in grid]
+    # The very operations of GridSearchCV, whose results a test compares bit for bit.
+    means = np.average(accuracies, axis=1)
+    deviations = np.sqrt(np.average((accuracies - means[:, np.newaxis]) ** 2, axis=1))
+    scores = tuple(
+        GridScore(point, float(mean), float(deviation))
+        for point, mean, deviation in zip(grid, means, deviations, strict=True)
+    )
+    return TuningResult(best=grid[int(np.argmax(means))], scores=scores)
+
+
+def _check_folds(y: NDArray[Any], folds: int) -> None:
+    if folds < 2:
+        raise ValueError(f"folds = {folds} is not 2 or more")
+    classes, counts = np.unique(y, return_counts=True)
+    if counts.min() < folds:
+        rarest = classes[np.argmin(counts)]
+        raise DataError(f"class {rarest} has {counts.min()} training rows, fewer than the {folds} folds")
+
+
+def _depth_order(depth: int | None) -> float:
+    return float("inf") if depth is None else depth
+
+
+def _fold_accuracies(
+    X_train: NDArray[Any],
+    y_train: NDArray[Any],
+    X_test: NDArray[Any],
+    y_test: NDArray[Any],
+    depths: Sequence[int | None],
+    sizes: Sequence[int],
+    seed: int,
+    n_jobs: int,
+) -> Iterator[dict[Hyperparameters, float]]:
+    """Yield, for each depth (ascending), the accuracy of each size (ascending) on one fold's test rows."""
+    from sklearn.ensemble import RandomForestClassifier
+
+    by_size: dict[int, float] = {}
+    deepest = float("inf")
+    previous: float = 0
+    for depth in depths:
+        if deepest >= previous:
+            model = RandomForestClassifier(
+                n_estimators=sizes[-1], max_depth=depth, bootstrap=False, random_state=seed, n_jobs=n_jobs
+            ).fit(X_train, y_train)
+            by_size = _prefix_accuracies(model, X_test, y_test, sizes)
+            deepest = max(tree.get_depth() for tree in model.estimators_)
+        previous = _depth_order(depth)
+        yield {Hyperparameters(size, depth): accuracy for size, accuracy in by_size.items()}
+
+
+def _prefix_accuracies(
+    model: Any, X: NDArray[Any], y: NDArray[Any], sizes: Sequence[int]
+) -> dict[int, float]:
+    """Return the accuracy of the first trees of a forest, for each number of them (ascending).
+
+    As scikit-learn predicts: leaf probabilities summed tree by tree, divided, and the first of equals wins.
+    """
+    rows = X.astype(np.float32)
+    total = np.zeros((len(rows), len(model.classes_)), dtype=np.float64)
+    accuracies: dict[int, float] = {}
+    for number, tree in enumerate(model.estimators_, start=1):
+        total += tree.predict_proba(rows, check_input=False)
+        if number in sizes:
+            predicted = model.classes_.take(np.argmax(total / number, axis=1))
+            accuracies[number] = float(np.average(predicted == y))
+    return accuracies
