@@ -1,0 +1,194 @@
+"""Verification: votes and a claim in, evidence out.
+
+The paper's rule (Section 3.2): every tree errs on every trigger row iff its bit is 1. That rule alone is
+brittle, and says nothing about chance, so the evidence also holds an exact p-value.
+
+Null hypothesis: the suspect model is independent of the signature. Then, given which trees err how often on
+the trigger set, the n1 ones of the signature are a uniformly random subset of the m trees; the statistic is
+the number of errors in those trees. Rows of a trigger set share one signature, so a pooled binomial over
+k x m bits would count the same coincidence k times and is not valid here.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from wm.errors import ClaimError
+from wm.signature import Signature
+
+DEFAULT_LEVEL = 1e-6
+"""Level below which a p-value is called significant, if the judge states no other."""
+
+_SAFE_LOG10 = 290.0
+"""Beyond 10^-290 plain floating point could underflow to zero: then sums are taken in logarithms."""
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What verification found.
+
+    Attributes
+    ----------
+    trigger_size
+        k, rows of the trigger set.
+    n_trees
+        m, bits of the signature.
+    matched_bits, total_bits
+        How many of the k x m votes are as the signature wants.
+    exact_match
+        The paper's rule: all of them.
+    matched_trees
+        Trees that are as the signature wants on every row.
+    ones
+        Ones of the signature.
+    errors_in_ones, errors
+        Errors on the trigger set in the trees with bit 1, and in all trees.
+    log10_p
+        Exact p-value of `errors_in_ones` under the null, as a power of ten.
+    level
+        Level that the p-value was held against.
+    significant
+        p <= level.
+    """
+
+    trigger_size: int
+    n_trees: int
+    matched_bits: int
+    total_bits: int
+    exact_match: bool
+    matched_trees: int
+    ones: int
+    errors_in_ones: int
+    errors: int
+    log10_p: float
+    level: float
+    significant: bool
+
+    @property
+    def p_value(self) -> float:
+        """The p-value itself; 0.0 only when it is below the smallest floating-point number."""
+        return float(10.0**self.log10_p)
+
+
+def verify(
+    votes: ArrayLike, labels: ArrayLike, signature: Signature, *, level: float = DEFAULT_LEVEL
+) -> Evidence:
+    """Judge a suspect model's votes on a trigger set.
+
+    Parameters
+    ----------
+    votes : (k, m)
+        The suspect's class values, one row for each trigger row, one column for each tree.
+    labels : (k,)
+        True labels of the trigger rows.
+    signature
+        m bits.
+    level
+        In (0, 1).
+
+    Raises
+    ------
+    ClaimError
+        Shapes that do not fit one another, or votes and labels of which one is text and the other numbers.
+    """
+    try:
+        matrix, truth = np.asarray(votes), np.asarray(labels)
+    except ValueError as reason:
+        raise ClaimError("votes or labels are ragged: rows of one length are needed") from reason
+    if matrix.ndim != 2 or not len(matrix):
+        raise ClaimError(f"votes have shape {matrix.shape}; (trigger rows, trees) is needed")
+    if truth.shape != (len(matrix),):
+        raise ClaimError(f"votes have {len(matrix)} rows, the trigger set has {truth.size}")
+    if matrix.shape[1] != len(signature):
+        raise ClaimError(f"votes have {matrix.shape[1]} trees, the signature has {len(signature)} bits")
+    if (matrix.dtype.kind in "US") != (truth.dtype.kind in "US"):
+        # NumPy calls them different everywhere, which would read as an error of every tree.
+        raise ClaimError(f"votes are {matrix.dtype}, labels {truth.dtype}: both must be numbers or both text")
+    if not 0 < level < 1:
+        raise ClaimError(f"the level {level} is outside (0, 1)")
+    wrong = matrix != truth[:, None]
+    matched = wrong == (signature.array == 1)
+    per_tree = wrong.sum(axis=0)
+    log10_p = log10_p_value(per_tree, signature)
+    return Evidence(
+        trigger_size=len(matrix),
+        n_trees=len(signature),
+        matched_bits=int(matched.sum()),
+        total_bits=int(matched.size),
+        exact_match=bool(matched.all()),
+        matched_trees=int(matched.all(axis=0).sum()),
+        ones=signature.ones,
+        errors_in_ones=int(per_tree[signature.array == 1].sum()),
+        errors=int(per_tree.sum()),
+        log10_p=log10_p,
+        level=level,
+        significant=log10_p <= math.log10(level),
+    )
+
+
+def log10_p_value(errors: NDArray[np.integer[Any]], signature: Signature) -> float:
+    """Return log10 P(S >= s), S the errors in a uniformly random subset of as many trees as there are ones.
+
+    Exact, by dynamic programming over the trees: state (trees chosen, errors in them).
+
+    Parameters
+    ----------
+    errors : (m,)
+        Errors on the trigger set, one count for each tree.
+    signature
+        m bits; s is the sum of `errors` where they are 1.
+    """
+    counts = np.asarray(errors, dtype=np.int64)
+    # A common factor changes no comparison; a perfect claim (0 or k errors) becomes 0 or 1.
+    counts = counts // max(1, int(np.gcd.reduce(counts)))
+    observed = int(counts[signature.array == 1].sum())
+    ones, trees = signature.ones, len(signature)
+    if math.lgamma(trees + 1) - math.lgamma(ones + 1) - math.lgamma(
+        trees - ones + 1
+    ) < _SAFE_LOG10 * math.log(10):
+        tail = float(_last_row(counts, ones)[observed:].sum())
+        return min(0.0, math.log10(tail))
+    logs = _last_row_of_logs(counts, ones)[observed:]
+    return min(0.0, float(np.logaddexp.reduce(logs)) / math.log(10))
+
+
+def _last_row(counts: NDArray[np.int64], ones: int) -> NDArray[np.float64]:
+    """Return P(S = s) for s = 0, 1, ..., choosing tree after tree as an urn is emptied."""
+    trees = len(counts)
+    table = np.zeros((ones + 1, int(np.sort(counts)[trees - ones :].sum()) + 1))
+    table[0, 0] = 1.0
+    chosen = np.arange(ones + 1)
+    for index, count in enumerate(counts):
+        take = (np.maximum(ones - chosen, 0) / (trees - index))[:, None]
+        taken = table * take
+        table *= np.clip(1.0 - take, 0.0, None)
+        width = table.shape[1] - int(count)
+        if width > 0:
+            table[1:, int(count) :] += taken[:-1, :width]
+    last: NDArray[np.float64] = table[ones]
+    return last
+
+
+def _last_row_of_logs(counts: NDArray[np.int64], ones: int) -> NDArray[np.float64]:
+    """Do as `_last_row`, in natural logarithms, for probabilities below what floats can hold."""
+    trees = len(counts)
+    table = np.full((ones + 1, int(np.sort(counts)[trees - ones :].sum()) + 1), -np.inf)
+    table[0, 0] = 0.0
+    chosen = np.arange(ones + 1)
+    for index, count in enumerate(counts):
+        share = (ones - chosen) / (trees - index)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            take = np.log(np.clip(share, 0.0, 1.0))[:, None]
+            leave = np.log(np.clip(1.0 - share, 0.0, 1.0))[:, None]
+        taken = table + take
+        table = table + leave
+        width = table.shape[1] - int(count)
+        if width > 0:
+            table[1:, int(count) :] = np.logaddexp(table[1:, int(count) :], taken[:-1, :width])
+    last: NDArray[np.float64] = table[ones]
+    return last
