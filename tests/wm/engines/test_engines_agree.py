@@ -1,0 +1,323 @@
+"""Every engine against brute force over cells, against the paper's example, and against itself."""
+
+from __future__ import annotations
+
+import itertools
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import assume, event, given, settings
+from hypothesis import strategies as st
+from sklearn.datasets import load_breast_cancer
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.preprocessing import minmax_scale
+from sklearn.tree import DecisionTreeClassifier
+
+from wm import engines
+from wm.engines import ForgeryQuery, Status
+from wm.forest import Forest
+from wm.hardness import assignment, brute_force, random_3cnf, satisfies, to_forest
+
+ENGINES = engines.names()
+
+
+def in_box(point, centre, eps):
+    """Whether a point lies in the closed box around a centre and in [0, 1], in exact arithmetic."""
+    return all(
+        0 <= x <= 1 and abs(Fraction(float(x)) - Fraction(float(z))) <= Fraction(eps)
+        for x, z in zip(point, centre, strict=True)
+    )
+
+
+def smallest_in_box(z, eps):
+    """Return the smallest float32 in [0, 1] that is at most eps away from z, None if there is none."""
+    bound = max(Fraction(0), Fraction(float(z)) - Fraction(eps))
+    if bound > 1:
+        return None
+    x = np.float32(float(bound))
+    while Fraction(float(x)) < bound:
+        x = np.nextafter(x, np.float32(2))
+    while x > 0 and Fraction(float(np.nextafter(x, np.float32(-1)))) >= bound:
+        x = np.nextafter(x, np.float32(-1))
+    return x if in_box([x], [z], eps) else None
+
+
+def cells(forest, centre, eps):
+    """Yield for each feature one point of each cell that the box meets: the smallest float32 in both.
+
+    The thresholds of a feature cut its axis into cells. A cell's smallest float32 is the first one above the
+    threshold; in the box's own cell it is the box's lower end.
+    """
+    for feature, z in enumerate(centre):
+        lowest = smallest_in_box(z, eps)
+        if lowest is None:
+            yield []
+            continue
+        points = {lowest}
+        for threshold in forest.threshold[forest.feature == feature]:
+            if not lowest <= threshold <= 1:
+                continue
+            above = np.float32(threshold)
+            if not float(above) > threshold:
+                above = np.nextafter(above, np.float32(2))
+            if in_box([above], [z], eps):
+                points.add(above)
+        yield sorted(points)
+
+
+def wanted_votes(forest, points, query):
+    """Return which points draw exactly the votes that a query wants."""
+    agrees = forest.votes(points) == query.label
+    return (agrees == (query.signature == 0)).all(axis=1)
+
+
+def forgeable(forest, query):
+    """Brute force: whether any combination of cells draws the wanted votes."""
+    points = list(itertools.product(*cells(forest, query.centre, query.eps)))
+    return bool(points) and bool(wanted_votes(forest, np.array(points, dtype=np.float32), query).any())
+
+
+def check_witness(forest, query, witness):
+    assert witness.dtype == np.float32
+    assert witness.shape == (forest.n_features,)
+    assert in_box(witness, query.centre, query.eps)
+    assert wanted_votes(forest, witness[None], query).all()
+
+
+def check_answer(solver, forest, query):
+    """Compare a solver's answer with brute force; return its witness."""
+    witness = solver.answer(query).witness
+    assert (witness is not None) == forgeable(forest, query)
+    if witness is not None:
+        check_witness(forest, query, witness)
+    return witness
+
+
+@st.composite
+def queries(draw, forest, number):
+    """Any query to a forest: half of them ask for votes that some point of the domain does draw."""
+    label = draw(st.sampled_from(forest.classes.tolist()))
+    thresholds = forest.threshold[~forest.is_leaf].tolist()
+    if thresholds:
+        number = number | st.sampled_from(thresholds)
+    if draw(st.booleans()):
+        point = draw(
+            st.lists(st.floats(0, 1, width=32), min_size=forest.n_features, max_size=forest.n_features)
+        )
+        signature = (forest.votes([point])[0] != label).astype(int)
+    else:
+        signature = draw(st.lists(st.integers(0, 1), min_size=forest.n_trees, max_size=forest.n_trees))
+    centre = draw(st.lists(number, min_size=forest.n_features, max_size=forest.n_features))
+    widths = st.sampled_from([0.0, 1e-9, 0.1, 0.25, 0.5, 1.0, 3.0, 1e300]) | st.floats(0, 1)
+    edges = [abs(z - threshold) for z in centre for threshold in thresholds]
+    eps = draw(widths | st.sampled_from(edges) if edges else widths)
+    return ForgeryQuery(signature=signature, label=label, centre=centre, eps=eps)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@settings(max_examples=150, deadline=None)
+@given(data=st.data())
+def test_engines_agree_with_brute_force(small_forests, awkward_numbers, engine, data):
+    forest = data.draw(small_forests)
+    query = data.draw(queries(forest, awkward_numbers))
+    answer = check_answer(engines.solver_class(engine)(forest), forest, query)
+    event("impossible" if answer is None else "forged")
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@settings(max_examples=60, deadline=None)
+@given(data=st.data())
+def test_engines_agree_near_the_edges_of_cells(build_forest, engine, data):
+    """Trees over one feature whose thresholds are neighbours; the box is one point or a few wide."""
+    here = np.float32(data.draw(st.floats(0, 1, width=32)))
+    singles = [here, np.nextafter(here, np.float32(-1)), np.nextafter(here, np.float32(2))]
+    doubles = [float(x) for x in singles]
+    doubles += [float(np.nextafter(x, side)) for x in doubles for side in (-1, 2)]
+    threshold = st.sampled_from(doubles)
+    low, high, other = (data.draw(threshold) for _ in range(3))
+    forest = build_forest([(0, low, 0, 1), (0, high, 1, 0), (0, other, 1, 0)], n_features=1, classes=[0, 1])
+    centre = data.draw(threshold)
+    eps = data.draw(st.sampled_from([0.0, *(abs(centre - x) for x in doubles)]))
+    solver = engines.solver_class(engine)(forest)
+    for bits in itertools.product((0, 1), repeat=3):
+        check_answer(solver, forest, ForgeryQuery(signature=bits, label=1, centre=[centre], eps=eps))
+
+
+@pytest.fixture(scope="session")
+def sklearn_trees():
+    """Trees of scikit-learn over three features and three classes named by strings."""
+    rng = np.random.default_rng(5)
+    X = rng.uniform(-0.2, 1.2, (300, 3))
+    y = np.array(["blue", "green", "red"])[(3 * X[:, 0] + X[:, 1] * X[:, 2]).clip(0, 2.99).astype(int)]
+    return [
+        DecisionTreeClassifier(max_depth=3, max_features=1, random_state=seed).fit(X, y) for seed in range(4)
+    ]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_witnesses_replay_on_the_trees_of_scikit_learn(sklearn_trees, engine):
+    forest = Forest.from_sklearn(sklearn_trees)
+    solver = engines.solver_class(engine)(forest)
+    rng = np.random.default_rng(6)
+    forged = impossible = 0
+    for number in range(40):
+        label = rng.choice(forest.classes)
+        drawn = (forest.votes(rng.random((1, 3)))[0] != label).astype(int)
+        query = ForgeryQuery(
+            signature=drawn if number % 2 else rng.integers(0, 2, 4),
+            label=label,
+            centre=rng.uniform(-0.1, 1.1, 3),
+            eps=rng.choice([0.1, 0.3, 0.6]),
+        )
+        witness = check_answer(solver, forest, query)
+        if witness is None:
+            impossible += 1
+            continue
+        forged += 1
+        for tree, bit in zip(sklearn_trees, query.signature, strict=True):
+            assert (tree.predict(witness[None])[0] == query.label) == (bit == 0)
+    assert forged >= 5
+    assert impossible >= 5
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_the_worked_example_of_the_paper_is_forged(figure_1, engine):
+    with engines.create(engine, figure_1) as isolated:
+        near = isolated.solve(
+            ForgeryQuery(signature=[0, 1], label=1, centre=[0.4, 0.3, 0.5], eps=0.01), timeout_s=60
+        )
+        anywhere = isolated.solve(
+            ForgeryQuery(signature=[0, 1], label=1, centre=[0.5, 0.5, 0.5], eps=0.5), timeout_s=60
+        )
+    for outcome in (near, anywhere):
+        assert outcome.status is Status.FORGED
+        assert outcome.engine == engine
+        assert figure_1.votes(outcome.witness[None]).tolist() == [[1, -1]]
+    assert near.distance <= 0.01
+    # <4, 3, 5> itself, scaled, is the paper's answer.
+    assert figure_1.votes([[0.4, 0.3 - 1e-6, 0.5]]).tolist() == [[1, -1]]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_impossible_queries_are_proved_impossible(build_forest, engine):
+    """Trees x0 <= .5 and x0 <= .6 cannot disagree below .5; a cycle of three trees cannot be satisfied."""
+    nested = build_forest([(0, 0.5, 0, 1), (0, 0.6, 0, 1)], n_features=1, classes=[0, 1])
+    cyclic = build_forest(  # x0 high -> x1 high -> x2 high -> x0 low
+        [
+            (0, 0.5, 1, (1, 0.5, 0, 1)),
+            (1, 0.5, 1, (2, 0.5, 0, 1)),
+            (2, 0.5, 1, (0, 0.5, 1, 0)),
+            (0, 0.5, 0, 1),
+        ],
+        n_features=3,
+        classes=[0, 1],
+    )
+    cases = [
+        (nested, ForgeryQuery(signature=[1, 0], label=1, centre=[0.5], eps=0.5)),  # x0 <= .5 and x0 > .6
+        (nested, ForgeryQuery(signature=[0, 1], label=1, centre=[0.2], eps=0.3)),  # no leaf in the box
+        (nested, ForgeryQuery(signature=[0, 0], label=1, centre=[-1.0], eps=0.5)),  # the box is empty
+        (nested, ForgeryQuery(signature=[0, 0], label=1, centre=[0.7 + 1e-12], eps=0.0)),  # not a float32
+        (cyclic, ForgeryQuery(signature=[0] * 4, label=1, centre=[0.5] * 3, eps=0.5)),
+    ]
+    for forest, query in cases:
+        assert not forgeable(forest, query)
+        with engines.create(engine, forest) as isolated:
+            outcome = isolated.solve(query, timeout_s=60)
+        assert outcome.status is Status.IMPOSSIBLE
+        assert outcome.witness is None
+        assert outcome.distance is None
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@settings(max_examples=60, deadline=None)
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    n_variables=st.integers(3, 7),
+    ratio=st.floats(1, 9),
+    threshold=st.sampled_from([0.0, 0.5, 0.1]),
+)
+def test_random_3cnf_is_forgeable_iff_satisfiable(engine, seed, n_variables, ratio, threshold):
+    formula = random_3cnf(n_variables, round(ratio * n_variables), np.random.default_rng(seed))
+    forest = to_forest(formula, threshold=threshold)
+    whole_domain = ForgeryQuery(
+        signature=np.zeros(forest.n_trees), label=1, centre=np.full(n_variables, 0.5), eps=0.5
+    )
+    witness = engines.solver_class(engine)(forest).answer(whole_domain).witness
+    satisfiable = brute_force(formula) is not None
+    event("satisfiable" if satisfiable else "unsatisfiable")
+    assert (witness is not None) == satisfiable
+    if witness is not None:
+        check_witness(forest, whole_domain, witness)
+        assert satisfies(formula, assignment(witness, formula, threshold=threshold))
+
+
+@settings(max_examples=40, deadline=None)
+@given(data=st.data())
+def test_a_larger_distance_never_forges_less(small_forests, awkward_numbers, data):
+    forest = data.draw(small_forests)
+    query = data.draw(queries(forest, awkward_numbers))
+    assume(query.eps < 1)
+    wider = ForgeryQuery(
+        signature=query.signature, label=query.label, centre=query.centre, eps=query.eps + 0.125
+    )
+    for engine in ENGINES:
+        solver = engines.solver_class(engine)(forest)
+        if solver.answer(query).witness is not None:
+            assert solver.answer(wider).witness is not None
+
+
+@pytest.fixture(scope="session")
+def realistic_forest():
+    X, y = load_breast_cancer(return_X_y=True)
+    model = RandomForestClassifier(n_estimators=16, max_depth=5, bootstrap=False, random_state=3)
+    return Forest.from_sklearn(model.fit(minmax_scale(X), y))
+
+
+@pytest.fixture(scope="session")
+def many_queries(realistic_forest):
+    """Queries of which some are forged, for votes that some point draws, and some are not."""
+    rng = np.random.default_rng(7)
+    drawn = []
+    for number in range(12):
+        point = rng.random(30)
+        votes = realistic_forest.votes(point[None])[0]
+        drawn.append(
+            ForgeryQuery(
+                signature=votes != 1 if number % 3 else rng.integers(0, 2, 16),
+                label=1,
+                centre=(point + rng.uniform(-0.4, 0.4, 30)).clip(0, 1),
+                eps=0.5,
+            )
+        )
+    return drawn
+
+
+def described(answer):
+    return (None if answer.witness is None else answer.witness.tobytes()), answer.reason
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_answers_do_not_depend_on_earlier_queries(realistic_forest, many_queries, engine):
+    make = engines.solver_class(engine)
+    fresh = [described(make(realistic_forest).answer(query)) for query in many_queries]
+    assert {witness is None for witness, _ in fresh} == {True, False}
+    veteran = make(realistic_forest)
+    rng = np.random.default_rng(8)
+    for _ in range(3):
+        for index in rng.permutation(len(many_queries)):
+            assert described(veteran.answer(many_queries[index])) == fresh[index]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_answers_are_the_same_in_every_process(realistic_forest, many_queries, engine):
+    here = engines.solver_class(engine)(realistic_forest)
+    for _ in range(2):
+        with engines.create(engine, realistic_forest) as isolated:
+            for query in reversed(many_queries):
+                outcome = isolated.solve(query, timeout_s=60)
+                witness = here.answer(query).witness
+                assert outcome.status is (Status.IMPOSSIBLE if witness is None else Status.FORGED)
+                assert outcome.witness is witness or np.array_equal(outcome.witness, witness)
+                if witness is not None:
+                    assert 0 <= outcome.distance <= query.eps

@@ -1,0 +1,114 @@
+"""What an engine makes of whatever its child process says: five statuses that never blur."""
+
+from __future__ import annotations
+
+import multiprocessing
+import threading
+
+import numpy as np
+import pytest
+
+from wm.engines import Answer, ForgeryQuery, Status
+from wm.engines.isolated import IsolatedEngine, replay_fault, serve
+from wm.engines.protocol import OutOfResourcesError
+from wm.isolation import ChildError
+
+QUERY = ForgeryQuery(signature=[0, 1], label=1, centre=[0.4, 0.25, 0.5], eps=0.05)
+GOOD = np.array([0.4, 0.25, 0.5], dtype=np.float32)
+
+
+class FakeSandbox:
+    """A child process that gives one answer, or fails in one way."""
+
+    def __init__(self, says):
+        self._says = says
+
+    def ready(self):
+        pass
+
+    def close(self):
+        pass
+
+    def ask(self, message, *, timeout_s, memory_bytes):
+        assert message is QUERY
+        if isinstance(self._says, Exception) and not isinstance(self._says, OutOfResourcesError):
+            raise self._says
+        return self._says
+
+
+def outcome_of(monkeypatch, forest, says):
+    monkeypatch.setattr("wm.engines.isolated.Sandbox", lambda *_: FakeSandbox(says))
+    with IsolatedEngine("sat", forest) as engine:
+        return engine.solve(QUERY, timeout_s=2, memory_bytes=1000)
+
+
+@pytest.mark.parametrize(
+    ("says", "status", "reason"),
+    [
+        (Answer(GOOD), Status.FORGED, "solver"),
+        (Answer(None, "empty box"), Status.IMPOSSIBLE, "empty box"),
+        (TimeoutError(), Status.TIMEOUT, "time limit of 2 s"),
+        (MemoryError(), Status.MEMOUT, "memory limit of 1000 bytes"),
+        (OutOfResourcesError(Status.TIMEOUT, "canceled"), Status.TIMEOUT, "canceled"),
+        (OutOfResourcesError(Status.MEMOUT, "too much"), Status.MEMOUT, "too much"),
+        (OutOfResourcesError(Status.ERROR, "unknown"), Status.ERROR, "unknown"),
+        (ChildError("the child process died"), Status.ERROR, "the child process died"),
+        ("Traceback: ValueError", Status.ERROR, "Traceback: ValueError"),
+        (Answer(GOOD + np.float32(0.125)), Status.ERROR, "the witness lies outside its box"),
+        (Answer(GOOD[:2]), Status.ERROR, "the witness has type float32 and shape (2,)"),
+        (Answer(GOOD.astype(np.float64)), Status.ERROR, "the witness has type float64 and shape (3,)"),
+        (Answer(np.full(3, np.nan, dtype=np.float32)), Status.ERROR, "the witness lies outside its box"),
+    ],
+)
+def test_each_end_of_a_query_has_its_status(monkeypatch, figure_1, says, status, reason):
+    outcome = outcome_of(monkeypatch, figure_1, says)
+    assert outcome.status is status
+    assert outcome.reason == reason
+    assert outcome.engine == "sat"
+    assert outcome.seconds >= 0
+    forged = status is Status.FORGED
+    assert (outcome.witness is not None) == forged
+    assert (outcome.distance is not None) == forged
+
+
+def test_a_witness_must_replay_on_the_original_model(monkeypatch, figure_1):
+    # Within the box, but x1 > .3 turns the first tree round.
+    wrong = np.array([0.4, 0.3 - 1e-6, 0.5], dtype=np.float32)
+    assert replay_fault(figure_1, QUERY, wrong) is None
+    turned = wrong + np.array([0, 2e-6, 0], dtype=np.float32)
+    query = ForgeryQuery(signature=[0, 1], label=1, centre=turned, eps=0.001)
+    assert replay_fault(figure_1, query, turned) == "the witness does not replay: 1 trees vote otherwise"
+    below = np.array([0.1, 0.25, 0.5], dtype=np.float32)
+    query = ForgeryQuery(signature=[1, 0], label=1, centre=below, eps=0.001)
+    assert replay_fault(figure_1, query, below) == "the witness does not replay: 1 trees vote otherwise"
+    monkeypatch.setattr("wm.engines.isolated.query_box", lambda *_: (np.zeros(3), np.ones(3)))
+    outcome = outcome_of(monkeypatch, figure_1, Answer(np.ones(3, dtype=np.float32)))
+    assert outcome.status is Status.ERROR
+    assert outcome.reason == "the witness does not replay: 1 trees vote otherwise"
+
+
+class FailingSolver:
+    """Fails in the way that its query names."""
+
+    def answer(self, query):
+        raise query
+
+
+def test_the_child_reports_each_failure_and_serves_on():
+    ours, theirs = multiprocessing.Pipe()
+    server = threading.Thread(target=serve, args=(theirs, FailingSolver()))
+    server.start()
+    try:
+        ours.send(OutOfResourcesError(Status.TIMEOUT, "canceled"))
+        gave_up = ours.recv()
+        ours.send(MemoryError())
+        exhausted = ours.recv()
+        ours.send(ZeroDivisionError("by zero"))
+        failed = ours.recv()
+    finally:
+        ours.close()
+        server.join()
+        theirs.close()
+    assert (gave_up.status, str(gave_up)) == (Status.TIMEOUT, "canceled")
+    assert (exhausted.status, str(exhausted)) == (Status.MEMOUT, "the solver ran out of memory")
+    assert failed.rstrip().endswith("ZeroDivisionError: by zero")

@@ -1,0 +1,300 @@
+"""Child processes are killed whatever they do, are back at once, and never outlive their parent."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+from pathlib import Path
+
+import pytest
+
+from wm.isolation import ChildError, Sandbox
+
+SERVICE = """
+    import ctypes, os, resource, signal, sys, time
+    from pathlib import Path
+    from wm.isolation import requests
+
+    def prepare(greeting, then=None):
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        if then == "fail":
+            raise ValueError("cannot prepare: " + greeting)
+        if then == "leave":
+            os._exit(5)
+        if then == "dawdle":
+            time.sleep(1)
+        return greeting
+
+    def serve(connection, greeting):
+        for what in requests(connection):
+            if what == "block, holding the interpreter's lock":
+                ctypes.PyDLL(None).sleep(1000)
+            elif what == "compute in C":
+                pow(3, 10**9)
+            elif what == "ignore signals":
+                for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+                    signal.signal(number, signal.SIG_IGN)
+                time.sleep(1000)
+            elif what == "allocate without end":
+                held = []
+                while True:
+                    held.append(b"x" * (1 << 23))
+                    time.sleep(0.005)
+            elif what == "crash":
+                os.kill(os.getpid(), signal.SIGSEGV)
+            elif what == "exit":
+                os._exit(3)
+            elif what == "raise":
+                sys.stderr = open(os.devnull, "w")
+                raise RuntimeError("on purpose")
+            elif what == "answer late":
+                time.sleep(0.5)
+                connection.send("late")
+            elif what == "print":
+                print("noise on stdout", flush=True)
+                connection.send("printed")
+            elif what == "where":
+                connection.send((os.getpid(), os.getppid(), os.getsid(0)))
+            elif what == "large":
+                connection.send(b"y" * 10_000_000)
+            elif isinstance(what, Path):
+                what.touch()
+                ctypes.PyDLL(None).sleep(1000)
+            else:
+                connection.send((greeting, what))
+"""
+
+
+@pytest.fixture
+def service(tmp_path, monkeypatch):
+    """Name of a module that children can import, and can be told to misbehave."""
+    (tmp_path / "naughty.py").write_text(textwrap.dedent(SERVICE))
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path), prepend=os.pathsep)
+    return "naughty"
+
+
+def state_of(pid):
+    """Return a process's state letter and parent, None if it is gone."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except (FileNotFoundError, ProcessLookupError):
+        return None
+    return fields[0], int(fields[1])
+
+
+def is_running(pid):
+    state = state_of(pid)
+    return state is not None and state[0] not in "ZX"
+
+
+def descendants(pid):
+    """Return the ids of all running processes below one."""
+    children = [
+        int(entry.name)
+        for entry in Path("/proc").iterdir()
+        if entry.name.isdigit() and (state_of(entry.name) or ("", 0))[1] == pid
+    ]
+    return [below for child in children for below in (child, *descendants(child)) if is_running(below)]
+
+
+def wait_until(condition, limit_s=20.0):
+    """Wait for a condition; return whether it came true (the limit is for a loaded machine)."""
+    deadline = time.monotonic() + limit_s
+    while not condition():
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.02)
+    return True
+
+
+def test_a_child_answers_with_what_was_prepared(service):
+    with Sandbox(service, "hello") as sandbox:
+        assert sandbox.ask(1, timeout_s=60) == ("hello", 1)
+        assert sandbox.ask([2], timeout_s=60, memory_bytes=2**40) == ("hello", [2])
+        assert len(sandbox.ask("large", timeout_s=60)) == 10_000_000
+        assert sandbox.memory() > 1_000_000
+
+
+def test_a_child_lives_in_a_session_of_its_own_and_leaves_stdout_alone(service, capfd):
+    with Sandbox(service, "hello") as sandbox:
+        child, template, session = sandbox.ask("where", timeout_s=60)
+        assert child == sandbox.child_pid
+        assert template not in (child, os.getpid())
+        assert session != os.getsid(0)  # the terminal's Ctrl-C does not reach it
+        assert sandbox.ask("print", timeout_s=60) == "printed"
+    captured = capfd.readouterr()
+    assert captured.out == ""
+    assert "noise on stdout" in captured.err
+
+
+@pytest.mark.parametrize("what", ["block, holding the interpreter's lock", "compute in C", "ignore signals"])
+def test_the_time_limit_kills_whatever_the_child_does(service, what):
+    with Sandbox(service, "hello") as sandbox:
+        sandbox.ready()
+        first = sandbox.child_pid
+        with pytest.raises(TimeoutError):
+            sandbox.ask(what, timeout_s=0.3)
+        assert sandbox.ask("next", timeout_s=60) == ("hello", "next")
+        assert sandbox.child_pid != first
+        assert not is_running(first)
+
+
+def test_the_memory_limit_kills_the_child(service):
+    with Sandbox(service, "hello") as sandbox:
+        with pytest.raises(MemoryError):
+            sandbox.ask("allocate without end", timeout_s=60, memory_bytes=200_000_000)
+        assert sandbox.ask("next", timeout_s=60, memory_bytes=200_000_000) == ("hello", "next")
+
+
+@pytest.mark.parametrize("what", ["crash", "exit", "raise"])
+def test_a_child_that_dies_is_replaced(service, what):
+    with Sandbox(service, "hello") as sandbox:
+        for _ in range(2):
+            with pytest.raises(ChildError, match="the child process ended without an answer"):
+                sandbox.ask(what, timeout_s=60)
+            assert sandbox.ask("next", timeout_s=60) == ("hello", "next")
+
+
+def test_a_child_killed_while_idle_is_replaced(service):
+    with Sandbox(service, "hello") as sandbox:
+        sandbox.ready()
+        os.kill(sandbox.child_pid, signal.SIGKILL)
+        assert wait_until(lambda: not is_running(sandbox.child_pid))
+        with pytest.raises(ChildError, match="ended without an answer"):
+            sandbox.ask("never seen", timeout_s=60)
+        assert sandbox.ask("next", timeout_s=60) == ("hello", "next")
+
+
+class Interruption(BaseException):
+    """Stands for whatever a signal handler may raise."""
+
+
+def test_an_answer_after_an_interruption_is_not_taken_for_the_next(service):
+    def interrupt(*_):
+        raise Interruption
+
+    with Sandbox(service, "hello") as sandbox:
+        sandbox.ready()
+        former = signal.signal(signal.SIGALRM, interrupt)
+        try:
+            signal.setitimer(signal.ITIMER_REAL, 0.2)
+            with pytest.raises(Interruption):
+                sandbox.ask("answer late", timeout_s=60)
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            signal.signal(signal.SIGALRM, former)
+        assert sandbox.ask("next", timeout_s=60) == ("hello", "next")
+
+
+@pytest.mark.parametrize(
+    ("module", "then", "reason"),
+    [
+        ("no_such_module", None, "No module named 'no_such_module'"),
+        ("naughty", "fail", "ValueError: cannot prepare: hello"),
+        ("naughty", "leave", "it died"),
+    ],
+)
+def test_a_template_that_cannot_start_says_why_each_time(service, module, then, reason):
+    with Sandbox(module, "hello", then) as sandbox:
+        with pytest.raises(ChildError, match="the child process could not be started") as caught:
+            sandbox.ready()
+        assert reason in str(caught.value)
+        with pytest.raises(ChildError, match="the child process could not be started"):
+            sandbox.ask("anything", timeout_s=60)
+
+
+def test_a_template_that_is_not_ready_in_time_is_an_error_and_may_be_waited_for_again(service):
+    with Sandbox(service, "hello", "dawdle") as sandbox:
+        with pytest.raises(ChildError, match=r"was not ready after 0\.05 s"):
+            sandbox.ready(timeout_s=0.05)
+        assert sandbox.ask("patience", timeout_s=60) == ("hello", "patience")
+
+
+def test_a_killed_template_takes_its_child_along_and_is_an_error(service):
+    with Sandbox(service, "hello") as sandbox:
+        child, template, _ = sandbox.ask("where", timeout_s=60)
+        os.kill(template, signal.SIGKILL)
+        assert wait_until(lambda: not is_running(child))
+        with pytest.raises(ChildError, match="ended without an answer"):
+            sandbox.ask("anything", timeout_s=60)
+        with pytest.raises(ChildError, match="could not be started"):
+            sandbox.ask("anything", timeout_s=60)
+
+
+@pytest.mark.parametrize("asked", ["nothing", "where", "block, holding the interpreter's lock"])
+def test_closing_ends_child_and_template_in_silence(service, capfd, asked):
+    """Also where the last child was never used: it was forked, announced, and nobody listened."""
+    others = set(descendants(os.getpid()))
+
+    def mine():
+        return set(descendants(os.getpid())) - others
+
+    with Sandbox(service, "hello") as sandbox:
+        if asked == "where":
+            sandbox.ask(asked, timeout_s=60)
+        elif asked != "nothing":
+            with pytest.raises(TimeoutError):
+                sandbox.ask(asked, timeout_s=0.1)
+        assert wait_until(lambda: len(mine()) == 2)
+        both = mine()
+    assert wait_until(lambda: not any(map(is_running, both)))
+    sandbox.close()
+    assert capfd.readouterr().err == ""
+
+
+PARENTS = {
+    "a child that blocks in C": """
+        import sys
+        from pathlib import Path
+        from wm.isolation import Sandbox
+        Sandbox("naughty", "hello").ask(Path(sys.argv[1]), timeout_s=1000)
+        """,
+    "a solver": """
+        import itertools, sys
+        from pathlib import Path
+        from wm import engines
+        from wm.hardness import Formula, to_forest
+        pairs = list(itertools.combinations(range(16), 2))
+        pigeonholes = [tuple(15 * p + h + 1 for h in range(15)) for p in range(16)]
+        pigeonholes += [(-15 * p - h - 1, -15 * q - h - 1) for h in range(15) for p, q in pairs]
+        forest = to_forest(Formula(240, tuple(pigeonholes)))
+        engine = engines.create("sat", forest)
+        def solve(centre, eps):
+            bits = [0] * forest.n_trees if eps else forest.votes([centre])[0] != 1
+            query = engines.ForgeryQuery(signature=bits, label=1, centre=centre, eps=eps)
+            return engine.solve(query, timeout_s=1000)
+        assert solve([0.0] * 240, 0.0).status == "forged"
+        Path(sys.argv[1]).touch()
+        solve([0.5] * 240, 0.5)
+        """,
+    "a template that still prepares": """
+        import sys, time
+        from pathlib import Path
+        from wm.isolation import Sandbox
+        Sandbox("naughty", "hello", "dawdle")
+        Path(sys.argv[1]).touch()
+        time.sleep(1000)
+        """,
+}
+
+
+@pytest.mark.parametrize("has", PARENTS)
+def test_nothing_outlives_a_killed_parent(service, tmp_path, has):
+    busy = tmp_path / "busy"
+    root = Path(__file__).parents[2]
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(root), os.environ["PYTHONPATH"]])}
+    with subprocess.Popen(
+        [sys.executable, "-c", textwrap.dedent(PARENTS[has]), str(busy)], env=environment
+    ) as parent:
+        try:
+            assert wait_until(busy.exists, limit_s=60)
+            below = descendants(parent.pid)
+            assert len(below) == (1 if has == "a template that still prepares" else 2)
+            assert parent.poll() is None
+        finally:
+            parent.kill()
+    assert wait_until(lambda: not any(map(is_running, below)))

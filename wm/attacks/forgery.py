@@ -1,0 +1,59 @@
+"""Forgery with prescribed signatures (Section 4.2.2): what the attacker draws, and one query after another.
+
+The attacker has no part in the owner's randomness: signatures and instances come from streams of their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wm import streams
+from wm.engines import Engine, ForgeryOutcome, ForgeryQuery
+from wm.signature import Signature, random_signature
+from wm.streams import Role
+
+
+def attacker_signature(seed: int, *, number: int, length: int, ones_share: float, repeat: int) -> Signature:
+    """Return the attacker's signature of a given number, the same whatever else is drawn."""
+    rng = streams.generator(seed, Role.ATTACKER_SIGNATURE, repeat, number)
+    return random_signature(length, ones_share, rng)
+
+
+def attacker_instances(seed: int, *, rows: int, count: int, repeat: int) -> NDArray[np.int64]:
+    """Return the indexes of `count` distinct test rows, a prefix of one fixed shuffle of all `rows`."""
+    return streams.generator(seed, Role.ATTACKER_INSTANCES, repeat).permutation(rows)[:count]
+
+
+@dataclass(frozen=True, eq=False)
+class Target:
+    """What is to be forged: instances with their true labels, one signature, one distance.
+
+    Attributes
+    ----------
+    X : (n, d)
+        Centres.
+    labels : (n,)
+        Class values; a forged instance keeps its centre's label.
+    signature
+        m bits.
+    eps
+        At least 0.
+    """
+
+    X: NDArray[np.floating]
+    labels: NDArray[np.int64]
+    signature: Signature
+    eps: float
+
+
+def forge(
+    engine: Engine, target: Target, *, timeout_s: float, memory_bytes: int | None = None
+) -> Iterator[ForgeryOutcome]:
+    """Yield the outcome for each instance in turn; the forged trigger set is those with a witness."""
+    for centre, label in zip(target.X, target.labels, strict=True):
+        query = ForgeryQuery(signature=target.signature, label=label, centre=centre, eps=target.eps)
+        yield engine.solve(query, timeout_s=timeout_s, memory_bytes=memory_bytes)

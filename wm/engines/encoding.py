@@ -1,0 +1,254 @@
+"""Thresholds, boxes and witnesses, exactly as float32 arithmetic sees them.
+
+scikit-learn compares ``float32(x) <= threshold`` with a float64 threshold. Replacing each threshold by the
+largest float32 not above it changes no comparison, and then every set of instances that matters is a closed
+box of float32 numbers: the reach of a leaf, the surroundings of a query's centre, and their intersections.
+``lower < x`` for float32 numbers is ``nextafter(lower) <= x``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from wm.engines.protocol import ForgeryQuery
+from wm.forest import Forest
+
+_UP, _DOWN = np.float32(np.inf), np.float32(-np.inf)
+
+
+def float32_at_most(values: ArrayLike) -> NDArray[np.float32]:
+    """Return, for each float64, the largest float32 that is not above it."""
+    exact = np.asarray(values, dtype=np.float64)
+    with np.errstate(over="ignore"):
+        near = exact.astype(np.float32)
+    return np.where(near > exact, next_below(near), near)
+
+
+def float32_at_least(values: ArrayLike) -> NDArray[np.float32]:
+    """Return, for each float64, the smallest float32 that is not below it."""
+    return -float32_at_most(-np.asarray(values, dtype=np.float64))
+
+
+def next_above(values: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Return the next larger float32, inf after the largest."""
+    with np.errstate(over="ignore"):
+        return np.nextafter(values, _UP)
+
+
+def next_below(values: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Return the next smaller float32, -inf before the smallest."""
+    with np.errstate(over="ignore"):
+        return np.nextafter(values, _DOWN)
+
+
+def _exact_sum(a: NDArray[np.float64], b: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the rounded sum and its rounding error, which together are exact (Knuth's TwoSum)."""
+    # A sum that overflows is far outside [0, 1]: its error, then NaN, decides nothing.
+    with np.errstate(over="ignore", invalid="ignore"):
+        total = a + b
+        part = total - a
+        return total, (a - (total - part)) + (b - part)
+
+
+def query_box(centre: NDArray[np.float64], eps: float) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    """Return the closed box [max(0, z - eps), min(1, z + eps)], rounded inwards to float32.
+
+    Every float32 point within it is at a distance of at most eps in exact arithmetic, and no other is. It is
+    empty where the lower bound is above the upper one.
+    """
+    total, error = _exact_sum(centre, -eps)
+    lower = float32_at_least(total)
+    lower = np.where((lower == total) & (error > 0), next_above(lower), lower)
+    total, error = _exact_sum(centre, eps)
+    upper = float32_at_most(total)
+    upper = np.where((upper == total) & (error < 0), next_below(upper), upper)
+    return np.maximum(lower, np.float32(0)), np.minimum(upper, np.float32(1))
+
+
+def distance(witness: NDArray[np.float32], centre: NDArray[np.float64]) -> float:
+    """Return the largest distance in any feature, as float64."""
+    return float(np.max(np.abs(witness.astype(np.float64) - centre), initial=0.0))
+
+
+@dataclass(frozen=True, eq=False)
+class LeafBounds:
+    """For each leaf the closed float32 interval of each feature that its path bounds.
+
+    Attributes
+    ----------
+    node : (L,)
+        Global node index of each leaf that some float32 instance can reach.
+    tree, code : (L,)
+        Its tree and the column of the forest's `classes` that it votes for.
+    start : (L + 1,)
+        Bounds of leaf i are rows ``start[i]:start[i + 1]`` of the arrays below, by ascending feature.
+    leaf, feature : (B,)
+        Position of the leaf (in 0..L-1) and the bounded feature.
+    lower, upper : (B,) float32
+        Closed interval; -inf or +inf where the path does not bound that side.
+    """
+
+    node: NDArray[np.int64]
+    tree: NDArray[np.int64]
+    code: NDArray[np.int64]
+    start: NDArray[np.int64]
+    leaf: NDArray[np.int64]
+    feature: NDArray[np.int64]
+    lower: NDArray[np.float32]
+    upper: NDArray[np.float32]
+
+    @cached_property
+    def position(self) -> dict[int, int]:
+        """Position of each leaf by its global node index."""
+        return {int(node): position for position, node in enumerate(self.node)}
+
+    def meets(self, lower: NDArray[np.float32], upper: NDArray[np.float32]) -> NDArray[np.bool_]:
+        """Return which leaves some float32 point of a non-empty box reaches: (L,)."""
+        outside = (self.lower > upper[self.feature]) | (self.upper < lower[self.feature])
+        free: NDArray[np.bool_] = np.bincount(self.leaf[outside], minlength=len(self.node)) == 0
+        return free
+
+
+def leaf_bounds(forest: Forest) -> LeafBounds:
+    """Return the bounds of every leaf that can be reached, walking all leaves' paths upwards at once."""
+    nodes = np.arange(len(forest.left))
+    base = np.repeat(forest.offset[:-1], np.diff(forest.offset))
+    inner = ~forest.is_leaf
+    parent = np.full(len(nodes), -1, dtype=np.int64)
+    from_left = np.zeros(len(nodes), dtype=bool)
+    parent[base[inner] + forest.right[inner]] = nodes[inner]
+    parent[base[inner] + forest.left[inner]] = nodes[inner]
+    from_left[base[inner] + forest.left[inner]] = True
+    snapped = float32_at_most(forest.threshold)
+
+    leaves = nodes[forest.is_leaf]
+    steps: list[tuple[NDArray[np.int64], ...]] = []
+    bounds: list[tuple[NDArray[np.float32], ...]] = []
+    position, current = np.arange(len(leaves)), leaves
+    while True:
+        climbs = parent[current] >= 0
+        position, current = position[climbs], current[climbs]
+        if not len(current):
+            break
+        above, is_left = parent[current], from_left[current]
+        steps.append((position, forest.feature[above].astype(np.int64)))
+        threshold = snapped[above]
+        bounds.append(
+            (
+                np.where(is_left, _DOWN, next_above(threshold)),
+                np.where(is_left, threshold, _UP),
+            )
+        )
+        current = above
+    return _gather(forest, leaves, steps, bounds)
+
+
+def _gather(
+    forest: Forest,
+    leaves: NDArray[np.int64],
+    steps: list[tuple[NDArray[np.int64], ...]],
+    bounds: list[tuple[NDArray[np.float32], ...]],
+) -> LeafBounds:
+    """Intersect the conditions of each leaf feature by feature and drop leaves that contradict themselves."""
+    if steps:
+        leaf, feature = (np.concatenate(parts) for parts in zip(*steps, strict=True))
+        lower, upper = (np.concatenate(parts) for parts in zip(*bounds, strict=True))
+    else:
+        leaf = feature = np.zeros(0, dtype=np.int64)
+        lower = upper = np.zeros(0, dtype=np.float32)
+    order = np.lexsort((feature, leaf))
+    leaf, feature, lower, upper = leaf[order], feature[order], lower[order], upper[order]
+    if len(leaf):
+        first = np.flatnonzero(np.r_[True, (leaf[1:] != leaf[:-1]) | (feature[1:] != feature[:-1])])
+        lower, upper = np.maximum.reduceat(lower, first), np.minimum.reduceat(upper, first)
+        leaf, feature = leaf[first], feature[first]
+    reachable = np.bincount(leaf[lower > upper], minlength=len(leaves)) == 0
+    keep = reachable[leaf]
+    renumbered = np.cumsum(reachable) - 1
+    leaf = renumbered[leaf[keep]]
+    kept = leaves[reachable]
+    return LeafBounds(
+        node=kept,
+        tree=forest.node_tree[kept],
+        code=forest.node_class[kept],
+        start=np.searchsorted(leaf, np.arange(len(kept) + 1)),
+        leaf=leaf,
+        feature=feature[keep],
+        lower=lower[keep],
+        upper=upper[keep],
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """A query put to one forest: its box, and which leaves are wanted and can be reached inside it.
+
+    Attributes
+    ----------
+    lower, upper : (d,) float32
+        The query's closed box.
+    empty
+        The box is empty: impossible without a solver.
+    wanted, unwanted : (L,) bool
+        Leaves that meet the box, with a wanted and with an unwanted vote.
+    hopeless
+        Some tree has no wanted leaf in the box: impossible without a solver.
+    """
+
+    lower: NDArray[np.float32]
+    upper: NDArray[np.float32]
+    empty: bool
+    wanted: NDArray[np.bool_]
+    unwanted: NDArray[np.bool_]
+    hopeless: bool
+
+
+def wanted_leaves(forest: Forest, bounds: LeafBounds, query: ForgeryQuery) -> NDArray[np.bool_]:
+    """Return which leaves vote as the query wants: for its label iff their tree's bit is 0."""
+    label = forest.classes.tolist().index(query.label)
+    right: NDArray[np.bool_] = bounds.code == label
+    wanted: NDArray[np.bool_] = right == (query.signature[bounds.tree] == 0)
+    return wanted
+
+
+def pose(forest: Forest, bounds: LeafBounds, query: ForgeryQuery) -> Problem:
+    """Put a query that fits the forest into terms of its leaves."""
+    lower, upper = query_box(query.centre, query.eps)
+    empty = bool((lower > upper).any())
+    meets = np.zeros(len(bounds.node), dtype=bool) if empty else bounds.meets(lower, upper)
+    wanted = wanted_leaves(forest, bounds, query)
+    alive = np.bincount(bounds.tree[wanted & meets], minlength=forest.n_trees)
+    return Problem(
+        lower=lower,
+        upper=upper,
+        empty=empty,
+        wanted=wanted & meets,
+        unwanted=~wanted & meets,
+        hopeless=bool((alive == 0).any()),
+    )
+
+
+def nearest_witness(
+    forest: Forest, bounds: LeafBounds, point: NDArray[np.float32], query: ForgeryQuery
+) -> NDArray[np.float32]:
+    """Return the float32 point nearest to the query's centre that reaches the same leaves as `point`.
+
+    Parameters
+    ----------
+    point : (d,) float32
+        Any point of the query's box.
+    """
+    lower, upper = query_box(query.centre, query.eps)
+    for node in forest.apply(point[None])[0]:
+        position = bounds.position[int(node)]
+        rows = slice(bounds.start[position], bounds.start[position + 1])
+        features = bounds.feature[rows]
+        lower[features] = np.maximum(lower[features], bounds.lower[rows])
+        upper[features] = np.minimum(upper[features], bounds.upper[rows])
+    with np.errstate(over="ignore"):
+        nearest = query.centre.astype(np.float32)
+    return np.clip(nearest, lower, upper)

@@ -1,0 +1,146 @@
+"""An engine: a solver in a child process under hard limits, its witnesses replayed here.
+
+Also the `wm.isolation.Service` that runs in that child.
+"""
+
+from __future__ import annotations
+
+import time
+import traceback
+from multiprocessing.connection import Connection
+
+import numpy as np
+
+from wm.engines.encoding import distance, query_box
+from wm.engines.protocol import (
+    Answer,
+    ForgeryOutcome,
+    ForgeryQuery,
+    OutOfResourcesError,
+    Solver,
+    Status,
+)
+from wm.errors import QueryError
+from wm.forest import Forest
+from wm.isolation import ChildError, Sandbox, requests
+
+
+class IsolatedEngine:
+    """Answers forgery queries about one forest; see `wm.engines.create`.
+
+    The solver runs in a child process that is killed when a limit strikes, whatever it does; the next query
+    finds a new child ready. The clock of a query starts when the child has its forest loaded.
+    """
+
+    def __init__(self, name: str, forest: Forest) -> None:
+        self._name = name
+        self._forest = forest
+        self._sandbox = Sandbox("wm.engines.isolated", name, forest.to_bytes())
+
+    @property
+    def name(self) -> str:
+        """The engine's name in the registry."""
+        return self._name
+
+    def __enter__(self) -> IsolatedEngine:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End the child process."""
+        self._sandbox.close()
+
+    def solve(
+        self, query: ForgeryQuery, *, timeout_s: float, memory_bytes: int | None = None
+    ) -> ForgeryOutcome:
+        """Answer one query within its limits.
+
+        Parameters
+        ----------
+        query
+            Must fit the forest.
+        timeout_s
+            Hard limit in seconds, above 0.
+        memory_bytes
+            Limit on the resident memory of the solving process; None for no limit.
+
+        Raises
+        ------
+        QueryError
+            The query does not fit the forest, or the limit is not positive.
+        ChildError
+            The solving process cannot be started at all.
+        """
+        query.check(self._forest)
+        if not timeout_s > 0:
+            raise QueryError(f"timeout_s must be above 0, not {timeout_s}")
+        self._sandbox.ready()
+        started = time.perf_counter()
+
+        def ended(status: Status, reason: str) -> ForgeryOutcome:
+            return ForgeryOutcome(status, None, None, time.perf_counter() - started, self._name, reason)
+
+        try:
+            answer = self._sandbox.ask(query, timeout_s=timeout_s, memory_bytes=memory_bytes)
+        except TimeoutError:
+            return ended(Status.TIMEOUT, f"time limit of {timeout_s:g} s")
+        except MemoryError:
+            return ended(Status.MEMOUT, f"memory limit of {memory_bytes} bytes")
+        except ChildError as reason:
+            return ended(Status.ERROR, str(reason))
+        if isinstance(answer, OutOfResourcesError):
+            return ended(answer.status, str(answer))
+        if not isinstance(answer, Answer):
+            return ended(Status.ERROR, str(answer))
+        if answer.witness is None:
+            return ended(Status.IMPOSSIBLE, answer.reason)
+        if fault := replay_fault(self._forest, query, answer.witness):
+            return ended(Status.ERROR, fault)
+        return ForgeryOutcome(
+            status=Status.FORGED,
+            witness=answer.witness,
+            distance=distance(answer.witness, query.centre),
+            seconds=time.perf_counter() - started,
+            engine=self._name,
+            reason=answer.reason,
+        )
+
+
+def replay_fault(forest: Forest, query: ForgeryQuery, witness: np.ndarray) -> str | None:
+    """Return why a witness does not answer its query on the original model, or None if it does.
+
+    Checks type and shape, the closed box around the centre, the range [0, 1] and every tree's vote.
+    """
+    if witness.dtype != np.float32 or witness.shape != query.centre.shape:
+        return f"the witness has type {witness.dtype} and shape {witness.shape}"
+    lower, upper = query_box(query.centre, query.eps)
+    if not ((witness >= lower) & (witness <= upper)).all():
+        return "the witness lies outside its box"
+    wrong = forest.votes(witness[None])[0] != query.label
+    differing = int((wrong != (query.signature == 1)).sum())
+    if differing:
+        return f"the witness does not replay: {differing} trees vote otherwise"
+    return None
+
+
+def prepare(name: str, forest: bytes) -> Solver:
+    """Build the solver in the template process."""
+    from wm.engines import solver_class
+
+    return solver_class(name)(Forest.from_bytes(forest))
+
+
+def serve(connection: Connection, solver: Solver) -> None:
+    """Answer queries in the child process until the connection closes."""
+    for query in requests(connection):
+        try:
+            answer: object = solver.answer(query)
+        except OutOfResourcesError as reason:
+            answer = reason
+        except MemoryError:
+            answer = OutOfResourcesError(Status.MEMOUT, "the solver ran out of memory")
+        except Exception:
+            answer = traceback.format_exc(limit=-3)
+        connection.send(answer)

@@ -1,0 +1,186 @@
+"""The words that engines speak: query, outcome, status, engine."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from wm.errors import QueryError
+from wm.forest import Forest
+from wm.signature import Signature
+
+
+class Status(StrEnum):
+    """How a forgery query ended; the five never blur into one another."""
+
+    FORGED = "forged"
+    """A witness was found and replayed on the original model."""
+    IMPOSSIBLE = "impossible"
+    """Proved: no instance in the box gives the wanted votes."""
+    TIMEOUT = "timeout"
+    """The time limit struck first."""
+    MEMOUT = "memout"
+    """The memory limit struck first."""
+    ERROR = "error"
+    """The engine failed, or its witness did not replay."""
+
+
+@dataclass(frozen=True, eq=False)
+class ForgeryQuery:
+    """The question whether some x near z draws the wanted votes (Definition 3.1, Section 4.2.2).
+
+    Attributes
+    ----------
+    signature : (m,) of 0 and 1
+        Tree i must vote for `label` iff bit i is 0; a `Signature` is accepted too.
+    label
+        Class value, one of the forest's `classes`.
+    centre : (d,) float64
+        z; values outside [0, 1] are allowed, the sought x stays inside.
+    eps
+        Largest distance from z in any feature; at least 0.
+    """
+
+    signature: NDArray[np.int8]
+    label: Any
+    centre: NDArray[np.float64]
+    eps: float
+
+    def __init__(
+        self, *, signature: ArrayLike | Signature, label: Any, centre: ArrayLike, eps: float
+    ) -> None:
+        bits = _numbers(signature.array if isinstance(signature, Signature) else signature)
+        if bits is None or not np.isin(bits, (0, 1)).all():
+            raise QueryError("a query's signature must be a one-dimensional array of 0 and 1")
+        point = _numbers(centre)
+        if point is None or not np.isfinite(point).all():
+            raise QueryError("a query's centre must be a one-dimensional array of finite numbers")
+        distance = _numbers([eps])
+        if distance is None or not (np.isfinite(distance[0]) and distance[0] >= 0):
+            raise QueryError(f"eps must be a finite number, at least 0, not {eps!r}")
+        whole = bits.astype(np.int8)
+        for array in (whole, point):
+            array.setflags(write=False)
+        object.__setattr__(self, "signature", whole)
+        object.__setattr__(self, "label", label.item() if isinstance(label, np.generic) else label)
+        object.__setattr__(self, "centre", point)
+        object.__setattr__(self, "eps", float(distance[0]))
+
+    def check(self, forest: Forest) -> None:
+        """Raise `QueryError` unless the query fits the forest."""
+        if len(self.signature) != forest.n_trees:
+            raise QueryError(
+                f"the signature has {len(self.signature)} bits, the forest {forest.n_trees} trees"
+            )
+        if len(self.centre) != forest.n_features:
+            raise QueryError(f"the centre has {len(self.centre)} features, the forest {forest.n_features}")
+        if not np.isscalar(self.label) or self.label not in forest.classes.tolist():
+            raise QueryError(f"label {self.label!r} is not among the classes {forest.classes.tolist()}")
+
+
+def _numbers(values: ArrayLike) -> NDArray[np.float64] | None:
+    """Return a private copy of a one-dimensional array of numbers, None if it is none."""
+    try:
+        array = np.asarray(values)
+    except ValueError:  # rows of different lengths
+        return None
+    if array.ndim != 1 or array.dtype.kind not in "biuf":
+        return None
+    return array.astype(np.float64)
+
+
+@dataclass(frozen=True, eq=False)
+class ForgeryOutcome:
+    """What became of a query.
+
+    Attributes
+    ----------
+    status
+        See `Status`.
+    witness : (d,) float32, or None
+        The forged instance; only with ``forged``.
+    distance
+        Largest distance of the witness from the centre in any feature; None without a witness.
+    seconds
+        Time that the engine spent on the query; up to the limit with ``timeout``.
+    engine
+        Name of the engine.
+    reason
+        What the answer follows from ("solver", "empty box", "no leaf"), or what went wrong.
+    """
+
+    status: Status
+    witness: NDArray[np.float32] | None
+    distance: float | None
+    seconds: float
+    engine: str
+    reason: str = "solver"
+
+
+@dataclass(frozen=True, eq=False)
+class Answer:
+    """What a solver back end says, before it is replayed: a witness, or proof that there is none.
+
+    Attributes
+    ----------
+    witness : (d,) float32, or None
+        None: proved impossible.
+    reason
+        As in `ForgeryOutcome`.
+    """
+
+    witness: NDArray[np.float32] | None
+    reason: str = field(default="solver")
+
+
+class OutOfResourcesError(Exception):
+    """A back end gave up by itself.
+
+    Attributes
+    ----------
+    status
+        ``timeout`` or ``memout`` where the solver says so, else ``error``.
+    """
+
+    def __init__(self, status: Status, reason: str) -> None:
+        # Both go to the base class: it makes the exception anew from these on its way between processes.
+        super().__init__(status, reason)
+        self.status = status
+        self._reason = reason
+
+    def __str__(self) -> str:
+        return self._reason
+
+
+class Solver(Protocol):
+    """A back end: answers queries about one forest, in its own process, without limits.
+
+    An answer is a function of forest and query alone, never of earlier queries, so that campaigns give the
+    same witnesses however their queries are spread over workers.
+    """
+
+    def __init__(self, forest: Forest) -> None:
+        """Prepare whatever is common to all queries."""
+
+    def answer(self, query: ForgeryQuery) -> Answer:
+        """Answer one query that fits the forest."""
+
+
+class Engine(Protocol):
+    """What attacks use: a solver under limits, whose every witness has been replayed."""
+
+    @property
+    def name(self) -> str:
+        """The engine's name in the registry."""
+
+    def solve(
+        self, query: ForgeryQuery, *, timeout_s: float, memory_bytes: int | None = None
+    ) -> ForgeryOutcome:
+        """Answer one query within its limits."""
+
+    def close(self) -> None:
+        """Free the engine's process."""
