@@ -1,0 +1,115 @@
+"""What a handler sees of the world: its inputs, artifacts, and a place to record answers."""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections import OrderedDict
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from multiprocessing.connection import Connection
+from typing import TypeVar
+
+from workers.jobs import KINDS, ForgeryAnswer, JobKind, LeasedJob, Result
+from workers.messages import Answers, ArtifactData, NeedArtifact
+
+CACHE_BYTES = 512 * 2**20
+"""Most bytes of artifacts that one process keeps for its next jobs."""
+
+_ANSWERS_AT_ONCE = 50
+_ANSWERS_EVERY_S = 1.0
+
+R = TypeVar("R", bound=Result)
+
+
+class ArtifactCache:
+    """The artifacts used last, up to a limit in bytes."""
+
+    def __init__(self, limit: int = CACHE_BYTES) -> None:
+        self._limit = limit
+        self._kept: OrderedDict[str, bytes] = OrderedDict()
+
+    def get(self, sha256: str) -> bytes | None:
+        """Return an artifact if it is here."""
+        if sha256 in self._kept:
+            self._kept.move_to_end(sha256)
+        return self._kept.get(sha256)
+
+    def put(self, sha256: str, data: bytes) -> None:
+        """Keep an artifact and drop the longest unused ones beyond the limit."""
+        self._kept[sha256] = data
+        self._kept.move_to_end(sha256)
+        while len(self._kept) > 1 and sum(map(len, self._kept.values())) > self._limit:
+            self._kept.popitem(last=False)
+
+
+class Context:
+    """One job's view, in the process that runs it."""
+
+    def __init__(self, connection: Connection, cache: ArtifactCache, job: LeasedJob, slice_s: float) -> None:
+        self._connection = connection
+        self._cache = cache
+        self._job = job
+        self._ends = time.monotonic() + slice_s
+        self._pending: list[ForgeryAnswer] = []
+        self._sent = time.monotonic()
+        self._artifacts: dict[str, bytes] = {}
+        self.timings: dict[str, float] = {}
+
+    @property
+    def answered(self) -> frozenset[int]:
+        """Instances of a forgery batch that need no answer any more."""
+        return self._job.answered
+
+    @property
+    def artifacts(self) -> Mapping[str, bytes]:
+        """What the handler kept, by SHA-256."""
+        return self._artifacts
+
+    def input(self, kind: JobKind, model: type[R]) -> R:
+        """Return the result of the needed job of a kind."""
+        assert KINDS[kind].result is model  # noqa: S101 - a handler's own mistake
+        return model.model_validate(self._job.inputs[kind])
+
+    def artifact(self, sha256: str) -> bytes:
+        """Return an artifact's bytes, from this process's cache or the ledger."""
+        data = self._cache.get(sha256)
+        if data is None:
+            self._connection.send(NeedArtifact(sha256))
+            reply = self._connection.recv()
+            assert isinstance(reply, ArtifactData)  # noqa: S101 - the protocol of `workers.messages`
+            data = reply.data
+            self._cache.put(sha256, data)
+        return data
+
+    def keep(self, data: bytes) -> str:
+        """Make bytes an artifact of this job and return their SHA-256."""
+        sha256 = hashlib.sha256(data).hexdigest()
+        self._artifacts[sha256] = data
+        self._cache.put(sha256, data)
+        return sha256
+
+    @contextmanager
+    def timed(self, name: str) -> Iterator[None]:
+        """Record how long the body takes."""
+        started = time.perf_counter()
+        yield
+        self.timings[name] = time.perf_counter() - started
+
+    def answer(self, answer: ForgeryAnswer) -> None:
+        """Have an answer recorded, together with others, within about a second."""
+        self._pending.append(answer)
+        waited = time.monotonic() - self._sent
+        if len(self._pending) >= _ANSWERS_AT_ONCE or waited >= _ANSWERS_EVERY_S:
+            self.flush()
+
+    def flush(self) -> None:
+        """Send all answers that wait."""
+        if self._pending:
+            self._connection.send(Answers(tuple(self._pending)))
+            self._pending.clear()
+        self._sent = time.monotonic()
+
+    def slice_over(self) -> bool:
+        """Return whether the job should be given back if work is left."""
+        return time.monotonic() >= self._ends

@@ -1,0 +1,47 @@
+"""Job kind `baseline`."""
+
+from __future__ import annotations
+
+from wm.training import adjusted_caps, honest_forest, standard_caps
+from wm.tuning import Hyperparameters
+from workers.context import Context
+from workers.handlers.inputs import read_split
+from workers.jobs import BaselineParameters, BaselineResult, JobKind, TuneResult
+
+
+def run(parameters: BaselineParameters, context: Context) -> BaselineResult:
+    """Train the honest forests that the watermarked one is held against."""
+    split = read_split(context)
+    if parameters.n_estimators is None:
+        tuned = context.input(JobKind.TUNE, TuneResult)
+        chosen = Hyperparameters(tuned.n_estimators, tuned.max_depth)
+    else:
+        chosen = Hyperparameters(parameters.n_estimators, parameters.max_depth)
+    with context.timed("standard"):
+        standard = honest_forest(
+            split.X_train,
+            split.y_train,
+            n_trees=chosen.n_estimators,
+            caps=standard_caps(chosen),
+            seed=parameters.standard_seed,
+        )
+    caps = adjusted_caps(standard, chosen, parameters.adjust)
+    with context.timed("capped"):
+        capped = honest_forest(
+            split.X_train,
+            split.y_train,
+            n_trees=chosen.n_estimators,
+            caps=caps,
+            seed=parameters.capped_seed,
+        )
+    return BaselineResult(
+        standard=context.keep(standard.to_bytes()),
+        capped=context.keep(capped.to_bytes()),
+        n_estimators=chosen.n_estimators,
+        max_depth=chosen.max_depth,
+        cap_depth=caps.max_depth,
+        cap_leaves=caps.max_leaf_nodes,
+        accuracy_standard=standard.accuracy(split.X_test, split.y_test),
+        accuracy_standard_mean_rule=standard.accuracy_of_mean(split.X_test, split.y_test),
+        accuracy_capped=capped.accuracy(split.X_test, split.y_test),
+    )

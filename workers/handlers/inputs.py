@@ -1,0 +1,24 @@
+"""What several handlers read from their inputs."""
+
+from __future__ import annotations
+
+from wm.claims import Claim, parse_claim
+from wm.datasets import Split
+from wm.forest import Forest
+from workers.context import Context
+from workers.jobs import EmbedResult, JobKind, SplitResult
+
+
+def read_split(context: Context) -> Split:
+    """Return the campaign's training and test rows."""
+    return Split.from_bytes(context.artifact(context.input(JobKind.SPLIT, SplitResult).split))
+
+
+def read_forest(context: Context) -> Forest:
+    """Return the watermarked forest."""
+    return Forest.from_bytes(context.artifact(context.input(JobKind.EMBED, EmbedResult).forest))
+
+
+def read_claim(context: Context) -> Claim:
+    """Return the owner's claim; only for scoring what an attacker found."""
+    return parse_claim(context.artifact(context.input(JobKind.EMBED, EmbedResult).claim))

@@ -1,0 +1,92 @@
+"""The one path of a job through a worker, whoever started it: lease, run in the sandbox, record."""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Callable
+from pathlib import Path
+
+from workers.jobs import LeasedJob
+from workers.ledger import Ledger
+from workers.sandbox import SLICE_S, End, Hooks, JobSandbox
+
+
+def owner_name(slot: int = 0) -> str:
+    """Return a name for a worker slot that no other slot on any machine bears at the same time."""
+    return f"{socket.gethostname()}:{os.getpid()}:{process_start(os.getpid())}:{slot}"
+
+
+def process_start(pid: int) -> str | None:
+    """Return what tells a process from a later one with the same pid; None if there is none such."""
+    try:
+        # Field 22 of /proc/PID/stat, counted after the name, which may hold spaces and brackets.
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19]
+    except OSError:
+        pass
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return None
+    except PermissionError:
+        pass
+    return "unknown"  # no /proc on this system: the pid alone must do
+
+
+def owner_is_gone(owner: str) -> bool:
+    """Return whether a worker of this machine that held a lease has ended; False for other machines'."""
+    host, pid, start, _ = owner.rsplit(":", 3)
+    return host == socket.gethostname() and process_start(int(pid)) != start
+
+
+class Runner:
+    """One worker slot: runs jobs one at a time in its own warm process.
+
+    Parameters
+    ----------
+    ledger
+        Access to the store.
+    owner
+        See `owner_name`.
+    stop
+        Asked several times a second; once true, the running job is given back.
+    slice_s
+        See `workers.sandbox.SLICE_S`.
+    """
+
+    def __init__(
+        self, ledger: Ledger, owner: str, stop: Callable[[], bool], *, slice_s: float = SLICE_S
+    ) -> None:
+        self._ledger = ledger
+        self._owner = owner
+        self._stop = stop
+        self._slice_s = slice_s
+        self._sandbox = JobSandbox()
+
+    def close(self) -> None:
+        """End the slot's process."""
+        self._sandbox.close()
+
+    def run(self, job_id: int) -> End | None:
+        """Run a job if its lease can be had; None if not."""
+        job = self._ledger.lease(job_id, self._owner)
+        if job is None:
+            return None
+        run = self._sandbox.run(job, self._hooks(job), slice_s=self._slice_s)
+        match run.end:
+            case End.FINISHED:
+                assert run.outcome is not None  # noqa: S101 - `Run`'s contract
+                self._ledger.record(job_id, self._owner, run.outcome, run.artifacts)
+            case End.FAILED:
+                self._ledger.fail(job_id, self._owner, run.reason)
+            case End.SLICE_OVER | End.STOPPED:
+                self._ledger.hand_back(job_id, self._owner)
+        return run.end
+
+    def _hooks(self, job: LeasedJob) -> Hooks:
+        return Hooks(
+            artifact=self._ledger.artifact,
+            answer=lambda answers: self._ledger.answer(job.job_id, answers),
+            heartbeat=lambda: self._ledger.heartbeat(job.job_id, self._owner),
+            stop=self._stop,
+        )
