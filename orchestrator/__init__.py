@@ -1,0 +1,1 @@
+"""Plans campaigns, stores outcomes, reports them. May import `workers` and `wm`."""

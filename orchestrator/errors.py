@@ -1,0 +1,31 @@
+"""The exceptions of `orchestrator`: one root, one kind for each thing that a user can mend."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+
+class OrchestratorError(Exception):
+    """Root of all errors that `orchestrator` raises on purpose; its text is one line for the user."""
+
+
+class SpecError(OrchestratorError):
+    """A campaign file is wrong; the text has one line for each fault, with its place.
+
+    Attributes
+    ----------
+    problems
+        The lines.
+    """
+
+    def __init__(self, problems: Sequence[str]) -> None:
+        super().__init__("\n".join(problems))
+        self.problems = tuple(problems)
+
+
+class StoreError(OrchestratorError):
+    """The store cannot be used: not reachable, another schema version, no rights, or no space."""
+
+
+class NotFoundError(OrchestratorError):
+    """No campaign, job or artifact of that name."""

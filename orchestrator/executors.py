@@ -1,0 +1,128 @@
+"""Executors: who runs the jobs that the loop hands out."""
+
+from __future__ import annotations
+
+import os
+import queue
+import threading
+from collections.abc import Sequence
+from typing import Protocol
+
+from workers.ledger import Ledger
+from workers.runner import Runner, owner_name
+from workers.sandbox import SLICE_S
+
+_AHEAD = 2
+"""Jobs waiting per slot: enough that no slot idles while the loop looks at the store."""
+
+
+class Executor(Protocol):
+    """Takes job ids and sees that they are run; the store tells how they ended."""
+
+    def capacity(self) -> int:
+        """Return how many more jobs may be handed over now."""
+
+    def in_flight(self) -> frozenset[int]:
+        """Return the jobs that were handed over and not yet dropped."""
+
+    def submit(self, job_ids: Sequence[int]) -> None:
+        """Hand over jobs."""
+
+    def wait(self, timeout_s: float) -> None:
+        """Return when some job was dropped, or after the time.
+
+        Raises
+        ------
+        Exception
+            Whatever stopped a worker for good, such as a full disk.
+        """
+
+    def close(self) -> None:
+        """Stop: running jobs are given back within a second."""
+
+
+def default_workers() -> int:
+    """Return the number of processors that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+class LocalExecutor:
+    """Runs jobs on this machine: one thread for each slot, which supervises one sandboxed process.
+
+    Parameters
+    ----------
+    ledger
+        May be used by several threads.
+    workers
+        Number of slots, at least 1.
+    """
+
+    def __init__(self, ledger: Ledger, workers: int, *, slice_s: float = SLICE_S) -> None:
+        self._waiting: queue.SimpleQueue[int | None] = queue.SimpleQueue()
+        self._stop = threading.Event()
+        self._changed = threading.Condition()
+        self._in_flight: set[int] = set()
+        self._failure: BaseException | None = None
+        self._window = workers * (1 + _AHEAD)
+        self._threads = [
+            threading.Thread(
+                target=self._work, args=(ledger, slot, slice_s), name=f"slot-{slot}", daemon=True
+            )
+            for slot in range(workers)
+        ]
+        for thread in self._threads:
+            thread.start()
+
+    def capacity(self) -> int:
+        """Return how many more jobs may be handed over now."""
+        with self._changed:
+            return self._window - len(self._in_flight)
+
+    def in_flight(self) -> frozenset[int]:
+        """Return the jobs that were handed over and not yet dropped."""
+        with self._changed:
+            return frozenset(self._in_flight)
+
+    def submit(self, job_ids: Sequence[int]) -> None:
+        """Hand over jobs."""
+        with self._changed:
+            self._in_flight.update(job_ids)
+        for job_id in job_ids:
+            self._waiting.put(job_id)
+
+    def wait(self, timeout_s: float) -> None:
+        """Return when some job was dropped, or after the time; raise what stopped a slot."""
+        with self._changed:
+            if self._failure is None:
+                self._changed.wait(timeout_s)
+            if self._failure is not None:
+                raise self._failure
+
+    def close(self) -> None:
+        """Stop all slots and end their processes."""
+        self._stop.set()
+        for _ in self._threads:
+            self._waiting.put(None)
+        for thread in self._threads:
+            thread.join()
+
+    def _work(self, ledger: Ledger, slot: int, slice_s: float) -> None:
+        runner = Runner(ledger, owner_name(slot), self._stop.is_set, slice_s=slice_s)
+        try:
+            while not self._stop.is_set():
+                job_id = self._waiting.get()
+                if job_id is None:
+                    return
+                runner.run(job_id)
+                self._drop(job_id)
+        except BaseException as failure:
+            with self._changed:
+                self._failure = failure
+                self._changed.notify_all()
+        finally:
+            runner.close()
+
+    def _drop(self, job_id: int) -> None:
+        with self._changed:
+            self._in_flight.discard(job_id)
+            self._changed.notify_all()

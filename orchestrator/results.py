@@ -1,0 +1,289 @@
+"""From the store to data frames: the only place that aggregates.
+
+Each function returns one frame for one campaign, with fixed columns in a fixed order (`COLUMNS`), a row for
+each point of the grid, and no value that is not in the store.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import pandas as pd
+import sqlalchemy as sa
+
+from orchestrator.store.database import Store
+from orchestrator.store.tables import attempt, campaign_job, cell, forgery_answer, job, outcome
+from wm.engines import Status
+from workers.jobs import JobKind
+
+_GRID = ["scheme", "trigger_share", "ones_share", "repeat"]
+_OUTCOMES = [status.value for status in Status]
+
+_WHOLE = {"repeat", "signature", "max_depth", "cap_depth", "cap_leaves", "trigger_size"}
+"""Whole numbers that may be missing: without a type of their own they would turn into floats."""
+
+COLUMNS: dict[str, list[str]] = {
+    "accuracy": [
+        *_GRID,
+        "n_estimators",
+        "max_depth",
+        "cap_depth",
+        "cap_leaves",
+        "accuracy_standard",
+        "accuracy_capped",
+        "accuracy_watermarked",
+        "accuracy_standard_mean_rule",
+        "accuracy_watermarked_mean_rule",
+        "trigger_size",
+        "rounds",
+        "rounds_right",
+        "rounds_wrong",
+        "weight_right",
+        "weight_wrong",
+        "matched_bits",
+        "total_bits",
+        "log10_p",
+        "log10_p_standard",
+        "seconds",
+    ],
+    "detection": [
+        *_GRID,
+        "measure",
+        "strategy",
+        "mean",
+        "std",
+        "correct",
+        "wrong",
+        "uncertain",
+        "p_value",
+        "p_value_exact",
+    ],
+    "suppression": [*_GRID, "method", "auc", "tpr_at_1pct_fpr", "triggers", "ordinary"],
+    "forgery": [
+        *_GRID,
+        "signature",
+        "eps",
+        "engine",
+        "instances",
+        "trigger_size",
+        *_OUTCOMES,
+        "seconds",
+        "slowest_seconds",
+        "mean_distance",
+    ],
+    "jobs": ["job", "kind", "state", *_GRID, "engine", "signature", "eps", "failures", "seconds", "error"],
+}
+"""Columns of each result, in order."""
+
+
+def accuracy(store: Store, campaign_id: int) -> pd.DataFrame:
+    """Return accuracies and cost of each embedding, beside its honest forests.
+
+    `seconds` is the embedding's own time, training of the honest forests left out; `rounds` is the fits of
+    both kinds of trees together.
+    """
+    baselines = {
+        row.repeat: row.result
+        for row in _outcomes(store, campaign_id, JobKind.BASELINE)
+        if row.result is not None
+    }
+    rows = []
+    for row in _outcomes(store, campaign_id, JobKind.EMBED):
+        if row.result is None:
+            continue
+        merged = baselines[row.repeat] | row.result
+        merged["rounds"] = merged["rounds_right"] + merged["rounds_wrong"]
+        merged["seconds"] = row.timings["embed"]
+        rows.append(_place(row) | merged)
+    return _frame(rows, "accuracy")
+
+
+def detection(store: Store, campaign_id: int) -> pd.DataFrame:
+    """Return what each detection strategy read off each watermarked forest."""
+    return _frame(_expanded(store, campaign_id, JobKind.DETECTION), "detection")
+
+
+def suppression(store: Store, campaign_id: int) -> pd.DataFrame:
+    """Return how well each method spots trigger queries."""
+    return _frame(_expanded(store, campaign_id, JobKind.SUPPRESSION), "suppression")
+
+
+def roc_curves(store: Store, campaign_id: int) -> pd.DataFrame:
+    """Return the corners of every suppression ROC curve: grid, method, false and true positive rate."""
+    rows = [
+        {key: row[key] for key in (*_GRID, "method")}
+        | {"false_positive_rate": false_positive, "true_positive_rate": true_positive}
+        for row in _expanded(store, campaign_id, JobKind.SUPPRESSION)
+        for false_positive, true_positive in zip(
+            row["false_positive_rate"], row["true_positive_rate"], strict=True
+        )
+    ]
+    return pd.DataFrame(rows, columns=[*_GRID, "method", "false_positive_rate", "true_positive_rate"])
+
+
+def forgery(store: Store, campaign_id: int) -> pd.DataFrame:
+    """Return the counts of forgery outcomes for each embedding, engine, signature and eps.
+
+    `instances` counts the queries planned, so a row whose five outcomes add up to less is not complete;
+    `forged` is the size of the forged trigger set, to be held against `trigger_size`.
+    """
+    counts = [
+        sa.func.coalesce(sa.func.sum(sa.case((forgery_answer.c.status == status, 1), else_=0)), 0).label(
+            status
+        )
+        for status in _OUTCOMES
+    ]
+    columns = [*(cell.c[name] for name in (*_GRID, "signature", "eps", "engine"))]
+    answered = (
+        sa.select(
+            cell.c.id,
+            *counts,
+            sa.func.sum(forgery_answer.c.seconds).label("seconds"),
+            sa.func.max(forgery_answer.c.seconds).label("slowest_seconds"),
+            sa.func.avg(forgery_answer.c.distance).label("mean_distance"),
+        )
+        .join(campaign_job, campaign_job.c.cell_id == cell.c.id)
+        .join(forgery_answer, forgery_answer.c.job_id == campaign_job.c.job_id)
+        .where(cell.c.campaign_id == campaign_id)
+        .group_by(cell.c.id)
+        .subquery()
+    )
+    planned = (
+        sa.select(cell.c.id, sa.func.sum(job.c.weight).label("instances"))
+        .join(campaign_job, campaign_job.c.cell_id == cell.c.id)
+        .join(job, job.c.id == campaign_job.c.job_id)
+        .where(cell.c.campaign_id == campaign_id, job.c.kind == JobKind.FORGERY)
+        .group_by(cell.c.id)
+        .subquery()
+    )
+    query = (
+        sa.select(*columns, planned.c.instances, *(column for column in answered.c if column.name != "id"))
+        .join(planned, planned.c.id == cell.c.id)
+        .outerjoin(answered, answered.c.id == cell.c.id)
+        .order_by(*columns)
+    )
+    with store.read() as connection:
+        rows: list[dict[str, Any]] = [dict(row) for row in connection.execute(query).mappings()]
+    sizes = {
+        tuple(_place(row).values()): row.result["trigger_size"]
+        for row in _outcomes(store, campaign_id, JobKind.EMBED)
+        if row.result is not None
+    }
+    for row in rows:
+        row["trigger_size"] = sizes.get(tuple(row[name] for name in _GRID))
+        for name in _OUTCOMES:
+            row[name] = int(row[name] or 0)
+        row["instances"] = int(row["instances"])
+        row["seconds"] = float(row["seconds"] or 0.0)
+    return _frame(rows, "forgery")
+
+
+def jobs(store: Store, campaign_id: int) -> pd.DataFrame:
+    """Return every job of a campaign with its state.
+
+    `error` holds the outcome's text, or else that of the last failed attempt.
+    """
+    latest = (
+        sa.select(attempt.c.job_id, sa.func.max(attempt.c.id).label("id"))
+        .group_by(attempt.c.job_id)
+        .subquery()
+    )
+    query = (
+        sa.select(
+            job.c.id.label("job"),
+            job.c.kind,
+            job.c.state,
+            *(cell.c[name] for name in (*_GRID, "engine", "signature", "eps")),
+            job.c.failures,
+            outcome.c.timings,
+            outcome.c.error,
+            attempt.c.reason,
+        )
+        .join(campaign_job, campaign_job.c.job_id == job.c.id)
+        .join(cell, cell.c.id == campaign_job.c.cell_id)
+        .outerjoin(outcome, outcome.c.job_id == job.c.id)
+        .outerjoin(latest, latest.c.job_id == job.c.id)
+        .outerjoin(attempt, attempt.c.id == latest.c.id)
+        .where(campaign_job.c.campaign_id == campaign_id)
+        .order_by(campaign_job.c.position)
+    )
+    with store.read() as connection:
+        rows: list[dict[str, Any]] = [dict(row) for row in connection.execute(query).mappings()]
+    for row in rows:
+        row["seconds"] = (row["timings"] or {}).get("job")
+        row["error"] = row["error"] or row["reason"] or ""
+    return _frame(rows, "jobs")
+
+
+def fingerprint(store: Store, campaign_id: int) -> str:
+    """Return a hash of all that a campaign found: equal for equal results, however and wherever they came.
+
+    Covers every outcome and every forgery answer with its witness, in a fixed order; leaves out times,
+    owners and database ids.
+    """
+    ours = campaign_job.c.campaign_id == campaign_id
+    outcomes = (
+        sa.select(job.c.key, outcome.c.status, outcome.c.result, outcome.c.error)
+        .join(campaign_job, campaign_job.c.job_id == job.c.id)
+        .join(outcome, outcome.c.job_id == job.c.id)
+        .where(ours)
+        .order_by(job.c.key)
+    )
+    answers = (
+        sa.select(
+            job.c.key,
+            *(
+                forgery_answer.c[name]
+                for name in ("instance", "row", "status", "distance", "reason", "witness")
+            ),
+        )
+        .join(campaign_job, campaign_job.c.job_id == job.c.id)
+        .join(forgery_answer, forgery_answer.c.job_id == job.c.id)
+        .where(ours)
+        .order_by(job.c.key, forgery_answer.c.instance)
+    )
+    digest = hashlib.sha256()
+    with store.read() as connection:
+        for query in (outcomes, answers):
+            for row in connection.execute(query):
+                values = [bytes(value).hex() if isinstance(value, bytes) else value for value in row]
+                digest.update(json.dumps(values, sort_keys=True).encode())
+    return digest.hexdigest()
+
+
+def _outcomes(store: Store, campaign_id: int, kind: JobKind) -> Sequence[Any]:
+    """Return the outcomes of one kind with their place in the grid, in the plan's order."""
+    query = (
+        sa.select(*(cell.c[name] for name in _GRID), outcome.c.result, outcome.c.timings)
+        .join(campaign_job, campaign_job.c.cell_id == cell.c.id)
+        .join(job, job.c.id == campaign_job.c.job_id)
+        .join(outcome, outcome.c.job_id == job.c.id)
+        .where(cell.c.campaign_id == campaign_id, job.c.kind == kind)
+        .order_by(campaign_job.c.position)
+    )
+    with store.read() as connection:
+        return connection.execute(query).all()
+
+
+def _expanded(store: Store, campaign_id: int, kind: JobKind) -> list[dict[str, Any]]:
+    """Return the rows inside outcomes that hold several, each with its place in the grid."""
+    return [
+        _place(row) | inner
+        for row in _outcomes(store, campaign_id, kind)
+        if row.result is not None
+        for inner in row.result["rows"]
+    ]
+
+
+def _place(row: sa.Row[Any]) -> dict[str, Any]:
+    return {name: getattr(row, name) for name in _GRID}
+
+
+def _frame(rows: list[dict[str, Any]], name: str) -> pd.DataFrame:
+    columns = COLUMNS[name]
+    frame = pd.DataFrame([{column: row.get(column) for column in columns} for row in rows], columns=columns)
+    whole = [column for column in columns if column in _WHOLE]
+    return frame.astype(dict.fromkeys(whole, "Int64"))

@@ -1,0 +1,260 @@
+"""The campaign file: validated models, and every fault with its line.
+
+Unknown keys, wrong types and impossible values are refused before anything runs, all of them at once.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import tomllib
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
+
+from orchestrator.errors import SpecError
+from orchestrator.toml_lines import line_of, lines_of_keys
+from wm import engines
+from wm.datasets import Source
+from wm.embedding import SCHEMES
+from wm.errors import DataError
+from workers.jobs import Share
+
+
+class _Model(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
+
+
+def _as_list(value: object) -> object:
+    return tuple(value) if isinstance(value, list | tuple) else (value,)
+
+
+def _known(kind: str, names: list[str]) -> BeforeValidator:
+    def check(value: object) -> object:
+        if value not in names:
+            raise ValueError(f"unknown {kind} {value!r}; known are: {', '.join(names)}")
+        return value
+
+    return BeforeValidator(check)
+
+
+OneOrMore = BeforeValidator(_as_list)
+ClosedShare = Annotated[float, Field(ge=0, le=1)]
+Engine = Annotated[str, _known("engine", engines.names())]
+Scheme = Annotated[str, _known("scheme", sorted(SCHEMES))]
+Several = Field(min_length=1)
+
+
+class DatasetSpec(_Model):
+    """Which rows; see `wm.datasets.Source`. `split_seed` pins the split of a published experiment."""
+
+    name: str | None = None
+    path: str | None = None
+    label: str | int | None = None
+    header: bool | None = None
+    positive: str | None = None
+    test_share: Share = 0.3
+    scaling: Literal["train", "paper", "none"] = "train"
+    split_seed: int | None = Field(default=None, ge=0, lt=2**32)
+
+    @model_validator(mode="after")
+    def _is_a_source(self) -> DatasetSpec:
+        try:
+            self.source()
+        except DataError as reason:
+            raise ValueError(str(reason)) from reason
+        return self
+
+    def source(self) -> Source:
+        """Return the source that this names."""
+        return Source(
+            name=self.name,
+            path=None if self.path is None else Path(self.path),
+            label=self.label,
+            header=self.header,
+            positive=self.positive,
+        )
+
+
+TreeCount = Annotated[int, Field(ge=2, le=10_000)]
+Depth = Annotated[int, Field(ge=1, le=1_000)]
+
+
+class TuneSpec(_Model):
+    """The grid that hyper-parameters are chosen from, by cross-validation."""
+
+    n_estimators: Annotated[tuple[TreeCount, ...], OneOrMore, Several]
+    max_depth: Annotated[tuple[Depth, ...], OneOrMore, Several]
+    folds: int = Field(default=3, ge=2, le=100)
+
+
+class ForestSpec(_Model):
+    """Fixed hyper-parameters, or a grid for tuning."""
+
+    n_estimators: TreeCount | None = None
+    max_depth: Depth | None = None
+    tune: TuneSpec | None = None
+
+    @model_validator(mode="after")
+    def _one_of_two(self) -> ForestSpec:
+        if (self.tune is None) == (self.n_estimators is None):
+            raise ValueError("give either n_estimators (and max_depth, if limited) or tune")
+        if self.tune is not None and self.max_depth is not None:
+            raise ValueError("max_depth is chosen by tune: leave one of them out")
+        return self
+
+    @property
+    def fewest_trees(self) -> int:
+        """Smallest number of trees that the campaign can end up with."""
+        return min(self.tune.n_estimators) if self.tune else int(self.n_estimators or 0)
+
+
+class EmbeddingSpec(_Model):
+    """The grid of watermarks: every combination of the listed values, `repeats` times with other seeds."""
+
+    scheme: Annotated[tuple[Scheme, ...], OneOrMore, Several] = ("paper",)
+    trigger_share: Annotated[tuple[Share, ...], OneOrMore, Several] = (0.02,)
+    ones_share: Annotated[tuple[Share, ...], OneOrMore, Several] = (0.5,)
+    repeats: int = Field(default=1, ge=1, le=10_000)
+    adjust: Literal["paper", "artifact"] = "paper"
+    weight_step: float = Field(default=1.0, gt=0, le=1e6)
+    max_rounds: int = Field(default=500, ge=1, le=100_000)
+
+    @model_validator(mode="after")
+    def _values_differ(self) -> EmbeddingSpec:
+        for name in ("scheme", "trigger_share", "ones_share"):
+            values = getattr(self, name)
+            if len(set(values)) != len(values):
+                raise ValueError(f"{name} lists a value twice")
+        return self
+
+
+class OnlySpec(_Model):
+    """Restricts an attack to part of the grid; a list left out restricts nothing."""
+
+    scheme: Annotated[tuple[str, ...], OneOrMore] | None = None
+    trigger_share: Annotated[tuple[float, ...], OneOrMore] | None = None
+    ones_share: Annotated[tuple[float, ...], OneOrMore] | None = None
+    repeats: int | None = Field(default=None, ge=1)
+
+    def admits(self, scheme: str, trigger_share: float, ones_share: float, repeat: int) -> bool:
+        """Return whether a point of the grid is attacked."""
+        return (
+            (self.scheme is None or scheme in self.scheme)
+            and (self.trigger_share is None or trigger_share in self.trigger_share)
+            and (self.ones_share is None or ones_share in self.ones_share)
+            and (self.repeats is None or repeat < self.repeats)
+        )
+
+
+class DetectionSpec(_Model):
+    """The paper's detection strategies."""
+
+    kind: Literal["detection"]
+    only: OnlySpec = OnlySpec()
+
+
+class SuppressionSpec(_Model):
+    """Spotting trigger queries."""
+
+    kind: Literal["suppression"]
+    only: OnlySpec = OnlySpec()
+
+
+class ForgerySpec(_Model):
+    """Forgery of prescribed signatures by a solver.
+
+    `instances` is the number of test rows tried per signature and distance, by default the trigger set's.
+    """
+
+    kind: Literal["forgery"]
+    engine: Annotated[tuple[Engine, ...], OneOrMore, Several] = ("sat",)
+    signatures: int = Field(default=10, ge=1, le=100_000)
+    ones_share: ClosedShare = 0.5
+    eps: Annotated[tuple[Annotated[float, Field(ge=0, le=1)], ...], OneOrMore, Several]
+    timeout_s: float = Field(default=60.0, gt=0, le=1e6)
+    memory_mb: int | None = Field(default=None, ge=1)
+    instances: int | None = Field(default=None, ge=1)
+    only: OnlySpec = OnlySpec()
+
+
+AttackSpec = Annotated[DetectionSpec | SuppressionSpec | ForgerySpec, Field(discriminator="kind")]
+
+
+class LimitsSpec(_Model):
+    """Hard limits on every job's process."""
+
+    job_s: float = Field(default=3600.0, gt=0)
+    memory_mb: int | None = Field(default=None, ge=1)
+
+
+class CampaignSpec(_Model):
+    """A whole campaign file."""
+
+    name: str = Field(min_length=1, max_length=200, pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")
+    seed: int = Field(ge=0, lt=2**63)
+    dataset: DatasetSpec
+    forest: ForestSpec
+    embedding: EmbeddingSpec = EmbeddingSpec()
+    attack: tuple[AttackSpec, ...] = ()
+    limits: LimitsSpec = LimitsSpec()
+
+    @property
+    def sha256(self) -> str:
+        """SHA-256 (hex) of the specification, defaults filled in."""
+        return hashlib.sha256(json.dumps(self.model_dump(mode="json"), sort_keys=True).encode()).hexdigest()
+
+
+def parse_spec(text: str, *, what: str = "campaign") -> CampaignSpec:
+    """Validate a campaign file's text; `what` names the file in errors.
+
+    Raises
+    ------
+    SpecError
+        Everything that is wrong with it, each with its line.
+    """
+    try:
+        data = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as reason:
+        raise SpecError([f"{what}: not valid TOML: {reason}"]) from reason
+    try:
+        # TOML has lists only; pydantic's strict mode would insist on tuples, so it gets them as JSON.
+        return CampaignSpec.model_validate_json(json.dumps(data, default=str))
+    except ValidationError as reason:
+        lines = lines_of_keys(text)
+        problems = []
+        for error in reason.errors():
+            path = [part for part in error["loc"] if part not in ("detection", "suppression", "forgery")]
+            line = line_of(lines, path)
+            where = f"{what}:{line}" if line else what
+            name = ".".join(str(part) for part in path) or "file"
+            problems.append((line or 0, f"{where}: {name}: {_explain(error)}"))
+        raise SpecError([text for _, text in sorted(problems)]) from reason
+
+
+def read_spec(path: str | Path) -> CampaignSpec:
+    """Read and validate a campaign file.
+
+    Raises
+    ------
+    SpecError
+        No such file, or as in `parse_spec`.
+    """
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as reason:
+        raise SpecError([f"{path}: cannot be read ({reason})"]) from reason
+    return parse_spec(text, what=str(path))
+
+
+def _explain(error: Any) -> str:
+    if error["type"] == "extra_forbidden":
+        return "unknown key: remove it or mend its spelling"
+    if error["type"] == "missing":
+        return "is missing: add it"
+    message = str(error["msg"]).removeprefix("Value error, ")
+    value = error.get("input")
+    if isinstance(value, str | int | float) and repr(value) not in message:
+        message += f" (got {value!r})"
+    return message[:1].lower() + message[1:]

@@ -1,0 +1,290 @@
+"""Campaigns in the store: created from a plan, looked up by name or id, their state told."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import sqlalchemy as sa
+
+from orchestrator.errors import NotFoundError
+from orchestrator.plan import Cell, PlannedJob
+from orchestrator.spec import CampaignSpec
+from orchestrator.store.database import Store
+from orchestrator.store.tables import (
+    CampaignState,
+    JobState,
+    campaign,
+    campaign_job,
+    cell,
+    job,
+    job_need,
+    outcome,
+)
+
+STALE_S = 30.0
+"""A running campaign whose loop was not heard of for this long is told as interrupted."""
+
+_JOBS_AT_ONCE = 2000
+
+
+@dataclass(frozen=True)
+class CampaignRecord:
+    """A campaign as the store knows it.
+
+    Attributes
+    ----------
+    id, name, seed
+        `name` may occur several times, once for each version of its file; `id` is unique.
+    state
+        As told now: a loop that was not heard of lately counts as interrupted.
+    spec, provenance
+        JSON-ready data.
+    created_at, finished_at
+        Seconds since 1970.
+    """
+
+    id: int
+    name: str
+    seed: int
+    state: CampaignState
+    spec: Mapping[str, Any]
+    provenance: Mapping[str, Any]
+    created_at: float
+    finished_at: float | None
+
+    def parsed(self) -> CampaignSpec:
+        """Return the specification as models."""
+        return CampaignSpec.model_validate(self.spec, strict=False)
+
+
+def create_campaign(
+    store: Store, spec: CampaignSpec, jobs: Iterable[PlannedJob], provenance: Mapping[str, Any]
+) -> int:
+    """Store a campaign with its jobs and return its id; one that is there already is left as it is.
+
+    Jobs that another campaign has done, or is doing, are shared with it.
+    """
+    with store.write() as connection:
+        same = sa.select(campaign.c.id).where(
+            campaign.c.name == spec.name, campaign.c.spec_sha256 == spec.sha256
+        )
+        known = connection.execute(same).scalar_one_or_none()
+        if known is not None:
+            return int(known)
+        campaign_id = connection.execute(
+            sa.insert(campaign)
+            .values(
+                name=spec.name,
+                spec_sha256=spec.sha256,
+                spec=spec.model_dump(mode="json"),
+                seed=spec.seed,
+                state=CampaignState.INTERRUPTED,
+                provenance=dict(provenance),
+                created_at=store.now(connection),
+            )
+            .returning(campaign.c.id)
+        ).scalar_one()
+        ids: dict[str, int] = {}
+        cells: dict[Cell, int] = {}
+        first = 0
+        for batch in _batched(jobs):
+            _insert_jobs(store, connection, campaign_id, first, batch, ids, cells)
+            first += len(batch)
+        _settle_new(connection, campaign_id)
+    return int(campaign_id)
+
+
+def _batched(jobs: Iterable[PlannedJob]) -> Iterable[tuple[PlannedJob, ...]]:
+    iterator = iter(jobs)
+    while batch := tuple(itertools.islice(iterator, _JOBS_AT_ONCE)):
+        yield batch
+
+
+def _insert_jobs(
+    store: Store,
+    connection: sa.Connection,
+    campaign_id: int,
+    first: int,
+    batch: Sequence[PlannedJob],
+    ids: dict[str, int],
+    cells: dict[Cell, int],
+) -> None:
+    """Insert one batch, whose first job is number `first`; `ids` and `cells` remember earlier batches."""
+    rows = [
+        {
+            "key": planned.key,
+            "kind": planned.kind,
+            "parameters": planned.parameters,
+            "weight": planned.weight,
+            "state": JobState.WAITING,
+            "failures": 0,
+        }
+        for planned in {planned.key: planned for planned in batch}.values()
+    ]
+    store.insert_new(connection, job, rows)
+    keys = [planned.key for planned in batch]
+    for start in range(0, len(keys), 500):
+        found = sa.select(job.c.key, job.c.id).where(job.c.key.in_(keys[start : start + 500]))
+        ids.update({row.key: row.id for row in connection.execute(found)})
+    needs = {(ids[planned.key], ids[needed]) for planned in batch for needed in planned.needs}
+    store.insert_new(connection, job_need, [{"job_id": a, "needs_id": b} for a, b in sorted(needs)])
+    for planned in batch:
+        if planned.cell not in cells:
+            cells[planned.cell] = connection.execute(
+                sa.insert(cell).values(campaign_id=campaign_id, **asdict(planned.cell)).returning(cell.c.id)
+            ).scalar_one()
+    links = [
+        {
+            "campaign_id": campaign_id,
+            "job_id": ids[planned.key],
+            "cell_id": cells[planned.cell],
+            "position": position,
+        }
+        for position, planned in enumerate(batch, start=first)
+    ]
+    store.insert_new(connection, campaign_job, links)
+
+
+def _settle_new(connection: sa.Connection, campaign_id: int) -> None:
+    """Give the campaign's waiting jobs their true state: needs may be done, or failed, already."""
+    ours = sa.select(campaign_job.c.job_id).where(campaign_job.c.campaign_id == campaign_id)
+    settle(connection, ours)
+
+
+def settle(connection: sa.Connection, among: sa.Select[Any]) -> None:
+    """Among some jobs, make waiting ones blocked whose needs failed, and ready whose needs are done.
+
+    Blocking spreads from need to dependent, beyond those jobs too, until nothing changes.
+    """
+    needed = job.alias("needed")
+
+    def needs(condition: sa.ColumnElement[bool]) -> sa.Exists:
+        return sa.exists().where(job_need.c.job_id == job.c.id, needed.c.id == job_need.c.needs_id, condition)
+
+    is_waiting = job.c.state == JobState.WAITING
+    will_not_be = (JobState.FAILED, JobState.BLOCKED, JobState.CANCELLED)
+    block = sa.update(job).values(state=JobState.BLOCKED).returning(job.c.id)
+    blocked = connection.execute(
+        block.where(is_waiting, job.c.id.in_(among), needs(needed.c.state.in_(will_not_be)))
+    ).all()
+    while blocked:
+        blocked = connection.execute(block.where(is_waiting, needs(needed.c.state == JobState.BLOCKED))).all()
+    connection.execute(
+        sa.update(job)
+        .where(is_waiting, job.c.id.in_(among), ~needs(needed.c.state != JobState.DONE))
+        .values(state=JobState.READY)
+    )
+
+
+def find_campaign(store: Store, name_or_id: str) -> CampaignRecord:
+    """Return a campaign by its id, or the newest of its name.
+
+    Raises
+    ------
+    NotFoundError
+        There is none; the text lists those that there are.
+    """
+    with store.read() as connection:
+        query = sa.select(campaign).order_by(campaign.c.id.desc()).limit(1)
+        by_name = query.where(campaign.c.name == name_or_id)
+        row = connection.execute(by_name).one_or_none()
+        if row is None and name_or_id.isdigit() and int(name_or_id) < 2**31:
+            row = connection.execute(query.where(campaign.c.id == int(name_or_id))).one_or_none()
+        if row is None:
+            names = connection.execute(sa.select(campaign.c.name).distinct().limit(20)).scalars().all()
+            there = ", ".join(sorted(names)) or "none at all"
+            raise NotFoundError(f"no campaign {name_or_id!r} in {store}; there are: {there}")
+        return _record(row, store.now(connection))
+
+
+def list_campaigns(store: Store) -> list[CampaignRecord]:
+    """Return all campaigns, the oldest first."""
+    with store.read() as connection:
+        now = store.now(connection)
+        return [_record(row, now) for row in connection.execute(sa.select(campaign).order_by(campaign.c.id))]
+
+
+def _record(row: sa.Row[Any], now: float) -> CampaignRecord:
+    state = CampaignState(row.state)
+    if state is CampaignState.RUNNING and now - (row.heartbeat_at or 0.0) > STALE_S:
+        state = CampaignState.INTERRUPTED
+    return CampaignRecord(
+        id=row.id,
+        name=row.name,
+        seed=row.seed,
+        state=state,
+        spec=row.spec,
+        provenance=row.provenance,
+        created_at=row.created_at,
+        finished_at=row.finished_at,
+    )
+
+
+def mark(store: Store, campaign_id: int, state: CampaignState) -> None:
+    """Record a campaign's state, and that its loop lives."""
+    with store.write() as connection:
+        now = store.now(connection)
+        finished = now if state in (CampaignState.FINISHED, CampaignState.INCOMPLETE) else None
+        connection.execute(
+            sa.update(campaign)
+            .where(campaign.c.id == campaign_id)
+            .values(state=state, heartbeat_at=now, finished_at=finished)
+        )
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a campaign is.
+
+    Attributes
+    ----------
+    jobs
+        Number of jobs in each state.
+    done_weight, total_weight
+        Queries (and other jobs, one each) that have ended, and all.
+    """
+
+    jobs: Mapping[JobState, int]
+    done_weight: int
+    total_weight: int
+
+    @property
+    def is_over(self) -> bool:
+        """Whether every job is finished."""
+        return all(state.is_finished for state, count in self.jobs.items() if count)
+
+
+def progress(store: Store, campaign_id: int) -> Progress:
+    """Return a campaign's progress."""
+    query = (
+        sa.select(job.c.state, sa.func.count(), sa.func.sum(job.c.weight))
+        .join(campaign_job, campaign_job.c.job_id == job.c.id)
+        .where(campaign_job.c.campaign_id == campaign_id)
+        .group_by(job.c.state)
+    )
+    jobs = dict.fromkeys(JobState, 0)
+    done = total = 0
+    with store.read() as connection:
+        for state, count, weight in connection.execute(query):
+            jobs[JobState(state)] = count
+            total += weight
+            done += weight if JobState(state).is_finished else 0
+    return Progress(jobs, done, total)
+
+
+def retry_failed(store: Store, campaign_id: int) -> int:
+    """Forget the outcomes of a campaign's failed jobs so that they run again; return how many."""
+    ours = sa.select(campaign_job.c.job_id).where(campaign_job.c.campaign_id == campaign_id)
+    with store.write() as connection:
+        failed = sa.select(job.c.id).where(job.c.id.in_(ours), job.c.state == JobState.FAILED)
+        connection.execute(sa.delete(outcome).where(outcome.c.job_id.in_(failed)))
+        count = connection.execute(
+            sa.update(job)
+            .where(job.c.id.in_(ours), job.c.state.in_((JobState.FAILED, JobState.BLOCKED)))
+            .values(state=JobState.WAITING, failures=0)
+        ).rowcount
+        settle(connection, ours)
+    return count

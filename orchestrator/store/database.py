@@ -1,0 +1,170 @@
+"""Opening the store: connections, transactions, schema version."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import sqlalchemy as sa
+from alembic import command
+from alembic.config import Config
+from alembic.migration import MigrationContext
+from alembic.script import ScriptDirectory
+from sqlalchemy.dialects import postgresql, sqlite
+
+from orchestrator.errors import StoreError
+
+BUSY_TIMEOUT_S = 30
+"""How long SQLite waits for another writer before it gives up."""
+
+_ROWS_AT_ONCE = 500
+"""Rows of one INSERT; SQLite allows 32766 bound values in a statement."""
+
+
+class Store:
+    """One store, by its SQLAlchemy URL; opens connections as they are needed, so it may cross a fork unused.
+
+    Raises
+    ------
+    StoreError
+        Malformed URL, or a driver that is not installed.
+    """
+
+    def __init__(self, url: str) -> None:
+        try:
+            self._url = sa.make_url(url)
+            if self._url.get_backend_name() not in ("sqlite", "postgresql"):
+                raise StoreError(f"store {url!r}: use sqlite:///FILE or postgresql+psycopg://...")
+            if self.is_sqlite and self._url.database not in (None, "", ":memory:"):
+                folder = Path(str(self._url.database)).resolve().parent
+                if not folder.is_dir():
+                    raise StoreError(f"{self}: there is no directory {folder}")
+            self._engine = sa.create_engine(self._url, pool_pre_ping=not self.is_sqlite)
+        except sa.exc.ArgumentError as reason:
+            raise StoreError(f"store {url!r} is not a database URL, such as sqlite:///wm.db") from reason
+        except ModuleNotFoundError as reason:
+            raise StoreError(f"store {self}: the driver is not installed ({reason})") from reason
+        if self.is_sqlite:
+            sa.event.listen(self._engine, "connect", _set_up_sqlite)
+            sa.event.listen(self._engine, "begin", _begin_sqlite)
+
+    def __str__(self) -> str:
+        return self._url.render_as_string(hide_password=True)
+
+    @property
+    def is_sqlite(self) -> bool:
+        """Whether all workers must be on this host."""
+        return self._url.get_backend_name() == "sqlite"
+
+    def close(self) -> None:
+        """Close all connections."""
+        self._engine.dispose()
+
+    @contextmanager
+    def read(self) -> Iterator[sa.Connection]:
+        """Open a transaction that only reads."""
+        with self._explained(), self._engine.connect().execution_options(wm_read=True) as connection:
+            yield connection
+
+    @contextmanager
+    def write(self) -> Iterator[sa.Connection]:
+        """Open a transaction that writes; it commits at the end, or not at all."""
+        with self._explained(), self._engine.begin() as connection:
+            yield connection
+
+    @contextmanager
+    def _explained(self) -> Iterator[None]:
+        try:
+            yield
+        except sa.exc.DBAPIError as reason:
+            text = " ".join(str(reason.orig).split())
+            if "no such table" in text or "does not exist" in text:
+                text += "; run: wm db upgrade"
+            raise StoreError(f"store {self}: {text}") from reason
+
+    def insert_new(
+        self, connection: sa.Connection, table: sa.Table, rows: Sequence[Mapping[str, Any]]
+    ) -> int:
+        """Insert rows, leaving alone those whose key exists; return how many were new."""
+        insert = sqlite.insert if self.is_sqlite else postgresql.insert
+        new = 0
+        for start in range(0, len(rows), _ROWS_AT_ONCE):
+            statement = insert(table).values([dict(row) for row in rows[start : start + _ROWS_AT_ONCE]])
+            new += connection.execute(statement.on_conflict_do_nothing()).rowcount
+        return new
+
+    def now(self, connection: sa.Connection) -> float:
+        """Return the time in seconds since 1970 by the store's one clock."""
+        if self.is_sqlite:
+            return time.time()
+        return float(connection.execute(sa.text("SELECT extract(epoch FROM clock_timestamp())")).scalar_one())
+
+    def upgrade(self) -> None:
+        """Bring the schema up to date, creating it in an empty database.
+
+        Raises
+        ------
+        StoreError
+            A schema newer than this program, or no rights to change it.
+        """
+        current = self.revision()
+        if current == head_revision():
+            return
+        if current is not None and current not in known_revisions():
+            raise StoreError(f"store {self} has schema {current}, newer than this program: upgrade treeproof")
+        config = _alembic_config()
+        with self.write() as connection:
+            config.attributes["connection"] = connection
+            command.upgrade(config, "head")
+
+    def revision(self) -> str | None:
+        """Return the schema's revision; None in an empty database."""
+        with self.read() as connection:
+            return MigrationContext.configure(connection).get_current_revision()
+
+    def check(self) -> None:
+        """Raise `StoreError` unless the schema is the one that this program uses."""
+        current = self.revision()
+        if current is None:
+            raise StoreError(f"store {self} is empty: run a campaign, or wm db upgrade")
+        if current != head_revision():
+            raise StoreError(f"store {self} has schema {current}, not {head_revision()}: run wm db upgrade")
+
+
+def head_revision() -> str:
+    """Return the revision that this program uses."""
+    head = ScriptDirectory.from_config(_alembic_config()).get_current_head()
+    assert head is not None  # noqa: S101 - the package ships its migrations
+    return head
+
+
+def known_revisions() -> list[str]:
+    """Return all revisions from the newest to the oldest."""
+    return [script.revision for script in ScriptDirectory.from_config(_alembic_config()).walk_revisions()]
+
+
+def _alembic_config() -> Config:
+    config = Config()
+    config.set_main_option("script_location", str(Path(__file__).parent / "migrations"))
+    config.set_main_option("path_separator", "os")
+    return config
+
+
+def _set_up_sqlite(connection: Any, _record: object) -> None:
+    # SQLAlchemy, not the driver, says when a transaction begins: see `_begin_sqlite`.
+    connection.isolation_level = None
+    cursor = connection.cursor()
+    cursor.execute(f"PRAGMA busy_timeout = {BUSY_TIMEOUT_S * 1000}")
+    cursor.execute("PRAGMA journal_mode = WAL")
+    cursor.execute("PRAGMA synchronous = NORMAL")
+    cursor.execute("PRAGMA foreign_keys = ON")
+    cursor.close()
+
+
+def _begin_sqlite(connection: sa.Connection) -> None:
+    # A writer takes its lock at once: one that reads first and then writes could fail with "locked".
+    reading = connection.get_execution_options().get("wm_read", False)
+    connection.exec_driver_sql("BEGIN" if reading else "BEGIN IMMEDIATE")

@@ -1,0 +1,116 @@
+"""The store as workers see it: `workers.ledger.Ledger` over SQLAlchemy."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+
+import sqlalchemy as sa
+
+from orchestrator.errors import NotFoundError
+from orchestrator.store.database import Store
+from orchestrator.store.queue import count_failure, finish
+from orchestrator.store.tables import JobState, artifact, forgery_answer, job, job_need, outcome
+from workers.jobs import ForgeryAnswer, JobKind, LeasedJob, Outcome
+from workers.ledger import LEASE_S
+
+
+class StoreLedger:
+    """Keeps the contract of `workers.ledger.Ledger`; may be shared by threads."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def lease(self, job_id: int, owner: str) -> LeasedJob | None:
+        """Take the right to run a ready job."""
+        with self._store.write() as connection:
+            row = connection.execute(
+                sa.update(job)
+                .where(job.c.id == job_id, job.c.state == JobState.READY)
+                .values(
+                    state=JobState.RUNNING,
+                    lease_owner=owner,
+                    lease_until=self._store.now(connection) + LEASE_S,
+                )
+                .returning(job.c.kind, job.c.parameters, job.c.failures)
+            ).one_or_none()
+            if row is None:
+                return None
+            inputs = connection.execute(
+                sa.select(job.c.kind, outcome.c.result)
+                .join(job_need, job_need.c.needs_id == job.c.id)
+                .join(outcome, outcome.c.job_id == job.c.id)
+                .where(job_need.c.job_id == job_id)
+            )
+            answered = connection.execute(
+                sa.select(forgery_answer.c.instance).where(forgery_answer.c.job_id == job_id)
+            ).scalars()
+            return LeasedJob(
+                job_id=job_id,
+                kind=JobKind(row.kind),
+                parameters=row.parameters,
+                owner=owner,
+                inputs={JobKind(kind): result for kind, result in inputs},
+                answered=frozenset(answered),
+                failures=row.failures,
+            )
+
+    def heartbeat(self, job_id: int, owner: str) -> bool:
+        """Renew a lease that is still this owner's."""
+        with self._store.write() as connection:
+            renewed = connection.execute(
+                sa.update(job)
+                .where(*_held(job_id, owner))
+                .values(lease_until=self._store.now(connection) + LEASE_S)
+            )
+            return renewed.rowcount == 1
+
+    def artifact(self, sha256: str) -> bytes:
+        """Return an artifact's bytes.
+
+        Raises
+        ------
+        NotFoundError
+            The store has none of that hash.
+        """
+        with self._store.read() as connection:
+            data = connection.execute(
+                sa.select(artifact.c.data).where(artifact.c.sha256 == sha256)
+            ).scalar_one_or_none()
+        if data is None:
+            raise NotFoundError(f"no artifact {sha256} in {self._store}")
+        return bytes(data)
+
+    def answer(self, job_id: int, answers: Sequence[ForgeryAnswer]) -> None:
+        """Record answers; those already there stay."""
+        rows = [{"job_id": job_id, **asdict(answer)} for answer in answers]
+        with self._store.write() as connection:
+            self._store.insert_new(connection, forgery_answer, rows)
+
+    def record(self, job_id: int, owner: str, outcome: Outcome, artifacts: Mapping[str, bytes]) -> bool:
+        """Record an outcome with its artifacts."""
+        rows = [{"sha256": sha256, "size": len(data), "data": data} for sha256, data in artifacts.items()]
+        with self._store.write() as connection:
+            for row in rows:  # one statement each: they can be large
+                self._store.insert_new(connection, artifact, [row])
+            return finish(self._store, connection, job_id, owner, asdict(outcome))
+
+    def hand_back(self, job_id: int, owner: str) -> None:
+        """Make a job ready again, if the lease is still this owner's."""
+        with self._store.write() as connection:
+            connection.execute(
+                sa.update(job)
+                .where(*_held(job_id, owner))
+                .values(state=JobState.READY, lease_owner=None, lease_until=None)
+            )
+
+    def fail(self, job_id: int, owner: str, reason: str) -> None:
+        """Count a failed attempt, if the lease is still this owner's."""
+        with self._store.write() as connection:
+            held = connection.execute(sa.select(job.c.id).where(*_held(job_id, owner))).one_or_none()
+            if held is not None:
+                count_failure(self._store, connection, job_id, owner, reason)
+
+
+def _held(job_id: int, owner: str) -> tuple[sa.ColumnElement[bool], ...]:
+    return job.c.id == job_id, job.c.state == JobState.RUNNING, job.c.lease_owner == owner

@@ -1,0 +1,119 @@
+"""Which jobs are ready, and taking back what dead workers held."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+
+import sqlalchemy as sa
+
+from orchestrator.store.campaigns import settle
+from orchestrator.store.database import Store
+from orchestrator.store.tables import JobState, attempt, campaign_job, job, job_need, outcome
+from workers.jobs import OutcomeStatus
+from workers.ledger import MAX_ATTEMPTS
+
+
+def ready_jobs(store: Store, campaign_id: int, *, limit: int, other_than: Collection[int]) -> list[int]:
+    """Return up to `limit` ids of a campaign's ready jobs, in the plan's order."""
+    if limit <= 0:
+        return []
+    query = (
+        sa.select(job.c.id)
+        .join(campaign_job, campaign_job.c.job_id == job.c.id)
+        .where(campaign_job.c.campaign_id == campaign_id, job.c.state == JobState.READY)
+        .order_by(campaign_job.c.position)
+        .limit(limit + len(other_than))
+    )
+    with store.read() as connection:
+        found = connection.execute(query).scalars().all()
+    return [job_id for job_id in found if job_id not in other_than][:limit]
+
+
+def requeue_lapsed(store: Store) -> int:
+    """Take back jobs whose lease has lapsed, as failed attempts; return how many."""
+    with store.read() as connection:
+        lapsed = _lapsed(store, connection)
+    if not lapsed:
+        return 0
+    with store.write() as connection:
+        lapsed = _lapsed(store, connection)
+        for job_id, owner in lapsed:
+            count_failure(store, connection, job_id, owner, "the worker was not heard of any more")
+    return len(lapsed)
+
+
+def _lapsed(store: Store, connection: sa.Connection) -> list[tuple[int, str]]:
+    query = sa.select(job.c.id, job.c.lease_owner).where(
+        job.c.state == JobState.RUNNING, job.c.lease_until < store.now(connection)
+    )
+    return [(row.id, row.lease_owner) for row in connection.execute(query)]
+
+
+def release_dead(store: Store, is_gone: Callable[[str], bool]) -> int:
+    """Give back at once the jobs of workers that are known to be dead; return how many.
+
+    Not a failed attempt: what killed a whole worker was not the job, which runs in a process of its own.
+    """
+    with store.write() as connection:
+        running = sa.select(job.c.id, job.c.lease_owner).where(job.c.state == JobState.RUNNING)
+        dead = [row.id for row in connection.execute(running) if is_gone(row.lease_owner)]
+        if dead:
+            connection.execute(
+                sa.update(job)
+                .where(job.c.id.in_(dead))
+                .values(state=JobState.READY, lease_owner=None, lease_until=None)
+            )
+    return len(dead)
+
+
+def count_failure(store: Store, connection: sa.Connection, job_id: int, owner: str, reason: str) -> None:
+    """Record a failed attempt; the last one allowed makes the outcome ``error`` with the history."""
+    connection.execute(
+        sa.insert(attempt).values(job_id=job_id, owner=owner, failed_at=store.now(connection), reason=reason)
+    )
+    failures = connection.execute(
+        sa.update(job).where(job.c.id == job_id).values(failures=job.c.failures + 1).returning(job.c.failures)
+    ).scalar_one()
+    if failures < MAX_ATTEMPTS:
+        connection.execute(
+            sa.update(job)
+            .where(job.c.id == job_id)
+            .values(state=JobState.READY, lease_owner=None, lease_until=None)
+        )
+        return
+    history = connection.execute(
+        sa.select(attempt.c.reason)
+        .where(attempt.c.job_id == job_id)
+        .order_by(attempt.c.id.desc())
+        .limit(failures)
+    ).scalars()
+    lines = [
+        f"attempt {number}: {text.strip()}" for number, text in enumerate(reversed(list(history)), start=1)
+    ]
+    finish(
+        store,
+        connection,
+        job_id,
+        owner,
+        {
+            "status": OutcomeStatus.ERROR,
+            "result": None,
+            "timings": {},
+            "error": f"failed {failures} times\n" + "\n".join(lines),
+        },
+    )
+
+
+def finish(
+    store: Store, connection: sa.Connection, job_id: int, owner: str, columns: dict[str, object]
+) -> bool:
+    """Insert a job's outcome unless it has one, free its lease and settle what depends on it."""
+    row = {"job_id": job_id, "owner": owner, "recorded_at": store.now(connection), **columns}
+    if not store.insert_new(connection, outcome, [row]):
+        return False
+    state = JobState.DONE if columns["status"] == OutcomeStatus.DONE else JobState.FAILED
+    connection.execute(
+        sa.update(job).where(job.c.id == job_id).values(state=state, lease_owner=None, lease_until=None)
+    )
+    settle(connection, sa.select(job_need.c.job_id).where(job_need.c.needs_id == job_id))
+    return True
