@@ -27,5 +27,13 @@ class StoreError(OrchestratorError):
     """The store cannot be used: not reachable, another schema version, no rights, or no space."""
 
 
+class StoreUrlError(OrchestratorError):
+    """The store's URL is malformed, or names a kind of database that is not supported."""
+
+
 class NotFoundError(OrchestratorError):
     """No campaign, job or artifact of that name."""
+
+
+class OutputError(OrchestratorError):
+    """A result cannot be written as asked."""

@@ -8,3 +8,5 @@ watermark), `verification` and `claims` (proving it), `attacks` and `engines` (b
 It knows nothing of queues, databases or the command line, and imports neither `workers` nor
 `orchestrator`. The words used here are fixed in docs/glossary.md.
 """
+
+__version__ = "0.1.0"

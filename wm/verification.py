@@ -134,7 +134,9 @@ def verify(
 def log10_p_value(errors: NDArray[np.integer[Any]], signature: Signature) -> float:
     """Return log10 P(S >= s), S the errors in a uniformly random subset of as many trees as there are ones.
 
-    Exact, by dynamic programming over the trees: state (trees chosen, errors in them).
+    Exact, by dynamic programming over the trees. Since all errors together are fixed, S >= s says that the
+    other trees, a random subset too, hold at most the errors that remain: few, when the claim is good, so
+    sums beyond them need not be followed.
 
     Parameters
     ----------
@@ -146,49 +148,44 @@ def log10_p_value(errors: NDArray[np.integer[Any]], signature: Signature) -> flo
     counts = np.asarray(errors, dtype=np.int64)
     # A common factor changes no comparison; a perfect claim (0 or k errors) becomes 0 or 1.
     counts = counts // max(1, int(np.gcd.reduce(counts)))
-    observed = int(counts[signature.array == 1].sum())
+    allowed = int(counts[signature.array == 0].sum())
     ones, trees = signature.ones, len(signature)
-    if math.lgamma(trees + 1) - math.lgamma(ones + 1) - math.lgamma(
-        trees - ones + 1
-    ) < _SAFE_LOG10 * math.log(10):
-        tail = float(_last_row(counts, ones)[observed:].sum())
+    log_subsets = math.lgamma(trees + 1) - math.lgamma(ones + 1) - math.lgamma(trees - ones + 1)
+    if log_subsets < _SAFE_LOG10 * math.log(10):
+        tail = float(_sums(counts, trees - ones, allowed).sum())
         return min(0.0, math.log10(tail))
-    logs = _last_row_of_logs(counts, ones)[observed:]
-    return min(0.0, float(np.logaddexp.reduce(logs)) / math.log(10))
+    return min(0.0, float(np.logaddexp.reduce(_logs_of_sums(counts, trees - ones, allowed))) / math.log(10))
 
 
-def _last_row(counts: NDArray[np.int64], ones: int) -> NDArray[np.float64]:
-    """Return P(S = s) for s = 0, 1, ..., choosing tree after tree as an urn is emptied."""
+def _sums(counts: NDArray[np.int64], size: int, limit: int) -> NDArray[np.float64]:
+    """Return P(sum = 0, ..., limit) over random subsets of a size, choosing as an urn is emptied."""
     trees = len(counts)
-    table = np.zeros((ones + 1, int(np.sort(counts)[trees - ones :].sum()) + 1))
+    table = np.zeros((size + 1, limit + 1))  # row: trees chosen; column: errors in them
     table[0, 0] = 1.0
-    chosen = np.arange(ones + 1)
+    chosen = np.arange(size + 1)
     for index, count in enumerate(counts):
-        take = (np.maximum(ones - chosen, 0) / (trees - index))[:, None]
+        take = np.clip((size - chosen) / (trees - index), 0.0, 1.0)[:, None]
         taken = table * take
-        table *= np.clip(1.0 - take, 0.0, None)
-        width = table.shape[1] - int(count)
-        if width > 0:
-            table[1:, int(count) :] += taken[:-1, :width]
-    last: NDArray[np.float64] = table[ones]
+        table *= 1.0 - take
+        if count <= limit:
+            table[1:, count:] += taken[:-1, : limit + 1 - count]
+    last: NDArray[np.float64] = table[size]
     return last
 
 
-def _last_row_of_logs(counts: NDArray[np.int64], ones: int) -> NDArray[np.float64]:
-    """Do as `_last_row`, in natural logarithms, for probabilities below what floats can hold."""
+def _logs_of_sums(counts: NDArray[np.int64], size: int, limit: int) -> NDArray[np.float64]:
+    """Do as `_sums`, in natural logarithms, for probabilities below what floats can hold."""
     trees = len(counts)
-    table = np.full((ones + 1, int(np.sort(counts)[trees - ones :].sum()) + 1), -np.inf)
+    table = np.full((size + 1, limit + 1), -np.inf)
     table[0, 0] = 0.0
-    chosen = np.arange(ones + 1)
+    chosen = np.arange(size + 1)
     for index, count in enumerate(counts):
-        share = (ones - chosen) / (trees - index)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            take = np.log(np.clip(share, 0.0, 1.0))[:, None]
-            leave = np.log(np.clip(1.0 - share, 0.0, 1.0))[:, None]
+        share = np.clip((size - chosen) / (trees - index), 0.0, 1.0)[:, None]
+        with np.errstate(divide="ignore"):
+            take, leave = np.log(share), np.log(1.0 - share)
         taken = table + take
         table = table + leave
-        width = table.shape[1] - int(count)
-        if width > 0:
-            table[1:, int(count) :] = np.logaddexp(table[1:, int(count) :], taken[:-1, :width])
-    last: NDArray[np.float64] = table[ones]
+        if count <= limit:
+            table[1:, count:] = np.logaddexp(table[1:, count:], taken[:-1, : limit + 1 - count])
+    last: NDArray[np.float64] = table[size]
     return last

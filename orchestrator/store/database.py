@@ -15,7 +15,7 @@ from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy.dialects import postgresql, sqlite
 
-from orchestrator.errors import StoreError
+from orchestrator.errors import NotFoundError, StoreError, StoreUrlError
 
 BUSY_TIMEOUT_S = 30
 """How long SQLite waits for another writer before it gives up."""
@@ -29,22 +29,24 @@ class Store:
 
     Raises
     ------
+    StoreUrlError
+        Malformed URL, another kind of database, or a directory that does not exist.
     StoreError
-        Malformed URL, or a driver that is not installed.
+        The driver is not installed.
     """
 
     def __init__(self, url: str) -> None:
         try:
             self._url = sa.make_url(url)
             if self._url.get_backend_name() not in ("sqlite", "postgresql"):
-                raise StoreError(f"store {url!r}: use sqlite:///FILE or postgresql+psycopg://...")
+                raise StoreUrlError(f"store {url!r}: use sqlite:///FILE or postgresql+psycopg://...")
             if self.is_sqlite and self._url.database not in (None, "", ":memory:"):
                 folder = Path(str(self._url.database)).resolve().parent
                 if not folder.is_dir():
-                    raise StoreError(f"{self}: there is no directory {folder}")
+                    raise StoreUrlError(f"store {self}: there is no directory {folder}")
             self._engine = sa.create_engine(self._url, pool_pre_ping=not self.is_sqlite)
         except sa.exc.ArgumentError as reason:
-            raise StoreError(f"store {url!r} is not a database URL, such as sqlite:///wm.db") from reason
+            raise StoreUrlError(f"store {url!r} is not a database URL, such as sqlite:///wm.db") from reason
         except ModuleNotFoundError as reason:
             raise StoreError(f"store {self}: the driver is not installed ({reason})") from reason
         if self.is_sqlite:
@@ -126,7 +128,17 @@ class Store:
             return MigrationContext.configure(connection).get_current_revision()
 
     def check(self) -> None:
-        """Raise `StoreError` unless the schema is the one that this program uses."""
+        """Raise unless the schema is the one that this program uses.
+
+        Raises
+        ------
+        NotFoundError
+            There is no such SQLite file.
+        StoreError
+            An empty database, or another schema.
+        """
+        if self.is_sqlite and not Path(str(self._url.database)).is_file():
+            raise NotFoundError(f"there is no store {self}: give --store or WM_STORE_URL, or run a campaign")
         current = self.revision()
         if current is None:
             raise StoreError(f"store {self} is empty: run a campaign, or wm db upgrade")

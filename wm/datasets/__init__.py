@@ -11,6 +11,6 @@ May import `wm.errors` and `wm.npz`. scikit-learn and pandas are imported only i
 from wm.datasets.loading import load
 from wm.datasets.model import Dataset
 from wm.datasets.source import Source, file_sha256
-from wm.datasets.splitting import Scaling, Split, split
+from wm.datasets.splitting import Scaling, Split, split, split_sizes
 
-__all__ = ["Dataset", "Scaling", "Source", "Split", "file_sha256", "load", "split"]
+__all__ = ["Dataset", "Scaling", "Source", "Split", "file_sha256", "load", "split", "split_sizes"]

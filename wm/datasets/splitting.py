@@ -210,6 +210,12 @@ def split(dataset: Dataset, *, test_share: float = 0.3, seed: int, scaling: Scal
     )
 
 
+def split_sizes(dataset: Dataset, *, test_share: float) -> tuple[int, int]:
+    """Return the numbers of training and test rows that `split` gives, without splitting."""
+    train_rows, test_rows = _cut(dataset, test_share, seed=0)
+    return len(train_rows), len(test_rows)
+
+
 def _cut(dataset: Dataset, test_share: float, seed: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     from sklearn.model_selection import train_test_split
 

@@ -1,0 +1,5 @@
+"""Makes `python -m orchestrator.cli` the same as `wm`."""
+
+from orchestrator.cli import main
+
+main()

@@ -1,0 +1,230 @@
+"""`wm embed`, `wm queries`, `wm verify`: one model, its owner and its judge."""
+
+from __future__ import annotations
+
+import secrets
+import sys
+from dataclasses import asdict
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, get_args
+
+import click
+
+from orchestrator.cli import Exit
+from orchestrator.cli.common import json_option, print_facts, print_json
+from wm import streams
+from wm.claims import read_claim
+from wm.datasets import Scaling
+from wm.embedding import SCHEMES
+from wm.errors import ClaimError, SignatureError
+from wm.signature import Signature, keyed_signature, random_signature
+from wm.streams import Role
+from wm.verification import DEFAULT_LEVEL, Evidence
+from wm.verification import verify as judge
+
+INPUT = click.Path(exists=True, dir_okay=False, path_type=Path)
+
+
+@click.command()
+@click.option("--dataset", "name", help="breast-cancer, mnist2-6, ijcnn1 or openml:<id>.")
+@click.option("--path", type=INPUT, help="Training data instead: csv, npz or svmlight file.")
+@click.option("--label", help="Label column of a csv file: name, or index from 0.")
+@click.option("--positive", help="Class that counts as 1.  [needed for three classes or more]")
+@click.option(
+    "--test-share", type=float, default=0.3, show_default=True, help="Share of rows kept for testing."
+)
+@click.option(
+    "--scaling",
+    type=click.Choice(get_args(Scaling)),
+    default="train",
+    show_default=True,
+    help="How to scale to [0, 1].",
+)
+@click.option(
+    "--trees", type=click.IntRange(min=2), default=70, show_default=True, help="Number of trees, m."
+)
+@click.option(
+    "--max-depth", type=click.IntRange(min=1), help="Depth of the standard forest.  [default: no limit]"
+)
+@click.option("--scheme", type=click.Choice(sorted(SCHEMES)), default="paper", show_default=True)
+@click.option("--trigger-share", type=float, default=0.02, show_default=True, help="Share of training rows.")
+@click.option(
+    "--ones-share", type=float, default=0.5, show_default=True, help="Share of trees that must err."
+)
+@click.option("--adjust", type=click.Choice(["paper", "artifact"]), default="paper", show_default=True)
+@click.option("--weight-step", type=float, default=1.0, show_default=True, help="Weight added in each round.")
+@click.option("--max-rounds", type=click.IntRange(min=1), default=500, show_default=True)
+@click.option("--key-file", type=INPUT, help="Derive the signature from the secret bytes in this file.")
+@click.option(
+    "--model-id", default="model", show_default=True, help="Your name for this model; in the claim."
+)
+@click.option("--seed", type=click.IntRange(min=0), help="Secret seed.  [default: fresh from the system]")
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(file_okay=False, path_type=Path),
+    required=True,
+    help="Directory for forest.npz (to release) and claim.json (to keep secret).",
+)
+@json_option
+def embed(output: Path, as_json: bool, key_file: Path | None, seed: int | None, **options: Any) -> None:
+    """Train a watermarked forest and write it with its claim."""
+    from wm.datasets import Source, load, split
+    from wm.training import adjusted_caps, honest_forest, standard_caps
+    from wm.tuning import Hyperparameters
+    from wm.watermark import Plan, watermark
+
+    # Whoever knows the seed knows the trigger set: it must not be guessed.
+    seed = secrets.randbits(62) if seed is None else seed
+    label: str | int | None = options["label"]
+    if isinstance(label, str) and label.lstrip("-").isdigit():
+        label = int(label)
+    rows = split(
+        load(Source(name=options["name"], path=options["path"], label=label, positive=options["positive"])),
+        test_share=options["test_share"],
+        seed=streams.integer_seed(seed, Role.SPLIT),
+        scaling=options["scaling"],
+    )
+    chosen = Hyperparameters(options["trees"], options["max_depth"])
+    standard = honest_forest(
+        rows.X_train,
+        rows.y_train,
+        n_trees=chosen.n_estimators,
+        caps=standard_caps(chosen),
+        seed=streams.integer_seed(seed, Role.STANDARD_FOREST),
+    )
+    made = watermark(
+        rows,
+        Plan(
+            scheme=options["scheme"],
+            signature=_signature(seed, key_file, **options),
+            trigger_share=options["trigger_share"],
+            caps=adjusted_caps(standard, chosen, options["adjust"]),
+            seed=seed,
+            repeat=0,
+            weight_step=options["weight_step"],
+            max_rounds=options["max_rounds"],
+            model_id=options["model_id"],
+            created=datetime.now(UTC).isoformat(timespec="seconds"),
+        ),
+        lambda kind, number, unfit: click.echo(f"{kind} trees, round {number}: {unfit} unfit", err=True),
+    )
+    output.mkdir(parents=True, exist_ok=True)
+    forest = made.embedded.forest
+    forest.save(output / "forest.npz")
+    claim_file = output / "claim.json"
+    claim_file.touch(mode=0o600)  # a secret: readable by its owner only
+    claim_file.write_text(made.claim.to_json())
+    _print(
+        {
+            "forest": str(output / "forest.npz"),
+            "claim": str(claim_file),
+            "commitment": made.claim.commitment,
+            "trigger_size": made.evidence.trigger_size,
+            "rounds": made.embedded.rounds_right + made.embedded.rounds_wrong,
+            "accuracy_standard": standard.accuracy(rows.X_test, rows.y_test),
+            "accuracy_watermarked": forest.accuracy(rows.X_test, rows.y_test),
+            "matched_bits": made.evidence.matched_bits,
+            "total_bits": made.evidence.total_bits,
+            "log10_p": made.evidence.log10_p,
+        },
+        as_json,
+    )
+
+
+def _signature(
+    seed: int, key_file: Path | None, *, trees: int, ones_share: float, model_id: str, **_: Any
+) -> Signature:
+    if key_file is not None:
+        signature = keyed_signature(trees, ones_share, key_file.read_bytes(), model_id)
+    else:
+        signature = random_signature(trees, ones_share, streams.generator(seed, Role.OWNER_SIGNATURE))
+    if not 0 < signature.ones < trees:
+        raise SignatureError(
+            f"ones_share {ones_share} of {trees} trees leaves all bits equal: a signature needs both"
+        )
+    return signature
+
+
+@click.command()
+@click.argument("claim_file", metavar="CLAIM", type=INPUT)
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(dir_okay=False, path_type=Path),
+    required=True,
+    help="csv or npz file for the rows.",
+)
+def queries(claim_file: Path, output: Path) -> None:
+    """Write the trigger rows of a CLAIM, in order, to be put to a suspect model tree by tree.
+
+    The answers go into a votes file for `wm verify --votes`: a line for each row, a column for each tree.
+    """
+    import numpy as np
+
+    from wm import npz
+
+    rows = read_claim(claim_file).trigger_set.X
+    match output.suffix:
+        case ".csv":
+            np.savetxt(output, rows, delimiter=",", fmt="%.9g")  # 9 digits give every float32 back
+        case ".npz":
+            output.write_bytes(npz.pack({"X": rows}))
+        case _:
+            raise click.UsageError(f"{output}: the ending must be .csv or .npz")
+    click.echo(f"{len(rows)} rows of {rows.shape[1]} features: {output}")
+
+
+@click.command()
+@click.argument("claim_file", metavar="CLAIM", type=INPUT)
+@click.option("--model", "model_file", type=INPUT, help="Suspect forest (npz).")
+@click.option("--votes", "votes_file", type=INPUT, help="Suspect's votes on the trigger rows (csv or npz).")
+@click.option(
+    "--level",
+    type=float,
+    default=DEFAULT_LEVEL,
+    show_default=True,
+    help="Largest p-value that counts as proof.",
+)
+@json_option
+def verify(
+    claim_file: Path, model_file: Path | None, votes_file: Path | None, level: float, as_json: bool
+) -> None:
+    """Judge whether a suspect model carries the watermark of a CLAIM.
+
+    Exit code 0 when the p-value is at most the level, 1 when not.
+    """
+    from wm.forest import Forest
+    from wm.votes_file import read_votes
+
+    if (model_file is None) == (votes_file is None):
+        raise click.UsageError("give either --model or --votes")
+    claim = read_claim(claim_file)
+    trigger_set = claim.trigger_set
+    if model_file is not None:
+        forest = Forest.load(model_file)
+        if forest.classes.tolist() != [0, 1]:
+            raise ClaimError(f"{model_file}: has classes {forest.classes.tolist()}, not 0 and 1")
+        votes = forest.votes(trigger_set.X)
+    else:
+        assert votes_file is not None  # noqa: S101 - one of the two, checked above
+        votes = read_votes(votes_file)
+    evidence = judge(votes, trigger_set.y, claim.bits, level=level)
+    _print(_verdict(evidence), as_json)
+    sys.exit(Exit.DONE if evidence.significant else Exit.NEGATIVE)
+
+
+def _verdict(evidence: Evidence) -> dict[str, Any]:
+    return {
+        "verdict": "verified" if evidence.significant else "not verified",
+        **asdict(evidence),
+        "p_value": evidence.p_value,
+    }
+
+
+def _print(facts: dict[str, Any], as_json: bool) -> None:
+    if as_json:
+        print_json(facts)
+    else:
+        print_facts(facts)

@@ -1,0 +1,38 @@
+"""`wm report`: pictures and tables for people."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from orchestrator.cli.common import open_store, store_option
+from orchestrator.store import campaigns
+
+
+@click.command()
+@click.argument("campaign_name", metavar="CAMPAIGN")
+@store_option
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="HTML file.  [default: CAMPAIGN.html]",
+)
+@click.option(
+    "--figures",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Also write each figure as png, svg and pdf into this directory.",
+)
+def report(campaign_name: str, store_url: str, output: Path | None, figures: Path | None) -> None:
+    """Write a self-contained HTML report on a CAMPAIGN (name or id)."""
+    from orchestrator.report import write_figures, write_report
+
+    store = open_store(store_url)
+    record = campaigns.find_campaign(store, campaign_name)
+    target = output or Path(f"{record.name}.html")
+    write_report(store, record, target)
+    click.echo(target)
+    if figures is not None:
+        for written in write_figures(store, record, figures):
+            click.echo(written)

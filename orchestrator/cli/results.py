@@ -1,0 +1,41 @@
+"""`wm results`: one query for each kind of result."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from orchestrator.cli.common import emit, json_option, open_store, store_option
+from orchestrator.store import campaigns
+
+
+@click.group()
+def results() -> None:
+    """Print what a campaign found."""
+
+
+def _add(kind: str, summary: str) -> None:
+    @results.command(name=kind, help=f"{summary} of a CAMPAIGN (name or id).")
+    @click.argument("campaign_name", metavar="CAMPAIGN")
+    @store_option
+    @json_option
+    @click.option(
+        "-o",
+        "--output",
+        type=click.Path(dir_okay=False, path_type=Path),
+        help="Write to a file instead: .csv, .json or .parquet.",
+    )
+    def command(campaign_name: str, store_url: str, as_json: bool, output: Path | None) -> None:
+        from orchestrator import results as queries
+
+        store = open_store(store_url)
+        record = campaigns.find_campaign(store, campaign_name)
+        emit(getattr(queries, kind)(store, record.id), as_json=as_json, output=output)
+
+
+_add("accuracy", "Accuracy and cost of each watermark, beside honest forests,")
+_add("detection", "What the paper's detection strategies read off each forest")
+_add("suppression", "How well trigger queries are spotted in each forest")
+_add("forgery", "Counts of forgery outcomes for each signature and distance")
+_add("jobs", "State, time and errors of each job")

@@ -1,0 +1,70 @@
+"""What the demo shows beside the report: an exported model, its verification, and three small tables."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import sqlalchemy as sa
+
+from orchestrator import results
+from orchestrator.frames import records
+from orchestrator.store.database import Store
+from orchestrator.store.ledger import StoreLedger
+from orchestrator.store.tables import campaign_job, job, outcome
+from wm.claims import read_claim
+from wm.forest import Forest
+from wm.verification import Evidence, verify
+from workers.jobs import JobKind
+
+Table = tuple[str, list[str], list[list[Any]]]
+
+
+def verify_exported(store: Store, campaign_id: int, directory: Path) -> Evidence:
+    """Write the first watermarked forest and its claim to files, read them back, and verify."""
+    query = (
+        sa.select(outcome.c.result)
+        .join(job, job.c.id == outcome.c.job_id)
+        .join(campaign_job, campaign_job.c.job_id == job.c.id)
+        .where(campaign_job.c.campaign_id == campaign_id, job.c.kind == JobKind.EMBED)
+        .order_by(campaign_job.c.position)
+        .limit(1)
+    )
+    with store.read() as connection:
+        embedded = connection.execute(query).scalar_one()
+    ledger = StoreLedger(store)
+    (directory / "forest.npz").write_bytes(ledger.artifact(embedded["forest"]))
+    (directory / "claim.json").write_bytes(ledger.artifact(embedded["claim"]))
+    forest = Forest.load(directory / "forest.npz")
+    claim = read_claim(directory / "claim.json")
+    return verify(forest.votes(claim.trigger_set.X), claim.trigger_set.y, claim.bits)
+
+
+def tables(store: Store, campaign_id: int) -> list[Table]:
+    """Return title, columns and rows of what a first look should show."""
+    accuracy = results.accuracy(store, campaign_id)
+    by_share = accuracy.groupby("trigger_share")[
+        ["accuracy_standard", "accuracy_capped", "accuracy_watermarked"]
+    ]
+    suppression = results.suppression(store, campaign_id)
+    by_method = suppression.groupby("method")[["auc", "tpr_at_1pct_fpr"]].mean()
+    forgery = results.forgery(store, campaign_id)
+    by_eps = forgery.groupby(["engine", "eps"]).agg(
+        signatures=("signature", "nunique"),
+        trigger_size=("trigger_size", "max"),
+        mean_forged=("forged", "mean"),
+        most_forged=("forged", "max"),
+        impossible=("impossible", "sum"),
+        timeout=("timeout", "sum"),
+        seconds=("seconds", "sum"),
+    )
+    return [
+        ("Accuracy (mean over repeats)", *_flat(by_share.mean())),
+        ("Suppression: how well trigger queries are spotted", *_flat(by_method)),
+        ("Forgery: size of the forged trigger set over signatures", *_flat(by_eps)),
+    ]
+
+
+def _flat(frame: Any) -> tuple[list[str], list[list[Any]]]:
+    plain = frame.reset_index()
+    return [str(column) for column in plain.columns], [list(row.values()) for row in records(plain)]

@@ -1,0 +1,61 @@
+"""From a campaign file to a campaign in the store."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from orchestrator.plan import DataFacts, PlannedJob, plan
+from orchestrator.provenance import provenance
+from orchestrator.spec import CampaignSpec, read_spec
+from orchestrator.store.campaigns import create_campaign
+from orchestrator.store.database import Store
+from wm import datasets
+
+
+def read_campaign(path: str | Path) -> CampaignSpec:
+    """Read a campaign file; a relative data file is looked for beside it first.
+
+    Raises
+    ------
+    SpecError
+        As in `read_spec`.
+    """
+    spec = read_spec(path)
+    if spec.dataset.path is None:
+        return spec
+    beside = Path(path).resolve().parent / spec.dataset.path
+    if not beside.is_file():
+        return spec
+    return spec.model_copy(update={"dataset": spec.dataset.model_copy(update={"path": str(beside)})})
+
+
+def data_facts(spec: CampaignSpec) -> DataFacts:
+    """Load the campaign's data and return what planning must know of it.
+
+    Raises
+    ------
+    DataError
+        The data cannot be used.
+    """
+    source = spec.dataset.source()
+    dataset = datasets.load(source)
+    rows_train, rows_test = datasets.split_sizes(dataset, test_share=spec.dataset.test_share)
+    return DataFacts(rows_train, rows_test, datasets.file_sha256(source))
+
+
+def planned_jobs(spec: CampaignSpec) -> list[PlannedJob]:
+    """Return all jobs of a campaign, checked against its data.
+
+    Raises
+    ------
+    DataError, SpecError
+        The data cannot be used, or does not suit the campaign.
+    """
+    return list(plan(spec, data_facts(spec)))
+
+
+def launch(store: Store, spec: CampaignSpec) -> int:
+    """Bring the store's schema up to date, store the campaign unless it is there, and return its id."""
+    jobs = planned_jobs(spec)
+    store.upgrade()
+    return create_campaign(store, spec, jobs, provenance())
