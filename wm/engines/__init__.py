@@ -17,6 +17,7 @@ from wm.forest import Forest
 _SOLVERS = {
     "z3": ("wm.engines.z3_real", "Z3RealSolver"),
     "sat": ("wm.engines.sat", "SatSolver"),
+    "search": ("wm.engines.search", "SearchSolver"),
 }
 
 __all__ = ["Answer", "Engine", "ForgeryOutcome", "ForgeryQuery", "Status", "create", "names", "solver_class"]

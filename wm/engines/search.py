@@ -1,0 +1,88 @@
+"""`search`: the k-partite search over bitsets.
+
+First the free part: wanted leaves that meet the box, the box shrunk to what each tree's leaves cover. What is
+left becomes bits, and the search picks one leaf for each tree; see `box_search` and `search_kernel`.
+"""
+
+from __future__ import annotations
+
+import functools
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wm.engines.box_search import BoxSearch, Choice, Geometry
+from wm.engines.cells import cell_forest
+from wm.engines.encoding import leaf_bounds, query_box, wanted_leaves
+from wm.engines.protocol import Answer, ForgeryQuery
+from wm.forest import Forest
+
+
+class SearchSolver:
+    """Answers queries by k-partite search."""
+
+    def __init__(self, forest: Forest) -> None:
+        compile_kernel()
+        self._geometry = _geometry(forest)
+
+    def answer(self, query: ForgeryQuery) -> Answer:
+        """Answer one query."""
+        return answer(self._geometry, query)
+
+
+def _geometry(forest: Forest) -> Geometry:
+    bounds = leaf_bounds(forest)
+    return Geometry.of(forest, bounds, cell_forest(bounds, forest.n_features))
+
+
+def pose(geometry: Geometry, query: ForgeryQuery) -> BoxSearch | None:
+    """Return the search that answers a query; None if its box is empty."""
+    lower, upper = query_box(query.centre, query.eps)
+    if (lower > upper).any():
+        return None
+    wanted = wanted_leaves(geometry.forest, geometry.bounds, query)
+    return BoxSearch(geometry, wanted, (geometry.cells.of(lower), geometry.cells.of(upper)))
+
+
+def answer(geometry: Geometry, query: ForgeryQuery) -> Answer:
+    """Answer one query by search alone."""
+    search = pose(geometry, query)
+    if search is None:
+        return Answer(None, "empty box")
+    search.advance()
+    if search.found is None:
+        return Answer(None, "no leaf" if search.trivial else "solver")
+    return Answer(witness(geometry, query, search.found))
+
+
+def witness(geometry: Geometry, query: ForgeryQuery, choice: Choice) -> NDArray[np.float32]:
+    """Return the point nearest to the query's centre within its box and all that the search chose."""
+    lower, upper = query_box(query.centre, query.eps)
+    below, above = geometry.cells.box(*choice.box)
+    lower, upper = np.maximum(lower, below), np.minimum(upper, above)
+    bounds = geometry.bounds
+    for leaf in choice.leaves:
+        rows = slice(bounds.start[leaf], bounds.start[leaf + 1])
+        features = bounds.feature[rows]
+        lower[features] = np.maximum(lower[features], bounds.lower[rows])
+        upper[features] = np.minimum(upper[features], bounds.upper[rows])
+    with np.errstate(over="ignore"):
+        return np.clip(query.centre.astype(np.float32), lower, upper)
+
+
+@functools.cache
+def compile_kernel() -> None:
+    """Have the kernel compiled, or read from its cache, before the first real query."""
+    forest = Forest.from_arrays(
+        offset=[0, 3, 6],
+        left=[1, -1, -1] * 2,
+        right=[2, -1, -1] * 2,
+        feature=[0, -1, -1] * 2,
+        threshold=[0.5, 0.0, 0.0] * 2,
+        value=[[1, 1], [1, 0], [0, 1]] * 2,
+        n_features=1,
+        classes=[0, 1],
+    )
+    geometry = _geometry(forest)
+    for signature in ([0, 0], [0, 1]):
+        answer(geometry, ForgeryQuery(signature=signature, label=1, centre=[0.5], eps=0.5))
