@@ -5,13 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import sqlalchemy as sa
-
 from orchestrator import results
 from orchestrator.frames import records
 from orchestrator.store.database import Store
 from orchestrator.store.ledger import StoreLedger
-from orchestrator.store.tables import campaign_job, job, outcome
 from wm.claims import read_claim
 from wm.forest import Forest
 from wm.verification import Evidence, verify
@@ -22,16 +19,8 @@ Table = tuple[str, list[str], list[list[Any]]]
 
 def verify_exported(store: Store, campaign_id: int, directory: Path) -> Evidence:
     """Write the first watermarked forest and its claim to files, read them back, and verify."""
-    query = (
-        sa.select(outcome.c.result)
-        .join(job, job.c.id == outcome.c.job_id)
-        .join(campaign_job, campaign_job.c.job_id == job.c.id)
-        .where(campaign_job.c.campaign_id == campaign_id, job.c.kind == JobKind.EMBED)
-        .order_by(campaign_job.c.position)
-        .limit(1)
-    )
-    with store.read() as connection:
-        embedded = connection.execute(query).scalar_one()
+    embedded = results.first_result(store, campaign_id, JobKind.EMBED)
+    assert embedded is not None  # noqa: S101 - the caller ran the campaign to its end
     ledger = StoreLedger(store)
     (directory / "forest.npz").write_bytes(ledger.artifact(embedded["forest"]))
     (directory / "claim.json").write_bytes(ledger.artifact(embedded["claim"]))

@@ -129,7 +129,7 @@ def check_against_data(spec: CampaignSpec, facts: DataFacts, *, what: str = "cam
 
 
 def plan(spec: CampaignSpec, facts: DataFacts) -> Iterator[PlannedJob]:
-    """Yield a campaign's jobs, each after those that it needs.
+    """Yield a campaign's jobs, each once and after those that it needs.
 
     Raises
     ------
@@ -137,6 +137,14 @@ def plan(spec: CampaignSpec, facts: DataFacts) -> Iterator[PlannedJob]:
         As in `check_against_data`, before the first job.
     """
     check_against_data(spec, facts, what=spec.name)
+    seen: set[str] = set()
+    for planned in _jobs(spec, facts):
+        if planned.key not in seen:  # attacks may overlap
+            seen.add(planned.key)
+            yield planned
+
+
+def _jobs(spec: CampaignSpec, facts: DataFacts) -> Iterator[PlannedJob]:
     limits: dict[str, Any] = {"limit_s": spec.limits.job_s, "memory_mb": spec.limits.memory_mb}
     split = _job(JobKind.SPLIT, _split_parameters(spec, facts, limits), Cell())
     yield split

@@ -42,6 +42,8 @@ def _processor() -> str:
 def _revision() -> str:
     """Return the git revision of this source tree, with "+" when it was changed since."""
     root = Path(__file__).resolve().parent.parent
+    if not (root / ".git").exists():
+        return "unknown"  # installed: git would answer for whatever repository is around it
     try:
         described = subprocess.run(
             ["git", "describe", "--always", "--dirty=+", "--abbrev=12"],  # noqa: S607 - git is where PATH says

@@ -254,6 +254,12 @@ def fingerprint(store: Store, campaign_id: int) -> str:
     return digest.hexdigest()
 
 
+def first_result(store: Store, campaign_id: int, kind: JobKind) -> dict[str, Any] | None:
+    """Return the result of the first job of a kind, in the plan's order; None if no such job is done."""
+    results = [row.result for row in _outcomes(store, campaign_id, kind) if row.result is not None]
+    return results[0] if results else None
+
+
 def _outcomes(store: Store, campaign_id: int, kind: JobKind) -> Sequence[Any]:
     """Return the outcomes of one kind with their place in the grid, in the plan's order."""
     query = (

@@ -7,14 +7,24 @@ from __future__ import annotations
 
 import hashlib
 import json
+import pathlib
 import tomllib
-from pathlib import Path
+from collections.abc import Iterator
+from itertools import combinations, product
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationError,
+    model_validator,
+)
 
 from orchestrator.errors import SpecError
-from orchestrator.toml_lines import line_of, lines_of_keys
+from orchestrator.toml_lines import Path, line_of, lines_of_keys
 from wm import engines
 from wm.datasets import Source
 from wm.embedding import SCHEMES
@@ -30,6 +40,12 @@ def _as_list(value: object) -> object:
     return tuple(value) if isinstance(value, list | tuple) else (value,)
 
 
+def _no_value_twice(values: tuple[Any, ...]) -> tuple[Any, ...]:
+    if twice := [value for number, value in enumerate(values) if value in values[:number]]:
+        raise ValueError(f"lists {twice[0]!r} twice")
+    return values
+
+
 def _known(kind: str, names: list[str]) -> BeforeValidator:
     def check(value: object) -> object:
         if value not in names:
@@ -40,6 +56,7 @@ def _known(kind: str, names: list[str]) -> BeforeValidator:
 
 
 OneOrMore = BeforeValidator(_as_list)
+Distinct = AfterValidator(_no_value_twice)
 ClosedShare = Annotated[float, Field(ge=0, le=1)]
 Engine = Annotated[str, _known("engine", engines.names())]
 Scheme = Annotated[str, _known("scheme", sorted(SCHEMES))]
@@ -70,7 +87,7 @@ class DatasetSpec(_Model):
         """Return the source that this names."""
         return Source(
             name=self.name,
-            path=None if self.path is None else Path(self.path),
+            path=None if self.path is None else pathlib.Path(self.path),
             label=self.label,
             header=self.header,
             positive=self.positive,
@@ -84,8 +101,8 @@ Depth = Annotated[int, Field(ge=1, le=1_000)]
 class TuneSpec(_Model):
     """The grid that hyper-parameters are chosen from, by cross-validation."""
 
-    n_estimators: Annotated[tuple[TreeCount, ...], OneOrMore, Several]
-    max_depth: Annotated[tuple[Depth, ...], OneOrMore, Several]
+    n_estimators: Annotated[tuple[TreeCount, ...], OneOrMore, Several, Distinct]
+    max_depth: Annotated[tuple[Depth, ...], OneOrMore, Several, Distinct]
     folds: int = Field(default=3, ge=2, le=100)
 
 
@@ -113,21 +130,13 @@ class ForestSpec(_Model):
 class EmbeddingSpec(_Model):
     """The grid of watermarks: every combination of the listed values, `repeats` times with other seeds."""
 
-    scheme: Annotated[tuple[Scheme, ...], OneOrMore, Several] = ("paper",)
-    trigger_share: Annotated[tuple[Share, ...], OneOrMore, Several] = (0.02,)
-    ones_share: Annotated[tuple[Share, ...], OneOrMore, Several] = (0.5,)
+    scheme: Annotated[tuple[Scheme, ...], OneOrMore, Several, Distinct] = ("paper",)
+    trigger_share: Annotated[tuple[Share, ...], OneOrMore, Several, Distinct] = (0.02,)
+    ones_share: Annotated[tuple[Share, ...], OneOrMore, Several, Distinct] = (0.5,)
     repeats: int = Field(default=1, ge=1, le=10_000)
     adjust: Literal["paper", "artifact"] = "paper"
     weight_step: float = Field(default=1.0, gt=0, le=1e6)
     max_rounds: int = Field(default=500, ge=1, le=100_000)
-
-    @model_validator(mode="after")
-    def _values_differ(self) -> EmbeddingSpec:
-        for name in ("scheme", "trigger_share", "ones_share"):
-            values = getattr(self, name)
-            if len(set(values)) != len(values):
-                raise ValueError(f"{name} lists a value twice")
-        return self
 
 
 class OnlySpec(_Model):
@@ -146,6 +155,12 @@ class OnlySpec(_Model):
             and (self.ones_share is None or ones_share in self.ones_share)
             and (self.repeats is None or repeat < self.repeats)
         )
+
+    def points(self, grid: EmbeddingSpec) -> Iterator[tuple[str, float, float]]:
+        """Yield scheme, trigger share and ones share of each point that is attacked."""
+        for point in product(grid.scheme, grid.trigger_share, grid.ones_share):
+            if self.admits(*point, repeat=0):
+                yield point
 
 
 class DetectionSpec(_Model):
@@ -169,14 +184,24 @@ class ForgerySpec(_Model):
     """
 
     kind: Literal["forgery"]
-    engine: Annotated[tuple[Engine, ...], OneOrMore, Several] = ("sat",)
+    engine: Annotated[tuple[Engine, ...], OneOrMore, Several, Distinct] = ("sat",)
     signatures: int = Field(default=10, ge=1, le=100_000)
     ones_share: ClosedShare = 0.5
-    eps: Annotated[tuple[Annotated[float, Field(ge=0, le=1)], ...], OneOrMore, Several]
+    eps: Annotated[tuple[Annotated[float, Field(ge=0, le=1)], ...], OneOrMore, Several, Distinct]
     timeout_s: float = Field(default=60.0, gt=0, le=1e6)
     memory_mb: int | None = Field(default=None, ge=1)
     instances: int | None = Field(default=None, ge=1)
     only: OnlySpec = OnlySpec()
+
+    def meets(self, other: ForgerySpec, grid: EmbeddingSpec) -> bool:
+        """Return whether two attacks ask other questions about one point of the grid."""
+        questions = ("ones_share", "timeout_s", "memory_mb", "instances")
+        return (
+            not set(self.engine).isdisjoint(other.engine)
+            and not set(self.eps).isdisjoint(other.eps)
+            and not set(self.only.points(grid)).isdisjoint(other.only.points(grid))
+            and any(getattr(self, name) != getattr(other, name) for name in questions)
+        )
 
 
 AttackSpec = Annotated[DetectionSpec | SuppressionSpec | ForgerySpec, Field(discriminator="kind")]
@@ -205,6 +230,27 @@ class CampaignSpec(_Model):
         """SHA-256 (hex) of the specification, defaults filled in."""
         return hashlib.sha256(json.dumps(self.model_dump(mode="json"), sort_keys=True).encode()).hexdigest()
 
+    def conflicts(self) -> Iterator[tuple[Path, str]]:
+        """Yield what does not go together though each part is right: path of the key, and why."""
+        for number, attack in enumerate(self.attack):
+            for name in ("scheme", "trigger_share", "ones_share"):
+                there = getattr(self.embedding, name)
+                for value in getattr(attack.only, name) or ():
+                    if value not in there:
+                        known = ", ".join(map(str, there))
+                        yield (
+                            ("attack", number, "only", name),
+                            f"{value!r} is not in embedding.{name} ({known})",
+                        )
+        forgeries = [(n, attack) for n, attack in enumerate(self.attack) if isinstance(attack, ForgerySpec)]
+        for (first, one), (second, other) in combinations(forgeries, 2):
+            if one.meets(other, self.embedding):
+                yield (
+                    ("attack", second),
+                    f"asks other questions than attack.{first} about the same engine, eps and watermark, "
+                    "which results could not tell apart: give it other values, or an `only`",
+                )
+
 
 def parse_spec(text: str, *, what: str = "campaign") -> CampaignSpec:
     """Validate a campaign file's text; `what` names the file in errors.
@@ -215,25 +261,39 @@ def parse_spec(text: str, *, what: str = "campaign") -> CampaignSpec:
         Everything that is wrong with it, each with its line.
     """
     try:
-        data = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as reason:
+        # TOML has lists only; pydantic's strict mode would insist on tuples, so it gets them as JSON.
+        data = json.dumps(tomllib.loads(text), default=str)
+    except (ValueError, RecursionError) as reason:  # also numbers of thousands of digits, endless nesting
         raise SpecError([f"{what}: not valid TOML: {reason}"]) from reason
     try:
-        # TOML has lists only; pydantic's strict mode would insist on tuples, so it gets them as JSON.
-        return CampaignSpec.model_validate_json(json.dumps(data, default=str))
+        spec = CampaignSpec.model_validate_json(data)
     except ValidationError as reason:
-        lines = lines_of_keys(text)
-        problems = []
-        for error in reason.errors():
-            path = [part for part in error["loc"] if part not in ("detection", "suppression", "forgery")]
-            line = line_of(lines, path)
-            where = f"{what}:{line}" if line else what
-            name = ".".join(str(part) for part in path) or "file"
-            problems.append((line or 0, f"{where}: {name}: {_explain(error)}"))
-        raise SpecError([text for _, text in sorted(problems)]) from reason
+        faults = [(_path(error["loc"]), _explain(error)) for error in reason.errors()]
+        raise SpecError(_located(faults, text, what)) from reason
+    if conflicts := list(spec.conflicts()):
+        raise SpecError(_located(conflicts, text, what))
+    return spec
 
 
-def read_spec(path: str | Path) -> CampaignSpec:
+def _path(location: tuple[str | int, ...]) -> Path:
+    """Return the file's path of a fault: pydantic adds the kind of an attack to its number."""
+    is_attack = location[:1] == ("attack",) and len(location) > 2
+    return location[:2] + location[3:] if is_attack else location
+
+
+def _located(faults: list[tuple[Path, str]], text: str, what: str) -> list[str]:
+    """Return a line for each fault, in the order of the file."""
+    lines = lines_of_keys(text)
+    problems = []
+    for path, message in faults:
+        line = line_of(lines, path)
+        where = f"{what}:{line}" if line else what
+        name = ".".join(map(str, path)) or "file"
+        problems.append((line or 0, f"{where}: {name}: {message}"))
+    return [problem for _, problem in sorted(problems)]
+
+
+def read_spec(path: str | pathlib.Path) -> CampaignSpec:
     """Read and validate a campaign file.
 
     Raises
@@ -242,7 +302,7 @@ def read_spec(path: str | Path) -> CampaignSpec:
         No such file, or as in `parse_spec`.
     """
     try:
-        text = Path(path).read_text(encoding="utf-8")
+        text = pathlib.Path(path).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as reason:
         raise SpecError([f"{path}: cannot be read ({reason})"]) from reason
     return parse_spec(text, what=str(path))
@@ -253,6 +313,10 @@ def _explain(error: Any) -> str:
         return "unknown key: remove it or mend its spelling"
     if error["type"] == "missing":
         return "is missing: add it"
+    if error["type"] == "union_tag_not_found":
+        return "kind is missing: add it"
+    if error["type"] == "union_tag_invalid":
+        return f"unknown kind {error['ctx']['tag']!r}; known are: {error['ctx']['expected_tags']}"
     message = str(error["msg"]).removeprefix("Value error, ")
     value = error.get("input")
     if isinstance(value, str | int | float) and repr(value) not in message:

@@ -8,10 +8,13 @@ and messages to stderr. Exit codes: 0 done or verified, 1 a negative verdict, 2 
 from __future__ import annotations
 
 import importlib
+import io
 import os
 import signal
 import sys
+import traceback
 from enum import IntEnum
+from pathlib import Path
 from types import FrameType
 
 import click
@@ -61,9 +64,14 @@ class _LazyGroup(click.Group):
 @click.group(
     cls=_LazyGroup, context_settings={"auto_envvar_prefix": "WM", "help_option_names": ["-h", "--help"]}
 )
-@click.version_option(wm.__version__, prog_name="wm")
+# Not from the environment: WM_VERSION may well be set for another purpose.
+@click.version_option(wm.__version__, prog_name="wm", allow_from_autoenv=False)
 def cli() -> None:
-    """Watermark decision-tree ensembles, prove ownership, and attack the watermark honestly."""
+    """Watermark decision-tree ensembles, prove ownership, and attack the watermark honestly.
+
+    Every option can be given as an environment variable too: WM_STORE_URL for --store of any command, else
+    the command's and the option's names, as in WM_EMBED_TREES for wm embed --trees.
+    """
 
 
 def _terminate(_signal: int, _frame: FrameType | None) -> None:
@@ -73,29 +81,45 @@ def _terminate(_signal: int, _frame: FrameType | None) -> None:
 def main() -> None:
     """Run the command line; every foreseen error is one line on stderr and an exit code."""
     signal.signal(signal.SIGTERM, _terminate)
+    if sys.stdout is None:  # closed by the caller, as with >&-
+        sys.stdout = Path(os.devnull).open("w")  # noqa: SIM115 - open until the end of the program
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        # A file name may hold bytes that are no text: they are shown escaped, they stop nothing.
+        sys.stdout.reconfigure(errors="backslashreplace")
+    status = _run()
     try:
-        status = cli.main(prog_name="wm", standalone_mode=False)
         sys.stdout.flush()
-    except click.exceptions.Exit as ended:
-        status = ended.exit_code
+    except OSError as fault:
+        # What cannot be written now must not be tried again, and fail again, when Python shuts down.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if status == Exit.DONE and not isinstance(fault, BrokenPipeError):
+            status = _complain(fault, Exit.INFRASTRUCTURE)
+    sys.exit(status)
+
+
+def _run() -> int:
+    try:
+        return int(cli.main(prog_name="wm", standalone_mode=False) or Exit.DONE)
     except click.Abort:
-        status = Exit.INTERRUPTED
+        return Exit.INTERRUPTED
     except click.ClickException as mistake:
         mistake.show()
-        status = mistake.exit_code
+        return mistake.exit_code
     except (StoreError, ChildError) as fault:
-        status = _complain(fault, Exit.INFRASTRUCTURE)
+        return _complain(fault, Exit.INFRASTRUCTURE)
     except (WmError, WorkerError, OrchestratorError) as mistake:
-        status = _complain(mistake, Exit.USER_MISTAKE)
+        return _complain(mistake, Exit.USER_MISTAKE)
     except KeyboardInterrupt:
-        status = Exit.INTERRUPTED
-    except BrokenPipeError:
-        # The reader of our output has left, as in `wm results ... | head`: nothing is wrong.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        status = Exit.DONE
+        return Exit.INTERRUPTED
+    except SystemExit:
+        # How click leaves when the reader of our output has, as in `wm results ... | head`: nothing is wrong.
+        return Exit.DONE
     except OSError as fault:
-        status = _complain(fault, Exit.INFRASTRUCTURE)
-    sys.exit(int(status or 0))
+        return _complain(fault, Exit.INFRASTRUCTURE)
+    except Exception:
+        # Python's own exit code for a crash is 1, which would say "not verified".
+        traceback.print_exc()
+        return _complain(RuntimeError("this is a bug in treeproof: please report it"), Exit.INFRASTRUCTURE)
 
 
 def _complain(error: Exception, status: Exit) -> Exit:

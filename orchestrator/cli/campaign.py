@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections import Counter
 from datetime import UTC, datetime
 from pathlib import Path
@@ -46,7 +45,7 @@ def campaign() -> None:
 @campaign.command()
 @FILE
 @json_option
-def validate(file: Path, as_json: bool) -> None:
+def validate(file: Path, json: bool) -> None:
     """Check a campaign FILE and its data, and say what it would do; runs nothing."""
     spec = read_campaign(file)
     jobs = planned_jobs(spec)
@@ -59,7 +58,7 @@ def validate(file: Path, as_json: bool) -> None:
         "jobs_by_kind": dict(kinds),
         "forgery_queries": queries,
     }
-    if as_json:
+    if json:
         print_json(facts)
     else:
         facts["jobs_by_kind"] = ", ".join(f"{count} {kind}" for kind, count in kinds.items())
@@ -108,14 +107,14 @@ def run_to_end(store: Store, campaign_id: int, name: str, workers: int | None) -
     click.echo(f"{name}: {state}", err=True)
     if state is not CampaignState.FINISHED:
         click.echo(f"{name}: some jobs have no result; see: wm results jobs {name}", err=True)
-        sys.exit(Exit.INCOMPLETE)
+        click.get_current_context().exit(Exit.INCOMPLETE)
 
 
 @campaign.command()
 @click.argument("campaign_name", metavar="CAMPAIGN")
 @store_option
 @json_option
-def status(campaign_name: str, store_url: str, as_json: bool) -> None:
+def status(campaign_name: str, store_url: str, json: bool) -> None:
     """Tell how far a CAMPAIGN (name or id) is."""
     store = open_store(store_url)
     record = campaigns.find_campaign(store, campaign_name)
@@ -125,7 +124,7 @@ def status(campaign_name: str, store_url: str, as_json: bool) -> None:
         "done": progress.done_weight,
         "total": progress.total_weight,
     }
-    if as_json:
+    if json:
         print_json(facts)
     else:
         facts["jobs"] = ", ".join(f"{count} {state}" for state, count in progress.jobs.items() if count)
@@ -135,10 +134,10 @@ def status(campaign_name: str, store_url: str, as_json: bool) -> None:
 @campaign.command(name="list")
 @store_option
 @json_option
-def list_all(store_url: str, as_json: bool) -> None:
+def list_all(store_url: str, json: bool) -> None:
     """List the campaigns of a store, the oldest first."""
     found = [_facts(record) for record in campaigns.list_campaigns(open_store(store_url))]
-    if as_json:
+    if json:
         print_json(found)
     else:
         print_table(

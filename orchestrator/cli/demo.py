@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from importlib import resources
 from pathlib import Path
 
@@ -50,4 +49,4 @@ def demo(output: Path, workers: int | None) -> None:
         click.echo(f"\n{title}")
         print_table(columns, rows)
     click.echo(f"Report: {output / 'report.html'}")
-    sys.exit(Exit.DONE if verdict.significant else Exit.NEGATIVE)
+    click.get_current_context().exit(Exit.DONE if verdict.significant else Exit.NEGATIVE)

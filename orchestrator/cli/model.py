@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import re
 import secrets
-import sys
 from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
@@ -12,7 +13,7 @@ from typing import Any, get_args
 import click
 
 from orchestrator.cli import Exit
-from orchestrator.cli.common import json_option, print_facts, print_json
+from orchestrator.cli.common import json_option, print_facts, print_json, write_secret, writing
 from wm import streams
 from wm.claims import read_claim
 from wm.datasets import Scaling
@@ -26,8 +27,15 @@ from wm.verification import verify as judge
 INPUT = click.Path(exists=True, dir_okay=False, path_type=Path)
 
 
+def _printable(_context: click.Context, _option: click.Parameter, text: str) -> str:
+    # Bytes that are no text in the terminal's encoding would make a claim that cannot be read again.
+    if not text or not text.isprintable():
+        raise click.BadParameter(f"{text!r} is not printable text")
+    return text
+
+
 @click.command()
-@click.option("--dataset", "name", help="breast-cancer, mnist2-6, ijcnn1 or openml:<id>.")
+@click.option("--dataset", help="breast-cancer, mnist2-6, ijcnn1 or openml:<id>.")
 @click.option("--path", type=INPUT, help="Training data instead: csv, npz or svmlight file.")
 @click.option("--label", help="Label column of a csv file: name, or index from 0.")
 @click.option("--positive", help="Class that counts as 1.  [needed for three classes or more]")
@@ -42,10 +50,10 @@ INPUT = click.Path(exists=True, dir_okay=False, path_type=Path)
     help="How to scale to [0, 1].",
 )
 @click.option(
-    "--trees", type=click.IntRange(min=2), default=70, show_default=True, help="Number of trees, m."
+    "--trees", type=click.IntRange(2, 10_000), default=70, show_default=True, help="Number of trees, m."
 )
 @click.option(
-    "--max-depth", type=click.IntRange(min=1), help="Depth of the standard forest.  [default: no limit]"
+    "--max-depth", type=click.IntRange(1, 1000), help="Depth of the standard forest.  [default: no limit]"
 )
 @click.option("--scheme", type=click.Choice(sorted(SCHEMES)), default="paper", show_default=True)
 @click.option("--trigger-share", type=float, default=0.02, show_default=True, help="Share of training rows.")
@@ -53,11 +61,21 @@ INPUT = click.Path(exists=True, dir_okay=False, path_type=Path)
     "--ones-share", type=float, default=0.5, show_default=True, help="Share of trees that must err."
 )
 @click.option("--adjust", type=click.Choice(["paper", "artifact"]), default="paper", show_default=True)
-@click.option("--weight-step", type=float, default=1.0, show_default=True, help="Weight added in each round.")
-@click.option("--max-rounds", type=click.IntRange(min=1), default=500, show_default=True)
+@click.option(
+    "--weight-step",
+    type=click.FloatRange(0, 1e6, min_open=True),
+    default=1.0,
+    show_default=True,
+    help="Weight added in each round.",
+)
+@click.option("--max-rounds", type=click.IntRange(1, 100_000), default=500, show_default=True)
 @click.option("--key-file", type=INPUT, help="Derive the signature from the secret bytes in this file.")
 @click.option(
-    "--model-id", default="model", show_default=True, help="Your name for this model; in the claim."
+    "--model-id",
+    default="model",
+    show_default=True,
+    callback=_printable,
+    help="Your name for this model; in the claim.",
 )
 @click.option("--seed", type=click.IntRange(min=0), help="Secret seed.  [default: fresh from the system]")
 @click.option(
@@ -68,24 +86,31 @@ INPUT = click.Path(exists=True, dir_okay=False, path_type=Path)
     help="Directory for forest.npz (to release) and claim.json (to keep secret).",
 )
 @json_option
-def embed(output: Path, as_json: bool, key_file: Path | None, seed: int | None, **options: Any) -> None:
+def embed(output: Path, json: bool, key_file: Path | None, seed: int | None, **options: Any) -> None:
     """Train a watermarked forest and write it with its claim."""
     from wm.datasets import Source, load, split
+    from wm.embedding.common import trigger_size
     from wm.training import adjusted_caps, honest_forest, standard_caps
     from wm.tuning import Hyperparameters
     from wm.watermark import Plan, watermark
 
     # Whoever knows the seed knows the trigger set: it must not be guessed.
     seed = secrets.randbits(62) if seed is None else seed
+    # What can be refused is refused before any training.
+    signature = _signature(seed, key_file, **options)
     label: str | int | None = options["label"]
-    if isinstance(label, str) and label.lstrip("-").isdigit():
+    if isinstance(label, str) and re.fullmatch("-?[0-9]{1,9}", label):
         label = int(label)
+    source = Source(name=options["dataset"], path=options["path"], label=label, positive=options["positive"])
     rows = split(
-        load(Source(name=options["name"], path=options["path"], label=label, positive=options["positive"])),
+        load(source),
         test_share=options["test_share"],
         seed=streams.integer_seed(seed, Role.SPLIT),
         scaling=options["scaling"],
     )
+    trigger_size(len(rows.y_train), options["trigger_share"])
+    with writing(output):
+        output.mkdir(parents=True, exist_ok=True)
     chosen = Hyperparameters(options["trees"], options["max_depth"])
     standard = honest_forest(
         rows.X_train,
@@ -98,7 +123,7 @@ def embed(output: Path, as_json: bool, key_file: Path | None, seed: int | None, 
         rows,
         Plan(
             scheme=options["scheme"],
-            signature=_signature(seed, key_file, **options),
+            signature=signature,
             trigger_share=options["trigger_share"],
             caps=adjusted_caps(standard, chosen, options["adjust"]),
             seed=seed,
@@ -110,15 +135,14 @@ def embed(output: Path, as_json: bool, key_file: Path | None, seed: int | None, 
         ),
         lambda kind, number, unfit: click.echo(f"{kind} trees, round {number}: {unfit} unfit", err=True),
     )
-    output.mkdir(parents=True, exist_ok=True)
     forest = made.embedded.forest
-    forest.save(output / "forest.npz")
-    claim_file = output / "claim.json"
-    claim_file.touch(mode=0o600)  # a secret: readable by its owner only
-    claim_file.write_text(made.claim.to_json())
+    forest_file, claim_file = output / "forest.npz", output / "claim.json"
+    write_secret(claim_file, made.claim.to_json())
+    with writing(forest_file):
+        forest.save(forest_file)
     _print(
         {
-            "forest": str(output / "forest.npz"),
+            "forest": str(forest_file),
             "claim": str(claim_file),
             "commitment": made.claim.commitment,
             "trigger_size": made.evidence.trigger_size,
@@ -129,7 +153,7 @@ def embed(output: Path, as_json: bool, key_file: Path | None, seed: int | None, 
             "total_bits": made.evidence.total_bits,
             "log10_p": made.evidence.log10_p,
         },
-        as_json,
+        json,
     )
 
 
@@ -166,20 +190,21 @@ def queries(claim_file: Path, output: Path) -> None:
     from wm import npz
 
     rows = read_claim(claim_file).trigger_set.X
-    match output.suffix:
-        case ".csv":
-            np.savetxt(output, rows, delimiter=",", fmt="%.9g")  # 9 digits give every float32 back
-        case ".npz":
-            output.write_bytes(npz.pack({"X": rows}))
-        case _:
-            raise click.UsageError(f"{output}: the ending must be .csv or .npz")
+    with writing(output):
+        match output.suffix:
+            case ".csv":
+                np.savetxt(output, rows, delimiter=",", fmt="%.9g")  # 9 digits give every float32 back
+            case ".npz":
+                output.write_bytes(npz.pack({"X": rows}))
+            case _:
+                raise click.UsageError(f"{output}: the ending must be .csv or .npz")
     click.echo(f"{len(rows)} rows of {rows.shape[1]} features: {output}")
 
 
 @click.command()
 @click.argument("claim_file", metavar="CLAIM", type=INPUT)
-@click.option("--model", "model_file", type=INPUT, help="Suspect forest (npz).")
-@click.option("--votes", "votes_file", type=INPUT, help="Suspect's votes on the trigger rows (csv or npz).")
+@click.option("--model", type=INPUT, help="Suspect forest (npz).")
+@click.option("--votes", type=INPUT, help="Suspect's votes on the trigger rows (csv or npz).")
 @click.option(
     "--level",
     type=float,
@@ -188,9 +213,7 @@ def queries(claim_file: Path, output: Path) -> None:
     help="Largest p-value that counts as proof.",
 )
 @json_option
-def verify(
-    claim_file: Path, model_file: Path | None, votes_file: Path | None, level: float, as_json: bool
-) -> None:
+def verify(claim_file: Path, model: Path | None, votes: Path | None, level: float, json: bool) -> None:
     """Judge whether a suspect model carries the watermark of a CLAIM.
 
     Exit code 0 when the p-value is at most the level, 1 when not.
@@ -198,21 +221,22 @@ def verify(
     from wm.forest import Forest
     from wm.votes_file import read_votes
 
-    if (model_file is None) == (votes_file is None):
-        raise click.UsageError("give either --model or --votes")
     claim = read_claim(claim_file)
     trigger_set = claim.trigger_set
-    if model_file is not None:
-        forest = Forest.load(model_file)
-        if forest.classes.tolist() != [0, 1]:
-            raise ClaimError(f"{model_file}: has classes {forest.classes.tolist()}, not 0 and 1")
-        votes = forest.votes(trigger_set.X)
-    else:
-        assert votes_file is not None  # noqa: S101 - one of the two, checked above
-        votes = read_votes(votes_file)
-    evidence = judge(votes, trigger_set.y, claim.bits, level=level)
-    _print(_verdict(evidence), as_json)
-    sys.exit(Exit.DONE if evidence.significant else Exit.NEGATIVE)
+    match model, votes:
+        case Path(), None:
+            forest = Forest.load(model)
+            if forest.classes.tolist() != [0, 1]:
+                raise ClaimError(f"{model}: has classes {forest.classes.tolist()}, not 0 and 1")
+            matrix = forest.votes(trigger_set.X)
+        case None, Path():
+            matrix = read_votes(votes)
+        case _:
+            raise click.UsageError("give either --model or --votes")
+    evidence = judge(matrix, trigger_set.y, claim.bits, level=level)
+    with contextlib.suppress(BrokenPipeError):  # the verdict stands, whether it is read to its end or not
+        _print(_verdict(evidence), json)
+    click.get_current_context().exit(Exit.DONE if evidence.significant else Exit.NEGATIVE)
 
 
 def _verdict(evidence: Evidence) -> dict[str, Any]:
@@ -223,8 +247,8 @@ def _verdict(evidence: Evidence) -> dict[str, Any]:
     }
 
 
-def _print(facts: dict[str, Any], as_json: bool) -> None:
-    if as_json:
+def _print(facts: dict[str, Any], json: bool) -> None:
+    if json:
         print_json(facts)
     else:
         print_facts(facts)

@@ -26,12 +26,12 @@ def _add(kind: str, summary: str) -> None:
         type=click.Path(dir_okay=False, path_type=Path),
         help="Write to a file instead: .csv, .json or .parquet.",
     )
-    def command(campaign_name: str, store_url: str, as_json: bool, output: Path | None) -> None:
+    def command(campaign_name: str, store_url: str, json: bool, output: Path | None) -> None:
         from orchestrator import results as queries
 
         store = open_store(store_url)
         record = campaigns.find_campaign(store, campaign_name)
-        emit(getattr(queries, kind)(store, record.id), as_json=as_json, output=output)
+        emit(getattr(queries, kind)(store, record.id), as_json=json, output=output)
 
 
 _add("accuracy", "Accuracy and cost of each watermark, beside honest forests,")

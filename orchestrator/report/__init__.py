@@ -8,3 +8,8 @@ cells and sentences with the wording of `wording`.
 A new picture is one module in `figures` and one line in `pictures.all_pictures`.
 May import the rest of `orchestrator`, except `cli`.
 """
+
+from orchestrator.report.html import write_report
+from orchestrator.report.pictures import write_figures
+
+__all__ = ["write_figures", "write_report"]

@@ -5,13 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import pandas as pd
-import sqlalchemy as sa
 
 from orchestrator import results
 from orchestrator.spec import CampaignSpec, ForgerySpec
 from orchestrator.store.campaigns import CampaignRecord, Progress, progress
 from orchestrator.store.database import Store
-from orchestrator.store.tables import campaign_job, job, outcome
 from workers.jobs import JobKind, SplitResult
 
 
@@ -81,12 +79,5 @@ def gather(store: Store, record: CampaignRecord) -> Findings:
 
 
 def _split(store: Store, campaign_id: int) -> SplitResult | None:
-    query = (
-        sa.select(outcome.c.result)
-        .join(job, job.c.id == outcome.c.job_id)
-        .join(campaign_job, campaign_job.c.job_id == job.c.id)
-        .where(campaign_job.c.campaign_id == campaign_id, job.c.kind == JobKind.SPLIT)
-    )
-    with store.read() as connection:
-        result = connection.execute(query).scalars().first()
+    result = results.first_result(store, campaign_id, JobKind.SPLIT)
     return None if result is None else SplitResult.model_validate(result)

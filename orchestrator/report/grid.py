@@ -33,10 +33,12 @@ def by_configuration(frame: pd.DataFrame) -> Iterator[tuple[Configuration, pd.Da
     """Yield each configuration of a result frame with its rows, in the order of its values."""
     if frame.empty:
         return
-    for (scheme, trigger_share, ones_share), part in frame.groupby(
-        ["scheme", "trigger_share", "ones_share"], sort=True
-    ):
-        yield Configuration(str(scheme), float(trigger_share), float(ones_share)), part
+    for _, part in frame.groupby(["scheme", "trigger_share", "ones_share"], sort=True):
+        first = part.iloc[0]
+        yield (
+            Configuration(str(first["scheme"]), float(first["trigger_share"]), float(first["ones_share"])),
+            part,
+        )
 
 
 def repeats_of(frame: pd.DataFrame) -> int:

@@ -104,8 +104,9 @@ def accuracy_summaries(frame: pd.DataFrame) -> list[AccuracySummary]:
 
 def points(frame: pd.DataFrame, baseline: str) -> NDArray[np.float64]:
     """Return watermarked minus baseline accuracy of each row, in percentage points."""
-    watermarked = frame["accuracy_watermarked"].to_numpy(dtype=np.float64)
-    return 100.0 * (watermarked - frame[baseline].to_numpy(dtype=np.float64))
+    watermarked: NDArray[np.float64] = frame["accuracy_watermarked"].to_numpy(dtype=np.float64)
+    honest: NDArray[np.float64] = frame[baseline].to_numpy(dtype=np.float64)
+    return 100.0 * (watermarked - honest)
 
 
 @dataclass(frozen=True)
@@ -228,23 +229,21 @@ def with_pending(frame: pd.DataFrame) -> pd.DataFrame:
 def forgery_summaries(frame: pd.DataFrame) -> list[ForgerySummary]:
     """Summarize the forgery frame, a row for each configuration, engine and eps."""
     return [
-        _forgery_summary(configuration, str(engine), float(eps), part)
+        _forgery_summary(configuration, part)
         for configuration, whole in by_configuration(with_pending(frame))
-        for (engine, eps), part in whole.groupby(["engine", "eps"], sort=True)
+        for _, part in whole.groupby(["engine", "eps"], sort=True)
     ]
 
 
-def _forgery_summary(
-    configuration: Configuration, engine: str, eps: float, part: pd.DataFrame
-) -> ForgerySummary:
+def _forgery_summary(configuration: Configuration, part: pd.DataFrame) -> ForgerySummary:
     begun = part[part["ended"] > 0]
     sizes = part["trigger_size"].dropna()
     sums = part[["instances", "forged", "impossible", *UNDECIDED, "pending"]].sum().astype(int)
     some = not begun.empty
     return ForgerySummary(
         configuration=configuration,
-        engine=engine,
-        eps=eps,
+        engine=str(part["engine"].iloc[0]),
+        eps=float(part["eps"].iloc[0]),
         signatures=int(begun["signature"].nunique()),
         repeats=repeats_of(begun),
         trigger_size=None if sizes.empty else int(sizes.iloc[0]),

@@ -191,7 +191,7 @@ def find_campaign(store: Store, name_or_id: str) -> CampaignRecord:
         query = sa.select(campaign).order_by(campaign.c.id.desc()).limit(1)
         by_name = query.where(campaign.c.name == name_or_id)
         row = connection.execute(by_name).one_or_none()
-        if row is None and name_or_id.isdigit() and int(name_or_id) < 2**31:
+        if row is None and name_or_id.isdecimal() and int(name_or_id) < 2**31:
             row = connection.execute(query.where(campaign.c.id == int(name_or_id))).one_or_none()
         if row is None:
             names = connection.execute(sa.select(campaign.c.name).distinct().limit(20)).scalars().all()

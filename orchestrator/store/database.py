@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -38,20 +39,29 @@ class Store:
     def __init__(self, url: str) -> None:
         try:
             self._url = sa.make_url(url)
-            if self._url.get_backend_name() not in ("sqlite", "postgresql"):
-                raise StoreUrlError(f"store {url!r}: use sqlite:///FILE or postgresql+psycopg://...")
-            if self.is_sqlite and self._url.database not in (None, "", ":memory:"):
-                folder = Path(str(self._url.database)).resolve().parent
-                if not folder.is_dir():
-                    raise StoreUrlError(f"store {self}: there is no directory {folder}")
+            if self.is_sqlite:
+                self._check_file()
+            elif url.count("@") > 1:  # else the rest of the password would be taken for the host, and shown
+                raise StoreUrlError(f"store {_without_password(url)}: write an @ in a password as %40")
+            elif self._url.get_backend_name() != "postgresql":
+                raise StoreUrlError(f"store {self}: use sqlite:///FILE or postgresql+psycopg://...")
             self._engine = sa.create_engine(self._url, pool_pre_ping=not self.is_sqlite)
-        except sa.exc.ArgumentError as reason:
-            raise StoreUrlError(f"store {url!r} is not a database URL, such as sqlite:///wm.db") from reason
+        except (sa.exc.ArgumentError, ValueError) as reason:  # ValueError: a port that is no number
+            raise StoreUrlError(
+                f"store {_without_password(url)} is not a database URL, such as sqlite:///wm.db"
+            ) from reason
         except ModuleNotFoundError as reason:
             raise StoreError(f"store {self}: the driver is not installed ({reason})") from reason
         if self.is_sqlite:
             sa.event.listen(self._engine, "connect", _set_up_sqlite)
             sa.event.listen(self._engine, "begin", _begin_sqlite)
+
+    def _check_file(self) -> None:
+        if self._url.database in (None, "", ":memory:"):
+            raise StoreUrlError(f"store {self}: threads cannot share a database in memory: name a file")
+        folder = Path(str(self._url.database)).resolve().parent
+        if not folder.is_dir():
+            raise StoreUrlError(f"store {self}: there is no directory {folder}")
 
     def __str__(self) -> str:
         return self._url.render_as_string(hide_password=True)
@@ -156,6 +166,12 @@ def head_revision() -> str:
 def known_revisions() -> list[str]:
     """Return all revisions from the newest to the oldest."""
     return [script.revision for script in ScriptDirectory.from_config(_alembic_config()).walk_revisions()]
+
+
+def _without_password(url: str) -> str:
+    """Return a URL that cannot be parsed, without what may be its password: all between scheme and last @."""
+    scheme, separator, rest = url.rpartition("@")
+    return f"{re.split('[:/]', scheme)[0]}...@{rest}" if separator else rest
 
 
 def _alembic_config() -> Config:

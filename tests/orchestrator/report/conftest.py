@@ -1,0 +1,223 @@
+"""Campaigns whose results are made up, stored as workers would store them: no forest is trained."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pytest
+import sqlalchemy as sa
+
+from orchestrator.plan import DataFacts, PlannedJob, plan
+from orchestrator.spec import parse_spec
+from orchestrator.store.campaigns import CampaignRecord, create_campaign, find_campaign, mark
+from orchestrator.store.database import Store
+from orchestrator.store.ledger import StoreLedger
+from orchestrator.store.tables import CampaignState, job
+from workers.jobs import KINDS, ForgeryAnswer, JobKind, Outcome, OutcomeStatus
+
+CAMPAIGN = """
+name = "made-up"
+seed = 7
+[dataset]
+name = "breast-cancer"
+[forest]
+n_estimators = 20
+max_depth = 5
+[embedding]
+trigger_share = {trigger_shares}
+ones_share = {ones_shares}
+repeats = {repeats}
+[[attack]]
+kind = "detection"
+[[attack]]
+kind = "suppression"
+[[attack]]
+kind = "forgery"
+engine = ["sat", "z3"]
+signatures = 3
+eps = [0.1, 0.5]
+only = {{ ones_share = 0.5 }}
+"""
+
+_HASH = "0" * 64
+_TREES = 20
+_STATUSES = ["forged", "impossible", "timeout", "memout", "error"]
+
+
+@dataclass(frozen=True)
+class Made:
+    """A store and the campaign in it."""
+
+    store: Store
+    record: CampaignRecord
+
+
+MakeCampaign = Callable[..., Made]
+
+
+@pytest.fixture(scope="session")
+def make_campaign(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MakeCampaign]:
+    """Return a function that stores a campaign, alone in a store of its own.
+
+    Its arguments: `repeats`; `is_small`, one configuration instead of four; `text` of another campaign
+    file; `unfinished`, kinds that have no outcome; `failing`, error texts by kind; `class_names`;
+    `provenance`; `state`.
+    """
+    stores: list[Store] = []
+
+    def make(
+        *,
+        repeats: int = 3,
+        is_small: bool = False,
+        text: str = CAMPAIGN,
+        unfinished: frozenset[JobKind] = frozenset(),
+        failing: Mapping[JobKind, str] | None = None,
+        class_names: tuple[str, str] = ("no", "yes"),
+        provenance: Mapping[str, str] | None = None,
+        state: CampaignState = CampaignState.FINISHED,
+    ) -> Made:
+        failing = failing or {}
+        store = Store(f"sqlite:///{tmp_path_factory.mktemp('store') / 'wm.db'}")
+        stores.append(store)
+        store.upgrade()
+        spec = parse_spec(
+            text.format(
+                repeats=repeats,
+                trigger_shares=[0.02] if is_small else [0.01, 0.02],
+                ones_shares=[0.5] if is_small else [0.3, 0.5],
+            )
+        )
+        jobs = list(plan(spec, DataFacts(398, 171, None)))
+        campaign = create_campaign(store, spec, jobs, provenance or {"python": "3.11"})
+        ledger = StoreLedger(store)
+        with store.read() as connection:
+            ids = {row.key: row.id for row in connection.execute(sa.select(job.c.key, job.c.id))}
+        without: set[str] = set()
+        for number, planned in enumerate(jobs):
+            if planned.kind in unfinished or without & set(planned.needs):
+                without.add(planned.key)
+                continue
+            if planned.kind in failing:
+                without.add(planned.key)
+                failed = Outcome(OutcomeStatus.ERROR, None, {}, failing[planned.kind])
+                ledger.record(ids[planned.key], "me", failed, {})
+                continue
+            if planned.kind is JobKind.FORGERY:
+                ledger.answer(ids[planned.key], _answers(planned, number))
+            result = _result(planned, np.random.default_rng(number), class_names)
+            KINDS[planned.kind].result.model_validate(result)
+            timings = {"job": 1.0 + number, "embed": 0.5 + number / 8}
+            ledger.record(ids[planned.key], "me", Outcome(OutcomeStatus.DONE, result, timings), {})
+        mark(store, campaign, state)
+        return Made(store, find_campaign(store, str(campaign)))
+
+    yield make
+    for store in stores:
+        store.close()
+
+
+def _answers(planned: PlannedJob, number: int) -> list[ForgeryAnswer]:
+    rng = np.random.default_rng(1000 + number)
+    first, count = planned.parameters["first"], planned.parameters["count"]
+    answers = []
+    for instance in range(first, first + count):
+        status = str(rng.choice(_STATUSES, p=[0.5, 0.2, 0.15, 0.1, 0.05]))
+        answers.append(
+            ForgeryAnswer(
+                instance=instance,
+                row=instance,
+                status=status,
+                distance=float(rng.uniform()) if status == "forged" else None,
+                seconds=float(rng.exponential()),
+                reason="",
+                witness=b"1234" if status == "forged" else None,
+            )
+        )
+    return answers
+
+
+def _result(planned: PlannedJob, rng: np.random.Generator, class_names: tuple[str, str]) -> dict[str, Any]:
+    match planned.kind:
+        case JobKind.SPLIT:
+            return {
+                "split": _HASH,
+                "dataset_sha256": _HASH,
+                "rows_train": 398,
+                "rows_test": 171,
+                "features": 30,
+                "positive_train": 250,
+                "positive_test": 107,
+                "constant_features": 0,
+                "class_names": class_names,
+            }
+        case JobKind.BASELINE:
+            return {
+                "standard": _HASH,
+                "capped": _HASH,
+                "n_estimators": _TREES,
+                "max_depth": 5,
+                "cap_depth": 4,
+                "cap_leaves": 12,
+                "accuracy_standard": float(rng.uniform(0.9, 1)),
+                "accuracy_standard_mean_rule": float(rng.uniform(0.9, 1)),
+                "accuracy_capped": float(rng.uniform(0.9, 1)),
+            }
+        case JobKind.EMBED:
+            size = round(398 * planned.parameters["trigger_share"])
+            return {
+                "forest": _HASH,
+                "claim": _HASH,
+                "trigger_size": size,
+                "signature": "01" * (_TREES // 2),
+                "rounds_right": int(rng.integers(1, 9)),
+                "rounds_wrong": int(rng.integers(1, 99)),
+                "weight_right": float(rng.integers(1, 9)),
+                "weight_wrong": float(rng.integers(1, 99)),
+                "accuracy_watermarked": float(rng.uniform(0.9, 1)),
+                "accuracy_watermarked_mean_rule": float(rng.uniform(0.9, 1)),
+                "matched_bits": size * _TREES,
+                "total_bits": size * _TREES,
+                "exact_match": True,
+                "log10_p": float(rng.uniform(-9, -5)),
+                "log10_p_standard": float(rng.uniform(-1, 0)),
+            }
+        case JobKind.DETECTION:
+            return {"rows": [_guess(rng, m, s) for m in ("depth", "leaves") for s in "AB"]}
+        case JobKind.SUPPRESSION:
+            return {"rows": [_curve(rng, method) for method in ("disagreement", "repeats")]}
+        case JobKind.FORGERY:
+            return {"instances": planned.parameters["count"]}
+        case other:
+            raise AssertionError(other)
+
+
+def _guess(rng: np.random.Generator, measure: str, strategy: str) -> dict[str, Any]:
+    correct = int(rng.integers(0, _TREES + 1))
+    wrong = int(rng.integers(0, _TREES - correct + 1))
+    return {
+        "measure": measure,
+        "strategy": strategy,
+        "mean": float(rng.uniform(3, 5)),
+        "std": float(rng.uniform(0, 1)),
+        "correct": correct,
+        "wrong": wrong,
+        "uncertain": _TREES - correct - wrong,
+        "p_value": float(rng.uniform()),
+        "p_value_exact": float(rng.uniform()),
+    }
+
+
+def _curve(rng: np.random.Generator, method: str) -> dict[str, Any]:
+    steps = int(rng.integers(1, 6))
+    return {
+        "method": method,
+        "auc": float(rng.uniform(0.5, 1)),
+        "tpr_at_1pct_fpr": float(rng.uniform()),
+        "triggers": 8,
+        "ordinary": 171,
+        "false_positive_rate": [0.0, *np.sort(rng.uniform(size=steps)).tolist(), 1.0],
+        "true_positive_rate": [0.0, *np.sort(rng.uniform(size=steps)).tolist(), 1.0],
+    }

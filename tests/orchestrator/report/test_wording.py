@@ -1,0 +1,74 @@
+"""Numbers in words and figures."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from orchestrator.report import wording
+from orchestrator.report.summaries import Spread
+
+_PLAIN = str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "-0123456789")
+
+
+@given(st.floats(-3000, 0))
+def test_written_p_value_reads_back(log10_p: float) -> None:
+    text = wording.p_value_of_log10(log10_p)
+    if "10" not in text or " " not in text:
+        assert float(text) == pytest.approx(10**log10_p, abs=0.00051)
+        return
+    mantissa, _, power = text.partition(" \N{MULTIPLICATION SIGN} 10")
+    assert 1 <= float(mantissa) < 10
+    back = math.log10(float(mantissa)) + int(power.translate(_PLAIN))
+    assert back == pytest.approx(log10_p, abs=0.025)
+
+
+def test_p_values_at_the_ends() -> None:
+    assert wording.p_value(0.0) == "0"
+    assert wording.p_value(1.0) == "1.000"
+    assert wording.p_value_of_log10(1e-16) == "1.000"
+    assert wording.p_value_of_log10(math.log10(9.99e-6)) == "1.0 × 10⁻⁵"  # noqa: RUF001 - as it is written
+
+
+@given(st.floats(1e-6, 1e6))
+def test_seconds_keep_three_digits_and_no_exponent(value: float) -> None:
+    text = wording.seconds(value)
+    assert "e" not in text
+    assert float(text) == pytest.approx(value, rel=0.0051, abs=5.1e-7)
+
+
+@pytest.mark.parametrize(("share", "text"), [(0.07, "7%"), (0.015, "1.5%"), (0.29, "29%"), (1.0, "100%")])
+def test_shares_show_no_rounding_noise(share: float, text: str) -> None:
+    assert wording.percent(share) == text
+
+
+def test_differences_carry_their_sign() -> None:
+    assert wording.signed(0.5) == "+0.50"
+    assert wording.signed(-0.5) == "\N{MINUS SIGN}0.50"
+    assert wording.signed(-0.001) == "0.00"
+
+
+def test_lists_counts_and_moments() -> None:
+    assert wording.listed([]) == ""
+    assert wording.listed("a") == "a"
+    assert wording.listed("abc") == "a, b and c"
+    assert wording.counted(1, "query", "queries") == "1 query"
+    assert wording.counted(2000, "query", "queries") == "2,000 queries"
+    assert wording.ranged([3, 1, 2]) == "1 to 3"
+    assert wording.moment(0.0) == "1970-01-01 00:00:00 UTC"
+
+
+@given(st.lists(st.floats(-100, 100), min_size=1, max_size=20))
+def test_spread_is_ordered_and_single_values_have_none(values: list[float]) -> None:
+    spread = Spread.of(values)
+    assert spread.least <= spread.low + 1e-9
+    assert spread.low <= spread.median + 1e-9
+    assert spread.median <= spread.high + 1e-9
+    assert spread.high <= spread.most + 1e-9
+    assert (spread.sd is None) == (len(values) == 1)
+    if spread.sd is not None:
+        assert spread.sd == pytest.approx(np.std(values, ddof=1))
