@@ -17,38 +17,39 @@ from wm.engines.encoding import leaf_bounds, query_box, wanted_leaves
 from wm.engines.protocol import Answer, ForgeryQuery
 from wm.forest import Forest
 
+Box = tuple[NDArray[np.float32], NDArray[np.float32]]
+
 
 class SearchSolver:
     """Answers queries by k-partite search."""
 
     def __init__(self, forest: Forest) -> None:
         compile_kernel()
-        self._geometry = _geometry(forest)
+        self._geometry = prepare_geometry(forest)
 
     def answer(self, query: ForgeryQuery) -> Answer:
         """Answer one query."""
         return answer(self._geometry, query)
 
 
-def _geometry(forest: Forest) -> Geometry:
+def prepare_geometry(forest: Forest) -> Geometry:
+    """Return what all searches in a forest share."""
     bounds = leaf_bounds(forest)
     return Geometry.of(forest, bounds, cell_forest(bounds, forest.n_features))
 
 
-def pose(geometry: Geometry, query: ForgeryQuery) -> BoxSearch | None:
-    """Return the search that answers a query; None if its box is empty."""
-    lower, upper = query_box(query.centre, query.eps)
-    if (lower > upper).any():
-        return None
+def pose_box(geometry: Geometry, query: ForgeryQuery, box: Box) -> BoxSearch:
+    """Return the search for a query's wanted votes in a box that is not empty."""
     wanted = wanted_leaves(geometry.forest, geometry.bounds, query)
-    return BoxSearch(geometry, wanted, (geometry.cells.of(lower), geometry.cells.of(upper)))
+    return BoxSearch(geometry, wanted, (geometry.cells.of(box[0]), geometry.cells.of(box[1])))
 
 
 def answer(geometry: Geometry, query: ForgeryQuery) -> Answer:
     """Answer one query by search alone."""
-    search = pose(geometry, query)
-    if search is None:
+    box = query_box(query.centre, query.eps)
+    if (box[0] > box[1]).any():
         return Answer(None, "empty box")
+    search = pose_box(geometry, query, box)
     search.advance()
     if search.found is None:
         return Answer(None, "no leaf" if search.trivial else "solver")
@@ -83,6 +84,6 @@ def compile_kernel() -> None:
         n_features=1,
         classes=[0, 1],
     )
-    geometry = _geometry(forest)
+    geometry = prepare_geometry(forest)
     for signature in ([0, 0], [0, 1]):
         answer(geometry, ForgeryQuery(signature=signature, label=1, centre=[0.5], eps=0.5))

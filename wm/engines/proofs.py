@@ -1,0 +1,86 @@
+"""Proofs that carry over from one query to the next.
+
+For one (signature, label), `impossible` in a box holds in every box inside it; above all, `impossible` in the
+whole domain [0, 1]^d answers every instance at every distance.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wm.engines.box_search import BoxSearch
+from wm.engines.protocol import ForgeryQuery
+from wm.engines.search import Box
+
+BOXES = 256
+"""Impossible boxes kept for each (signature, label); looking through them must stay cheaper than a search."""
+
+SUBJECTS = 64
+"""(signature, label) pairs kept, those used last."""
+
+
+@dataclass
+class Subject:
+    """What is known about one (signature, label).
+
+    Attributes
+    ----------
+    whole
+        The search in the whole domain as far as it came; None before it began, and once it is given up.
+    whole_impossible
+        It ended with a proof.
+    whole_settled
+        It ended, either way, or was given up.
+    whole_nodes
+        Nodes spent on it.
+    """
+
+    whole: BoxSearch | None = None
+    whole_impossible: bool = False
+    whole_settled: bool = False
+    whole_nodes: int = 0
+    _lower: list[NDArray[np.float32]] = field(default_factory=list)
+    _upper: list[NDArray[np.float32]] = field(default_factory=list)
+
+    def reason(self, box: Box) -> str | None:
+        """Return what proves a box impossible; None if nothing known does."""
+        if self.whole_impossible:
+            return "whole domain"
+        if self._lower:
+            inside = (np.array(self._lower) <= box[0]).all(axis=1) & (np.array(self._upper) >= box[1]).all(
+                axis=1
+            )
+            if inside.any():
+                return "larger box"
+        return None
+
+    def add(self, box: Box) -> None:
+        """Remember an impossible box, and forget the oldest beyond `BOXES`."""
+        self._lower.append(box[0])
+        self._upper.append(box[1])
+        del self._lower[:-BOXES], self._upper[:-BOXES]
+
+    def settle_whole(self, *, impossible: bool) -> None:
+        """End the search in the whole domain and free its memory."""
+        self.whole, self.whole_settled, self.whole_impossible = None, True, impossible
+
+
+class ProofMemory:
+    """The subjects used last."""
+
+    def __init__(self) -> None:
+        self._subjects: OrderedDict[tuple[bytes, object], Subject] = OrderedDict()
+
+    def subject(self, query: ForgeryQuery) -> Subject:
+        """Return what is known about a query's signature and label."""
+        key = query.signature.tobytes(), query.label
+        if key not in self._subjects:
+            self._subjects[key] = Subject()
+        self._subjects.move_to_end(key)
+        if len(self._subjects) > SUBJECTS:
+            self._subjects.popitem(last=False)
+        return self._subjects[key]
