@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from orchestrator import results
+from orchestrator.files import SECRET, write_whole
 from orchestrator.frames import records
 from orchestrator.store.database import Store
 from orchestrator.store.ledger import StoreLedger
@@ -22,8 +23,8 @@ def verify_exported(store: Store, campaign_id: int, directory: Path) -> Evidence
     embedded = results.first_result(store, campaign_id, JobKind.EMBED)
     assert embedded is not None  # noqa: S101 - the caller ran the campaign to its end
     ledger = StoreLedger(store)
-    (directory / "forest.npz").write_bytes(ledger.artifact(embedded["forest"]))
-    (directory / "claim.json").write_bytes(ledger.artifact(embedded["claim"]))
+    write_whole(directory / "forest.npz", ledger.artifact(embedded["forest"]))
+    write_whole(directory / "claim.json", ledger.artifact(embedded["claim"]), mode=SECRET)
     forest = Forest.load(directory / "forest.npz")
     claim = read_claim(directory / "claim.json")
     return verify(forest.votes(claim.trigger_set.X), claim.trigger_set.y, claim.bits)

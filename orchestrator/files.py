@@ -1,33 +1,63 @@
-"""Writing files whole or not at all."""
+"""Writing files: whole or not at all, and with the right error."""
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import os
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 from orchestrator.errors import OutputError
 
+SECRET = 0o600
+"""Mode of a file that only its owner may read."""
 
-def write_whole(path: Path, content: bytes) -> None:
-    """Write a file so that a reader sees the old content or the new, never a part.
+_NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO}
+"""Faults in writing that no other file name would mend."""
+
+
+@contextlib.contextmanager
+def writing(path: Path) -> Iterator[None]:
+    """Tell a file that cannot be written as the user's mistake, unless the disk is full or broken.
 
     Raises
     ------
     OutputError
-        No such directory, no rights, no space.
+        No such directory, no rights, a directory in the file's place.
     """
-    temporary: str | None = None
     try:
-        descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(content)
-        Path(temporary).chmod(0o666 & ~_umask())
-        Path(temporary).replace(path)
+        yield
     except OSError as reason:
-        if temporary is not None:
-            Path(temporary).unlink(missing_ok=True)
+        if reason.errno in _NO_ROOM:
+            raise
         raise OutputError(f"{path}: cannot be written ({reason.strerror or reason})") from reason
+
+
+def write_whole(path: Path, content: bytes, *, mode: int | None = None) -> None:
+    """Write a file so that a reader sees the old content or the new, never a part.
+
+    Parameters
+    ----------
+    mode
+        Permissions, whatever the file had before; None for those of any new file.
+
+    Raises
+    ------
+    OutputError
+        As in `writing`.
+    """
+    with writing(path):
+        descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")  # made with mode 0600
+        try:
+            with os.fdopen(descriptor, "wb") as file:
+                file.write(content)
+            Path(name).chmod(0o666 & ~_umask() if mode is None else mode)
+            Path(name).replace(path)
+        except BaseException:
+            Path(name).unlink(missing_ok=True)
+            raise
 
 
 def _umask() -> int:

@@ -20,8 +20,10 @@ def owner_name(slot: int = 0) -> str:
 def process_start(pid: int) -> str | None:
     """Return what tells a process from a later one with the same pid; None if there is none such."""
     try:
-        # Field 22 of /proc/PID/stat, counted after the name, which may hold spaces and brackets.
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19]
+        # Counted after the name, which may hold spaces and brackets: fields 3 (state) and 22 (start).
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        # A zombie has ended; it only waits for a parent that may never ask for it.
+        return None if fields[0] in "ZX" else fields[19]
     except OSError:
         pass
     try:
@@ -61,17 +63,20 @@ class Runner:
         self._owner = owner
         self._stop = stop
         self._slice_s = slice_s
-        self._sandbox = JobSandbox()
+        self._sandbox: JobSandbox | None = None  # started with the first job: there may be none
 
     def close(self) -> None:
         """End the slot's process."""
-        self._sandbox.close()
+        if self._sandbox is not None:
+            self._sandbox.close()
 
     def run(self, job_id: int) -> End | None:
         """Run a job if its lease can be had; None if not."""
         job = self._ledger.lease(job_id, self._owner)
         if job is None:
             return None
+        if self._sandbox is None:
+            self._sandbox = JobSandbox()
         run = self._sandbox.run(job, self._hooks(job), slice_s=self._slice_s)
         match run.end:
             case End.FINISHED:

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
-import errno
 import json
-import os
 import sys
-import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -18,7 +14,7 @@ import rich.console
 import rich.table
 import rich.text
 
-from orchestrator.errors import OutputError
+from orchestrator.files import writing
 from orchestrator.frames import records, write_frame
 from orchestrator.store.database import Store
 
@@ -26,9 +22,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 DEFAULT_STORE = "sqlite:///wm.db"
-
-_NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO}
-"""Faults in writing that no other file name would mend."""
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
@@ -56,42 +49,6 @@ def open_store(url: str) -> Store:
     store = Store(url)
     store.check()
     return store
-
-
-@contextlib.contextmanager
-def writing(path: Path) -> Iterator[None]:
-    """Tell a file that cannot be written as the user's mistake, unless the disk is full or broken.
-
-    Raises
-    ------
-    OutputError
-        No such directory, no rights, a directory in the file's place.
-    """
-    try:
-        yield
-    except OSError as reason:
-        if reason.errno in _NO_ROOM:
-            raise
-        raise OutputError(f"{path}: cannot be written ({reason.strerror or reason})") from reason
-
-
-def write_secret(path: Path, text: str) -> None:
-    """Write a file that only its owner may read, whole or not at all, whatever was there before.
-
-    Raises
-    ------
-    OutputError
-        As in `writing`.
-    """
-    with writing(path):
-        descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")  # made with mode 0600
-        try:
-            with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-                file.write(text)
-            Path(name).replace(path)
-        except BaseException:
-            Path(name).unlink(missing_ok=True)
-            raise
 
 
 def print_json(document: Any) -> None:

@@ -10,6 +10,7 @@ import click
 from orchestrator.cli import Exit
 from orchestrator.cli.campaign import WORKERS, run_to_end
 from orchestrator.cli.common import print_table
+from orchestrator.files import writing
 from orchestrator.launch import launch
 from orchestrator.spec import parse_spec
 from orchestrator.store import campaigns
@@ -34,7 +35,8 @@ def demo(output: Path, workers: int | None) -> None:
     from orchestrator import demo as summary
     from orchestrator.report import write_report
 
-    output.mkdir(parents=True, exist_ok=True)
+    with writing(output):
+        output.mkdir(parents=True, exist_ok=True)
     store = Store(f"sqlite:///{output / 'wm.db'}")
     text = (resources.files("orchestrator") / "demo.toml").read_text(encoding="utf-8")
     spec = parse_spec(text, what="demo.toml")

@@ -13,7 +13,9 @@ from typing import Any, get_args
 import click
 
 from orchestrator.cli import Exit
-from orchestrator.cli.common import json_option, print_facts, print_json, write_secret, writing
+from orchestrator.cli.common import json_option, print_facts, print_json
+from orchestrator.errors import OutputError
+from orchestrator.files import SECRET, write_whole, writing
 from wm import streams
 from wm.claims import read_claim
 from wm.datasets import Scaling
@@ -85,8 +87,13 @@ def _printable(_context: click.Context, _option: click.Parameter, text: str) -> 
     required=True,
     help="Directory for forest.npz (to release) and claim.json (to keep secret).",
 )
+@click.option(
+    "--force", is_flag=True, help="Replace a claim that is there: it may be the only proof of a model."
+)
 @json_option
-def embed(output: Path, json: bool, key_file: Path | None, seed: int | None, **options: Any) -> None:
+def embed(
+    output: Path, json: bool, force: bool, key_file: Path | None, seed: int | None, **options: Any
+) -> None:
     """Train a watermarked forest and write it with its claim."""
     from wm.datasets import Source, load, split
     from wm.embedding.common import trigger_size
@@ -97,6 +104,11 @@ def embed(output: Path, json: bool, key_file: Path | None, seed: int | None, **o
     # Whoever knows the seed knows the trigger set: it must not be guessed.
     seed = secrets.randbits(62) if seed is None else seed
     # What can be refused is refused before any training.
+    forest_file, claim_file = output / "forest.npz", output / "claim.json"
+    if claim_file.exists() and not force:
+        raise OutputError(
+            f"{claim_file}: exists: choose another directory, or give --force to lose that claim"
+        )
     signature = _signature(seed, key_file, **options)
     label: str | int | None = options["label"]
     if isinstance(label, str) and re.fullmatch("-?[0-9]{1,9}", label):
@@ -136,10 +148,8 @@ def embed(output: Path, json: bool, key_file: Path | None, seed: int | None, **o
         lambda kind, number, unfit: click.echo(f"{kind} trees, round {number}: {unfit} unfit", err=True),
     )
     forest = made.embedded.forest
-    forest_file, claim_file = output / "forest.npz", output / "claim.json"
-    write_secret(claim_file, made.claim.to_json())
-    with writing(forest_file):
-        forest.save(forest_file)
+    write_whole(claim_file, made.claim.to_json().encode(), mode=SECRET)
+    write_whole(forest_file, forest.to_bytes())
     _print(
         {
             "forest": str(forest_file),

@@ -22,7 +22,7 @@ from orchestrator.store import campaigns
 @click.option(
     "--figures",
     type=click.Path(file_okay=False, path_type=Path),
-    help="Also write each figure as png, svg and pdf into this directory.",
+    help="Also write each figure as png, svg and pdf, with a file of captions, into this directory.",
 )
 def report(campaign_name: str, store_url: str, output: Path | None, figures: Path | None) -> None:
     """Write a self-contained HTML report on a CAMPAIGN (name or id)."""

@@ -5,14 +5,14 @@ The attacker has no part in the owner's randomness: signatures and instances com
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from wm import streams
-from wm.engines import Engine, ForgeryOutcome, ForgeryQuery
+from wm.engines import Engine, ForgeryOutcome, ForgeryQuery, Status
 from wm.signature import Signature, random_signature
 from wm.streams import Role
 
@@ -57,3 +57,48 @@ def forge(
     for centre, label in zip(target.X, target.labels, strict=True):
         query = ForgeryQuery(signature=target.signature, label=label, centre=centre, eps=target.eps)
         yield engine.solve(query, timeout_s=timeout_s, memory_bytes=memory_bytes)
+
+
+def forge_over_distances(
+    engine: Engine,
+    query: ForgeryQuery,
+    distances: Sequence[float],
+    *,
+    timeout_s: float,
+    memory_bytes: int | None = None,
+) -> list[ForgeryOutcome]:
+    """Answer one instance at several distances, asking no query whose answer follows from another.
+
+    `forged` holds for every larger eps, with the same witness, and `impossible` for every smaller one; the
+    outcome's reason then names the eps that it follows from, and it took no time.
+
+    Parameters
+    ----------
+    query
+        Its own eps is ignored.
+    distances
+        Ascending.
+    """
+    outcomes: dict[int, ForgeryOutcome] = {}
+    open_ranges = [(0, len(distances))]
+    while open_ranges:
+        first, end = open_ranges.pop()
+        while first < end and first in outcomes:
+            first += 1
+        while end > first and end - 1 in outcomes:
+            end -= 1
+        if first == end:
+            continue
+        middle = (first + end) // 2
+        at = ForgeryQuery(
+            signature=query.signature, label=query.label, centre=query.centre, eps=distances[middle]
+        )
+        outcome = engine.solve(at, timeout_s=timeout_s, memory_bytes=memory_bytes)
+        outcomes[middle] = outcome
+        follows = replace(outcome, seconds=0.0, reason=f"follows from eps {distances[middle]:g}")
+        if outcome.status is Status.FORGED:
+            outcomes |= dict.fromkeys(range(middle + 1, end), follows)
+        elif outcome.status is Status.IMPOSSIBLE:
+            outcomes |= dict.fromkeys(range(first, middle), follows)
+        open_ranges += [(first, middle), (middle + 1, end)]
+    return [outcomes[number] for number in range(len(distances))]

@@ -1,0 +1,219 @@
+"""Whatever is given: an exit code that tells whose fault it is, a short reason on stderr, no traceback."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+GARBAGE = bytes(range(256)) * 8
+
+
+@pytest.fixture
+def places(tiny, model, tmp_path: Path) -> dict[str, str]:
+    """Files of every wrong kind, and some right ones, by the names that the tables below use."""
+    (tmp_path / "directory").mkdir()
+    for ending in ("toml", "json", "npz", "csv", "bin"):
+        (tmp_path / f"garbage.{ending}").write_bytes(GARBAGE)
+        (tmp_path / f"empty.{ending}").touch()
+    (tmp_path / "deep.json").write_text("[" * 100_000)
+    (tmp_path / "deep.toml").write_text("a = " + "[" * 100_000)
+    (tmp_path / "number.json").write_text("1" * 10_000)
+    (tmp_path / "bomb.csv").write_bytes(b'"' + b"0," * 200_000)
+    return {
+        "file": str(tiny.file),
+        "url": tiny.url,
+        "claim": str(model.claim),
+        "forest": str(model.forest),
+    }
+
+
+TABLE = [
+    # Files that are missing, directories, or something else.
+    *(
+        f"{command} {file}"
+        for command in ("campaign validate", "campaign run")
+        for file in (
+            "missing.toml",
+            "directory",
+            "garbage.toml",
+            "empty.toml",
+            "deep.toml",
+            "{claim}",
+            "{forest}",
+        )
+    ),
+    *(
+        f"{command} {file} {rest}"
+        for command, rest in (("verify", "--model {forest}"), ("queries", "-o rows.csv"))
+        for file in (
+            *("missing.json", "directory", "garbage.json", "empty.json", "deep.json", "number.json"),
+            *("{forest}", "{file}", "/dev/null"),
+        )
+    ),
+    *(
+        f"verify {{claim}} --model {file}"
+        for file in ("missing.npz", "directory", "garbage.npz", "empty.npz", "{claim}", "{file}", "/dev/null")
+    ),
+    *(
+        f"verify {{claim}} --votes {file}"
+        for file in (
+            *("missing.csv", "directory", "garbage.csv", "empty.csv", "bomb.csv", "garbage.npz", "empty.npz"),
+            *("{forest}", "{claim}", "/dev/null", "garbage.bin"),
+        )
+    ),
+    *(
+        f"embed --path {file} --label 0 -o model"
+        for file in (
+            *("missing.csv", "directory", "garbage.csv", "empty.csv", "bomb.csv", "garbage.npz", "empty.npz"),
+            *("{forest}", "{claim}", "{file}", "garbage.bin"),
+        )
+    ),
+    # Values of the wrong type, too many or too few words.
+    "campaign run {file} --workers 0",
+    "campaign run {file} --workers many",
+    "campaign run {file} --workers 1.5",
+    "campaign run {file} {file}",
+    "campaign run",
+    "campaign status",
+    "campaign status tiny tiny --store {url}",
+    "campaign status other --store {url}",
+    "campaign resume other --store {url}",
+    "campaign list tiny --store {url}",
+    "campaign list --store",
+    "results accuracy --store {url}",
+    "results accuracy other --store {url}",
+    "results forgery 99999999999999999999 --store {url}",
+    "results jobs tiny --store {url} -o directory",
+    "results jobs tiny --store {url} --json=yes",
+    "report other --store {url}",
+    "report tiny --store {url} -o directory",
+    "report tiny --store {url} -o missing/report.html",
+    "report tiny --store {url} --figures garbage.bin",
+    "demo -o garbage.bin",
+    "demo -o garbage.bin/demo",
+    "demo -o /proc/demo",
+    "demo --workers 0",
+    "embed",
+    "embed -o model",
+    "embed --dataset breast-cancer",
+    "embed --dataset breast-cancer --scheme other -o model",
+    "embed --dataset breast-cancer --scaling other -o model",
+    "embed --dataset breast-cancer --adjust other -o model",
+    "embed --dataset breast-cancer --trees many -o model",
+    "embed --dataset breast-cancer --seed 0.5 -o model",
+    "embed --dataset breast-cancer --key-file directory -o model",
+    "embed --dataset breast-cancer --key-file missing -o model",
+    "embed --dataset openml:x -o model",
+    "verify {claim} --level high --model {forest}",
+    "queries {claim}",
+    "db upgrade now",
+    "db upgrade --store nonsense",
+]
+
+
+@pytest.mark.parametrize("line", TABLE)
+def test_a_mistake_is_told_in_a_few_lines(wm, places: dict[str, str], line: str) -> None:
+    ran = wm(*(word.format(**places) for word in line.split()))
+    assert ran.code == 2, ran.err
+    assert ran.out == ""
+    reason = ran.err.splitlines()
+    assert 1 <= len(reason) <= 5
+    assert reason[-1].startswith(("wm: ", "Error: "))
+    assert all(len(text) < 600 for text in reason)
+    assert all(text.isprintable() for text in reason)
+    assert "Traceback" not in ran.err
+
+
+def _spoilt(data: bytes, at: int, patch: bytes, cut: int | None) -> bytes:
+    at %= len(data)
+    return (data[:at] + patch + data[at + len(patch) :])[: None if cut is None else cut % len(data)]
+
+
+SPOILING = {
+    "at": st.integers(0, 2**20),
+    "patch": st.binary(max_size=6),
+    "cut": st.none() | st.integers(0, 2**20),
+}
+
+
+@settings(max_examples=40)
+@given(**SPOILING)
+def test_a_damaged_claim_is_refused_or_still_says_the_same(wm, model, spoilt_file, at, patch, cut) -> None:
+    spoilt_file.write_bytes(_spoilt(model.claim.read_bytes(), at, patch, cut))
+    ran = wm("verify", spoilt_file, "--model", model.forest)
+    assert "Traceback" not in ran.err
+    if ran.code != 2:
+        assert ran.code == 0
+        original, read = (json.loads(file.read_bytes()) for file in (model.claim, spoilt_file))
+        for key in ("signature", "trigger_set", "nonce", "commitment"):
+            assert read[key] == original[key]
+
+
+@settings(max_examples=40)
+@given(**SPOILING)
+def test_a_damaged_forest_is_refused_or_is_the_same(wm, model, spoilt_file, at, patch, cut) -> None:
+    spoilt_file.write_bytes(_spoilt(model.forest.read_bytes(), at, patch, cut))
+    ran = wm("verify", model.claim, "--model", spoilt_file)
+    assert "Traceback" not in ran.err
+    assert ran.code in (0, 2), "a content hash covers every value"
+
+
+@settings(max_examples=40)
+@given(data=st.binary(max_size=300) | st.text(alphabet='01,; \n"\t.-eNa\x00', max_size=300).map(str.encode))
+def test_any_votes_file_is_judged_or_refused(wm, model, spoilt_votes, data: bytes) -> None:
+    spoilt_votes.write_bytes(data)
+    ran = wm("verify", model.claim, "--votes", spoilt_votes)
+    assert "Traceback" not in ran.err
+    assert ran.code == 2, "no random text is 7 rows of 24 votes"
+
+
+@settings(max_examples=60)
+@given(
+    data=st.binary(max_size=200) | st.text(alphabet='[]{}="#.,\n\t aetrue019-_', max_size=200).map(str.encode)
+)
+def test_any_campaign_file_is_refused(wm, spoilt_campaign, data: bytes) -> None:
+    spoilt_campaign.write_bytes(data)
+    ran = wm("campaign", "validate", spoilt_campaign)
+    assert (ran.code, ran.out) == (2, "")
+    assert "Traceback" not in ran.err
+    assert all(line.startswith(f"wm: {spoilt_campaign}:") for line in ran.err.splitlines())
+
+
+@pytest.fixture(scope="module")
+def spoilt_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("spoilt") / "file"
+
+
+@pytest.fixture(scope="module")
+def spoilt_votes(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("spoilt") / "votes.csv"
+
+
+@pytest.fixture(scope="module")
+def spoilt_campaign(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("spoilt") / "campaign.toml"
+
+
+def test_a_fault_of_the_program_itself_is_not_told_as_a_verdict(
+    wm, model, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: object) -> None:
+        raise ZeroDivisionError("made by a test")
+
+    monkeypatch.setattr("wm.forest.Forest.votes", broken)
+    ran = wm("verify", model.claim, "--model", model.forest)
+    assert (ran.code, ran.out) == (4, "")
+    assert "ZeroDivisionError: made by a test" in ran.err
+    assert "report" in ran.err.splitlines()[-1]
+
+
+def test_names_that_are_no_text_stop_nothing(wm, model, tmp_path: Path) -> None:
+    name = "rows-\udcff.csv"
+    ran = wm("queries", model.claim, "-o", name)
+    assert ran.code == 0
+    assert (tmp_path / name).is_file()
+    assert wm("verify", model.claim, "--votes", name).code == 2

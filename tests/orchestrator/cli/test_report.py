@@ -1,0 +1,57 @@
+"""`wm report` and `wm demo`: what they write and print."""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from orchestrator.spec import parse_spec
+
+
+def test_report_names_the_files_it_wrote(wm, tiny) -> None:
+    ran = wm("report", "1", "--store", tiny.url, "--figures", "figures")
+    assert (ran.code, ran.err) == (0, "")
+    page, *figures = map(Path, ran.out.splitlines())
+    assert page == Path("tiny.html"), "named after the campaign"
+    assert {figure.suffix for figure in figures} >= {".png", ".svg", ".pdf"}
+    assert sorted(figures) == sorted(Path("figures").iterdir())
+    assert all(file.stat().st_size for file in (page, *figures))
+    text = page.read_text(encoding="utf-8")
+    assert text.lower().startswith("<!doctype html>")
+    assert not re.search(r"""(?:src|href)\s*=\s*["']?\s*(?:https?:)?//""", text), "opens without network"
+
+
+@pytest.fixture
+def small_demo(tiny, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The demo with the tests' own campaign for its own, which takes a minute."""
+
+    def parse(text: str, *, what: str):
+        assert parse_spec(text, what=what).name == "demo", "the file that is shipped is valid"
+        return parse_spec(tiny.text, what=what)
+
+    monkeypatch.setattr("orchestrator.cli.demo.parse_spec", parse)
+
+
+def test_demo_does_the_main_job_and_again_computes_nothing(wm, small_demo: None) -> None:
+    ran = wm("demo", "-o", "demo", "--workers", 1)
+    assert ran.code == 0, ran.err
+    assert sorted(file.name for file in Path("demo").iterdir() if "wm.db" not in file.name) == [
+        "claim.json",
+        "forest.npz",
+        "report.html",
+    ]
+    assert "bits match, p = " in ran.out
+    for title in ("Accuracy", "Suppression", "Forgery"):
+        assert f"\n{title}" in ran.out
+    assert ran.out.splitlines()[-1] == "Report: demo/report.html"
+    assert ran.err.splitlines()[-1] == "tiny: finished"
+    assert wm("verify", "demo/claim.json", "--model", "demo/forest.npz").code == 0
+    with closing(sqlite3.connect("demo/wm.db")) as connection:
+        before = connection.execute("SELECT job_id, owner, recorded_at FROM outcome").fetchall()
+        again = wm("demo", "-o", "demo", "--workers", 1)
+        assert connection.execute("SELECT job_id, owner, recorded_at FROM outcome").fetchall() == before
+    assert (again.code, again.out) == (0, ran.out)

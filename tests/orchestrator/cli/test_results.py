@@ -1,0 +1,187 @@
+"""`wm results`: the contract for scripts, and files."""
+
+from __future__ import annotations
+
+import csv
+import importlib.util
+import json
+import math
+import sys
+from pathlib import Path
+from types import NoneType
+from typing import Any
+
+import pytest
+
+from orchestrator.results import COLUMNS
+
+KINDS = list(COLUMNS)
+
+NUMBER = (int, float)
+SOME_NUMBER = (int, float, NoneType)
+
+CONTRACT: dict[str, dict[str, Any]] = {
+    "accuracy": {
+        "scheme": str,
+        "trigger_share": float,
+        "ones_share": float,
+        "repeat": int,
+        "accuracy_standard": float,
+        "accuracy_capped": float,
+        "accuracy_watermarked": float,
+        "trigger_size": int,
+        "rounds": int,
+        "seconds": float,
+    },
+    "detection": {
+        "measure": str,
+        "strategy": str,
+        "correct": int,
+        "wrong": int,
+        "uncertain": int,
+        "p_value": NUMBER,
+    },
+    "suppression": {"method": str, "auc": float, "tpr_at_1pct_fpr": float},
+    "forgery": {
+        "scheme": str,
+        "trigger_share": float,
+        "ones_share": float,
+        "repeat": int,
+        "signature": int,
+        "eps": float,
+        "engine": str,
+        "instances": int,
+        "trigger_size": int,
+        "forged": int,
+        "impossible": int,
+        "timeout": int,
+        "memout": int,
+        "error": int,
+        "seconds": float,
+    },
+    "jobs": {"kind": str, "state": str, "error": str, "seconds": float, "repeat": (int, NoneType)},
+}
+
+ROWS = {"accuracy": 2, "detection": 2 * 2 * 2, "suppression": 2 * 2, "forgery": 2 * 2, "jobs": 12}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_json_keeps_the_contract(wm, tiny, kind: str) -> None:
+    ran = wm("results", kind, "tiny", "--store", tiny.url, "--json")
+    assert (ran.code, ran.err) == (0, "")
+    rows = ran.json()
+    assert len(rows) == ROWS[kind]
+    for row in rows:
+        assert list(row) == COLUMNS[kind]
+        for name, type_ in CONTRACT[kind].items():
+            assert isinstance(row[name], type_), (name, row[name])
+            assert not isinstance(row[name], bool)
+        assert all(math.isfinite(value) for value in row.values() if isinstance(value, float))
+
+
+def test_forgery_rows_are_one_for_each_point_of_the_grid_and_add_up(wm, tiny) -> None:
+    rows = wm("results", "forgery", "tiny", "--store", tiny.url, "--json").json()
+    assert {(row["signature"], row["eps"]) for row in rows} == {(0, 0.1), (0, 0.5), (1, 0.1), (1, 0.5)}
+    for row in rows:
+        assert row["trigger_size"] == row["instances"] == 7
+        outcomes = ("forged", "impossible", "timeout", "memout", "error")
+        assert sum(row[outcome] for outcome in outcomes) == row["instances"]
+        assert (row["mean_distance"] is None) == (row["forged"] == 0), "what is missing is null"
+
+
+def test_shares_lie_between_0_and_1(wm, tiny) -> None:
+    for kind, names in (
+        ("accuracy", ["accuracy_standard", "accuracy_capped", "accuracy_watermarked"]),
+        ("suppression", ["auc", "tpr_at_1pct_fpr"]),
+        ("detection", ["p_value", "p_value_exact"]),
+    ):
+        for row in wm("results", kind, "tiny", "--store", tiny.url, "--json").json():
+            assert all(0 <= row[name] <= 1 for name in names)
+
+
+def test_a_watermark_that_is_stored_holds_every_bit(wm, tiny) -> None:
+    for row in wm("results", "accuracy", "tiny", "--store", tiny.url, "--json").json():
+        assert row["matched_bits"] == row["total_bits"] == 24 * row["trigger_size"]
+        assert row["rounds"] == row["rounds_right"] + row["rounds_wrong"]
+        assert row["log10_p"] < -6 < row["log10_p_standard"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_table_for_people_holds_the_same_rows(wm, tiny, kind: str) -> None:
+    ran = wm("results", kind, "tiny", "--store", tiny.url)
+    assert (ran.code, ran.err) == (0, "")
+    header, _rule, *rows = [line.split() for line in ran.out.splitlines() if line.strip()]
+    assert set(header) <= set(COLUMNS[kind])
+    assert len(rows) == ROWS[kind]
+    assert "\x1b" not in ran.out, "no colours outside a terminal"
+    assert "nan" not in ran.out.lower()
+    assert "..." not in ran.out
+    assert "\u2026" not in ran.out
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_files_hold_what_is_printed(wm, tiny, kind: str, tmp_path: Path) -> None:
+    arguments = ("results", kind, "tiny", "--store", tiny.url)
+    printed = wm(*arguments, "--json").json()
+    for ending in ("json", "csv"):
+        ran = wm(*arguments, "-o", tmp_path / f"out.{ending}")
+        assert (ran.code, ran.out, ran.err) == (0, "", "")
+    assert json.loads((tmp_path / "out.json").read_text()) == printed
+    with (tmp_path / "out.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [list(row) for row in rows] == [COLUMNS[kind]] * len(printed)
+    for row, wanted in zip(rows, printed, strict=True):
+        for name, value in wanted.items():
+            cell = row[name]
+            assert cell == "" if value is None else type(value)(cell) == value, name
+
+
+def test_parquet_without_its_library_is_one_line_that_says_how_to_get_it(
+    wm, tiny, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("pyarrow", "fastparquet"):
+        monkeypatch.setitem(sys.modules, name, None)
+    ran = wm("results", "accuracy", "tiny", "--store", tiny.url, "-o", "out.parquet")
+    assert (ran.code, ran.out) == (2, "")
+    (line,) = ran.err.splitlines()
+    assert line.startswith("wm: out.parquet: parquet needs pyarrow: pip install")
+    assert not Path("out.parquet").exists()
+
+
+@pytest.mark.skipif(importlib.util.find_spec("pyarrow") is None, reason="pyarrow is an optional dependency")
+@pytest.mark.parametrize("kind", KINDS)
+def test_parquet_holds_what_is_printed(wm, tiny, kind: str, tmp_path: Path) -> None:
+    import pandas as pd
+
+    from orchestrator.frames import records
+
+    arguments = ("results", kind, "tiny", "--store", tiny.url)
+    assert wm(*arguments, "-o", tmp_path / "out.parquet").code == 0
+    assert records(pd.read_parquet(tmp_path / "out.parquet")) == wm(*arguments, "--json").json()
+
+
+@pytest.mark.parametrize("name", ["out.xlsx", "out", "out.CSV", ".csv", "out.csv.gz"])
+def test_an_unknown_ending_is_refused_and_nothing_written(wm, tiny, name: str, tmp_path: Path) -> None:
+    ran = wm("results", "jobs", "tiny", "--store", tiny.url, "-o", name)
+    assert (ran.code, ran.out) == (2, "")
+    (line,) = ran.err.splitlines()
+    assert line.endswith(f"{name}: the ending must be .csv, .json or .parquet")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("ending", ["csv", "json"])
+def test_a_place_that_cannot_be_written_is_the_users_mistake(wm, tiny, ending: str, tmp_path: Path) -> None:
+    (tmp_path / f"directory.{ending}").mkdir()
+    (tmp_path / "file").touch()
+    for place in (f"no/such/x.{ending}", f"directory.{ending}", f"file/x.{ending}", f"/proc/x.{ending}"):
+        ran = wm("results", "jobs", "tiny", "--store", tiny.url, "-o", place)
+        assert (ran.code, ran.out) == (2, "")
+        assert place in ran.err
+
+
+@pytest.mark.parametrize("ending", ["csv", "json"])
+def test_a_full_disk_is_infrastructure(wm, tiny, ending: str, tmp_path: Path) -> None:
+    (tmp_path / f"full.{ending}").symlink_to("/dev/full")
+    ran = wm("results", "jobs", "tiny", "--store", tiny.url, "-o", f"full.{ending}")
+    assert (ran.code, ran.out) == (4, "")
+    assert ran.err == "wm: [Errno 28] No space left on device\n"
