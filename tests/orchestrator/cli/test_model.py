@@ -297,7 +297,7 @@ def test_a_key_gives_the_same_signature_with_any_seed(wm, quick_embed) -> None:
     Path("other-key").write_bytes(bytes(range(1, 17)))
 
     def signature(seed: int, key: str, model_id: str) -> str:
-        arguments = ("--seed", seed, "--key-file", key, "--model-id", model_id, "-o", "model")
+        arguments = ("--seed", seed, "--key-file", key, "--model-id", model_id, "-o", "model", "--force")
         assert wm(*quick_embed, *arguments).code == 0
         claim = _claim(Path("model"))
         assert claim["model_id"] == model_id
@@ -329,8 +329,8 @@ def test_rows_from_a_csv_with_the_label_anywhere(wm, quick_embed, label: str) ->
     assert len(_claim(Path("model"))["trigger_set"]["rows"][0]) == 30
     assert wm("verify", "model/claim.json", "--model", "model/forest.npz").code == 0
     digest = hashlib.sha256(Path("model/forest.npz").read_bytes()).hexdigest()
-    assert wm("embed", "--path", "rows.csv", "--label", "diagnosis", *options, "-o", "model").code == 0
-    assert hashlib.sha256(Path("model/forest.npz").read_bytes()).hexdigest() == digest
+    assert wm("embed", "--path", "rows.csv", "--label", "diagnosis", *options, "-o", "other").code == 0
+    assert hashlib.sha256(Path("other/forest.npz").read_bytes()).hexdigest() == digest
 
 
 IMPOSSIBLE = [
