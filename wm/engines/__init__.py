@@ -8,6 +8,8 @@ line in `_SOLVERS`.
 from __future__ import annotations
 
 import importlib
+import inspect
+from typing import Any
 
 from wm.engines.isolated import IsolatedEngine
 from wm.engines.protocol import Answer, Engine, ForgeryOutcome, ForgeryQuery, Solver, Status
@@ -16,8 +18,11 @@ from wm.forest import Forest
 
 _SOLVERS = {
     "z3": ("wm.engines.z3_real", "Z3RealSolver"),
+    "z3-bool": ("wm.engines.z3_bool", "Z3BoolSolver"),
     "sat": ("wm.engines.sat", "SatSolver"),
+    "sat-incremental": ("wm.engines.sat_incremental", "SatIncrementalSolver"),
     "search": ("wm.engines.search", "SearchSolver"),
+    "portfolio": ("wm.engines.portfolio", "PortfolioSolver"),
 }
 
 __all__ = ["Answer", "Engine", "ForgeryOutcome", "ForgeryQuery", "Status", "create", "names", "solver_class"]
@@ -43,13 +48,41 @@ def solver_class(name: str) -> type[Solver]:
     return found
 
 
-def create(name: str, forest: Forest) -> IsolatedEngine:
+def create(name: str, forest: Forest, **options: Any) -> IsolatedEngine:
     """Return an engine for one forest; close it, or use it as a context manager.
+
+    Parameters
+    ----------
+    **options
+        Keyword arguments of the engine's class, for instance ``margin=1e-4`` for "z3".
 
     Raises
     ------
     QueryError
-        Unknown name.
+        Unknown name, or an option that the engine does not have or whose value it refuses.
     """
-    solver_class(name)
-    return IsolatedEngine(name, forest)
+    _check_options(name, solver_class(name), options)
+    return IsolatedEngine(name, forest, options)
+
+
+def _check_options(name: str, found: type[Solver], options: dict[str, Any]) -> None:
+    _, *allowed = inspect.signature(found).parameters
+    for option in options:
+        if option not in allowed:
+            known = f"its options are: {', '.join(allowed)}" if allowed else "it has none"
+            raise QueryError(f"engine {name!r} has no option {option!r}; {known}")
+    if options:
+        # The class itself knows which values are good, and is asked here: a child could only die of them.
+        found(_ONE_LEAF, **options)
+
+
+_ONE_LEAF = Forest.from_arrays(
+    offset=[0, 1],
+    left=[-1],
+    right=[-1],
+    feature=[-1],
+    threshold=[0.0],
+    value=[[1.0, 0.0]],
+    n_features=1,
+    classes=[0, 1],
+)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from wm.engines.encoding import LeafBounds
+from wm.engines.encoding import LeafBounds, next_above, next_below
 from wm.engines.search_kernel import cells_of
 
 
@@ -61,7 +61,7 @@ class CellForest:
         start, last = self.threshold_start[:-1], self.last_cell
         padded = np.append(self.thresholds, np.float32(np.inf))
         first = np.where(lower > 0, padded[np.minimum(start + lower - 1, len(self.thresholds))], -np.inf)
-        below = np.where(lower > 0, np.nextafter(first.astype(np.float32), np.float32(np.inf)), -np.inf)
+        below = np.where(lower > 0, next_above(first.astype(np.float32)), -np.inf)
         above = np.where(upper < last, padded[np.minimum(start + upper, len(self.thresholds))], np.inf)
         return below.astype(np.float32), above.astype(np.float32)
 
@@ -70,7 +70,7 @@ def cell_forest(bounds: LeafBounds, n_features: int) -> CellForest:
     """Return the leaves' bounds in cells."""
     has_lower, has_upper = np.isfinite(bounds.lower), np.isfinite(bounds.upper)
     # A lower bound is the float32 just above its threshold.
-    under = np.nextafter(bounds.lower, np.float32(-np.inf))
+    under = next_below(bounds.lower)
     feature = np.concatenate([bounds.feature[has_lower], bounds.feature[has_upper]])
     threshold = np.concatenate([under[has_lower], bounds.upper[has_upper]])
     order = np.lexsort((threshold, feature))

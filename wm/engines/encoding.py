@@ -18,6 +18,7 @@ from wm.engines.protocol import ForgeryQuery
 from wm.forest import Forest
 
 _UP, _DOWN = np.float32(np.inf), np.float32(-np.inf)
+_LARGEST = np.finfo(np.float32).max
 
 
 def float32_at_most(values: ArrayLike) -> NDArray[np.float32]:
@@ -166,7 +167,12 @@ def _gather(
         first = np.flatnonzero(np.r_[True, (leaf[1:] != leaf[:-1]) | (feature[1:] != feature[:-1])])
         lower, upper = np.maximum.reduceat(lower, first), np.minimum.reduceat(upper, first)
         leaf, feature = leaf[first], feature[first]
-    reachable = np.bincount(leaf[lower > upper], minlength=len(leaves)) == 0
+    # Thresholds beyond all float32 numbers: a side that every number keeps is no bound, one that none keeps
+    # closes the leaf.
+    lower = np.where(lower <= -_LARGEST, _DOWN, lower)
+    upper = np.where(upper >= _LARGEST, _UP, upper)
+    closed = (lower > upper) | (lower == _UP) | (upper == _DOWN)
+    reachable = np.bincount(leaf[closed], minlength=len(leaves)) == 0
     keep = reachable[leaf]
     renumbered = np.cumsum(reachable) - 1
     leaf = renumbered[leaf[keep]]

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import time
 import traceback
+from collections.abc import Mapping
 from multiprocessing.connection import Connection
+from typing import Any
 
 import numpy as np
 
@@ -32,15 +34,20 @@ class IsolatedEngine:
     finds a new child ready. The clock of a query starts when the child has its forest loaded.
     """
 
-    def __init__(self, name: str, forest: Forest) -> None:
+    def __init__(self, name: str, forest: Forest, options: Mapping[str, Any] | None = None) -> None:
         self._name = name
         self._forest = forest
-        self._sandbox = Sandbox("wm.engines.isolated", name, forest.to_bytes())
+        self._sandbox = Sandbox("wm.engines.isolated", name, forest.to_bytes(), dict(options or {}))
 
     @property
     def name(self) -> str:
         """The engine's name in the registry."""
         return self._name
+
+    @property
+    def child_pid(self) -> int | None:
+        """Process that solves; None before the first query."""
+        return self._sandbox.child_pid
 
     def __enter__(self) -> IsolatedEngine:
         return self
@@ -125,11 +132,11 @@ def replay_fault(forest: Forest, query: ForgeryQuery, witness: np.ndarray) -> st
     return None
 
 
-def prepare(name: str, forest: bytes) -> Solver:
+def prepare(name: str, forest: bytes, options: dict[str, Any]) -> Solver:
     """Build the solver in the template process."""
     from wm.engines import solver_class
 
-    return solver_class(name)(Forest.from_bytes(forest))
+    return solver_class(name)(Forest.from_bytes(forest), **options)
 
 
 def serve(connection: Connection, solver: Solver) -> None:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wm.engines.cells import CellForest, cell_forest
-from wm.engines.encoding import LeafBounds, leaf_bounds, query_box, wanted_leaves
+from wm.engines.encoding import LeafBounds, leaf_bounds, next_above, query_box, wanted_leaves
 from wm.engines.protocol import Engine, ForgeryOutcome, ForgeryQuery, Status
 from wm.forest import Forest
 
@@ -147,7 +147,7 @@ class MinimalSearch:
         """
         cells, centre = self._cells, query.centre
         feature = np.repeat(np.arange(len(centre)), np.diff(cells.threshold_start))
-        above = np.nextafter(cells.thresholds, np.float32(np.inf))
+        above = next_above(cells.thresholds)
         # From below the centre the end of a cell is nearest, from above the beginning of the next one.
         edge = np.where(cells.thresholds < centre[feature], cells.thresholds, above)
         inside = (edge >= 0) & (edge <= 1)

@@ -159,12 +159,16 @@ class OutOfResourcesError(Exception):
 class Solver(Protocol):
     """A back end: answers queries about one forest, in its own process, without limits.
 
-    An answer is a function of forest and query alone, never of earlier queries, so that campaigns give the
-    same witnesses however their queries are spread over workers.
+    Witness or proof is a function of forest and query alone, never of earlier queries, so that campaigns give
+    the same results however their queries are spread over workers. Only the reason may tell of history.
     """
 
-    def __init__(self, forest: Forest) -> None:
-        """Prepare whatever is common to all queries."""
+    def __init__(self, forest: Forest, **options: Any) -> None:
+        """Prepare whatever is common to all queries.
+
+        A back end that has options names them as keyword arguments, each with a default, and raises
+        `QueryError` for a value that it cannot use.
+        """
 
     def answer(self, query: ForgeryQuery) -> Answer:
         """Answer one query that fits the forest."""

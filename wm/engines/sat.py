@@ -1,88 +1,95 @@
-"""`sat`: one Boolean for each threshold, a clause for each unwanted leaf.
+"""`sat`: one Boolean for each threshold, a clause for each unwanted leaf, a fresh CDCL solver for each query.
 
-B(f, t) stands for x_f <= t. For each feature the thresholds are ordered: x_f <= t implies x_f <= t' for
-t < t'. A leaf with an unwanted vote must not be reached: one of its bounds must fail, which is one clause.
-Only leaves that meet the query's box take part, and of their bounds only those that the box leaves open, so
-the formula shrinks with eps; where a tree has no wanted leaf left, no solver is asked at all.
+A leaf with an unwanted vote must not be reached. Only leaves that meet the query's box take part, and of
+their bounds only those that the box leaves open, so the formula shrinks with eps; where a tree has no wanted
+leaf left, no solver is asked at all.
+
+With ``certify=True`` every ``impossible`` is proved: the solver writes down how it came to it, and
+`wm.engines.proof`, which shares no code with the solver or the encoding, checks that.
 """
 
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 from pysat.solvers import Solver as PysatSolver
 
-from wm.engines.encoding import Problem, leaf_bounds, nearest_witness, next_below, pose
-from wm.engines.protocol import Answer, ForgeryQuery
+from wm.engines.cnf import encode
+from wm.engines.encoding import leaf_bounds, nearest_witness, pose
+from wm.engines.protocol import Answer, ForgeryQuery, OutOfResourcesError, Status
+from wm.errors import QueryError
 from wm.forest import Forest
 
-_BACK_END = "glucose4"
+BACK_END = "glucose4"
+"""Fast on these formulas, and it can write proofs."""
 
 
 class SatSolver:
-    """Answers queries by a CDCL solver on the Boolean threshold encoding, a fresh one for each query."""
+    """Answers queries by a CDCL solver on the Boolean threshold encoding.
 
-    def __init__(self, forest: Forest) -> None:
+    Parameters
+    ----------
+    certify
+        Have every ``impossible`` checked independently; one that is refused ends as ``error``.
+
+    Raises
+    ------
+    QueryError
+        `certify` is neither true nor false.
+    """
+
+    def __init__(self, forest: Forest, *, certify: bool = False) -> None:
+        if not isinstance(certify, bool):
+            raise QueryError(f"option certify must be True or False, not {certify!r}")
         self._forest = forest
         self._bounds = leaf_bounds(forest)
-        # The two tests of an interval: x <= upper, and x <= (float32 just below lower), which must fail.
-        self._upper_test = self._bounds.upper
-        self._lower_test = next_below(self._bounds.lower)
+        self._checker = None
+        if certify:
+            from wm.engines.proof import ProofChecker  # brings numba, which the solver does without
+
+            self._checker = ProofChecker(forest)
 
     def answer(self, query: ForgeryQuery) -> Answer:
         """Answer one query."""
         problem = pose(self._forest, self._bounds, query)
         if problem.empty:
-            return Answer(None, "empty box")
+            return self._trivial(query, "empty box")
         if problem.hopeless:
-            return Answer(None, "no leaf")
-        feature, threshold, clauses = self._formula(problem)
-        with PysatSolver(name=_BACK_END) as solver:
-            solver.append_formula(clauses)
-            if len(feature):
+            return self._trivial(query, "no leaf")
+        encoding = encode(self._bounds, problem.unwanted, problem.lower, problem.upper)
+        with PysatSolver(name=BACK_END, with_proof=self._checker is not None) as solver:
+            solver.append_formula(encoding.order)
+            solver.append_formula(encoding.leaves)
+            if len(encoding.feature):
                 # Prefer the cell of the centre: witnesses come out near it.
-                inside = query.centre[feature] <= threshold
-                names = np.arange(1, len(feature) + 1)
+                inside = query.centre[encoding.feature] <= encoding.threshold
+                names = np.arange(1, len(encoding.feature) + 1)
                 solver.set_phases(np.where(inside, names, -names).tolist())
             if not solver.solve():
-                return Answer(None)
+                if self._checker is None:
+                    return Answer(None)
+                tests = list(zip(encoding.feature.tolist(), encoding.threshold.tolist(), strict=True))
+                return self._checked(query, tests, solver.get_proof())
             model = np.array(solver.get_model() or [], dtype=np.int64)
-        point = problem.upper.copy()
-        # Descending, so that the smallest threshold that x is at most comes last and stays.
-        true = np.flatnonzero(model[: len(feature)] > 0)[::-1]
-        point[feature[true]] = threshold[true]
+        point = encoding.point(model, problem.upper)
         return Answer(nearest_witness(self._forest, self._bounds, point, query))
 
-    def _formula(self, problem: Problem) -> tuple[NDArray[np.int64], NDArray[np.float32], list[list[int]]]:
-        """Return feature and threshold of each variable 1, 2, ... (ordered) and the clauses."""
-        bounds = self._bounds
-        rows = np.flatnonzero(problem.unwanted[bounds.leaf])
-        leaf, feature = bounds.leaf[rows], bounds.feature[rows]
-        open_above = self._upper_test[rows] < problem.upper[feature]
-        open_below = bounds.lower[rows] > problem.lower[feature]
-        literal_leaf = np.concatenate([leaf[open_above], leaf[open_below]])
-        literal_feature = np.concatenate([feature[open_above], feature[open_below]])
-        literal_threshold = np.concatenate(
-            [self._upper_test[rows][open_above], self._lower_test[rows][open_below]]
-        )
-        # x <= upper must fail: a negative literal; x <= below lower must hold: a positive one.
-        sign = np.concatenate([np.full(open_above.sum(), -1), np.full(open_below.sum(), 1)])
+    def _trivial(self, query: ForgeryQuery, reason: str) -> Answer:
+        """Return an impossibility that needed no solver, found again by the checker if there is one."""
+        if self._checker is not None:
+            found = self._checker.trivial_reason(query)
+            if found != reason:
+                raise OutOfResourcesError(Status.ERROR, f"not certified: {reason}; the checker finds {found}")
+            return Answer(None, f"{reason}, checked")
+        return Answer(None, reason)
 
-        order = np.lexsort((literal_threshold, literal_feature))
-        sorted_feature, sorted_threshold = literal_feature[order], literal_threshold[order]
-        new = np.ones(len(order), dtype=bool)
-        new[1:] = (sorted_feature[1:] != sorted_feature[:-1]) | (
-            sorted_threshold[1:] != sorted_threshold[:-1]
-        )
-        name = np.empty(len(order), dtype=np.int64)
-        name[order] = np.cumsum(new)
-        variable_feature, variable_threshold = sorted_feature[new], sorted_threshold[new]
+    def _checked(self, query: ForgeryQuery, tests: list[tuple[int, float]], proof: list[str]) -> Answer:
+        from wm.engines.proof import ProofError
 
-        chained = np.flatnonzero(variable_feature[1:] == variable_feature[:-1]) + 1
-        clauses: list[list[int]] = np.stack([-chained, chained + 1], axis=1).tolist()
-        by_leaf = np.argsort(literal_leaf, kind="stable")
-        literals = (sign * name)[by_leaf].tolist()
-        count = np.bincount(literal_leaf, minlength=len(bounds.node))[np.flatnonzero(problem.unwanted)]
-        ends = np.cumsum(count).tolist()
-        clauses += [literals[end - size : end] for end, size in zip(ends, count.tolist(), strict=True)]
-        return variable_feature, variable_threshold, clauses
+        assert self._checker is not None  # noqa: S101 - only then is there a proof
+        # The verdict itself is the last step; Glucose leaves it out where it needed no search.
+        steps = proof if "0" in proof else [*proof, "0"]
+        try:
+            number = self._checker.check(query, tests, steps)
+        except ProofError as reason:
+            raise OutOfResourcesError(Status.ERROR, f"not certified: {reason}") from reason
+        return Answer(None, f"solver, proof checked ({number} steps)")

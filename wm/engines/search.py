@@ -74,13 +74,14 @@ def witness(geometry: Geometry, query: ForgeryQuery, choice: Choice) -> NDArray[
 @functools.cache
 def compile_kernel() -> None:
     """Have the kernel compiled, or read from its cache, before the first real query."""
+    # Two trees that each leave a choice between two leaves: without one the kernel would not be reached.
     forest = Forest.from_arrays(
-        offset=[0, 3, 6],
-        left=[1, -1, -1] * 2,
-        right=[2, -1, -1] * 2,
-        feature=[0, -1, -1] * 2,
-        threshold=[0.5, 0.0, 0.0] * 2,
-        value=[[1, 1], [1, 0], [0, 1]] * 2,
+        offset=[0, 5, 10],
+        left=[1, 2, -1, -1, -1] * 2,
+        right=[4, 3, -1, -1, -1] * 2,
+        feature=[0, 0, -1, -1, -1] * 2,
+        threshold=[0.5, 0.25, 0.0, 0.0, 0.0] * 2,
+        value=[[1, 1], [1, 1], [0, 1], [1, 0], [0, 1]] * 2,
         n_features=1,
         classes=[0, 1],
     )

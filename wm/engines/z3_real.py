@@ -3,10 +3,14 @@
 Section 4.2.2: a conjunction over trees of a disjunction over the leaves with the wanted vote of the
 conjunction of the path's conditions, over real variables. It is exact for float32 instances because every
 bound is a float32 number: if a real x lies in (lower, upper], so does the smallest float32 not below x.
+
+The published notebooks demand x <= t - 0.0001 or x > t + 0.0001 at every threshold t instead. That leaves out
+instances near a threshold and can turn a forged query into an impossible one, which option `margin` shows.
 """
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 
 import numpy as np
@@ -14,18 +18,35 @@ import z3
 
 from wm.engines.encoding import float32_at_least, float32_at_most, leaf_bounds, nearest_witness, query_box
 from wm.engines.protocol import Answer, ForgeryQuery, OutOfResourcesError, Status
+from wm.errors import QueryError
 from wm.forest import Forest
 
 
 class Z3RealSolver:
-    """Answers queries by Z3 over the reals."""
+    """Answers queries by Z3 over the reals.
 
-    def __init__(self, forest: Forest) -> None:
+    Parameters
+    ----------
+    margin
+        How far a witness must stay from every threshold on its paths, at least 0; the published notebooks'
+        is 0.0001. With any but 0, ``impossible`` holds for that encoding only, and the reason says so. A
+        witness is then, as ever, the point nearest to the centre that reaches the same leaves.
+
+    Raises
+    ------
+    QueryError
+        `margin` is no finite number, or below 0.
+    """
+
+    def __init__(self, forest: Forest, *, margin: float = 0.0) -> None:
+        if isinstance(margin, bool) or not isinstance(margin, int | float) or not 0 <= margin < math.inf:
+            raise QueryError(f"option margin must be a finite number, at least 0, not {margin!r}")
         self._forest = forest
+        self._reason = f"solver, margin {float(margin):g}" if margin else "solver"
         self._bounds = leaf_bounds(forest)
         self._context = z3.Context()
         # One formula for each tree and wanted vote; a query picks one of the two for each tree.
-        self._formulas = _tree_formulas(forest, self._context)
+        self._formulas = _tree_formulas(forest, self._context, float(margin))
 
     def answer(self, query: ForgeryQuery) -> Answer:
         """Answer one query in a fresh context, so that earlier queries leave no trace in the answer."""
@@ -45,9 +66,9 @@ class Z3RealSolver:
             solver.add(self._formulas[tree, label, int(bit)].translate(context))
         result = solver.check()
         if result == z3.unsat:
-            return Answer(None)
+            return Answer(None, self._reason)
         if result == z3.unknown:
-            raise _gave_up(solver.reason_unknown())
+            raise gave_up(solver.reason_unknown())
         point = np.clip(np.zeros_like(lower), lower, upper)
         model = solver.model()
         for feature in features:
@@ -55,10 +76,12 @@ class Z3RealSolver:
             point[feature] = _float32_at_least(
                 Fraction(value.numerator_as_long(), value.denominator_as_long())
             )
-        return Answer(nearest_witness(self._forest, self._bounds, np.clip(point, lower, upper), query))
+        witness = nearest_witness(self._forest, self._bounds, np.clip(point, lower, upper), query)
+        return Answer(witness, self._reason)
 
 
-def _gave_up(reason: str) -> OutOfResourcesError:
+def gave_up(reason: str) -> OutOfResourcesError:
+    """Return the error for a query to which Z3 answers unknown, with its reason."""
     if "timeout" in reason or "canceled" in reason:
         return OutOfResourcesError(Status.TIMEOUT, reason)
     if "memory" in reason:
@@ -66,7 +89,7 @@ def _gave_up(reason: str) -> OutOfResourcesError:
     return OutOfResourcesError(Status.ERROR, f"Z3 answered unknown: {reason}")
 
 
-def _exact(value: np.floating, context: z3.Context) -> z3.RatNumRef:
+def _exact(value: float | np.floating, context: z3.Context) -> z3.RatNumRef:
     return z3.RealVal(str(Fraction(float(value))), context)
 
 
@@ -78,21 +101,29 @@ def _float32_at_least(value: Fraction) -> np.float32:
     return np.float32(rounded)
 
 
-def _tree_formulas(forest: Forest, context: z3.Context) -> dict[tuple[int, int, int], z3.BoolRef]:
+def _tree_formulas(
+    forest: Forest, context: z3.Context, margin: float
+) -> dict[tuple[int, int, int], z3.BoolRef]:
     """Return the disjunction over leaves for each (tree, class column, bit)."""
     snapped = float32_at_most(forest.threshold)
-    tests: dict[tuple[int, float], z3.BoolRef] = {}
+    # Never above the snapped threshold: rounded up to float32, x must still go the same way.
+    at_most = np.minimum(snapped, forest.threshold - margin) if margin else snapped
+    above = forest.threshold + margin if margin else snapped
+    tests: dict[tuple[int, float], tuple[z3.BoolRef, z3.BoolRef]] = {}
 
-    def test(node: int) -> z3.BoolRef:
-        key = int(forest.feature[node]), float(snapped[node])
+    def test(node: int, to_the_left: bool) -> z3.BoolRef:
+        """Return the condition for going to one side of an inner node."""
+        key = int(forest.feature[node]), float(forest.threshold[node] if margin else snapped[node])
         if key not in tests:
+            variable = z3.Real(f"x{key[0]}", context)
             # A threshold below all float32 numbers snaps to -inf, which no instance is at most.
-            tests[key] = (
-                z3.Real(f"x{key[0]}", context) <= _exact(snapped[node], context)
-                if np.isfinite(snapped[node])
-                else z3.BoolVal(False, context)
-            )
-        return tests[key]
+            if not np.isfinite(snapped[node]):
+                tests[key] = z3.BoolVal(False, context), z3.BoolVal(True, context)
+            else:
+                left = variable <= _exact(at_most[node], context)
+                right = variable > _exact(above[node], context) if margin else z3.Not(left)
+                tests[key] = left, right
+        return tests[key][0 if to_the_left else 1]
 
     formulas = {}
     for tree in range(forest.n_trees):
@@ -100,9 +131,7 @@ def _tree_formulas(forest: Forest, context: z3.Context) -> dict[tuple[int, int, 
         leaves = [
             (
                 int(forest.node_class[node]),
-                z3.And(
-                    [test(n) if left else z3.Not(test(n)) for n, left in path] or [z3.BoolVal(True, context)]
-                ),
+                z3.And([test(*step) for step in path] or [z3.BoolVal(True, context)]),
             )
             for node, path in paths
         ]

@@ -7,7 +7,11 @@ import itertools
 import numpy as np
 import pytest
 from hypothesis import strategies as st
+from sklearn.datasets import load_breast_cancer
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.preprocessing import minmax_scale
 
+from wm.engines import ForgeryQuery
 from wm.forest import Forest
 from wm.hardness import Formula, to_forest
 
@@ -87,6 +91,27 @@ def _small_forests(draw):
     return forest_of(trees, n_features=n_features, classes=classes)
 
 
+@st.composite
+def _queries(draw, forest, number):
+    """Any query to a forest: half of them ask for votes that some point of the domain does draw."""
+    label = draw(st.sampled_from(forest.classes.tolist()))
+    thresholds = forest.threshold[~forest.is_leaf].tolist()
+    if thresholds:
+        number = number | st.sampled_from(thresholds)
+    if draw(st.booleans()):
+        point = draw(
+            st.lists(st.floats(0, 1, width=32), min_size=forest.n_features, max_size=forest.n_features)
+        )
+        signature = (forest.votes([point])[0] != label).astype(int)
+    else:
+        signature = draw(st.lists(st.integers(0, 1), min_size=forest.n_trees, max_size=forest.n_trees))
+    centre = draw(st.lists(number, min_size=forest.n_features, max_size=forest.n_features))
+    widths = st.sampled_from([0.0, 1e-9, 0.1, 0.25, 0.5, 1.0, 3.0, 1e300]) | st.floats(0, 1)
+    edges = [abs(z - threshold) for z in centre for threshold in thresholds]
+    eps = draw(widths | st.sampled_from(edges) if edges else widths)
+    return ForgeryQuery(signature=signature, label=label, centre=centre, eps=eps)
+
+
 @pytest.fixture(scope="session")
 def build_forest():
     """`forest_of`: a forest from nested (feature, threshold, left, right) and class columns at leaves."""
@@ -103,6 +128,12 @@ def small_forests():
 def awkward_numbers():
     """A strategy for numbers at and beside the thresholds of `small_forests`, within and outside [0, 1]."""
     return near_misses
+
+
+@pytest.fixture(scope="session")
+def queries():
+    """Make a strategy for queries to a forest: ``queries(forest, numbers)``."""
+    return _queries
 
 
 @pytest.fixture(scope="session")
@@ -137,3 +168,29 @@ def hopelessly_slow():
         for one, other in itertools.combinations(pigeons, 2)
     ]
     return to_forest(Formula(len(pigeons) * len(holes), tuple(clauses)), threshold=0.5)
+
+
+@pytest.fixture(scope="session")
+def realistic_forest():
+    X, y = load_breast_cancer(return_X_y=True)
+    model = RandomForestClassifier(n_estimators=16, max_depth=5, bootstrap=False, random_state=3)
+    return Forest.from_sklearn(model.fit(minmax_scale(X), y))
+
+
+@pytest.fixture(scope="session")
+def many_queries(realistic_forest):
+    """Queries of which some are forged, for votes that some point draws, and some are not."""
+    rng = np.random.default_rng(7)
+    drawn = []
+    for number in range(12):
+        point = rng.random(30)
+        votes = realistic_forest.votes(point[None])[0]
+        drawn.append(
+            ForgeryQuery(
+                signature=votes != 1 if number % 3 else rng.integers(0, 2, 16),
+                label=1,
+                centre=(point + rng.uniform(-0.4, 0.4, 30)).clip(0, 1),
+                eps=0.5,
+            )
+        )
+    return drawn

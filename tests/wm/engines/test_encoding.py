@@ -23,6 +23,7 @@ from wm.engines.encoding import (
     pose,
     query_box,
 )
+from wm.engines.z3_real import _float32_at_least
 
 LARGEST = float(np.finfo(np.float32).max)
 SMALLEST = float(np.finfo(np.float32).smallest_subnormal)
@@ -74,6 +75,17 @@ def test_float32_at_least_is_the_smallest_float32_not_below(value):
         assert exact(step(found[0], -1)) < Fraction(value)
 
 
+@given(single=st.floats(0, 1, width=32), tiny=st.sampled_from([0, 1, -1]), power=st.integers(20, 400))
+@example(single=0.5, tiny=1, power=400)  # rounds to 1/2 in float64, yet is above it
+@example(single=0.5, tiny=-1, power=400)
+def test_a_rational_number_of_z3_is_rounded_upwards_exactly(single, tiny, power):
+    # Z3 chooses the rational numbers of its models: such near misses cannot be had from it on demand.
+    value = Fraction(single) + Fraction(tiny, 3**power)
+    found = _float32_at_least(value)
+    assert exact(found) >= value
+    assert exact(step(found, -1)) < value
+
+
 @given(threshold=doubles, x=singles | st.just(0.0))
 def test_a_snapped_threshold_changes_no_comparison(threshold, x):
     snapped = float32_at_most([threshold])[0]
@@ -108,7 +120,9 @@ def boxes(draw):
 
 @settings(max_examples=300)
 @given(box=boxes())
-@example(box=(1.0, 1e-17))  # z - eps rounds to z, which is outside
+@example(box=(0.75, 0.25 - 2.0**-55))  # z - eps rounds down to 1/2, which is outside
+@example(box=(0.25, 0.25 - 2.0**-55))  # z + eps rounds up to 1/2, which is outside
+@example(box=(1.0, 1e-17))
 @example(box=(0.5 + 2.0**-30, 2.0**-30 + 2.0**-80))
 @example(box=(0.1, 0.0))  # not a float32 number: nothing is within it
 @example(box=(sys.float_info.max, sys.float_info.max))

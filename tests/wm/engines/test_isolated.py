@@ -96,19 +96,23 @@ class FailingSolver:
 
 def test_the_child_reports_each_failure_and_serves_on():
     ours, theirs = multiprocessing.Pipe()
-    server = threading.Thread(target=serve, args=(theirs, FailingSolver()))
+    server = threading.Thread(target=serve, args=(theirs, FailingSolver()), daemon=True)
     server.start()
+
+    def reply(failure):
+        ours.send(failure)
+        assert ours.poll(20), "the child is silent"
+        return ours.recv()
+
     try:
-        ours.send(OutOfResourcesError(Status.TIMEOUT, "canceled"))
-        gave_up = ours.recv()
-        ours.send(MemoryError())
-        exhausted = ours.recv()
-        ours.send(ZeroDivisionError("by zero"))
-        failed = ours.recv()
+        gave_up = reply(OutOfResourcesError(Status.TIMEOUT, "canceled"))
+        exhausted = reply(MemoryError())
+        failed = reply(ZeroDivisionError("by zero"))
     finally:
         ours.close()
-        server.join()
+        server.join(20)
         theirs.close()
+    assert not server.is_alive()
     assert (gave_up.status, str(gave_up)) == (Status.TIMEOUT, "canceled")
     assert (exhausted.status, str(exhausted)) == (Status.MEMOUT, "the solver ran out of memory")
     assert failed.rstrip().endswith("ZeroDivisionError: by zero")

@@ -11,7 +11,8 @@ import pytest
 from wm import engines
 from wm.engines import ForgeryQuery, Status
 
-ENGINES = engines.names()
+# Those that set to work on a pigeonhole of any size: a limit can strike only there, and it is not theirs.
+ENGINES = ("sat", "sat-incremental", "z3", "z3-bool")
 
 
 @pytest.fixture(scope="session")

@@ -76,9 +76,10 @@ def test_engines_refuse_what_does_not_fit_and_then_go_on(figure_1):
 
 
 def test_unknown_engines_are_refused(figure_1):
-    assert engines.names() == ["sat", "z3"]
+    assert {"sat", "z3"} <= set(engines.names())
+    known = ", ".join(engines.names())
     for use in (engines.solver_class, lambda name: engines.create(name, figure_1)):
-        with pytest.raises(QueryError, match="unknown engine 'cvc5'; known are: sat, z3"):
+        with pytest.raises(QueryError, match=f"unknown engine 'cvc5'; known are: {known}"):
             use("cvc5")
 
 

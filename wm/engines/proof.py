@@ -1,0 +1,236 @@
+"""Checks proofs that a forgery query is impossible, trusting neither the solver nor the encoding.
+
+What the proof must refute is derived here anew from forest and query, one node and one number at a time,
+with nothing of `encoding` or `cnf`. Each step is then checked by `proof_kernel`. So an error in the encoder,
+in the solver or in the proof leads to a refusal, not to a wrong ``impossible``.
+
+The formula: a test "x_f <= t" is a Boolean for each feature and each t that a path leads to, t being rounded
+down to float32 as scikit-learn's comparison has it. A smaller t implies a larger one, and for each unwanted
+leaf that an instance in the box can reach, one of its path's tests must fail.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from wm.engines import proof_kernel
+from wm.engines.protocol import ForgeryQuery
+from wm.errors import WmError
+from wm.forest import Forest
+
+Test = tuple[int, float]
+"""Feature f and number t (that of a float32): x_f <= t."""
+
+
+class ProofError(WmError):
+    """A proof is malformed, incomplete, or a step of it does not follow."""
+
+
+@dataclass(frozen=True)
+class ReachedLeaf:
+    """A leaf that instances in a query's box reach.
+
+    Attributes
+    ----------
+    tree
+        Its tree.
+    wanted
+        Its vote is the one that the query asks for.
+    passes, fails
+        Tests that hold, and that do not, for those and only those instances in the box that reach it.
+    """
+
+    tree: int
+    wanted: bool
+    passes: tuple[Test, ...]
+    fails: tuple[Test, ...]
+
+
+class ProofChecker:
+    """Checks what solvers say of impossible queries to one forest."""
+
+    def __init__(self, forest: Forest) -> None:
+        self._forest = forest
+        self._left, self._right = forest.left.tolist(), forest.right.tolist()
+        self._feature, self._offset = forest.feature.tolist(), forest.offset.tolist()
+        # Compiles the checker, or reads it from numba's cache, before a query's clock runs.
+        check_proof([(1,), (-1,)], ["0"], n_variables=1)
+
+    def trivial_reason(self, query: ForgeryQuery) -> str | None:
+        """Return why a query is impossible without a proof: "empty box", "no leaf", or None if it is not."""
+        box = exact_box(query)
+        if box is None:
+            return "empty box"
+        served = {leaf.tree for leaf in self._reached(query, box) if leaf.wanted}
+        return "no leaf" if len(served) < self._forest.n_trees else None
+
+    def check(self, query: ForgeryQuery, names: Sequence[Test], proof: Sequence[str]) -> int:
+        """Check a proof that a query is impossible.
+
+        Parameters
+        ----------
+        names
+            What the proof's variables 1, 2, ... stand for. They need not be trusted: a wrong name makes a
+            proof fail, or leaves it a proof of the same.
+        proof
+            Its steps, each a line of a DRAT file in text form, in the solver's numbers.
+
+        Returns
+        -------
+        int
+            Number of steps up to the empty clause.
+
+        Raises
+        ------
+        ProofError
+            The proof is malformed or incomplete, or a step does not follow from the ones before.
+        """
+        box = exact_box(query)
+        if box is None:
+            return 0
+        variable = {test: number for number, test in enumerate(names, start=1)}
+        clauses: list[tuple[int, ...]] = []
+        for leaf in self._reached(query, box):
+            if leaf.wanted:
+                continue
+            for test in leaf.passes + leaf.fails:
+                variable.setdefault(test, len(names) + 1 + len(variable))
+            clauses.append(
+                tuple(-variable[test] for test in leaf.passes) + tuple(variable[test] for test in leaf.fails)
+            )
+        for (feature, smaller), (other, larger) in itertools.pairwise(sorted(variable)):
+            if feature == other:
+                clauses.append((-variable[feature, smaller], variable[feature, larger]))
+        return check_proof(clauses, proof, n_variables=max(variable.values(), default=0))
+
+    def _reached(self, query: ForgeryQuery, box: tuple[list[float], list[float]]) -> Iterator[ReachedLeaf]:
+        """Walk down every tree, wherever an instance in the box can go."""
+        for tree, root in enumerate(self._offset[:-1]):
+            # Of each feature tested on the way: the least and largest float32 that can come this way.
+            to_do: list[tuple[int, dict[int, tuple[float, float]]]] = [(root, {})]
+            while to_do:
+                node, path = to_do.pop()
+                if self._left[node] < 0:
+                    yield self._leaf(query, box, tree, node, path)
+                    continue
+                feature = self._feature[node]
+                low, high = path.get(feature, (box[0][feature], box[1][feature]))
+                at_most, above = _neighbours(float(self._forest.threshold[node]))
+                if low <= at_most:
+                    to_do.append((root + self._left[node], path | {feature: (low, min(high, at_most))}))
+                if high >= above:
+                    to_do.append((root + self._right[node], path | {feature: (max(low, above), high)}))
+
+    def _leaf(
+        self,
+        query: ForgeryQuery,
+        box: tuple[list[float], list[float]],
+        tree: int,
+        node: int,
+        path: dict[int, tuple[float, float]],
+    ) -> ReachedLeaf:
+        vote = self._forest.classes[int(np.argmax(self._forest.value[node]))]
+        return ReachedLeaf(
+            tree=tree,
+            wanted=bool(vote == query.label) == (query.signature[tree] == 0),
+            passes=tuple((feature, high) for feature, (_, high) in path.items() if high < box[1][feature]),
+            fails=tuple(
+                (feature, _step(low, -1)) for feature, (low, _) in path.items() if low > box[0][feature]
+            ),
+        )
+
+
+def exact_box(query: ForgeryQuery) -> tuple[list[float], list[float]] | None:
+    """Return the least and the largest float32 in [0, 1] within eps of each number of the centre.
+
+    Found with fractions, so without any rounding; None if some feature has no such float32.
+    """
+    lower, upper = [], []
+    for number in query.centre.tolist():
+        low = max(Fraction(0), Fraction(number) - Fraction(query.eps))
+        high = min(Fraction(1), Fraction(number) + Fraction(query.eps))
+        if low > high:
+            return None
+        least, largest = float(np.float32(float(low))), float(np.float32(float(high)))
+        while Fraction(least) < low:
+            least = _step(least, +1)
+        while Fraction(largest) > high:
+            largest = _step(largest, -1)
+        if least > largest:
+            return None
+        lower.append(least)
+        upper.append(largest)
+    return lower, upper
+
+
+@functools.lru_cache(maxsize=2**17)
+def _step(number: float, direction: int) -> float:
+    """Return the next float32 above or below one."""
+    with np.errstate(over="ignore"):
+        return float(np.nextafter(np.float32(number), np.float32(direction * np.inf)))
+
+
+@functools.lru_cache(maxsize=2**17)
+def _neighbours(threshold: float) -> tuple[float, float]:
+    """Return the largest float32 that is at most a number, and the least that is above it."""
+    with np.errstate(over="ignore"):
+        near = float(np.float32(threshold))
+    if near > threshold:
+        return _step(near, -1), near
+    return near, _step(near, +1)
+
+
+def check_proof(clauses: Sequence[Sequence[int]], proof: Sequence[str], *, n_variables: int) -> int:
+    """Check that clauses have no model, given a proof.
+
+    Parameters
+    ----------
+    clauses
+        Lists of literals as in DIMACS files.
+    proof
+        Lines of a DRAT file in text form; only steps that are RUP are accepted (see `proof_kernel`).
+    n_variables
+        Largest variable that either may speak of.
+
+    Returns
+    -------
+    int
+        Number of steps up to the empty clause.
+
+    Raises
+    ------
+    ProofError
+        The proof is malformed or incomplete, or a step does not follow from the ones before.
+    """
+    steps = [_step_literals(number, line, n_variables) for number, line in enumerate(proof, start=1)]
+    all_clauses = [*map(set, clauses), *map(set, steps)]
+    flat = np.fromiter(itertools.chain.from_iterable(all_clauses), dtype=np.int64)
+    verdict, step = proof_kernel.check(
+        np.where(flat > 0, 2 * flat, 1 - 2 * flat),
+        np.concatenate([[0], np.cumsum([len(clause) for clause in all_clauses], dtype=np.int64)]),
+        len(clauses),
+        np.array([line.startswith("d") for line in proof], dtype=np.bool_),
+        n_variables,
+    )
+    if verdict == proof_kernel.UNFOUNDED:
+        raise ProofError(f"step {step + 1} of the proof, {proof[step]!r:.80}, does not follow")
+    if verdict == proof_kernel.UNFINISHED:
+        raise ProofError(f"the proof ends after {len(proof)} steps without the empty clause")
+    return int(step) + 1
+
+
+def _step_literals(number: int, line: str, n_variables: int) -> list[int]:
+    """Return the literals of a step: numbers other than 0, then a 0."""
+    try:
+        *literals, end = map(int, line.removeprefix("d ").split())
+    except ValueError:
+        end = None
+    if end != 0 or not all(0 < abs(literal) <= n_variables for literal in literals):
+        raise ProofError(f"step {number} of the proof is malformed: {line!r:.80}")
+    return literals
