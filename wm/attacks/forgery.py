@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from wm import streams
 from wm.engines import Engine, ForgeryOutcome, ForgeryQuery, Status
+from wm.errors import QueryError
 from wm.signature import Signature, random_signature
 from wm.streams import Role
 
@@ -24,7 +25,15 @@ def attacker_signature(seed: int, *, number: int, length: int, ones_share: float
 
 
 def attacker_instances(seed: int, *, rows: int, count: int, repeat: int) -> NDArray[np.int64]:
-    """Return the indexes of `count` distinct test rows, a prefix of one fixed shuffle of all `rows`."""
+    """Return the indexes of `count` distinct test rows, a prefix of one fixed shuffle of all `rows`.
+
+    Raises
+    ------
+    QueryError
+        `count` is more than `rows`.
+    """
+    if count > rows:
+        raise QueryError(f"{count} instances are wanted, but there are only {rows} test rows")
     return streams.generator(seed, Role.ATTACKER_INSTANCES, repeat).permutation(rows)[:count]
 
 

@@ -18,6 +18,9 @@ from wm.engines.protocol import ForgeryQuery
 from wm.forest import Forest
 
 _UP, _DOWN = np.float32(np.inf), np.float32(-np.inf)
+Box = tuple[NDArray[np.float32], NDArray[np.float32]]
+"""Lower and upper bounds of a closed box, (d,) each; empty where the lower one is above."""
+
 _LARGEST = np.finfo(np.float32).max
 
 
@@ -55,7 +58,7 @@ def _exact_sum(a: NDArray[np.float64], b: float) -> tuple[NDArray[np.float64], N
         return total, (a - (total - part)) + (b - part)
 
 
-def query_box(centre: NDArray[np.float64], eps: float) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+def query_box(centre: NDArray[np.float64], eps: float) -> Box:
     """Return the closed box [max(0, z - eps), min(1, z + eps)], rounded inwards to float32.
 
     Every float32 point within it is at a distance of at most eps in exact arithmetic, and no other is. It is

@@ -13,11 +13,9 @@ from numpy.typing import NDArray
 
 from wm.engines.box_search import BoxSearch, Choice, Geometry
 from wm.engines.cells import cell_forest
-from wm.engines.encoding import leaf_bounds, query_box, wanted_leaves
+from wm.engines.encoding import Box, leaf_bounds, query_box, wanted_leaves
 from wm.engines.protocol import Answer, ForgeryQuery
 from wm.forest import Forest
-
-Box = tuple[NDArray[np.float32], NDArray[np.float32]]
 
 
 class SearchSolver:

@@ -13,10 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wm.engines.box_search import BoxSearch
+from wm.engines.encoding import Box
 from wm.engines.protocol import ForgeryQuery
-from wm.engines.search import Box
 
-BOXES = 256
+BOXES = 32
 """Impossible boxes kept for each (signature, label); looking through them must stay cheaper than a search."""
 
 SUBJECTS = 64
