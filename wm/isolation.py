@@ -15,6 +15,7 @@ import contextlib
 import ctypes
 import importlib
 import os
+import select
 import signal
 import socket
 import subprocess
@@ -30,6 +31,9 @@ from wm.errors import WmError
 
 START_LIMIT_S = 120.0
 """Longest that a template may take to import and prepare: a loaded machine can be slow, not this slow."""
+
+CLOSE_LIMIT_S = 2.0
+"""How long a template may take to leave by itself; one that still imports is not waited for any longer."""
 
 _ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
 _FORK = b"f"
@@ -125,6 +129,14 @@ class Sandbox:
         self._connection = Connection(descriptors[0])
         return self._connection
 
+    def is_ready(self, timeout_s: float) -> bool:
+        """Return whether `ready` would answer at once, after waiting up to `timeout_s` for it."""
+        if self._connection is not None:
+            return True
+        if not self._asked:
+            self._ask()
+        return bool(select.select([self._control], [], [], timeout_s)[0])
+
     def ask(self, message: object, *, timeout_s: float, memory_bytes: int | None = None) -> Any:
         """Send one message and return the answer.
 
@@ -182,7 +194,7 @@ class Sandbox:
             self._connection = None
         self._control.close()
         try:
-            self._template.wait(timeout=5)
+            self._template.wait(timeout=CLOSE_LIMIT_S)
         except subprocess.TimeoutExpired:
             self._template.kill()
             self._template.wait()

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from wm.isolation import ChildError, Sandbox
+from wm.isolation import START_LIMIT_S, ChildError, Sandbox
 from workers.jobs import KINDS, ForgeryAnswer, ForgeryParameters, JobKind, LeasedJob, Outcome, OutcomeStatus
 from workers.ledger import HEARTBEAT_S
 from workers.messages import (
@@ -96,14 +96,16 @@ class JobSandbox:
             limit = slice_s + parameters.timeout_s + _GRACE_S
         memory = None if parameters.memory_mb is None else parameters.memory_mb * 2**20
         try:
-            connection = self._sandbox.ready()
-            connection.send(Start(job, slice_s))
             started = last_beat = time.monotonic()
+            is_sent = False
             while True:
-                if connection.poll(_LOOK_EVERY_S):
-                    run = self._react(connection.recv(), hooks)
+                if is_sent and self._sandbox.ready().poll(_LOOK_EVERY_S):
+                    run = self._react(self._sandbox.ready().recv(), hooks)
                     if run is not None:
                         return run
+                if not is_sent and self._sandbox.is_ready(_LOOK_EVERY_S):
+                    self._sandbox.ready().send(Start(job, slice_s))
+                    is_sent, started = True, time.monotonic()
                 now = time.monotonic()
                 if hooks.stop():
                     self._sandbox.kill()
@@ -113,10 +115,15 @@ class JobSandbox:
                     if not hooks.heartbeat():
                         self._sandbox.kill()
                         return Run(End.STOPPED)
-                if now - started > limit:
+                if not is_sent:
+                    if now - started > START_LIMIT_S:
+                        return Run(
+                            End.FAILED, reason=f"the job's process was not ready after {START_LIMIT_S:g} s"
+                        )
+                elif now - started > limit:
                     self._sandbox.kill()
                     return self._limit_struck(job, OutcomeStatus.TIMEOUT, f"time limit of {limit:g} s")
-                if memory is not None and self._sandbox.memory() > memory:
+                elif memory is not None and self._sandbox.memory() > memory:
                     self._sandbox.kill()
                     return self._limit_struck(
                         job, OutcomeStatus.MEMOUT, f"memory limit of {parameters.memory_mb} MB"
@@ -139,6 +146,8 @@ class JobSandbox:
             case SliceOver():
                 return Run(End.SLICE_OVER)
             case Crashed(traceback):
+                # Whatever it left behind, a broken engine say, must not meet the next job.
+                self._sandbox.kill()
                 return Run(End.FAILED, reason=traceback)
         return None
 

@@ -7,7 +7,7 @@ import traceback
 from multiprocessing.connection import Connection
 
 from wm.errors import WmError
-from wm.isolation import requests
+from wm.isolation import ChildError, requests
 from workers.context import ArtifactCache, Context
 from workers.jobs import KINDS, LeasedJob, Outcome, OutcomeStatus
 from workers.messages import Crashed, Finished, FromHandler, SliceOver, Start
@@ -38,6 +38,9 @@ def _run(job: LeasedJob, context: Context) -> FromHandler:
         with context.timed("job"):
             result = importlib.import_module(kind.handler).run(parameters, context)
         context.flush()
+    except ChildError:
+        # An engine's process could not be had: that says nothing about the job.
+        return Crashed(traceback.format_exc())
     except WmError as reason:
         # The science says no: the same job would say the same again.
         context.flush()

@@ -193,7 +193,7 @@ EDITS: dict[str, Callable[[dict[str, Any]], object]] = {
     "rows swapped": lambda claim: claim["trigger_set"]["rows"].reverse(),
     "nonce": lambda claim: claim.update(nonce="0" * 64),
     "commitment": lambda claim: claim.update(commitment="0" * 64),
-    "version": lambda claim: claim.update(version=2),
+    "version": lambda claim: claim.update(version=3),
     "format": lambda claim: claim.update(format="other"),
     "new key": lambda claim: claim.update(extra=1),
     "missing key": lambda claim: claim.pop("nonce"),

@@ -1,0 +1,79 @@
+"""What tests of the orchestrator share: a small campaign file."""
+
+from __future__ import annotations
+
+import shutil
+
+import pytest
+
+from orchestrator.executors import LocalExecutor
+from orchestrator.launch import launch
+from orchestrator.loop import run_campaign
+from orchestrator.plan import DataFacts
+from orchestrator.spec import parse_spec
+from orchestrator.store.database import Store
+from orchestrator.store.ledger import StoreLedger
+from orchestrator.store.tables import CampaignState
+
+SMALL = """\
+name = "small"
+seed = 1
+
+[dataset]
+name = "breast-cancer"
+
+[forest]
+n_estimators = 12
+max_depth = 4
+
+[embedding]
+trigger_share = 0.02
+
+[[attack]]
+kind = "detection"
+
+[[attack]]
+kind = "suppression"
+
+[[attack]]
+kind = "forgery"
+engine = ["sat", "z3"]
+signatures = 2
+eps = [0.3, 0.7]
+"""
+
+
+@pytest.fixture(scope="session")
+def spec():
+    """A campaign of 13 jobs, one of each kind but tuning and eight of forgery."""
+    return parse_spec(SMALL)
+
+
+@pytest.fixture(scope="session")
+def facts():
+    """What breast-cancer is like."""
+    return DataFacts(rows_train=398, rows_test=171, file_sha256=None)
+
+
+@pytest.fixture(scope="session")
+def finished_file(spec, tmp_path_factory):
+    """SQLite file in which that campaign, number 1, was run to its end."""
+    path = tmp_path_factory.mktemp("finished") / "wm.db"
+    store = Store(f"sqlite:///{path}")
+    campaign_id = launch(store, spec)
+    executor = LocalExecutor(StoreLedger(store), workers=1)
+    try:
+        state = run_campaign(store, campaign_id, executor, lambda _progress: None)
+    finally:
+        executor.close()
+        store.close()
+    assert (campaign_id, state) == (1, CampaignState.FINISHED)
+    return path
+
+
+@pytest.fixture
+def finished(finished_file, tmp_path):
+    """A store of one's own in which that campaign is finished."""
+    store = Store(f"sqlite:///{shutil.copy(finished_file, tmp_path / 'finished.db')}")
+    yield store
+    store.close()

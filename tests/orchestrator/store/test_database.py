@@ -1,0 +1,327 @@
+"""Opening a store: its schema, and every way in which that can go wrong."""
+
+from __future__ import annotations
+
+import contextlib
+import sqlite3
+import threading
+
+import pytest
+import sqlalchemy as sa
+from alembic.autogenerate import compare_metadata
+from alembic.migration import MigrationContext
+
+from orchestrator.errors import NotFoundError, StoreError, StoreUrlError
+from orchestrator.store import database
+from orchestrator.store.database import Store, head_revision, known_revisions
+from orchestrator.store.tables import JobState, artifact, campaign, job, metadata
+
+
+@contextlib.contextmanager
+def opened(url):
+    store = Store(url)
+    try:
+        yield store
+    finally:
+        store.close()
+
+
+def one_line(caught):
+    text = str(caught.value)
+    assert len(text.splitlines()) == 1
+    return text
+
+
+# The schema
+
+
+def test_migrations_make_the_tables_that_the_code_describes(store):
+    with store.read() as connection:
+        context = MigrationContext.configure(connection, opts={"compare_server_default": True})
+        assert compare_metadata(context, metadata) == []
+
+
+def test_a_difference_between_migrations_and_tables_would_be_seen(store):
+    with store.write() as connection:
+        connection.exec_driver_sql("ALTER TABLE job ADD COLUMN surprise INTEGER")
+    with store.read() as connection:
+        ((kind, *_),) = compare_metadata(MigrationContext.configure(connection), metadata)
+    assert kind == "remove_column"
+
+
+def test_upgrading_again_changes_nothing(store):
+    with store.write() as connection:
+        connection.execute(sa.insert(artifact).values(sha256="0" * 64, size=1, data=b"x"))
+    store.upgrade()
+    assert store.revision() == head_revision() == known_revisions()[0]
+    with store.read() as connection:
+        assert connection.execute(sa.select(artifact.c.data)).scalar_one() == b"x"
+    store.check()
+
+
+def test_two_programs_may_upgrade_at_once(store_url):
+    barrier = threading.Barrier(3)
+    failures = []
+
+    def upgrade():
+        with opened(store_url) as store:
+            barrier.wait()
+            try:
+                store.upgrade()
+                store.check()
+            except Exception as reason:
+                failures.append(reason)
+
+    threads = [threading.Thread(target=upgrade) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert failures == []
+
+
+def test_an_upgrade_that_fails_leaves_nothing_behind(store_url, monkeypatch):
+    def half(config, _revision):
+        config.attributes["connection"].exec_driver_sql("CREATE TABLE half (id INTEGER)")
+        raise RuntimeError("the power went")
+
+    with opened(store_url) as store:
+        with monkeypatch.context() as patch:
+            patch.setattr(database.command, "upgrade", half)
+            with pytest.raises(RuntimeError):
+                store.upgrade()
+        assert store.revision() is None
+        with store.read() as connection:
+            assert sa.inspect(connection).get_table_names() == []
+        store.upgrade()
+        store.check()
+
+
+def test_a_newer_schema_is_refused(store):
+    with store.write() as connection:
+        connection.exec_driver_sql("UPDATE alembic_version SET version_num = '9999'")
+    with pytest.raises(StoreError, match="schema 9999, newer than this program: upgrade treeproof") as caught:
+        store.upgrade()
+    one_line(caught)
+    with pytest.raises(StoreError, match=rf"schema 9999, not {head_revision()}"):
+        store.check()
+
+
+def test_an_empty_database_is_told(store_url):
+    with opened(store_url) as store:
+        with store.write():
+            pass
+        with pytest.raises(StoreError, match="is empty: run a campaign, or wm db upgrade") as caught:
+            store.check()
+        one_line(caught)
+        with pytest.raises(StoreError, match="run: wm db upgrade"), store.read() as connection:
+            connection.execute(sa.select(job))
+
+
+# Transactions
+
+
+def test_a_transaction_that_fails_changes_nothing(store):
+    def work():
+        with store.write() as connection:
+            connection.execute(sa.insert(artifact).values(sha256="0" * 64, size=1, data=b"x"))
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        work()
+    with store.read() as connection:
+        assert connection.execute(sa.select(artifact)).all() == []
+
+
+def test_only_new_rows_are_inserted_and_counted(store):
+    def rows(first, last):
+        return [
+            {
+                "key": f"{number}",
+                "kind": "split",
+                "parameters": {},
+                "weight": first,
+                "state": JobState.READY,
+                "failures": 0,
+            }
+            for number in range(first, last)
+        ]
+
+    with store.write() as connection:
+        assert store.insert_new(connection, job, rows(0, 1200)) == 1200
+        assert store.insert_new(connection, job, rows(600, 1900)) == 700
+        assert store.insert_new(connection, job, []) == 0
+        weights = {
+            row.weight: row.number
+            for row in connection.execute(
+                sa.select(job.c.weight, sa.func.count().label("number")).group_by(job.c.weight)
+            )
+        }
+    assert weights == {0: 1200, 600: 700}, "rows that were there are left alone"
+
+
+def test_references_are_checked(store):
+    with pytest.raises(StoreError), store.write() as connection:
+        connection.exec_driver_sql("INSERT INTO job_need (job_id, needs_id) VALUES (1, 2)")
+
+
+# URLs
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "postgresql+psycopg://user:secret@localhost/wm",
+        "mysql://user:secret@localhost/wm",
+        "postgresql+nosuch://user:secret@localhost/wm",
+        "postgresql//user:secret@localhost/wm",
+        "user:secret@localhost",
+        "postgresql://user:secret@localhost:port/wm",
+        "mysql://user:sec@ret/secret@localhost/wm",
+        "postgresql+psycopg://user:sec@secret@localhost/wm",
+        "://user:secret@localhost",
+    ],
+)
+def test_a_password_is_never_shown(url):
+    with contextlib.suppress(StoreUrlError, StoreError):
+        with opened(url) as store:
+            assert "secret" not in str(store)
+        return
+    with pytest.raises((StoreUrlError, StoreError)) as caught:
+        Store(url)
+    assert "secret" not in one_line(caught)
+    assert "localhost" in str(caught.value)
+
+
+@pytest.mark.parametrize("url", ["", "wm.db", "sqlite:/wm.db", "/tmp/wm.db", "sqlite"])  # noqa: S108 - no file
+def test_what_is_no_url_is_told_with_an_example(url):
+    with pytest.raises(StoreUrlError, match=r"is not a database URL, such as sqlite:///wm\.db") as caught:
+        Store(url)
+    one_line(caught)
+
+
+@pytest.mark.parametrize("url", ["mysql://localhost/wm", "oracle://localhost/wm"])
+def test_other_databases_are_refused(url):
+    with pytest.raises(StoreUrlError, match="use sqlite:///FILE or postgresql"):
+        Store(url)
+
+
+@pytest.mark.parametrize("url", ["sqlite://", "sqlite:///:memory:"])
+def test_a_database_in_memory_is_refused(url):
+    with pytest.raises(StoreUrlError, match="threads cannot share a database in memory: name a file"):
+        Store(url)
+
+
+def test_a_directory_that_is_not_there_is_told(tmp_path):
+    with pytest.raises(StoreUrlError, match=f"there is no directory {tmp_path / 'nowhere'}"):
+        Store(f"sqlite:///{tmp_path / 'nowhere' / 'wm.db'}")
+
+
+# SQLite files
+
+
+def sqlite_url(path):
+    return f"sqlite:///{path}"
+
+
+def test_a_missing_file_is_told_and_not_made(tmp_path):
+    path = tmp_path / "wm.db"
+    with opened(sqlite_url(path)) as store, pytest.raises(NotFoundError, match="there is no store") as caught:
+        store.check()
+    assert str(path) in one_line(caught)
+    assert not path.exists()
+
+
+@pytest.mark.parametrize("content", [b"this is no database, whatever its name says", b"\x00" * 8192])
+@pytest.mark.parametrize("act", ["check", "upgrade", "revision"])
+def test_a_file_that_is_no_database_is_told_and_left_alone(tmp_path, content, act):
+    path = tmp_path / "wm.db"
+    path.write_bytes(content)
+    with (
+        opened(sqlite_url(path)) as store,
+        pytest.raises(StoreError, match="file is not a database") as caught,
+    ):
+        getattr(store, act)()
+    assert str(path) in one_line(caught)
+    assert path.read_bytes() == content
+
+
+def test_a_directory_in_the_files_place_is_told(tmp_path):
+    with (
+        opened(sqlite_url(tmp_path)) as store,
+        pytest.raises(StoreError, match="unable to open database file"),
+    ):
+        store.upgrade()
+
+
+def test_a_damaged_database_is_told(tmp_path):
+    path = tmp_path / "wm.db"
+    with opened(sqlite_url(path)) as store:
+        store.upgrade()
+    content = bytearray(path.read_bytes())
+    content[4096:] = b"\xff" * (len(content) - 4096)
+    path.write_bytes(content)
+    with opened(sqlite_url(path)) as store, pytest.raises(StoreError, match="malformed") as caught:
+        store.check()
+    one_line(caught)
+
+
+def test_a_store_that_may_only_be_read_is_told(tmp_path):
+    """As SQLite says it; a file's mode would not hold back a test that is run as root."""
+    path = tmp_path / "wm.db"
+    with opened(sqlite_url(path)) as store:
+        store.upgrade()
+
+        @sa.event.listens_for(store._engine, "begin")
+        def forbid(connection):
+            connection.exec_driver_sql("PRAGMA query_only = ON")
+
+        store.check()
+        with (
+            pytest.raises(StoreError, match="attempt to write a readonly database") as caught,
+            store.write() as connection,
+        ):
+            connection.execute(sa.delete(campaign))
+    assert str(path) in one_line(caught)
+
+
+def test_a_store_that_another_writer_holds_too_long_is_told(tmp_path, monkeypatch):
+    monkeypatch.setattr(database, "BUSY_TIMEOUT_S", 0)
+    path = tmp_path / "wm.db"
+    with opened(sqlite_url(path)) as store:
+        store.upgrade()
+        with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as other:
+            other.execute("BEGIN IMMEDIATE")
+            store.check()
+            with pytest.raises(StoreError, match="database is locked") as caught, store.write():
+                pass
+            other.execute("ROLLBACK")
+        with store.write():
+            pass
+    one_line(caught)
+
+
+def test_sqlite_is_set_up_for_many_processes(tmp_path):
+    with opened(sqlite_url(tmp_path / "wm.db")) as store, store.read() as connection:
+        pragmas = {
+            name: connection.exec_driver_sql(f"PRAGMA {name}").scalar_one()
+            for name in ("journal_mode", "synchronous", "busy_timeout", "foreign_keys")
+        }
+    assert pragmas == {"journal_mode": "wal", "synchronous": 1, "busy_timeout": 30_000, "foreign_keys": 1}
+
+
+def test_a_full_disk_is_told(tmp_path):
+    path = tmp_path / "wm.db"
+    with opened(sqlite_url(path)) as store:
+        store.upgrade()
+
+        @sa.event.listens_for(store._engine, "begin")
+        def no_room(connection):
+            connection.exec_driver_sql("PRAGMA max_page_count = 1")
+
+        with (
+            pytest.raises(StoreError, match="database or disk is full") as caught,
+            store.write() as connection,
+        ):
+            connection.execute(sa.insert(artifact).values(sha256="0", size=1, data=b"x" * 10**6))
+    one_line(caught)

@@ -1,0 +1,362 @@
+"""The contract of `workers.ledger.Ledger`, for every store."""
+
+from __future__ import annotations
+
+import random
+import threading
+from dataclasses import replace
+
+import pytest
+import sqlalchemy as sa
+
+from orchestrator.errors import NotFoundError, StoreError
+from orchestrator.store import campaigns, queue
+from orchestrator.store.database import Store
+from orchestrator.store.ledger import StoreLedger
+from orchestrator.store.tables import JobState, artifact, attempt, forgery_answer, outcome
+from workers.jobs import ForgeryAnswer, JobKind, LeasedJob, Outcome, OutcomeStatus
+from workers.ledger import LEASE_S, MAX_ATTEMPTS
+
+DONE = Outcome(OutcomeStatus.DONE, {"value": 1}, {"job": 0.5})
+FAILURE = Outcome(OutcomeStatus.ERROR, None, {}, "no")
+
+
+def answer(instance, *, seconds=0.1):
+    return ForgeryAnswer(instance, 7, "forged", 0.25, seconds, "solver", b"\x00\x01")
+
+
+def outcome_of(workshop, job_id):
+    with workshop.store.read() as connection:
+        return connection.execute(sa.select(outcome).where(outcome.c.job_id == job_id)).one_or_none()
+
+
+# Leases
+
+
+def test_a_lease_brings_all_that_the_job_needs(workshop):
+    workshop.campaign(
+        workshop.job("split"),
+        workshop.job("embed", "split", kind=JobKind.EMBED),
+        workshop.job("forgery", "split", "embed", kind=JobKind.FORGERY),
+    )
+    workshop.finish(["split"], replace(DONE, result={"of": "split"}))
+    workshop.finish(["embed"], replace(DONE, result={"of": "embed"}))
+    job_id = workshop.id("forgery")
+    workshop.ledger.answer(job_id, [answer(3), answer(5)])
+    assert workshop.ledger.lease(job_id, "me") == LeasedJob(
+        job_id=job_id,
+        kind=JobKind.FORGERY,
+        parameters={"of": "forgery"},
+        owner="me",
+        inputs={JobKind.SPLIT: {"of": "split"}, JobKind.EMBED: {"of": "embed"}},
+        answered=frozenset({3, 5}),
+        failures=0,
+    )
+    assert workshop.states("forgery") == [JobState.RUNNING]
+
+
+def test_only_a_ready_job_can_be_leased(workshop):
+    workshop.campaign(workshop.job("a"), workshop.job("b", "a"), workshop.job("c", "b"), workshop.job("d"))
+    a, b, c, d = map(workshop.id, "abcd")
+    ledger = workshop.ledger
+    assert ledger.lease(b, "me") is None, "waiting"
+    assert ledger.lease(10**6, "me") is None, "not there"
+    assert ledger.lease(a, "me") is not None
+    assert ledger.lease(a, "me") is None, "running, even for its own owner"
+    ledger.record(a, "me", FAILURE, {})
+    assert [ledger.lease(job_id, "me") for job_id in (a, b, c)] == [None] * 3, "failed and blocked"
+    workshop.finish("d")
+    assert ledger.lease(d, "me") is None, "done"
+
+
+@pytest.mark.parametrize("connections", ["shared", "own"])
+def test_of_two_racing_workers_one_gets_each_job(workshop, store_url, connections):
+    """With `own`, each has a store of its own, as processes do."""
+    job_ids = workshop.jobs(*(f"job {number}" for number in range(200)))
+    barrier = threading.Barrier(2)
+    taken: dict[str, list[int]] = {}
+
+    def race(owner):
+        store = workshop.store if connections == "shared" else Store(store_url)
+        ledger = StoreLedger(store)
+        barrier.wait()
+        taken[owner] = [job_id for job_id in job_ids if ledger.lease(job_id, owner) is not None]
+        if connections == "own":
+            store.close()
+
+    threads = [threading.Thread(target=race, args=(owner,)) for owner in ("one", "other")]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(taken["one"] + taken["other"]) == job_ids
+    for owner, theirs in taken.items():
+        assert {workshop.row(job_id).lease_owner for job_id in theirs} <= {owner}
+
+
+def test_a_heartbeat_renews_the_lease(workshop):
+    (job_id,) = workshop.jobs("a")
+    ledger = workshop.ledger
+    ledger.lease(job_id, "me")
+    first = workshop.row(job_id).lease_until
+    assert ledger.heartbeat(job_id, "me")
+    assert workshop.row(job_id).lease_until >= first
+    workshop.lapse(job_id)
+    assert ledger.heartbeat(job_id, "me"), "late, but nobody has taken the job"
+    with workshop.store.read() as connection:
+        now = workshop.store.now(connection)
+    assert now < workshop.row(job_id).lease_until <= now + LEASE_S
+    assert queue.requeue_lapsed(workshop.store) == 0
+
+
+def test_a_heartbeat_tells_of_a_lost_lease(workshop):
+    (job_id,) = workshop.jobs("a")
+    ledger = workshop.ledger
+    assert not ledger.heartbeat(job_id, "me"), "never had"
+    ledger.lease(job_id, "me")
+    assert not ledger.heartbeat(job_id, "another")
+    workshop.lapse(job_id)
+    queue.requeue_lapsed(workshop.store)
+    assert not ledger.heartbeat(job_id, "me"), "queued again"
+    ledger.lease(job_id, "another")
+    assert not ledger.heartbeat(job_id, "me"), "taken"
+    assert ledger.heartbeat(job_id, "another")
+    ledger.record(job_id, "another", DONE, {})
+    assert not ledger.heartbeat(job_id, "another"), "over"
+
+
+def test_only_lapsed_leases_are_queued_again(workshop):
+    lapsed, alive, never = workshop.jobs("a", "b", "c")
+    for job_id in (lapsed, alive):
+        workshop.ledger.lease(job_id, "me")
+    assert queue.requeue_lapsed(workshop.store) == 0
+    workshop.lapse(lapsed)
+    assert queue.requeue_lapsed(workshop.store) == 1
+    assert queue.requeue_lapsed(workshop.store) == 0
+    assert workshop.states("a", "b", "c") == [JobState.READY, JobState.RUNNING, JobState.READY]
+    assert [workshop.row(job_id).failures for job_id in (lapsed, alive, never)] == [1, 0, 0]
+    again = workshop.ledger.lease(lapsed, "another")
+    assert again is not None
+    assert again.failures == 1
+
+
+# Failed attempts
+
+
+def test_after_the_last_attempt_a_job_ends_as_error_with_its_history(workshop):
+    workshop.campaign(workshop.job("a"), workshop.job("b", "a"))
+    job_id = workshop.id("a")
+    ledger = workshop.ledger
+    assert MAX_ATTEMPTS == 3
+    for failures, reason in enumerate(("it crashed\n", "it crashed\nagain")):
+        leased = ledger.lease(job_id, f"worker {failures}")
+        assert leased is not None
+        assert leased.failures == failures
+        ledger.fail(job_id, f"worker {failures}", reason)
+        assert workshop.states("a", "b") == [JobState.READY, JobState.WAITING]
+        assert outcome_of(workshop, job_id) is None
+    ledger.lease(job_id, "worker 2")
+    workshop.lapse(job_id)
+    assert queue.requeue_lapsed(workshop.store) == 1
+    ended = outcome_of(workshop, job_id)
+    assert (ended.status, ended.result, ended.owner) == (OutcomeStatus.ERROR, None, "worker 2")
+    assert ended.error == (
+        "failed 3 times\nattempt 1: it crashed\nattempt 2: it crashed\nagain\n"
+        "attempt 3: the worker was not heard of any more"
+    )
+    assert workshop.states("a", "b") == [JobState.FAILED, JobState.BLOCKED]
+    assert workshop.row(job_id).lease_owner is None
+    assert workshop.count(attempt) == 3
+    assert ledger.lease(job_id, "worker 3") is None
+
+
+def test_a_worker_that_lost_its_lease_cannot_fail_or_hand_back_the_job(workshop):
+    (job_id,) = workshop.jobs("a")
+    ledger = workshop.ledger
+    ledger.lease(job_id, "me")
+    workshop.lapse(job_id)
+    queue.requeue_lapsed(workshop.store)
+    ledger.lease(job_id, "another")
+    ledger.fail(job_id, "me", "too late")
+    ledger.hand_back(job_id, "me")
+    row = workshop.row(job_id)
+    assert (row.state, row.lease_owner, row.failures) == (JobState.RUNNING, "another", 1)
+    assert workshop.count(attempt) == 1
+
+
+def test_handing_back_is_no_failure(workshop):
+    (job_id,) = workshop.jobs("a")
+    for _ in range(MAX_ATTEMPTS + 2):
+        leased = workshop.ledger.lease(job_id, "me")
+        assert leased is not None
+        assert leased.failures == 0
+        workshop.ledger.hand_back(job_id, "me")
+        row = workshop.row(job_id)
+        assert (row.state, row.lease_owner, row.lease_until) == (JobState.READY, None, None)
+    assert workshop.count(attempt) == 0
+
+
+# Outcomes
+
+
+def test_the_first_outcome_wins(workshop):
+    """The first worker was too slow, its lease went to another; both finish."""
+    (job_id,) = workshop.jobs("a")
+    ledger = workshop.ledger
+    ledger.lease(job_id, "slow")
+    workshop.lapse(job_id)
+    queue.requeue_lapsed(workshop.store)
+    ledger.lease(job_id, "quick")
+    assert ledger.record(job_id, "slow", replace(DONE, result={"by": "slow"}), {})
+    first = outcome_of(workshop, job_id)
+    assert workshop.states("a") == [JobState.DONE]
+    assert not ledger.record(job_id, "quick", replace(FAILURE, error="by quick"), {})
+    ledger.fail(job_id, "quick", "by quick")
+    ledger.hand_back(job_id, "quick")
+    assert outcome_of(workshop, job_id) == first
+    assert first.result == {"by": "slow"}
+    assert workshop.states("a") == [JobState.DONE]
+
+
+@pytest.mark.parametrize(
+    "recorded", [DONE, FAILURE, Outcome(OutcomeStatus.TIMEOUT, None, {"job": 1.0}, "late")]
+)
+def test_an_outcome_is_kept_as_it_was_recorded(workshop, recorded):
+    (job_id,) = workshop.jobs("a")
+    workshop.ledger.lease(job_id, "me")
+    assert workshop.ledger.record(job_id, "me", recorded, {"ab" * 32: b"bytes"})
+    row = outcome_of(workshop, job_id)
+    assert Outcome(OutcomeStatus(row.status), row.result, row.timings, row.error) == recorded
+    assert row.owner == "me"
+    assert workshop.ledger.artifact("ab" * 32) == b"bytes"
+    assert workshop.row(job_id).lease_owner is None
+
+
+BAD_ARTIFACT = {"ab" * 32: b"bytes", None: b"no hash"}
+BAD_OUTCOME = replace(DONE, result={"not JSON": {1, 2}})
+
+
+@pytest.mark.parametrize(
+    ("recorded", "artifacts", "error"),
+    [
+        (DONE, BAD_ARTIFACT, StoreError),
+        # By SQLAlchemy or by the driver, whoever writes the JSON.
+        (BAD_OUTCOME, {"ab" * 32: b"bytes"}, (sa.exc.StatementError, TypeError)),
+    ],
+)
+def test_recording_is_all_or_nothing(workshop, recorded, artifacts, error):
+    workshop.campaign(workshop.job("a"), workshop.job("b", "a"))
+    job_id = workshop.id("a")
+    workshop.ledger.lease(job_id, "me")
+    with pytest.raises(error):
+        workshop.ledger.record(job_id, "me", recorded, artifacts)
+    assert workshop.count(outcome) == workshop.count(artifact) == 0
+    assert workshop.states("a", "b") == [JobState.RUNNING, JobState.WAITING]
+    assert workshop.ledger.heartbeat(job_id, "me"), "the lease still holds"
+
+
+def test_equal_artifacts_of_two_jobs_are_one(workshop):
+    first, second = workshop.jobs("a", "b")
+    for job_id in (first, second):
+        workshop.ledger.lease(job_id, "me")
+        assert workshop.ledger.record(job_id, "me", DONE, {"cd" * 32: b"\x00" * 100_000})
+    assert workshop.count(artifact) == 1
+    assert workshop.ledger.artifact("cd" * 32) == b"\x00" * 100_000
+
+
+def test_an_unknown_artifact_is_told(workshop):
+    with pytest.raises(NotFoundError, match="no artifact 0123 in "):
+        workshop.ledger.artifact("0123")
+
+
+def test_an_answer_is_kept_once(workshop):
+    (job_id,) = workshop.jobs("a")
+    ledger = workshop.ledger
+    ledger.answer(job_id, [answer(1, seconds=0.5), answer(2, seconds=0.5)])
+    ledger.answer(job_id, [answer(2, seconds=9.0), replace(answer(3), witness=None, distance=None)])
+    ledger.answer(job_id, [])
+    with workshop.store.read() as connection:
+        rows = connection.execute(sa.select(forgery_answer).order_by(forgery_answer.c.instance)).all()
+    kept = [
+        ForgeryAnswer(*row[1:-1], row.witness if row.witness is None else bytes(row.witness)) for row in rows
+    ]
+    assert kept == [
+        answer(1, seconds=0.5),
+        answer(2, seconds=0.5),
+        replace(answer(3), witness=None, distance=None),
+    ]
+    leased = ledger.lease(job_id, "me")
+    assert leased is not None
+    assert leased.answered == {1, 2, 3}
+
+
+# Dependents
+
+
+def test_a_job_is_ready_only_when_all_its_needs_are_done(workshop):
+    workshop.campaign(
+        workshop.job("a"), workshop.job("b", "a"), workshop.job("c", "a"), workshop.job("d", "b", "c")
+    )
+    assert workshop.states(*"abcd") == [JobState.READY] + [JobState.WAITING] * 3
+    workshop.finish("a")
+    assert workshop.states(*"bcd") == [JobState.READY, JobState.READY, JobState.WAITING]
+    workshop.finish("b")
+    assert workshop.states("d") == [JobState.WAITING]
+    workshop.finish("c")
+    assert workshop.states("d") == [JobState.READY]
+
+
+@pytest.mark.parametrize("status", [OutcomeStatus.ERROR, OutcomeStatus.TIMEOUT, OutcomeStatus.MEMOUT])
+def test_blocking_spreads_and_leaves_the_rest_alone(workshop, status):
+    workshop.campaign(
+        workshop.job("a"),
+        workshop.job("b"),
+        workshop.job("c", "a"),
+        workshop.job("d", "c"),
+        workshop.job("e", "d", "b"),
+        workshop.job("f", "b"),
+    )
+    workshop.finish("a", replace(FAILURE, status=status))
+    assert workshop.states(*"abcdef") == [
+        JobState.FAILED,
+        JobState.READY,
+        JobState.BLOCKED,
+        JobState.BLOCKED,
+        JobState.BLOCKED,
+        JobState.WAITING,
+    ]
+    workshop.finish("bf")
+    assert workshop.states(*"ef") == [JobState.BLOCKED, JobState.DONE]
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_random_campaigns_end_as_their_needs_say(workshop, seed):
+    """Workers that finish, fail, crash, vanish and hand back at random: every job ends as it must."""
+    rng = random.Random(seed)  # noqa: S311 - a test's dice
+    keys = [f"job {number}" for number in range(25)]
+    needs = {key: rng.sample(keys[:place], min(place, rng.randrange(3))) for place, key in enumerate(keys)}
+    fails = set(rng.sample(keys, 3))
+    campaign_id = workshop.campaign(*(workshop.job(key, *needs[key]) for key in keys))
+    by_id = {workshop.id(key): key for key in keys}
+    ledger = workshop.ledger
+    while ready := queue.ready_jobs(workshop.store, campaign_id, limit=4, other_than=()):
+        job_id = rng.choice(ready)
+        assert ledger.lease(job_id, "me") is not None
+        match rng.randrange(5):
+            case 0:
+                ledger.hand_back(job_id, "me")
+            case 1 if workshop.row(job_id).failures < MAX_ATTEMPTS - 1:
+                ledger.fail(job_id, "me", "crash")
+            case 2 if workshop.row(job_id).failures < MAX_ATTEMPTS - 1:
+                workshop.lapse(job_id)
+                queue.requeue_lapsed(workshop.store)
+            case _:
+                ledger.record(job_id, "me", FAILURE if by_id[job_id] in fails else DONE, {})
+    expected = {}
+    for key in keys:
+        if any(expected[needed] is not JobState.DONE for needed in needs[key]):
+            expected[key] = JobState.BLOCKED
+        else:
+            expected[key] = JobState.FAILED if key in fails else JobState.DONE
+    assert dict(zip(keys, workshop.states(*keys), strict=True)) == expected
+    assert campaigns.progress(workshop.store, campaign_id).is_over

@@ -1,0 +1,110 @@
+"""What a worker's login can do on PostgreSQL: run jobs; and all that it cannot."""
+
+from __future__ import annotations
+
+import uuid
+
+import pytest
+import sqlalchemy as sa
+
+from orchestrator.errors import StoreError
+from orchestrator.store import queue
+from orchestrator.store.database import Store
+from orchestrator.store.ledger import StoreLedger
+from orchestrator.store.roles import set_worker_login, worker_role_exists
+from orchestrator.store.services import StoreRegistry
+from orchestrator.store.tables import JobState, metadata
+from tests.orchestrator.store.conftest import DONE, Workshop
+from workers.jobs import ForgeryAnswer, JobKind
+from workers.registry import WorkerRecord
+
+
+@pytest.fixture
+def workshop(postgres_url, spec):
+    store = Store(postgres_url)
+    store.upgrade()
+    made = Workshop(store, spec)
+    made.campaign(made.job("a"), made.job("b", "a", kind=JobKind.FORGERY), made.job("c"))
+    yield made
+    store.close()
+
+
+@pytest.fixture
+def worker(workshop, postgres_url):
+    """The same store with a worker's login."""
+    name = f"worker_{uuid.uuid4().hex}"
+    set_worker_login(workshop.store, name, "pass'word $1$:")
+    url = sa.make_url(postgres_url).set(username=name, password="pass'word $1$:")
+    store = Store(url.render_as_string(hide_password=False))
+    yield store
+    store.close()
+    with workshop.store.write() as connection:
+        connection.exec_driver_sql(f"DROP ROLE {name}")
+
+
+def test_a_worker_can_do_its_work(workshop, worker):
+    ledger = StoreLedger(worker)
+    worker.check()
+    a, b, c = map(workshop.id, "abc")
+    assert ledger.lease(a, "w") is not None
+    assert ledger.heartbeat(a, "w")
+    assert ledger.record(a, "w", DONE, {"ab" * 32: b"bytes"})
+    assert ledger.artifact("ab" * 32) == b"bytes"
+    assert ledger.lease(b, "w").inputs == {JobKind.SPLIT: DONE.result}
+    ledger.answer(b, [ForgeryAnswer(0, 0, "forged", 0.1, 0.1, "", b"w")])
+    ledger.hand_back(b, "w")
+    for _ in range(3):
+        ledger.lease(c, "w")
+        ledger.fail(c, "w", "no")
+    assert workshop.states("a", "b", "c") == [JobState.DONE, JobState.READY, JobState.FAILED]
+    registry = StoreRegistry(worker)
+    registry.beat(WorkerRecord("w", "1", 2))
+    registry.beat(WorkerRecord("w", "1", 2))
+    assert registry.orchestrator_versions() == []
+    registry.leave("w")
+    assert queue.requeue_lapsed(workshop.store) == 0
+
+
+FORBIDDEN = [
+    *(f"SELECT * FROM {table}" for table in ("campaign", "campaign_job", "cell")),
+    *(f"DELETE FROM {table}" for table in metadata.tables if table != "worker"),
+    *(f"TRUNCATE {table} CASCADE" for table in metadata.tables),
+    *(f"DROP TABLE {table} CASCADE" for table in metadata.tables),
+    "INSERT INTO job (key, kind, parameters, weight, state, failures) VALUES ('k', 'split', '{}', 1, 'ready', 0)",
+    "INSERT INTO job_need (job_id, needs_id) VALUES (1, 1)",
+    "INSERT INTO orchestrator (name, version, started_at, heartbeat_at) VALUES ('o', '1', 0, 0)",
+    "UPDATE job SET parameters = '{}'",
+    "UPDATE job SET key = 'other'",
+    "UPDATE job SET kind = 'split'",
+    "UPDATE job SET weight = 7",
+    "UPDATE job SET cancelled = true",
+    "UPDATE outcome SET status = 'done'",
+    "UPDATE forgery_answer SET status = 'forged'",
+    "UPDATE artifact SET data = ''",
+    "UPDATE attempt SET reason = ''",
+    "UPDATE alembic_version SET version_num = '9999'",
+    "UPDATE orchestrator SET version = '0'",
+    "CREATE TABLE mine (id integer)",
+    "CREATE ROLE another",
+]
+
+
+@pytest.mark.parametrize("statement", FORBIDDEN)
+def test_a_worker_can_do_nothing_else(worker, statement):
+    with pytest.raises(StoreError, match=r"permission denied|must be owner"), worker.write() as connection:
+        connection.exec_driver_sql(statement)
+
+
+def test_a_new_password_replaces_the_old_one_and_other_logins_are_left_alone(workshop, worker):
+    name = worker._url.username
+    set_worker_login(workshop.store, name, "another")
+    with pytest.raises(StoreError, match="postgres is no worker's login"):
+        set_worker_login(workshop.store, "postgres", "mine now")
+    assert worker_role_exists(workshop.store)
+
+
+def test_sqlite_has_no_logins(tmp_path):
+    store = Store(f"sqlite:///{tmp_path / 'wm.db'}")
+    with pytest.raises(StoreError, match="SQLite has no users"):
+        set_worker_login(store, "w", "p")
+    assert worker_role_exists(store)

@@ -1,0 +1,124 @@
+"""The local executor: slots that run what is submitted, once, until they are closed."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections import Counter
+
+import pytest
+
+from orchestrator import executors
+from orchestrator.executors import LocalExecutor, default_workers
+
+
+class Slots:
+    """Stands in for `Runner`: writes down what is run; jobs wait until they are let go."""
+
+    def __init__(self):
+        self.ran = Counter()
+        self.owners = set()
+        self.closed = 0
+        self.stopped = 0
+        self.gate = threading.Event()
+        self.started = threading.Semaphore(0)
+        self.fails = None
+
+    def __call__(self, _ledger, owner, stop, *, slice_s):
+        slots = self
+        assert slice_s == 9.0
+
+        class Runner:
+            def run(self, job_id):
+                slots.ran[job_id] += 1
+                slots.owners.add(owner)
+                slots.started.release()
+                while not slots.gate.wait(0.01):
+                    if stop():
+                        slots.stopped += 1
+                        return
+                if slots.fails == job_id:
+                    raise OSError("the disk is full")
+
+            def close(self):
+                slots.closed += 1
+
+        return Runner()
+
+
+@pytest.fixture
+def slots(monkeypatch):
+    made = Slots()
+    monkeypatch.setattr(executors, "Runner", made)
+    return made
+
+
+@pytest.fixture
+def executor(slots):
+    made = LocalExecutor(object(), 2, slice_s=9.0)
+    yield made
+    made.close()
+    assert slots.closed == 2
+
+
+def wait_until_idle(executor):
+    while executor.in_flight():
+        executor.wait(10)
+
+
+def test_every_job_is_run_once_and_dropped(slots, executor):
+    slots.gate.set()
+    executor.submit(range(100))
+    wait_until_idle(executor)
+    assert slots.ran == Counter(range(100))
+    assert executor.capacity() == 6
+
+
+def test_capacity_counts_what_runs_and_what_waits(slots, executor):
+    assert executor.capacity() == 6, "two slots, and two jobs waiting for each"
+    executor.submit([4, 5, 6])
+    assert (executor.capacity(), executor.in_flight()) == (3, {4, 5, 6})
+    slots.gate.set()
+    wait_until_idle(executor)
+    assert executor.capacity() == 6
+
+
+def test_both_slots_work_at_once_under_names_of_their_own(slots, executor):
+    executor.submit([1, 2, 3])
+    for _ in range(2):
+        assert slots.started.acquire(timeout=30)
+    assert len(slots.ran) == len(slots.owners) == 2
+    slots.gate.set()
+    wait_until_idle(executor)
+
+
+def test_closing_stops_what_runs_and_leaves_what_waits(slots):
+    executor = LocalExecutor(object(), 2, slice_s=9.0)
+    executor.submit(range(6))
+    for _ in range(2):
+        assert slots.started.acquire(timeout=30)
+    executor.close()
+    assert (slots.stopped, slots.closed, len(slots.ran)) == (2, 2, 2)
+    assert not [thread for thread in threading.enumerate() if thread.name.startswith("slot-")]
+
+
+def test_what_stops_a_slot_for_good_is_raised(slots, executor):
+    slots.fails = 3
+    slots.gate.set()
+    executor.submit([3])
+    with pytest.raises(OSError, match="the disk is full"):
+        wait_until_idle(executor)
+    with pytest.raises(OSError, match="the disk is full"):
+        executor.wait(10)
+
+
+def test_waiting_ends_without_a_change_too(executor):
+    executor.wait(0.01)
+    assert executor.in_flight() == frozenset()
+
+
+def test_there_is_a_worker_for_each_usable_processor(monkeypatch):
+    assert default_workers() == len(os.sched_getaffinity(0))
+    monkeypatch.delattr(os, "sched_getaffinity")
+    monkeypatch.setattr(os, "cpu_count", lambda: None)
+    assert default_workers() == 1

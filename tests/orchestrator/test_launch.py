@@ -1,0 +1,78 @@
+"""From a file to a campaign in the store."""
+
+from __future__ import annotations
+
+import hashlib
+
+import pytest
+
+from orchestrator.errors import SpecError
+from orchestrator.launch import data_facts, launch, planned_jobs, read_campaign
+from orchestrator.plan import DataFacts
+from orchestrator.store.campaigns import find_campaign, progress
+from orchestrator.store.database import Store
+from orchestrator.store.tables import JobState
+from wm.errors import DataError
+
+FILE = """
+name = "of-a-file"
+seed = 0
+dataset = { path = "rows.csv", label = "y", test_share = 0.25 }
+forest.n_estimators = 4
+embedding.trigger_share = 0.1
+"""
+
+
+@pytest.fixture
+def directory(tmp_path, monkeypatch):
+    """Holds a campaign and its data; the working directory is another."""
+    there = tmp_path / "there"
+    there.mkdir()
+    (there / "c.toml").write_text(FILE)
+    (there / "rows.csv").write_text("a,y\n" + "".join(f"{row / 10},{row % 2}\n" for row in range(40)))
+    monkeypatch.chdir(tmp_path)
+    return there
+
+
+def test_data_are_looked_for_beside_the_file(directory):
+    spec = read_campaign(directory / "c.toml")
+    assert spec.dataset.path == str(directory / "rows.csv")
+    assert read_campaign("there/c.toml") == spec
+    sha256 = hashlib.sha256((directory / "rows.csv").read_bytes()).hexdigest()
+    assert data_facts(spec) == DataFacts(rows_train=30, rows_test=10, file_sha256=sha256)
+    assert planned_jobs(spec)[0].parameters["file_sha256"] == sha256
+
+
+def test_data_that_are_not_beside_it_are_left_to_the_usual_search(directory, monkeypatch):
+    (directory / "rows.csv").rename(directory.parent / "rows.csv")
+    spec = read_campaign(directory / "c.toml")
+    assert spec.dataset.path == "rows.csv"
+    assert data_facts(spec).rows_test == 10
+    (directory.parent / "rows.csv").unlink()
+    with pytest.raises(DataError, match=r"rows\.csv"):
+        planned_jobs(spec)
+
+
+def test_named_data_have_no_file(spec, facts):
+    assert data_facts(spec) == facts
+
+
+def test_a_campaign_that_does_not_suit_its_data_is_refused_before_the_store_is_touched(directory):
+    (directory / "c.toml").write_text(FILE.replace("0.1", "0.01"))
+    store = Store(f"sqlite:///{directory / 'wm.db'}")
+    with pytest.raises(SpecError, match=r"trigger_share 0\.01 of 30 training rows"):
+        launch(store, read_campaign(directory / "c.toml"))
+    store.close()
+    assert not (directory / "wm.db").exists()
+
+
+def test_launching_makes_the_store_and_the_campaign_once(directory):
+    store = Store(f"sqlite:///{directory / 'wm.db'}")
+    spec = read_campaign(directory / "c.toml")
+    campaign_id = launch(store, spec)
+    assert launch(store, spec) == campaign_id
+    record = find_campaign(store, "of-a-file")
+    assert record.parsed() == spec
+    assert record.provenance["python"]
+    assert progress(store, campaign_id).jobs[JobState.READY] == 1
+    store.close()

@@ -1,0 +1,192 @@
+"""The loop: from ready jobs to a finished campaign, whatever was left behind and whoever works beside it."""
+
+from __future__ import annotations
+
+import os
+import threading
+
+import pytest
+import sqlalchemy as sa
+
+from orchestrator import loop
+from orchestrator.loop import run_campaign
+from orchestrator.plan import plan
+from orchestrator.store import campaigns, queue
+from orchestrator.store.campaigns import create_campaign, find_campaign
+from orchestrator.store.database import Store
+from orchestrator.store.ledger import StoreLedger
+from orchestrator.store.tables import CampaignState, JobState, job, outcome
+from workers.jobs import Outcome, OutcomeStatus
+from workers.runner import machine
+
+DONE = Outcome(OutcomeStatus.DONE, {}, {})
+
+
+class Inline:
+    """An executor whose `wait` runs the jobs, giving each the outcome that `ends` says."""
+
+    def __init__(self, store, ends=lambda _job: DONE, owner="inline"):
+        self.ledger = StoreLedger(store)
+        self.ends, self.owner = ends, owner
+        self.waiting: list[int] = []
+        self.submitted: list[int] = []
+
+    def capacity(self):
+        return 3 - len(self.waiting)
+
+    def in_flight(self):
+        return frozenset(self.waiting)
+
+    def submit(self, job_ids):
+        assert len(job_ids) <= self.capacity()
+        self.waiting += job_ids
+        self.submitted += job_ids
+
+    def wait(self, timeout_s):
+        while self.waiting:
+            job_id = self.waiting.pop(0)
+            leased = self.ledger.lease(job_id, self.owner)
+            if leased is not None:
+                self.ledger.record(job_id, self.owner, self.ends(leased), {})
+
+    def close(self):
+        pass
+
+
+@pytest.fixture
+def store(tmp_path):
+    opened = Store(f"sqlite:///{tmp_path / 'wm.db'}")
+    opened.upgrade()
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def campaign_id(store, spec, facts):
+    return create_campaign(store, spec, plan(spec, facts), {})
+
+
+def job_ids(store):
+    with store.read() as connection:
+        return list(connection.execute(sa.select(job.c.id).order_by(job.c.id)).scalars())
+
+
+def run(store, campaign_id, executor, seen=None):
+    return run_campaign(store, campaign_id, executor, (seen if seen is not None else []).append)
+
+
+def test_a_campaign_runs_to_its_end_in_order(store, campaign_id):
+    executor, seen = Inline(store), []
+    assert run(store, campaign_id, executor, seen) is CampaignState.FINISHED
+    assert executor.submitted == job_ids(store)
+    done = [progress.done_weight for progress in seen]
+    assert done == sorted(done)
+    assert (done[0], done[-1]) == (0, seen[-1].total_weight)
+    assert seen[-1].jobs[JobState.DONE] == 13
+    record = find_campaign(store, "small")
+    assert record.state is CampaignState.FINISHED
+    assert record.finished_at is not None
+
+
+def test_a_finished_campaign_has_nothing_left_to_do(store, campaign_id):
+    run(store, campaign_id, Inline(store))
+    again = Inline(store)
+    assert run(store, campaign_id, again) is CampaignState.FINISHED
+    assert again.submitted == []
+
+
+def test_failures_leave_it_incomplete_and_the_rest_is_done_all_the_same(store, campaign_id):
+    def ends(leased):
+        is_detection = leased.kind == "detection"
+        return Outcome(OutcomeStatus.TIMEOUT, None, {}, "late") if is_detection else DONE
+
+    seen = []
+    assert run(store, campaign_id, Inline(store, ends), seen) is CampaignState.INCOMPLETE
+    assert (seen[-1].jobs[JobState.DONE], seen[-1].jobs[JobState.FAILED]) == (12, 1)
+    assert find_campaign(store, "small").state is CampaignState.INCOMPLETE
+
+
+@pytest.mark.parametrize("reason", [KeyboardInterrupt, OSError])
+def test_whatever_ends_the_loop_leaves_it_interrupted_and_it_can_go_on(store, campaign_id, reason):
+    class Breaking(Inline):
+        def wait(self, timeout_s):
+            super().wait(timeout_s)
+            raise reason
+
+    with pytest.raises(reason):
+        run(store, campaign_id, Breaking(store))
+    record = find_campaign(store, "small")
+    assert (record.state, record.finished_at) == (CampaignState.INTERRUPTED, None)
+    assert campaigns.progress(store, campaign_id).jobs[JobState.DONE] == 1
+    executor = Inline(store)
+    assert run(store, campaign_id, executor) is CampaignState.FINISHED
+    assert executor.submitted == job_ids(store)[1:]
+
+
+def test_what_dead_workers_of_this_machine_held_is_taken_back_at_once(store, campaign_id):
+    first = job_ids(store)[0]
+    StoreLedger(store).lease(first, f"{machine()}:{os.getpid()}:not my start:0")
+    assert run(store, campaign_id, Inline(store)) is CampaignState.FINISHED
+    with store.read() as connection:
+        assert connection.execute(sa.select(job.c.failures).where(job.c.id == first)).scalar_one() == 0
+
+
+def test_a_lapsed_lease_of_another_machine_is_taken_back_in_time(store, campaign_id, monkeypatch):
+    monkeypatch.setattr(loop, "HEARTBEAT_S", 0.0)
+    first = job_ids(store)[0]
+    StoreLedger(store).lease(first, "elsewhere:1:1:0")
+    with store.write() as connection:
+        connection.execute(sa.update(job).where(job.c.id == first).values(lease_until=0.0))
+    assert run(store, campaign_id, Inline(store)) is CampaignState.FINISHED
+    with store.read() as connection:
+        assert connection.execute(sa.select(job.c.failures).where(job.c.id == first)).scalar_one() == 1
+
+
+def test_it_waits_for_what_a_live_worker_elsewhere_is_doing(store, campaign_id):
+    ledger = StoreLedger(store)
+    first = job_ids(store)[0]
+    elsewhere = "elsewhere:1:1:0"
+    ledger.lease(first, elsewhere)
+    waits = []
+
+    class Waiting(Inline):
+        def wait(self, timeout_s):
+            waits.append(timeout_s)
+            if len(waits) == 3:
+                ledger.record(first, elsewhere, DONE, {})
+            super().wait(timeout_s)
+
+    executor = Waiting(store)
+    assert run(store, campaign_id, executor) is CampaignState.FINISHED
+    assert first not in executor.submitted
+    with store.read() as connection:
+        query = sa.select(outcome.c.owner).where(outcome.c.job_id == first)
+        assert connection.execute(query).scalar_one() == elsewhere
+
+
+def test_it_says_that_it_lives(store, campaign_id, monkeypatch):
+    monkeypatch.setattr(loop, "HEARTBEAT_S", 0.0)
+    marks = []
+    mark = campaigns.mark
+    monkeypatch.setattr(campaigns, "mark", lambda *call: (marks.append(call[2]), mark(*call)))
+    run(store, campaign_id, Inline(store))
+    assert marks.count(CampaignState.RUNNING) > 2
+    assert marks[-1] is CampaignState.FINISHED
+
+
+def test_two_loops_at_once_are_harmless(store, campaign_id):
+    states, executors = [], [Inline(store, owner=f"host-{number}:1:1:0") for number in range(2)]
+    threads = [
+        threading.Thread(target=lambda executor=executor: states.append(run(store, campaign_id, executor)))
+        for executor in executors
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert states == [CampaignState.FINISHED] * 2
+    with store.read() as connection:
+        owners = connection.execute(sa.select(outcome.c.owner)).scalars().all()
+    assert len(owners) == 13
+    assert set(owners) <= {executor.owner for executor in executors}
+    assert queue.ready_jobs(store, campaign_id, limit=99, other_than=()) == []

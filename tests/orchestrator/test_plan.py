@@ -1,0 +1,312 @@
+"""Planning is pure; keys say exactly what the work is."""
+
+from __future__ import annotations
+
+import copy
+from collections import Counter
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from orchestrator.errors import SpecError
+from orchestrator.plan import BATCH, DataFacts, check_against_data, plan, split_seed
+from orchestrator.spec import CampaignSpec
+from wm import streams
+from wm.attacks.forgery import attacker_signature
+from wm.embedding.common import trigger_size
+from wm.signature import random_signature
+from wm.streams import Role
+from workers.jobs import KINDS, JobKind
+
+FACTS = DataFacts(rows_train=398, rows_test=171, file_sha256=None)
+
+shares = st.lists(st.sampled_from([0.01, 0.02, 0.05, 0.2]), min_size=1, max_size=3, unique=True)
+only = st.fixed_dictionaries({}, optional={"repeats": st.integers(1, 2)})
+detections = st.fixed_dictionaries({"kind": st.just("detection"), "only": only})
+suppressions = st.fixed_dictionaries({"kind": st.just("suppression"), "only": only})
+forgeries = st.fixed_dictionaries(
+    {
+        "kind": st.just("forgery"),
+        "engine": st.lists(st.sampled_from(["sat", "z3"]), min_size=1, max_size=2, unique=True),
+        "signatures": st.integers(1, 3),
+        "eps": st.lists(st.sampled_from([0.1, 0.3, 0.5]), min_size=1, max_size=2, unique=True),
+        "instances": st.none() | st.integers(1, 171),
+        "only": only,
+    }
+)
+campaigns = st.fixed_dictionaries(
+    {
+        "name": st.just("c"),
+        "seed": st.integers(0, 5),
+        "dataset": st.just({"name": "breast-cancer"}),
+        "forest": st.just({"n_estimators": 10, "max_depth": 4})
+        | st.just({"tune": {"n_estimators": [10, 20], "max_depth": [3, 4]}}),
+        "embedding": st.fixed_dictionaries(
+            {
+                "trigger_share": shares,
+                "ones_share": st.lists(st.sampled_from([0.3, 0.5]), min_size=1, max_size=2, unique=True),
+                "repeats": st.integers(1, 3),
+            }
+        ),
+        "attack": st.tuples(forgeries) | st.tuples(detections, suppressions, forgeries),
+    }
+)
+
+
+def planned(campaign, facts=FACTS):
+    return list(plan(CampaignSpec.model_validate(campaign, strict=False), facts))
+
+
+@given(campaigns)
+def test_planning_again_gives_the_same_jobs(campaign):
+    assert planned(campaign) == planned(copy.deepcopy(campaign))
+
+
+@given(campaigns)
+def test_each_job_comes_once_after_its_needs_and_with_valid_parameters(campaign):
+    seen = set()
+    for job in planned(campaign):
+        assert job.key not in seen
+        assert set(job.needs) <= seen
+        seen.add(job.key)
+        parameters = KINDS[job.kind].parameters.model_validate(job.parameters)
+        assert parameters.model_dump(mode="json") == job.parameters
+
+
+@given(campaigns)
+def test_every_point_of_the_grid_is_planned(campaign):
+    spec = CampaignSpec.model_validate(campaign, strict=False)
+    grid = spec.embedding
+    jobs = planned(campaign)
+    points = len(grid.scheme) * len(grid.trigger_share) * len(grid.ones_share)
+    kinds = Counter(job.kind for job in jobs)
+    assert kinds[JobKind.SPLIT] == 1
+    assert kinds[JobKind.TUNE] == (spec.forest.tune is not None)
+    assert kinds[JobKind.BASELINE] == grid.repeats
+    assert kinds[JobKind.EMBED] == points * grid.repeats
+    for attack in spec.attack:
+        attacked = points * min(grid.repeats, attack.only.repeats or grid.repeats)
+        if attack.kind != "forgery":
+            assert kinds[JobKind(attack.kind)] == attacked
+        else:
+            cells = {job.cell for job in jobs if job.kind is JobKind.FORGERY}
+            assert len(cells) == attacked * len(attack.engine) * attack.signatures * len(attack.eps)
+
+
+@given(campaigns)
+def test_batches_cover_the_instances_of_each_cell_exactly_once(campaign):
+    spec = CampaignSpec.model_validate(campaign, strict=False)
+    by_cell = {}
+    for job in planned(campaign):
+        if job.kind is JobKind.FORGERY:
+            first, count = job.parameters["first"], job.parameters["count"]
+            assert job.weight == count <= BATCH
+            by_cell.setdefault(job.cell, []).extend(range(first, first + count))
+    for cell, instances in by_cell.items():
+        wanted = spec.attack[-1].instances or trigger_size(FACTS.rows_train, cell.trigger_share)
+        assert instances == list(range(wanted))
+
+
+def enlarged(campaign):
+    larger = copy.deepcopy(campaign)
+    grid = larger["embedding"]
+    grid["trigger_share"] = [0.15, *grid["trigger_share"][::-1]]
+    grid["ones_share"] = [*grid["ones_share"], 0.4]
+    grid["repeats"] += 1
+    forgery = larger["attack"][-1]
+    forgery["eps"] = [0.9, *forgery["eps"]]
+    forgery["signatures"] += 2
+    forgery["engine"] = ["z3", "sat"]
+    forgery["only"].pop("repeats", None)
+    return larger
+
+
+@given(campaigns)
+def test_a_larger_grid_keeps_all_keys(campaign):
+    before, after = planned(campaign), planned(enlarged(campaign))
+    assert {job.key for job in before} < {job.key for job in after}
+
+
+@given(campaigns)
+def test_another_name_and_another_order_are_the_same_work(campaign):
+    other = copy.deepcopy(campaign) | {"name": "another"}
+    for name in ("trigger_share", "ones_share"):
+        other["embedding"][name] = other["embedding"][name][::-1]
+    other["attack"] = other["attack"][::-1]
+    assert {job.key for job in planned(campaign)} == {job.key for job in planned(other)}
+
+
+BASE = {
+    "name": "c",
+    "seed": 1,
+    "dataset": {"path": "rows.csv", "label": "y"},
+    "forest": {"tune": {"n_estimators": [10, 20], "max_depth": [3, 4]}},
+    "embedding": {"repeats": 2},
+    "attack": [
+        {"kind": "detection"},
+        {"kind": "suppression"},
+        {"kind": "forgery", "eps": [0.1], "instances": 60},
+    ],
+}
+FACTS_OF_FILE = DataFacts(rows_train=398, rows_test=171, file_sha256="0" * 64)
+EVERYTHING = set(JobKind)
+AFTER_SPLIT = EVERYTHING - {JobKind.SPLIT}
+AFTER_TUNING = AFTER_SPLIT - {JobKind.TUNE}
+AFTER_BASELINE = AFTER_TUNING - {JobKind.BASELINE}
+
+
+def changed(path, value):
+    campaign = copy.deepcopy(BASE)
+    *way, last = path
+    inner = campaign
+    for part in way:
+        inner = inner.setdefault(part, {}) if isinstance(inner, dict) else inner[part]
+    inner[last] = value
+    return campaign
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "downstream"),
+    [
+        (["seed"], 2, EVERYTHING),
+        (["dataset", "path"], "other.csv", EVERYTHING),
+        (["dataset", "label"], "z", EVERYTHING),
+        (["dataset", "header"], True, EVERYTHING),
+        (["dataset", "positive"], "yes", EVERYTHING),
+        (["dataset", "test_share"], 0.25, EVERYTHING),
+        (["dataset", "scaling"], "paper", EVERYTHING),
+        (["dataset", "split_seed"], 7, EVERYTHING),
+        (["limits", "job_s"], 60.0, EVERYTHING),
+        (["limits", "memory_mb"], 1000, EVERYTHING),
+        (["forest", "tune", "n_estimators"], [10, 30], AFTER_SPLIT),
+        (["forest", "tune", "max_depth"], [3], AFTER_SPLIT),
+        (["forest", "tune", "folds"], 5, AFTER_SPLIT),
+        (["embedding", "adjust"], "artifact", AFTER_TUNING),
+        (["embedding", "trigger_share"], [0.03], AFTER_BASELINE),
+        (["embedding", "ones_share"], [0.4], AFTER_BASELINE),
+        (["embedding", "weight_step"], 2.0, AFTER_BASELINE),
+        (["embedding", "training"], "per-tree", AFTER_BASELINE),
+        (["embedding", "max_rounds"], 30, AFTER_BASELINE),
+        (["attack", 2, "eps"], [0.2], {JobKind.FORGERY}),
+        (["attack", 2, "engine"], ["z3"], {JobKind.FORGERY}),
+        (["attack", 2, "ones_share"], 0.4, {JobKind.FORGERY}),
+        (["attack", 2, "timeout_s"], 5.0, {JobKind.FORGERY}),
+        (["attack", 2, "memory_mb"], 500, {JobKind.FORGERY}),
+    ],
+)
+def test_a_parameter_changes_the_keys_of_what_depends_on_it_and_no_others(path, value, downstream):
+    before, after = planned(BASE, FACTS_OF_FILE), planned(changed(path, value), FACTS_OF_FILE)
+    kept = {job.key for job in before} & {job.key for job in after}
+    assert {job.kind for job in before} == EVERYTHING
+    assert {job.kind for job in before if job.key not in kept} == downstream
+    assert not any(job.kind in downstream for job in before if job.key in kept)
+
+
+def test_every_parameter_of_the_file_has_its_row_above():
+    (parametrized,) = [
+        mark
+        for mark in test_a_parameter_changes_the_keys_of_what_depends_on_it_and_no_others.pytestmark
+        if mark.name == "parametrize"
+    ]
+    shown = {tuple(part for part in row[0] if not isinstance(part, int)) for row in parametrized.args[1]}
+    fields = CampaignSpec.model_fields
+    sections = {name: fields[name].annotation.model_fields for name in ("dataset", "embedding", "limits")}
+    there = {(section, name) for section, names in sections.items() for name in names}
+    elsewhere = {("dataset", "name"), ("embedding", "scheme"), ("embedding", "repeats")}
+    assert there - elsewhere <= shown
+
+
+def test_a_changed_file_changes_everything():
+    other = DataFacts(rows_train=398, rows_test=171, file_sha256="1" * 64)
+    before = {job.key for job in planned(BASE, FACTS_OF_FILE)}
+    assert before.isdisjoint(job.key for job in planned(BASE, other))
+
+
+def test_a_new_version_of_a_kind_changes_what_depends_on_it(monkeypatch):
+    before = planned(BASE, FACTS_OF_FILE)
+    kind = KINDS[JobKind.TUNE]
+    monkeypatch.setitem(
+        KINDS, JobKind.TUNE, type(kind)(kind.parameters, kind.result, kind.handler, version=2)
+    )
+    kept = {job.key for job in before} & {job.key for job in planned(BASE, FACTS_OF_FILE)}
+    assert {job.kind for job in before if job.key in kept} == {JobKind.SPLIT}
+
+
+def test_overlapping_attacks_are_planned_once():
+    campaign = copy.deepcopy(BASE)
+    campaign["attack"] += [
+        {"kind": "detection", "only": {"repeats": 1}},
+        {"kind": "forgery", "eps": [0.1, 0.2], "instances": 60},
+    ]
+    keys = [job.key for job in planned(campaign, FACTS_OF_FILE)]
+    assert len(keys) == len(set(keys)) == len(planned(BASE, FACTS_OF_FILE)) + 2 * 10 * 2
+
+
+def test_no_more_instances_are_tried_than_there_are_test_rows():
+    campaign = copy.deepcopy(BASE) | {"embedding": {"trigger_share": [0.5]}}
+    del campaign["attack"][2]["instances"]
+    weights = [job.weight for job in planned(campaign, FACTS_OF_FILE) if job.kind is JobKind.FORGERY]
+    assert sum(weights) == 10 * FACTS.rows_test < 10 * trigger_size(398, 0.5)
+
+
+def test_what_the_data_make_impossible_is_told_at_once():
+    campaign = copy.deepcopy(BASE)
+    campaign["embedding"] = {"trigger_share": [0.001, 0.02, 0.002], "ones_share": [0.01, 0.5, 0.99]}
+    campaign["attack"] += [{"kind": "forgery", "eps": [0.4], "instances": 172}]
+    with pytest.raises(SpecError) as caught:
+        next(plan(CampaignSpec.model_validate(campaign, strict=False), FACTS_OF_FILE))
+    assert list(caught.value.problems) == [
+        "c: embedding.trigger_share: trigger_share 0.001 of 398 training rows is less than one row: at least "
+        "0.00252 is needed",
+        "c: embedding.trigger_share: trigger_share 0.002 of 398 training rows is less than one row: at least "
+        "0.00252 is needed",
+        "c: embedding.ones_share: 0.01 of 10 trees leaves all bits equal: a signature needs both zeros and "
+        "ones",
+        "c: embedding.ones_share: 0.99 of 10 trees leaves all bits equal: a signature needs both zeros and "
+        "ones",
+        "c: attack.3.instances: 172 is more than the 171 test rows",
+    ]
+
+
+def test_a_campaign_that_suits_its_data_passes(spec, facts):
+    check_against_data(spec, facts)
+
+
+@given(campaigns)
+def test_no_two_roles_share_a_seed(campaign):
+    seeds = []
+    for job in planned(campaign):
+        if job.kind in (JobKind.SPLIT, JobKind.TUNE):
+            seeds.append(job.parameters["seed"])
+        elif job.kind is JobKind.BASELINE:
+            seeds += [job.parameters["standard_seed"], job.parameters["capped_seed"]]
+    repeats = range(campaign["embedding"]["repeats"])
+    owner = (Role.OWNER_TREES_RIGHT, Role.OWNER_TREES_WRONG)
+    seeds += [streams.integer_seed(campaign["seed"], role, repeat) for role in owner for repeat in repeats]
+    assert len(seeds) == len(set(seeds))
+    assert campaign["seed"] not in seeds
+
+
+def test_a_pinned_split_leaves_every_other_seed_alone():
+    pinned = changed(["dataset", "split_seed"], 7)
+    assert split_seed(CampaignSpec.model_validate(pinned, strict=False)) == 7
+    before, after = (
+        [job.parameters for job in planned(campaign, FACTS_OF_FILE) if job.kind is not JobKind.SPLIT]
+        for campaign in (BASE, pinned)
+    )
+    assert before == after
+
+
+@given(st.integers(0, 2**32), st.integers(0, 5))
+def test_attackers_know_nothing_of_the_owner_whose_seed_they_share(seed, repeat):
+    rng = streams.generator(seed, Role.OWNER_SIGNATURE, repeat)
+    owner = random_signature(64, 0.5, rng)
+    agreements = [
+        owner.agreement(attacker_signature(seed, number=number, length=64, ones_share=0.5, repeat=repeat))
+        for number in range(64)
+    ]
+    # Independent bits agree in half of the places: the mean of 64 has a standard deviation of 1/128.
+    assert abs(np.mean(agreements) - 0.5) < 8 / 128
+    assert max(agreements) < 1

@@ -1,0 +1,368 @@
+"""The campaign file: defaults, and every fault at once, each with its line."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from orchestrator.errors import SpecError
+from orchestrator.spec import CampaignSpec, ForgerySpec, parse_spec, read_spec
+
+LEAST = """\
+name = "c"
+seed = 0
+dataset.name = "breast-cancer"
+forest.n_estimators = 10
+"""
+
+
+def faults_of(text):
+    with pytest.raises(SpecError) as caught:
+        parse_spec(text, what="c.toml")
+    problems = caught.value.problems
+    assert str(caught.value).splitlines() == list(problems), "one line for each fault"
+    return problems
+
+
+def places_of(text):
+    """Return line and key of each fault."""
+    found = [re.match(r"c\.toml(?::(\d+))?: ([^:]+): .", problem) for problem in faults_of(text)]
+    return [(int(match[1] or 0), match[2]) for match in found]
+
+
+def test_defaults():
+    spec = parse_spec(LEAST + '[[attack]]\nkind = "forgery"\neps = 0.5')
+    assert spec.embedding.model_dump() == {
+        "scheme": ("paper",),
+        "trigger_share": (0.02,),
+        "ones_share": (0.5,),
+        "repeats": 1,
+        "adjust": "paper",
+        "training": "paper",
+        "weight_step": None,
+        "max_rounds": 500,
+    }
+    assert (spec.dataset.test_share, spec.dataset.scaling, spec.dataset.split_seed) == (0.3, "train", None)
+    assert (spec.limits.job_s, spec.limits.memory_mb) == (3600.0, None)
+    (attack,) = spec.attack
+    assert isinstance(attack, ForgerySpec)
+    assert (attack.engine, attack.signatures, attack.eps, attack.timeout_s) == (
+        ("portfolio",),
+        10,
+        (0.5,),
+        60.0,
+    )
+    assert (attack.memory_mb, attack.instances, attack.ones_share) == (None, None, 0.5)
+
+
+@pytest.mark.parametrize(
+    ("scalar", "listed"),
+    [
+        ("[embedding]\ntrigger_share = 0.1", "[embedding]\ntrigger_share = [0.1]"),
+        ('[embedding]\nscheme = "paper"', '[embedding]\nscheme = ["paper"]'),
+        ('[[attack]]\nkind = "forgery"\neps = 1', '[[attack]]\nkind = "forgery"\neps = [1.0]'),
+        (
+            '[[attack]]\nkind = "detection"\nonly = { trigger_share = 0.02 }',
+            '[[attack]]\nkind = "detection"\n[attack.only]\ntrigger_share = [0.02]',
+        ),
+    ],
+)
+def test_one_value_is_a_list_of_one(scalar, listed):
+    assert parse_spec(LEAST + scalar) == parse_spec(LEAST + listed)
+
+
+def test_every_fault_is_told_at_once_with_its_line():
+    text = """\
+name = "bad name"
+seed = -1
+colour = "red"                # unknown
+
+[dataset]
+name = "breast-cancer"
+test_share = "much"           # a text
+split_seed = true             # not a number
+
+[forest]
+n_estimators = 10.5
+depth = 3                     # unknown
+
+# [embedding]
+# trigger_share = 3
+[embedding]
+trigger_share = [
+    0.1,
+    1.5,                      # no share
+]
+ones_share = [0.5, 0.25, 0.5]
+scheme = ["paper", "magic"]
+repeats = "3"
+max_rounds = 0
+weight_step = nan
+
+[[attack]]
+kind = "detection"
+strength = 2
+
+[[attack]]
+kind = "forgery"
+engine = "cvc"
+eps = [0.1, inf]
+"only" = { repeats = 0, scheme = 1 }
+
+[[attack]]
+kind = "magic"
+
+[limits]
+job_s = 0
+memory_mb = 1.5
+"""
+    assert places_of(text) == [
+        (1, "name"),
+        (2, "seed"),
+        (3, "colour"),
+        (7, "dataset.test_share"),
+        (8, "dataset.split_seed"),
+        (11, "forest.n_estimators"),
+        (12, "forest.depth"),
+        (17, "embedding.trigger_share.1"),
+        (21, "embedding.ones_share"),
+        (22, "embedding.scheme.1"),
+        (23, "embedding.repeats"),
+        (24, "embedding.max_rounds"),
+        (25, "embedding.weight_step"),
+        (29, "attack.0.strength"),
+        (33, "attack.1.engine.0"),
+        (34, "attack.1.eps.1"),
+        (35, "attack.1.only.repeats"),
+        (35, "attack.1.only.scheme.0"),
+        (37, "attack.2"),
+        (41, "limits.job_s"),
+        (42, "limits.memory_mb"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "place", "words"),
+    [
+        (LEAST + "sed = 1", (5, "sed"), "unknown key: remove it or mend its spelling"),
+        (LEAST.replace("seed = 0\n", ""), (0, "seed"), "is missing: add it"),
+        (LEAST + "[[attack]]\neps = 1", (5, "attack.0"), "kind is missing: add it"),
+        (
+            LEAST + '[[attack]]\nkind = "magic"',
+            (5, "attack.0"),
+            "unknown kind 'magic'; known are: 'detection'",
+        ),
+        (LEAST + '[[attack]]\nkind = "forgery"', (5, "attack.0.eps"), "is missing: add it"),
+        (LEAST + '[[attack]]\nkind = "forgery"\neps = []', (7, "attack.0.eps"), "at least 1 item"),
+        (LEAST + "embedding.trigger_share = [0.1, 0.10]", (5, "embedding.trigger_share"), "lists 0.1 twice"),
+        (
+            LEAST + '[[attack]]\nkind = "forgery"\neps = [0, 0.0]',
+            (7, "attack.0.eps"),
+            "lists 0.0 twice",
+        ),
+        (
+            LEAST + '[[attack]]\nkind = "forgery"\neps = 1\nengine = ["sat", "sat"]',
+            (8, "attack.0.engine"),
+            "lists 'sat' twice",
+        ),
+        (LEAST.replace("breast-cancer", "iris"), (3, "dataset"), "unknown data set 'iris': known are"),
+        (LEAST + "forest.tune = { max_depth = 3 }", (5, "forest.tune.n_estimators"), "is missing"),
+        (
+            LEAST + "forest.tune = { n_estimators = 3, max_depth = 3 }",
+            (4, "forest"),
+            "either n_estimators (and max_depth, if limited) or tune",
+        ),
+        (
+            LEAST.replace("n_estimators = 10", "tune = { n_estimators = 3, max_depth = 3 }")
+            + "forest.max_depth = 2",
+            (4, "forest"),
+            "leave one of them out",
+        ),
+        (LEAST + "embedding.ones_share = 1.0", (5, "embedding.ones_share.0"), "less than 1"),
+        (LEAST + 'attack = "detection"', (5, "attack"), "valid"),
+        (LEAST + "embedding = 3", (5, "embedding"), "object"),
+        (LEAST.replace("seed = 0", "seed = 1.0"), (2, "seed"), "valid integer"),
+        (LEAST.replace("seed = 0", f"seed = {2**63}"), (2, "seed"), "less than"),
+        (LEAST + "dataset.split_seed = 4294967296", (5, "dataset.split_seed"), "less than"),
+    ],
+)
+def test_a_fault_says_where_and_how_to_mend(text, place, words):
+    (problem,) = faults_of(text)
+    line, name = place
+    where = f"c.toml:{line}" if line else "c.toml"
+    assert problem.startswith(f"{where}: {name}: ")
+    assert words in problem
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("name = ", "end of document"),
+        ("[a\n", "line 1"),
+        ("a = 1\na = 2", "overwrite"),
+        ("a = 1" + "0" * 5000, "digits"),
+        ("a = 0x1" + "0" * 5000, "digits"),
+        ("a = " + "[" * 5000, ""),
+        ("a = {b = 1\n}", "line 1"),
+        ("\x00", "line 1"),
+    ],
+)
+def test_what_is_not_toml_is_told_in_one_line(text, line):
+    (problem,) = faults_of(text)
+    assert problem.startswith("c.toml: not valid TOML: ")
+    assert line in problem
+
+
+def test_a_file_is_named_in_its_faults(tmp_path):
+    path = tmp_path / "mine.toml"
+    path.write_text(LEAST + "x = 1\n")
+    with pytest.raises(SpecError, match=re.escape(f"{path}:5: x: unknown key")):
+        read_spec(path)
+    path.write_text(LEAST)
+    assert read_spec(str(path)) == parse_spec(LEAST)
+
+
+def test_a_file_that_cannot_be_read_is_told(tmp_path):
+    with pytest.raises(SpecError, match=r"nowhere\.toml: cannot be read") as missing:
+        read_spec(tmp_path / "nowhere.toml")
+    with pytest.raises(SpecError, match="cannot be read"):
+        read_spec(tmp_path)
+    (tmp_path / "latin.toml").write_bytes(b'name = "caf\xe9"')
+    with pytest.raises(SpecError, match=r"latin\.toml: cannot be read"):
+        read_spec(tmp_path / "latin.toml")
+    assert len(missing.value.problems) == len(str(missing.value).splitlines()) == 1
+
+
+GRID = LEAST + "[embedding]\ntrigger_share = [0.1, 0.2]\nones_share = [0.4, 0.5]\nrepeats = 3\n"
+
+
+@pytest.mark.parametrize(
+    ("only", "admitted"),
+    [
+        ("{}", 12),
+        ("{ trigger_share = 0.1 }", 6),
+        ("{ trigger_share = [0.1, 0.2], ones_share = 0.5 }", 6),
+        ("{ repeats = 2 }", 8),
+        ("{ repeats = 9 }", 12),
+        ('{ scheme = "paper", trigger_share = 0.2, ones_share = 0.4, repeats = 1 }', 1),
+    ],
+)
+def test_only_restricts_an_attack(only, admitted):
+    spec = parse_spec(GRID + f'[[attack]]\nkind = "detection"\nonly = {only}')
+    (attack,) = spec.attack
+    points = [
+        (scheme, trigger_share, ones_share, repeat)
+        for scheme in spec.embedding.scheme
+        for trigger_share in spec.embedding.trigger_share
+        for ones_share in spec.embedding.ones_share
+        for repeat in range(spec.embedding.repeats)
+    ]
+    assert sum(attack.only.admits(*point) for point in points) == admitted
+
+
+def test_only_must_name_what_is_in_the_grid():
+    text = GRID + (
+        '[[attack]]\nkind = "detection"\n[attack.only]\ntrigger_share = [0.1, 0.3]\nones_share = 0.9\n'
+        'scheme = "other"'
+    )
+    problems = faults_of(text)
+    assert [problem.split(": ", 2)[:2] for problem in problems] == [
+        ["c.toml:12", "attack.0.only.trigger_share"],
+        ["c.toml:13", "attack.0.only.ones_share"],
+        ["c.toml:14", "attack.0.only.scheme"],
+    ]
+    assert "0.3 is not in embedding.trigger_share (0.1, 0.2)" in problems[0]
+
+
+def forgeries(first, second):
+    head = '[[attack]]\nkind = "forgery"\n'
+    return GRID + f"{head}{first}\n{head}{second}\n"
+
+
+@pytest.mark.parametrize("name", ["ones_share = 0.4", "timeout_s = 3", "memory_mb = 9", "instances = 5"])
+def test_attacks_that_results_could_not_tell_apart_are_refused(name):
+    (problem,) = faults_of(forgeries("eps = [0.1, 0.2]", f"eps = [0.2, 0.3]\n{name}"))
+    assert problem.startswith("c.toml:12: attack.1: asks other questions than attack.0")
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("eps = 0.1", "eps = 0.2\ntimeout_s = 3"),
+        ('eps = 0.1\nengine = "z3"', "eps = 0.1\ntimeout_s = 3"),
+        ("eps = 0.1\nonly.ones_share = 0.4", "eps = 0.1\ntimeout_s = 3\nonly.ones_share = 0.5"),
+        ("eps = [0.1, 0.2]\nsignatures = 3", "eps = [0.2, 0.3]"),
+    ],
+)
+def test_attacks_may_share_what_they_do_not_contradict(first, second):
+    assert len(parse_spec(forgeries(first, second)).attack) == 2
+
+
+REORDERED = """\
+# The same in other words.
+seed = 0
+
+
+forest = { n_estimators    = 10 }
+name   = 'c'
+limits.job_s = 3600.0
+[embedding]
+trigger_share = [ 0.02, ]   # as by default
+[dataset]
+test_share = 3e-1
+name = "breast-cancer"
+"""
+
+
+def test_a_weight_step_is_refused_for_the_training_that_has_none():
+    assert parse_spec(LEAST + '[embedding]\ntraining = "per-tree"').embedding.training == "per-tree"
+    (problem,) = faults_of(LEAST + '[embedding]\ntraining = "per-tree"\nweight_step = 2')
+    assert "weight_step has no meaning" in problem
+
+
+def test_the_hash_says_what_the_file_means_not_how_it_is_written():
+    assert parse_spec(LEAST).sha256 == parse_spec(REORDERED).sha256
+
+
+fields = st.fixed_dictionaries(
+    {
+        "name": st.sampled_from(["a", "b"]),
+        "seed": st.integers(0, 3),
+        "embedding.trigger_share": st.lists(
+            st.sampled_from([0.1, 0.2, 0.3]), min_size=1, max_size=2, unique=True
+        ),
+        "embedding.repeats": st.integers(1, 3),
+        "embedding.weight_step": st.sampled_from([1, 1.0, 2.5]),
+        "dataset.name": st.just("breast-cancer"),
+        "forest.n_estimators": st.integers(2, 4),
+    }
+)
+
+
+def toml_of(values, order):
+    lines = []
+    for key in order:
+        value = values[key]
+        lines.append(f'{key} = "{value}"' if isinstance(value, str) else f"{key} = {value}")
+    return "\n".join(lines)
+
+
+@given(fields, fields, st.data())
+def test_hashes_are_equal_exactly_for_equal_campaigns(one, other, data):
+    first = parse_spec(toml_of(one, data.draw(st.permutations(sorted(one)))))
+    second = parse_spec(toml_of(other, data.draw(st.permutations(sorted(other)))))
+    assert parse_spec(toml_of(one, data.draw(st.permutations(sorted(one))))).sha256 == first.sha256
+    assert (first.sha256 == second.sha256) == (one == other)
+
+
+def test_a_stored_specification_reads_back(spec):
+    stored = spec.model_dump(mode="json")
+    assert CampaignSpec.model_validate(stored, strict=False) == spec
+
+
+def test_a_specification_cannot_be_changed(spec):
+    with pytest.raises(ValueError, match="frozen"):
+        spec.seed = 2

@@ -1,0 +1,206 @@
+"""The `wm` command in processes of its own, and what they leave behind."""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+import subprocess
+import sys
+import time
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from orchestrator import results
+from orchestrator.store.campaigns import CampaignRecord, find_campaign, progress
+from orchestrator.store.database import Store
+from orchestrator.store.tables import JobState
+
+ROOT = Path(__file__).resolve().parents[2]
+
+FILE = """\
+name = "small"
+seed = 1
+
+[dataset]
+name = "breast-cancer"
+
+[forest]
+n_estimators = 12
+max_depth = 4
+
+[embedding]
+trigger_share = 0.02
+
+[[attack]]
+kind = "detection"
+
+[[attack]]
+kind = "suppression"
+
+[[attack]]
+kind = "forgery"
+engine = ["sat", "z3"]
+signatures = 2
+eps = [0.3, 0.7]
+instances = 60
+timeout_s = 60
+"""
+"""Small enough for seconds, long enough to be killed in the middle: 21 jobs, 485 queries and others."""
+
+
+@dataclass
+class Place:
+    """A directory with a campaign file and a store, and the commands that are run there."""
+
+    directory: Path
+    mark: str = field(default_factory=lambda: f"TREEPROOF_TEST_{uuid.uuid4().hex}")
+
+    def __post_init__(self) -> None:
+        (self.directory / "c.toml").write_text(FILE)
+
+    @property
+    def database(self) -> Path:
+        """The store's file."""
+        return self.directory / "wm.db"
+
+    def edit(self, old: str, new: str) -> None:
+        """Change the campaign file in one place."""
+        text = (self.directory / "c.toml").read_text()
+        assert text.count(old) == 1
+        (self.directory / "c.toml").write_text(text.replace(old, new))
+
+    def start(self, *arguments: str) -> subprocess.Popen[str]:
+        """Start a command."""
+        environment = os.environ | {
+            self.mark: "1",
+            "PYTHONPATH": str(ROOT),
+            "WM_STORE_URL": f"sqlite:///{self.database}",
+        }
+        return subprocess.Popen(
+            [sys.executable, "-m", "orchestrator.cli", *arguments],
+            cwd=self.directory,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    def wm(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        """Run a command to its end."""
+        process = self.start(*arguments)
+        stdout, stderr = process.communicate(timeout=300)
+        return subprocess.CompletedProcess(process.args, process.returncode, stdout, stderr)
+
+    def json(self, *arguments: str) -> Any:
+        """Return what a command prints with ``--json``."""
+        done = self.wm(*arguments, "--json")
+        assert (done.returncode, done.stderr) == (0, "")
+        return json.loads(done.stdout)
+
+    @contextmanager
+    def store(self) -> Iterator[Store]:
+        """Open the store in this process."""
+        opened = Store(f"sqlite:///{self.database}")
+        try:
+            yield opened
+        finally:
+            opened.close()
+
+    def fingerprint(self, campaign_id: int = 1) -> str:
+        """Return the hash of all that a campaign found."""
+        with self.store() as store:
+            return results.fingerprint(store, campaign_id)
+
+    def record(self, name: str = "small") -> CampaignRecord:
+        """Return a campaign as the store knows it."""
+        with self.store() as store:
+            return find_campaign(store, name)
+
+    def jobs(self, campaign_id: int = 1) -> dict[JobState, int]:
+        """Return the numbers of jobs in the states that occur."""
+        with self.store() as store:
+            return {state: count for state, count in progress(store, campaign_id).jobs.items() if count}
+
+    def query(self, sql: str) -> list[tuple[Any, ...]]:
+        """Read the database beside whoever writes it; nothing before its tables are there."""
+        try:
+            with closing(sqlite3.connect(f"file:{self.database}?mode=ro", uri=True)) as connection:
+                return connection.execute(sql).fetchall()
+        except sqlite3.OperationalError:
+            return []
+
+    def recorded(self) -> dict[int, tuple[Any, ...]]:
+        """Return every outcome by its job, with who recorded it when."""
+        rows = self.query("SELECT job_id, status, result, error, owner, recorded_at FROM outcome")
+        return {row[0]: row[1:] for row in rows}
+
+    def answered(self) -> dict[tuple[int, int], tuple[Any, ...]]:
+        """Return every forgery answer by job and instance."""
+        rows = self.query("SELECT job_id, instance, status, witness, seconds FROM forgery_answer")
+        return {row[:2]: row[2:] for row in rows}
+
+    def found(self) -> dict[str, tuple[Any, ...]]:
+        """Return what each job found, by its key."""
+        rows = self.query("SELECT key, kind, status, result, error FROM job JOIN outcome ON job_id = id")
+        return {row[0]: row[1:] for row in rows}
+
+    def wait_until(self, moment: Callable[[Place], bool], process: subprocess.Popen[str]) -> bool:
+        """Wait for a moment in a command's run; false if it ended before."""
+        while process.poll() is None:
+            if moment(self):
+                return True
+            time.sleep(0.002)
+        return False
+
+    def living(self) -> list[int]:
+        """Return the processes that live of all that were started here, directly or not."""
+        found = []
+        for process in Path("/proc").glob("[0-9]*"):
+            try:
+                marked = self.mark.encode() in (process / "environ").read_bytes()
+            except OSError:  # ended meanwhile, or another user's
+                continue
+            if marked:
+                found.append(int(process.name))
+        return found
+
+    def nothing_lives(self) -> bool:
+        """Return whether all have ended, after some patience: one may just be importing."""
+        for _ in range(3000):
+            if not self.living():
+                return True
+            time.sleep(0.01)
+        return False
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Place:
+    """A fresh directory."""
+    return Place(tmp_path)
+
+
+@pytest.fixture(scope="session")
+def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Place:
+    """Where the campaign was run to its end by one worker with nothing in its way; only to be read."""
+    there = Place(tmp_path_factory.mktemp("undisturbed"))
+    done = there.wm("campaign", "run", "c.toml", "--workers", "1")
+    assert (done.returncode, done.stdout) == (0, ""), done.stderr
+    assert "small: finished" in done.stderr.splitlines()
+    return there
+
+
+@pytest.fixture
+def finished(undisturbed: Place, place: Place) -> Place:
+    """A place of one's own where the campaign is finished."""
+    with undisturbed.store() as store, store.write() as connection:
+        connection.exec_driver_sql("SELECT 1")
+    (place.directory / "wm.db").write_bytes(undisturbed.database.read_bytes())
+    return place

@@ -1,0 +1,158 @@
+"""A bench to run jobs of a small campaign on, without any store."""
+
+from __future__ import annotations
+
+import time
+import uuid
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from workers.jobs import (
+    BaselineParameters,
+    DetectionParameters,
+    EmbedParameters,
+    ForgeryAnswer,
+    ForgeryParameters,
+    JobKind,
+    LeasedJob,
+    Parameters,
+    SplitParameters,
+    SuppressionParameters,
+    TuneParameters,
+)
+from workers.sandbox import End, Hooks, JobSandbox, Run
+
+PARAMETERS: dict[JobKind, Parameters] = {
+    JobKind.SPLIT: SplitParameters(
+        name="breast-cancer",
+        path=None,
+        label=None,
+        header=None,
+        positive=None,
+        file_sha256=None,
+        test_share=0.3,
+        scaling="train",
+        seed=3,
+    ),
+    JobKind.TUNE: TuneParameters(n_estimators=(6, 12), max_depth=(2, 4), folds=3, seed=4),
+    JobKind.BASELINE: BaselineParameters(
+        n_estimators=12, max_depth=4, adjust="paper", standard_seed=5, capped_seed=6
+    ),
+    JobKind.EMBED: EmbedParameters(
+        scheme="paper", trigger_share=0.02, ones_share=0.5, repeat=0, seed=1, weight_step=1.0, max_rounds=500
+    ),
+    JobKind.DETECTION: DetectionParameters(),
+    JobKind.SUPPRESSION: SuppressionParameters(),
+    JobKind.FORGERY: ForgeryParameters(
+        engine="sat", signature=0, ones_share=0.5, eps=0.5, first=0, count=5, repeat=0, seed=1, timeout_s=60.0
+    ),
+}
+NEEDS = {
+    JobKind.SPLIT: (),
+    JobKind.TUNE: (JobKind.SPLIT,),
+    JobKind.BASELINE: (JobKind.SPLIT,),
+    JobKind.EMBED: (JobKind.SPLIT, JobKind.BASELINE),
+    JobKind.DETECTION: (JobKind.EMBED,),
+    JobKind.SUPPRESSION: (JobKind.SPLIT, JobKind.EMBED),
+    JobKind.FORGERY: (JobKind.SPLIT, JobKind.EMBED),
+}
+
+
+@dataclass
+class Bench:
+    """One sandbox, and what earlier jobs left: results by kind, artifacts by hash, answers."""
+
+    sandbox: JobSandbox
+    results: dict[JobKind, dict[str, Any]] = field(default_factory=dict)
+    artifacts: dict[str, bytes] = field(default_factory=dict)
+    answers: list[ForgeryAnswer] = field(default_factory=list)
+
+    def job(self, kind: JobKind, *, answered: frozenset[int] = frozenset(), **changes: Any) -> LeasedJob:
+        """Return a job with the parameters above, some changed; what it needs has been run before."""
+        parameters = PARAMETERS[kind].model_dump(mode="json") | changes
+        inputs = {needed: self.results[needed] for needed in NEEDS[kind]}
+        return LeasedJob(1, kind, parameters, "me", inputs, answered, 0)
+
+    def run(
+        self,
+        job: LeasedJob,
+        *,
+        slice_s: float = 60.0,
+        artifact: Callable[[str], bytes] | None = None,
+        heartbeat: Callable[[], bool] = lambda: True,
+        stop: Callable[[], bool] = lambda: False,
+    ) -> Run:
+        """Run a job to its end."""
+        hooks = Hooks(artifact or self.artifacts.__getitem__, self.answers.extend, heartbeat, stop)
+        return self.sandbox.run(job, hooks, slice_s=slice_s)
+
+    def result(self, kind: JobKind, **changes: Any) -> dict[str, Any]:
+        """Run a job that must succeed; return its result and keep its artifacts."""
+        run = self.run(self.job(kind, **changes))
+        assert run.end is End.FINISHED, run.reason
+        assert run.outcome is not None
+        assert run.outcome.result is not None, run.outcome.error
+        self.artifacts.update(run.artifacts)
+        return run.outcome.result
+
+    def take_answers(self) -> list[ForgeryAnswer]:
+        """Return the answers since the last time."""
+        taken = self.answers.copy()
+        self.answers.clear()
+        return taken
+
+
+@pytest.fixture(scope="session")
+def shared_bench() -> Iterator[Bench]:
+    """A bench on which everything up to a watermarked forest is done."""
+    bench = Bench(JobSandbox())
+    for kind in (JobKind.SPLIT, JobKind.BASELINE, JobKind.EMBED):
+        bench.results[kind] = bench.result(kind)
+    yield bench
+    bench.sandbox.close()
+
+
+@pytest.fixture
+def bench(shared_bench: Bench) -> Bench:
+    """The shared bench, without the answers of earlier tests."""
+    shared_bench.answers.clear()
+    return shared_bench
+
+
+@dataclass(frozen=True)
+class Family:
+    """All processes that were started, directly or not, since a mark was put into the environment."""
+
+    mark: str
+
+    def living(self) -> list[int]:
+        """Return the ids of those that live."""
+        found = []
+        for process in Path("/proc").glob("[0-9]*"):
+            try:
+                marked = self.mark.encode() in (process / "environ").read_bytes()
+            except OSError:  # ended meanwhile, or another user's
+                continue
+            if marked and (process / "stat").exists():
+                found.append(int(process.name))
+        return found
+
+    def gone(self) -> bool:
+        """Return whether all have ended, after some patience: the kernel needs a moment."""
+        for _ in range(1000):
+            if not self.living():
+                return True
+            time.sleep(0.01)
+        return False
+
+
+@pytest.fixture
+def family(monkeypatch: pytest.MonkeyPatch) -> Family:
+    """Whatever is started from now on."""
+    mark = f"TREEPROOF_TEST_{uuid.uuid4().hex}"
+    monkeypatch.setenv(mark, "1")
+    return Family(mark)

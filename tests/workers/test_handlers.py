@@ -1,0 +1,173 @@
+"""What each kind of job does, on breast-cancer, in the real service process."""
+
+from __future__ import annotations
+
+import hashlib
+
+import numpy as np
+import pytest
+
+from wm.attacks.forgery import attacker_instances, attacker_signature
+from wm.claims import parse_claim
+from wm.datasets import Split
+from wm.engines.isolated import replay_fault
+from wm.engines.protocol import ForgeryQuery
+from wm.forest import Forest
+from wm.verification import verify
+from workers.jobs import KINDS, JobKind, OutcomeStatus
+from workers.sandbox import End
+
+
+@pytest.fixture
+def split(bench):
+    return Split.from_bytes(bench.artifacts[bench.results[JobKind.SPLIT]["split"]])
+
+
+@pytest.fixture
+def forest(bench):
+    return Forest.from_bytes(bench.artifacts[bench.results[JobKind.EMBED]["forest"]])
+
+
+@pytest.fixture
+def claim(bench):
+    return parse_claim(bench.artifacts[bench.results[JobKind.EMBED]["claim"]])
+
+
+def error_of(bench, kind, **changes):
+    run = bench.run(bench.job(kind, **changes))
+    assert run.end is End.FINISHED
+    assert run.outcome.status is OutcomeStatus.ERROR
+    assert len(run.outcome.error.splitlines()) == 1
+    return run.outcome.error
+
+
+@pytest.mark.parametrize("kind", list(JobKind))
+def test_equal_jobs_give_equal_results_that_fit_their_model(bench, kind):
+    first, second = bench.result(kind), bench.result(kind)
+    assert first == second
+    assert KINDS[kind].result.model_validate(first).model_dump(mode="json") == first
+
+
+def test_a_split_tells_what_it_is(bench, split):
+    result = bench.results[JobKind.SPLIT]
+    assert (result["rows_train"], result["rows_test"], result["features"]) == (398, 171, 30)
+    assert result["positive_train"] == split.y_train.sum()
+    assert result["positive_test"] == split.y_test.sum()
+    assert result["dataset_sha256"] == split.dataset_sha256
+    assert tuple(result["class_names"]) == split.class_names
+
+
+def test_a_file_that_was_changed_after_planning_is_refused(bench, tmp_path):
+    path = tmp_path / "rows.csv"
+    path.write_text("a,y\n" + "".join(f"{row / 10},{row % 2}\n" for row in range(20)))
+    changes = {"name": None, "path": str(path), "label": "y"}
+    planned = hashlib.sha256(path.read_bytes()).hexdigest()
+    assert bench.result(JobKind.SPLIT, **changes, file_sha256=planned)["rows_train"] == 14
+    path.write_text(path.read_text() + "3,1\n")
+    error = error_of(bench, JobKind.SPLIT, **changes, file_sha256=planned)
+    assert error == f"{path}: the file was changed after the campaign was planned: plan it again"
+
+
+def test_tuning_chooses_the_best_point_of_its_grid(bench):
+    result = bench.result(JobKind.TUNE)
+    points = {(trees, depth): accuracy for trees, depth, accuracy in result["grid"]}
+    assert set(points) == {(6, 2), (6, 4), (12, 2), (12, 4)}
+    assert result["mean_accuracy"] == max(points.values())
+    assert points[result["n_estimators"], result["max_depth"]] == result["mean_accuracy"]
+
+
+def test_a_baseline_follows_tuning_where_there_is_one(bench):
+    job = bench.job(JobKind.BASELINE, n_estimators=None, max_depth=None)
+    tuned = {"n_estimators": 6, "max_depth": 2, "mean_accuracy": 0.5, "grid": []}
+    job.inputs[JobKind.TUNE] = tuned
+    result = bench.run(job).outcome.result
+    assert (result["n_estimators"], result["max_depth"]) == (6, 2)
+    assert result["cap_depth"] <= 2
+
+
+def test_baselines_are_honest_forests_with_the_accuracies_told(bench, split):
+    result = bench.results[JobKind.BASELINE]
+    standard, capped = (Forest.from_bytes(bench.artifacts[result[name]]) for name in ("standard", "capped"))
+    assert standard.n_trees == capped.n_trees == 12
+    assert result["accuracy_standard"] == np.mean(standard.predict(split.X_test) == split.y_test)
+    assert result["accuracy_capped"] == np.mean(capped.predict(split.X_test) == split.y_test)
+    assert standard.content_hash != capped.content_hash
+
+
+def test_an_embedded_watermark_verifies_and_an_honest_forest_does_not(bench, split, forest, claim):
+    result = bench.results[JobKind.EMBED]
+    assert result["trigger_size"] == len(claim.trigger_set.y) == 7
+    assert result["signature"] == str(claim.bits)
+    assert claim.bits.ones == 6
+    evidence = verify(forest.votes(claim.trigger_set.X), claim.trigger_set.y, claim.bits)
+    assert (evidence.matched_bits, evidence.exact_match) == (7 * 12, True)
+    assert (result["matched_bits"], result["total_bits"], result["exact_match"]) == (84, 84, True)
+    assert result["log10_p"] == evidence.log10_p < result["log10_p_standard"]
+    assert result["accuracy_watermarked"] == np.mean(forest.predict(split.X_test) == split.y_test)
+    rows = {row.tobytes() for row in split.X_train}
+    assert all(row.tobytes() in rows for row in claim.trigger_set.X.astype(np.float32))
+
+
+@pytest.mark.parametrize("change", [{"repeat": 1}, {"seed": 2}])
+def test_other_repeats_and_seeds_give_other_watermarks(bench, change):
+    other, first = bench.result(JobKind.EMBED, **change), bench.results[JobKind.EMBED]
+    assert other["signature"] != first["signature"]
+    assert other["claim"] != first["claim"]
+    assert other["forest"] != first["forest"]
+
+
+def test_an_unknown_scheme_is_an_error(bench):
+    assert "unknown scheme 'magic'" in error_of(bench, JobKind.EMBED, scheme="magic")
+
+
+def test_detection_guesses_every_bit_or_says_that_it_cannot(bench):
+    rows = bench.result(JobKind.DETECTION)["rows"]
+    assert {row["measure"] for row in rows} == {"depth", "leaves"}
+    assert len(rows) == 4
+    assert all(row["correct"] + row["wrong"] + row["uncertain"] == 12 for row in rows)
+
+
+def test_suppression_is_measured_on_trigger_and_test_rows(bench):
+    rows = bench.result(JobKind.SUPPRESSION)["rows"]
+    assert len({row["method"] for row in rows}) == len(rows) >= 2
+    for row in rows:
+        assert (row["triggers"], row["ordinary"]) == (7, 171)
+        assert row["false_positive_rate"][0] == row["true_positive_rate"][0] == 0
+        assert row["false_positive_rate"][-1] == row["true_positive_rate"][-1] == 1
+        assert 0 <= row["auc"] <= 1
+
+
+@pytest.mark.parametrize("engine", ["sat", "z3"])
+def test_forgery_answers_replay_on_the_attackers_rows(bench, split, forest, engine):
+    bench.result(JobKind.FORGERY, engine=engine, signature=1, count=20)
+    answers = bench.take_answers()
+    signature = attacker_signature(1, number=1, length=12, ones_share=0.5, repeat=0)
+    rows = attacker_instances(1, rows=171, count=20, repeat=0)
+    assert [answer.row for answer in answers] == rows.tolist()
+    forged = [answer for answer in answers if answer.status == "forged"]
+    assert forged
+    for answer in forged:
+        witness = np.frombuffer(answer.witness, dtype="<f4").astype(np.float32)
+        centre = split.X_test[answer.row]
+        query = ForgeryQuery(signature=signature, label=split.y_test[answer.row], centre=centre, eps=0.5)
+        assert replay_fault(forest, query, witness) is None
+        assert answer.distance == np.abs(witness.astype(np.float64) - centre).max() <= 0.5
+
+
+def test_both_engines_count_the_same(bench):
+    counts = []
+    for engine in ("sat", "z3"):
+        bench.result(JobKind.FORGERY, engine=engine, eps=0.2, count=40, signature=2)
+        counts.append([answer.status for answer in bench.take_answers()])
+    assert counts[0] == counts[1]
+
+
+def test_the_attacker_tries_no_more_rows_than_there_are(bench):
+    assert bench.result(JobKind.FORGERY, first=165, count=6)["instances"] == 6
+    assert [answer.instance for answer in bench.take_answers()] == list(range(165, 171))
+    error = error_of(bench, JobKind.FORGERY, first=165, count=7)
+    assert error == "172 instances are wanted, but there are only 171 test rows"
+
+
+def test_an_unknown_engine_is_an_error(bench):
+    assert "unknown engine 'magic'" in error_of(bench, JobKind.FORGERY, engine="magic")
