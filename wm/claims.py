@@ -1,13 +1,13 @@
 """The claim: what an owner shows a judge, as a JSON file.
 
-It holds the signature, the trigger set and a commitment SHA-256(signature || trigger set || nonce). An owner
-who publishes the commitment before releasing the model can show later that nothing was chosen after seeing
-the suspect. The file is all that a judge needs; it is a secret until then.
+It holds the signature, the trigger set and a commitment (`wm.commitments`). An owner who publishes the
+commitment before releasing the model can show later that nothing was chosen after seeing the suspect. The
+file is all that a judge needs; it is a secret until then. Files of version 1, which commit to everything with
+one hash, are still read; those of version 2 can also be opened row by row (`wm.disclosure`).
 """
 
 from __future__ import annotations
 
-import hashlib
 import json
 import secrets
 from pathlib import Path
@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from wm import commitments
 from wm.errors import ClaimError
 from wm.signature import Signature
 
@@ -26,12 +27,14 @@ MAX_CLAIM_BYTES = 256 * 2**20
 NONCE_BYTES = 32
 
 
-class _Model(BaseModel):
+class StrictModel(BaseModel):
+    """What comes from a file is taken as it is written, or refused."""
+
     # Strict: a file that says the same in another way (true for 1, "0.5" for 0.5) is an edited one.
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, strict=True)
 
 
-class TriggerSet(_Model):
+class TriggerSet(StrictModel):
     """k secret training rows with their true labels.
 
     Attributes
@@ -56,11 +59,13 @@ class TriggerSet(_Model):
         return np.array(self.labels, dtype=np.int64)
 
 
-class Claim(_Model):
+class Claim(StrictModel):
     """A claim file's content; check it with `check_claim` before believing anything in it.
 
     Attributes
     ----------
+    version
+        Of the commitment.
     scheme
         How the watermark was embedded.
     signature
@@ -70,7 +75,7 @@ class Claim(_Model):
     nonce
         Random bytes, hex, that keep the commitment from being guessed.
     commitment
-        SHA-256, hex; see `commitment_of`.
+        Hex; see `commitment_of`.
     model_hash
         Content hash of the forest as released.
     model_id
@@ -82,7 +87,7 @@ class Claim(_Model):
     """
 
     format: Literal["treeproof-claim"] = "treeproof-claim"
-    version: Literal[1] = 1
+    version: Literal[1, 2] = 1
     scheme: str
     signature: str = Field(pattern=r"^[01]+$")
     trigger_set: TriggerSet
@@ -103,19 +108,17 @@ class Claim(_Model):
         return json.dumps(self.model_dump(mode="json"), indent=1) + "\n"
 
 
-def commitment_of(signature: Signature, trigger_set: TriggerSet, nonce: bytes) -> str:
-    """Return SHA-256(signature || trigger set || nonce) as hex.
+def commitment_of(
+    signature: Signature, trigger_set: TriggerSet, nonce: bytes, version: Literal[1, 2] = 1
+) -> str:
+    """Return the commitment to a signature and trigger set, as hex.
 
-    The hashed bytes are: ``treeproof/claim/v1``, a zero byte, the bits as ASCII, a zero byte, k and d as
-    little-endian 64-bit integers, the rows as little-endian float32, the labels as bytes, the nonce.
+    Version 1 is `commitments.whole_commitment`, version 2 the Merkle root of `commitments.leaves_of`.
     """
-    rows = trigger_set.X.astype("<f4")
-    digest = hashlib.sha256(b"treeproof/claim/v1\x00" + str(signature).encode() + b"\x00")
-    digest.update(np.array(rows.shape, dtype="<i8").tobytes())
-    digest.update(rows.tobytes())
-    digest.update(bytes(trigger_set.labels))
-    digest.update(nonce)
-    return digest.hexdigest()
+    rows, labels = trigger_set.X, trigger_set.labels
+    if version == 1:
+        return commitments.whole_commitment(signature, rows, labels, nonce)
+    return commitments.merkle_root(commitments.leaves_of(signature, rows, labels, nonce)).hex()
 
 
 def make_claim(
@@ -129,6 +132,7 @@ def make_claim(
     class_names: tuple[str, str],
     nonce: bytes | None = None,
     created: str | None = None,
+    version: Literal[1, 2] = commitments.LATEST,
 ) -> Claim:
     """Return the claim of an owner.
 
@@ -140,6 +144,8 @@ def make_claim(
         Its true labels, 0 or 1.
     nonce
         `NONCE_BYTES` secret bytes; None draws them.
+    version
+        Of the commitment.
 
     Raises
     ------
@@ -152,19 +158,21 @@ def make_claim(
             rows=tuple(tuple(float(value) for value in row) for row in X),
             labels=tuple(int(label) for label in y),
         )
+        check_trigger_set(trigger_set)
         claim = Claim(
+            version=version,
             scheme=scheme,
             signature=str(signature),
             trigger_set=trigger_set,
             nonce=nonce.hex(),
-            commitment=commitment_of(signature, trigger_set, nonce),
+            commitment=commitment_of(signature, trigger_set, nonce, version),
             model_hash=model_hash,
             model_id=model_id,
             class_names=class_names,
             created=created,
         )
     except ValidationError as reason:
-        raise ClaimError(f"no claim can be made of this: {_first_fault(reason)}") from reason
+        raise ClaimError(f"no claim can be made of this: {first_fault(reason)}") from reason
     check_claim(claim)
     return claim
 
@@ -180,7 +188,7 @@ def parse_claim(text: str | bytes, *, what: str = "claim") -> Claim:
     try:
         claim = Claim.model_validate_json(text)
     except ValidationError as reason:
-        raise ClaimError(f"{what}: not a valid claim: {_first_fault(reason)}") from reason
+        raise ClaimError(f"{what}: not a valid claim: {first_fault(reason)}") from reason
     try:
         check_claim(claim)
     except ClaimError as reason:
@@ -205,7 +213,7 @@ def read_claim(path: str | Path) -> Claim:
     return parse_claim(text, what=str(path))
 
 
-def _first_fault(reason: ValidationError) -> str:
+def first_fault(reason: ValidationError) -> str:
     """Return the first of pydantic's complaints as one short line; a hostile file chooses its keys' names."""
     first = reason.errors()[0]
     place = ".".join(str(part) for part in first["loc"]) or "file"
@@ -218,7 +226,14 @@ def check_claim(claim: Claim) -> None:
     Checked: as many labels as rows, all rows equally long and exactly float32; no row twice; the commitment
     fits.
     """
-    trigger_set = claim.trigger_set
+    check_trigger_set(claim.trigger_set)
+    expected = commitment_of(claim.bits, claim.trigger_set, bytes.fromhex(claim.nonce), claim.version)
+    if expected != claim.commitment:
+        raise ClaimError("the commitment does not fit: signature, trigger set or nonce was edited")
+
+
+def check_trigger_set(trigger_set: TriggerSet) -> None:
+    """Raise `ClaimError` for rows without label, rows that are not float32, and repeated ones."""
     if len(trigger_set.labels) != len(trigger_set.rows):
         raise ClaimError(f"{len(trigger_set.rows)} trigger rows have {len(trigger_set.labels)} labels")
     if len({len(row) for row in trigger_set.rows}) != 1 or not trigger_set.rows[0]:
@@ -229,5 +244,3 @@ def check_claim(claim: Claim) -> None:
             raise ClaimError("a trigger row holds a number that is not a float32")
     if len(np.unique(trigger_set.X, axis=0)) != len(exact):
         raise ClaimError("a trigger row occurs twice: repeated rows prove nothing")
-    if commitment_of(claim.bits, trigger_set, bytes.fromhex(claim.nonce)) != claim.commitment:
-        raise ClaimError("the commitment does not fit: signature, trigger set or nonce was edited")

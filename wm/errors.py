@@ -27,3 +27,7 @@ class ClaimError(WmError):
 
 class QueryError(WmError):
     """A forgery query does not fit its forest."""
+
+
+class FitError(EmbeddingError, ValueError):
+    """What the estimator's `fit` was given cannot carry a watermark; scikit-learn expects a ValueError."""

@@ -47,7 +47,7 @@ def claim_of(**changes):
     return make_claim(**parts | changes)
 
 
-CLAIM = claim_of()
+CLAIM = claim_of(version=1)
 TEXT = CLAIM.to_json()
 
 
@@ -109,6 +109,7 @@ def made_claims(draw):
         class_names=draw(st.tuples(text, text)),
         nonce=draw(st.none() | st.binary(min_size=NONCE_BYTES, max_size=NONCE_BYTES)),
         created=draw(st.none() | text),
+        version=draw(st.sampled_from([1, 2])),
     )
 
 
@@ -254,7 +255,8 @@ def put(*path_and_value):
     ("edit", "reason"),
     [
         (put("format", "other-claim"), "format"),
-        (put("version", 2), "version"),
+        (put("version", 3), "version"),
+        (put("version", 2), "the commitment does not fit"),
         (put("version", "1"), "version"),
         (put("version", None), "version"),
         (put("signature", ""), "signature"),

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wm.streams import Role, generator, integer_seed, sequence
+from wm import streams
+from wm.streams import Role, distinct_seeds, generator, integer_seed, sequence
 
 seeds = st.integers(0, 2**64)
 parts = st.one_of(st.integers(-(2**40), 2**40), st.text(max_size=8))
@@ -111,3 +112,15 @@ def test_pinned_values():
         607,
         318,
     ]
+
+
+def test_distinct_seeds_are_those_of_the_streams_in_order():
+    seeds = distinct_seeds(5, Role.OWNER_TREE, 40, 2)
+    assert seeds == tuple(integer_seed(5, Role.OWNER_TREE, 2, number) for number in range(40))
+    assert distinct_seeds(5, Role.OWNER_TREE, 10, 2) == seeds[:10]
+    assert distinct_seeds(5, Role.OWNER_TREE, 0, 2) == ()
+
+
+def test_a_seed_that_came_up_before_is_passed_over(monkeypatch):
+    monkeypatch.setattr(streams, "integer_seed", lambda seed, role, *key: key[-1] // 3)
+    assert distinct_seeds(1, Role.OWNER_TREE, 4) == (0, 1, 2, 3)

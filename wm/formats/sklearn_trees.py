@@ -30,6 +30,11 @@ def arrays(model: Any) -> dict[str, Any]:
     }
 
 
+def decision_trees(model: Any) -> list[Any]:
+    """Return the decision tree estimators of a fitted scikit-learn model, in order."""
+    return _trees_and_classes(model)[0]
+
+
 def _trees_and_classes(model: Any) -> tuple[list[Any], NDArray[Any]]:
     """Return the decision trees of a scikit-learn model and its class values."""
     from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier

@@ -1,0 +1,133 @@
+"""Commitments: hashes that fix signature and trigger set before anybody has seen the suspect.
+
+Version 1 is one hash over everything. Version 2 is a Merkle tree (RFC 6962) whose first leaf is the header,
+that is signature and shape, and whose other leaves are the trigger rows, each with a nonce of its own derived
+from the owner's: any of the rows can be opened, and the others stay secret for the next dispute.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+from collections.abc import Sequence
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wm.signature import Signature
+
+LATEST: Final = 2
+"""Version of the commitments of new claims."""
+
+
+def whole_commitment(
+    signature: Signature, rows: NDArray[np.float32], labels: Sequence[int], nonce: bytes
+) -> str:
+    """Return the commitment of version 1, SHA-256(signature || trigger set || nonce), as hex.
+
+    The hashed bytes are: ``treeproof/claim/v1``, a zero byte, the bits as ASCII, a zero byte, k and d as
+    little-endian 64-bit integers, the rows as little-endian float32, the labels as bytes, the nonce.
+    """
+    digest = hashlib.sha256(b"treeproof/claim/v1\x00" + str(signature).encode() + b"\x00")
+    digest.update(np.array(rows.shape, dtype="<i8").tobytes())
+    digest.update(rows.astype("<f4").tobytes())
+    digest.update(bytes(labels))
+    digest.update(nonce)
+    return digest.hexdigest()
+
+
+def row_nonce(nonce: bytes, index: int) -> bytes:
+    """Return the nonce of one trigger row; without the owner's nonce it says nothing about the others."""
+    return hmac.new(nonce, b"treeproof/row/v2\x00" + _whole(index), hashlib.sha256).digest()
+
+
+def header_nonce(nonce: bytes) -> bytes:
+    """Return the nonce of the header."""
+    return hmac.new(nonce, b"treeproof/header/v2\x00", hashlib.sha256).digest()
+
+
+def row_leaf(index: int, row: NDArray[np.float32], label: int, own_nonce: bytes) -> bytes:
+    """Return the hash of trigger row number `index`.
+
+    The hashed bytes are: a zero byte, ``treeproof/row/v2``, a zero byte, the index as a little-endian 64-bit
+    integer, the row as little-endian float32, the label as a byte, the row's nonce.
+    """
+    content = _whole(index) + row.astype("<f4").tobytes() + bytes([label]) + own_nonce
+    return hashlib.sha256(b"\x00treeproof/row/v2\x00" + content).digest()
+
+
+def header_leaf(signature: Signature, size: int, features: int, own_nonce: bytes) -> bytes:
+    """Return the hash of signature and shape.
+
+    The hashed bytes are: a zero byte, ``treeproof/header/v2``, a zero byte, the bits as ASCII, a zero byte,
+    k and d as little-endian 64-bit integers, the header's nonce.
+    """
+    content = str(signature).encode() + b"\x00" + _whole(size) + _whole(features) + own_nonce
+    return hashlib.sha256(b"\x00treeproof/header/v2\x00" + content).digest()
+
+
+def leaves_of(
+    signature: Signature, rows: NDArray[np.float32], labels: Sequence[int], nonce: bytes
+) -> list[bytes]:
+    """Return the leaves of version 2: the header, then the k rows."""
+    header = header_leaf(signature, rows.shape[0], rows.shape[1], header_nonce(nonce))
+    return [header] + [
+        row_leaf(index, row, label, row_nonce(nonce, index))
+        for index, (row, label) in enumerate(zip(rows, labels, strict=True))
+    ]
+
+
+def merkle_root(leaves: Sequence[bytes]) -> bytes:
+    """Return the root over one or more leaves (RFC 6962, section 2.1; the leaves are hashed already)."""
+    if len(leaves) == 1:
+        return leaves[0]
+    split = _split(len(leaves))
+    return _join(merkle_root(leaves[:split]), merkle_root(leaves[split:]))
+
+
+def merkle_path(leaves: Sequence[bytes], place: int) -> list[bytes]:
+    """Return the hashes that lead from one leaf to the root, nearest first (RFC 6962, section 2.1.1)."""
+    if len(leaves) == 1:
+        return []
+    split = _split(len(leaves))
+    if place < split:
+        return [*merkle_path(leaves[:split], place), merkle_root(leaves[split:])]
+    return [*merkle_path(leaves[split:], place - split), merkle_root(leaves[:split])]
+
+
+def root_from_path(leaf: bytes, place: int, count: int, path: Sequence[bytes]) -> bytes | None:
+    """Return the root that a leaf and its path lead to; None for a path of the wrong length.
+
+    Parameters
+    ----------
+    place
+        Of the leaf, in 0..count - 1.
+    count
+        Number of leaves.
+    """
+    turns = []  # from the root downwards: whether the leaf is in the left part
+    low, high = 0, count
+    while high - low > 1:
+        split = low + _split(high - low)
+        turns.append(place < split)
+        low, high = (low, split) if place < split else (split, high)
+    if len(path) != len(turns):
+        return None
+    for is_left, other in zip(reversed(turns), path, strict=True):
+        leaf = _join(leaf, other) if is_left else _join(other, leaf)
+    return leaf
+
+
+def _split(count: int) -> int:
+    """Return the largest power of two below a count of at least 2."""
+    return 1 << ((count - 1).bit_length() - 1)
+
+
+def _join(left: bytes, right: bytes) -> bytes:
+    # The leading byte tells an inner node from a leaf, so that neither passes for the other.
+    return hashlib.sha256(b"\x01" + left + right).digest()
+
+
+def _whole(number: int) -> bytes:
+    return int(number).to_bytes(8, "little")
