@@ -154,7 +154,7 @@ def log10_p_value(errors: NDArray[np.integer[Any]], signature: Signature) -> flo
     if log_subsets < _SAFE_LOG10 * math.log(10):
         tail = float(_sums(counts, trees - ones, allowed).sum())
         return min(0.0, math.log10(tail))
-    return min(0.0, float(np.logaddexp.reduce(_logs_of_sums(counts, trees - ones, allowed))) / math.log(10))
+    return min(0.0, float(np.logaddexp.reduce(logs_of_sums(counts, trees - ones, allowed))) / math.log(10))
 
 
 def _sums(counts: NDArray[np.int64], size: int, limit: int) -> NDArray[np.float64]:
@@ -173,8 +173,22 @@ def _sums(counts: NDArray[np.int64], size: int, limit: int) -> NDArray[np.float6
     return last
 
 
-def _logs_of_sums(counts: NDArray[np.int64], size: int, limit: int) -> NDArray[np.float64]:
-    """Do as `_sums`, in natural logarithms, for probabilities below what floats can hold."""
+def logs_of_sums(counts: NDArray[np.int64], size: int, limit: int) -> NDArray[np.float64]:
+    """Return ln P(sum = 0, ..., limit) over random subsets of a size, also below what floats can hold.
+
+    Parameters
+    ----------
+    counts : (m,)
+        Errors of each tree.
+    size
+        Trees in the subset, at most m.
+    limit
+        Largest sum that is followed.
+
+    Returns
+    -------
+    (limit + 1,)
+    """
     trees = len(counts)
     table = np.full((size + 1, limit + 1), -np.inf)
     table[0, 0] = 0.0

@@ -1,0 +1,92 @@
+"""Small statistics that several modules share: rank p-values, correction for many tests, exact intervals."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+
+def rank_p_value(observed: float, null: ArrayLike) -> float:
+    """Return (1 + #{null >= observed}) / (1 + #null): exact if observed and null are exchangeable.
+
+    Parameters
+    ----------
+    null : (N,)
+        Draws of the statistic under the null hypothesis; none gives 1.
+    """
+    draws = np.asarray(null, dtype=np.float64)
+    # A relative hair: equal statistics that rounded apart count as equal, which can only enlarge p.
+    limit = observed - 1e-12 * max(1.0, abs(observed))
+    return float((1 + np.count_nonzero(draws >= limit)) / (1 + draws.size))
+
+
+def two_sided(lower: float, upper: float) -> float:
+    """Return the p-value of either tail, each counted with its equal part of the level."""
+    return min(1.0, 2.0 * min(lower, upper))
+
+
+def holm(p_values: Sequence[float]) -> tuple[float, ...]:
+    """Return p-values adjusted for trying all of them, valid under any dependence (Holm 1979)."""
+    order = np.argsort(p_values, kind="stable")
+    adjusted = np.empty(len(p_values))
+    worst = 0.0
+    for rank, index in enumerate(order):
+        worst = max(worst, min(1.0, (len(p_values) - rank) * p_values[index]))
+        adjusted[index] = worst
+    return tuple(adjusted.tolist())
+
+
+@dataclass(frozen=True)
+class Rate:
+    """How often something happened, with an exact interval for its probability.
+
+    Attributes
+    ----------
+    hits, trials
+        Counts.
+    low, high
+        Clopper-Pearson interval at `confidence`; 0 and 1 without trials.
+    confidence
+        In (0, 1).
+    """
+
+    hits: int
+    trials: int
+    low: float
+    high: float
+    confidence: float
+
+    @property
+    def rate(self) -> float:
+        """Share of hits; NaN without trials."""
+        return self.hits / self.trials if self.trials else float("nan")
+
+
+def clopper_pearson(hits: int, trials: int, confidence: float = 0.95) -> Rate:
+    """Return the exact interval of a probability (Clopper and Pearson 1934).
+
+    Raises
+    ------
+    ValueError
+        More hits than trials, fewer than none, or a confidence outside (0, 1).
+    """
+    if not 0 <= hits <= trials or not 0 < confidence < 1:
+        raise ValueError(f"{hits} hits in {trials} trials at confidence {confidence} are impossible")
+    from scipy.stats import beta
+
+    half = (1 - confidence) / 2
+    low = 0.0 if hits == 0 else float(beta.ppf(half, hits, trials - hits + 1))
+    high = 1.0 if hits == trials else float(beta.ppf(1 - half, hits + 1, trials - hits))
+    return Rate(hits, trials, low, high, confidence)
+
+
+def doubled_ranks(values: ArrayLike) -> NDArray[np.int64]:
+    """Return twice the rank of each value, from 2; ties share their mean rank, whose double is whole."""
+    array = np.asarray(values, dtype=np.float64)
+    _, inverse, count = np.unique(array, return_inverse=True, return_counts=True)
+    last = np.cumsum(count)
+    doubled: NDArray[np.int64] = (2 * last - count + 1)[inverse.reshape(-1)]
+    return doubled
