@@ -12,7 +12,6 @@ from enum import StrEnum
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
 
 from wm.forest import Forest
 from wm.signature import Signature
@@ -79,6 +78,8 @@ def guess_signature(values: NDArray[np.int64], strategy: Strategy) -> NDArray[np
 
 def detect(forest: Forest, signature: Signature) -> list[DetectionResult]:
     """Try both strategies on both measures and score them against the true signature."""
+    from scipy import stats
+
     results = []
     for measure in Measure:
         values = measure_trees(forest, measure)
@@ -113,6 +114,8 @@ def exact_p_value(guess: NDArray[np.int64], signature: Signature) -> float:
     The ones fall on the trees guessed 1, guessed 0 and undecided as balls drawn from an urn; a draw with a
     ones on trees guessed 1 and b on trees guessed 0 gets a + (#guessed 0) - b right.
     """
+    from scipy import stats
+
     trees, ones = len(signature), signature.ones
     guessed_one, guessed_zero = int((guess == 1).sum()), int((guess == 0).sum())
     correct, _, _ = _count(guess, signature)

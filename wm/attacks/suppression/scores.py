@@ -16,6 +16,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from wm.attacks.divisions import disagreement, repeats
+
 FALSE_POSITIVE_LIMIT = 0.01
 
 
@@ -44,20 +46,6 @@ class SuppressionResult:
     ordinary: int
     false_positive_rate: tuple[float, ...]
     true_positive_rate: tuple[float, ...]
-
-
-def disagreement(codes: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return the share of trees outvoted on each query: (n, m) class columns -> (n,)."""
-    counts = np.stack([(codes == code).sum(axis=1) for code in range(int(codes.max(initial=0)) + 1)], axis=1)
-    outvoted: NDArray[np.float64] = 1.0 - counts.max(axis=1) / codes.shape[1]
-    return outvoted
-
-
-def repeats(codes: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return (other queries divided alike) x disagreement for each query: (n, m) -> (n,)."""
-    division = codes != codes[:, :1]
-    _, inverse, count = np.unique(division, axis=0, return_inverse=True, return_counts=True)
-    return (count[inverse.reshape(-1)] - 1) * disagreement(codes)
 
 
 METHODS: dict[str, Callable[[NDArray[np.int64]], NDArray[np.float64]]] = {
@@ -94,3 +82,14 @@ def evaluate(method: str, scores: NDArray[np.float64], is_trigger: NDArray[np.bo
 def suppress(codes: NDArray[np.int64], is_trigger: NDArray[np.bool_]) -> list[SuppressionResult]:
     """Run every method on a stream of queries' votes (n, m) and score it."""
     return [evaluate(name, score(codes), is_trigger) for name, score in METHODS.items()]
+
+
+def threshold_at_limit(ordinary: NDArray[np.float64], limit: float = FALSE_POSITIVE_LIMIT) -> float:
+    """Return the least threshold that suspects at most a share of ordinary queries' scores (n,): score >= it.
+
+    An attacker sets it on ordinary queries of its own; n is at least 1.
+    """
+    levels = np.unique(ordinary)
+    suspected = np.array([np.count_nonzero(ordinary >= level) for level in levels]) / len(ordinary)
+    allowed = levels[suspected <= limit]
+    return float(allowed[0]) if len(allowed) else float(np.nextafter(levels[-1], np.inf))

@@ -1,0 +1,109 @@
+"""How good a guess of the signature is, up to complement, with exact permutation p-values.
+
+An attacker who divides the trees in two does not know which part is which: a guess that is wrong everywhere
+is as good as a right one, so chance is above one half, and is stated beside each figure. Null hypothesis: the
+signature's ones are a uniformly random subset of the trees, whatever the forest; over all such subsets the
+p-values here are exact, without sampling.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from wm.errors import SignatureError
+from wm.signature import Signature
+from wm.statistics import doubled_ranks, two_sided
+from wm.verification import log10_p_value
+
+
+@dataclass(frozen=True)
+class GuessScore:
+    """A guess of all bits, up to complement.
+
+    Attributes
+    ----------
+    bits
+        Share of bits right, or wrong if that is more; in [0.5, 1].
+    null_bits
+        Its mean over all signatures with as many ones.
+    p_value
+        Share of these signatures of which the guess gets at least as many bits.
+    """
+
+    bits: float
+    null_bits: float
+    p_value: float
+
+
+@dataclass(frozen=True)
+class ValueScore:
+    """One number for each tree, as a ranking of the trees by their bits.
+
+    Attributes
+    ----------
+    auc
+        Chance that a tree with bit 1 has the larger number, or the smaller if that is more; in [0.5, 1].
+    p_value
+        Two-sided exact rank-sum test (Mann-Whitney), ties included.
+    """
+
+    auc: float
+    p_value: float
+
+
+def score_guess(guess: ArrayLike, signature: Signature) -> GuessScore:
+    """Score a guess of 0 or 1 for each tree, (m,), up to complement.
+
+    Raises
+    ------
+    SignatureError
+        Another length, or something else than 0 and 1.
+    """
+    from scipy.stats import hypergeom
+
+    bits = np.asarray(guess)
+    trees, ones = len(signature), signature.ones
+    if bits.shape != (trees,) or not np.isin(bits, (0, 1)).all():
+        raise SignatureError(f"a guess must be {trees} bits, 0 or 1")
+    guessed = int(bits.sum())
+    # Ones that fall on trees guessed 1, as balls from an urn, decide everything.
+    common = np.arange(max(0, guessed + ones - trees), min(guessed, ones) + 1)
+    chance = hypergeom.pmf(common, trees, guessed, ones)
+    agree = trees - guessed - ones + 2 * common
+    best = np.maximum(agree, trees - agree)
+    right = int((bits == signature.array).sum())
+    found = max(right, trees - right)
+    return GuessScore(
+        bits=found / trees,
+        null_bits=float((chance * best).sum() / trees),
+        p_value=float(min(1.0, chance[best >= found].sum())),
+    )
+
+
+def score_values(values: ArrayLike, signature: Signature) -> ValueScore:
+    """Score a number for each tree, (m,), by how well it ranks the trees by their bits, in either direction.
+
+    Raises
+    ------
+    SignatureError
+        Another length, or a signature whose bits are all alike.
+    """
+    array = np.asarray(values, dtype=np.float64)
+    trees, ones = len(signature), signature.ones
+    if array.shape != (trees,):
+        raise SignatureError(f"one number for each of {trees} trees is needed, not {array.shape}")
+    if not 0 < ones < trees:
+        raise SignatureError("a signature whose bits are all alike ranks no trees")
+    ranks = doubled_ranks(array)
+    above = (ranks[signature.array == 1].sum() / 2 - ones * (ones + 1) / 2) / (ones * (trees - ones))
+    complement = Signature.of(1 - signature.array)
+    upper, lower = (10.0 ** log10_p_value(ranks - ranks.min(), each) for each in (signature, complement))
+    return ValueScore(auc=float(max(above, 1 - above)), p_value=two_sided(lower, upper))
+
+
+def as_guess(values: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Return 1 for the trees above the median, 0 for the others: (m,)."""
+    return (values > np.median(values)).astype(np.int64)

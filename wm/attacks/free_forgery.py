@@ -1,0 +1,167 @@
+"""Forgery beyond the paper: the claimant chooses the signature after seeing the model, or knows the true one.
+
+The paper draws the false signature at random and asks a solver. A claimant need not: the votes on any row
+*are* a signature, and rows that share it come with the data (all zeros: every row on which the forest is
+unanimous and right) or for nothing (clones inside one cell). Only the protocol's rules stand in the way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wm.attacks.forged_sets import ForgedSet
+from wm.attacks.forgery import Target
+from wm.attacks.local_search import LocalSearcher, SearchPlan
+from wm.engines.encoding import leaf_bounds
+from wm.engines.protocol import ForgeryOutcome, ForgeryQuery
+from wm.errors import ModelError
+from wm.forest import Forest
+from wm.signature import Signature
+
+
+def all_zeros(forest: Forest, X: NDArray[np.float32], y: NDArray[np.int64]) -> ForgedSet:
+    """Return all rows that every tree gets right: a trigger set for the signature 00...0.
+
+    Parameters
+    ----------
+    X : (n, d) float32
+        Natural rows.
+    y : (n,)
+        Their labels.
+    """
+    rows = np.flatnonzero((_errors(forest, X, y) == 0).all(axis=1))
+    return _natural("all zeros", X, y, rows, Signature.of([0] * forest.n_trees))
+
+
+def best_pattern(
+    forest: Forest,
+    X: NDArray[np.float32],
+    y: NDArray[np.int64],
+    *,
+    least_ones: float = 0.25,
+    most_ones: float = 0.75,
+) -> ForgedSet:
+    """Return the rows of the commonest pattern of errors whose share of ones is within a quota.
+
+    The set is empty where no row is that contested. Of several patterns equally common the one with a share
+    of ones nearest to the middle of the quota is taken, then the one of the earliest row.
+    """
+    errors = _errors(forest, X, y)
+    shares = errors.mean(axis=1)
+    fit = np.flatnonzero((shares >= least_ones) & (shares <= most_ones))
+    if not len(fit):
+        return _natural("best pattern", X, y, fit, Signature.of([0] * forest.n_trees))
+    patterns, first, inverse, count = np.unique(
+        errors[fit], axis=0, return_index=True, return_inverse=True, return_counts=True
+    )
+    balance = np.abs(patterns.mean(axis=1) - (least_ones + most_ones) / 2)
+    chosen = int(np.lexsort((first, balance, -count))[0])
+    return _natural("best pattern", X, y, fit[inverse.reshape(-1) == chosen], Signature.of(patterns[chosen]))
+
+
+def clones(
+    forest: Forest, row: NDArray[np.float32], label: int, count: int, rng: np.random.Generator
+) -> ForgedSet:
+    """Return points of the cell that a row lies in: other rows, the same leaf in every tree.
+
+    Parameters
+    ----------
+    row : (d,) float32
+        A natural row; it is the first of the set.
+    label
+        Its label.
+    count
+        Rows of the set, at least 1; fewer come out of a cell too small to hold so many.
+    """
+    if count < 1:
+        raise ModelError(f"{count} clones are too few: at least 1 is needed")
+    centre = np.asarray(row, dtype=np.float32)
+    lower, upper = cell_of(forest, centre)
+    # Within [0, 1] where the cell allows it, as natural rows are.
+    low, high = np.maximum(lower, np.float32(0)), np.minimum(upper, np.float32(1))
+    outside = low > high
+    low, high = np.where(outside, centre, low), np.where(outside, centre, high)
+    drawn = rng.uniform(low, high, size=(count - 1, len(centre))).astype(np.float32)
+    X = np.concatenate([centre[None], np.clip(drawn, low, high)])
+    _, first = np.unique(X, axis=0, return_index=True)
+    X = X[np.sort(first)]
+    errs = (forest.votes(centre[None])[0] != label).astype(int)
+    return ForgedSet(
+        kind="clones",
+        X=X,
+        labels=np.full(len(X), label, dtype=np.int64),
+        signature=Signature.of(errs),
+        centres=np.broadcast_to(centre, X.shape),
+    )
+
+
+def cell_of(forest: Forest, point: NDArray[np.float32]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    """Return the closed float32 box of all points that reach the same leaves as a point, (d,) each.
+
+    Infinite where nothing bounds a side.
+    """
+    bounds = leaf_bounds(forest)
+    lower = np.full(forest.n_features, -np.inf, dtype=np.float32)
+    upper = np.full(forest.n_features, np.inf, dtype=np.float32)
+    for node in forest.apply(point[None])[0]:
+        place = bounds.position[int(node)]
+        rows = slice(bounds.start[place], bounds.start[place + 1])
+        features = bounds.feature[rows]
+        lower[features] = np.maximum(lower[features], bounds.lower[rows])
+        upper[features] = np.minimum(upper[features], bounds.upper[rows])
+    return lower, upper
+
+
+def forge_locally(
+    forest: Forest, target: Target, rng: np.random.Generator, plan: SearchPlan | None = None
+) -> ForgedSet:
+    """Return the rows that local search forges for a prescribed or a recovered signature.
+
+    Parameters
+    ----------
+    target
+        Centres, labels, signature and distance, as for an engine.
+    """
+    searcher = LocalSearcher(forest)
+    found = [
+        searcher.search(
+            ForgeryQuery(signature=target.signature, label=label, centre=centre, eps=target.eps), rng, plan
+        ).witness
+        for centre, label in zip(target.X, target.labels, strict=True)
+    ]
+    return _of_witnesses("local search", found, target)
+
+
+def of_outcomes(kind: str, outcomes: Iterable[ForgeryOutcome], target: Target) -> ForgedSet:
+    """Return the rows that an engine forged, one outcome for each of the target's rows in order."""
+    return _of_witnesses(kind, [outcome.witness for outcome in outcomes], target)
+
+
+def _of_witnesses(kind: str, found: list[NDArray[np.float32] | None], target: Target) -> ForgedSet:
+    if len(found) != len(target.X):
+        raise ModelError(f"{len(found)} outcomes are given for {len(target.X)} rows")
+    rows = [index for index, witness in enumerate(found) if witness is not None]
+    witnesses = [witness for witness in found if witness is not None]
+    centres = np.asarray(target.X, dtype=np.float32)[rows]
+    return ForgedSet(
+        kind=kind,
+        X=np.array(witnesses, dtype=np.float32).reshape(len(rows), target.X.shape[1]),
+        labels=np.asarray(target.labels)[rows],
+        signature=target.signature,
+        centres=centres,
+    )
+
+
+def _natural(
+    kind: str, X: NDArray[np.float32], y: NDArray[np.int64], rows: NDArray[np.int64], signature: Signature
+) -> ForgedSet:
+    chosen = np.asarray(X, dtype=np.float32)[rows]
+    return ForgedSet(kind=kind, X=chosen, labels=y[rows], signature=signature, centres=chosen)
+
+
+def _errors(forest: Forest, X: NDArray[np.float32], y: NDArray[np.int64]) -> NDArray[np.int64]:
+    errors: NDArray[np.int64] = (forest.votes(X) != np.asarray(y)[:, None]).astype(np.int64)
+    return errors

@@ -1,0 +1,232 @@
+"""Leakage: what a released model file says beside its predictions.
+
+scikit-learn's trees carry the weights, class counts and seeds of their training. A watermarked forest of the
+paper's scheme is two forests, trained with other labels and mostly other weights: the root of each tree says
+which of the two it came from, and its heavy leaves say where the trigger rows lie.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from wm.attacks.leakage_findings import (
+    Finding,
+    Severity,
+    count_findings,
+    leaf_findings,
+    order_findings,
+    root_groups,
+    seed_findings,
+)
+from wm.attacks.node_weights import NodeWeights, read_node_weights, read_seeds
+from wm.errors import ModelError
+
+__all__ = ["Finding", "LeakageReport", "Severity", "inspect"]
+
+
+@dataclass(frozen=True, eq=False)
+class LeakageReport:
+    """What the file of a forest gives away.
+
+    Attributes
+    ----------
+    findings
+        The worst first.
+    signature : (m,) int64 of 0 and 1, or None
+        Which of two groups each tree is from, up to complement; bit 1 is the group with the heavier roots, or
+        else the smaller one.
+    trigger_size
+        k, where weights of leaves and roots give it.
+    trigger_labels
+        How many of the k rows have each class, (c,), where the roots give it.
+    weights
+        Weight of a trigger row in the trees with bit 0 and bit 1, where known; one entry if all are alike.
+    distinct_seeds
+        Number of different seeds among the trees; None where the file keeps none.
+    n_trees
+        m.
+    heavy_leaves
+        Number of leaves, in all trees, that hold rows of more than the usual weight.
+    """
+
+    findings: tuple[Finding, ...]
+    signature: NDArray[np.int64] | None
+    trigger_size: int | None
+    trigger_labels: tuple[int, ...] | None
+    weights: tuple[float, ...]
+    distinct_seeds: int | None
+    n_trees: int
+    heavy_leaves: int
+    _nodes: NodeWeights = field(repr=False)
+
+    @property
+    def trigger_leaves(self) -> NDArray[np.int64]:
+        """Leaves that hold rows of more than the usual weight: global node indexes, ascending."""
+        return np.flatnonzero(self._nodes.heavy)
+
+    @property
+    def leaks(self) -> bool:
+        """Whether anything secret was found."""
+        return any(finding.severity is not Severity.INFO for finding in self.findings)
+
+    def membership(self, X: ArrayLike) -> NDArray[np.float64]:
+        """Return the share of trees in which each instance lands in a heavy leaf: (n, d) -> (n,).
+
+        1.0 says that an instance is, or cannot be told from, a trigger row.
+
+        Raises
+        ------
+        ModelError
+            X has fewer features than the trees test, or is not finite.
+        """
+        matrix = np.asarray(X)
+        width = self._nodes.forest.n_features
+        if matrix.ndim != 2 or matrix.shape[1] < width:
+            raise ModelError(f"instances have shape {matrix.shape}; the trees test {width} features or more")
+        share: NDArray[np.float64] = self._nodes.heavy[self._nodes.forest.apply(matrix[:, :width])].mean(
+            axis=1
+        )
+        return share
+
+
+def inspect(
+    *,
+    offset: ArrayLike,
+    left: ArrayLike,
+    right: ArrayLike,
+    feature: ArrayLike,
+    threshold: ArrayLike,
+    value: ArrayLike,
+    impurity: ArrayLike | None = None,
+    n_node_samples: ArrayLike | None = None,
+    weighted_n_node_samples: ArrayLike | None = None,
+    random_state: ArrayLike | None = None,
+) -> LeakageReport:
+    """Say what a model file gives away; only what it holds is used, no data and no votes.
+
+    Parameters
+    ----------
+    offset : (m + 1,)
+    left, right, feature, threshold : (nodes,)
+        As in `wm.forest.Forest`.
+    value : (nodes, c) or (nodes, 1, c)
+        Class weights, or class shares.
+    impurity, n_node_samples, weighted_n_node_samples : (nodes,), optional
+        As scikit-learn keeps them.
+    random_state : (m,), optional
+        Each tree's seed.
+
+    Raises
+    ------
+    ModelError
+        Arrays that are no forest, or do not fit it.
+    """
+    nodes = read_node_weights(
+        offset=offset,
+        left=left,
+        right=right,
+        feature=feature,
+        threshold=threshold,
+        value=value,
+        n_node_samples=n_node_samples,
+        weighted_n_node_samples=weighted_n_node_samples,
+    )
+    trees = nodes.forest.n_trees
+    seeds = read_seeds(random_state, trees)
+    groups, found = root_groups(nodes, _impurity(impurity, nodes))
+    signature = _oriented(nodes, groups)
+    weights, size = _weights_and_size(nodes, signature)
+    labels = _trigger_labels(nodes, signature, weights, size)
+    found += leaf_findings(nodes, size, weights)
+    found += seed_findings(seeds, signature)
+    found += order_findings(signature)
+    found += count_findings(nodes)
+    rank = list(Severity)
+    return LeakageReport(
+        findings=tuple(sorted(found, key=lambda finding: rank.index(finding.severity))),
+        signature=signature,
+        trigger_size=size,
+        trigger_labels=labels,
+        weights=weights,
+        distinct_seeds=None if seeds is None else len(np.unique(seeds)),
+        n_trees=trees,
+        heavy_leaves=int(nodes.heavy.sum()),
+        _nodes=nodes,
+    )
+
+
+def _impurity(values: ArrayLike | None, nodes: NodeWeights) -> NDArray[np.float64] | None:
+    if values is None:
+        return None
+    array = np.asarray(values)
+    if array.shape != (len(nodes.forest.left),) or array.dtype.kind not in "fiu":
+        raise ModelError(f"impurity must be {len(nodes.forest.left)} numbers, one for each node")
+    if not np.isfinite(array).all():
+        raise ModelError("impurity holds a number that is not finite")
+    return array.astype(np.float64)
+
+
+def _oriented(nodes: NodeWeights, groups: NDArray[np.int64] | None) -> NDArray[np.int64] | None:
+    """Call bit 1 the heavier group, as flipped labels need more weight; without weights the smaller one."""
+    if groups is None:
+        return None
+    if nodes.weight is not None:
+        roots = nodes.weight[nodes.roots]
+        heavier = roots[groups == 1].mean() - roots[groups == 0].mean()
+        if abs(heavier) > 0:
+            return groups if heavier > 0 else 1 - groups
+    return groups if 2 * groups.sum() <= len(groups) else 1 - groups
+
+
+def _weights_and_size(
+    nodes: NodeWeights, signature: NDArray[np.int64] | None
+) -> tuple[tuple[float, ...], int | None]:
+    """Solve excess = k (w - 1) at the roots of each group, w - 1 being the unit of its leaves' excesses.
+
+    Rows that share every leaf of a group look like fewer, heavier ones; k is then the least number that fits
+    both groups.
+    """
+    if nodes.excess is None or nodes.bootstrap or not nodes.heavy.any():
+        return (), None
+    trees = nodes.forest.n_trees
+    groups = [np.ones(trees, dtype=bool)] if signature is None else [signature == 0, signature == 1]
+    units = [nodes.unit(group) for group in groups]
+    excesses = [np.unique(np.round(nodes.excess[nodes.roots][group], 6)) for group in groups]
+    if any(unit is None for unit in units) or any(len(excess) != 1 for excess in excesses):
+        return (), None
+    sizes = [
+        round(float(excess[0]) / unit)
+        for excess, unit in zip(excesses, units, strict=True)
+        if unit is not None
+    ]
+    size = math.lcm(*sizes)
+    if nodes.rows is None or not 0 < size <= nodes.rows[0]:
+        return (), None
+    return tuple(round(float(excess[0]) / size + 1.0, 6) for excess in excesses), size
+
+
+def _trigger_labels(
+    nodes: NodeWeights,
+    signature: NDArray[np.int64] | None,
+    weights: tuple[float, ...],
+    size: int | None,
+) -> tuple[int, ...] | None:
+    """Solve the roots' class weights for the true labels of the trigger rows (two classes, flipped in bit 1).
+
+    With c rows of class 0 in the training set and a of the k trigger rows among them, the roots weigh
+    c + a (w0 - 1) and c - a + (k - a) w1 in class 0.
+    """
+    if signature is None or size is None or len(weights) != 2 or nodes.weight is None:
+        return None
+    if len(nodes.forest.classes) != 2:
+        return None
+    zero, one = (int(nodes.roots[np.argmax(signature == bit)]) for bit in (0, 1))
+    usual = nodes.class_weight[0]
+    plain, flipped = (nodes.weight[root] * nodes.shares[root, 0] / usual for root in (zero, one))
+    a = (size * weights[1] - (flipped - plain)) / (weights[0] + weights[1])
+    whole = round(float(a))
+    return (whole, size - whole) if abs(a - whole) < 1e-3 and 0 <= whole <= size else None

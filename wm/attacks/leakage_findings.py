@@ -1,0 +1,186 @@
+"""The findings of `wm.attacks.leakage`: what each part of a model file gives away, and how to mend it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wm.attacks.node_weights import NodeWeights, two_groups
+
+GUESSED_SEEDS = 2000
+"""How many small seeds of a whole forest are tried against the seeds of its trees."""
+
+_FEWEST_TREES = 4
+"""Below this, two values among the trees say nothing: two bootstrapped trees always differ."""
+
+
+class Severity(StrEnum):
+    """How much a finding gives away."""
+
+    CRITICAL = "critical"
+    """The signature, or the trigger rows."""
+    HIGH = "high"
+    """A part of either, or what narrows them down."""
+    INFO = "info"
+    """Kept in the file, and no secret as far as can be seen."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that the file gives away.
+
+    Attributes
+    ----------
+    name
+        Short and stable: ``root-weights``, ``class-priors``, ``root-impurity``, ``heavy-leaves``,
+        ``shared-seeds``, ``guessable-seed``, ``tree-order``, ``training-counts``.
+    severity
+        See `Severity`.
+    detail
+        What was seen, with figures.
+    remedy
+        How to mend it.
+    """
+
+    name: str
+    severity: Severity
+    detail: str
+    remedy: str
+
+
+_STRIP = (
+    "release votes only: scrub the forest with wm.scrubbing.scrubbed, which keeps splits and votes, no more"
+)
+
+
+def root_groups(
+    nodes: NodeWeights, impurity: NDArray[np.float64] | None
+) -> tuple[NDArray[np.int64] | None, list[Finding]]:
+    """Return the first division of the trees into two groups that the roots show, and a finding for each."""
+    kept = {
+        "root-weights": None if nodes.weight is None else nodes.weight[nodes.roots],
+        "class-priors": nodes.shares[nodes.roots],
+        "root-impurity": None if impurity is None else impurity[nodes.roots],
+    }
+    words = {
+        "root-weights": "total weights",
+        "class-priors": "class shares",
+        "root-impurity": "impurities",
+    }
+    first: NDArray[np.int64] | None = None
+    found: list[Finding] = []
+    if nodes.bootstrap or nodes.forest.n_trees < _FEWEST_TREES:
+        return first, found
+    for name, values in kept.items():
+        groups = None if values is None else two_groups(values)
+        if groups is None or values is None:
+            continue
+        first = groups if first is None else first
+        zero, one = (values[np.argmax(groups == group)] for group in (0, 1))
+        found.append(
+            Finding(
+                name,
+                Severity.CRITICAL,
+                f"the roots show two {words[name]}, {_number(zero)} on {int((groups == 0).sum())} trees and "
+                f"{_number(one)} on {int(groups.sum())}: they spell out the signature, up to complement",
+                _STRIP,
+            )
+        )
+    return first, found
+
+
+def _number(value: NDArray[np.float64]) -> str:
+    return " / ".join(f"{part:.6g}" for part in np.atleast_1d(value))
+
+
+def leaf_findings(nodes: NodeWeights, size: int | None, weights: tuple[float, ...]) -> list[Finding]:
+    """Report leaves that weigh more than their rows."""
+    if not nodes.heavy.any():
+        return []
+    rows = "rows" if size is None else f"{size} rows"
+    heavy = f" of weight {' and '.join(f'{weight:g}' for weight in weights)}" if weights else ""
+    return [
+        Finding(
+            "heavy-leaves",
+            Severity.CRITICAL,
+            f"{int(nodes.heavy.sum())} leaves weigh more than their rows: they hold {rows}{heavy}, which "
+            "anybody with candidates can pick out (membership)",
+            _STRIP,
+        )
+    ]
+
+
+def seed_findings(seeds: NDArray[np.int64] | None, signature: NDArray[np.int64] | None) -> list[Finding]:
+    """Report seeds that trees share, and a small seed that all of them derive from."""
+    if seeds is None:
+        return []
+    found = []
+    distinct, inverse, count = np.unique(seeds, return_inverse=True, return_counts=True)
+    if len(distinct) < len(seeds):
+        detail = f"{len(seeds)} trees have {len(distinct)} seeds"
+        if signature is not None and (count == 2).all():
+            pairs = np.argsort(inverse, kind="stable").reshape(-1, 2)
+            opposed = int((signature[pairs[:, 0]] != signature[pairs[:, 1]]).sum())
+            detail += f"; in {opposed} of {len(pairs)} pairs with one seed the two bits differ"
+        found.append(
+            Finding(
+                "shared-seeds",
+                Severity.HIGH,
+                f"{detail}: such trees were trained by the same draws on different labels or weights",
+                "train the two kinds of trees with independent seeds, and release no random_state",
+            )
+        )
+    guessed = _guess_seed(seeds)
+    if guessed is not None:
+        found.append(
+            Finding(
+                "guessable-seed",
+                Severity.INFO if signature is None else Severity.HIGH,
+                f"the trees' seeds are those of a forest with random_state = {guessed}: whoever has the data "
+                "can train it again",
+                "draw seeds of 128 bits (wm.streams), and release no random_state",
+            )
+        )
+    return found
+
+
+def _guess_seed(seeds: NDArray[np.int64]) -> int | None:
+    """Return a small seed of which scikit-learn derives these trees' seeds, None if there is none."""
+    distinct = np.unique(seeds)
+    for guess in range(GUESSED_SEEDS):
+        # The draw of RandomForestClassifier.fit; no secret depends on it here.
+        first = np.random.RandomState(guess).randint(np.iinfo(np.int32).max, size=len(distinct))
+        if np.isin(first, distinct).all():
+            return guess
+    return None
+
+
+def order_findings(signature: NDArray[np.int64] | None) -> list[Finding]:
+    """Report a signature whose equal bits stand together."""
+    if signature is None or np.count_nonzero(np.diff(signature)) != 1 or len(signature) < 4:
+        return []
+    return [
+        Finding(
+            "tree-order",
+            Severity.CRITICAL,
+            f"the first {int(np.argmax(signature != signature[0]))} trees are of one kind, the rest are not",
+            "draw the signature at random; never join the two forests one after the other",
+        )
+    ]
+
+
+def count_findings(nodes: NodeWeights) -> list[Finding]:
+    """Report that the file counts training rows."""
+    if nodes.rows is None:
+        return []
+    return [
+        Finding(
+            "training-counts",
+            Severity.INFO,
+            f"the file counts the training rows at each node, {int(nodes.rows[0])} at its first root",
+            _STRIP,
+        )
+    ]

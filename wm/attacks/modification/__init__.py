@@ -1,0 +1,35 @@
+"""Modification: what a thief does to a stolen forest, and what is left of the watermark.
+
+- `ensemble`: shuffle, drop, replace, regrow trees;
+- `pruning`: truncate, cost-complexity, reduced-error;
+- `splits`: noise on thresholds, coarser thresholds, flipped leaves;
+- `distillation`: students of votes or labels; majority collapse, a wrapper of votes;
+- `evaluation`: the registry, one or several in a row, and the score of what comes out.
+
+The paper leaves all of this to future work. Each is a pure function (forest, strength, thief's data,
+generator) -> forest or wrapper. A new one is a function and a line in `evaluation.MODIFICATIONS`.
+"""
+
+from wm.attacks.modification.common import AttackerData, Modification, Suspect
+from wm.attacks.modification.evaluation import (
+    MODIFICATIONS,
+    STRENGTHS,
+    Judged,
+    ModificationResult,
+    Step,
+    evaluate,
+    modify,
+)
+
+__all__ = [
+    "MODIFICATIONS",
+    "STRENGTHS",
+    "AttackerData",
+    "Judged",
+    "Modification",
+    "ModificationResult",
+    "Step",
+    "Suspect",
+    "evaluate",
+    "modify",
+]

@@ -1,0 +1,79 @@
+"""What every modification takes and returns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from wm.errors import ModelError
+from wm.forest import Forest
+from wm.training import Caps
+
+
+@dataclass(frozen=True, eq=False)
+class AttackerData:
+    """What the thief has beside the stolen forest.
+
+    Attributes
+    ----------
+    X : (n, d) float32
+        Rows of its own; the owner's trigger rows should not be among them.
+    y : (n,)
+        Their labels, values of the forest's classes.
+    caps
+        Limits on trees that the thief trains.
+    """
+
+    X: NDArray[np.float32]
+    y: NDArray[np.int64]
+    caps: Caps
+
+
+class Suspect(Protocol):
+    """A model as a judge meets it: a `Forest`, or a wrapper that changes its votes."""
+
+    @property
+    def n_trees(self) -> int:
+        """Number of votes on each instance."""
+
+    def votes(self, X: ArrayLike) -> NDArray[Any]:
+        """Return each tree's class: (n, d) -> (n, m)."""
+
+    def predict(self, X: ArrayLike) -> NDArray[Any]:
+        """Return the majority: (n, d) -> (n,)."""
+
+
+class Modification(Protocol):
+    """Changes a stolen forest; strength 0 changes nothing, and more changes more."""
+
+    def __call__(
+        self, forest: Forest, strength: float, data: AttackerData, rng: np.random.Generator
+    ) -> Suspect:
+        """Return the changed forest; the given one stays as it is."""
+
+
+def check_share(strength: float, what: str) -> None:
+    """Raise `ModelError` unless a strength that is a share is in [0, 1]."""
+    if not 0 <= strength <= 1:
+        raise ModelError(f"{what} has strength {strength}; a share from 0 to 1 is needed")
+
+
+def check_amount(strength: float, what: str) -> None:
+    """Raise `ModelError` unless a strength that is an amount is a finite number of at least 0."""
+    if not (np.isfinite(strength) and strength >= 0):
+        raise ModelError(f"{what} has strength {strength}; a finite number of at least 0 is needed")
+
+
+def some_trees(forest: Forest, share: float, rng: np.random.Generator) -> NDArray[np.int64]:
+    """Return a random share of the trees, rounded: their indexes, ascending."""
+    count = round(share * forest.n_trees)
+    return np.sort(rng.choice(forest.n_trees, size=count, replace=False)).astype(np.int64)
+
+
+def spreads(X: NDArray[np.float32]) -> NDArray[np.float64]:
+    """Return each feature's standard deviation over the thief's rows: (d,)."""
+    found: NDArray[np.float64] = X.astype(np.float64).std(axis=0)
+    return found

@@ -1,0 +1,130 @@
+"""Students of the stolen forest's votes or labels, and the wrapper that answers with the majority."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from wm.attacks.modification.common import AttackerData, check_amount, check_share, some_trees
+from wm.attacks.modification.rebuild import together, tree_from_model
+from wm.errors import ModelError
+from wm.forest import Forest
+from wm.training import fit_trees
+
+MIXED_SHARE = 0.5
+"""A synthetic row is (1 - l) a + l b of two of the thief's rows, l uniform below this."""
+
+
+def distil_votes(forest: Forest, strength: float, data: AttackerData, rng: np.random.Generator) -> Forest:
+    """Train one tree for each stolen tree on what that tree votes; places stay.
+
+    Parameters
+    ----------
+    strength
+        Queries put to the stolen forest, as a multiple of the thief's rows: up to 1 a part of these, beyond
+        that also mixtures of them. 0 trains nothing.
+    """
+    check_amount(strength, "distil-votes")
+    if strength == 0:
+        return forest
+    from sklearn.tree import DecisionTreeClassifier
+
+    queries = _queries(data, strength, rng)
+    votes = forest.votes(queries)
+    seeds = rng.integers(2**31 - 1, size=forest.n_trees)
+    trees = []
+    for tree in range(forest.n_trees):
+        model = DecisionTreeClassifier(
+            max_depth=data.caps.max_depth,
+            max_leaf_nodes=data.caps.max_leaf_nodes,
+            max_features="sqrt",
+            random_state=int(seeds[tree]),
+        ).fit(queries, votes[:, tree])
+        trees.append(tree_from_model(model, forest.classes))
+    return together(trees, forest)
+
+
+def distil_labels(forest: Forest, strength: float, data: AttackerData, rng: np.random.Generator) -> Forest:
+    """Train a forest on the stolen forest's majority; strength as in `distil_votes`.
+
+    Raises
+    ------
+    ModelError
+        All queries get one label.
+    """
+    check_amount(strength, "distil-labels")
+    if strength == 0:
+        return forest
+    queries = _queries(data, strength, rng)
+    labels = forest.predict(queries)
+    if len(np.unique(labels)) < 2:
+        raise ModelError("distil-labels: the stolen forest gives all queries one label: use more rows")
+    model = fit_trees(
+        queries, labels, n_trees=forest.n_trees, caps=data.caps, seed=int(rng.integers(2**31 - 1))
+    )
+    student = Forest.from_sklearn(model)
+    columns = np.searchsorted(forest.classes, student.classes)
+    value = np.zeros((len(student.left), len(forest.classes)))
+    value[:, columns] = student.value
+    return Forest.from_arrays(
+        offset=student.offset,
+        left=student.left,
+        right=student.right,
+        feature=student.feature,
+        threshold=student.threshold,
+        value=value,
+        n_features=forest.n_features,
+        classes=forest.classes,
+    )
+
+
+def _queries(data: AttackerData, strength: float, rng: np.random.Generator) -> NDArray[np.float32]:
+    count = max(1, round(strength * len(data.X)))
+    rows = data.X[rng.permutation(len(data.X))[:count]]
+    missing = count - len(rows)
+    if missing <= 0:
+        return rows
+    first, second = rng.integers(len(data.X), size=(2, missing))
+    share = rng.uniform(0, MIXED_SHARE, size=(missing, 1)).astype(np.float32)
+    mixed = (1 - share) * data.X[first] + share * data.X[second]
+    return np.concatenate([rows, mixed.astype(np.float32)])
+
+
+@dataclass(frozen=True, eq=False)
+class Collapsed:
+    """A forest of which some trees report the majority instead of their own vote.
+
+    Attributes
+    ----------
+    forest
+        The stolen one.
+    trees : (t,)
+        Those trees.
+    """
+
+    forest: Forest
+    trees: NDArray[np.int64]
+
+    @property
+    def n_trees(self) -> int:
+        """Number of votes on each instance."""
+        return self.forest.n_trees
+
+    def votes(self, X: ArrayLike) -> NDArray[Any]:
+        """Return the changed votes: (n, m)."""
+        votes = self.forest.votes(X).copy()
+        votes[:, self.trees] = self.forest.predict(X)[:, None]
+        return votes
+
+    def predict(self, X: ArrayLike) -> NDArray[Any]:
+        """Return the stolen forest's majority: (n,)."""
+        return self.forest.predict(X)
+
+
+def collapse(forest: Forest, strength: float, data: AttackerData, rng: np.random.Generator) -> Collapsed:
+    """Let a share of the trees report the majority; no label that a user sees changes."""
+    check_share(strength, "collapse")
+    return Collapsed(forest, some_trees(forest, strength, rng))

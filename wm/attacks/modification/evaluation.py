@@ -1,0 +1,192 @@
+"""What a modification costs the thief and leaves of the claim."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wm.alignment import align_in_order
+from wm.attacks.modification.common import AttackerData, Modification, Suspect
+from wm.attacks.modification.distillation import collapse, distil_labels, distil_votes
+from wm.attacks.modification.ensemble import drop, regrow, replace, shuffle
+from wm.attacks.modification.pruning import cost_complexity, reduced_error, truncate
+from wm.attacks.modification.splits import flip_leaves, noise, quantise
+from wm.errors import ModelError
+from wm.forest import Forest
+from wm.signature import Signature
+from wm.verification import verify
+from wm.weak_evidence import verify_probabilities
+
+MODIFICATIONS: dict[str, Modification] = {
+    "shuffle": shuffle,
+    "drop": drop,
+    "replace": replace,
+    "regrow": regrow,
+    "truncate": truncate,
+    "cost-complexity": cost_complexity,
+    "reduced-error": reduced_error,
+    "noise": noise,
+    "quantise": quantise,
+    "flip-leaves": flip_leaves,
+    "distil-votes": distil_votes,
+    "distil-labels": distil_labels,
+    "collapse": collapse,
+}
+"""By name."""
+
+STRENGTHS: dict[str, tuple[float, ...]] = {
+    "shuffle": (0.1, 0.25, 0.5, 1.0),
+    "drop": (0.05, 0.1, 0.25, 0.5),
+    "replace": (0.1, 0.25, 0.5, 0.75, 0.9),
+    "regrow": (0.1, 0.25, 0.5, 1.0),
+    "truncate": (0.1, 0.25, 0.5, 0.75),
+    "cost-complexity": (0.001, 0.003, 0.01, 0.03),
+    "reduced-error": (0.25, 0.5, 1.0),
+    "noise": (0.003, 0.01, 0.03, 0.1, 0.3),
+    "quantise": (0.01, 0.03, 0.1, 0.3, 1.0),
+    "flip-leaves": (0.01, 0.03, 0.1, 0.2),
+    "distil-votes": (1.0, 3.0, 10.0),
+    "distil-labels": (1.0, 3.0, 10.0),
+    "collapse": (0.5, 0.9, 1.0),
+}
+"""Strengths that a curve is drawn over unless others are asked for."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """One modification at one strength."""
+
+    name: str
+    strength: float
+
+
+@dataclass(frozen=True)
+class ModificationResult:
+    """What became of a forest and of the claim to it.
+
+    Attributes
+    ----------
+    name
+        Of the modification; two joined by ``+`` where combined.
+    strengths
+        One for each.
+    n_trees
+        Of the changed forest.
+    accuracy_before, accuracy_after, accuracy_change
+        Of the majority on test rows; the change is after minus before.
+    fidelity
+        Share of test rows whose majority stays as it was.
+    bits
+        Share of the k x m bits (or those of the trees that are left) as the signature wants.
+    exact_match
+        The paper's rule.
+    log10_p
+        Exact for places as given; where trees were dropped, of the best alignment in order.
+    p_null
+        Which null it is: ``exact`` or ``aligned``.
+    log10_p_shares
+        p-value from vote shares alone, which need no order of the trees (`wm.weak_evidence`), with the test
+        rows as decoys.
+    """
+
+    name: str
+    strengths: tuple[float, ...]
+    n_trees: int
+    accuracy_before: float
+    accuracy_after: float
+    accuracy_change: float
+    fidelity: float
+    bits: float
+    exact_match: bool
+    log10_p: float
+    p_null: str
+    log10_p_shares: float
+
+
+@dataclass(frozen=True, eq=False)
+class Judged:
+    """What a changed forest is held against.
+
+    Attributes
+    ----------
+    X_trigger : (k, d), y_trigger : (k,)
+        The owner's trigger set.
+    signature
+        m bits.
+    X_test : (n, d), y_test : (n,)
+        Rows for accuracy and fidelity, apart from the thief's.
+    """
+
+    X_trigger: NDArray[np.float32]
+    y_trigger: NDArray[np.int64]
+    signature: Signature
+    X_test: NDArray[np.float32]
+    y_test: NDArray[np.int64]
+
+
+def modify(forest: Forest, steps: Sequence[Step], data: AttackerData, rng: np.random.Generator) -> Suspect:
+    """Apply one modification after another.
+
+    Raises
+    ------
+    ModelError
+        No step, an unknown one, an impossible strength, or something after a wrapper of votes.
+    """
+    if not steps:
+        raise ModelError(f"no modification is named; known are: {', '.join(MODIFICATIONS)}")
+    changed: Suspect = forest
+    for step in steps:
+        if step.name not in MODIFICATIONS:
+            raise ModelError(f"unknown modification {step.name!r}; known are: {', '.join(MODIFICATIONS)}")
+        if not isinstance(changed, Forest):
+            raise ModelError(f"{step.name} cannot follow a change of votes alone: put collapse last")
+        changed = MODIFICATIONS[step.name](changed, step.strength, data, rng)
+    return changed
+
+
+def evaluate(
+    forest: Forest, changed: Suspect, steps: Sequence[Step], judged: Judged, rng: np.random.Generator
+) -> ModificationResult:
+    """Hold a changed forest against the original and the claim.
+
+    Parameters
+    ----------
+    steps
+        What was done, for the record.
+    rng
+        Draws the permutation null of an alignment; not used where the places are as they were.
+    """
+    before, after = forest.predict(judged.X_test), changed.predict(judged.X_test)
+    votes = changed.votes(judged.X_trigger)
+    if changed.n_trees == len(judged.signature):
+        evidence = verify(votes, judged.y_trigger, judged.signature)
+        bits, exact, log10_p = (
+            evidence.matched_bits / evidence.total_bits,
+            evidence.exact_match,
+            evidence.log10_p,
+        )
+    else:
+        aligned = align_in_order(votes != judged.y_trigger[:, None], judged.signature, rng)
+        bits, exact, log10_p = aligned.bits, False, aligned.log10_p
+    accuracies = [float((found == judged.y_test).mean()) for found in (before, after)]
+    return ModificationResult(
+        name="+".join(step.name for step in steps),
+        strengths=tuple(step.strength for step in steps),
+        n_trees=changed.n_trees,
+        accuracy_before=accuracies[0],
+        accuracy_after=accuracies[1],
+        accuracy_change=accuracies[1] - accuracies[0],
+        fidelity=float((before == after).mean()),
+        bits=bits,
+        exact_match=exact,
+        log10_p=log10_p,
+        p_null="exact" if changed.n_trees == len(judged.signature) else "aligned",
+        log10_p_shares=verify_probabilities(
+            (votes == judged.y_trigger[:, None]).mean(axis=1),
+            (changed.votes(judged.X_test) == judged.y_test[:, None]).mean(axis=1),
+            judged.signature,
+        ).log10_p,
+    )

@@ -1,0 +1,242 @@
+"""What the sample counts in a model file say: how much heavier some training rows were than the others.
+
+scikit-learn keeps for each node the number of its training rows, their total weight, and how that weight is
+spread over the classes. Without bootstrap, n rows of which k weigh w give a root an excess of k (w - 1), and
+a leaf with j of the k an excess of j (w - 1): the leaves' excesses are whole multiples of one unit, w - 1.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from wm.errors import ModelError
+from wm.forest import Forest
+
+_TOLERANCE = 1e-6
+"""Relative; far above what adding float64 weights can round away, far below one row's weight."""
+
+_DIGITS = 6
+"""To which weights are rounded before they are counted."""
+
+_LEAST_UNIT = 1e-3
+"""Smaller weights above the usual one cannot be told from rounding, once many rows are added up."""
+
+_LIGHTEST, _HEAVIEST = 1e-12, 1e18
+"""Weights beyond these are no training weights, and would overflow or vanish in what follows."""
+
+
+@dataclass(frozen=True, eq=False)
+class NodeWeights:
+    """A forest with the counts that its file keeps for each node.
+
+    Attributes
+    ----------
+    forest
+        The trees; its `value` as the file has it.
+    rows : (nodes,) int64, or None
+        `n_node_samples`.
+    weight : (nodes,) float64, or None
+        `weighted_n_node_samples`, or what the sums of `value` say where these are counts.
+    """
+
+    forest: Forest
+    rows: NDArray[np.int64] | None
+    weight: NDArray[np.float64] | None
+
+    @cached_property
+    def roots(self) -> NDArray[np.int64]:
+        """Global indexes of the roots: (m,)."""
+        return self.forest.offset[:-1]
+
+    @cached_property
+    def shares(self) -> NDArray[np.float64]:
+        """Each node's weight spread over the classes, as shares: (nodes, c)."""
+        value = self.forest.value
+        shares: NDArray[np.float64] = value / value.sum(axis=1, keepdims=True)
+        return shares
+
+    @cached_property
+    def bootstrap(self) -> bool:
+        """Whether the trees saw differently many rows, so that weights count how often a row was drawn."""
+        return self.rows is not None and len(np.unique(self.rows[self.roots])) > 1
+
+    @cached_property
+    def class_weight(self) -> NDArray[np.float64]:
+        """The usual weight of a row of each class: (c,); 1 unless the forest was trained with class weights.
+
+        The commonest ratio of weight to rows among the leaves of one class only: most leaves hold no
+        trigger row.
+        """
+        usual = np.ones(len(self.forest.classes))
+        if self.rows is None or self.weight is None:
+            return usual
+        pure = self.forest.is_leaf & (self.shares.max(axis=1) == 1.0)
+        for code in range(len(usual)):
+            nodes = pure & (self.forest.node_class == code)
+            if nodes.any():
+                ratios = self.weight[nodes] / self.rows[nodes]
+                _, place, count = np.unique(
+                    np.round(ratios, _DIGITS), return_inverse=True, return_counts=True
+                )
+                # The median of the commonest, not its rounding, which could be 0.
+                usual[code] = np.median(ratios[place.reshape(-1) == np.argmax(count)])
+        return usual
+
+    @cached_property
+    def excess(self) -> NDArray[np.float64] | None:
+        """Weight beyond the usual one of a node's rows, in rows: (nodes,); None without the counts."""
+        if self.rows is None or self.weight is None:
+            return None
+        usual_rows = (self.shares * self.weight[:, None] / self.class_weight).sum(axis=1)
+        excess = usual_rows - self.rows
+        return np.where(np.abs(excess) < _TOLERANCE * np.maximum(1.0, self.weight), 0.0, excess)
+
+    @cached_property
+    def heavy(self) -> NDArray[np.bool_]:
+        """Leaves that hold a row of more than the usual weight: (nodes,); none where rows were drawn anew."""
+        if self.excess is None or self.bootstrap:
+            return np.zeros(len(self.forest.left), dtype=bool)
+        return self.forest.is_leaf & (self.excess > 0)
+
+    def unit(self, trees: NDArray[np.bool_]) -> float | None:
+        """Return w - 1, of which the excess of each leaf of some trees is a multiple; None if there is none.
+
+        Parameters
+        ----------
+        trees : (m,) bool
+            Trees whose heavy rows all weigh the same.
+        """
+        if self.excess is None:
+            return None
+        found = self.excess[self.heavy & trees[self.forest.node_tree]]
+        return _common_unit(found) if len(found) else None
+
+
+def two_groups(values: NDArray[np.float64]) -> NDArray[np.int64] | None:
+    """Return 0 or 1 for each tree where a number kept at the roots takes exactly two values, else None.
+
+    Parameters
+    ----------
+    values : (m,) or (m, c)
+    """
+    rounded = np.round(values / np.maximum(1.0, np.abs(values).max()), 9)
+    found, inverse = np.unique(rounded, axis=0, return_inverse=True)
+    return inverse.reshape(-1).astype(np.int64) if len(found) == 2 else None
+
+
+def _common_unit(amounts: NDArray[np.float64]) -> float | None:
+    """Return the largest number of which all amounts are whole multiples (Euclid's algorithm on floats)."""
+    limit = _TOLERANCE * float(amounts.max())
+    unit = 0.0
+    for amount in np.unique(np.round(amounts, _DIGITS)):
+        a, b = float(amount), unit
+        while b > limit:
+            a, b = b, abs(a - b * round(a / b))
+        unit = a
+    if unit <= _LEAST_UNIT:
+        return None
+    multiples = amounts / unit
+    whole = np.abs(multiples - np.round(multiples)).max() < 1e-3
+    return unit if whole else None
+
+
+def read_node_weights(
+    *,
+    offset: ArrayLike,
+    left: ArrayLike,
+    right: ArrayLike,
+    feature: ArrayLike,
+    threshold: ArrayLike,
+    value: ArrayLike,
+    n_node_samples: ArrayLike | None,
+    weighted_n_node_samples: ArrayLike | None,
+) -> NodeWeights:
+    """Check a model file's arrays, shapes as in `wm.attacks.leakage.inspect`.
+
+    Raises
+    ------
+    ModelError
+        Arrays that are no forest, or counts that are no positive numbers, one for each node.
+    """
+    weights = _real("value", value, None)
+    if weights.ndim == 3 and weights.shape[1] == 1:  # scikit-learn keeps an axis for several outputs
+        weights = weights[:, 0, :]
+    highest = np.asarray(feature)
+    if highest.ndim != 1 or not len(highest) or highest.dtype.kind not in "iu":
+        raise ModelError("feature must be a one-dimensional array of whole numbers, one for each node")
+    if weights.ndim != 2 or not weights.shape[1]:
+        raise ModelError(f"value has shape {weights.shape}; (nodes, classes) is needed")
+    forest = Forest.from_arrays(
+        offset=offset,
+        left=left,
+        right=right,
+        feature=feature,
+        threshold=threshold,
+        value=weights,
+        n_features=max(1, int(highest.max()) + 1),
+        classes=np.arange(weights.shape[1]),
+    )
+    nodes = len(forest.left)
+    rows = None if n_node_samples is None else _counts("n_node_samples", n_node_samples, nodes)
+    if weighted_n_node_samples is not None:
+        total = _positive("weighted_n_node_samples", weighted_n_node_samples, nodes)
+        if total.min() < _LIGHTEST or total.max() > _HEAVIEST:
+            raise ModelError(
+                f"weighted_n_node_samples holds a number outside {_LIGHTEST:g} to {_HEAVIEST:g}: no weight"
+            )
+    else:
+        total = forest.value.sum(axis=1)
+    shares_only = weighted_n_node_samples is None and bool(np.allclose(total, 1.0))
+    return NodeWeights(forest, rows, None if shares_only else total)
+
+
+def _counts(name: str, values: ArrayLike, nodes: int) -> NDArray[np.int64]:
+    array = _positive(name, values, nodes)
+    if (array != np.round(array)).any() or array.max() >= 2**53:
+        raise ModelError(f"{name} holds a number that is no count of rows")
+    return array.astype(np.int64)
+
+
+def _positive(name: str, values: ArrayLike, nodes: int) -> NDArray[np.float64]:
+    array = _real(name, values, nodes)
+    if not (array > 0).all():
+        raise ModelError(f"{name} holds a number that is not above 0")
+    return array
+
+
+def _real(name: str, values: ArrayLike, length: int | None) -> NDArray[np.float64]:
+    """Return a private array of finite numbers, of one dimension and a given length where one is given."""
+    try:
+        array = np.asarray(values)
+    except ValueError as reason:  # rows of different lengths
+        raise ModelError(f"{name} is not an array: its rows differ in length") from reason
+    if array.dtype.kind not in "fiu" or not array.size:
+        raise ModelError(f"{name} must be an array of numbers")
+    if length is not None and array.shape != (length,):
+        raise ModelError(f"{name} has shape {array.shape}; one number for each of {length} is needed")
+    exact = array.astype(np.float64)
+    if not np.isfinite(exact).all():
+        raise ModelError(f"{name} holds a number that is not finite")
+    return exact
+
+
+def read_seeds(values: ArrayLike | None, n_trees: int) -> NDArray[np.int64] | None:
+    """Return each tree's seed: (m,); None where the file keeps none.
+
+    Raises
+    ------
+    ModelError
+        Something else than one whole number for each tree.
+    """
+    if values is None:
+        return None
+    array = np.asarray(values)
+    if array.shape != (n_trees,) or array.dtype.kind not in "iu":
+        raise ModelError(f"random_state must be {n_trees} whole numbers, one for each tree")
+    if array.min() < 0 or array.max() >= 2**63:
+        raise ModelError("random_state holds a number that is no seed")
+    return array.astype(np.int64)

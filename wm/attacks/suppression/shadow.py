@@ -1,0 +1,221 @@
+"""A classifier that has seen watermarks before: the attacker embeds its own and learns their triggers' looks.
+
+The attacker knows the scheme and has rows of the same kind, not the owner's trigger set. Each shadow model is
+watermarked on one part of these rows; its trigger rows and fresh rows of another part are put to it, and a
+classifier learns to tell them apart by features that mean the same on any forest: how the votes divide, how
+often in the same way, how much along the leading direction, and how far from what an honest forest, trained
+on a third part, votes there.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wm import streams
+from wm.attacks.detection.spectrum import vote_spectrum
+from wm.attacks.divisions import disagreement, majority, repeats
+from wm.attacks.suppression.scores import threshold_at_limit
+from wm.errors import EmbeddingError
+from wm.forest import Forest
+from wm.signature import random_signature
+from wm.streams import Role
+from wm.training import Caps, honest_forest
+
+FEATURES = ("disagreement", "repeats", "nearest", "along", "surprise", "doubt")
+"""Columns of `query_features`."""
+
+_NEAREST_AMONG = 1500
+"""Most queries, the most divided first, among which the nearest division is looked for."""
+
+
+@dataclass(frozen=True)
+class ShadowPlan:
+    """What the attacker trains.
+
+    Attributes
+    ----------
+    n_trees
+        Trees of each forest, as many as the suspect has.
+    caps
+        Limits on each tree, as the attacker reads them off the suspect.
+    trigger_rows
+        Trigger rows of each shadow model.
+    ones_share
+        Of the shadows' signatures.
+    shadows
+        Watermarked models trained; at least 2: the last one sets the threshold.
+    scheme
+        A key of `wm.embedding.SCHEMES`.
+    weight_step, max_rounds
+        As in `wm.embedding.EmbeddingTask`.
+    seed, repeat
+        The attacker's streams.
+    """
+
+    n_trees: int
+    caps: Caps
+    trigger_rows: int
+    ones_share: float = 0.5
+    shadows: int = 4
+    scheme: str = "paper"
+    weight_step: float = 30.0
+    max_rounds: int = 500
+    seed: int = 0
+    repeat: int = 0
+
+
+@dataclass(frozen=True, eq=False)
+class Spotter:
+    """A trained classifier of queries.
+
+    Attributes
+    ----------
+    threshold
+        Score from which on a query is suspected: 1% of ordinary queries of the last shadow model are.
+    reference
+        An honest forest, trained on all of the attacker's rows.
+    """
+
+    threshold: float
+    reference: Forest
+    _model: Any
+
+    def scores(self, X: NDArray[np.float32], codes: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return how suspicious each query of a stream is: rows (n, d) and votes (n, m) -> (n,) in [0, 1]."""
+        scores: NDArray[np.float64] = self._model.predict_proba(query_features(X, codes, self.reference))[
+            :, 1
+        ]
+        return scores
+
+
+def query_features(
+    X: NDArray[np.float32], codes: NDArray[np.int64], reference: Forest
+) -> NDArray[np.float64]:
+    """Return the columns `FEATURES` for each query of a stream: (n, 6).
+
+    Parameters
+    ----------
+    X : (n, d)
+    codes : (n, m)
+        The suspect's votes, as columns of the reference's classes.
+    reference
+        An honest forest; its number of trees need not be m.
+    """
+    spectrum = vote_spectrum(codes)
+    divided = disagreement(codes)
+    # A unanimous query has no part along any direction; the floor keeps it at 0.
+    length = np.sqrt(np.maximum(divided * (1 - divided) * codes.shape[1], 1e-9))
+    commonest = majority(codes)
+    share = (codes == commonest[:, None]).mean(axis=1)
+    honest = reference.vote_shares(X)
+    honest_share = honest[np.arange(len(X)), commonest]
+    return np.stack(
+        [
+            divided,
+            np.log1p(repeats(codes)),
+            _nearest(codes, divided),
+            np.abs(spectrum.projections) / length,
+            np.abs(share - honest_share),
+            1.0 - honest.max(axis=1),
+        ],
+        axis=1,
+    )
+
+
+def _nearest(codes: NDArray[np.int64], divided: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return how alike, up to complement, the most alike other division is: (n,) in [0, 1]."""
+    agrees = np.where(codes == majority(codes)[:, None], 1.0, -1.0)
+    agrees -= agrees.mean(axis=1, keepdims=True)
+    length = np.linalg.norm(agrees, axis=1)
+    found = np.zeros(len(codes))
+    most = np.argsort(-divided, kind="stable")[:_NEAREST_AMONG]
+    most = most[length[most] > 1e-9]
+    unit = agrees[most] / length[most][:, None]
+    alike = np.abs(unit @ unit.T)
+    np.fill_diagonal(alike, 0.0)
+    if len(most) > 1:
+        found[most] = np.minimum(1.0, alike.max(axis=1))
+    return found
+
+
+def train_spotter(X: NDArray[np.float32], y: NDArray[np.int64], plan: ShadowPlan) -> Spotter:
+    """Train shadow models on the attacker's rows and a classifier of their queries.
+
+    Parameters
+    ----------
+    X : (n, d) float32
+        The attacker's rows.
+    y : (n,)
+        Their labels, 0 or 1.
+
+    Raises
+    ------
+    EmbeddingError
+        Too few rows, or a shadow whose watermark does not fit.
+    """
+    from sklearn.ensemble import RandomForestClassifier
+
+    if plan.shadows < 2:
+        raise EmbeddingError(
+            f"{plan.shadows} shadow models are too few: one trains, another sets the threshold"
+        )
+    if len(X) < 6 * max(2, plan.trigger_rows):
+        raise EmbeddingError(
+            f"{len(X)} rows are too few for shadow models with {plan.trigger_rows} trigger rows: at least "
+            f"{6 * max(2, plan.trigger_rows)} are needed"
+        )
+    streams_of = [_shadow_stream(X, y, plan, number) for number in range(plan.shadows)]
+    features = np.concatenate([found for found, _ in streams_of[:-1]])
+    truth = np.concatenate([is_trigger for _, is_trigger in streams_of[:-1]])
+    model = RandomForestClassifier(
+        200,
+        min_samples_leaf=2,
+        class_weight="balanced",
+        random_state=streams.integer_seed(plan.seed, Role.ATTACKER_SHADOWS, plan.repeat, "classifier"),
+    ).fit(features, truth)
+    held_out, is_trigger = streams_of[-1]
+    ordinary = model.predict_proba(held_out)[~is_trigger, 1]
+    return Spotter(
+        threshold=threshold_at_limit(ordinary),
+        reference=_reference(X, y, plan, "all"),
+        _model=model,
+    )
+
+
+def _reference(X: NDArray[np.float32], y: NDArray[np.int64], plan: ShadowPlan, part: int | str) -> Forest:
+    seed = streams.integer_seed(plan.seed, Role.ATTACKER_SHADOWS, plan.repeat, "reference", part)
+    return honest_forest(X, y, n_trees=plan.n_trees, caps=plan.caps, seed=seed)
+
+
+def _shadow_stream(
+    X: NDArray[np.float32], y: NDArray[np.int64], plan: ShadowPlan, number: int
+) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    """Return the features of one shadow model's queries, and which of them are its trigger rows."""
+    from wm.embedding import SCHEMES, EmbeddingTask
+    from wm.embedding.common import draw_trigger_rows
+
+    rng = streams.generator(plan.seed, Role.ATTACKER_SHADOWS, plan.repeat, number)
+    order = rng.permutation(len(X))
+    marked, ordinary, honest = np.split(order, [len(X) // 2, 3 * len(X) // 4])
+    rows = draw_trigger_rows(X[marked], plan.trigger_rows, rng)
+    seeds = rng.choice(2**31 - 1, size=2, replace=False)
+    task = EmbeddingTask(
+        X=X[marked],
+        y=y[marked],
+        signature=random_signature(plan.n_trees, plan.ones_share, rng),
+        trigger_rows=rows,
+        caps=plan.caps,
+        seed_right=int(seeds[0]),
+        seed_wrong=int(seeds[1]),
+        weight_step=plan.weight_step,
+        max_rounds=plan.max_rounds,
+    )
+    forest = SCHEMES[plan.scheme](task, None).forest
+    queries = np.concatenate([X[marked][rows], X[ordinary]])
+    reference = _reference(X[honest], y[honest], plan, number)
+    features = query_features(queries, forest.vote_codes(queries), reference)
+    return features, np.arange(len(queries)) < len(rows)
