@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from workers.errors import LedgerUnavailableError
+
 
 class OrchestratorError(Exception):
     """Root of all errors that `orchestrator` raises on purpose; its text is one line for the user."""
@@ -27,8 +29,20 @@ class StoreError(OrchestratorError):
     """The store cannot be used: not reachable, another schema version, no rights, or no space."""
 
 
+class StoreUnavailableError(StoreError, LedgerUnavailableError):
+    """The store does not answer now, or was too busy: the same may succeed later."""
+
+
+class BrokerError(OrchestratorError):
+    """The broker cannot be used: a wrong URL, a wrong password, not reachable at the start."""
+
+
 class StoreUrlError(OrchestratorError):
     """The store's URL is malformed, or names a kind of database that is not supported."""
+
+
+class SecretError(OrchestratorError):
+    """A file with a password cannot be used."""
 
 
 class NotFoundError(OrchestratorError):

@@ -7,6 +7,7 @@ from pathlib import Path
 from orchestrator.plan import DataFacts, PlannedJob, plan
 from orchestrator.provenance import provenance
 from orchestrator.spec import CampaignSpec, read_spec
+from orchestrator.store import launched
 from orchestrator.store.campaigns import create_campaign
 from orchestrator.store.database import Store
 from wm import datasets
@@ -55,7 +56,12 @@ def planned_jobs(spec: CampaignSpec) -> list[PlannedJob]:
 
 
 def launch(store: Store, spec: CampaignSpec) -> int:
-    """Bring the store's schema up to date, store the campaign unless it is there, and return its id."""
+    """Bring the store's schema up to date, store the campaign unless it is there, and return its id.
+
+    Jobs of it that were cancelled before, with this campaign or another, are taken up again.
+    """
     jobs = planned_jobs(spec)
     store.upgrade()
-    return create_campaign(store, spec, jobs, provenance())
+    campaign_id = create_campaign(store, spec, jobs, provenance())
+    launched.revive(store, campaign_id)
+    return campaign_id

@@ -5,12 +5,14 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
+from orchestrator.errors import StoreUnavailableError
 from orchestrator.executors import Executor
 from orchestrator.store import campaigns, queue
 from orchestrator.store.campaigns import Progress
 from orchestrator.store.database import Store
 from orchestrator.store.tables import CampaignState, JobState
 from workers.ledger import HEARTBEAT_S
+from workers.outage import Outage
 from workers.runner import owner_is_gone
 
 _LOOK_EVERY_S = 0.5
@@ -22,8 +24,11 @@ def run_campaign(
     campaign_id: int,
     executor: Executor,
     on_progress: Callable[[Progress], None],
+    outage: Outage | None = None,
 ) -> CampaignState:
-    """Run a campaign to its end and return its state, ``finished`` or ``incomplete``.
+    """Run a campaign to its end and return its state: ``finished``, ``incomplete`` or ``cancelled``.
+
+    With `outage`, a store that does not answer is waited for; without, that ends the loop.
 
     Whatever ends the loop before that, Ctrl-C included, leaves the campaign to be resumed: it is marked as
     interrupted, and running jobs are given back when the executor is closed.
@@ -34,21 +39,41 @@ def run_campaign(
     state = CampaignState.INTERRUPTED
     try:
         while True:
-            ready = queue.ready_jobs(
-                store, campaign_id, limit=executor.capacity(), other_than=executor.in_flight()
-            )
-            if ready:
-                executor.submit(ready)
-            progress = campaigns.progress(store, campaign_id)
-            on_progress(progress)
-            if progress.is_over:
-                all_done = progress.jobs[JobState.DONE] == sum(progress.jobs.values())
-                state = CampaignState.FINISHED if all_done else CampaignState.INCOMPLETE
-                return state
-            executor.wait(_LOOK_EVERY_S)
-            if time.monotonic() - last_beat >= HEARTBEAT_S:
-                last_beat = time.monotonic()
-                campaigns.mark(store, campaign_id, CampaignState.RUNNING)
-                queue.requeue_lapsed(store)
+            try:
+                ended = _turn(store, campaign_id, executor, on_progress)
+                if ended is not None:
+                    state = ended
+                    return state
+                if time.monotonic() - last_beat >= HEARTBEAT_S:
+                    last_beat = time.monotonic()
+                    campaigns.mark(store, campaign_id, CampaignState.RUNNING)
+                    queue.requeue_lapsed(store)
+                    queue.release_dead(store, owner_is_gone)
+            except StoreUnavailableError as reason:
+                if outage is None:
+                    raise
+                last_beat = time.monotonic()  # let workers renew their leases before any is taken for lapsed
+                time.sleep(outage.away(reason))
+            else:
+                if outage is not None:
+                    outage.back()
     finally:
         campaigns.mark(store, campaign_id, state)
+
+
+def _turn(
+    store: Store, campaign_id: int, executor: Executor, on_progress: Callable[[Progress], None]
+) -> CampaignState | None:
+    """Hand out what is ready and wait a little; return the campaign's state once it is over."""
+    ready = queue.ready_jobs(store, campaign_id, limit=executor.capacity(), other_than=executor.in_flight())
+    if ready:
+        executor.submit(ready)
+    progress = campaigns.progress(store, campaign_id)
+    on_progress(progress)
+    if progress.is_over:
+        if progress.jobs[JobState.CANCELLED]:
+            return CampaignState.CANCELLED
+        all_done = progress.jobs[JobState.DONE] == sum(progress.jobs.values())
+        return CampaignState.FINISHED if all_done else CampaignState.INCOMPLETE
+    executor.wait(_LOOK_EVERY_S)
+    return None

@@ -28,6 +28,7 @@ from orchestrator.toml_lines import Path, line_of, lines_of_keys
 from wm import engines
 from wm.datasets import Source
 from wm.embedding import SCHEMES
+from wm.embedding.common import Training
 from wm.errors import DataError
 from workers.jobs import Share
 
@@ -128,15 +129,25 @@ class ForestSpec(_Model):
 
 
 class EmbeddingSpec(_Model):
-    """The grid of watermarks: every combination of the listed values, `repeats` times with other seeds."""
+    """The grid of watermarks: every combination of the listed values, `repeats` times with other seeds.
+
+    `weight_step` left out is the training's own: 1 for "paper", 30 for "artifact".
+    """
 
     scheme: Annotated[tuple[Scheme, ...], OneOrMore, Several, Distinct] = ("paper",)
     trigger_share: Annotated[tuple[Share, ...], OneOrMore, Several, Distinct] = (0.02,)
     ones_share: Annotated[tuple[Share, ...], OneOrMore, Several, Distinct] = (0.5,)
     repeats: int = Field(default=1, ge=1, le=10_000)
     adjust: Literal["paper", "artifact"] = "paper"
-    weight_step: float = Field(default=1.0, gt=0, le=1e6)
+    training: Training = "paper"
+    weight_step: float | None = Field(default=None, gt=0, le=1e6)
     max_rounds: int = Field(default=500, ge=1, le=100_000)
+
+    @model_validator(mode="after")
+    def _step_has_a_meaning(self) -> EmbeddingSpec:
+        if self.training == "per-tree" and self.weight_step is not None:
+            raise ValueError('weight_step has no meaning for training = "per-tree": leave it out')
+        return self
 
 
 class OnlySpec(_Model):
@@ -184,7 +195,7 @@ class ForgerySpec(_Model):
     """
 
     kind: Literal["forgery"]
-    engine: Annotated[tuple[Engine, ...], OneOrMore, Several, Distinct] = ("sat",)
+    engine: Annotated[tuple[Engine, ...], OneOrMore, Several, Distinct] = ("portfolio",)
     signatures: int = Field(default=10, ge=1, le=100_000)
     ones_share: ClosedShare = 0.5
     eps: Annotated[tuple[Annotated[float, Field(ge=0, le=1)], ...], OneOrMore, Several, Distinct]

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 import pytest
+import redis
 from hypothesis import settings
 from numpy.typing import NDArray
 from sklearn.datasets import load_breast_cancer
@@ -17,6 +18,7 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.model_selection import train_test_split
 from sklearn.preprocessing import minmax_scale
 
+from tests import servers
 from wm.forest import Forest
 
 # A slow or busy machine is no failure.
@@ -95,3 +97,46 @@ def _layout(prefix: str, model: RandomForestClassifier) -> dict[str, NDArray[Any
     arrays["value"] = np.concatenate([tree.value[:, 0, :] for tree in trees])
     arrays["random_state"] = np.array([estimator.random_state for estimator in model.estimators_])
     return {f"{prefix}_{name}": array for name, array in arrays.items()}
+
+
+# Servers: those that WM_TEST_REDIS_URL and WM_TEST_POSTGRES_URL name, else real ones started here.
+
+
+@pytest.fixture(scope="session")
+def broker_server_url() -> Iterator[str]:
+    """URL of a broker that tests share."""
+    given = os.environ.get("WM_TEST_REDIS_URL")
+    if given:
+        yield given
+        return
+    server = servers.Valkey()
+    yield server.url
+    server.close()
+
+
+@pytest.fixture
+def broker_url(broker_server_url: str) -> str:
+    """URL of an empty broker."""
+    with redis.Redis.from_url(broker_server_url) as client:
+        client.flushdb()
+    return broker_server_url
+
+
+@pytest.fixture(scope="session")
+def postgres_server_url() -> Iterator[str]:
+    """URL of a PostgreSQL server that tests share; its user may create databases and roles."""
+    given = os.environ.get("WM_TEST_POSTGRES_URL")
+    if given:
+        yield given
+        return
+    server = servers.Postgres()
+    yield server.url()
+    server.close()
+
+
+@pytest.fixture
+def postgres_url(postgres_server_url: str) -> Iterator[str]:
+    """URL of an empty PostgreSQL database."""
+    url, drop = servers.new_database(postgres_server_url)
+    yield url
+    drop()

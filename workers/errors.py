@@ -3,3 +3,11 @@
 
 class WorkerError(Exception):
     """Root of all errors that `workers` raises on purpose; its text is one line for the user."""
+
+
+class LedgerUnavailableError(WorkerError):
+    """The ledger does not answer now: the same call may succeed later."""
+
+
+class VersionMismatchError(WorkerError):
+    """Worker and orchestrator are of different versions."""

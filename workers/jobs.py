@@ -13,6 +13,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from wm.embedding.common import Training
+
 Share = Annotated[float, Field(gt=0, lt=1)]
 Seed = Annotated[int, Field(ge=0)]
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
@@ -134,14 +136,16 @@ class EmbedParameters(Parameters):
     ones_share: float = Field(ge=0, le=1)
     repeat: int = Field(ge=0)
     seed: Seed
-    weight_step: float = Field(gt=0)
+    training: Training = "paper"
+    weight_step: float | None = Field(default=None, gt=0)
     max_rounds: int = Field(ge=1)
 
 
 class EmbedResult(Result):
     """Artifacts `forest` and `claim`; evidence is that of the claim against the watermarked forest.
 
-    `accuracy_watermarked_mean_rule` follows scikit-learn's averaging of leaves instead of the majority.
+    `accuracy_watermarked_mean_rule` follows scikit-learn's averaging of leaves instead of the majority, as
+    the forest was trained; `forest` is scrubbed for release, which leaves only the votes to average.
     `log10_p_standard` holds the same claim against the honest standard forest.
     """
 
@@ -282,7 +286,7 @@ KINDS: dict[JobKind, Kind] = {
     JobKind.SPLIT: Kind(SplitParameters, SplitResult, "workers.handlers.data"),
     JobKind.TUNE: Kind(TuneParameters, TuneResult, "workers.handlers.tune"),
     JobKind.BASELINE: Kind(BaselineParameters, BaselineResult, "workers.handlers.baseline"),
-    JobKind.EMBED: Kind(EmbedParameters, EmbedResult, "workers.handlers.embed"),
+    JobKind.EMBED: Kind(EmbedParameters, EmbedResult, "workers.handlers.embed", version=2),
     JobKind.DETECTION: Kind(DetectionParameters, DetectionResult, "workers.handlers.detection"),
     JobKind.SUPPRESSION: Kind(SuppressionParameters, SuppressionResult, "workers.handlers.suppression"),
     JobKind.FORGERY: Kind(ForgeryParameters, ForgeryResult, "workers.handlers.forgery"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import socket
 from collections.abc import Callable
@@ -14,7 +15,30 @@ from workers.sandbox import SLICE_S, End, Hooks, JobSandbox
 
 def owner_name(slot: int = 0) -> str:
     """Return a name for a worker slot that no other slot on any machine bears at the same time."""
-    return f"{socket.gethostname()}:{os.getpid()}:{process_start(os.getpid())}:{slot}"
+    return f"{machine()}:{os.getpid()}:{process_start(os.getpid())}:{slot}"
+
+
+@functools.cache
+def machine() -> str:
+    """Return what tells this machine, and this container on it, from others that use the same store.
+
+    Machines may be clones with one host name, and containers of one host number their processes each anew.
+    """
+    return "-".join([socket.gethostname(), _machine_id(), _pid_namespace()])
+
+
+def _machine_id() -> str:
+    try:
+        return Path("/etc/machine-id").read_text().strip()[:8]
+    except OSError:
+        return ""
+
+
+def _pid_namespace() -> str:
+    try:
+        return str(Path("/proc/self/ns/pid").stat().st_ino)
+    except OSError:
+        return ""
 
 
 def process_start(pid: int) -> str | None:
@@ -38,7 +62,7 @@ def process_start(pid: int) -> str | None:
 def owner_is_gone(owner: str) -> bool:
     """Return whether a worker of this machine that held a lease has ended; False for other machines'."""
     host, pid, start, _ = owner.rsplit(":", 3)
-    return host == socket.gethostname() and process_start(int(pid)) != start
+    return host == machine() and process_start(int(pid)) != start
 
 
 class Runner:

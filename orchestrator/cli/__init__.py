@@ -20,7 +20,7 @@ from types import FrameType
 import click
 
 import wm
-from orchestrator.errors import OrchestratorError, StoreError
+from orchestrator.errors import BrokerError, OrchestratorError, StoreError
 from wm.errors import WmError
 from wm.isolation import ChildError
 from workers.errors import WorkerError
@@ -40,12 +40,15 @@ class Exit(IntEnum):
 _COMMANDS = {
     "campaign": "orchestrator.cli.campaign:campaign",
     "db": "orchestrator.cli.database:database",
+    "doctor": "orchestrator.cli.doctor:doctor",
     "demo": "orchestrator.cli.demo:demo",
     "embed": "orchestrator.cli.model:embed",
+    "orchestrate": "orchestrator.cli.services:orchestrate",
     "queries": "orchestrator.cli.model:queries",
     "report": "orchestrator.cli.report:report",
     "results": "orchestrator.cli.results:results",
     "verify": "orchestrator.cli.model:verify",
+    "worker": "orchestrator.cli.services:worker",
 }
 
 
@@ -105,7 +108,7 @@ def _run() -> int:
     except click.ClickException as mistake:
         mistake.show()
         return mistake.exit_code
-    except (StoreError, ChildError) as fault:
+    except (StoreError, BrokerError, ChildError) as fault:
         return _complain(fault, Exit.INFRASTRUCTURE)
     except (WmError, WorkerError, OrchestratorError) as mistake:
         return _complain(mistake, Exit.USER_MISTAKE)

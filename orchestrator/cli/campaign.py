@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -19,14 +20,16 @@ from orchestrator.cli.common import (
     store_option,
 )
 from orchestrator.cli.progress import shown
-from orchestrator.executors import LocalExecutor, default_workers
+from orchestrator.cli.urls import executor_options
+from orchestrator.executors import Executor, LocalExecutor, default_workers
 from orchestrator.launch import launch, planned_jobs, read_campaign
 from orchestrator.loop import run_campaign
-from orchestrator.store import campaigns
+from orchestrator.store import campaigns, launched
 from orchestrator.store.campaigns import CampaignRecord
 from orchestrator.store.database import Store
 from orchestrator.store.ledger import StoreLedger
 from orchestrator.store.tables import CampaignState, JobState
+from workers.outage import Outage
 
 FILE = click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 WORKERS = click.option(
@@ -69,36 +72,91 @@ def validate(file: Path, json: bool) -> None:
 @FILE
 @store_option
 @WORKERS
-def run(file: Path, store_url: str, workers: int | None) -> None:
-    """Run a campaign FILE to its end on this machine, or go on where it was stopped.
+@executor_options
+def run(file: Path, store_url: str, workers: int | None, executor_kind: str, broker_url: str) -> None:
+    """Run a campaign FILE to its end, or go on where it was stopped.
 
-    Work that the store holds already, from this or another campaign, is not done again.
+    Work that the store holds already, from this or another campaign, is not done again. With --executor
+    celery the jobs are run by `wm worker` processes, here or on other machines.
     """
     store = Store(store_url)
     spec = read_campaign(file)
-    run_to_end(store, launch(store, spec), spec.name, workers)
+    make = executor_maker(store, executor_kind, workers, broker_url)
+    run_to_end(store, launch(store, spec), spec.name, make)
+
+
+@campaign.command(name="launch")
+@FILE
+@store_option
+def launch_campaign(file: Path, store_url: str) -> None:
+    """Leave a campaign FILE to the orchestrator (`wm orchestrate`), and return at once."""
+    store = Store(store_url)
+    spec = read_campaign(file)
+    campaign_id = launch(store, spec)
+    launched.hand_over(store, campaign_id)
+    click.echo(
+        f"{spec.name}: launched as campaign {campaign_id}; see: wm campaign status {campaign_id}", err=True
+    )
+
+
+@campaign.command()
+@click.argument("campaign_name", metavar="CAMPAIGN")
+@store_option
+def cancel(campaign_name: str, store_url: str) -> None:
+    """Stop a CAMPAIGN (name or id) for good: no new job of it is begun, running slices end by themselves."""
+    store = open_store(store_url)
+    record = campaigns.find_campaign(store, campaign_name)
+    count = launched.cancel(store, record.id)
+    click.echo(
+        f"{record.name}: {count} jobs cancelled; take it up again with: wm campaign resume {record.id}",
+        err=True,
+    )
 
 
 @campaign.command()
 @click.argument("campaign_name", metavar="CAMPAIGN")
 @store_option
 @WORKERS
+@executor_options
 @click.option("--retry", is_flag=True, help="Run jobs again that ended as timeout, memout or error.")
-def resume(campaign_name: str, store_url: str, workers: int | None, retry: bool) -> None:
-    """Go on with a CAMPAIGN (name or id) that was interrupted."""
+def resume(
+    campaign_name: str,
+    store_url: str,
+    workers: int | None,
+    executor_kind: str,
+    broker_url: str,
+    retry: bool,
+) -> None:
+    """Go on with a CAMPAIGN (name or id) that was interrupted or cancelled."""
     store = open_store(store_url)
     record = campaigns.find_campaign(store, campaign_name)
+    make = executor_maker(store, executor_kind, workers, broker_url)
+    launched.revive(store, record.id)
     if retry:
         click.echo(f"{record.name}: {campaigns.retry_failed(store, record.id)} jobs queued again", err=True)
-    run_to_end(store, record.id, record.name, workers)
+    run_to_end(store, record.id, record.name, make)
 
 
-def run_to_end(store: Store, campaign_id: int, name: str, workers: int | None) -> None:
-    """Run a stored campaign with local processes; leave the program unless every job got a result."""
-    executor = LocalExecutor(StoreLedger(store), workers or default_workers())
+def executor_maker(store: Store, kind: str, workers: int | None, broker_url: str) -> Callable[[], Executor]:
+    """Return what makes the executor of a kind."""
+    if kind == "local":
+        return lambda: LocalExecutor(StoreLedger(store), workers or default_workers())
+    if workers is not None:
+        raise click.UsageError("--workers is for the local executor; say wm worker --concurrency N instead")
+    from orchestrator.celery_executor import CeleryExecutor
+
+    return lambda: CeleryExecutor(store, broker_url, lambda line: click.echo(f"wm: {line}", err=True))
+
+
+def run_to_end(store: Store, campaign_id: int, name: str, make_executor: Callable[[], Executor]) -> None:
+    """Run a stored campaign; leave the program unless every job got a result."""
+    executor = make_executor()
+    outage = None  # the local executor's own slots need the store all the time
+    if not isinstance(executor, LocalExecutor):
+        outage = Outage("the store", lambda line: click.echo(f"wm: {line}", err=True))
     try:
         with shown(name) as show:
-            state = run_campaign(store, campaign_id, executor, show)
+            state = run_campaign(store, campaign_id, executor, show, outage)
     except KeyboardInterrupt:
         click.echo(f"{name}: interrupted; go on with: wm campaign resume {name}", err=True)
         raise
@@ -114,10 +172,18 @@ def run_to_end(store: Store, campaign_id: int, name: str, workers: int | None) -
 @click.argument("campaign_name", metavar="CAMPAIGN")
 @store_option
 @json_option
-def status(campaign_name: str, store_url: str, json: bool) -> None:
+@click.option("--watch", is_flag=True, help="Show it again and again until the campaign ends.")
+def status(campaign_name: str, store_url: str, json: bool, watch: bool) -> None:
     """Tell how far a CAMPAIGN (name or id) is."""
     store = open_store(store_url)
     record = campaigns.find_campaign(store, campaign_name)
+    if watch:
+        from orchestrator.cli.watch import watch_campaign
+
+        if json:
+            raise click.UsageError("--watch shows it to people: leave out --json")
+        watch_campaign(store, record.id)
+        return
     progress = campaigns.progress(store, record.id)
     facts = _facts(record) | {
         "jobs": {state.value: progress.jobs[state] for state in JobState},

@@ -14,6 +14,7 @@ import rich.console
 import rich.table
 import rich.text
 
+from orchestrator.cli.urls import with_password
 from orchestrator.files import writing
 from orchestrator.frames import records, write_frame
 from orchestrator.store.database import Store
@@ -35,6 +36,7 @@ def store_option(command: _Command) -> _Command:
         default=DEFAULT_STORE,
         show_default=True,
         metavar="URL",
+        callback=with_password,
         help="Database of campaigns and outcomes.",
     )(command)
 

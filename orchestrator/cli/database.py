@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import click
 
 from orchestrator.cli.common import store_option
+from orchestrator.cli.urls import read_secret
 from orchestrator.store.database import Store, head_revision
+from orchestrator.store.roles import set_worker_login
 
 
 @click.group()
@@ -15,12 +19,27 @@ def database() -> None:
 
 @database.command()
 @store_option
-def upgrade(store_url: str) -> None:
-    """Bring the schema up to date; creates it in an empty database."""
+@click.option("--worker-user", metavar="NAME", help="PostgreSQL: also make this login for workers.")
+@click.option(
+    "--worker-password-file",
+    envvar="WM_WORKER_PASSWORD_FILE",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="File with that login's password.",
+)
+def upgrade(store_url: str, worker_user: str | None, worker_password_file: Path | None) -> None:
+    """Bring the schema up to date; creates it in an empty database.
+
+    A worker's login can run jobs and no more: it sees no campaign and can change no plan and no outcome.
+    """
     store = Store(store_url)
+    if worker_user is not None and worker_password_file is None:
+        raise click.UsageError("--worker-user needs --worker-password-file")
     before = store.revision()
     store.upgrade()
     click.echo(f"{store}: schema {before or 'none'} -> {head_revision()}")
+    if worker_user is not None and worker_password_file is not None:
+        set_worker_login(store, worker_user, read_secret(worker_password_file, "--worker-password-file"))
+        click.echo(f"{store}: {worker_user} can log in as a worker")
 
 
 @database.command()

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from orchestrator.cli import Exit
-from orchestrator.cli.campaign import WORKERS, run_to_end
+from orchestrator.cli.campaign import WORKERS, executor_maker, run_to_end
 from orchestrator.cli.common import print_table
 from orchestrator.files import writing
 from orchestrator.launch import launch
@@ -41,7 +41,7 @@ def demo(output: Path, workers: int | None) -> None:
     text = (resources.files("orchestrator") / "demo.toml").read_text(encoding="utf-8")
     spec = parse_spec(text, what="demo.toml")
     campaign_id = launch(store, spec)
-    run_to_end(store, campaign_id, spec.name, workers)
+    run_to_end(store, campaign_id, spec.name, executor_maker(store, "local", workers, ""))
     record = campaigns.find_campaign(store, spec.name)
     write_report(store, record, output / "report.html")
     verdict = summary.verify_exported(store, campaign_id, output)

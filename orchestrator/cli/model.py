@@ -147,7 +147,7 @@ def embed(
         ),
         lambda kind, number, unfit: click.echo(f"{kind} trees, round {number}: {unfit} unfit", err=True),
     )
-    forest = made.embedded.forest
+    forest = made.forest
     write_whole(claim_file, made.claim.to_json().encode(), mode=SECRET)
     write_whole(forest_file, forest.to_bytes())
     _print(

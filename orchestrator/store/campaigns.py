@@ -12,7 +12,7 @@ import sqlalchemy as sa
 from orchestrator.errors import NotFoundError
 from orchestrator.plan import Cell, PlannedJob
 from orchestrator.spec import CampaignSpec
-from orchestrator.store.database import Store
+from orchestrator.store.database import Lock, Store
 from orchestrator.store.tables import (
     CampaignState,
     JobState,
@@ -71,6 +71,7 @@ def create_campaign(
         same = sa.select(campaign.c.id).where(
             campaign.c.name == spec.name, campaign.c.spec_sha256 == spec.sha256
         )
+        store.lock(connection, Lock.PLAN)
         known = connection.execute(same).scalar_one_or_none()
         if known is not None:
             return int(known)
@@ -93,7 +94,7 @@ def create_campaign(
         for batch in _batched(jobs):
             _insert_jobs(store, connection, campaign_id, first, batch, ids, cells)
             first += len(batch)
-        _settle_new(connection, campaign_id)
+        _settle_new(store, connection, campaign_id)
     return int(campaign_id)
 
 
@@ -148,10 +149,27 @@ def _insert_jobs(
     store.insert_new(connection, campaign_job, links)
 
 
-def _settle_new(connection: sa.Connection, campaign_id: int) -> None:
+def _settle_new(store: Store, connection: sa.Connection, campaign_id: int) -> None:
     """Give the campaign's waiting jobs their true state: needs may be done, or failed, already."""
     ours = sa.select(campaign_job.c.job_id).where(campaign_job.c.campaign_id == campaign_id)
+    # A worker that ends a shared job now would not see our jobs that need it.
+    lock_jobs(
+        store,
+        connection,
+        sa.select(job.c.id).where(job.c.id.in_(ours), job.c.state.in_((JobState.READY, JobState.RUNNING))),
+    )
     settle(connection, ours)
+
+
+def lock_jobs(store: Store, connection: sa.Connection, among: sa.Select[Any]) -> None:
+    """Wait until no other transaction changes some jobs, and keep them until this one ends.
+
+    In the order of their ids, so that no two transactions wait for each other. SQLite needs none: it lets
+    one writer in at a time.
+    """
+    if not store.is_sqlite:
+        locked = sa.select(job.c.id).where(job.c.id.in_(among)).order_by(job.c.id).with_for_update()
+        connection.execute(sa.select(sa.func.count()).select_from(locked.subquery()))
 
 
 def settle(connection: sa.Connection, among: sa.Select[Any]) -> None:
@@ -224,13 +242,13 @@ def _record(row: sa.Row[Any], now: float) -> CampaignRecord:
 
 
 def mark(store: Store, campaign_id: int, state: CampaignState) -> None:
-    """Record a campaign's state, and that its loop lives."""
+    """Record a campaign's state, and that its loop lives; a cancelled campaign stays cancelled."""
     with store.write() as connection:
         now = store.now(connection)
         finished = now if state in (CampaignState.FINISHED, CampaignState.INCOMPLETE) else None
         connection.execute(
             sa.update(campaign)
-            .where(campaign.c.id == campaign_id)
+            .where(campaign.c.id == campaign_id, campaign.c.state != CampaignState.CANCELLED)
             .values(state=state, heartbeat_at=now, finished_at=finished)
         )
 
@@ -279,6 +297,7 @@ def retry_failed(store: Store, campaign_id: int) -> int:
     """Forget the outcomes of a campaign's failed jobs so that they run again; return how many."""
     ours = sa.select(campaign_job.c.job_id).where(campaign_job.c.campaign_id == campaign_id)
     with store.write() as connection:
+        store.lock(connection, Lock.PLAN)
         failed = sa.select(job.c.id).where(job.c.id.in_(ours), job.c.state == JobState.FAILED)
         connection.execute(sa.delete(outcome).where(outcome.c.job_id.in_(failed)))
         count = connection.execute(

@@ -6,6 +6,7 @@ import re
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from enum import IntEnum
 from pathlib import Path
 from typing import Any
 
@@ -16,13 +17,41 @@ from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy.dialects import postgresql, sqlite
 
-from orchestrator.errors import NotFoundError, StoreError, StoreUrlError
+from orchestrator.errors import NotFoundError, StoreError, StoreUnavailableError, StoreUrlError
 
 BUSY_TIMEOUT_S = 30
 """How long SQLite waits for another writer before it gives up."""
 
-_ROWS_AT_ONCE = 500
-"""Rows of one INSERT; SQLite allows 32766 bound values in a statement."""
+
+class Lock(IntEnum):
+    """What at most one transaction may do at a time."""
+
+    SCHEMA = 1
+    """Changing tables."""
+    PLAN = 2
+    """Adding, cancelling or reviving many jobs."""
+
+
+_LOCKS = 0x7472_6565
+"""Keeps our advisory locks apart from those of other programs in the same database ("tree")."""
+
+_POSTGRES: dict[str, Any] = {
+    "pool_pre_ping": True,
+    # As many connections as a worker's slots need, made when they are; see also PostgreSQL's max_connections.
+    "max_overflow": 100,
+    # A server that vanished without a word is noticed, not waited for.
+    "connect_args": {
+        "connect_timeout": 10,
+        "keepalives_idle": 10,
+        "keepalives_interval": 5,
+        "keepalives_count": 3,
+        # A worker that was suspended in the middle of a transaction must not lock its jobs for ever.
+        "options": "-c idle_in_transaction_session_timeout=20s",
+    },
+}
+
+_TRANSIENT = ("08", "40001", "40P01", "53300", "57P01", "57P02", "57P03", "55P03")
+"""Beginnings of PostgreSQL's SQLSTATEs after which the same transaction may succeed a moment later."""
 
 
 class Store:
@@ -45,7 +74,7 @@ class Store:
                 raise StoreUrlError(f"store {_without_password(url)}: write an @ in a password as %40")
             elif self._url.get_backend_name() != "postgresql":
                 raise StoreUrlError(f"store {self}: use sqlite:///FILE or postgresql+psycopg://...")
-            self._engine = sa.create_engine(self._url, pool_pre_ping=not self.is_sqlite)
+            self._engine = sa.create_engine(self._url, **({} if self.is_sqlite else _POSTGRES))
         except (sa.exc.ArgumentError, ValueError) as reason:  # ValueError: a port that is no number
             raise StoreUrlError(
                 f"store {_without_password(url)} is not a database URL, such as sqlite:///wm.db"
@@ -93,26 +122,50 @@ class Store:
             yield
         except sa.exc.DBAPIError as reason:
             text = " ".join(str(reason.orig).split())
-            if "no such table" in text or "does not exist" in text:
+            if "no such table" in text or ("does not exist" in text and "relation" in text):
                 text += "; run: wm db upgrade"
-            raise StoreError(f"store {self}: {text}") from reason
+            error = StoreUnavailableError if self._may_pass(reason) else StoreError
+            raise error(f"store {self}: {text}") from reason
+
+    def _may_pass(self, reason: sa.exc.DBAPIError) -> bool:
+        """Return whether the same transaction may succeed a moment later."""
+        if self.is_sqlite:
+            return "database is locked" in str(reason.orig)
+        state = getattr(reason.orig, "sqlstate", None)
+        if state is None:  # no answer from a server: refused, cut, or nobody there
+            return isinstance(reason, sa.exc.OperationalError)
+        return bool(state.startswith(_TRANSIENT))
 
     def insert_new(
         self, connection: sa.Connection, table: sa.Table, rows: Sequence[Mapping[str, Any]]
     ) -> int:
         """Insert rows, leaving alone those whose key exists; return how many were new."""
+        if not rows:
+            return 0
         insert = sqlite.insert if self.is_sqlite else postgresql.insert
-        new = 0
-        for start in range(0, len(rows), _ROWS_AT_ONCE):
-            statement = insert(table).values([dict(row) for row in rows[start : start + _ROWS_AT_ONCE]])
-            new += connection.execute(statement.on_conflict_do_nothing()).rowcount
-        return new
+        # One statement for all rows is compiled once and for all; without the option drivers give no count.
+        statement = insert(table).on_conflict_do_nothing().execution_options(preserve_rowcount=True)
+        return int(connection.execute(statement, [dict(row) for row in rows]).rowcount)
 
     def now(self, connection: sa.Connection) -> float:
         """Return the time in seconds since 1970 by the store's one clock."""
         if self.is_sqlite:
             return time.time()
         return float(connection.execute(sa.text("SELECT extract(epoch FROM clock_timestamp())")).scalar_one())
+
+    def clock(self) -> sa.ColumnElement[float]:
+        """Return the expression whose value is the time, as in `now`, when a statement runs."""
+        if self.is_sqlite:
+            return sa.literal(time.time())
+        return sa.cast(sa.extract("epoch", sa.func.clock_timestamp()), sa.Float)
+
+    def lock(self, connection: sa.Connection, lock: Lock) -> None:
+        """Wait until no other transaction holds a lock, and hold it until this one ends.
+
+        SQLite needs none: it lets one writer in at a time.
+        """
+        if not self.is_sqlite:
+            connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_LOCKS, lock.value)))
 
     def upgrade(self) -> None:
         """Bring the schema up to date, creating it in an empty database.
@@ -129,6 +182,7 @@ class Store:
             raise StoreError(f"store {self} has schema {current}, newer than this program: upgrade treeproof")
         config = _alembic_config()
         with self.write() as connection:
+            self.lock(connection, Lock.SCHEMA)
             config.attributes["connection"] = connection
             command.upgrade(config, "head")
 

@@ -9,7 +9,7 @@ import sqlalchemy as sa
 
 from orchestrator.errors import NotFoundError
 from orchestrator.store.database import Store
-from orchestrator.store.queue import count_failure, finish
+from orchestrator.store.queue import count_failure, finish, given_back
 from orchestrator.store.tables import JobState, artifact, forgery_answer, job, job_need, outcome
 from workers.jobs import ForgeryAnswer, JobKind, LeasedJob, Outcome
 from workers.ledger import LEASE_S
@@ -30,7 +30,8 @@ class StoreLedger:
                 .values(
                     state=JobState.RUNNING,
                     lease_owner=owner,
-                    lease_until=self._store.now(connection) + LEASE_S,
+                    lease_until=self._store.clock() + LEASE_S,
+                    leases=job.c.leases + 1,
                 )
                 .returning(job.c.kind, job.c.parameters, job.c.failures)
             ).one_or_none()
@@ -59,9 +60,7 @@ class StoreLedger:
         """Renew a lease that is still this owner's."""
         with self._store.write() as connection:
             renewed = connection.execute(
-                sa.update(job)
-                .where(*_held(job_id, owner))
-                .values(lease_until=self._store.now(connection) + LEASE_S)
+                sa.update(job).where(*_held(job_id, owner)).values(lease_until=self._store.clock() + LEASE_S)
             )
             return renewed.rowcount == 1
 
@@ -98,17 +97,13 @@ class StoreLedger:
     def hand_back(self, job_id: int, owner: str) -> None:
         """Make a job ready again, if the lease is still this owner's."""
         with self._store.write() as connection:
-            connection.execute(
-                sa.update(job)
-                .where(*_held(job_id, owner))
-                .values(state=JobState.READY, lease_owner=None, lease_until=None)
-            )
+            connection.execute(sa.update(job).where(*_held(job_id, owner)).values(**given_back()))
 
     def fail(self, job_id: int, owner: str, reason: str) -> None:
         """Count a failed attempt, if the lease is still this owner's."""
         with self._store.write() as connection:
-            held = connection.execute(sa.select(job.c.id).where(*_held(job_id, owner))).one_or_none()
-            if held is not None:
+            held = sa.select(job.c.id).where(*_held(job_id, owner)).with_for_update()
+            if connection.execute(held).one_or_none() is not None:
                 count_failure(self._store, connection, job_id, owner, reason)
 
 

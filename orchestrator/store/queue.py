@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
+from typing import Any
 
 import sqlalchemy as sa
 
-from orchestrator.store.campaigns import settle
+from orchestrator.store.campaigns import lock_jobs, settle
 from orchestrator.store.database import Store
 from orchestrator.store.tables import JobState, attempt, campaign_job, job, job_need, outcome
 from workers.jobs import OutcomeStatus
@@ -32,20 +33,24 @@ def ready_jobs(store: Store, campaign_id: int, *, limit: int, other_than: Collec
 def requeue_lapsed(store: Store) -> int:
     """Take back jobs whose lease has lapsed, as failed attempts; return how many."""
     with store.read() as connection:
-        lapsed = _lapsed(store, connection)
+        lapsed = _lapsed(store, connection, for_update=False)
     if not lapsed:
         return 0
     with store.write() as connection:
-        lapsed = _lapsed(store, connection)
+        lapsed = _lapsed(store, connection, for_update=True)
         for job_id, owner in lapsed:
             count_failure(store, connection, job_id, owner, "the worker was not heard of any more")
     return len(lapsed)
 
 
-def _lapsed(store: Store, connection: sa.Connection) -> list[tuple[int, str]]:
-    query = sa.select(job.c.id, job.c.lease_owner).where(
-        job.c.state == JobState.RUNNING, job.c.lease_until < store.now(connection)
+def _lapsed(store: Store, connection: sa.Connection, *, for_update: bool) -> list[tuple[int, str]]:
+    query = (
+        sa.select(job.c.id, job.c.lease_owner)
+        .where(job.c.state == JobState.RUNNING, job.c.lease_until < store.clock())
+        .order_by(job.c.id)
     )
+    if for_update:  # two orchestrators must not both count a failure
+        query = query.with_for_update(skip_locked=True)
     return [(row.id, row.lease_owner) for row in connection.execute(query)]
 
 
@@ -56,14 +61,17 @@ def release_dead(store: Store, is_gone: Callable[[str], bool]) -> int:
     """
     with store.write() as connection:
         running = sa.select(job.c.id, job.c.lease_owner).where(job.c.state == JobState.RUNNING)
+        running = running.order_by(job.c.id).with_for_update(skip_locked=True)
         dead = [row.id for row in connection.execute(running) if is_gone(row.lease_owner)]
         if dead:
-            connection.execute(
-                sa.update(job)
-                .where(job.c.id.in_(dead))
-                .values(state=JobState.READY, lease_owner=None, lease_until=None)
-            )
+            connection.execute(sa.update(job).where(job.c.id.in_(dead)).values(**given_back()))
     return len(dead)
+
+
+def given_back() -> dict[str, Any]:
+    """Return what makes a running job ready again, or cancelled if it was cancelled meanwhile."""
+    state = sa.case((job.c.cancelled, JobState.CANCELLED.value), else_=JobState.READY.value)
+    return {"state": state, "lease_owner": None, "lease_until": None}
 
 
 def count_failure(store: Store, connection: sa.Connection, job_id: int, owner: str, reason: str) -> None:
@@ -75,11 +83,7 @@ def count_failure(store: Store, connection: sa.Connection, job_id: int, owner: s
         sa.update(job).where(job.c.id == job_id).values(failures=job.c.failures + 1).returning(job.c.failures)
     ).scalar_one()
     if failures < MAX_ATTEMPTS:
-        connection.execute(
-            sa.update(job)
-            .where(job.c.id == job_id)
-            .values(state=JobState.READY, lease_owner=None, lease_until=None)
-        )
+        connection.execute(sa.update(job).where(job.c.id == job_id).values(**given_back()))
         return
     history = connection.execute(
         sa.select(attempt.c.reason)
@@ -108,6 +112,7 @@ def finish(
     store: Store, connection: sa.Connection, job_id: int, owner: str, columns: dict[str, object]
 ) -> bool:
     """Insert a job's outcome unless it has one, free its lease and settle what depends on it."""
+    lock_jobs(store, connection, sa.select(job.c.id).where(job.c.id == job_id))
     row = {"job_id": job_id, "owner": owner, "recorded_at": store.now(connection), **columns}
     if not store.insert_new(connection, outcome, [row]):
         return False
@@ -115,5 +120,8 @@ def finish(
     connection.execute(
         sa.update(job).where(job.c.id == job_id).values(state=state, lease_owner=None, lease_until=None)
     )
-    settle(connection, sa.select(job_need.c.job_id).where(job_need.c.needs_id == job_id))
+    dependents = sa.select(job_need.c.job_id).where(job_need.c.needs_id == job_id)
+    # Two workers that finish two needs of one job at the same time must not each see the other's unfinished.
+    lock_jobs(store, connection, dependents)
+    settle(connection, dependents)
     return True

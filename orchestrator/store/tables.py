@@ -41,6 +41,8 @@ class CampaignState(StrEnum):
     """Every job has a result."""
     INCOMPLETE = "incomplete"
     """Every job ended, some without a result."""
+    CANCELLED = "cancelled"
+    """Stopped for good; `wm campaign resume` takes it up again."""
 
 
 metadata = sa.MetaData(
@@ -65,6 +67,7 @@ campaign = sa.Table(
     sa.Column("created_at", sa.Float, nullable=False),
     sa.Column("heartbeat_at", sa.Float),
     sa.Column("finished_at", sa.Float),
+    sa.Column("launched_at", sa.Float),
     sa.UniqueConstraint("name", "spec_sha256"),
 )
 
@@ -80,8 +83,12 @@ job = sa.Table(
     sa.Column("failures", sa.Integer, nullable=False),
     sa.Column("lease_owner", sa.String(300)),
     sa.Column("lease_until", sa.Float),
+    sa.Column("leases", sa.Integer, nullable=False, server_default="0"),
+    sa.Column("cancelled", sa.Boolean, nullable=False, server_default=sa.false()),
     sa.Index(None, "state"),
 )
+"""`leases` counts how often the job was leased: a change tells that a worker got the message about it.
+`cancelled` says of a running job that it must not become ready again."""
 
 job_need = sa.Table(
     "job_need",
@@ -161,3 +168,24 @@ forgery_answer = sa.Table(
     sa.Column("reason", sa.String(200), nullable=False),
     sa.Column("witness", sa.LargeBinary),
 )
+
+worker = sa.Table(
+    "worker",
+    metadata,
+    sa.Column("name", sa.String(300), primary_key=True),
+    sa.Column("version", sa.String(100), nullable=False),
+    sa.Column("slots", sa.Integer, nullable=False),
+    sa.Column("started_at", sa.Float, nullable=False),
+    sa.Column("heartbeat_at", sa.Float, nullable=False),
+)
+"""Worker processes; those that left in good order have no row any more."""
+
+orchestrator = sa.Table(
+    "orchestrator",
+    metadata,
+    sa.Column("name", sa.String(300), primary_key=True),
+    sa.Column("version", sa.String(100), nullable=False),
+    sa.Column("started_at", sa.Float, nullable=False),
+    sa.Column("heartbeat_at", sa.Float, nullable=False),
+)
+"""Orchestrators; the one that lives longest is the one that hands out jobs."""

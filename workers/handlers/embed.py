@@ -31,6 +31,7 @@ def run(parameters: EmbedParameters, context: Context) -> EmbedResult:
         caps=Caps(baseline.cap_depth, baseline.cap_leaves),
         seed=seed,
         repeat=repeat,
+        training=parameters.training,
         weight_step=parameters.weight_step,
         max_rounds=parameters.max_rounds,
         model_id=f"{split.dataset_sha256[:16]}/{parameters.model_dump_json()}",
@@ -38,7 +39,7 @@ def run(parameters: EmbedParameters, context: Context) -> EmbedResult:
     )
     with context.timed("embed"):
         made = watermark(split, plan)
-    forest, trigger_set = made.embedded.forest, made.claim.trigger_set
+    forest, trigger_set = made.forest, made.claim.trigger_set
     standard = Forest.from_bytes(context.artifact(baseline.standard))
     return EmbedResult(
         forest=context.keep(forest.to_bytes()),
@@ -50,7 +51,7 @@ def run(parameters: EmbedParameters, context: Context) -> EmbedResult:
         weight_right=made.embedded.weight_right,
         weight_wrong=made.embedded.weight_wrong,
         accuracy_watermarked=forest.accuracy(split.X_test, split.y_test),
-        accuracy_watermarked_mean_rule=forest.accuracy_of_mean(split.X_test, split.y_test),
+        accuracy_watermarked_mean_rule=made.embedded.forest.accuracy_of_mean(split.X_test, split.y_test),
         matched_bits=made.evidence.matched_bits,
         total_bits=made.evidence.total_bits,
         exact_match=made.evidence.exact_match,

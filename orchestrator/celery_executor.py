@@ -1,0 +1,268 @@
+"""Sends job ids to workers on any number of machines, through a broker that may lose them at any time."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import sqlalchemy as sa
+from kombu.exceptions import OperationalError
+
+from orchestrator.errors import BrokerError
+from orchestrator.store import services
+from orchestrator.store.database import Store
+from orchestrator.store.tables import JobState, job
+from workers.app import QUEUE, TASK, make_app
+from workers.outage import Outage
+from workers.tasks import RunMessage
+from workers.version import protocol_version
+
+_WINDOW_PER_SLOT = 16
+"""Jobs sent and not yet seen to be taken or done, for each slot of the living workers."""
+
+_SMALLEST_WINDOW = 32
+_LARGEST_WINDOW = 20_000
+
+_MOST_IN_MESSAGE = 8
+_MESSAGE_S = 0.2
+"""A message holds as many jobs as a slot does in this time: many quick ones, or a single slow one."""
+
+_LOST_AFTER_S = 5.0
+"""A job is sent again if it was not taken this long after the queue was seen empty, or after a job that was
+sent later was taken. The pause doubles with each time; sending twice is harmless."""
+
+_LOOK_EVERY_S = 0.05
+_COUNT_EVERY_S = 1.0
+
+
+@dataclass
+class _Sent:
+    """A job of which a message is on its way.
+
+    Attributes
+    ----------
+    leases
+        How often it had been leased before.
+    number
+        Counts the messages.
+    at, again_after_s
+        When it was sent last, by the monotonic clock, and how long to wait before it is sent again.
+    """
+
+    leases: int
+    number: int
+    at: float
+    again_after_s: float = _LOST_AFTER_S
+
+
+class CeleryExecutor:
+    """Keeps the contract of `orchestrator.executors.Executor`.
+
+    A job is in flight from when it is sent until the store shows that it ended, or that it was taken and is
+    ready again (its slice was over, its worker died). While the broker does not answer nothing is sent, and
+    nothing is lost.
+
+    Parameters
+    ----------
+    store
+        Where the workers record; the truth.
+    broker_url
+        Redis or Valkey.
+    say
+        Takes one line about the broker when it goes and one when it is back.
+
+    Raises
+    ------
+    BrokerError
+        The broker cannot be reached now: most likely the URL is wrong.
+    """
+
+    def __init__(self, store: Store, broker_url: str, say: Callable[[str], None]) -> None:
+        self._store = store
+        self._version = protocol_version()
+        self._app = make_app(broker_url)
+        self._connection = open_broker(self._app)
+        self._producer = self._new_producer()
+        self._broker = Outage(f"the broker {self._connection.as_uri()}", say)
+        self._broker_retry_at = 0.0
+        self._sent: dict[int, _Sent] = {}
+        self._messages = 0
+        self._taken = 0
+        self._slots = 1
+        self._counted_at = float("-inf")
+        self._ended = 0
+        self._rate = 0.0
+
+    def capacity(self) -> int:
+        """Return how many more jobs may be handed over now."""
+        if self._broker.is_on and time.monotonic() < self._broker_retry_at:
+            return 0
+        self._count()
+        window = min(_LARGEST_WINDOW, max(_SMALLEST_WINDOW, _WINDOW_PER_SLOT * self._slots))
+        return max(0, window - len(self._sent))
+
+    def in_flight(self) -> frozenset[int]:
+        """Return the jobs that were handed over and not yet dropped."""
+        return frozenset(self._sent)
+
+    def submit(self, job_ids: Sequence[int]) -> None:
+        """Send jobs; what the broker does not take now is left to be handed over again."""
+        with self._store.read() as connection:
+            query = sa.select(job.c.id, job.c.leases).where(job.c.id.in_(job_ids))
+            leases = {row.id: row.leases for row in connection.execute(query)}
+        size = max(1, min(_MOST_IN_MESSAGE, int(self._rate / self._slots * _MESSAGE_S)))
+        known = [job_id for job_id in job_ids if job_id in leases]
+        for start in range(0, len(known), size):
+            batch = known[start : start + size]
+            if not self._publish(batch):
+                return
+            now = time.monotonic()
+            for job_id in batch:
+                self._sent[job_id] = _Sent(leases[job_id], self._messages, now)
+
+    def wait(self, timeout_s: float) -> None:
+        """Return when some job was dropped, or after the time."""
+        deadline = time.monotonic() + timeout_s
+        while True:
+            time.sleep(min(_LOOK_EVERY_S, max(0.0, deadline - time.monotonic())))
+            dropped = self._look()
+            if dropped or time.monotonic() >= deadline:
+                return
+
+    def close(self) -> None:
+        """Forget what is in flight: workers finish what they were sent and record it."""
+        self._sent.clear()
+        self._connection.release()
+
+    def queue_length(self) -> int | None:
+        """Return the number of messages that wait; None while the broker does not answer."""
+        if self._broker.is_on and time.monotonic() < self._broker_retry_at:
+            return None
+        try:
+            found = self._connection.default_channel.queue_declare(QUEUE, passive=True)
+        except self._channel_errors():  # an empty queue does not exist
+            return 0
+        except self._connection_errors() as reason:
+            self._away(reason)
+            return None
+        return int(found.message_count)
+
+    def _look(self) -> bool:
+        """Drop what ended or was taken and given back; send again what seems lost."""
+        if not self._sent:
+            return False
+        query = sa.select(job.c.id, job.c.state, job.c.leases).where(job.c.id.in_(list(self._sent)))
+        dropped = False
+        with self._store.read() as connection:
+            rows = connection.execute(query).all()
+        for row in rows:
+            sent = self._sent[row.id]
+            if row.leases != sent.leases:
+                self._taken = max(self._taken, sent.number)
+            if row.state == JobState.READY and row.leases == sent.leases:
+                continue
+            if row.state != JobState.RUNNING:
+                del self._sent[row.id]
+                dropped = True
+                self._ended += 1
+        self._send_again()
+        return dropped
+
+    def _send_again(self) -> None:
+        now = time.monotonic()
+        old = [(job_id, sent) for job_id, sent in self._sent.items() if now - sent.at >= sent.again_after_s]
+        if not old or (self._broker.is_on and now < self._broker_retry_at):
+            return
+        waiting = [(job_id, sent) for job_id, sent in old if self._is_untouched(job_id, sent)]
+        if not waiting:
+            return
+        is_empty = self.queue_length() == 0
+        # The queue is in order: what was sent well before a message that was taken should have been taken.
+        overtaken = self._taken - self._slots
+        lost = [job_id for job_id, sent in waiting if is_empty or sent.number < overtaken]
+        for job_id in lost:
+            if not self._publish([job_id]):
+                return
+            sent = self._sent[job_id]
+            sent.number, sent.at, sent.again_after_s = self._messages, now, 2 * sent.again_after_s
+
+    def _is_untouched(self, job_id: int, sent: _Sent) -> bool:
+        query = sa.select(job.c.state, job.c.leases).where(job.c.id == job_id)
+        with self._store.read() as connection:
+            row = connection.execute(query).one()
+        return bool(row.state == JobState.READY and row.leases == sent.leases)
+
+    def _publish(self, job_ids: list[int]) -> bool:
+        self._messages += 1
+        try:
+            self._app.send_task(
+                TASK,
+                kwargs=RunMessage(job_ids=job_ids, version=self._version).model_dump(),
+                producer=self._producer,
+                exchange="",
+                routing_key=QUEUE,
+                retry=False,
+                ignore_result=True,
+            )
+        except self._connection_errors() as reason:
+            self._away(reason)
+            return False
+        self._broker.back()
+        return True
+
+    def _away(self, reason: object) -> None:
+        self._broker_retry_at = time.monotonic() + self._broker.away(reason)
+        # Whatever state the connection was left in: the next use opens a new one.
+        self._connection.release()
+        self._connection = self._app.connection_for_write()
+        self._producer = self._new_producer()
+
+    def _new_producer(self) -> Any:
+        return self._app.amqp.Producer(self._connection, auto_declare=False)
+
+    def _connection_errors(self) -> tuple[type[BaseException], ...]:
+        return (*self._connection.connection_errors, OperationalError, OSError)
+
+    def _channel_errors(self) -> tuple[type[BaseException], ...]:
+        return tuple(self._connection.channel_errors)
+
+    def _count(self) -> None:
+        """See how many slots there are and how quickly jobs end."""
+        now = time.monotonic()
+        since = now - self._counted_at
+        if since < _COUNT_EVERY_S:
+            return
+        alive = [service for service in services.workers(self._store) if service.is_alive]
+        self._slots = max(1, sum(service.slots for service in alive if service.version == self._version))
+        self._rate = self._ended / since
+        self._ended = 0
+        self._counted_at = now
+
+
+def open_broker(app: Any) -> Any:
+    """Return a connection to the broker that was seen to work.
+
+    Raises
+    ------
+    BrokerError
+        It cannot be reached.
+    """
+    try:
+        connection = app.connection_for_write()
+        connection.ensure_connection(
+            max_retries=1, interval_start=0.1, timeout=10, reraise_as_library_errors=False
+        )
+        connection.default_channel.client.ping()
+    except Exception as reason:
+        text = " ".join(str(reason).split()) or type(reason).__name__
+        raise BrokerError(f"broker {_shown(app)}: {text}; give --broker or WM_BROKER_URL") from reason
+    return connection
+
+
+def _shown(app: Any) -> str:
+    try:
+        return str(app.connection_for_write().as_uri())
+    except Exception:
+        return "(its URL cannot be read)"

@@ -1,0 +1,35 @@
+"""`wm doctor`: what is reachable, which versions, and a one-line mend for each fault."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+
+import click
+
+from orchestrator.cli import Exit
+from orchestrator.cli.common import json_option, print_json, store_option
+from orchestrator.cli.urls import broker_option
+
+
+@click.command()
+@store_option
+@broker_option
+@json_option
+def doctor(store_url: str, broker_url: str, json: bool) -> None:
+    """Look at store, broker, workers and versions, and say how to mend what is wrong.
+
+    A campaign run on this machine alone needs no broker and no worker.
+    """
+    from orchestrator.diagnosis import diagnose
+
+    found = diagnose(store_url, broker_url)
+    if json:
+        print_json([asdict(finding) for finding in found])
+    else:
+        for finding in found:
+            mark = "FAULT" if finding.is_fault else "note " if finding.mend else "ok   "
+            click.echo(f"{mark}  {finding.what}: {finding.found}")
+            if finding.mend:
+                click.echo(f"       -> {finding.mend}")
+    if any(finding.is_fault for finding in found):
+        click.get_current_context().exit(Exit.INFRASTRUCTURE)

@@ -1,0 +1,111 @@
+"""`wm worker` and `wm orchestrate`: the services that run campaigns on many machines."""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import sys
+import threading
+from types import FrameType
+
+import click
+
+from orchestrator.cli.common import open_store, store_option
+from orchestrator.cli.urls import broker_option
+from orchestrator.executors import default_workers
+from orchestrator.store.database import Store
+from orchestrator.store.ledger import StoreLedger
+
+_ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+
+
+@click.command()
+@store_option
+@broker_option
+@click.option(
+    "--concurrency",
+    type=click.IntRange(min=1, max=1024),
+    default=None,
+    help="Jobs at once.  [default: number of processors]",
+)
+@click.option("--events", is_flag=True, help="Tell monitors such as Flower about every message.")
+def worker(store_url: str, broker_url: str, concurrency: int | None, events: bool) -> None:
+    """Run jobs that the broker brings, until told to stop.
+
+    On SIGTERM or Ctrl-C unfinished jobs are given back at once, and others take them up.
+    """
+    # One job, one processor: the slots are the parallelism.
+    os.environ.update(dict.fromkeys(_ONE_THREAD, "1"))
+    _set_up_log()
+    store = open_store(store_url)
+    from orchestrator.store.services import StoreRegistry
+    from workers.worker import Worker, WorkerSettings
+
+    _check_broker(broker_url)
+    settings = WorkerSettings(broker_url, concurrency or default_workers(), events)
+    try:
+        Worker(settings, StoreLedger(store), StoreRegistry(store)).run()
+    finally:
+        store.close()
+
+
+def _check_broker(broker_url: str) -> None:
+    """Raise while the reason can still be told to a person: later a worker waits for its broker for ever."""
+    from orchestrator.celery_executor import open_broker
+    from workers.app import make_app
+
+    open_broker(make_app(broker_url)).release()
+
+
+@click.command()
+@store_option
+@broker_option
+@click.option(
+    "--metrics-port",
+    type=click.IntRange(min=1, max=65535),
+    default=None,
+    help="Serve Prometheus metrics on this port.",
+)
+@click.option("--metrics-host", default="127.0.0.1", show_default=True, help="Address of the metrics port.")
+def orchestrate(store_url: str, broker_url: str, metrics_port: int | None, metrics_host: str) -> None:
+    """Feed launched campaigns to workers, until told to stop.
+
+    Any number may run at the same time: one hands out jobs, the others stand by.
+    """
+    _set_up_log()
+    store = open_store(store_url)
+    _orchestrate(store, broker_url, metrics_port, metrics_host)
+
+
+def _orchestrate(store: Store, broker_url: str, metrics_port: int | None, metrics_host: str) -> None:
+    from orchestrator.celery_executor import CeleryExecutor
+    from orchestrator.metrics import Metrics
+    from orchestrator.service import Orchestrator
+
+    log = logging.getLogger("orchestrator")
+    stop = threading.Event()
+
+    def on_signal(_number: int, _frame: FrameType | None) -> None:
+        stop.set()
+
+    signal.signal(signal.SIGTERM, on_signal)
+    signal.signal(signal.SIGINT, on_signal)
+    executor = CeleryExecutor(store, broker_url, log.warning)
+    metrics = Metrics(store, executor.queue_length)
+    if metrics_port is not None:
+        metrics.serve(metrics_host, metrics_port)
+    try:
+        Orchestrator(store, executor, log.info, metrics.progress).run(stop)
+    finally:
+        executor.close()
+        store.close()
+    log.info("stopped")
+
+
+def _set_up_log() -> None:
+    logging.basicConfig(
+        level=logging.WARNING, format="%(asctime)s %(levelname)s %(message)s", stream=sys.stderr
+    )
+    for name in ("workers", "orchestrator"):
+        logging.getLogger(name).setLevel(logging.INFO)

@@ -1,0 +1,82 @@
+"""URLs of servers as options, and their passwords from files."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+from urllib.parse import quote
+
+import click
+
+from orchestrator.errors import SecretError
+
+DEFAULT_BROKER = "redis://127.0.0.1:6379/0"
+
+_Command = TypeVar("_Command", bound=Callable[..., Any])
+
+
+def broker_option(command: _Command) -> _Command:
+    """Add ``--broker``."""
+    return click.option(
+        "--broker",
+        "broker_url",
+        envvar="WM_BROKER_URL",
+        default=DEFAULT_BROKER,
+        show_default=True,
+        metavar="URL",
+        callback=with_password,
+        help="Redis or Valkey that takes jobs to workers.",
+    )(command)
+
+
+def executor_options(command: _Command) -> _Command:
+    """Add ``--executor`` and ``--broker``."""
+    kind = click.option(
+        "--executor",
+        "executor_kind",
+        type=click.Choice(["local", "celery"]),
+        default="local",
+        show_default=True,
+        help="Who runs the jobs: this command, or wm worker processes that the broker reaches.",
+    )
+    return kind(broker_option(command))
+
+
+def with_password(_context: click.Context, option: click.Parameter, url: str) -> str:
+    """Complete a URL by the password in the file that its variable's sister names.
+
+    That is WM_STORE_PASSWORD_FILE for WM_STORE_URL, and likewise for the broker: so no password needs to be
+    in the environment or on a command line, where others can read it.
+    """
+    variable = f"{option.envvar}".replace("_URL", "_PASSWORD_FILE")
+    file = os.environ.get(variable)
+    return url if not file else add_password(url, read_secret(Path(file), variable))
+
+
+def read_secret(file: Path, what: str) -> str:
+    """Return the text of a file with one secret.
+
+    Raises
+    ------
+    SecretError
+        It cannot be read, or is empty.
+    """
+    try:
+        secret = file.read_text(encoding="utf-8").strip()
+    except (OSError, UnicodeDecodeError) as reason:
+        raise SecretError(f"{what}: {file} cannot be read ({reason})") from reason
+    if not secret:
+        raise SecretError(f"{what}: {file} is empty")
+    return secret
+
+
+def add_password(url: str, password: str) -> str:
+    """Put a password into a URL that has a host and no password; any other is left as it is."""
+    scheme, separator, rest = url.partition("://")
+    authority, slash, path = rest.partition("/")
+    user, _, host = authority.rpartition("@")
+    if not separator or not host or ":" in user:
+        return url
+    return f"{scheme}://{user}:{quote(password, safe='')}@{host}{slash}{path}"

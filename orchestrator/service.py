@@ -1,0 +1,152 @@
+"""The orchestrator as a service: feeds every launched campaign to workers until it is told to stop."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from orchestrator.errors import StoreUnavailableError
+from orchestrator.executors import Executor
+from orchestrator.store import campaigns, launched, queue, services
+from orchestrator.store.campaigns import Progress
+from orchestrator.store.database import Store
+from orchestrator.store.tables import CampaignState, JobState
+from workers.ledger import HEARTBEAT_S
+from workers.outage import Outage
+from workers.runner import owner_is_gone, owner_name
+from workers.version import protocol_version
+
+LAPSED_EVERY_S = 5.0
+"""How often lapsed leases are looked for: with the lease's 30 s, a dead worker's job is ready within 35 s."""
+
+_FORGET_AFTER_S = 86_400.0
+_TURN_S = 0.5
+
+
+@dataclass
+class _Due:
+    """Something to be done now and then."""
+
+    every_s: float
+    last: float = field(default=float("-inf"))
+
+    def now(self) -> bool:
+        """Return whether it is time, and begin to count anew if so."""
+        if time.monotonic() - self.last < self.every_s:
+            return False
+        self.last = time.monotonic()
+        return True
+
+    def postpone(self) -> None:
+        """Begin to count anew."""
+        self.last = time.monotonic()
+
+
+class Orchestrator:
+    """One orchestrator. Any number may run: the one that lives longest leads, the others wait to take over.
+
+    Two that lead at once, for a moment, send some messages twice; the lease lets one of them count.
+
+    Parameters
+    ----------
+    store, executor
+        Where campaigns are, and who runs their jobs.
+    say
+        Takes one line for people when something changes.
+    on_progress
+        Told how far a campaign is, now and then, with its id.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        executor: Executor,
+        say: Callable[[str], None],
+        on_progress: Callable[[int, Progress], None] = lambda _id, _progress: None,
+    ) -> None:
+        self._store = store
+        self._executor = executor
+        self._say = say
+        self._on_progress = on_progress
+        self._name = owner_name().rpartition(":")[0]
+        self._outage = Outage("the store", say)
+        self._leads: bool | None = None
+        self._beat = _Due(HEARTBEAT_S)
+        self._lapsed = _Due(LAPSED_EVERY_S)
+        self._progress: dict[int, _Due] = {}
+        self._strangers: set[str] = set()
+
+    def run(self, stop: threading.Event) -> None:
+        """Work until told to stop; an outage of store or broker is waited for."""
+        try:
+            while not stop.is_set():
+                try:
+                    self.turn()
+                    self._outage.back()
+                except StoreUnavailableError as reason:
+                    # Workers need time to renew their leases before any is taken for lapsed.
+                    self._lapsed.last = time.monotonic() + HEARTBEAT_S
+                    stop.wait(self._outage.away(reason))
+        finally:
+            if not self._outage.is_on:
+                services.leave_orchestrator(self._store, self._name)
+
+    def turn(self) -> None:
+        """Do once all that there is to do."""
+        if self._beat.now():
+            services.forget_dead(self._store, owner_is_gone, after_s=_FORGET_AFTER_S)
+            self._say_who_leads(services.beat_orchestrator(self._store, self._name, protocol_version()))
+            self._warn_of_strangers()
+        if not self._leads:
+            time.sleep(_TURN_S)
+            return
+        if self._lapsed.now():
+            lapsed = queue.requeue_lapsed(self._store)
+            gone = queue.release_dead(self._store, owner_is_gone)
+            if lapsed or gone:
+                self._say(f"{lapsed + gone} jobs taken back from workers that died")
+        for campaign_id in launched.unfinished(self._store):
+            self._feed(campaign_id)
+        self._executor.wait(_TURN_S)
+
+    def _feed(self, campaign_id: int) -> None:
+        ready = queue.ready_jobs(
+            self._store,
+            campaign_id,
+            limit=self._executor.capacity(),
+            other_than=self._executor.in_flight(),
+        )
+        if ready:
+            self._executor.submit(ready)
+        due = self._progress.setdefault(campaign_id, _Due(0.0))
+        if not due.now():
+            return
+        started = time.monotonic()
+        progress = campaigns.progress(self._store, campaign_id)
+        # Counting 10^6 jobs takes a second: it must not be most of what the store does.
+        due.every_s = max(1.0, 20 * (time.monotonic() - started))
+        self._on_progress(campaign_id, progress)
+        state = CampaignState.RUNNING
+        if progress.is_over:
+            all_done = progress.jobs[JobState.DONE] == sum(progress.jobs.values())
+            state = CampaignState.FINISHED if all_done else CampaignState.INCOMPLETE
+            self._say(f"campaign {campaign_id}: {state}")
+            del self._progress[campaign_id]
+        campaigns.mark(self._store, campaign_id, state)
+
+    def _say_who_leads(self, leads: bool) -> None:
+        if leads != self._leads:
+            self._say("handing out jobs" if leads else "another orchestrator hands out jobs: standing by")
+        self._leads = leads
+
+    def _warn_of_strangers(self) -> None:
+        ours = protocol_version()
+        for service in services.workers(self._store):
+            if service.is_alive and service.version != ours and service.name not in self._strangers:
+                self._strangers.add(service.name)
+                self._say(
+                    f"worker {service.name} is of version {service.version}, this orchestrator of {ours}: it "
+                    "gets no jobs; install the same version on both"
+                )

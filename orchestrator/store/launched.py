@@ -1,0 +1,89 @@
+"""Campaigns that a service is to run: launched, cancelled, taken up again."""
+
+from __future__ import annotations
+
+import sqlalchemy as sa
+
+from orchestrator.store.campaigns import lock_jobs, settle
+from orchestrator.store.database import Lock, Store
+from orchestrator.store.tables import CampaignState, JobState, campaign, campaign_job, job
+
+
+def hand_over(store: Store, campaign_id: int) -> None:
+    """Leave a campaign to the orchestrators, which run it to its end."""
+    with store.write() as connection:
+        connection.execute(
+            sa.update(campaign).where(campaign.c.id == campaign_id).values(launched_at=store.clock())
+        )
+
+
+def unfinished(store: Store) -> list[int]:
+    """Return the ids of the campaigns that orchestrators must look after, the oldest launch first."""
+    states = (CampaignState.RUNNING, CampaignState.INTERRUPTED)
+    query = (
+        sa.select(campaign.c.id)
+        .where(campaign.c.launched_at.is_not(None), campaign.c.state.in_(states))
+        .order_by(campaign.c.launched_at, campaign.c.id)
+    )
+    with store.read() as connection:
+        return list(connection.execute(query).scalars())
+
+
+def cancel(store: Store, campaign_id: int) -> int:
+    """Stop a campaign for good and return how many of its jobs will not run.
+
+    No new job of it is begun; those that run end by themselves, and one that is handed back at the end of its
+    slice is not taken up again. Jobs that another unfinished campaign has too go on.
+    """
+    with store.write() as connection:
+        store.lock(connection, Lock.PLAN)
+        connection.execute(
+            sa.update(campaign)
+            .where(
+                campaign.c.id == campaign_id,
+                campaign.c.state.not_in((CampaignState.FINISHED, CampaignState.INCOMPLETE)),
+            )
+            .values(state=CampaignState.CANCELLED, launched_at=None)
+        )
+        other = campaign_job.alias("other")
+        wanted_elsewhere = sa.exists().where(
+            other.c.job_id == job.c.id,
+            other.c.campaign_id != campaign_id,
+            campaign.c.id == other.c.campaign_id,
+            campaign.c.state.in_((CampaignState.RUNNING, CampaignState.INTERRUPTED)),
+        )
+        ours = sa.select(campaign_job.c.job_id).where(campaign_job.c.campaign_id == campaign_id)
+        doomed = (job.c.id.in_(ours), ~wanted_elsewhere)
+        connection.execute(
+            sa.update(job).where(*doomed, job.c.state == JobState.RUNNING).values(cancelled=True)
+        )
+        return connection.execute(
+            sa.update(job)
+            .where(*doomed, job.c.state.in_((JobState.WAITING, JobState.READY)))
+            .values(state=JobState.CANCELLED)
+        ).rowcount
+
+
+def revive(store: Store, campaign_id: int) -> int:
+    """Take a campaign up again whose jobs, all or some, were cancelled; return how many of them."""
+    with store.write() as connection:
+        store.lock(connection, Lock.PLAN)
+        connection.execute(
+            sa.update(campaign)
+            .where(campaign.c.id == campaign_id, campaign.c.state == CampaignState.CANCELLED)
+            .values(state=CampaignState.INTERRUPTED)
+        )
+        ours = sa.select(campaign_job.c.job_id).where(campaign_job.c.campaign_id == campaign_id)
+        connection.execute(sa.update(job).where(job.c.id.in_(ours), job.c.cancelled).values(cancelled=False))
+        count = connection.execute(
+            sa.update(job)
+            .where(job.c.id.in_(ours), job.c.state == JobState.CANCELLED)
+            .values(state=JobState.WAITING)
+        ).rowcount
+        if count:
+            running = (JobState.READY, JobState.RUNNING)
+            lock_jobs(
+                store, connection, sa.select(job.c.id).where(job.c.id.in_(ours), job.c.state.in_(running))
+            )
+            settle(connection, ours)
+    return count

@@ -1,0 +1,120 @@
+"""Who is alive: workers and orchestrators in the store."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import sqlalchemy as sa
+
+from orchestrator.store.database import Store
+from orchestrator.store.tables import orchestrator, worker
+from workers.registry import ALIVE_S, WorkerRecord
+
+
+@dataclass(frozen=True)
+class Service:
+    """A worker or an orchestrator.
+
+    Attributes
+    ----------
+    name, version
+        As it calls itself.
+    slots
+        Jobs at once; 0 for an orchestrator.
+    silent_s
+        Seconds since it was last heard of.
+    """
+
+    name: str
+    version: str
+    slots: int
+    silent_s: float
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether it was heard of lately."""
+        return self.silent_s <= ALIVE_S
+
+
+class StoreRegistry:
+    """Keeps the contract of `workers.registry.Registry`."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def beat(self, record: WorkerRecord) -> None:
+        """Say that a worker lives."""
+        _beat(
+            self._store,
+            worker,
+            {"name": record.name, "version": record.version, "slots": record.slots},
+        )
+
+    def leave(self, name: str) -> None:
+        """Say that a worker has ended in good order."""
+        with self._store.write() as connection:
+            connection.execute(sa.delete(worker).where(worker.c.name == name))
+
+    def orchestrator_versions(self) -> list[str]:
+        """Return the versions of the orchestrators that live."""
+        return sorted({service.version for service in orchestrators(self._store) if service.is_alive})
+
+
+def _beat(store: Store, table: sa.Table, values: dict[str, object]) -> None:
+    with store.write() as connection:
+        now = store.now(connection)
+        known = connection.execute(
+            sa.update(table).where(table.c.name == values["name"]).values(heartbeat_at=now)
+        )
+        if known.rowcount == 0:
+            store.insert_new(connection, table, [{**values, "started_at": now, "heartbeat_at": now}])
+
+
+def beat_orchestrator(store: Store, name: str, version: str) -> bool:
+    """Say that an orchestrator lives; return whether it leads: of the living, the one that began first."""
+    _beat(store, orchestrator, {"name": name, "version": version})
+    leader = (
+        sa.select(orchestrator.c.name)
+        .where(orchestrator.c.heartbeat_at > store.clock() - ALIVE_S)
+        .order_by(orchestrator.c.started_at, orchestrator.c.name)
+        .limit(1)
+    )
+    with store.read() as connection:
+        return bool(connection.execute(leader).scalar_one_or_none() == name)
+
+
+def leave_orchestrator(store: Store, name: str) -> None:
+    """Say that an orchestrator has ended in good order."""
+    with store.write() as connection:
+        connection.execute(sa.delete(orchestrator).where(orchestrator.c.name == name))
+
+
+def workers(store: Store) -> list[Service]:
+    """Return all workers known, those heard of last first."""
+    return _services(store, worker)
+
+
+def orchestrators(store: Store) -> list[Service]:
+    """Return all orchestrators known, those heard of last first."""
+    return _services(store, orchestrator)
+
+
+def forget_dead(store: Store, is_gone: Callable[[str], bool], *, after_s: float) -> None:
+    """Drop workers and orchestrators that are known to have ended, or were not heard of for long."""
+    with store.write() as connection:
+        for table in (worker, orchestrator):
+            names = connection.execute(sa.select(table.c.name)).scalars().all()
+            gone = [name for name in names if is_gone(f"{name}:0")]
+            is_old = table.c.heartbeat_at < store.clock() - after_s
+            connection.execute(sa.delete(table).where(is_old | table.c.name.in_(gone)))
+
+
+def _services(store: Store, table: sa.Table) -> list[Service]:
+    with store.read() as connection:
+        now = store.now(connection)
+        rows = connection.execute(sa.select(table).order_by(table.c.heartbeat_at.desc())).mappings()
+        return [
+            Service(row["name"], row["version"], row.get("slots", 0), max(0.0, now - row["heartbeat_at"]))
+            for row in rows
+        ]

