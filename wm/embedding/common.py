@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,13 @@ from wm.signature import Signature
 
 if TYPE_CHECKING:
     from wm.training import Caps
+
+
+Training = Literal["paper", "artifact", "per-tree"]
+"""How trigger weights are raised until the trees fit; see `wm.embedding.trainings.TRAININGS`."""
+
+Kind = Literal["right", "wrong"]
+"""Trees with bit 0, right on the trigger set, and trees with bit 1, wrong on it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,12 +40,25 @@ class EmbeddingTask:
         Indexes of the trigger set in X, distinct; see `draw_trigger_rows`.
     caps
         Limits on every tree; see `wm.training.adjusted_caps`.
-    weight_step
-        Added to the weight of every trigger row in each round; above 0 (the paper: 1, the authors' code: 30).
-    max_rounds
-        Most fits of one kind of trees before giving up; at least 1.
     seed_right, seed_wrong
-        `random_state` of the trees with bit 0 and with bit 1; they must differ.
+        `random_state` of the trees with bit 0 and with bit 1; they must differ. For trainings "paper" and
+        "artifact".
+    weight_step
+        Added to the weight of every trigger row in each round; above 0. None: as the training has it (paper
+        1, artifact 30). Training "per-tree" has no step.
+    max_rounds
+        Most fits of one tree before giving up; at least 1.
+    training
+        How the trees are made to fit.
+    tree_seeds
+        m different `random_state`, one for each tree; for training "per-tree".
+    least_weight
+        Whether training "per-tree" then looks for the least weight with which each tree fits, to within
+        5%, for several times the fits.
+    sample_weight : (n,) or None
+        Weights of the training rows, above 0, which those of the trigger rows are multiples of; None: all 1.
+    n_jobs
+        Threads of training "per-tree", as joblib counts them; changes no result.
     """
 
     X: NDArray[np.float32]
@@ -48,8 +68,42 @@ class EmbeddingTask:
     caps: Caps
     seed_right: int
     seed_wrong: int
-    weight_step: float = 1.0
+    weight_step: float | None = None
     max_rounds: int = 500
+    training: Training = "paper"
+    tree_seeds: tuple[int, ...] = ()
+    least_weight: bool = False
+    sample_weight: NDArray[np.float64] | None = None
+    n_jobs: int = 1
+
+    def weights(self, trigger_weight: float) -> NDArray[np.float64]:
+        """Return the training rows' weights when every trigger row weighs `trigger_weight` times its own."""
+        weight = np.ones(len(self.y)) if self.sample_weight is None else self.sample_weight.copy()
+        weight[self.trigger_rows] *= trigger_weight
+        return weight
+
+    def trees_of(self, kind: Kind) -> NDArray[np.int64]:
+        """Return the positions of the trees of a kind, ascending."""
+        return np.flatnonzero(self.signature.array == (kind == "wrong"))
+
+
+@dataclass(frozen=True)
+class FittedTree:
+    """A tree that is as the signature wants on the whole trigger set.
+
+    Attributes
+    ----------
+    tree
+        A fitted `DecisionTreeClassifier` (scikit-learn has no types).
+    fits
+        How often it was fitted.
+    weight
+        Of each trigger row in the last fit.
+    """
+
+    tree: Any
+    fits: int
+    weight: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,9 +115,11 @@ class Embedded:
     forest
         Errs on every trigger row in exactly the trees whose bit is 1.
     rounds_right, rounds_wrong
-        Fits until all trees of that kind agreed on the whole trigger set; 0 if there are none of the kind.
+        Most fits that a tree of that kind took to agree on the whole trigger set; 0 if there are none of it.
     weight_right, weight_wrong
-        Weight of each trigger row in the last fit.
+        Largest weight of a trigger row in the last fits.
+    fits
+        Fits of single trees in all; m would be those of an honest forest.
     """
 
     forest: Forest
@@ -71,13 +127,14 @@ class Embedded:
     rounds_wrong: int
     weight_right: float
     weight_wrong: float
+    fits: int
 
 
 class OnRound(Protocol):
-    """Called after each fit."""
+    """Called after each round."""
 
-    def __call__(self, kind: str, round_number: int, unfit_trees: int) -> None:
-        """Report the kind of trees, the round (from 1) and how many trees still miss a trigger row."""
+    def __call__(self, kind: Kind, round_number: int, unfit_trees: int) -> None:
+        """Report the kind of trees, the round (from 1) and how many trees of the kind do not fit yet."""
 
 
 def trigger_size(n_train: int, trigger_share: float) -> int:

@@ -1,20 +1,18 @@
 """Scheme `paper`: Algorithm 1.
 
 Trees with bit 0 are trained on the training set, trees with bit 1 on the same set with the trigger rows'
-labels flipped. In either group the weight of every trigger row is raised until every tree fits all of them.
+labels flipped. The weights of the trigger rows are raised until every tree fits all of them; how, is the
+task's training.
 """
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
-from wm.embedding.common import Embedded, EmbeddingTask, OnRound
+from wm.embedding.common import Embedded, EmbeddingTask, FittedTree, Kind, OnRound
+from wm.embedding.trainings import TRAININGS
 from wm.errors import EmbeddingError
 from wm.forest import Forest
-from wm.training import fit_trees
 
 
 def embed_paper(task: EmbeddingTask, on_round: OnRound | None = None) -> Embedded:
@@ -29,47 +27,19 @@ def embed_paper(task: EmbeddingTask, on_round: OnRound | None = None) -> Embedde
     _check(task)
     flipped = task.y.copy()
     flipped[task.trigger_rows] = 1 - flipped[task.trigger_rows]
-    zeros = len(task.signature) - task.signature.ones
-    right, rounds_right, weight_right = _train_with_trigger(task, "right", task.y, zeros, on_round)
-    wrong, rounds_wrong, weight_wrong = _train_with_trigger(
-        task, "wrong", flipped, task.signature.ones, on_round
+    fitted = TRAININGS[task.training](task, {"right": task.y, "wrong": flipped}, on_round)
+    forest = _with_classes(Forest.from_sklearn([one.tree for one in fitted]))
+    rounds_right, weight_right = _most(task, "right", fitted)
+    rounds_wrong, weight_wrong = _most(task, "wrong", fitted)
+    return Embedded(
+        forest, rounds_right, rounds_wrong, weight_right, weight_wrong, sum(one.fits for one in fitted)
     )
-    trees = {0: iter(right), 1: iter(wrong)}
-    forest = Forest.from_sklearn([next(trees[bit]) for bit in task.signature.bits])
-    return Embedded(_with_classes(forest), rounds_right, rounds_wrong, weight_right, weight_wrong)
 
 
-def _train_with_trigger(
-    task: EmbeddingTask, kind: str, y: NDArray[np.int64], n_trees: int, on_round: OnRound | None
-) -> tuple[list[Any], int, float]:
-    """Return trees that all fit the trigger rows' labels in y, the fits it took and the final weight."""
-    if n_trees == 0:
-        return [], 0, 1.0
-    weight = np.ones(len(y))
-    trigger = task.trigger_rows
-    unfit = n_trees
-    for number in range(1, task.max_rounds + 1):
-        model = fit_trees(
-            task.X,
-            y,
-            n_trees=n_trees,
-            caps=task.caps,
-            seed=task.seed_right if kind == "right" else task.seed_wrong,
-            sample_weight=weight,
-        )
-        missed = Forest.from_sklearn(model).votes(task.X[trigger]) != y[trigger][:, None]
-        unfit = int(missed.any(axis=0).sum())
-        if on_round is not None:
-            on_round(kind, number, unfit)
-        if not unfit:
-            return list(model.estimators_), number, float(weight[trigger[0]])
-        weight[trigger] += task.weight_step
-    raise EmbeddingError(
-        f"the watermark does not fit: after {task.max_rounds} rounds (trigger weight "
-        f"{weight[trigger[0]] - task.weight_step:g}) {unfit} of the {n_trees} trees that must be {kind} "
-        f"still miss {int(missed.any(axis=1).sum())} of the {len(trigger)} trigger rows: raise max_rounds or "
-        'weight_step, lower trigger_share, or use adjust = "artifact"'
-    )
+def _most(task: EmbeddingTask, kind: Kind, fitted: list[FittedTree]) -> tuple[int, float]:
+    """Return the most fits and the largest weight among the trees of a kind."""
+    trees = [fitted[position] for position in task.trees_of(kind)]
+    return max((one.fits for one in trees), default=0), max((one.weight for one in trees), default=1.0)
 
 
 def _with_classes(forest: Forest) -> Forest:
@@ -95,7 +65,31 @@ def _check(task: EmbeddingTask) -> None:
     flipped = np.delete(task.y, rows).tolist() + (1 - task.y[rows]).tolist()
     if task.signature.ones and len(set(flipped)) < 2:
         raise EmbeddingError("flipping the trigger rows leaves one class only: draw another trigger set")
+    weight = task.sample_weight
+    if weight is not None and (weight.shape != task.y.shape or not (weight > 0).all()):
+        raise EmbeddingError("sample_weight must hold a number above 0 for each training row")
+    if task.max_rounds < 1:
+        raise EmbeddingError("max_rounds must be at least 1")
+    _check_training(task)
+
+
+def _check_training(task: EmbeddingTask) -> None:
+    if task.training not in TRAININGS:
+        raise EmbeddingError(f"unknown training {task.training!r}; known are: {', '.join(sorted(TRAININGS))}")
+    if task.training == "per-tree":
+        if len(set(task.tree_seeds)) != len(task.signature) or len(task.tree_seeds) != len(task.signature):
+            raise EmbeddingError(
+                f"training per-tree needs a seed of its own for each of the {len(task.signature)} trees; "
+                f"{len(set(task.tree_seeds))} different ones are given: trees that share one could be paired"
+            )
+        if task.weight_step is not None:
+            raise EmbeddingError(
+                "weight_step has no meaning for training per-tree, which multiplies weights: leave it out"
+            )
+        return
     if task.seed_right == task.seed_wrong:
         raise EmbeddingError("both kinds of trees have the same seed, which would give the signature away")
-    if not task.weight_step > 0 or task.max_rounds < 1:
-        raise EmbeddingError("weight_step must be above 0 and max_rounds at least 1")
+    if task.weight_step is not None and not task.weight_step > 0:
+        raise EmbeddingError("weight_step must be above 0")
+    if task.least_weight:
+        raise EmbeddingError(f"least_weight is for training per-tree, not {task.training}: leave it out")

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.datasets import make_classification
 
-from wm.embedding import SCHEMES, paper
+from wm.embedding import SCHEMES, together
 from wm.embedding.common import EmbeddingTask, draw_trigger_rows
 from wm.embedding.paper import embed_paper
 from wm.errors import EmbeddingError
@@ -150,7 +150,7 @@ def test_weights_rise_by_the_step_and_labels_are_flipped_for_the_wrong_trees_alo
         fits.append((seed, y.copy(), sample_weight.copy(), rest["caps"], rest["n_trees"]))
         return fit_trees(X, y, seed=seed, sample_weight=sample_weight, **rest)
 
-    monkeypatch.setattr(paper, "fit_trees", recorded)
+    monkeypatch.setattr(together, "fit_trees", recorded)
     embedded = embed_paper(task, lambda *report: reports.append(report))
     check_embedded(embedded, task)
     trigger = np.zeros(len(task.y), dtype=bool)
@@ -171,6 +171,26 @@ def test_weights_rise_by_the_step_and_labels_are_flipped_for_the_wrong_trees_alo
         assert unfit[-1] == 0
         assert all(0 < count <= trees for count in unfit[:-1])
     assert embedded.rounds_wrong > 1  # flipped labels do not fit by themselves
+
+
+def test_the_artifacts_weights_are_two_thirty_two_sixty_two(breast_cancer, monkeypatch):
+    task = task_of(breast_cancer.X_train, breast_cancer.y_train, "0110", step=None, share_size=25)
+    weights = []
+
+    def recorded(X, y, *, sample_weight, **rest):
+        weights.append(float(sample_weight[task.trigger_rows[0]]))
+        return fit_trees(X, y, sample_weight=sample_weight, **rest)
+
+    monkeypatch.setattr(together, "fit_trees", recorded)
+    embedded = embed_paper(dataclasses.replace(task, training="artifact"))
+    right, wrong = embedded.rounds_right, embedded.rounds_wrong
+    assert weights == [2 + 30 * n for n in range(right)] + [2 + 30 * n for n in range(wrong)]
+    assert (embedded.weight_right, embedded.weight_wrong) == (weights[right - 1], weights[-1])
+    assert embedded.fits == 2 * (right + wrong)
+    assert wrong > 1
+    weights.clear()
+    by_one = embed_paper(task)
+    assert weights == [*range(1, by_one.rounds_right + 1), *range(1, by_one.rounds_wrong + 1)]
 
 
 def test_passing_max_rounds_is_an_error_that_says_how_far_it_came():
@@ -214,7 +234,7 @@ def test_the_trees_that_must_be_wrong_can_also_fail():
     ],
 )
 def test_a_malformed_task_is_refused_before_any_fit(changes, reason, monkeypatch):
-    monkeypatch.setattr(paper, "fit_trees", lambda *_, **__: pytest.fail("a fit was started"))
+    monkeypatch.setattr(together, "fit_trees", lambda *_, **__: pytest.fail("a fit was started"))
     with pytest.raises(EmbeddingError, match=reason):
         embed_paper(overfull_task(**changes))
 

@@ -1,0 +1,190 @@
+"""Training `per-tree`: a watermarked forest at about the cost of a plain one.
+
+The paper's loop trains a whole forest anew as long as one tree misses one trigger row, and gives every tree
+the weight that the most stubborn one needs. Here each tree has its own seed and weight; only a tree that
+fails is fitted again, with its weight multiplied. What a tree needed tells the next ones where to start:
+trees are fitted in waves of 1, 1, 2, 4, 8, ... of each kind, each wave starting at about what four fifths of
+the trees so far needed. Waves are what makes the result the same for any number of threads.
+
+Measured on breast-cancer, MNIST2-6 and ijcnn1: 1.2 to 1.6 fits a tree.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wm.embedding.common import EmbeddingTask, FittedTree, Kind, OnRound
+from wm.errors import EmbeddingError
+from wm.training import fit_tree
+
+GROWTH = 1.5
+"""Factor from one weight to the next: with less, trees need more fits; with more, they end heavier."""
+
+FIRST_GROWTH = 4.0
+"""The same for the first tree of a kind, which starts at 1 and may have far to go; then it is bisected."""
+
+START_QUANTILE = 0.8
+"""Share of the trees so far for which the start of the next wave would have been enough."""
+
+PRECISION = 1.05
+"""Factor between the least weight that `least_weight` finds and one that is known to be too small."""
+
+MAX_WEIGHT = 2.0**20
+"""A tree that fails with trigger rows a million times as heavy as the others is too small for them."""
+
+
+@dataclass(frozen=True)
+class _Failure:
+    """A tree that does not fit."""
+
+    fits: int
+    weight: float
+    missed_rows: int
+
+
+class _Tree:
+    """One tree's fits: what has been tried, and the lightest tree that fits."""
+
+    def __init__(self, task: EmbeddingTask, y: NDArray[np.int64], position: int) -> None:
+        self._task = task
+        self._y = y
+        self._seed = task.tree_seeds[position]
+        self._trigger = task.X[task.trigger_rows]
+        self._wanted = y[task.trigger_rows]
+        self._found: Any = None
+        self._fits = 0
+        self._low: float | None = None
+        self._high = math.inf
+        self._missed = 0
+
+    def _fits_at(self, weight: float) -> bool:
+        tree = fit_tree(
+            self._task.X,
+            self._y,
+            caps=self._task.caps,
+            seed=self._seed,
+            sample_weight=self._task.weights(weight),
+        )
+        self._fits += 1
+        self._missed = int((tree.predict(self._trigger, check_input=False) != self._wanted).sum())
+        if self._missed:
+            self._low = weight
+        else:
+            self._found, self._high = tree, weight
+        return not self._missed
+
+    def raised(self, start: float, growth: float) -> bool:
+        """Multiply the weight by `growth` until the tree fits; return whether it does."""
+        weight = start
+        while not self._fits_at(weight):
+            if self._fits >= self._task.max_rounds or weight >= MAX_WEIGHT:
+                return False
+            weight *= growth
+        return True
+
+    def lowered(self, growth: float) -> None:
+        """Divide the weight by `growth` until the tree fails or the weight is 1; only after `raised`."""
+        while self._low is None and self._high > 1 and self._fits < self._task.max_rounds:
+            self._fits_at(max(1.0, self._high / growth))
+
+    def bisected(self, precision: float) -> None:
+        """Halve the gap between what fits and what does not down to a factor; only after `raised`."""
+        while (
+            self._low is not None
+            and self._high > self._low * precision
+            and self._fits < self._task.max_rounds
+        ):
+            self._fits_at(math.sqrt(self._low * self._high))
+
+    def result(self) -> FittedTree | _Failure:
+        """Return the lightest tree that fits, or how far it came."""
+        if self._found is None:
+            assert self._low is not None  # noqa: S101 - something was tried
+            return _Failure(self._fits, self._low, self._missed)
+        return FittedTree(self._found, self._fits, self._high)
+
+
+def _fit_one(
+    task: EmbeddingTask, y: NDArray[np.int64], position: int, start: float | None
+) -> FittedTree | _Failure:
+    """Fit one tree; `start` is None for the first of its kind."""
+    tree = _Tree(task, y, position)
+    first = start is None
+    if tree.raised(1.0 if start is None else start, FIRST_GROWTH if first else GROWTH):
+        if first:
+            tree.bisected(GROWTH)
+        if task.least_weight:
+            tree.lowered(GROWTH)
+            tree.bisected(PRECISION)
+    return tree.result()
+
+
+def train_each(
+    task: EmbeddingTask, labels: Mapping[Kind, NDArray[np.int64]], on_round: OnRound | None
+) -> list[FittedTree]:
+    """Train each tree by itself; see `wm.embedding.trainings.Train`.
+
+    Raises
+    ------
+    EmbeddingError
+        A tree does not fit after `max_rounds` fits, or with trigger rows of weight `MAX_WEIGHT`.
+    """
+    from joblib import Parallel, delayed
+
+    fitted: dict[int, FittedTree] = {}
+    with Parallel(n_jobs=task.n_jobs, require="sharedmem") as parallel:
+        for number, wave in enumerate(_waves(task), start=1):
+            starts = {kind: _start(task, kind, fitted) for kind in labels}
+            results = parallel(
+                delayed(_fit_one)(task, labels[kind], position, starts[kind]) for kind, position in wave
+            )
+            _refuse_failures(task, wave, results)
+            fitted.update((position, one) for (_, position), one in zip(wave, results, strict=True))
+            if on_round is not None:
+                for kind in dict(wave):
+                    on_round(kind, number, sum(position not in fitted for position in task.trees_of(kind)))
+    return [fitted[position] for position in range(len(task.signature))]
+
+
+_Wave = list[tuple[Kind, int]]
+"""Kind and position of each tree that is fitted side by side with the others."""
+
+
+def _waves(task: EmbeddingTask) -> Iterator[_Wave]:
+    """Yield the trees: one of each kind, then always as many of each as there were before."""
+    trees = {kind: [int(position) for position in task.trees_of(kind)] for kind in get_args(Kind)}
+    done = 0
+    while any(len(positions) > done for positions in trees.values()):
+        until = max(1, 2 * done)
+        yield [(kind, position) for kind, positions in trees.items() for position in positions[done:until]]
+        done = until
+
+
+def _start(task: EmbeddingTask, kind: Kind, fitted: Mapping[int, FittedTree]) -> float | None:
+    """Return the weight that the next trees of a kind start at; None if there was none of it yet."""
+    weights = [fitted[position].weight for position in task.trees_of(kind) if position in fitted]
+    if not weights:
+        return None
+    # The least weight lies between the last one and that divided by GROWTH, or lower: taken as it is, the
+    # last one could make the start of later waves only rise.
+    return max(1.0, float(np.quantile(weights, START_QUANTILE)) / math.sqrt(GROWTH))
+
+
+def _refuse_failures(task: EmbeddingTask, wave: _Wave, results: list[FittedTree | _Failure]) -> None:
+    failures = [
+        (kind, one) for (kind, _), one in zip(wave, results, strict=True) if isinstance(one, _Failure)
+    ]
+    if failures:
+        kind, worst = max(failures, key=lambda failure: failure[1].missed_rows)
+        raise EmbeddingError(
+            f"the watermark does not fit: {len(failures)} of {len(wave)} trees fail; one that must be {kind} "
+            f"still misses {worst.missed_rows} of the {len(task.trigger_rows)} trigger rows after "
+            f"{worst.fits} fits (trigger weight {worst.weight:g}): raise max_rounds, lower trigger_share, or "
+            'use adjust = "artifact"'
+        )

@@ -1,0 +1,83 @@
+"""Trainings `paper` and `artifact`: Algorithm 1's `TrainWithTrigger`.
+
+All trees of a kind are one forest. As long as one of them is wrong on one trigger row, the weight of every
+trigger row is raised and the whole forest is trained again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wm.embedding.common import EmbeddingTask, FittedTree, Kind, OnRound
+from wm.errors import EmbeddingError
+from wm.forest import Forest
+from wm.training import fit_trees
+
+
+def train_together(
+    task: EmbeddingTask,
+    labels: Mapping[Kind, NDArray[np.int64]],
+    on_round: OnRound | None,
+    *,
+    first_weight: float,
+    usual_step: float,
+) -> list[FittedTree]:
+    """Train each kind of trees together; see `wm.embedding.trainings.Train`.
+
+    Parameters
+    ----------
+    first_weight
+        Of a trigger row in the first round.
+    usual_step
+        Added in each round, unless the task says otherwise.
+
+    Raises
+    ------
+    EmbeddingError
+        Some trees do not fit after `max_rounds` rounds.
+    """
+    step = usual_step if task.weight_step is None else task.weight_step
+    fitted = {kind: iter(_train(task, kind, labels[kind], first_weight, step, on_round)) for kind in labels}
+    return [next(fitted["wrong" if bit else "right"]) for bit in task.signature.bits]
+
+
+def _train(
+    task: EmbeddingTask,
+    kind: Kind,
+    y: NDArray[np.int64],
+    first_weight: float,
+    step: float,
+    on_round: OnRound | None,
+) -> list[FittedTree]:
+    """Return the trees of a kind, which all fit the trigger rows' labels in y."""
+    n_trees = len(task.trees_of(kind))
+    if n_trees == 0:
+        return []
+    trigger = task.trigger_rows
+    weight = first_weight
+    unfit = n_trees
+    for number in range(1, task.max_rounds + 1):
+        weight = first_weight + (number - 1) * step
+        model = fit_trees(
+            task.X,
+            y,
+            n_trees=n_trees,
+            caps=task.caps,
+            seed=task.seed_right if kind == "right" else task.seed_wrong,
+            sample_weight=task.weights(weight),
+        )
+        missed = Forest.from_sklearn(model).votes(task.X[trigger]) != y[trigger][:, None]
+        unfit = int(missed.any(axis=0).sum())
+        if on_round is not None:
+            on_round(kind, number, unfit)
+        if not unfit:
+            return [FittedTree(tree, number, weight) for tree in model.estimators_]
+    raise EmbeddingError(
+        f"the watermark does not fit: after {task.max_rounds} rounds (trigger weight {weight:g}) {unfit} of "
+        f"the {n_trees} trees that must be {kind} still miss {int(missed.any(axis=1).sum())} of the "
+        f"{len(trigger)} trigger rows: raise max_rounds or weight_step, lower trigger_share, or use "
+        'adjust = "artifact"'
+    )
