@@ -2,9 +2,10 @@
 
     WM_DATA_DIR=... python benchmarks/forgery.py --dataset ijcnn1 --engine z3 --engine search -o out.json
 
-Trains the paper's forests (kept in --cache), puts the same queries to every engine, one process at
-a time, and prints for each data set, eps and engine: how they ended, seconds per query, and the ratio of the means to the
-reference engine's on the queries that both answered. Slow engines get the first --slow-queries of them only.
+Trains the paper's forests (kept in --cache), puts the same queries to every engine, one process at a
+time, and prints for each data set, eps and engine how they ended, seconds per query, and the ratio of
+the means to the reference engine's on the queries that both answered. Slow engines get the first --slow-
+queries of them only.
 """
 
 from __future__ import annotations
