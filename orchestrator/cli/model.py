@@ -20,6 +20,7 @@ from wm import streams
 from wm.claims import read_claim
 from wm.datasets import Scaling
 from wm.embedding import SCHEMES
+from wm.embedding.common import Training
 from wm.errors import ClaimError, SignatureError
 from wm.signature import Signature, keyed_signature, random_signature
 from wm.streams import Role
@@ -64,11 +65,16 @@ def _printable(_context: click.Context, _option: click.Parameter, text: str) -> 
 )
 @click.option("--adjust", type=click.Choice(["paper", "artifact"]), default="paper", show_default=True)
 @click.option(
+    "--training",
+    type=click.Choice(get_args(Training)),
+    default="paper",
+    show_default=True,
+    help="How trees are made to fit: the loop of the paper or of its authors' code, or each tree by itself.",
+)
+@click.option(
     "--weight-step",
     type=click.FloatRange(0, 1e6, min_open=True),
-    default=1.0,
-    show_default=True,
-    help="Weight added in each round.",
+    help="Weight added in each round of a loop.  [default: 1, or 30 for the authors' loop]",
 )
 @click.option("--max-rounds", type=click.IntRange(1, 100_000), default=500, show_default=True)
 @click.option("--key-file", type=INPUT, help="Derive the signature from the secret bytes in this file.")
@@ -140,6 +146,7 @@ def embed(
             caps=adjusted_caps(standard, chosen, options["adjust"]),
             seed=seed,
             repeat=0,
+            training=options["training"],
             weight_step=options["weight_step"],
             max_rounds=options["max_rounds"],
             model_id=options["model_id"],
