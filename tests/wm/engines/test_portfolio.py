@@ -1,0 +1,175 @@
+"""Proofs that carry over, halved boxes, and answers that do not depend on what was asked before."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from wm import engines
+from wm.attacks.forgery import forge_over_distances
+from wm.engines import (
+    ForgeryOutcome,
+    ForgeryQuery,
+    Status,
+    box_search,
+    carried_proofs,
+    portfolio,
+    solver_class,
+)
+from wm.engines.encoding import query_box, wanted_leaves
+from wm.engines.portfolio import PortfolioSolver
+from wm.engines.search import prepare_geometry
+from wm.forest import Forest
+from wm.signature import random_signature
+
+
+@pytest.fixture(scope="module")
+def forest() -> Forest:
+    from sklearn.ensemble import RandomForestClassifier
+
+    rng = np.random.default_rng(1)
+    X = rng.random((300, 5)).astype(np.float32)
+    y = ((X[:, 0] + X[:, 1] * X[:, 2] > 0.8) ^ (rng.random(300) < 0.1)).astype(int)
+    model = RandomForestClassifier(15, max_depth=6, bootstrap=False, random_state=1).fit(X, y)
+    return Forest.from_sklearn(model)
+
+
+def some_queries(forest: Forest, count: int, *, signatures: int = 4) -> list[ForgeryQuery]:
+    rng = np.random.default_rng(2)
+    drawn = [random_signature(forest.n_trees, 0.3, rng) for _ in range(signatures)]
+    return [
+        ForgeryQuery(
+            signature=drawn[number % signatures],
+            label=int(rng.integers(2)),
+            centre=rng.random(forest.n_features),
+            eps=float(rng.choice([0.05, 0.2, 0.5, 1.0])),
+        )
+        for number in range(count)
+    ]
+
+
+@pytest.mark.parametrize("small", [True, False], ids=["asks SAT first", "searches only"])
+def test_it_agrees_with_search_witness_for_witness(forest, monkeypatch, small):
+    monkeypatch.setattr(portfolio, "SMALL_FOREST", 10**6 if small else 0)
+    monkeypatch.setattr(portfolio, "QUICK_NODES", 1)
+    solver, reference = PortfolioSolver(forest), solver_class("search")(forest)
+    found = []
+    for query in some_queries(forest, 120):
+        answer, expected = solver.answer(query), reference.answer(query)
+        if expected.witness is None:
+            assert answer.witness is None
+        else:
+            assert np.array_equal(answer.witness, expected.witness)
+        found.append(answer.reason)
+    if not small:
+        assert set(found) & {"whole domain", "larger box"}, "something carried over"
+
+
+def test_the_whole_domain_answers_all_that_follow(forest, monkeypatch):
+    monkeypatch.setattr(portfolio, "SMALL_FOREST", 0)
+    monkeypatch.setattr(portfolio, "QUICK_NODES", 1)
+    reference = solver_class("search")(forest)
+    rng = np.random.default_rng(3)
+    centre = np.full(forest.n_features, 0.5)
+    while True:
+        signature = random_signature(forest.n_trees, 0.5, rng)
+        whole = ForgeryQuery(signature=signature, label=1, centre=centre, eps=0.5)
+        if reference.answer(whole).witness is None and reference.answer(whole).reason == "solver":
+            break
+    solver = PortfolioSolver(forest)
+    solver.answer(whole)
+    for eps in (0.1, 0.3, 1.0):
+        inside = ForgeryQuery(signature=signature, label=1, centre=rng.random(forest.n_features), eps=eps)
+        assert solver.answer(inside).reason in ("whole domain", "larger box")
+        assert reference.answer(inside).witness is None
+
+
+def test_a_box_that_needs_too_much_memory_is_halved(forest):
+    geometry = prepare_geometry(forest)
+    for query in some_queries(forest, 40):
+        box = query_box(query.centre, query.eps)
+        wanted = wanted_leaves(forest, geometry.bounds, query)
+        cells = geometry.cells.of(box[0]), geometry.cells.of(box[1])
+        whole = box_search.BoxSearch(geometry, wanted, cells)
+        halved = box_search.BoxSearch(geometry, wanted, cells, row_bytes=2_000)
+        assert whole.advance()
+        while not halved.advance(5):
+            pass
+        assert (whole.found is None) == (halved.found is None)
+
+
+def test_only_so_much_is_remembered(forest, monkeypatch):
+    monkeypatch.setattr(carried_proofs, "BOXES", 3)
+    monkeypatch.setattr(carried_proofs, "SUBJECTS", 2)
+    memory = carried_proofs.ProofMemory()
+    first, second, third = some_queries(forest, 3, signatures=3)
+    subject = memory.subject(first)
+    ones = np.ones(2, dtype=np.float32)
+    for number in range(5):
+        subject.add((ones * number, ones * (number + 0.5)))
+    assert subject.reason((ones * 4.1, ones * 4.2)) == "larger box"
+    assert subject.reason((ones * 0.1, ones * 0.2)) is None, "the oldest was forgotten"
+    assert subject.reason((ones * 2.4, ones * 2.6)) is None, "reaches out of the box"
+    memory.subject(second)
+    assert memory.subject(first) is subject
+    memory.subject(third)
+    memory.subject(second)
+    assert memory.subject(first) is not subject
+
+
+class Counting:
+    """Counts what an engine is asked; the distances in `silent` end as timeout."""
+
+    name = "search"
+
+    def __init__(self, forest: Forest, silent: frozenset[float] = frozenset()) -> None:
+        self._solver = solver_class("search")(forest)
+        self._silent = silent
+        self.asked: list[float] = []
+
+    def solve(self, query, *, timeout_s, memory_bytes=None) -> ForgeryOutcome:
+        self.asked.append(query.eps)
+        if query.eps in self._silent:
+            return ForgeryOutcome(Status.TIMEOUT, None, None, 1.0, self.name, "time limit")
+        witness = self._solver.answer(query).witness
+        status = Status.IMPOSSIBLE if witness is None else Status.FORGED
+        return ForgeryOutcome(status, witness, None if witness is None else 0.1, 0.1, self.name)
+
+    def close(self) -> None:
+        pass
+
+
+DISTANCES = [0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 1.0]
+
+
+def test_no_distance_is_asked_whose_answer_follows(forest):
+    engine = Counting(forest)
+    for query in some_queries(forest, 30):
+        engine.asked.clear()
+        outcomes = forge_over_distances(engine, query, DISTANCES, timeout_s=9)
+        assert len(engine.asked) <= 3, "seven distances need three questions"
+        statuses = [outcome.status for outcome in outcomes]
+        direct = [
+            engine.solve(
+                ForgeryQuery(signature=query.signature, label=query.label, centre=query.centre, eps=eps),
+                timeout_s=9,
+            ).status
+            for eps in DISTANCES
+        ]
+        assert statuses == direct
+        for eps, outcome in zip(DISTANCES, outcomes, strict=True):
+            assert outcome.reason.startswith("follows from eps") == (eps not in engine.asked[:3])
+
+
+def test_a_timeout_tells_nothing_of_other_distances(forest):
+    query = some_queries(forest, 1)[0]
+    engine = Counting(forest, silent=frozenset(DISTANCES))
+    outcomes = forge_over_distances(engine, query, DISTANCES, timeout_s=9)
+    assert sorted(engine.asked) == DISTANCES
+    assert {outcome.status for outcome in outcomes} == {Status.TIMEOUT}
+
+
+def test_it_is_an_engine(forest):
+    with engines.create("portfolio", forest) as engine:
+        statuses = {engine.solve(query, timeout_s=30).status for query in some_queries(forest, 20)}
+    assert statuses == {Status.FORGED, Status.IMPOSSIBLE}
