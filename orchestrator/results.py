@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Any
 
 import pandas as pd
@@ -16,13 +17,22 @@ import sqlalchemy as sa
 
 from orchestrator.store.database import Store
 from orchestrator.store.tables import attempt, campaign_job, cell, forgery_answer, job, outcome
+from wm.calibration import calibrate
 from wm.engines import Status
-from workers.jobs import JobKind
+from workers.jobs import CalibrationResult, JobKind
 
 _GRID = ["scheme", "trigger_share", "ones_share", "repeat"]
 _OUTCOMES = [status.value for status in Status]
 
-_WHOLE = {"repeat", "signature", "max_depth", "cap_depth", "cap_leaves", "trigger_size"}
+_WHOLE = {
+    "repeat",
+    "signature",
+    "max_depth",
+    "cap_depth",
+    "cap_leaves",
+    "trigger_size",
+    "points",
+}
 """Whole numbers that may be missing: without a type of their own they would turn into floats."""
 
 COLUMNS: dict[str, list[str]] = {
@@ -60,8 +70,80 @@ COLUMNS: dict[str, list[str]] = {
         "uncertain",
         "p_value",
         "p_value_exact",
+        "bits",
+        "null_bits",
+        "auc",
+        "points",
     ],
-    "suppression": [*_GRID, "method", "auc", "tpr_at_1pct_fpr", "triggers", "ordinary"],
+    "suppression": [
+        *_GRID,
+        "method",
+        "auc",
+        "tpr_at_1pct_fpr",
+        "triggers",
+        "ordinary",
+        "triggers_spotted",
+        "ordinary_touched",
+        "ordinary_votes_changed",
+        "log10_p_before",
+        "log10_p_after",
+        "bits",
+        "null_bits",
+    ],
+    "leakage": [
+        *_GRID,
+        "form",
+        "finding",
+        "severity",
+        "detail",
+        "remedy",
+        "bits",
+        "trigger_size",
+        "triggers_found",
+        "others_found",
+    ],
+    "free_forgery": [
+        *_GRID,
+        "method",
+        "size",
+        "size_over_k",
+        "distinct_cells",
+        "mean_distance",
+        "max_distance",
+        "independent_accuracy",
+        "forged_ones_share",
+        "log10_p",
+        "stopped_by",
+        "stopped_but_for_commitment",
+    ],
+    "modification": [
+        *_GRID,
+        "modification",
+        "strength",
+        "strengths",
+        "attempt",
+        "n_trees",
+        "accuracy_before",
+        "accuracy_after",
+        "accuracy_change",
+        "fidelity",
+        "bits",
+        "exact_match",
+        "log10_p",
+        "p_null",
+        "log10_p_shares",
+    ],
+    "calibration": [
+        "population",
+        "p_value",
+        "level",
+        "hits",
+        "trials",
+        "rate",
+        "low",
+        "high",
+        "anti_conservative",
+    ],
     "forgery": [
         *_GRID,
         "signature",
@@ -73,6 +155,17 @@ COLUMNS: dict[str, list[str]] = {
         "seconds",
         "slowest_seconds",
         "mean_distance",
+    ],
+    "distances": [
+        *_GRID,
+        "signature",
+        "engine",
+        "instance",
+        "row",
+        "status",
+        "distance",
+        "seconds",
+        "reason",
     ],
     "jobs": ["job", "kind", "state", *_GRID, "engine", "signature", "eps", "failures", "seconds", "error"],
 }
@@ -102,13 +195,90 @@ def accuracy(store: Store, campaign_id: int) -> pd.DataFrame:
 
 
 def detection(store: Store, campaign_id: int) -> pd.DataFrame:
-    """Return what each detection strategy read off each watermarked forest."""
+    """Return what each detection method read off each watermarked forest."""
     return _frame(_expanded(store, campaign_id, JobKind.DETECTION), "detection")
 
 
 def suppression(store: Store, campaign_id: int) -> pd.DataFrame:
     """Return how well each method spots trigger queries."""
     return _frame(_expanded(store, campaign_id, JobKind.SUPPRESSION), "suppression")
+
+
+def leakage(store: Store, campaign_id: int) -> pd.DataFrame:
+    """Return what the files of each watermarked forest give away, in each form, and the honest one's."""
+    return _frame(_expanded(store, campaign_id, JobKind.LEAKAGE), "leakage")
+
+
+def free_forgery(store: Store, campaign_id: int) -> pd.DataFrame:
+    """Return what each freely forged trigger set is worth, and which rules of verification refuse it."""
+    return _frame(_expanded(store, campaign_id, JobKind.FREE_FORGERY), "free_forgery")
+
+
+def modification(store: Store, campaign_id: int) -> pd.DataFrame:
+    """Return what is left of each watermark, and of the accuracy, after each modification."""
+    return _frame(_expanded(store, campaign_id, JobKind.MODIFICATION), "modification")
+
+
+def calibration(store: Store, campaign_id: int) -> pd.DataFrame:
+    """Return how often each p-value of false claims was small, with exact intervals.
+
+    Over the forests done so far: `trials` says how many these are.
+    """
+    populations: dict[str, dict[str, list[float]]] = {}
+    for row in _outcomes(store, campaign_id, JobKind.CALIBRATION):
+        if row.result is None:
+            continue
+        found = CalibrationResult.model_validate(row.result)
+        named = populations.setdefault(found.population, {})
+        for p_values in found.rows:
+            named.setdefault(p_values.name, []).extend(p_values.values)
+    return _frame([asdict(row) for row in calibrate(populations)], "calibration")
+
+
+def distances(store: Store, campaign_id: int) -> pd.DataFrame:
+    """Return the least distance at which each instance can be forged, where a campaign sought these.
+
+    ``forged``: `distance` is the exact least one. ``impossible``: there is none up to the attack's cap.
+    Otherwise a limit struck; `distance` is then the least one known, if any.
+    """
+    query = (
+        sa.select(
+            *(cell.c[name] for name in (*_GRID, "signature", "engine")),
+            *(
+                forgery_answer.c[name]
+                for name in ("instance", "row", "status", "distance", "seconds", "reason")
+            ),
+        )
+        .join(campaign_job, campaign_job.c.cell_id == cell.c.id)
+        .join(forgery_answer, forgery_answer.c.job_id == campaign_job.c.job_id)
+        .where(cell.c.campaign_id == campaign_id, cell.c.eps.is_(None))
+        .order_by(*(cell.c[name] for name in (*_GRID, "signature", "engine")), forgery_answer.c.instance)
+    )
+    with store.read() as connection:
+        rows: list[dict[str, Any]] = [dict(row) for row in connection.execute(query).mappings()]
+    return _frame(rows, "distances")
+
+
+def spectra(store: Store, campaign_id: int) -> pd.DataFrame:
+    """Return each vote spectrum: grid, mode, `strengths`, and each tree's part in `scores` and `bits`."""
+    rows = [
+        _place(row) | spectrum
+        for row in _outcomes(store, campaign_id, JobKind.DETECTION)
+        if row.result is not None
+        for spectrum in row.result["spectra"]
+    ]
+    return pd.DataFrame(rows, columns=[*_GRID, "mode", "strengths", "scores", "bits"])
+
+
+def budget_curves(store: Store, campaign_id: int) -> pd.DataFrame:
+    """Return the bits of the signature that each method knows after 1, 2, 3, ... trigger queries."""
+    rows = [
+        {key: row[key] for key in (*_GRID, "method")} | point
+        for row in _expanded(store, campaign_id, JobKind.SUPPRESSION)
+        for point in row["budget"]
+    ]
+    names = ["trigger_queries", "bits", "low", "high", "null_bits", "spotted"]
+    return pd.DataFrame(rows, columns=[*_GRID, "method", *names])
 
 
 def roc_curves(store: Store, campaign_id: int) -> pd.DataFrame:

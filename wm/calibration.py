@@ -164,10 +164,18 @@ def all_p_values(case: Case, rng: np.random.Generator) -> dict[str, float]:
     return verified | {f"detect: {name}": found for name, found in detection_p_values(case).items()}
 
 
-def gather(cases: Iterable[Case], seed: int) -> dict[str, list[float]]:
-    """Return all p-values of many false claims, by name; one number for each claim."""
+def gather(cases: Iterable[Case], seed: int, *, first: int = 0) -> dict[str, list[float]]:
+    """Return all p-values of many false claims, by name; one number for each claim.
+
+    Parameters
+    ----------
+    cases
+        The claims numbered `first` and on.
+    seed
+        Of the permutation nulls' streams, one for each claim.
+    """
     found: dict[str, list[float]] = {}
-    for number, case in enumerate(cases):
+    for number, case in enumerate(cases, first):
         rng = streams.generator(seed, Role.NULL, number)
         for name, p_value in all_p_values(case, rng).items():
             found.setdefault(name, []).append(p_value)

@@ -41,10 +41,17 @@ class Case:
 
 
 def honest_forests(
-    X: NDArray[np.float32], y: NDArray[np.int64], *, n_trees: int, caps: Caps, count: int, seed: int
+    X: NDArray[np.float32],
+    y: NDArray[np.int64],
+    *,
+    n_trees: int,
+    caps: Caps,
+    count: int,
+    seed: int,
+    first: int = 0,
 ) -> Iterator[Forest]:
-    """Yield honest forests of equal settings, each from a stream of its own."""
-    for number in range(count):
+    """Yield honest forests of equal settings, numbers `first` and on, each from a stream of its own."""
+    for number in range(first, first + count):
         yield honest_forest(
             X,
             y,
@@ -63,11 +70,14 @@ def other_owners_forests(
     trigger_size: int,
     count: int,
     seed: int,
+    first: int = 0,
     scheme: str = "paper",
     ones_share: float = 0.5,
     weight_step: float = 30.0,
 ) -> Iterator[Forest]:
     """Yield forests that others have watermarked, with signatures and trigger sets of their own.
+
+    Numbers `first` and on, each from a stream of its own.
 
     Raises
     ------
@@ -77,7 +87,7 @@ def other_owners_forests(
     from wm.embedding import SCHEMES, EmbeddingTask
     from wm.embedding.common import draw_trigger_rows
 
-    for number in range(count):
+    for number in range(first, first + count):
         rng = streams.generator(seed, Role.OTHER_OWNERS, number)
         seeds = rng.choice(2**31 - 1, size=2, replace=False)
         task = EmbeddingTask(

@@ -31,11 +31,17 @@ def _add(kind: str, summary: str) -> None:
 
         store = open_store(store_url)
         record = campaigns.find_campaign(store, campaign_name)
-        emit(getattr(queries, kind)(store, record.id), as_json=json, output=output)
+        frame = getattr(queries, kind.replace("-", "_"))(store, record.id)
+        emit(frame, as_json=json, output=output)
 
 
 _add("accuracy", "Accuracy and cost of each watermark, beside honest forests,")
-_add("detection", "What the paper's detection strategies read off each forest")
+_add("leakage", "What the model files of each watermark give away")
+_add("detection", "What detection reads off each forest")
 _add("suppression", "How well trigger queries are spotted in each forest")
 _add("forgery", "Counts of forgery outcomes for each signature and distance")
+_add("distances", "Least distance at which each instance can be forged")
+_add("free-forgery", "What freely forged trigger sets are worth, and what stops them,")
+_add("modification", "What modified forests keep of watermark and accuracy")
+_add("calibration", "How often p-values of false claims are small")
 _add("jobs", "State, time and errors of each job")

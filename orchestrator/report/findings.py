@@ -10,6 +10,7 @@ from orchestrator import results
 from orchestrator.spec import CampaignSpec, ForgerySpec
 from orchestrator.store.campaigns import CampaignRecord, Progress, progress
 from orchestrator.store.database import Store
+from wm.attacks.detection import Measure
 from workers.jobs import JobKind, SplitResult
 
 
@@ -69,13 +70,18 @@ def gather(store: Store, record: CampaignRecord) -> Findings:
         progress=progress(store, record.id),
         split=_split(store, record.id),
         accuracy=results.accuracy(store, record.id),
-        detection=results.detection(store, record.id),
+        detection=_of_the_paper(results.detection(store, record.id)),
         suppression=results.suppression(store, record.id),
         roc_curves=results.roc_curves(store, record.id),
-        forgery=results.forgery(store, record.id),
+        forgery=results.forgery(store, record.id).dropna(subset="eps").reset_index(drop=True),
         jobs=results.jobs(store, record.id),
         fingerprint=results.fingerprint(store, record.id),
     )
+
+
+def _of_the_paper(detection: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows of the paper's own strategies."""
+    return detection[detection["measure"].isin([measure.value for measure in Measure])].reset_index(drop=True)
 
 
 def _split(store: Store, campaign_id: int) -> SplitResult | None:

@@ -15,6 +15,7 @@ from orchestrator.plan import BATCH, DataFacts, check_against_data, plan, split_
 from orchestrator.spec import CampaignSpec
 from wm import streams
 from wm.attacks.forgery import attacker_signature
+from wm.attacks.modification import STRENGTHS
 from wm.embedding.common import trigger_size
 from wm.signature import random_signature
 from wm.streams import Role
@@ -148,6 +149,10 @@ BASE = {
         {"kind": "detection"},
         {"kind": "suppression"},
         {"kind": "forgery", "eps": [0.1], "instances": 60},
+        {"kind": "leakage"},
+        {"kind": "free-forgery"},
+        {"kind": "modification", "modifications": ["noise", "drop+noise"]},
+        {"kind": "calibration", "trigger_share": 0.02, "ones_share": 0.5},
     ],
 }
 FACTS_OF_FILE = DataFacts(rows_train=398, rows_test=171, file_sha256="0" * 64)
@@ -155,6 +160,7 @@ EVERYTHING = set(JobKind)
 AFTER_SPLIT = EVERYTHING - {JobKind.SPLIT}
 AFTER_TUNING = AFTER_SPLIT - {JobKind.TUNE}
 AFTER_BASELINE = AFTER_TUNING - {JobKind.BASELINE}
+WATERMARKS = AFTER_BASELINE - {JobKind.CALIBRATION}
 
 
 def changed(path, value):
@@ -184,16 +190,28 @@ def changed(path, value):
         (["forest", "tune", "max_depth"], [3], AFTER_SPLIT),
         (["forest", "tune", "folds"], 5, AFTER_SPLIT),
         (["embedding", "adjust"], "artifact", AFTER_TUNING),
-        (["embedding", "trigger_share"], [0.03], AFTER_BASELINE),
-        (["embedding", "ones_share"], [0.4], AFTER_BASELINE),
-        (["embedding", "weight_step"], 2.0, AFTER_BASELINE),
-        (["embedding", "training"], "per-tree", AFTER_BASELINE),
-        (["embedding", "max_rounds"], 30, AFTER_BASELINE),
+        (["embedding", "trigger_share"], [0.03], WATERMARKS),
+        (["embedding", "ones_share"], [0.4], WATERMARKS),
+        (["embedding", "weight_step"], 2.0, WATERMARKS),
+        (["embedding", "training"], "per-tree", WATERMARKS),
+        (["embedding", "max_rounds"], 30, WATERMARKS),
         (["attack", 2, "eps"], [0.2], {JobKind.FORGERY}),
         (["attack", 2, "engine"], ["z3"], {JobKind.FORGERY}),
         (["attack", 2, "ones_share"], 0.4, {JobKind.FORGERY}),
         (["attack", 2, "timeout_s"], 5.0, {JobKind.FORGERY}),
         (["attack", 2, "memory_mb"], 500, {JobKind.FORGERY}),
+        (["attack", 2, "certify"], True, {JobKind.FORGERY}),
+        (["attack", 2, "eps"], "minimal", {JobKind.FORGERY}),
+        (["attack", 0, "methods"], ["spectrum"], {JobKind.DETECTION}),
+        (["attack", 1, "shadows"], 3, {JobKind.SUPPRESSION}),
+        (["attack", 1, "orders"], 3, {JobKind.SUPPRESSION}),
+        (["attack", 4, "eps"], 0.3, {JobKind.FREE_FORGERY}),
+        (["attack", 4, "instances"], 3, {JobKind.FREE_FORGERY}),
+        (["attack", 4, "most_ones"], 0.6, {JobKind.FREE_FORGERY}),
+        (["attack", 5, "strengths"], [0.1], {JobKind.MODIFICATION}),
+        (["attack", 5, "tries"], 2, {JobKind.MODIFICATION}),
+        (["attack", 6, "ones_share"], 0.4, {JobKind.CALIBRATION}),
+        (["attack", 6, "batch"], 30, {JobKind.CALIBRATION}),
     ],
 )
 def test_a_parameter_changes_the_keys_of_what_depends_on_it_and_no_others(path, value, downstream):
@@ -244,6 +262,34 @@ def test_overlapping_attacks_are_planned_once():
     assert len(keys) == len(set(keys)) == len(planned(BASE, FACTS_OF_FILE)) + 2 * 10 * 2
 
 
+def test_combined_modifications_grow_stronger_together():
+    chains = {
+        "+".join(job.parameters["steps"]): job.parameters["strengths"]
+        for job in planned(BASE, FACTS_OF_FILE)
+        if job.kind is JobKind.MODIFICATION
+    }
+    assert set(chains) == {"noise", "drop+noise"}
+    assert [strengths[0] for strengths in chains["noise"]] == list(STRENGTHS["noise"])
+    dropped, noise = zip(*chains["drop+noise"], strict=True)
+    assert list(dropped) == list(STRENGTHS["drop"])
+    assert list(noise) == sorted(noise)
+    assert noise[-1] == STRENGTHS["noise"][-1]
+
+
+def test_a_calibration_covers_each_population_once_without_any_watermark():
+    campaign = copy.deepcopy(BASE)
+    campaign["attack"] = [
+        {"kind": "calibration", "honest": 60, "other_owners": 25, "presence": 10, "reference": 19}
+    ]
+    covered = {}
+    for job in planned(campaign, FACTS_OF_FILE):
+        if job.kind is JobKind.CALIBRATION:
+            first, count = job.parameters["first"], job.parameters["count"]
+            covered.setdefault(job.parameters["population"], []).extend(range(first, first + count))
+            assert (job.cell.trigger_share, job.cell.ones_share, job.cell.repeat) == (0.02, 0.5, None)
+    assert covered == {"honest": [*range(60)], "other owners": [*range(25)], "presence": [*range(10)]}
+
+
 def test_no_more_instances_are_tried_than_there_are_test_rows():
     campaign = copy.deepcopy(BASE) | {"embedding": {"trigger_share": [0.5]}}
     del campaign["attack"][2]["instances"]
@@ -266,7 +312,7 @@ def test_what_the_data_make_impossible_is_told_at_once():
         "ones",
         "c: embedding.ones_share: 0.99 of 10 trees leaves all bits equal: a signature needs both zeros and "
         "ones",
-        "c: attack.3.instances: 172 is more than the 171 test rows",
+        "c: attack.7.instances: 172 is more than the 171 test rows",
     ]
 
 

@@ -153,7 +153,7 @@ memory_mb = 1.5
         (
             LEAST + '[[attack]]\nkind = "magic"',
             (5, "attack.0"),
-            "unknown kind 'magic'; known are: 'detection'",
+            "unknown kind 'magic'; known are: 'leakage', 'detection'",
         ),
         (LEAST + '[[attack]]\nkind = "forgery"', (5, "attack.0.eps"), "is missing: add it"),
         (LEAST + '[[attack]]\nkind = "forgery"\neps = []', (7, "attack.0.eps"), "at least 1 item"),

@@ -13,12 +13,16 @@ import pytest
 
 from workers.jobs import (
     BaselineParameters,
+    CalibrationParameters,
     DetectionParameters,
     EmbedParameters,
     ForgeryAnswer,
     ForgeryParameters,
+    FreeForgeryParameters,
     JobKind,
+    LeakageParameters,
     LeasedJob,
+    ModificationParameters,
     Parameters,
     SplitParameters,
     SuppressionParameters,
@@ -45,8 +49,29 @@ PARAMETERS: dict[JobKind, Parameters] = {
     JobKind.EMBED: EmbedParameters(
         scheme="paper", trigger_share=0.02, ones_share=0.5, repeat=0, seed=1, weight_step=1.0, max_rounds=500
     ),
-    JobKind.DETECTION: DetectionParameters(),
-    JobKind.SUPPRESSION: SuppressionParameters(),
+    JobKind.LEAKAGE: LeakageParameters(),
+    JobKind.DETECTION: DetectionParameters(
+        methods=("strategies", "shapes", "spectrum", "presence"), honest=3, seed=1, repeat=0
+    ),
+    JobKind.SUPPRESSION: SuppressionParameters(
+        methods=("disagreement", "repeats", "shadow"), shadows=2, orders=2, seed=1, repeat=0
+    ),
+    JobKind.FREE_FORGERY: FreeForgeryParameters(
+        methods=("all zeros", "best pattern", "clones", "local search", "recovered signature"),
+        eps=0.5,
+        instances=5,
+        least_ones=0.25,
+        most_ones=0.75,
+        timeout_s=10.0,
+        seed=1,
+        repeat=0,
+    ),
+    JobKind.MODIFICATION: ModificationParameters(
+        steps=("drop", "noise"), strengths=((0.0, 0.0), (0.25, 0.1)), tries=2, seed=1, repeat=0
+    ),
+    JobKind.CALIBRATION: CalibrationParameters(
+        population="honest", first=0, count=3, trigger_share=0.02, ones_share=0.5, seed=1, repeat=0
+    ),
     JobKind.FORGERY: ForgeryParameters(
         engine="sat", signature=0, ones_share=0.5, eps=0.5, first=0, count=5, repeat=0, seed=1, timeout_s=60.0
     ),
@@ -56,8 +81,17 @@ NEEDS = {
     JobKind.TUNE: (JobKind.SPLIT,),
     JobKind.BASELINE: (JobKind.SPLIT,),
     JobKind.EMBED: (JobKind.SPLIT, JobKind.BASELINE),
-    JobKind.DETECTION: (JobKind.EMBED,),
-    JobKind.SUPPRESSION: (JobKind.SPLIT, JobKind.EMBED),
+    **dict.fromkeys(
+        (
+            JobKind.LEAKAGE,
+            JobKind.DETECTION,
+            JobKind.SUPPRESSION,
+            JobKind.FREE_FORGERY,
+            JobKind.MODIFICATION,
+        ),
+        (JobKind.SPLIT, JobKind.BASELINE, JobKind.EMBED),
+    ),
+    JobKind.CALIBRATION: (JobKind.SPLIT, JobKind.BASELINE),
     JobKind.FORGERY: (JobKind.SPLIT, JobKind.EMBED),
 }
 

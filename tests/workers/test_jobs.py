@@ -9,7 +9,7 @@ import json
 import pytest
 from pydantic import ValidationError
 
-from workers.jobs import KINDS, DetectionParameters, ForgeryParameters, JobKind
+from workers.jobs import KINDS, ForgeryParameters, JobKind, LeakageParameters
 
 
 @pytest.mark.parametrize("kind", list(JobKind))
@@ -22,20 +22,20 @@ def test_every_kind_has_a_handler_that_takes_its_parameters(kind):
 
 
 def test_parameters_survive_json():
-    given = DetectionParameters(limit_s=5.0, memory_mb=100)
+    given = LeakageParameters(limit_s=5.0, memory_mb=100)
     text = json.dumps(given.model_dump(mode="json"))
-    assert DetectionParameters.model_validate(json.loads(text)) == given
+    assert LeakageParameters.model_validate(json.loads(text)) == given
 
 
 @pytest.mark.parametrize("change", [{"limit_s": 0}, {"memory_mb": 0}, {"strange": 1}, {"limit_s": "long"}])
 def test_wrong_parameters_are_refused(change):
     with pytest.raises(ValidationError):
-        DetectionParameters.model_validate(change)
+        LeakageParameters.model_validate(change)
 
 
 def test_parameters_cannot_be_changed():
     with pytest.raises(ValidationError, match="frozen"):
-        DetectionParameters().limit_s = 3.0
+        LeakageParameters().limit_s = 3.0
 
 
 @pytest.mark.parametrize(

@@ -120,6 +120,9 @@ class Embedded:
         Largest weight of a trigger row in the last fits.
     fits
         Fits of single trees in all; m would be those of an honest forest.
+    trees
+        The fitted `DecisionTreeClassifier`, in order, with all that scikit-learn keeps of their training: the
+        owner's eyes only.
     """
 
     forest: Forest
@@ -128,6 +131,7 @@ class Embedded:
     weight_right: float
     weight_wrong: float
     fits: int
+    trees: tuple[Any, ...]
 
 
 class OnRound(Protocol):

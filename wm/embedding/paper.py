@@ -28,11 +28,18 @@ def embed_paper(task: EmbeddingTask, on_round: OnRound | None = None) -> Embedde
     flipped = task.y.copy()
     flipped[task.trigger_rows] = 1 - flipped[task.trigger_rows]
     fitted = TRAININGS[task.training](task, {"right": task.y, "wrong": flipped}, on_round)
-    forest = _with_classes(Forest.from_sklearn([one.tree for one in fitted]))
+    trees = tuple(one.tree for one in fitted)
+    forest = _with_classes(Forest.from_sklearn(list(trees)))
     rounds_right, weight_right = _most(task, "right", fitted)
     rounds_wrong, weight_wrong = _most(task, "wrong", fitted)
     return Embedded(
-        forest, rounds_right, rounds_wrong, weight_right, weight_wrong, sum(one.fits for one in fitted)
+        forest,
+        rounds_right,
+        rounds_wrong,
+        weight_right,
+        weight_wrong,
+        fits=sum(one.fits for one in fitted),
+        trees=trees,
     )
 
 

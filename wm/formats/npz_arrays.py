@@ -44,16 +44,29 @@ def read_arrays(
         data = Path(path).read_bytes()
     except OSError as reason:
         raise ModelError(f"{path}: cannot be read ({reason.strerror})") from reason
-    arrays = npz.unpack(data, error=ModelError, what=str(path), max_bytes=max_bytes)
+    return parse_arrays(data, what=str(path), prefix=prefix, max_bytes=max_bytes)
+
+
+def parse_arrays(
+    data: bytes, *, what: str, prefix: str | None = None, max_bytes: int = npz.MAX_BYTES
+) -> TreeMetadata:
+    """Read one forest's arrays from the bytes of an npz file; `what` names it in errors, see `read_arrays`.
+
+    Raises
+    ------
+    ModelError
+        As in `read_arrays`.
+    """
+    arrays = npz.unpack(data, error=ModelError, what=what, max_bytes=max_bytes)
     found = prefixes(list(arrays))
     if not found:
-        raise ModelError(f"{path}: holds no forest: the arrays {', '.join(_NEEDED)} are needed")
+        raise ModelError(f"{what}: holds no forest: the arrays {', '.join(_NEEDED)} are needed")
     if prefix is None and len(found) > 1:
-        raise ModelError(f"{path}: holds several forests: choose a prefix among {', '.join(found)}")
+        raise ModelError(f"{what}: holds several forests: choose a prefix among {', '.join(found)}")
     chosen = found[0] if prefix is None else prefix
     if chosen not in found:
         raise ModelError(
-            f"{path}: holds no forest with prefix {chosen!r}, only {', '.join(map(repr, found))}"
+            f"{what}: holds no forest with prefix {chosen!r}, only {', '.join(map(repr, found))}"
         )
     return TreeMetadata(
         **{name: arrays[chosen + name] for name in _NEEDED},

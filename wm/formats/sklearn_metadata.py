@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from wm import npz
 from wm.errors import ModelError
 from wm.formats import sklearn_trees
 
@@ -35,6 +36,10 @@ class TreeMetadata:
     n_node_samples: NDArray[np.int64] | None = None
     weighted_n_node_samples: NDArray[np.float64] | None = None
     random_state: NDArray[np.int64] | None = None
+
+    def to_bytes(self) -> bytes:
+        """Return the arrays as npz, which `wm.formats.npz_arrays` reads."""
+        return npz.pack({name: array for name, array in self.arguments().items() if array is not None})
 
     def arguments(self) -> dict[str, Any]:
         """Return the keyword arguments of `inspect`."""

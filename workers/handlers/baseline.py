@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from wm.training import adjusted_caps, honest_forest, standard_caps
+from wm.forest import Forest
+from wm.formats.sklearn_metadata import from_model
+from wm.training import adjusted_caps, fit_trees, honest_forest, standard_caps
 from wm.tuning import Hyperparameters
 from workers.context import Context
 from workers.handlers.inputs import read_split
@@ -18,13 +20,14 @@ def run(parameters: BaselineParameters, context: Context) -> BaselineResult:
     else:
         chosen = Hyperparameters(parameters.n_estimators, parameters.max_depth)
     with context.timed("standard"):
-        standard = honest_forest(
+        trained = fit_trees(
             split.X_train,
             split.y_train,
             n_trees=chosen.n_estimators,
             caps=standard_caps(chosen),
             seed=parameters.standard_seed,
         )
+    standard = Forest.from_sklearn(trained)
     caps = adjusted_caps(standard, chosen, parameters.adjust)
     with context.timed("capped"):
         capped = honest_forest(
@@ -36,6 +39,7 @@ def run(parameters: BaselineParameters, context: Context) -> BaselineResult:
         )
     return BaselineResult(
         standard=context.keep(standard.to_bytes()),
+        standard_record=context.keep(from_model(trained).to_bytes()),
         capped=context.keep(capped.to_bytes()),
         n_estimators=chosen.n_estimators,
         max_depth=chosen.max_depth,

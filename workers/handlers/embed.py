@@ -5,6 +5,7 @@ from __future__ import annotations
 from wm import streams
 from wm.claims import NONCE_BYTES
 from wm.forest import Forest
+from wm.formats.sklearn_metadata import from_model
 from wm.signature import random_signature
 from wm.streams import Role
 from wm.training import Caps
@@ -43,6 +44,7 @@ def run(parameters: EmbedParameters, context: Context) -> EmbedResult:
     standard = Forest.from_bytes(context.artifact(baseline.standard))
     return EmbedResult(
         forest=context.keep(forest.to_bytes()),
+        record=context.keep(from_model(list(made.embedded.trees)).to_bytes()),
         claim=context.keep(made.claim.to_json().encode()),
         trigger_size=made.evidence.trigger_size,
         signature=str(plan.signature),

@@ -2,25 +2,42 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
+
 import numpy as np
+from numpy.typing import NDArray
 
 from wm import engines
-from wm.attacks.forgery import Target, attacker_instances, attacker_signature, forge
+from wm.attacks.forgery import attacker_instances, attacker_signature
+from wm.engines import ForgeryOutcome, ForgeryQuery
+from wm.engines.certification import CertifyingEngine
 from wm.engines.isolated import IsolatedEngine
+from wm.engines.minimal import MinimalOutcome, MinimalSearch
 from wm.forest import Forest
 from workers.context import Context
 from workers.handlers.inputs import read_split
 from workers.jobs import EmbedResult, ForgeryAnswer, ForgeryParameters, ForgeryResult, JobKind
 
-_warm: dict[tuple[str, str], IsolatedEngine] = {}
-"""The engine used last, by (name, forest): the next batch is most often for the same."""
+
+@dataclass(frozen=True)
+class _Warm:
+    """An engine that is ready, and the forest that it answers about."""
+
+    engine: IsolatedEngine | CertifyingEngine
+    minimal: MinimalSearch
+    forest: Forest
+
+
+_warm: dict[tuple[str, bool, str], _Warm] = {}
+"""The engine used last, by (name, certify, forest): the next batch is most often for the same."""
 
 
 def run(parameters: ForgeryParameters, context: Context) -> ForgeryResult | None:
     """Answer what is unanswered of the batch; None when the slice is over before that."""
     embedded = context.input(JobKind.EMBED, EmbedResult)
     split = read_split(context)
-    engine, forest = _engine(parameters.engine, embedded.forest, context)
+    warm = _ready(parameters, embedded.forest, context)
     end = parameters.first + parameters.count
     shuffled = attacker_instances(
         parameters.seed, rows=len(split.y_test), count=end, repeat=parameters.repeat
@@ -28,39 +45,73 @@ def run(parameters: ForgeryParameters, context: Context) -> ForgeryResult | None
     signature = attacker_signature(
         parameters.seed,
         number=parameters.signature,
-        length=forest.n_trees,
+        length=warm.forest.n_trees,
         ones_share=parameters.ones_share,
         repeat=parameters.repeat,
     )
-    positions = np.arange(parameters.first, len(shuffled))
-    left = [int(position) for position in positions if int(position) not in context.answered]
-    rows = shuffled[left]
-    target = Target(split.X_test[rows], split.y_test[rows], signature, parameters.eps)
-    memory = None if parameters.query_memory_mb is None else parameters.query_memory_mb * 2**20
-    done = forge(engine, target, timeout_s=parameters.timeout_s, memory_bytes=memory)
-    for number, outcome in enumerate(done):
-        context.answer(
-            ForgeryAnswer(
-                instance=left[number],
-                row=int(rows[number]),
-                status=outcome.status.value,
-                distance=outcome.distance,
-                seconds=outcome.seconds,
-                reason=outcome.reason,
-                witness=None if outcome.witness is None else outcome.witness.astype("<f4").tobytes(),
-            )
-        )
+    left = [position for position in range(parameters.first, end) if position not in context.answered]
+    answer = _minimal(warm, parameters) if parameters.eps == "minimal" else _asked(warm, parameters)
+    eps = parameters.cap if parameters.eps == "minimal" else parameters.eps
+    for number, position in enumerate(left):
+        row = int(shuffled[position])
+        query = ForgeryQuery(signature=signature, label=split.y_test[row], centre=split.X_test[row], eps=eps)
+        context.answer(answer(query, position, row))
         if context.slice_over() and number + 1 < len(left):
             context.flush()
             return None
-    return ForgeryResult(instances=len(positions))
+    return ForgeryResult(instances=parameters.count)
 
 
-def _engine(name: str, sha256: str, context: Context) -> tuple[IsolatedEngine, Forest]:
-    forest = Forest.from_bytes(context.artifact(sha256))
-    if (name, sha256) not in _warm:
-        for engine in _warm.values():
-            engine.close()
+_Answering = Callable[[ForgeryQuery, int, int], ForgeryAnswer]
+"""Takes a query with its position and row."""
+
+
+def _asked(warm: _Warm, parameters: ForgeryParameters) -> _Answering:
+    def answer(query: ForgeryQuery, position: int, row: int) -> ForgeryAnswer:
+        found = warm.engine.solve(query, timeout_s=parameters.timeout_s, memory_bytes=_memory(parameters))
+        return _record(found, found.distance, position, row)
+
+    return answer
+
+
+def _minimal(warm: _Warm, parameters: ForgeryParameters) -> _Answering:
+    def answer(query: ForgeryQuery, position: int, row: int) -> ForgeryAnswer:
+        found = warm.minimal.find(query, timeout_s=parameters.timeout_s, memory_bytes=_memory(parameters))
+        return _record(found, found.forged_at, position, row)
+
+    return answer
+
+
+def _memory(parameters: ForgeryParameters) -> int | None:
+    return None if parameters.query_memory_mb is None else parameters.query_memory_mb * 2**20
+
+
+def _record(
+    found: ForgeryOutcome | MinimalOutcome, distance: float | None, position: int, row: int
+) -> ForgeryAnswer:
+    return ForgeryAnswer(
+        instance=position,
+        row=row,
+        status=found.status.value,
+        distance=distance,
+        seconds=found.seconds,
+        reason=found.reason,
+        witness=_bytes(found.witness),
+    )
+
+
+def _bytes(witness: NDArray[np.float32] | None) -> bytes | None:
+    return None if witness is None else witness.astype("<f4").tobytes()
+
+
+def _ready(parameters: ForgeryParameters, sha256: str, context: Context) -> _Warm:
+    key = parameters.engine, parameters.certify, sha256
+    if key not in _warm:
+        for other in _warm.values():
+            other.engine.close()
         _warm.clear()
-        _warm[name, sha256] = engines.create(name, forest)
-    return _warm[name, sha256], forest
+        forest = Forest.from_bytes(context.artifact(sha256))
+        plain = engines.create(parameters.engine, forest)
+        engine = CertifyingEngine(plain, forest) if parameters.certify else plain
+        _warm[key] = _Warm(engine, MinimalSearch(forest, engine), forest)
+    return _warm[key]

@@ -6,7 +6,7 @@ from wm.claims import Claim, parse_claim
 from wm.datasets import Split
 from wm.forest import Forest
 from workers.context import Context
-from workers.jobs import EmbedResult, JobKind, SplitResult
+from workers.jobs import BaselineResult, EmbedResult, JobKind, SplitResult
 
 
 def read_split(context: Context) -> Split:
@@ -17,6 +17,12 @@ def read_split(context: Context) -> Split:
 def read_forest(context: Context) -> Forest:
     """Return the watermarked forest."""
     return Forest.from_bytes(context.artifact(context.input(JobKind.EMBED, EmbedResult).forest))
+
+
+def read_baseline(context: Context) -> tuple[BaselineResult, Forest]:
+    """Return what is known of the honest forests, and the standard one."""
+    baseline = context.input(JobKind.BASELINE, BaselineResult)
+    return baseline, Forest.from_bytes(context.artifact(baseline.standard))
 
 
 def read_claim(context: Context) -> Claim:

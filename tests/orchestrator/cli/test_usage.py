@@ -10,6 +10,7 @@ import pytest
 
 import wm as package
 from orchestrator.cli import cli
+from orchestrator.results import COLUMNS
 
 
 def _commands(command: click.Command, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
@@ -39,7 +40,7 @@ def test_every_promised_command_is_there() -> None:
     promised = {
         *("demo", "report", "embed", "queries", "verify", "db upgrade", "db check"),
         *(f"campaign {name}" for name in ("validate", "run", "resume", "status", "list")),
-        *(f"results {name}" for name in ("accuracy", "detection", "suppression", "forgery", "jobs")),
+        *(f"results {name.replace('_', '-')}" for name in COLUMNS),
     }
     assert promised <= {" ".join(path) for path in ALL}
 

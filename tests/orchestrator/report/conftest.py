@@ -156,6 +156,7 @@ def _result(planned: PlannedJob, rng: np.random.Generator, class_names: tuple[st
         case JobKind.BASELINE:
             return {
                 "standard": _HASH,
+                "standard_record": _HASH,
                 "capped": _HASH,
                 "n_estimators": _TREES,
                 "max_depth": 5,
@@ -169,6 +170,7 @@ def _result(planned: PlannedJob, rng: np.random.Generator, class_names: tuple[st
             size = round(398 * planned.parameters["trigger_share"])
             return {
                 "forest": _HASH,
+                "record": _HASH,
                 "claim": _HASH,
                 "trigger_size": size,
                 "signature": "01" * (_TREES // 2),
@@ -185,7 +187,17 @@ def _result(planned: PlannedJob, rng: np.random.Generator, class_names: tuple[st
                 "log10_p_standard": float(rng.uniform(-1, 0)),
             }
         case JobKind.DETECTION:
-            return {"rows": [_guess(rng, m, s) for m in ("depth", "leaves") for s in "AB"]}
+            return {
+                "rows": [_guess(rng, m, s) for m in ("depth", "leaves") for s in "AB"],
+                "spectra": [
+                    {
+                        "mode": "sample",
+                        "strengths": [0.5, 0.25, 0.125],
+                        "scores": rng.uniform(-1, 1, size=_TREES).tolist(),
+                        "bits": [0, 1] * (_TREES // 2),
+                    }
+                ],
+            }
         case JobKind.SUPPRESSION:
             return {"rows": [_curve(rng, method) for method in ("disagreement", "repeats")]}
         case JobKind.FORGERY:
@@ -220,4 +232,22 @@ def _curve(rng: np.random.Generator, method: str) -> dict[str, Any]:
         "ordinary": 171,
         "false_positive_rate": [0.0, *np.sort(rng.uniform(size=steps)).tolist(), 1.0],
         "true_positive_rate": [0.0, *np.sort(rng.uniform(size=steps)).tolist(), 1.0],
+        "triggers_spotted": float(rng.uniform()),
+        "ordinary_touched": float(rng.uniform()),
+        "ordinary_votes_changed": float(rng.uniform()),
+        "log10_p_before": -float(rng.uniform(5, 20)),
+        "log10_p_after": -float(rng.uniform(0, 5)),
+        "bits": float(rng.uniform(0.5, 1)),
+        "null_bits": 0.55,
+        "budget": [
+            {
+                "trigger_queries": number,
+                "bits": float(rng.uniform(0.5, 1)),
+                "low": 0.5,
+                "high": 1.0,
+                "null_bits": 0.55,
+                "spotted": float(number),
+            }
+            for number in range(1, 9)
+        ],
     }

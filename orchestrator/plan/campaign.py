@@ -1,0 +1,157 @@
+"""From a campaign to its jobs, and what its data make impossible."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import product
+from typing import Any
+
+from orchestrator.errors import SpecError
+from orchestrator.plan.attacks import Target, attack_jobs, calibration_jobs
+from orchestrator.plan.base import Cell, DataFacts, PlannedJob, make_job
+from orchestrator.spec import CalibrationSpec, CampaignSpec, ForgerySpec, FreeForgerySpec
+from wm import streams
+from wm.embedding.common import trigger_size
+from wm.errors import EmbeddingError
+from wm.signature import count_of_ones
+from wm.streams import Role
+from workers.jobs import (
+    BaselineParameters,
+    EmbedParameters,
+    JobKind,
+    SplitParameters,
+    TuneParameters,
+)
+
+
+def check_against_data(spec: CampaignSpec, facts: DataFacts, *, what: str = "campaign") -> None:
+    """Raise `SpecError` with everything that the data or the number of trees make impossible."""
+    problems = []
+    for share in spec.embedding.trigger_share:
+        try:
+            trigger_size(facts.rows_train, share)
+        except EmbeddingError as reason:
+            problems.append(f"{what}: embedding.trigger_share: {reason}")
+    trees = spec.forest.fewest_trees
+    problems += [
+        f"{what}: embedding.ones_share: {share} of {trees} trees leaves all bits equal: a signature needs "
+        "both zeros and ones"
+        for share in spec.embedding.ones_share
+        if not 0 < count_of_ones(trees, share) < trees
+    ]
+    for number, attack in enumerate(spec.attack):
+        if isinstance(attack, ForgerySpec | FreeForgerySpec) and (attack.instances or 0) > facts.rows_test:
+            problems.append(
+                f"{what}: attack.{number}.instances: {attack.instances} is more than the "
+                f"{facts.rows_test} test rows"
+            )
+    if problems:
+        raise SpecError(problems)
+
+
+def plan(spec: CampaignSpec, facts: DataFacts) -> Iterator[PlannedJob]:
+    """Yield a campaign's jobs, each once and after those that it needs.
+
+    Raises
+    ------
+    SpecError
+        As in `check_against_data`, before the first job.
+    """
+    check_against_data(spec, facts, what=spec.name)
+    seen: set[str] = set()
+    for planned in _jobs(spec, facts):
+        if planned.key not in seen:  # attacks may overlap
+            seen.add(planned.key)
+            yield planned
+
+
+def _jobs(spec: CampaignSpec, facts: DataFacts) -> Iterator[PlannedJob]:
+    limits: dict[str, Any] = {"limit_s": spec.limits.job_s, "memory_mb": spec.limits.memory_mb}
+    split = make_job(JobKind.SPLIT, _split_parameters(spec, facts, limits), Cell())
+    yield split
+    before_baseline = [split]
+    if spec.forest.tune is not None:
+        tune = make_job(JobKind.TUNE, _tune_parameters(spec, limits), Cell(), split)
+        yield tune
+        before_baseline.append(tune)
+    for repeat in range(spec.embedding.repeats):
+        baseline = make_job(
+            JobKind.BASELINE,
+            BaselineParameters(
+                n_estimators=spec.forest.n_estimators,
+                max_depth=spec.forest.max_depth,
+                adjust=spec.embedding.adjust,
+                standard_seed=streams.integer_seed(spec.seed, Role.STANDARD_FOREST, repeat),
+                capped_seed=streams.integer_seed(spec.seed, Role.CAPPED_FOREST, repeat),
+                **limits,
+            ),
+            Cell(repeat=repeat),
+            *before_baseline,
+        )
+        yield baseline
+        if repeat == 0:
+            for attack in spec.attack:
+                if isinstance(attack, CalibrationSpec):
+                    yield from calibration_jobs(spec, attack, split, baseline, limits)
+        yield from _embeddings(spec, facts, repeat, split, baseline, limits)
+
+
+def _split_parameters(spec: CampaignSpec, facts: DataFacts, limits: dict[str, Any]) -> SplitParameters:
+    dataset = spec.dataset
+    return SplitParameters(
+        name=dataset.name,
+        path=dataset.path,
+        label=dataset.label,
+        header=dataset.header,
+        positive=dataset.positive,
+        file_sha256=facts.file_sha256,
+        test_share=dataset.test_share,
+        scaling=dataset.scaling,
+        seed=split_seed(spec),
+        **limits,
+    )
+
+
+def split_seed(spec: CampaignSpec) -> int:
+    """Return the seed of the campaign's split."""
+    pinned = spec.dataset.split_seed
+    return streams.integer_seed(spec.seed, Role.SPLIT) if pinned is None else pinned
+
+
+def _tune_parameters(spec: CampaignSpec, limits: dict[str, Any]) -> TuneParameters:
+    assert spec.forest.tune is not None  # noqa: S101 - the caller looked
+    return TuneParameters(
+        n_estimators=spec.forest.tune.n_estimators,
+        max_depth=spec.forest.tune.max_depth,
+        folds=spec.forest.tune.folds,
+        seed=streams.integer_seed(spec.seed, Role.TUNING),
+        **limits,
+    )
+
+
+def _embeddings(
+    spec: CampaignSpec,
+    facts: DataFacts,
+    repeat: int,
+    split: PlannedJob,
+    baseline: PlannedJob,
+    limits: dict[str, Any],
+) -> Iterator[PlannedJob]:
+    grid = spec.embedding
+    for scheme, trigger_share, ones_share in product(grid.scheme, grid.trigger_share, grid.ones_share):
+        cell = Cell(scheme=scheme, trigger_share=trigger_share, ones_share=ones_share, repeat=repeat)
+        parameters = EmbedParameters(
+            scheme=scheme,
+            trigger_share=trigger_share,
+            ones_share=ones_share,
+            repeat=repeat,
+            seed=spec.seed,
+            training=grid.training,
+            weight_step=grid.weight_step,
+            max_rounds=grid.max_rounds,
+            **limits,
+        )
+        embed = make_job(JobKind.EMBED, parameters, cell, split, baseline)
+        yield embed
+        for attack in spec.attack:
+            yield from attack_jobs(spec, facts, attack, Target(cell, split, baseline, embed), limits)

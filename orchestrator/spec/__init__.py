@@ -1,0 +1,41 @@
+"""The campaign file: validated models, and every fault with its line.
+
+Unknown keys, wrong types and impossible values are refused before anything runs, all of them at once.
+
+- `model`: rows, forest, embedding; `attacks`: the attacks; `campaign`: the whole; `reading`: from text.
+"""
+
+from orchestrator.spec.attacks import (
+    AttackSpec,
+    CalibrationSpec,
+    DetectionSpec,
+    ForgerySpec,
+    FreeForgerySpec,
+    LeakageSpec,
+    ModificationSpec,
+    OnlySpec,
+    SuppressionSpec,
+)
+from orchestrator.spec.campaign import CampaignSpec, LimitsSpec
+from orchestrator.spec.model import DatasetSpec, EmbeddingSpec, ForestSpec, TuneSpec
+from orchestrator.spec.reading import parse_spec, read_spec
+
+__all__ = [
+    "AttackSpec",
+    "CalibrationSpec",
+    "CampaignSpec",
+    "DatasetSpec",
+    "DetectionSpec",
+    "EmbeddingSpec",
+    "ForestSpec",
+    "ForgerySpec",
+    "FreeForgerySpec",
+    "LeakageSpec",
+    "LimitsSpec",
+    "ModificationSpec",
+    "OnlySpec",
+    "SuppressionSpec",
+    "TuneSpec",
+    "parse_spec",
+    "read_spec",
+]

@@ -1,0 +1,62 @@
+"""The campaign file as a whole, and what in it does not go together."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator
+from itertools import combinations
+
+from pydantic import Field
+
+from orchestrator.spec.attacks import AttackSpec, CalibrationSpec, ForgerySpec
+from orchestrator.spec.base import SpecModel
+from orchestrator.spec.model import DatasetSpec, EmbeddingSpec, ForestSpec
+from orchestrator.toml_lines import Path
+
+
+class LimitsSpec(SpecModel):
+    """Hard limits on every job's process."""
+
+    job_s: float = Field(default=3600.0, gt=0)
+    memory_mb: int | None = Field(default=None, ge=1)
+
+
+class CampaignSpec(SpecModel):
+    """A whole campaign file."""
+
+    name: str = Field(min_length=1, max_length=200, pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")
+    seed: int = Field(ge=0, lt=2**63)
+    dataset: DatasetSpec
+    forest: ForestSpec
+    embedding: EmbeddingSpec = EmbeddingSpec()
+    attack: tuple[AttackSpec, ...] = ()
+    limits: LimitsSpec = LimitsSpec()
+
+    @property
+    def sha256(self) -> str:
+        """SHA-256 (hex) of the specification, defaults filled in."""
+        return hashlib.sha256(json.dumps(self.model_dump(mode="json"), sort_keys=True).encode()).hexdigest()
+
+    def conflicts(self) -> Iterator[tuple[Path, str]]:
+        """Yield what does not go together though each part is right: path of the key, and why."""
+        for number, attack in enumerate(self.attack):
+            if isinstance(attack, CalibrationSpec):
+                continue
+            for name in ("scheme", "trigger_share", "ones_share"):
+                there = getattr(self.embedding, name)
+                for value in getattr(attack.only, name) or ():
+                    if value not in there:
+                        known = ", ".join(map(str, there))
+                        yield (
+                            ("attack", number, "only", name),
+                            f"{value!r} is not in embedding.{name} ({known})",
+                        )
+        for (first, one), (second, other) in combinations(enumerate(self.attack), 2):
+            if one.meets(other, self.embedding):
+                subject = "engine, eps and watermark" if isinstance(one, ForgerySpec) else "watermark"
+                yield (
+                    ("attack", second),
+                    f"asks other questions than attack.{first} about the same {subject}, "
+                    "which results could not tell apart: give it other values, or an `only`",
+                )

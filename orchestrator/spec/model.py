@@ -1,0 +1,101 @@
+"""The parts of a campaign file that say what is watermarked: rows, forest, embedding."""
+
+from __future__ import annotations
+
+import pathlib
+from typing import Annotated, Literal
+
+from pydantic import Field, model_validator
+
+from orchestrator.spec.base import Distinct, OneOrMore, Several, SpecModel, known
+from wm.datasets import Source
+from wm.embedding import SCHEMES
+from wm.embedding.common import Training
+from wm.errors import DataError
+from workers.jobs import Share
+
+Scheme = Annotated[str, known("scheme", sorted(SCHEMES))]
+TreeCount = Annotated[int, Field(ge=2, le=10_000)]
+Depth = Annotated[int, Field(ge=1, le=1_000)]
+
+
+class DatasetSpec(SpecModel):
+    """Which rows; see `wm.datasets.Source`. `split_seed` pins the split of a published experiment."""
+
+    name: str | None = None
+    path: str | None = None
+    label: str | int | None = None
+    header: bool | None = None
+    positive: str | None = None
+    test_share: Share = 0.3
+    scaling: Literal["train", "paper", "none"] = "train"
+    split_seed: int | None = Field(default=None, ge=0, lt=2**32)
+
+    @model_validator(mode="after")
+    def _is_a_source(self) -> DatasetSpec:
+        try:
+            self.source()
+        except DataError as reason:
+            raise ValueError(str(reason)) from reason
+        return self
+
+    def source(self) -> Source:
+        """Return the source that this names."""
+        return Source(
+            name=self.name,
+            path=None if self.path is None else pathlib.Path(self.path),
+            label=self.label,
+            header=self.header,
+            positive=self.positive,
+        )
+
+
+class TuneSpec(SpecModel):
+    """The grid that hyper-parameters are chosen from, by cross-validation."""
+
+    n_estimators: Annotated[tuple[TreeCount, ...], OneOrMore, Several, Distinct]
+    max_depth: Annotated[tuple[Depth, ...], OneOrMore, Several, Distinct]
+    folds: int = Field(default=3, ge=2, le=100)
+
+
+class ForestSpec(SpecModel):
+    """Fixed hyper-parameters, or a grid for tuning."""
+
+    n_estimators: TreeCount | None = None
+    max_depth: Depth | None = None
+    tune: TuneSpec | None = None
+
+    @model_validator(mode="after")
+    def _one_of_two(self) -> ForestSpec:
+        if (self.tune is None) == (self.n_estimators is None):
+            raise ValueError("give either n_estimators (and max_depth, if limited) or tune")
+        if self.tune is not None and self.max_depth is not None:
+            raise ValueError("max_depth is chosen by tune: leave one of them out")
+        return self
+
+    @property
+    def fewest_trees(self) -> int:
+        """Smallest number of trees that the campaign can end up with."""
+        return min(self.tune.n_estimators) if self.tune else int(self.n_estimators or 0)
+
+
+class EmbeddingSpec(SpecModel):
+    """The grid of watermarks: every combination of the listed values, `repeats` times with other seeds.
+
+    `weight_step` left out is the training's own: 1 for "paper", 30 for "artifact".
+    """
+
+    scheme: Annotated[tuple[Scheme, ...], OneOrMore, Several, Distinct] = ("paper",)
+    trigger_share: Annotated[tuple[Share, ...], OneOrMore, Several, Distinct] = (0.02,)
+    ones_share: Annotated[tuple[Share, ...], OneOrMore, Several, Distinct] = (0.5,)
+    repeats: int = Field(default=1, ge=1, le=10_000)
+    adjust: Literal["paper", "artifact"] = "paper"
+    training: Training = "paper"
+    weight_step: float | None = Field(default=None, gt=0, le=1e6)
+    max_rounds: int = Field(default=500, ge=1, le=100_000)
+
+    @model_validator(mode="after")
+    def _step_has_a_meaning(self) -> EmbeddingSpec:
+        if self.training == "per-tree" and self.weight_step is not None:
+            raise ValueError('weight_step has no meaning for training = "per-tree": leave it out')
+        return self

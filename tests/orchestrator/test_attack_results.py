@@ -1,0 +1,121 @@
+"""Results of the attacks beyond the paper, on one small campaign that has all of them."""
+
+from __future__ import annotations
+
+import pytest
+
+from orchestrator import results
+from orchestrator.executors import LocalExecutor
+from orchestrator.frames import records
+from orchestrator.launch import launch
+from orchestrator.loop import run_campaign
+from orchestrator.results import COLUMNS
+from orchestrator.spec import parse_spec
+from orchestrator.store.database import Store
+from orchestrator.store.ledger import StoreLedger
+from orchestrator.store.tables import CampaignState
+from wm.calibration import LEVELS, calibrate
+
+ATTACKS = """\
+name = "attacks"
+seed = 1
+
+[dataset]
+name = "breast-cancer"
+
+[forest]
+n_estimators = 12
+max_depth = 4
+
+[[attack]]
+kind = "leakage"
+
+[[attack]]
+kind = "detection"
+
+[[attack]]
+kind = "suppression"
+orders = 2
+
+[[attack]]
+kind = "forgery"
+signatures = 2
+eps = "minimal"
+
+[[attack]]
+kind = "forgery"
+signatures = 2
+eps = [0.1, 0.3]
+certify = true
+
+[[attack]]
+kind = "free-forgery"
+methods = ["all zeros", "clones"]
+
+[[attack]]
+kind = "modification"
+modifications = ["noise", "shuffle+collapse"]
+
+[[attack]]
+kind = "calibration"
+honest = 3
+other_owners = 2
+batch = 2
+"""
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory):
+    """A store in which that campaign, number 1, is finished."""
+    store = Store(f"sqlite:///{tmp_path_factory.mktemp('attacks') / 'wm.db'}")
+    campaign_id = launch(store, parse_spec(ATTACKS))
+    executor = LocalExecutor(StoreLedger(store), workers=1)
+    try:
+        state = run_campaign(store, campaign_id, executor, lambda _progress: None)
+    finally:
+        executor.close()
+    assert (campaign_id, state) == (1, CampaignState.FINISHED)
+    yield store
+    store.close()
+
+
+@pytest.mark.parametrize("kind", sorted(COLUMNS))
+def test_columns_are_fixed_with_rows_or_without(store, kind):
+    found, none = (getattr(results, kind)(store, number) for number in (1, 99))
+    assert list(found.columns) == list(none.columns) == COLUMNS[kind]
+    assert len(found)
+    assert records(none) == []
+
+
+def test_least_distances_tell_the_same_as_single_questions(store):
+    least = results.distances(store, 1)
+    asked = results.forgery(store, 1).dropna(subset="eps")
+    assert len(asked) == 4
+    for row in asked.itertuples():
+        of_signature = least[least["signature"] == row.signature]
+        assert (of_signature["distance"] <= row.eps).sum() == row.forged
+        assert len(of_signature) == row.instances == 7
+
+
+def test_calibration_counts_over_all_batches(store):
+    frame = results.calibration(store, 1)
+    trials = {population: set(rows["trials"]) for population, rows in frame.groupby("population")}
+    assert trials == {"honest": {3}, "other owners": {2}}
+    assert set(frame["level"]) == set(LEVELS)
+    by_hand = calibrate({"honest": {"p": [0.04, 0.5, 0.9]}}, [0.05])[0]
+    assert (by_hand.hits, by_hand.trials) == (1, 3)
+    assert frame["anti_conservative"].dtype == bool
+
+
+def test_spectra_and_budget_curves_fit_their_forests(store):
+    spectra, budget = results.spectra(store, 1), results.budget_curves(store, 1)
+    assert list(spectra["mode"]) == ["sample", "leaf-probe"]
+    assert all(len(row.scores) == len(row.bits) == 12 for row in spectra.itertuples())
+    assert set(budget["method"]) == {"disagreement", "repeats"}
+    assert list(budget["trigger_queries"]) == 2 * [*range(1, 8)]
+
+
+def test_modifications_come_with_every_strength(store):
+    frame = results.modification(store, 1)
+    counts = frame.groupby("modification").size().to_dict()
+    assert counts == {"noise": 5, "shuffle+collapse": 3}

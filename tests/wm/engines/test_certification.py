@@ -1,0 +1,63 @@
+"""Certified impossibility: what a prover confirms, contradicts, or leaves open."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_breast_cancer
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.preprocessing import minmax_scale
+
+from wm import engines
+from wm.engines import ForgeryOutcome, ForgeryQuery, Status
+from wm.engines.certification import CertifyingEngine, certified, is_certified
+from wm.forest import Forest
+
+
+@pytest.fixture(scope="module")
+def trained_forest():
+    X, y = load_breast_cancer(return_X_y=True)
+    model = RandomForestClassifier(6, max_depth=3, bootstrap=False, random_state=0)
+    return Forest.from_sklearn(model.fit(minmax_scale(X).astype(np.float32), y))
+
+
+def outcome(status, reason="solver"):
+    return ForgeryOutcome(status, None, None, 0.1, "search", reason)
+
+
+def test_a_proof_certifies_and_keeps_the_first_reason():
+    found = certified(outcome(Status.IMPOSSIBLE, "whole domain"), outcome(Status.IMPOSSIBLE, "solver, proof"))
+    assert (found.status, found.engine) == (Status.IMPOSSIBLE, "search")
+    assert found.reason == "whole domain; certified: solver, proof"
+    assert is_certified(found.reason)
+
+
+@pytest.mark.parametrize("status", [Status.TIMEOUT, Status.MEMOUT, Status.ERROR])
+def test_a_prover_that_fails_leaves_the_answer_uncertified(status):
+    found = certified(outcome(Status.IMPOSSIBLE), outcome(status, "why"))
+    assert found.status is Status.IMPOSSIBLE
+    assert found.reason == f"solver; not certified: {status} (why)"
+    assert not is_certified(found.reason)
+
+
+def test_a_contradiction_is_an_error():
+    found = certified(outcome(Status.IMPOSSIBLE), outcome(Status.FORGED))
+    assert found.status is Status.ERROR
+    assert "has a witness" in found.reason
+
+
+def test_every_impossible_of_a_real_forest_is_certified(trained_forest):
+    rng = np.random.default_rng(0)
+    seen = set()
+    with CertifyingEngine(engines.create("search", trained_forest), trained_forest) as engine:
+        for _ in range(30):
+            query = ForgeryQuery(
+                signature=rng.integers(2, size=trained_forest.n_trees),
+                label=int(rng.integers(2)),
+                centre=rng.random(trained_forest.n_features),
+                eps=0.2,
+            )
+            found = engine.solve(query, timeout_s=30.0)
+            seen.add(found.status)
+            assert is_certified(found.reason) == (found.status is Status.IMPOSSIBLE)
+    assert seen == {Status.FORGED, Status.IMPOSSIBLE}

@@ -1,0 +1,127 @@
+"""The owner's jobs: rows, hyper-parameters, honest forests, watermark."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field
+
+from wm.embedding.common import Training
+from workers.jobs.base import Parameters, Result, Seed, Sha256, Share
+
+
+class SplitParameters(Parameters):
+    """Load a data set, cut and scale it. Fields as in `wm.datasets.Source` and `wm.datasets.split`."""
+
+    name: str | None
+    path: str | None
+    label: str | int | None
+    header: bool | None
+    positive: str | None
+    file_sha256: Sha256 | None
+    test_share: Share
+    scaling: Literal["train", "paper", "none"]
+    seed: Seed
+
+
+class SplitResult(Result):
+    """`split` is an artifact: `wm.datasets.Split` as bytes."""
+
+    split: Sha256
+    dataset_sha256: str
+    rows_train: int
+    rows_test: int
+    features: int
+    positive_train: int
+    positive_test: int
+    constant_features: int
+    class_names: tuple[str, str]
+
+
+class TuneParameters(Parameters):
+    """Grid search over forests; see `wm.tuning.grid_search`."""
+
+    n_estimators: tuple[int, ...]
+    max_depth: tuple[int | None, ...]
+    folds: int = Field(ge=2)
+    seed: Seed
+
+
+class TuneResult(Result):
+    """The best hyper-parameters and the mean accuracy of each point of the grid."""
+
+    n_estimators: int
+    max_depth: int | None
+    mean_accuracy: float
+    grid: tuple[tuple[int, int | None, float], ...]
+
+
+class BaselineParameters(Parameters):
+    """Train the standard forest and the equally capped honest one.
+
+    `n_estimators` and `max_depth` are None where a tuning job decides.
+    """
+
+    n_estimators: int | None
+    max_depth: int | None
+    adjust: Literal["paper", "artifact"]
+    standard_seed: Seed
+    capped_seed: Seed
+
+
+class BaselineResult(Result):
+    """Artifacts `standard` and `capped` are forests; accuracies are on the test rows, by majority.
+
+    Artifact `standard_record` is the `wm.formats.sklearn_metadata.TreeMetadata` of the standard forest.
+    """
+
+    standard: Sha256
+    standard_record: Sha256
+    capped: Sha256
+    n_estimators: int
+    max_depth: int | None
+    cap_depth: int | None
+    cap_leaves: int | None
+    accuracy_standard: float
+    accuracy_standard_mean_rule: float
+    accuracy_capped: float
+
+
+class EmbedParameters(Parameters):
+    """Embed one watermark. `seed` is the campaign's; owner's streams are spawned from it and `repeat`."""
+
+    scheme: str
+    trigger_share: Share
+    ones_share: float = Field(ge=0, le=1)
+    repeat: int = Field(ge=0)
+    seed: Seed
+    training: Training = "paper"
+    weight_step: float | None = Field(default=None, gt=0)
+    max_rounds: int = Field(ge=1)
+
+
+class EmbedResult(Result):
+    """Artifacts `forest` and `claim`; evidence is that of the claim against the watermarked forest.
+
+    `accuracy_watermarked_mean_rule` follows scikit-learn's averaging of leaves instead of the majority, as
+    the forest was trained; `forest` is scrubbed for release, which leaves only the votes to average.
+    `log10_p_standard` holds the same claim against the honest standard forest. Artifact `record` is what
+    scikit-learn keeps of the trees as they were trained, for the audit of what that gives away.
+    """
+
+    forest: Sha256
+    record: Sha256
+    claim: Sha256
+    trigger_size: int
+    signature: str
+    rounds_right: int
+    rounds_wrong: int
+    weight_right: float
+    weight_wrong: float
+    accuracy_watermarked: float
+    accuracy_watermarked_mean_rule: float
+    matched_bits: int
+    total_bits: int
+    exact_match: bool
+    log10_p: float
+    log10_p_standard: float
