@@ -43,6 +43,7 @@ _COMMANDS = {
     "doctor": "orchestrator.cli.doctor:doctor",
     "demo": "orchestrator.cli.demo:demo",
     "embed": "orchestrator.cli.model:embed",
+    "forge": "orchestrator.cli.forge:forge",
     "orchestrate": "orchestrator.cli.services:orchestrate",
     "queries": "orchestrator.cli.model:queries",
     "report": "orchestrator.cli.report:report",

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from wm import streams
 from wm.engines import Engine, ForgeryOutcome, ForgeryQuery, Status
+from wm.engines.minimal import MinimalOutcome, MinimalSearch
 from wm.errors import QueryError
 from wm.signature import Signature, random_signature
 from wm.streams import Role
@@ -66,6 +67,18 @@ def forge(
     for centre, label in zip(target.X, target.labels, strict=True):
         query = ForgeryQuery(signature=target.signature, label=label, centre=centre, eps=target.eps)
         yield engine.solve(query, timeout_s=timeout_s, memory_bytes=memory_bytes)
+
+
+def forge_nearest(
+    search: MinimalSearch, target: Target, *, timeout_s: float, memory_bytes: int | None = None
+) -> Iterator[MinimalOutcome]:
+    """Yield for each instance in turn the least distance at which it can be forged, at most `target.eps`.
+
+    Limits hold for each instance as a whole.
+    """
+    for centre, label in zip(target.X, target.labels, strict=True):
+        query = ForgeryQuery(signature=target.signature, label=label, centre=centre, eps=target.eps)
+        yield search.find(query, timeout_s=timeout_s, memory_bytes=memory_bytes)
 
 
 def forge_over_distances(

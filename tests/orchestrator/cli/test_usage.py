@@ -71,7 +71,7 @@ def test_a_group_alone_shows_its_help_as_a_mistake(wm, path: tuple[str, ...]) ->
 )
 def test_whatever_is_read_can_be_had_as_json(path: tuple[str, ...]) -> None:
     options = {option for parameter in _find(path).params for option in parameter.opts}
-    prints_data = path[0] in ("results", "embed", "verify", "doctor") or path[-1] in (
+    prints_data = path[0] in ("results", "embed", "verify", "doctor", "forge") or path[-1] in (
         "status",
         "list",
         "validate",

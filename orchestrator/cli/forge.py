@@ -1,0 +1,287 @@
+"""`wm forge`: try to forge a trigger set for one model."""
+
+from __future__ import annotations
+
+import statistics
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, get_args
+
+import click
+import rich.console
+from rich.progress import track
+
+from orchestrator.cli import Exit
+from orchestrator.cli.common import json_option, print_json, print_table
+from orchestrator.files import writing
+from wm import npz
+from wm.attacks.forgery import Target, attacker_instances, attacker_signature, forge_nearest
+from wm.attacks.forgery import forge as forge_all
+from wm.datasets import Scaling, Source, load, split
+from wm.engines import ForgeryOutcome, Status, create, names
+from wm.engines.certification import CertifyingEngine
+from wm.engines.minimal import MinimalOutcome, MinimalSearch
+from wm.errors import QueryError, SignatureError
+from wm.signature import Signature
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from wm.forest import Forest
+
+INPUT = click.Path(exists=True, dir_okay=False, path_type=Path)
+
+
+class _Eps(click.ParamType[Any]):
+    """A distance in [0, 1], or the word "minimal"."""
+
+    name = "eps"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float | None:
+        """Return the distance; None for "minimal"."""
+        if value == "minimal" or value is None:
+            return None
+        try:
+            distance = float(value)
+        except ValueError:
+            distance = -1.0
+        if not 0 <= distance <= 1:
+            self.fail(f"{value!r} is neither a number from 0 to 1 nor the word minimal", param, ctx)
+        return distance
+
+
+@dataclass(frozen=True)
+class _Answer:
+    """What came of one instance for one signature; `distance` is that of the witness, if there is one."""
+
+    signature: int
+    instance: int
+    distance: float | None
+    outcome: ForgeryOutcome | MinimalOutcome
+
+
+@click.command()
+@click.argument("model", type=INPUT)
+@click.option(
+    "--rows", type=INPUT, help="Instances to start from, as the model takes them: csv, npz, svmlight."
+)
+@click.option("--label", help="Label column of a csv file of --rows: name, or index from 0.")
+@click.option("--positive", help="Class of --rows that counts as 1.  [needed for three classes or more]")
+@click.option("--dataset", help="Start from this set's test rows instead: breast-cancer, mnist2-6, ...")
+@click.option("--split-seed", type=click.IntRange(0, 2**32 - 1), default=0, show_default=True)
+@click.option("--test-share", type=float, default=0.3, show_default=True, help="Test rows of --dataset.")
+@click.option(
+    "--scaling",
+    type=click.Choice(get_args(Scaling)),
+    default="train",
+    show_default=True,
+    help="Of --dataset.",
+)
+@click.option("--signature", "bits", metavar="BITS", help="Forge this signature, not random ones.")
+@click.option("--signatures", "count", type=click.IntRange(1), default=1, show_default=True)
+@click.option("--ones-share", type=click.FloatRange(0, 1), default=0.5, show_default=True)
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="The attacker's seed.")
+@click.option(
+    "--instances", type=click.IntRange(1), default=50, show_default=True, help="For each signature."
+)
+@click.option(
+    "--eps",
+    type=_Eps(),
+    default="minimal",
+    show_default=True,
+    help="Largest distance in any feature, or minimal for the least one of each instance.",
+)
+@click.option("--engine", type=click.Choice(names()), default="portfolio", show_default=True)
+@click.option(
+    "--timeout",
+    "timeout_s",
+    type=click.FloatRange(0, min_open=True),
+    default=60.0,
+    show_default=True,
+    help="Seconds for each instance.",
+)
+@click.option("--memory-mb", type=click.IntRange(1), help="Memory limit of one query.")
+@click.option("--certify", is_flag=True, help="Confirm each impossible by a checked proof; not for minimal.")
+@click.option("--trust-pickle", is_flag=True, help="Let a .joblib model run whatever code it holds.")
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="npz file for the forged rows, their labels, and the signatures that they draw.",
+)
+@json_option
+def forge(model: Path, output: Path | None, json: bool, trust_pickle: bool, **options: Any) -> None:
+    """Search instances near natural ones on which MODEL draws a false signature.
+
+    Exit code 3 when a limit left some instance without an answer.
+    """
+    from wm.export import load_model
+
+    if options["certify"] and options["eps"] is None:
+        raise click.UsageError("--certify proves single answers: give --eps as a number")
+    if output is not None and output.suffix != ".npz":
+        raise click.UsageError(f"{output}: the ending must be .npz")
+    forest = load_model(model, trust_pickle=trust_pickle)
+    X, y = _instances(**options)
+    if X.shape[1] != forest.n_features:
+        raise QueryError(f"the instances have {X.shape[1]} features, the model {forest.n_features}")
+    signatures = _signatures(forest, **options)
+    answers = list(
+        track(
+            _answers(forest, X, y, signatures, **options),
+            "forging",
+            total=len(signatures) * len(y),
+            console=rich.console.Console(stderr=True),
+            transient=True,
+            disable=not sys.stderr.isatty(),
+        )
+    )
+    if output is not None:
+        _write(output, X, y, answers, signatures)
+    counts = [_counts(answers, number) for number in range(len(signatures))]
+    if json:
+        print_json(_document(counts, y, answers, signatures))
+    else:
+        print_table(list(counts[0]), [list(row.values()) for row in counts])
+    answered = all(answer.outcome.status in (Status.FORGED, Status.IMPOSSIBLE) for answer in answers)
+    click.get_current_context().exit(Exit.DONE if answered else Exit.INCOMPLETE)
+
+
+def _instances(
+    *,
+    rows: Path | None,
+    label: str | None,
+    positive: str | None,
+    dataset: str | None,
+    split_seed: int,
+    test_share: float,
+    scaling: Scaling,
+    seed: int,
+    instances: int,
+    **_: Any,
+) -> tuple[NDArray[np.floating], NDArray[np.int64]]:
+    """Return the attacker's instances with their labels, a prefix of one fixed shuffle."""
+    match rows, dataset:
+        case Path(), None:
+            column: str | int | None = int(label) if label is not None and label.isdecimal() else label
+            found = load(Source(path=rows, label=column, positive=positive))
+            X: NDArray[np.floating] = found.X
+            y = found.y
+        case None, str():
+            made = split(load(Source(name=dataset)), test_share=test_share, seed=split_seed, scaling=scaling)
+            X, y = made.X_test, made.y_test
+        case _:
+            raise click.UsageError("give either --rows or --dataset: where forged instances start from")
+    chosen = attacker_instances(seed, rows=len(y), count=min(instances, len(y)), repeat=0)
+    return X[chosen], y[chosen]
+
+
+def _signatures(
+    forest: Forest, *, bits: str | None, count: int, ones_share: float, seed: int, **_: Any
+) -> list[Signature]:
+    if bits is None:
+        return [
+            attacker_signature(seed, number=number, length=forest.n_trees, ones_share=ones_share, repeat=0)
+            for number in range(count)
+        ]
+    if len(bits) != forest.n_trees:
+        raise SignatureError(f"--signature has {len(bits)} bits, the model {forest.n_trees} trees")
+    return [Signature.of(bits)]
+
+
+def _answers(
+    forest: Forest,
+    X: NDArray[np.floating],
+    y: NDArray[np.int64],
+    signatures: list[Signature],
+    *,
+    eps: float | None,
+    engine: str,
+    timeout_s: float,
+    memory_mb: int | None,
+    certify: bool,
+    **_: Any,
+) -> Iterator[_Answer]:
+    memory = None if memory_mb is None else memory_mb * 2**20
+    plain = create(engine, forest)
+    with CertifyingEngine(plain, forest) if certify else plain as solver:
+        search = MinimalSearch(forest, solver)
+        for number, signature in enumerate(signatures):
+            if eps is None:
+                target = Target(X, y, signature, eps=1.0)
+                nearest = forge_nearest(search, target, timeout_s=timeout_s, memory_bytes=memory)
+                for instance, found in enumerate(nearest):
+                    yield _Answer(number, instance, found.forged_at, found)
+            else:
+                asked = forge_all(
+                    solver, Target(X, y, signature, eps), timeout_s=timeout_s, memory_bytes=memory
+                )
+                for instance, outcome in enumerate(asked):
+                    yield _Answer(number, instance, outcome.distance, outcome)
+
+
+def _counts(answers: list[_Answer], number: int) -> dict[str, Any]:
+    """Return what came of one signature."""
+    mine = [answer for answer in answers if answer.signature == number]
+    counts = Counter(answer.outcome.status for answer in mine)
+    distances = [answer.distance for answer in mine if answer.distance is not None]
+    return {
+        "signature": number,
+        "instances": len(mine),
+        **{status.value: counts[status] for status in Status},
+        "seconds": sum(answer.outcome.seconds for answer in mine),
+        "least_distance": min(distances, default=None),
+        "median_distance": statistics.median(distances) if distances else None,
+    }
+
+
+def _document(
+    counts: list[dict[str, Any]], y: NDArray[np.int64], answers: list[_Answer], signatures: list[Signature]
+) -> dict[str, Any]:
+    return {
+        "signatures": [
+            row | {"bits": str(signature)} for row, signature in zip(counts, signatures, strict=True)
+        ],
+        "instances": [
+            {
+                "signature": answer.signature,
+                "instance": answer.instance,
+                "label": int(y[answer.instance]),
+                "status": answer.outcome.status.value,
+                "distance": answer.distance,
+                "seconds": answer.outcome.seconds,
+                "reason": answer.outcome.reason,
+            }
+            for answer in answers
+        ],
+    }
+
+
+def _write(
+    output: Path,
+    X: NDArray[np.floating],
+    y: NDArray[np.int64],
+    answers: list[_Answer],
+    signatures: list[Signature],
+) -> None:
+    import numpy as np
+
+    found = [answer for answer in answers if answer.outcome.witness is not None]
+    instances = [answer.instance for answer in found]
+    rows = [answer.outcome.witness for answer in found if answer.outcome.witness is not None]
+    data = npz.pack(
+        {
+            "X": np.array(rows, dtype=np.float32).reshape(len(rows), X.shape[1]),
+            "y": y[instances],
+            "centre": X[instances],
+            "distance": np.array([answer.distance for answer in found], dtype=np.float64),
+            "signature": np.array([answer.signature for answer in found], dtype=np.int64),
+            "signatures": np.array([signature.array for signature in signatures], dtype=np.int8),
+        }
+    )
+    with writing(output):
+        output.write_bytes(data)

@@ -1,0 +1,87 @@
+"""`wm forge`: what it prints, what it writes, and that it is true of the model."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from wm.forest import Forest
+from wm.signature import Signature
+
+START = ("--dataset", "breast-cancer", "--instances", "20")
+
+
+def test_forged_rows_draw_the_signature_on_the_model(wm, model, tmp_path: Path) -> None:
+    file = tmp_path / "forged.npz"
+    ran = wm("forge", model.forest, *START, "--signatures", 2, "-o", file, "--json")
+    assert (ran.code, ran.err) == (0, "")
+    told = ran.json()
+    forest, forged = Forest.load(model.forest), np.load(file)
+    assert len(forged["X"]) == sum(row["forged"] for row in told["signatures"]) > 0
+    for row, label, number in zip(forged["X"], forged["y"], forged["signature"], strict=True):
+        wrong = forest.votes(row[None])[0] != label
+        assert wrong.astype(int).tolist() == forged["signatures"][number].tolist()
+    assert [str(Signature.of(bits)) for bits in forged["signatures"]] == [
+        row["bits"] for row in told["signatures"]
+    ]
+    away = np.abs(forged["X"].astype(np.float64) - forged["centre"]).max(axis=1)
+    assert (away <= forged["distance"]).all()
+
+
+def test_least_distances_agree_with_one_distance(wm, model) -> None:
+    least = wm("forge", model.forest, *START, "--json").json()["instances"]
+    for eps in (0.2, 0.6):
+        asked = wm("forge", model.forest, *START, "--eps", eps, "--json").json()["instances"]
+        assert [row["status"] == "forged" for row in asked] == [
+            row["status"] == "forged" and row["distance"] <= eps for row in least
+        ]
+
+
+def test_certified_answers_say_so(wm, model) -> None:
+    rows = wm("forge", model.forest, *START, "--eps", 0.1, "--certify", "--json").json()["instances"]
+    impossible = [row["reason"] for row in rows if row["status"] == "impossible"]
+    assert impossible
+    assert all("certified" in reason and "not certified" not in reason for reason in impossible)
+
+
+def test_a_limit_that_strikes_is_told_by_the_exit_code(wm, model) -> None:
+    ran = wm("forge", model.forest, *START, "--engine", "z3", "--eps", 0.5, "--timeout", "0.001", "--json")
+    assert ran.code == 3
+    (row,) = ran.json()["signatures"]
+    assert row["timeout"] > 0
+    assert row["forged"] + row["impossible"] + row["timeout"] == row["instances"] == 20
+
+
+def test_rows_of_a_file_are_taken_as_they_are(wm, model, tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    file = tmp_path / "rows.npz"
+    np.savez(file, X=rng.random((8, 30)), y=np.arange(8) % 2)
+    ran = wm("forge", model.forest, "--rows", file, "--eps", 0.5)
+    assert ran.code == 0
+    assert "impossible" in ran.out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((), "give either --rows or --dataset"),
+        ((*START, "--certify"), "give --eps as a number"),
+        ((*START, "--eps", "2"), "'2' is neither a number from 0 to 1 nor the word minimal"),
+        ((*START, "--signature", "0101"), "--signature has 4 bits, the model 24 trees"),
+        ((*START, "-o", "forged.csv"), "forged.csv: the ending must be .npz"),
+        ((*START, "--engine", "magic"), "'magic' is not one of"),
+    ],
+)
+def test_mistakes_are_told(wm, model, arguments: tuple[str, ...], message: str) -> None:
+    ran = wm("forge", model.forest, *arguments)
+    assert (ran.code, ran.out) == (2, "")
+    assert message in ran.err
+
+
+def test_rows_of_another_width_are_refused(wm, model, tmp_path: Path) -> None:
+    file = tmp_path / "rows.npz"
+    np.savez(file, X=np.eye(4), y=np.arange(4) % 2)
+    ran = wm("forge", model.forest, "--rows", file)
+    assert (ran.code, ran.err) == (2, "wm: the instances have 4 features, the model 30\n")
