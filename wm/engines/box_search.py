@@ -84,6 +84,8 @@ class BoxSearch:
         The choice that answers it; None if there is none, or not yet.
     trivial
         Whether no search was needed: some tree has no wanted leaf left in the box.
+    words
+        Words of 64 leaves that each node goes through: what a node costs.
     """
 
     def __init__(
@@ -94,6 +96,7 @@ class BoxSearch:
         self._row_bytes = row_bytes
         self._boxes: list[CellBox] = [box]
         self._running: _Run | None = None
+        self.words = 0
         self.is_over = False
         self.found: Choice | None = None
         self._next_box()
@@ -145,6 +148,7 @@ class BoxSearch:
         words = int(((sizes + 63) // 64).sum())
         if words * 64 * words * 8 > self._row_bytes and self._halve(box):
             return None
+        self.words = words
         return _Run(geometry, np.flatnonzero(alive), sizes, box)
 
     def _halve(self, box: CellBox) -> bool:

@@ -35,14 +35,17 @@ class Subject:
         It ended with a proof.
     whole_settled
         It ended, either way, or was given up.
-    whole_nodes
-        Nodes spent on it.
+    whole_work
+        Work spent on it: nodes times `BoxSearch.words`.
+    work
+        The same, spent on queries that were not settled at once.
     """
 
     whole: BoxSearch | None = None
     whole_impossible: bool = False
     whole_settled: bool = False
-    whole_nodes: int = 0
+    whole_work: float = 0.0
+    work: float = 0.0
     _lower: list[NDArray[np.float32]] = field(default_factory=list)
     _upper: list[NDArray[np.float32]] = field(default_factory=list)
 
@@ -69,6 +72,11 @@ class Subject:
         self.whole, self.whole_settled, self.whole_impossible = None, True, impossible
 
 
+OPEN = 2
+"""Searches in the whole domain that may be unfinished at a time, each up to some 100 MB: both labels of one
+signature."""
+
+
 class ProofMemory:
     """The subjects used last."""
 
@@ -84,3 +92,9 @@ class ProofMemory:
         if len(self._subjects) > SUBJECTS:
             self._subjects.popitem(last=False)
         return self._subjects[key]
+
+    def make_room(self) -> None:
+        """Give up unfinished searches in the whole domain, the least recently used first, for a new one."""
+        unfinished = [subject for subject in self._subjects.values() if subject.whole is not None]
+        for subject in unfinished[: max(0, len(unfinished) - OPEN + 1)]:
+            subject.settle_whole(impossible=False)

@@ -27,11 +27,16 @@ QUICK_NODES = 500
 SMALL_FOREST = 4_000
 """Up to this many leaves an incremental SAT solver is asked first: there it is several times faster."""
 
-WHOLE_SHARE = 8
-"""Nodes for the whole domain for each node of a query: a proof there saves all queries that follow."""
+EASY_NODES = 20_000
+"""A query settled within this many nodes (about 40 milliseconds) is cheap, and so are those that follow."""
 
-WHOLE_NODES = 4_000_000
-"""After this many nodes (about ten seconds) the whole domain of a pair is given up."""
+EASY_SHARE, HARD_SHARE = 0.25, 24.0
+"""Work on the whole domain for each unit of work on queries of its signature and label: in all, and on a
+query beyond its `EASY_NODES`. A proof there saves all queries that follow; where each is hard, it pays at
+once."""
+
+WHOLE_WORK = 2_500_000_000
+"""After this much work (about ten seconds) the whole domain of a pair is given up."""
 
 _STEP = 2_000
 
@@ -45,7 +50,9 @@ class PortfolioSolver:
         self._memory = ProofMemory()
         lower = np.zeros(forest.n_features, dtype=np.float32)
         self._domain = lower, np.ones_like(lower)
-        small = int(forest.is_leaf.sum()) <= SMALL_FOREST
+        leaves = int(forest.is_leaf.sum())
+        self._words = leaves // 128  # about half of the leaves have a wanted vote
+        small = leaves <= SMALL_FOREST
         self._status = IncrementalStatus(forest) if small else None
 
     def answer(self, query: ForgeryQuery) -> Answer:
@@ -77,18 +84,30 @@ class PortfolioSolver:
 
     def _share(self, search: BoxSearch, query: ForgeryQuery, subject: Subject) -> None:
         """Advance a query's search and the whole domain's in turn until either settles the query."""
+        nodes, due = QUICK_NODES, 0.0
         while not search.is_over:
             if not subject.whole_settled:
-                self._advance_whole(query, subject)
+                self._advance_whole(query, subject, EASY_SHARE * subject.work + due)
                 if subject.whole_impossible:
                     return
             search.advance(_STEP)
+            nodes += _STEP
+            subject.work += _STEP * search.words
+            if nodes > EASY_NODES:
+                due += HARD_SHARE * _STEP * search.words
 
-    def _advance_whole(self, query: ForgeryQuery, subject: Subject) -> None:
+    def _advance_whole(self, query: ForgeryQuery, subject: Subject, due: float) -> None:
+        """Work on the whole domain until it has had its due, if that is a step at least."""
         if subject.whole is None:
+            if due < _STEP * self._words:
+                return
+            self._memory.make_room()
             subject.whole = pose_box(self._geometry, query, self._domain)
-        subject.whole_nodes += WHOLE_SHARE * _STEP
-        if subject.whole.advance(WHOLE_SHARE * _STEP):
+        nodes = int((due - subject.whole_work) / max(1, subject.whole.words))
+        if nodes < _STEP:
+            return
+        subject.whole_work += nodes * subject.whole.words
+        if subject.whole.advance(nodes):
             subject.settle_whole(impossible=subject.whole.found is None)
-        elif subject.whole_nodes >= WHOLE_NODES:
+        elif subject.whole_work >= WHOLE_WORK:
             subject.settle_whole(impossible=False)

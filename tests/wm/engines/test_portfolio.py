@@ -18,7 +18,7 @@ from wm.engines import (
 )
 from wm.engines.encoding import query_box, wanted_leaves
 from wm.engines.portfolio import PortfolioSolver
-from wm.engines.search import prepare_geometry
+from wm.engines.search import pose_box, prepare_geometry
 from wm.forest import Forest
 from wm.signature import random_signature
 
@@ -173,3 +173,17 @@ def test_it_is_an_engine(forest):
     with engines.create("portfolio", forest) as engine:
         statuses = {engine.solve(query, timeout_s=30).status for query in some_queries(forest, 20)}
     assert statuses == {Status.FORGED, Status.IMPOSSIBLE}
+
+
+def test_only_so_many_searches_stay_unfinished(forest):
+    memory = carried_proofs.ProofMemory()
+    geometry = prepare_geometry(forest)
+    queries = some_queries(forest, 4)
+    domain = np.zeros(5, dtype=np.float32), np.ones(5, dtype=np.float32)
+    for query in queries:
+        memory.make_room()
+        memory.subject(query).whole = pose_box(geometry, query, domain)
+    kept = [memory.subject(query).whole is not None for query in queries]
+    assert kept == [False, False, True, True]
+    assert all(memory.subject(query).whole_settled for query in queries[:2])
+    assert not any(memory.subject(query).whole_impossible for query in queries)
