@@ -60,6 +60,27 @@ def write_whole(path: Path, content: bytes, *, mode: int | None = None) -> None:
             raise
 
 
+def write_new(path: Path, content: bytes, *, mode: int | None = None) -> None:
+    """Write a file that is not there yet, whole or not at all.
+
+    Raises
+    ------
+    OutputError
+        It is there already, or as in `writing`.
+    """
+    with writing(path):
+        try:
+            descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666 if mode is None else mode)
+        except FileExistsError as reason:
+            raise OutputError(f"{path}: exists, and is not replaced: choose another name") from reason
+        try:
+            with os.fdopen(descriptor, "wb") as file:
+                file.write(content)
+        except BaseException:
+            path.unlink(missing_ok=True)
+            raise
+
+
 def _umask() -> int:
     # There is no way to read it but to set it.
     mask = os.umask(0o077)

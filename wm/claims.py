@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from wm import commitments
+from wm.bounded import read_bounded
 from wm.errors import ClaimError
 from wm.signature import Signature
 
@@ -25,6 +26,9 @@ MAX_CLAIM_BYTES = 256 * 2**20
 """Largest claim file that is read."""
 
 NONCE_BYTES = 32
+
+_LONGEST_PLACE = 100
+"""Characters of the place of a fault that an error shows: a hostile file's keys may be any text."""
 
 
 class StrictModel(BaseModel):
@@ -204,19 +208,14 @@ def read_claim(path: str | Path) -> Claim:
     ClaimError
         No such file, one larger than `MAX_CLAIM_BYTES`, or as in `parse_claim`.
     """
-    try:
-        if Path(path).stat().st_size > MAX_CLAIM_BYTES:
-            raise ClaimError(f"{path}: larger than the {MAX_CLAIM_BYTES} bytes that a claim may have")
-        text = Path(path).read_bytes()
-    except OSError as reason:
-        raise ClaimError(f"{path}: cannot be read ({reason.strerror})") from reason
+    text = read_bounded(path, error=ClaimError, max_bytes=MAX_CLAIM_BYTES, kind="a claim")
     return parse_claim(text, what=str(path))
 
 
 def first_fault(reason: ValidationError) -> str:
     """Return the first of pydantic's complaints as one short line; a hostile file chooses its keys' names."""
     first = reason.errors()[0]
-    place = ".".join(str(part) for part in first["loc"]) or "file"
+    place = ".".join(str(part) for part in first["loc"])[:_LONGEST_PLACE] or "file"
     return f"{place if place.isprintable() else repr(place)}: {first['msg']}"
 
 

@@ -15,9 +15,10 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 import numpy as np
-from pydantic import Field, ValidationError
+from pydantic import BaseModel, Field, ValidationError
 
 from wm import commitments
+from wm.bounded import read_bounded
 from wm.claims import (
     MAX_CLAIM_BYTES,
     NONCE_BYTES,
@@ -26,6 +27,7 @@ from wm.claims import (
     TriggerSet,
     check_trigger_set,
     first_fault,
+    parse_claim,
 )
 from wm.errors import ClaimError
 from wm.signature import Signature
@@ -242,10 +244,29 @@ def read_opening(path: str | Path) -> Opening:
     ClaimError
         No such file, one larger than `MAX_CLAIM_BYTES`, or as in `parse_opening`.
     """
-    try:
-        if Path(path).stat().st_size > MAX_CLAIM_BYTES:
-            raise ClaimError(f"{path}: larger than the {MAX_CLAIM_BYTES} bytes that an opening may have")
-        text = Path(path).read_bytes()
-    except OSError as reason:
-        raise ClaimError(f"{path}: cannot be read ({reason.strerror})") from reason
+    text = read_bounded(path, error=ClaimError, max_bytes=MAX_CLAIM_BYTES, kind="an opening")
     return parse_opening(text, what=str(path))
+
+
+class _AnyFormat(BaseModel):
+    """The one field that tells what a file is."""
+
+    format: str
+
+
+def read_claim_or_opening(path: str | Path) -> Claim | Opening:
+    """Read and check what an owner shows a judge: a whole claim, or some of its rows.
+
+    Raises
+    ------
+    ClaimError
+        As in `read_claim` and `read_opening`; what is neither is refused as a claim.
+    """
+    text = read_bounded(path, error=ClaimError, max_bytes=MAX_CLAIM_BYTES, kind="a claim")
+    try:
+        found = _AnyFormat.model_validate_json(text).format
+    except ValidationError:
+        found = ""
+    if found == Opening.model_fields["format"].default:
+        return parse_opening(text, what=str(path))
+    return parse_claim(text, what=str(path))

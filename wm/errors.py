@@ -25,6 +25,14 @@ class ClaimError(WmError):
     """A claim or a votes file is malformed, edited, or does not fit the suspect model."""
 
 
+class EndpointError(WmError):
+    """A suspect's address cannot be used as given, or what it answered is no answer."""
+
+
+class EndpointUnavailableError(EndpointError):
+    """A suspect does not answer now: not reachable, overloaded or too slow; the same may succeed later."""
+
+
 class QueryError(WmError):
     """A forgery query does not fit its forest."""
 

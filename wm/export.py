@@ -7,27 +7,36 @@ Hence `predict` is the majority of votes and `predict_proba` the share of them.
 
 `save_model` and `load_model` go by the file's ending: ``.npz``, the safe form, whose readers never unpickle;
 ``.skops``, scikit-learn's model for those who name the types that they trust (skops checks types, but is no
-bar to files made to exhaust memory); ``.joblib``, a pickle, which runs whatever code it holds, and so only
-with `trust_pickle`.
+bar to files made to exhaust memory); ``.joblib`` or ``.pkl``, a pickle, which runs whatever code it holds,
+and so only with `trust_pickle`. `load_metadata` reads all that such a file says, not only what it votes.
 """
 
 from __future__ import annotations
 
 import importlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from wm.errors import ModelError
 from wm.forest import Forest
+from wm.formats import npz_arrays, sklearn_metadata
 from wm.scrubbing import leaves_below, scrubbed
 
 _LEAF = -2
 """What scikit-learn writes as a leaf's feature and threshold."""
+
+_LONGEST_LIST = 400
+"""Characters of a list of types that an error shows: a hostile file chooses their names."""
+
+_Read = TypeVar("_Read")
+
+_PICKLES = (".joblib", ".pkl")
+_ENDINGS = (".npz", ".skops", *_PICKLES)
 
 
 def to_sklearn(forest: Forest, *, scrub: bool = True, classes: ArrayLike | None = None) -> Any:
@@ -149,14 +158,14 @@ def save_model(forest: Forest, path: str | Path, *, scrub: bool = True, trust_pi
 
 
 def load_model(path: str | Path, *, trusted: Sequence[str] = (), trust_pickle: bool = False) -> Forest:
-    """Read a forest from a .npz, .skops or .joblib file.
+    """Read a forest from a .npz, .skops, .joblib or .pkl file.
 
     Parameters
     ----------
     trusted
         Full names of the types in a .skops file that may be restored, beyond those that skops trusts itself.
     trust_pickle
-        Whether a .joblib file may run whatever code it holds.
+        Whether a .joblib or .pkl file may run whatever code it holds.
 
     Raises
     ------
@@ -165,26 +174,66 @@ def load_model(path: str | Path, *, trusted: Sequence[str] = (), trust_pickle: b
         model that is no forest.
     """
     file = Path(path)
-    form = _form(file, trust_pickle)
-    if not file.is_file():
-        raise ModelError(f"{path}: there is no such file")
-    if form == ".npz":
-        return Forest.load(file)
-    model = _read_skops(file, trusted) if form == ".skops" else _read_joblib(file)
-    try:
-        return Forest.from_sklearn(model)
-    except ModelError as reason:
-        raise ModelError(f"{path}: {reason}") from reason
+    if _form(file, trust_pickle) == ".npz":
+        return Forest.load(_present(file))
+    return _converted(file, trusted, Forest.from_sklearn)
+
+
+def load_metadata(
+    path: str | Path,
+    *,
+    prefix: str | None = None,
+    trusted: Sequence[str] = (),
+    trust_pickle: bool = False,
+) -> sklearn_metadata.TreeMetadata:
+    """Read all that a model file says of its trees, for `wm.attacks.leakage.inspect`.
+
+    Parameters
+    ----------
+    prefix
+        Which forest of a .npz file that holds several.
+    trusted, trust_pickle
+        As in `load_model`.
+
+    Raises
+    ------
+    ModelError
+        As in `load_model`, a prefix for another kind of file, or as in `wm.formats.npz_arrays.read_arrays`.
+    """
+    file = Path(path)
+    if _form(file, trust_pickle) == ".npz":
+        return npz_arrays.read_arrays(_present(file), prefix=prefix)
+    if prefix is not None:
+        raise ModelError(f"{path}: holds one model: a prefix tells forests in a .npz file apart")
+    return _converted(file, trusted, sklearn_metadata.from_model)
 
 
 def _form(file: Path, trust_pickle: bool) -> str:
-    if file.suffix not in (".npz", ".skops", ".joblib"):
-        raise ModelError(f"{file}: a model file ends in .npz, .skops or .joblib")
-    if file.suffix == ".joblib" and not trust_pickle:
+    if file.suffix not in _ENDINGS:
+        raise ModelError(f"{file}: a model file ends in {', '.join(_ENDINGS[:-1])} or {_ENDINGS[-1]}")
+    if file.suffix in _PICKLES and not trust_pickle:
         raise ModelError(
-            f"{file}: a joblib file runs whatever code it holds: use .npz, or say that you trust pickles"
+            f"{file}: a {file.suffix[1:]} file runs whatever code it holds: use .npz, or say that you trust "
+            "pickles"
         )
     return file.suffix
+
+
+def _present(file: Path) -> Path:
+    if not file.is_file():
+        raise ModelError(f"{file}: there is no such file")
+    return file
+
+
+def _converted(file: Path, trusted: Sequence[str], convert: Callable[[Any], _Read]) -> _Read:
+    """Return what is made of the object in a .skops file, or in a pickle that is trusted."""
+    model = _read_skops(_present(file), trusted) if file.suffix == ".skops" else _read_joblib(_present(file))
+    try:
+        return convert(model)
+    except ModelError as reason:
+        raise ModelError(f"{file}: {reason}") from reason
+    except Exception as reason:  # an object from a damaged or hostile file may raise anything
+        raise ModelError(f"{file}: holds no usable model ({_short(reason)})") from reason
 
 
 def _read_skops(file: Path, trusted: Sequence[str]) -> Any:
@@ -194,7 +243,8 @@ def _read_skops(file: Path, trusted: Sequence[str]) -> Any:
     except Exception as reason:  # skops and zipfile raise many kinds on damaged input
         raise ModelError(f"{file}: not a readable skops file ({_short(reason)})") from reason
     if unknown:
-        raise ModelError(f"{file}: holds types that are not trusted: {', '.join(unknown)}")
+        names = ", ".join(name if name.isprintable() else repr(name) for name in unknown)
+        raise ModelError(f"{file}: holds types that are not trusted: {names[:_LONGEST_LIST]}")
     try:
         return skops.load(file, trusted=list(trusted))
     except Exception as reason:  # as above
@@ -216,4 +266,5 @@ def _skops(file: Path) -> ModuleType:
 
 
 def _short(reason: Exception) -> str:
-    return f"{type(reason).__name__}: {reason}".splitlines()[0][:120]
+    text = f"{type(reason).__name__}: {reason}".splitlines()[0][:120]
+    return text if text.isprintable() else repr(text)

@@ -37,6 +37,7 @@ class Role(StrEnum):
     ATTACKER_MODIFICATION = "attacker-modification"
     HONEST_POPULATION = "honest-population"
     OTHER_OWNERS = "other-owners"
+    JUDGE_QUESTIONS = "judge-questions"
     NULL = "null"
 
 

@@ -1,86 +1,45 @@
-"""The verdict: a claim held against every rule of the protocol, each with its figure and its reason.
-
-The paper's rule (all bits match) is reported beside it and decides nothing: it is lost to noise that costs no
-accuracy, and a claimant who sees the model first can always satisfy it. The rules here are what such a
-claimant runs into: the commitment must be older than the suspect, a shared signature must have many bits of
-either kind, trigger rows must differ in feature space and in the leaves that they reach, and the p-value must
-be small.
-"""
+"""The verdict: a claim and a suspect's answers, held against every rule of `wm.verdict_rules`."""
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from enum import StrEnum
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from wm.claims import Claim
 from wm.disclosure import Opening
 from wm.errors import ClaimError
 from wm.forest import Forest
-from wm.verification import DEFAULT_LEVEL, Evidence, verify
-from wm.weak_evidence import WeakEvidence
+from wm.questions import Heard
+from wm.verdict_rules import (
+    Outcome,
+    Protocol,
+    Rule,
+    RuleResult,
+    checked_protocol,
+    choice_rule,
+    commitment_rule,
+    distinct_cells_rule,
+    distinct_rows_rule,
+    quota_rule,
+    significance_rule,
+)
+from wm.verification import Evidence, verify
+from wm.weak_evidence import WeakEvidence, verify_labels, verify_probabilities
 
-
-class Rule(StrEnum):
-    """What a claim must satisfy."""
-
-    COMMITMENT = "commitment"
-    QUOTA = "quota of ones"
-    DISTINCT_ROWS = "distinct rows"
-    DISTINCT_CELLS = "distinct cells"
-    SIGNIFICANCE = "p-value"
-
-
-class Outcome(StrEnum):
-    """How a rule ended."""
-
-    PASSED = "passed"
-    FAILED = "failed"
-    UNCHECKED = "not checked"
-    """What the rule needs was not at hand; the reason says what."""
-
-
-@dataclass(frozen=True)
-class Protocol:
-    """What a judge asks for.
-
-    Attributes
-    ----------
-    level
-        Largest p-value that counts as proof, in (0, 1).
-    least_ones, most_ones
-        Share of ones that a shared signature must have, in [0, 1].
-    least_distinct
-        Share of trigger rows that must be distinct, as rows and as leaf tuples, in (0, 1].
-    """
-
-    level: float = DEFAULT_LEVEL
-    least_ones: float = 0.25
-    most_ones: float = 0.75
-    least_distinct: float = 1.0
-
-
-@dataclass(frozen=True)
-class RuleResult:
-    """One rule, held against a claim.
-
-    Attributes
-    ----------
-    rule, outcome
-        Which one, and how it ended.
-    figure
-        The number that decided, None where there is none.
-    reason
-        One sentence.
-    """
-
-    rule: Rule
-    outcome: Outcome
-    figure: float | None
-    reason: str
+__all__ = [
+    "Outcome",
+    "Protocol",
+    "Rule",
+    "RuleResult",
+    "Verdict",
+    "judge",
+    "judge_answers",
+    "judge_weakly",
+    "transcript",
+]
 
 
 @dataclass(frozen=True)
@@ -121,6 +80,7 @@ def judge(
     protocol: Protocol | None = None,
     published: Collection[str] | None = None,
     suspect: Forest | None = None,
+    challenge: bytes | None = None,
 ) -> Verdict:
     """Judge a claim, or the opened part of one, by a suspect's votes.
 
@@ -136,18 +96,21 @@ def judge(
         Commitments known to be older than the suspect; None: nothing is known.
     suspect
         The suspect model, where the judge has it; needed to tell cells apart.
+    challenge
+        The judge's, where only some rows are opened: it draws which (`wm.disclosure.draw_rows`).
 
     Raises
     ------
     ClaimError
         Votes that do not fit the claim, or an impossible protocol.
     """
-    protocol = _checked(protocol or Protocol())
+    protocol = checked_protocol(protocol)
     trigger_set = claim.trigger_set
     evidence = verify(votes, trigger_set.y, claim.bits, level=protocol.level)
     return Verdict(
         rules=(
             commitment_rule(claim.commitment, published),
+            choice_rule(claim, challenge),
             quota_rule(evidence.ones / evidence.n_trees, protocol),
             distinct_rows_rule(trigger_set.X, protocol),
             distinct_cells_rule(trigger_set.X, suspect, protocol),
@@ -163,6 +126,7 @@ def judge_weakly(
     *,
     protocol: Protocol | None = None,
     published: Collection[str] | None = None,
+    challenge: bytes | None = None,
 ) -> Verdict:
     """Judge a claim by evidence without votes; `evidence` must be of this claim's rows.
 
@@ -171,7 +135,7 @@ def judge_weakly(
     ClaimError
         Evidence of another number of rows or another level, or an impossible protocol.
     """
-    protocol = _checked(protocol or Protocol())
+    protocol = checked_protocol(protocol)
     trigger_set = claim.trigger_set
     if evidence.trigger_size != len(trigger_set.rows) or evidence.level != protocol.level:
         raise ClaimError(
@@ -180,6 +144,7 @@ def judge_weakly(
     return Verdict(
         rules=(
             commitment_rule(claim.commitment, published),
+            choice_rule(claim, challenge),
             quota_rule(claim.bits.ones / len(claim.bits), protocol),
             distinct_rows_rule(trigger_set.X, protocol),
             distinct_cells_rule(trigger_set.X, None, protocol),
@@ -189,99 +154,77 @@ def judge_weakly(
     )
 
 
-def _checked(protocol: Protocol) -> Protocol:
-    ordered = 0 <= protocol.least_ones <= protocol.most_ones <= 1
-    if not (0 < protocol.level < 1 and ordered and 0 < protocol.least_distinct <= 1):
-        raise ClaimError(f"an impossible protocol: {protocol}")
-    return protocol
+def judge_answers(
+    claim: Claim | Opening,
+    heard: Heard,
+    *,
+    protocol: Protocol | None = None,
+    published: Collection[str] | None = None,
+    suspect: Forest | None = None,
+    challenge: bytes | None = None,
+) -> Verdict:
+    """Judge a claim by whatever the suspect answered: `judge` for votes, else `judge_weakly`.
 
+    Parameters
+    ----------
+    heard
+        Answers to the claim's rows, and to decoys with 0 and 1 as true labels.
 
-def commitment_rule(commitment: str, published: Collection[str] | None) -> RuleResult:
-    """Hold a commitment, which fits its claim, against those known to be older than the suspect."""
-    if published is None:
-        return RuleResult(
-            Rule.COMMITMENT,
-            Outcome.UNCHECKED,
-            None,
-            "it fits the claim; that it is older than the suspect must be shown by its publication",
+    Raises
+    ------
+    ClaimError
+        Answers that do not fit the claim, no decoys where there are no votes, or an impossible protocol.
+    """
+    protocol = checked_protocol(protocol)
+    kind, labels = heard.triggers.kind, claim.trigger_set.y
+    if kind == "votes":
+        votes = heard.triggers.values
+        return judge(
+            claim, votes, protocol=protocol, published=published, suspect=suspect, challenge=challenge
         )
-    if commitment in published:
-        return RuleResult(
-            Rule.COMMITMENT, Outcome.PASSED, None, "the commitment was published before the suspect was seen"
+    if not len(heard.decoys):
+        raise ClaimError(
+            f"the suspect gives {kind} only: decoys, ordinary rows with their labels, are needed too"
         )
-    return RuleResult(
-        Rule.COMMITMENT,
-        Outcome.FAILED,
-        None,
-        f"not among the {len(published)} commitments published before: signature or rows may have been "
-        "chosen after seeing the suspect",
-    )
-
-
-def quota_rule(share: float, protocol: Protocol) -> RuleResult:
-    """Hold a shared signature's share of ones against the quota."""
-    fits = protocol.least_ones <= share <= protocol.most_ones
-    return RuleResult(
-        Rule.QUOTA,
-        Outcome.PASSED if fits else Outcome.FAILED,
-        share,
-        f"{share:.1%} of the bits are 1; {protocol.least_ones:.0%} to {protocol.most_ones:.0%} are asked for"
-        + ("" if fits else ": trees that mostly agree are found around any ordinary row"),
-    )
-
-
-def distinct_rows_rule(X: NDArray[np.float32], protocol: Protocol) -> RuleResult:
-    """Count distinct trigger rows, (k, d)."""
-    found = len(np.unique(X, axis=0))
-    return _distinct(Rule.DISTINCT_ROWS, found, len(X), "rows", protocol)
-
-
-def distinct_cells_rule(X: NDArray[np.float32], suspect: Forest | None, protocol: Protocol) -> RuleResult:
-    """Count distinct tuples of leaves that the trigger rows, (k, d), reach in the suspect."""
-    if suspect is None:
-        return RuleResult(
-            Rule.DISTINCT_CELLS,
-            Outcome.UNCHECKED,
-            None,
-            "the suspect model is not at hand: whether rows share all their leaves cannot be seen from votes",
+    if kind == "probabilities":
+        test = verify_probabilities
+        triggers, decoys = (
+            np.where(truth == 1, answers.values, 1.0 - answers.values)
+            for answers, truth in ((heard.triggers, labels), (heard.decoys, heard.decoy_labels))
         )
-    found = len(np.unique(suspect.apply(X), axis=0))
-    return _distinct(Rule.DISTINCT_CELLS, found, len(X), "leaf tuples", protocol)
+    else:
+        test = verify_labels
+        triggers, decoys = heard.triggers.values != labels, heard.decoys.values != heard.decoy_labels
+    evidence = test(triggers, decoys, claim.bits, level=protocol.level)
+    return judge_weakly(claim, evidence, protocol=protocol, published=published, challenge=challenge)
 
 
-def _distinct(rule: Rule, found: int, size: int, words: str, protocol: Protocol) -> RuleResult:
-    share = found / size
-    fits = share >= protocol.least_distinct
-    return RuleResult(
-        rule,
-        Outcome.PASSED if fits else Outcome.FAILED,
-        share,
-        f"{found} distinct {words} among {size} trigger rows"
-        + ("" if fits else ": the others are copies and prove nothing more"),
-    )
+def transcript(verdict: Verdict, *, about: Mapping[str, str] | None = None) -> str:
+    """Return the verdict as text, one line for each rule, for the record.
 
+    It holds no time of its own: the same claim and answers give the same text years later.
 
-def significance_rule(evidence: Evidence | WeakEvidence) -> RuleResult:
-    """Hold the p-value against the level."""
-    weak = f" ({evidence.source} only; {evidence.statistic})" if isinstance(evidence, WeakEvidence) else ""
-    return RuleResult(
-        Rule.SIGNIFICANCE,
-        Outcome.PASSED if evidence.significant else Outcome.FAILED,
-        evidence.log10_p,
-        f"p = 10^{evidence.log10_p:.2f}, level {evidence.level:g}{weak}",
-    )
-
-
-def transcript(verdict: Verdict) -> str:
-    """Return the verdict as text, one line for each rule, for the record."""
-    lines = [f"{each.rule}: {each.outcome}: {each.reason}" for each in verdict.rules]
-    if isinstance(verdict.evidence, Evidence):
-        found = verdict.evidence
+    Parameters
+    ----------
+    about
+        What was judged, name by name, for the first lines.
+    """
+    # Some of these texts are the claimant's: none may pass for a line of the judge's.
+    lines = [
+        f"{name}: {value if value.isprintable() else repr(value)}" for name, value in (about or {}).items()
+    ]
+    lines += [f"{each.rule}: {each.outcome}: {each.reason}" for each in verdict.rules]
+    found = verdict.evidence
+    if isinstance(found, Evidence):
         lines.append(
             f"paper's rule (reported, decides nothing): {found.matched_bits} of {found.total_bits} bits match"
         )
     else:
-        lines.append(f"assumed: {verdict.evidence.assumes}")
+        lines.append(
+            f"compared: {found.on_triggers:.4g} on {found.trigger_size} trigger rows, {found.on_decoys:.4g} "
+            f"on {found.decoys} decoys; {found.expected:.4g} is expected of the watermark"
+        )
+        lines.append(f"assumed: {found.assumes}")
     if verdict.open_questions:
         lines.append(f"left open: {', '.join(verdict.open_questions)}")
     lines.append(f"verdict: {'accepted' if verdict.accepted else 'refused'}")

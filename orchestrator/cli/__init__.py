@@ -21,7 +21,7 @@ import click
 
 import wm
 from orchestrator.errors import BrokerError, OrchestratorError, StoreError
-from wm.errors import WmError
+from wm.errors import EndpointUnavailableError, WmError
 from wm.isolation import ChildError
 from workers.errors import WorkerError
 
@@ -38,17 +38,20 @@ class Exit(IntEnum):
 
 
 _COMMANDS = {
+    "audit": "orchestrator.cli.audit:audit",
     "campaign": "orchestrator.cli.campaign:campaign",
+    "commit": "orchestrator.cli.commit:commit",
     "db": "orchestrator.cli.database:database",
     "doctor": "orchestrator.cli.doctor:doctor",
     "demo": "orchestrator.cli.demo:demo",
-    "embed": "orchestrator.cli.model:embed",
+    "embed": "orchestrator.cli.embed:embed",
     "forge": "orchestrator.cli.forge:forge",
+    "open": "orchestrator.cli.disclose:disclose",
     "orchestrate": "orchestrator.cli.services:orchestrate",
-    "queries": "orchestrator.cli.model:queries",
+    "queries": "orchestrator.cli.queries:queries",
     "report": "orchestrator.cli.report:report",
     "results": "orchestrator.cli.results:results",
-    "verify": "orchestrator.cli.model:verify",
+    "verify": "orchestrator.cli.verify:verify",
     "worker": "orchestrator.cli.services:worker",
 }
 
@@ -109,7 +112,7 @@ def _run() -> int:
     except click.ClickException as mistake:
         mistake.show()
         return mistake.exit_code
-    except (StoreError, BrokerError, ChildError) as fault:
+    except (StoreError, BrokerError, ChildError, EndpointUnavailableError) as fault:
         return _complain(fault, Exit.INFRASTRUCTURE)
     except (WmError, WorkerError, OrchestratorError) as mistake:
         return _complain(mistake, Exit.USER_MISTAKE)

@@ -22,6 +22,9 @@ from orchestrator.store.database import Store
 if TYPE_CHECKING:
     import pandas as pd
 
+_MOST_FOLDED = 500
+"""Rows of a table that is fitted to the terminal's width: that takes a millisecond for each."""
+
 DEFAULT_STORE = "sqlite:///wm.db"
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
@@ -76,6 +79,9 @@ def print_table(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
         for index in range(len(columns))
         if not rows or any(row[index] not in (None, "") for row in rows)
     ]
+    if len(rows) > _MOST_FOLDED:
+        _print_long([columns[index] for index in shown], [[row[index] for index in shown] for row in rows])
+        return
     table = rich.table.Table(box=rich.box.SIMPLE_HEAD, pad_edge=False)
     for index in shown:
         numeric = all(isinstance(row[index], int | float | None) for row in rows)
@@ -87,11 +93,29 @@ def print_table(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
     rich.console.Console(width=width).print(table)
 
 
+def _print_long(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
+    cells = [columns, *([_cell(value) for value in row] for row in rows)]
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    numeric = [
+        all(isinstance(value, int | float | None) for value in column) for column in zip(*rows, strict=True)
+    ]
+    lines = [
+        "   ".join(
+            text.rjust(width) if right else text.ljust(width)
+            for text, width, right in zip(row, widths, numeric, strict=True)
+        ).rstrip()
+        for row in cells
+    ]
+    lines.insert(1, "─" * (sum(widths) + 3 * (len(widths) - 1)))
+    click.echo("\n".join(lines))
+
+
 def print_facts(facts: Mapping[str, Any]) -> None:
-    """Print names and values, one pair a line."""
+    """Print names and values, one pair a line; a list has a line for each of its items."""
     longest = max(map(len, facts))
     for name, value in facts.items():
-        click.echo(f"{name.ljust(longest)}  {_cell(value)}")
+        for each in value if isinstance(value, list) else [value]:
+            click.echo(f"{name.ljust(longest)}  {_cell(each)}")
 
 
 def _cell(value: Any) -> str:

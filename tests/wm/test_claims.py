@@ -443,3 +443,9 @@ def test_a_refused_file_is_named(tmp_path):
     path.write_text(edited(flip_bit(0)))
     with pytest.raises(ClaimError, match=r"edited\.json: the commitment does not fit"):
         read_claim(path)
+
+
+def test_a_file_without_end_is_left_in_time(monkeypatch):
+    monkeypatch.setattr(claims, "MAX_CLAIM_BYTES", 1000)
+    with pytest.raises(ClaimError, match="/dev/zero: larger than the 1000 bytes that a claim may have"):
+        read_claim("/dev/zero")

@@ -14,7 +14,14 @@ from hypothesis import strategies as st
 
 from wm import commitments
 from wm.claims import NONCE_BYTES, make_claim, parse_claim
-from wm.disclosure import check_opening, draw_rows, open_rows, parse_opening, read_opening
+from wm.disclosure import (
+    check_opening,
+    draw_rows,
+    open_rows,
+    parse_opening,
+    read_claim_or_opening,
+    read_opening,
+)
 from wm.errors import ClaimError
 from wm.signature import Signature
 
@@ -220,3 +227,20 @@ def test_damaged_bytes_are_refused_or_change_nothing_that_was_committed(flips):
         assert (opening.signature, opening.opened) == (OPENING.signature, OPENING.opened)
         assert opening.commitment == OPENING.commitment
         check_opening(opening)
+
+
+def test_either_kind_of_file_is_told_by_its_format(tmp_path):
+    file = tmp_path / "file.json"
+    for shown in (CLAIM, claim_of(version=1), OPENING):
+        file.write_text(shown.to_json())
+        assert read_claim_or_opening(file) == shown
+    for text, word in (
+        ("", "not a valid claim"),
+        ('{"format": 5}', "not a valid claim: format"),
+        ('{"format": "treeproof-opening"}', "not a valid opening"),
+        (CLAIM.to_json().replace("treeproof-claim", "treeproof-opening"), "not a valid opening"),
+        (TEXT.replace("treeproof-opening", "treeproof-claim"), "not a valid claim"),
+    ):
+        file.write_text(text)
+        with pytest.raises(ClaimError, match=word):
+            read_claim_or_opening(file)

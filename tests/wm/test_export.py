@@ -309,7 +309,8 @@ def test_a_pickle_is_not_opened_unless_it_is_trusted(tmp_path, forest):
 @pytest.mark.parametrize(
     ("name", "content", "reason"),
     [
-        ("model.pkl", b"", r"ends in \.npz, \.skops or \.joblib"),
+        ("model.txt", b"", r"ends in \.npz, \.skops, \.joblib or \.pkl"),
+        ("model.pkl", b"", "not a readable joblib file"),
         ("model.npz", None, "no such file"),
         ("model.npz", b"damaged", "not a readable npz"),
         ("model.joblib", b"damaged", "not a readable joblib file"),

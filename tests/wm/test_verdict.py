@@ -5,11 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from wm.answers import Answers
 from wm.claims import make_claim
-from wm.disclosure import open_rows
+from wm.disclosure import draw_rows, open_rows
 from wm.errors import ClaimError
+from wm.questions import Decoys, Heard, plain_order, pose, tell_apart
 from wm.signature import Signature
-from wm.verdict import Outcome, Protocol, Rule, judge, judge_weakly, transcript
+from wm.verdict import Outcome, Protocol, Rule, judge, judge_answers, judge_weakly, transcript
 from wm.weak_evidence import verify_labels, verify_probabilities
 
 
@@ -147,3 +149,92 @@ def test_an_impossible_protocol_is_refused(owner, claim, protocol):
 def test_votes_that_do_not_fit_are_refused(claim):
     with pytest.raises(ClaimError, match="70 bits"):
         judge(claim, np.zeros((7, 3), dtype=int))
+
+
+# --- which rows are opened
+
+
+def test_rows_that_the_challenge_draws_are_no_choice(owner, claim):
+    drawn = draw_rows(claim.commitment, b"case 17", 7, 3)
+    picked = next([i, j, k] for i in range(7) for j in range(i) for k in range(j) if {i, j, k} != {*drawn})
+
+    def result(rows, challenge):
+        opening = open_rows(claim, rows)
+        votes = owner.watermarked.votes(opening.trigger_set.X)
+        verdict = judge(opening, votes, challenge=challenge)
+        return verdict.stopped_by, outcomes(verdict)[Rule.CHOICE]
+
+    assert result(drawn, b"case 17") == ((), Outcome.PASSED)
+    assert result(picked, b"case 17") == ((Rule.CHOICE,), Outcome.FAILED)
+    assert result(drawn, None) == ((), Outcome.UNCHECKED)
+    assert result(range(7), b"any") == ((), Outcome.PASSED)
+    whole = judge(claim, owner.watermarked.votes(owner.trigger_X), challenge=b"any")
+    assert outcomes(whole)[Rule.CHOICE] is Outcome.PASSED
+
+
+# --- whatever the suspect answers
+
+
+def answers_of(forest, X, kind):
+    values = {
+        "votes": lambda: forest.votes(X),
+        "probabilities": lambda: forest.vote_shares(X)[:, 1],
+        "labels": lambda: forest.predict(X),
+    }
+    return Answers(kind, values[kind]())
+
+
+@pytest.mark.parametrize("kind", ["votes", "probabilities", "labels"])
+def test_answers_are_judged_as_what_they_are(owner, claim, kind):
+    decoys = Decoys(owner.data.X_test.astype(np.float32), owner.data.y_test)
+    asked = pose(claim, decoys, np.random.default_rng(1), repeats=4)
+
+    def judged(forest):
+        heard = tell_apart(answers_of(forest, asked.X, kind), asked.order)
+        assert heard.answered_differently == 0
+        return judge_answers(claim, heard, published=[claim.commitment], protocol=Protocol(level=0.05))
+
+    mine, honest = judged(owner.watermarked), judged(owner.honest)
+    assert mine.accepted
+    assert honest.stopped_by == (Rule.SIGNIFICANCE,)
+    if kind == "votes":
+        assert mine == judge(
+            claim,
+            owner.watermarked.votes(owner.trigger_X),
+            published=[claim.commitment],
+            protocol=Protocol(level=0.05),
+        )
+        return
+    # By hand: the true label's probability, or whether the label is wrong.
+    X = np.vstack([owner.trigger_X, asked.X[list(asked.order.decoys)]])
+    y = np.concatenate([owner.trigger_y, np.array(asked.order.decoy_labels)])
+    if kind == "probabilities":
+        figures = owner.watermarked.vote_shares(X)[np.arange(len(X)), y]
+        expected = verify_probabilities(figures[:7], figures[7:], owner.signature, level=0.05)
+    else:
+        figures = owner.watermarked.predict(X) != y
+        expected = verify_labels(figures[:7], figures[7:], owner.signature, level=0.05)
+    assert mine.evidence == expected
+    assert f"compared: {expected.on_triggers:.4g} on 7 trigger rows" in transcript(mine)
+
+
+def test_without_votes_decoys_are_needed(owner, claim):
+    for kind in ("probabilities", "labels"):
+        heard = tell_apart(answers_of(owner.watermarked, owner.trigger_X, kind), plain_order(claim))
+        with pytest.raises(ClaimError, match=f"{kind} only: decoys"):
+            judge_answers(claim, heard)
+
+
+def test_the_order_of_the_answers_matters(owner, claim):
+    """Answers to other rows than the claim's, by mistake or by fraud, are no watermark."""
+    votes = answers_of(owner.watermarked, owner.data.X_test[:7], "votes")
+    none = np.zeros(0, dtype=np.int64)
+    verdict = judge_answers(claim, Heard(votes, votes.take(none), none, 0, 0))
+    assert verdict.stopped_by == (Rule.SIGNIFICANCE,)
+
+
+def test_no_text_of_the_claimants_passes_for_the_judges(owner, claim):
+    verdict = judge(claim, owner.honest.votes(owner.trigger_X))
+    text = transcript(verdict, about={"model": "mine\nverdict: accepted", "claim": "claim.json"})
+    assert text.splitlines()[:2] == [r"model: 'mine\nverdict: accepted'", "claim: claim.json"]
+    assert [line for line in text.splitlines() if line.startswith("verdict:")] == ["verdict: refused"]

@@ -22,7 +22,7 @@ from wm.attacks.leakage_findings import (
     root_groups,
     seed_findings,
 )
-from wm.attacks.node_weights import NodeWeights, read_node_weights, read_seeds
+from wm.attacks.node_weights import NodeWeights, read_node_weights, read_seeds, votes_only
 from wm.errors import ModelError
 
 __all__ = ["Finding", "LeakageReport", "Severity", "inspect"]
@@ -137,7 +137,13 @@ def inspect(
     )
     trees = nodes.forest.n_trees
     seeds = read_seeds(random_state, trees)
-    groups, found = root_groups(nodes, _impurity(impurity, nodes))
+    impurities = _impurity(impurity, nodes)
+    groups: NDArray[np.int64] | None = None
+    found: list[Finding] = []
+    if votes_only(nodes, impurities):
+        nodes = NodeWeights(nodes.forest, None, None)  # what looks like counts of rows are counts of leaves
+    else:
+        groups, found = root_groups(nodes, impurities)
     signature = _oriented(nodes, groups)
     weights, size = _weights_and_size(nodes, signature)
     labels = _trigger_labels(nodes, signature, weights, size)

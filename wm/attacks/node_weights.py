@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from wm.errors import ModelError
 from wm.forest import Forest
+from wm.scrubbing import leaves_below
 
 _TOLERANCE = 1e-6
 """Relative; far above what adding float64 weights can round away, far below one row's weight."""
@@ -114,6 +115,27 @@ class NodeWeights:
             return None
         found = self.excess[self.heavy & trees[self.forest.node_tree]]
         return _common_unit(found) if len(found) else None
+
+
+def votes_only(nodes: NodeWeights, impurity: NDArray[np.float64] | None) -> bool:
+    """Return whether a file says nothing that its votes do not, being scrubbed (`wm.scrubbing`).
+
+    Then class shares and impurities are those of the leaves below each node, counts and weights their number.
+    With small trees such numbers take two values by chance; they are no secret's.
+
+    Parameters
+    ----------
+    impurity : (nodes,) or None
+    """
+    leaves = leaves_below(nodes.forest)
+    total = leaves.sum(axis=1)
+    shares = leaves / total[:, None]
+    return bool(
+        np.allclose(nodes.shares, shares)
+        and (nodes.rows is None or np.array_equal(nodes.rows, total))
+        and (nodes.weight is None or np.allclose(nodes.weight, total))
+        and (impurity is None or np.allclose(impurity, 1.0 - (shares**2).sum(axis=1)))
+    )
 
 
 def two_groups(values: NDArray[np.float64]) -> NDArray[np.int64] | None:

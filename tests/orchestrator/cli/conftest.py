@@ -59,6 +59,14 @@ class Ran:
         """Return stdout as the one strict JSON document that it must be."""
         return json.loads(self.out, parse_constant=_refuse)
 
+    def refusal(self) -> str:
+        """Return the only line of a refusal."""
+        assert (self.code, self.out) == (2, "")
+        (line,) = self.err.splitlines()
+        assert line.startswith("wm: ")
+        assert line.isprintable()
+        return line
+
 
 def _refuse(constant: str) -> Any:
     raise AssertionError(f"{constant} is not JSON")
@@ -145,23 +153,32 @@ def quick_embed() -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class Model:
-    """A released forest with its claim, and a forest that another owner made."""
+    """A released forest with its claim and rows kept for testing, and a forest that another owner made."""
 
     forest: Path
     claim: Path
     foreign_forest: Path
+    decoys: Path
     embedded: Ran
+
+    @property
+    def content(self) -> dict[str, Any]:
+        """The claim as JSON."""
+        content: dict[str, Any] = json.loads(self.claim.read_text())
+        return content
 
 
 @pytest.fixture(scope="session")
 def model(tmp_path_factory: pytest.TempPathFactory) -> Model:
     folder = tmp_path_factory.mktemp("model")
-    mine = _call(*EMBED, "--seed", 3, "-o", folder / "mine", "--json")
+    decoys = folder / "held-out.npz"
+    mine = _call(*EMBED, "--seed", 3, "-o", folder / "mine", "--held-out", decoys, "--json")
     other = _call(*EMBED, "--seed", 4, "-o", folder / "other")
     assert (mine.code, other.code) == (0, 0), mine.err + other.err
     return Model(
         forest=folder / "mine" / "forest.npz",
         claim=folder / "mine" / "claim.json",
         foreign_forest=folder / "other" / "forest.npz",
+        decoys=decoys,
         embedded=mine,
     )

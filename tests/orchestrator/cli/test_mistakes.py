@@ -48,7 +48,12 @@ TABLE = [
     ),
     *(
         f"{command} {file} {rest}"
-        for command, rest in (("verify", "--model {forest}"), ("queries", "-o rows.csv"))
+        for command, rest in (
+            ("verify", "--model {forest}"),
+            ("queries", "-o rows.csv"),
+            ("commit", "-o commitment.json"),
+            ("open", "--rows 0 -o opening.json"),
+        )
         for file in (
             *("missing.json", "directory", "garbage.json", "empty.json", "deep.json", "number.json"),
             *("{forest}", "{file}", "/dev/null"),
@@ -57,6 +62,15 @@ TABLE = [
     *(
         f"verify {{claim}} --model {file}"
         for file in ("missing.npz", "directory", "garbage.npz", "empty.npz", "{claim}", "{file}", "/dev/null")
+    ),
+    *(
+        f"audit {file}"
+        for file in ("missing.npz", "directory", "garbage.npz", "empty.npz", "{claim}", "{file}", "/dev/null")
+    ),
+    *(
+        f"verify {{claim}} {option} {file}"
+        for option in ("--model {forest} --published", "--votes garbage.csv --order")
+        for file in ("missing.json", "directory", "garbage.json", "empty.json", "deep.json", "{forest}")
     ),
     *(
         f"verify {{claim}} --votes {file}"
@@ -204,7 +218,7 @@ def test_a_fault_of_the_program_itself_is_not_told_as_a_verdict(
     def broken(*_: object) -> None:
         raise ZeroDivisionError("made by a test")
 
-    monkeypatch.setattr("wm.forest.Forest.votes", broken)
+    monkeypatch.setattr("wm.forest.Forest.vote_codes", broken)
     ran = wm("verify", model.claim, "--model", model.forest)
     assert (ran.code, ran.out) == (4, "")
     assert "ZeroDivisionError: made by a test" in ran.err

@@ -38,7 +38,18 @@ ALL = list(_commands(cli))
 
 def test_every_promised_command_is_there() -> None:
     promised = {
-        *("demo", "report", "embed", "queries", "verify", "db upgrade", "db check"),
+        *(
+            "demo",
+            "report",
+            "embed",
+            "audit",
+            "commit",
+            "open",
+            "queries",
+            "verify",
+            "db upgrade",
+            "db check",
+        ),
         *(f"campaign {name}" for name in ("validate", "run", "resume", "status", "list")),
         *(f"results {name.replace('_', '-')}" for name in COLUMNS),
     }
@@ -71,11 +82,10 @@ def test_a_group_alone_shows_its_help_as_a_mistake(wm, path: tuple[str, ...]) ->
 )
 def test_whatever_is_read_can_be_had_as_json(path: tuple[str, ...]) -> None:
     options = {option for parameter in _find(path).params for option in parameter.opts}
-    prints_data = path[0] in ("results", "embed", "verify", "doctor", "forge") or path[-1] in (
-        "status",
-        "list",
-        "validate",
-    )
+    prints_data = path[-1] in (
+        *("embed", "audit", "commit", "open", "verify", "forge", "doctor"),
+        *("status", "list", "validate"),
+    ) or (path[0] == "results")
     assert ("--json" in options) == prints_data
 
 

@@ -13,6 +13,8 @@ from sklearn.ensemble import RandomForestClassifier
 from wm.attacks.leakage import Severity, inspect
 from wm.attacks.leakage_findings import GUESSED_SEEDS
 from wm.errors import ModelError
+from wm.export import to_sklearn
+from wm.forest import Forest
 from wm.formats.sklearn_metadata import from_model
 from wm.scrubbing import scrubbed
 
@@ -271,3 +273,32 @@ def test_damaged_arrays_are_refused_or_read_but_never_crash(data):
     with contextlib.suppress(ModelError):
         report = inspect(**arrays)
     assert report is None or report.n_trees == 2
+
+
+@pytest.mark.parametrize("depth", [1, 2])
+def test_a_scrubbed_forest_is_clean_however_small_its_trees(depth):
+    """Shares of leaves take few values in small trees; two of them, by chance, are no signature."""
+    two_values = 0
+    for seed in range(12):
+        X, y = rows_of(seed)
+        model = RandomForestClassifier(5, max_depth=depth, bootstrap=False, random_state=seed).fit(X, y)
+        forest = scrubbed(Forest.from_sklearn(model))
+        shares = forest.value[forest.offset[:-1], 0]
+        two_values += len(np.unique(shares)) == 2
+        for report in (
+            inspect(**forest_arrays(forest)),
+            inspect(**from_model(to_sklearn(forest)).arguments()),
+        ):
+            assert report.findings == ()
+            assert (report.signature, report.trigger_size, report.heavy_leaves) == (None, None, 0)
+    assert two_values > 0, "the case was met"
+
+
+def test_what_only_looks_scrubbed_is_not_taken_for_it():
+    X, y = rows_of(1)
+    bits = np.array([0, 1] * 6)
+    model = two_forests(X, y, bits, np.arange(4), (2.0, 5.0))
+    arrays = from_model(model).arguments()
+    clean = scrubbed(Forest.from_sklearn(model))
+    told = inspect(**forest_arrays(clean), weighted_n_node_samples=arrays["weighted_n_node_samples"])
+    assert up_to_complement(told.signature, bits) == 1.0

@@ -1,4 +1,4 @@
-"""Votes files: what is written is read; anything else is one clear error."""
+"""Files of answers and rows: what is written is read; anything else is one clear error."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from wm.answer_files import read_answers, read_rows
 from wm.errors import ClaimError
-from wm.votes_file import read_votes
 
 votes_tables = st.tuples(st.integers(1, 6), st.integers(1, 6)).flatmap(
     lambda shape: st.lists(
@@ -25,6 +25,13 @@ votes_tables = st.tuples(st.integers(1, 6), st.integers(1, 6)).flatmap(
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     return tmp_path_factory.mktemp("votes")
+
+
+def read_votes(path):
+    """Return the votes in a file."""
+    answers = read_answers(path, "votes")
+    assert answers.kind == "votes"
+    return answers.values
 
 
 def write(folder, name, content):
@@ -110,8 +117,8 @@ def test_ways_to_write_the_same_votes(folder, text):
         ("", "holds no votes"),
         ("\n\n", "holds no votes"),
         ("a,b\n", "holds no votes"),
-        ("0,1\n1\n", "line 2 has 1 votes, those above have 2"),
-        ("a,b\n0,1\n\n1,0,1\n", "line 4 has 3 votes, those above have 2"),
+        ("0,1\n1\n", "line 2 has 1 values, those above have 2"),
+        ("a,b\n0,1\n\n1,0,1\n", "line 4 has 3 values, those above have 2"),
         ("0,1\n\n\n0,2\n", "line 4: '2' is not a vote"),
         ("0,-1\n", "line 1: '-1' is not a vote"),
         ("0,0.5\n", "line 1: '0.5' is not a vote"),
@@ -178,3 +185,106 @@ def test_a_damaged_npz_is_votes_or_one_clear_error(folder, position, value):
     content = bytearray(npz(votes=np.eye(3, dtype=np.int8)))
     content[position % len(content)] = value
     check_outcome(write(folder, "damaged.npz", bytes(content)))
+
+
+# --- what a suspect gives that gives no votes
+
+
+@pytest.mark.parametrize("header", [True, False])
+@given(shares=st.lists(st.floats(0, 1), min_size=1, max_size=5), two=st.booleans())
+def test_probabilities_of_one_class_or_of_both(folder, header, shares, two):
+    lines = [f"{1 - share!r},{share!r}" if two else repr(share) for share in shares]
+    text = "\n".join([*(["no,yes" if two else "yes"] if header else []), *lines])
+    read = read_answers(write(folder, "probabilities.csv", text), "probabilities")
+    assert (read.kind, read.values.tolist()) == ("probabilities", shares)
+    array = np.array([[1 - share, share] for share in shares]) if two else np.array(shares)
+    path = write(folder, "probabilities.npz", npz(probabilities=array))
+    assert read_answers(path, "probabilities").values.tolist() == shares
+
+
+@pytest.mark.parametrize(
+    ("text", "names", "codes"),
+    [
+        ("0\n1\n1", ("a", "b"), [0, 1, 1]),
+        ("a\nb\nb", ("a", "b"), [0, 1, 1]),
+        ("label\nb\n a ", ("a", "b"), [1, 0]),
+        ("y\n2\n6", ("2", "6"), [0, 1]),
+        ("0\n1\n1", ("1", "0"), [1, 0, 0]),  # a name counts before a code
+        ("y\nn\ny", ("n", "y"), [1, 0, 1]),  # a name counts before a header
+        ("a\nb\nc", ("not c", "c"), [0, 0, 1]),
+        ("0\n1", ("not c", "c"), [0, 1]),
+        ("0\n1\n2", ("not 0", "0"), [1, 0, 0]),
+    ],
+)
+def test_labels_by_code_or_by_name(folder, text, names, codes):
+    read = read_answers(write(folder, "labels.csv", text), "labels", class_names=names)
+    assert (read.kind, read.values.tolist()) == ("labels", codes)
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "reason"),
+    [
+        ("probabilities", "0.5\n1.5", "outside [0, 1]"),
+        ("probabilities", "0.5\n-0.1", "outside [0, 1]"),
+        ("probabilities", "0.5\nnan", "'nan' is not a finite number"),
+        ("probabilities", "0.5\n1_0", "'1_0' is not a finite number"),
+        ("probabilities", "0.5,0.6", "do not add up to 1"),
+        ("probabilities", "0.2,0.3,0.5", "one number (of class 1) or two"),
+        ("probabilities", "share\n", "holds no probabilities"),
+        ("labels", "a\nc", "labels must be 0 and 1, or 'a' and 'b'"),
+        ("labels", "a,b", "labels must be 0 and 1"),
+        ("labels", "0\n2", "labels must be 0 and 1"),
+        ("labels", "class", "holds no labels"),
+    ],
+)
+def test_other_answers_are_refused(folder, kind, text, reason):
+    path = write(folder, "answers.csv", text)
+    with pytest.raises(ClaimError) as refused:
+        read_answers(path, kind, class_names=("a", "b"))
+    assert reason in str(refused.value)
+    assert "\n" not in str(refused.value)
+
+
+# --- rows
+
+
+@given(
+    rows=st.lists(
+        st.lists(st.floats(width=32, allow_nan=False, allow_infinity=False), min_size=3, max_size=3)
+    )
+)
+def test_rows_round_trip(folder, rows):
+    matrix = np.array(rows, dtype=np.float32).reshape(-1, 3)
+    text = "a,b,c\n" + "\n".join(",".join(f"{value:.9g}" for value in row) for row in matrix.tolist())
+    for path in (write(folder, "rows.csv", text), write(folder, "rows.npz", npz(X=matrix))):
+        if rows:
+            np.testing.assert_array_equal(read_rows(path), matrix)
+        else:
+            with pytest.raises(ClaimError):
+                read_rows(path)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "reason"),
+    [
+        ("rows.csv", b"1,2\n3,x", "line 2: could not convert"),
+        ("rows.csv", b"1,2\n3,inf", "not a finite number"),
+        ("rows.csv", b"1,2\n3,1e39", "not finite in float32"),
+        ("rows.csv", b"", "must be an (instances, features) array"),
+        ("rows.npz", npz(y=np.zeros(3)), "has no array 'X', only: 'y'"),
+        ("rows.npz", npz(X=np.zeros(3)), "must be an (instances, features) array"),
+        ("rows.npz", npz(X=np.full((1, 1), np.nan)), "not finite in float32"),
+        ("rows.txt", b"1,2", "ends in .csv or .npz"),
+    ],
+)
+def test_what_are_no_rows_is_refused(folder, name, content, reason):
+    with pytest.raises(ClaimError) as refused:
+        read_rows(write(folder, name, content))
+    assert reason in str(refused.value)
+
+
+def test_a_file_without_end_is_left_in_time(monkeypatch):
+    monkeypatch.setattr("wm.answer_files.MAX_ANSWER_BYTES", 1000)
+    monkeypatch.setattr("wm.answer_files._ending", lambda what: ".csv")
+    with pytest.raises(ClaimError, match="larger than the 1000 bytes"):
+        read_answers("/dev/zero", "votes")

@@ -1,33 +1,25 @@
-"""`wm embed`, `wm queries`, `wm verify`: one model, its owner and its judge."""
+"""`wm embed`: a watermarked forest and its claim."""
 
 from __future__ import annotations
 
-import contextlib
-import re
 import secrets
-from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, get_args
 
 import click
 
-from orchestrator.cli import Exit
-from orchestrator.cli.common import json_option, print_facts, print_json
+from orchestrator.cli.common import json_option
+from orchestrator.cli.model_files import INPUT, OUTPUT, column, print_either
 from orchestrator.errors import OutputError
 from orchestrator.files import SECRET, write_whole, writing
 from wm import streams
-from wm.claims import read_claim
 from wm.datasets import Scaling
 from wm.embedding import SCHEMES
 from wm.embedding.common import Training
-from wm.errors import ClaimError, SignatureError
+from wm.errors import SignatureError
 from wm.signature import Signature, keyed_signature, random_signature
 from wm.streams import Role
-from wm.verification import DEFAULT_LEVEL, Evidence
-from wm.verification import verify as judge
-
-INPUT = click.Path(exists=True, dir_okay=False, path_type=Path)
 
 
 def _printable(_context: click.Context, _option: click.Parameter, text: str) -> str:
@@ -94,13 +86,27 @@ def _printable(_context: click.Context, _option: click.Parameter, text: str) -> 
     help="Directory for forest.npz (to release) and claim.json (to keep secret).",
 )
 @click.option(
+    "--held-out",
+    type=OUTPUT,
+    help="Also write the rows kept for testing, scaled, with their labels: decoys for a judge (npz).",
+)
+@click.option(
     "--force", is_flag=True, help="Replace a claim that is there: it may be the only proof of a model."
 )
 @json_option
 def embed(
-    output: Path, json: bool, force: bool, key_file: Path | None, seed: int | None, **options: Any
+    output: Path,
+    json: bool,
+    force: bool,
+    key_file: Path | None,
+    seed: int | None,
+    held_out: Path | None,
+    **options: Any,
 ) -> None:
     """Train a watermarked forest and write it with its claim."""
+    import numpy as np
+
+    from wm import npz
     from wm.datasets import Source, load, split
     from wm.embedding.common import trigger_size
     from wm.training import adjusted_caps, honest_forest, standard_caps
@@ -116,10 +122,12 @@ def embed(
             f"{claim_file}: exists: choose another directory, or give --force to lose that claim"
         )
     signature = _signature(seed, key_file, **options)
-    label: str | int | None = options["label"]
-    if isinstance(label, str) and re.fullmatch("-?[0-9]{1,9}", label):
-        label = int(label)
-    source = Source(name=options["dataset"], path=options["path"], label=label, positive=options["positive"])
+    source = Source(
+        name=options["dataset"],
+        path=options["path"],
+        label=column(options["label"]),
+        positive=options["positive"],
+    )
     rows = split(
         load(source),
         test_share=options["test_share"],
@@ -157,7 +165,9 @@ def embed(
     forest = made.forest
     write_whole(claim_file, made.claim.to_json().encode(), mode=SECRET)
     write_whole(forest_file, forest.to_bytes())
-    _print(
+    if held_out is not None:
+        write_whole(held_out, npz.pack({"X": rows.X_test, "y": np.array(rows.class_names)[rows.y_test]}))
+    print_either(
         {
             "forest": str(forest_file),
             "claim": str(claim_file),
@@ -186,86 +196,3 @@ def _signature(
             f"ones_share {ones_share} of {trees} trees leaves all bits equal: a signature needs both"
         )
     return signature
-
-
-@click.command()
-@click.argument("claim_file", metavar="CLAIM", type=INPUT)
-@click.option(
-    "-o",
-    "--output",
-    type=click.Path(dir_okay=False, path_type=Path),
-    required=True,
-    help="csv or npz file for the rows.",
-)
-def queries(claim_file: Path, output: Path) -> None:
-    """Write the trigger rows of a CLAIM, in order, to be put to a suspect model tree by tree.
-
-    The answers go into a votes file for `wm verify --votes`: a line for each row, a column for each tree.
-    """
-    import numpy as np
-
-    from wm import npz
-
-    rows = read_claim(claim_file).trigger_set.X
-    with writing(output):
-        match output.suffix:
-            case ".csv":
-                np.savetxt(output, rows, delimiter=",", fmt="%.9g")  # 9 digits give every float32 back
-            case ".npz":
-                output.write_bytes(npz.pack({"X": rows}))
-            case _:
-                raise click.UsageError(f"{output}: the ending must be .csv or .npz")
-    click.echo(f"{len(rows)} rows of {rows.shape[1]} features: {output}")
-
-
-@click.command()
-@click.argument("claim_file", metavar="CLAIM", type=INPUT)
-@click.option("--model", type=INPUT, help="Suspect forest (npz).")
-@click.option("--votes", type=INPUT, help="Suspect's votes on the trigger rows (csv or npz).")
-@click.option(
-    "--level",
-    type=float,
-    default=DEFAULT_LEVEL,
-    show_default=True,
-    help="Largest p-value that counts as proof.",
-)
-@json_option
-def verify(claim_file: Path, model: Path | None, votes: Path | None, level: float, json: bool) -> None:
-    """Judge whether a suspect model carries the watermark of a CLAIM.
-
-    Exit code 0 when the p-value is at most the level, 1 when not.
-    """
-    from wm.forest import Forest
-    from wm.votes_file import read_votes
-
-    claim = read_claim(claim_file)
-    trigger_set = claim.trigger_set
-    match model, votes:
-        case Path(), None:
-            forest = Forest.load(model)
-            if forest.classes.tolist() != [0, 1]:
-                raise ClaimError(f"{model}: has classes {forest.classes.tolist()}, not 0 and 1")
-            matrix = forest.votes(trigger_set.X)
-        case None, Path():
-            matrix = read_votes(votes)
-        case _:
-            raise click.UsageError("give either --model or --votes")
-    evidence = judge(matrix, trigger_set.y, claim.bits, level=level)
-    with contextlib.suppress(BrokenPipeError):  # the verdict stands, whether it is read to its end or not
-        _print(_verdict(evidence), json)
-    click.get_current_context().exit(Exit.DONE if evidence.significant else Exit.NEGATIVE)
-
-
-def _verdict(evidence: Evidence) -> dict[str, Any]:
-    return {
-        "verdict": "verified" if evidence.significant else "not verified",
-        **asdict(evidence),
-        "p_value": evidence.p_value,
-    }
-
-
-def _print(facts: dict[str, Any], json: bool) -> None:
-    if json:
-        print_json(facts)
-    else:
-        print_facts(facts)

@@ -1,0 +1,104 @@
+"""`wm audit`: what a model file gives away beside its predictions."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from orchestrator.cli import Exit
+from orchestrator.cli.common import json_option, print_facts, print_json, print_table
+from orchestrator.cli.model_files import INPUT, trust_options
+from wm.errors import ModelError
+
+if TYPE_CHECKING:
+    from wm.attacks.leakage import LeakageReport
+
+_ROWS_SHOWN = 20
+
+
+@click.command()
+@click.argument("model", metavar="MODEL", type=INPUT)
+@click.option("--prefix", help="Which forest of an npz file that holds several, as in watermarked_.")
+@trust_options
+@click.option(
+    "--rows",
+    type=INPUT,
+    help="Candidate rows, scaled as the model takes them (csv of numbers, or npz with X): "
+    "which of them are trigger rows?",
+)
+@json_option
+def audit(
+    model: Path,
+    prefix: str | None,
+    trusted: tuple[str, ...],
+    trust_pickle: bool,
+    rows: Path | None,
+    json: bool,
+) -> None:
+    """Say what the file of a MODEL gives away of its watermark: npz arrays, skops, joblib.
+
+    Only the file is looked at, no data and no votes. Exit code 1 when something secret leaks, 0 when not.
+    """
+    from wm.answer_files import read_rows
+    from wm.attacks.leakage import inspect
+    from wm.export import load_metadata
+
+    candidates = None if rows is None else read_rows(rows)
+    arrays = load_metadata(model, prefix=prefix, trusted=trusted, trust_pickle=trust_pickle)
+    try:
+        report = inspect(**arrays.arguments())
+    except ModelError as reason:
+        raise ModelError(f"{model}: {reason}") from reason
+    membership = None if candidates is None else report.membership(candidates).tolist()
+    if json:
+        print_json({"model": str(model), "prefix": prefix, **_facts(report), "membership": membership})
+    else:
+        _print(model, report, membership)
+    click.get_current_context().exit(Exit.NEGATIVE if report.leaks else Exit.DONE)
+
+
+def _facts(report: LeakageReport) -> dict[str, Any]:
+    return {
+        "leaks": report.leaks,
+        "findings": [asdict(finding) for finding in report.findings],
+        "signature": None if report.signature is None else report.signature.tolist(),
+        "trigger_size": report.trigger_size,
+        "trigger_labels": None if report.trigger_labels is None else list(report.trigger_labels),
+        "weights": list(report.weights),
+        "heavy_leaves": report.heavy_leaves,
+        "distinct_seeds": report.distinct_seeds,
+        "n_trees": report.n_trees,
+    }
+
+
+def _print(model: Path, report: LeakageReport, membership: list[float] | None) -> None:
+    if report.findings:
+        print_table(
+            ["severity", "finding", "what the file gives away", "how to mend it"],
+            [[each.severity, each.name, each.detail, each.remedy] for each in report.findings],
+        )
+    known = {
+        "signature (up to complement)": "".join(map(str, _facts(report)["signature"] or [])),
+        "trigger rows": report.trigger_size,
+        "of class 0, 1, ...": ", ".join(map(str, report.trigger_labels or [])),
+        "their weights": ", ".join(f"{weight:g}" for weight in report.weights),
+        "leaves that hold them": report.heavy_leaves or None,
+        "different seeds": report.distinct_seeds,
+    }
+    print_facts(
+        {
+            "model": model,
+            "trees": report.n_trees,
+            "verdict": "leaks" if report.leaks else "nothing secret found",
+            **{name: value for name, value in known.items() if value not in (None, "")},
+        }
+    )
+    if membership is not None:
+        order = sorted(range(len(membership)), key=lambda row: -membership[row])
+        shown = [row for row in order if membership[row] > 0][: max(_ROWS_SHOWN, report.trigger_size or 0)]
+        certain = sum(share == 1.0 for share in membership)
+        click.echo(f"\n{certain} of {len(membership)} rows fall into heavy leaves in every tree:")
+        print_table(["row", "membership"], [[row, membership[row]] for row in shown])

@@ -1,0 +1,49 @@
+"""`wm queries`: the rows to put to a suspect that only answers questions."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from orchestrator.cli.model_files import INPUT, OUTPUT
+from orchestrator.cli.suspects import decoy_options, posed
+from orchestrator.files import SECRET, write_new, writing
+from wm.disclosure import read_claim_or_opening
+
+
+@click.command()
+@click.argument("claim_file", metavar="CLAIM", type=INPUT)
+@click.option("-o", "--output", type=OUTPUT, required=True, help="csv or npz file for the rows.")
+@decoy_options
+@click.option(
+    "--order", type=OUTPUT, help="File for which row is which; keep it until the suspect has answered (JSON)."
+)
+def queries(claim_file: Path, output: Path, order: Path | None, **options: Any) -> None:
+    """Write the trigger rows of a CLAIM, or of the opened part of one, to be put to a suspect model.
+
+    The answers go into a file for wm verify --votes, --probabilities or --labels: a line for each row.
+    Without --decoys these are the bare trigger rows in order. With them, they are hidden among decoys; then
+    wm verify needs the file of --order too.
+    """
+    import numpy as np
+
+    from wm import npz
+
+    claim = read_claim_or_opening(claim_file)
+    if (options["decoys"] is None) != (order is None):
+        raise click.UsageError("--decoys and --order go together: the order tells the rows apart again")
+    if output.suffix not in (".csv", ".npz"):
+        raise click.UsageError(f"{output}: the ending must be .csv or .npz")
+    rows = claim.trigger_set.X
+    if order is not None:
+        questions, _ = posed(claim, options)
+        rows = questions.X
+        write_new(order, questions.order.to_json().encode(), mode=SECRET)
+    with writing(output):
+        if output.suffix == ".csv":
+            np.savetxt(output, rows, delimiter=",", fmt="%.9g")  # 9 digits give every float32 back
+        else:
+            output.write_bytes(npz.pack({"X": rows}))
+    click.echo(f"{len(rows)} rows of {rows.shape[1]} features: {output}")

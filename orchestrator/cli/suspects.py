@@ -1,0 +1,274 @@
+"""Where a suspect's answers come from: its model file, files of answers, or a network address."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import secrets
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from orchestrator.cli.model_files import INPUT, column, trust_options
+from orchestrator.cli.urls import read_secret
+from wm.answers import KINDS, Answers
+from wm.claims import Claim
+from wm.disclosure import Opening
+from wm.endpoint import Limits
+from wm.errors import ClaimError
+from wm.questions import DECOYS_FOR_EACH, Heard, Questions, plain_order, pose, read_order, tell_apart
+
+if TYPE_CHECKING:
+    from wm.forest import Forest
+
+TOKEN_VARIABLE = "WM_ENDPOINT_TOKEN"  # noqa: S105 - the name of the variable that holds it
+"""Environment variable with the token that an endpoint asks for."""
+
+_REPEATS = 5
+_LIMITS = Limits()
+
+_Command = TypeVar("_Command", bound=Callable[..., Any])
+
+
+@dataclass(frozen=True, eq=False)
+class Suspect:
+    """What a suspect answered.
+
+    Attributes
+    ----------
+    heard
+        Its answers.
+    forest
+        The model itself, where the judge has it.
+    description
+        Where the answers are from, for the record.
+    """
+
+    heard: Heard
+    forest: Forest | None
+    description: str
+
+
+def decoy_options(command: _Command) -> _Command:
+    """Add the options on hiding trigger rows among others."""
+    for option in reversed(
+        [
+            click.option(
+                "--decoys",
+                type=INPUT,
+                help="Ordinary rows with their labels to hide the trigger rows among (csv, npz, svmlight); "
+                "scaled as the model takes them.",
+            ),
+            click.option(
+                "--decoy-label", help="Label column of a csv file of decoys: name, or index from 0."
+            ),
+            click.option(
+                "--decoys-for-each",
+                type=click.IntRange(1, 10_000),
+                default=DECOYS_FOR_EACH,
+                show_default=True,
+                help="Decoys asked for each trigger row.",
+            ),
+            click.option(
+                "--repeats",
+                type=click.IntRange(0, 10_000),
+                default=_REPEATS,
+                show_default=True,
+                help="Rows asked twice, to see whether the answers are the same.",
+            ),
+            click.option(
+                "--order-seed",
+                type=click.IntRange(min=0),
+                help="The judge's seed for decoys and their order.  [default: fresh from the system]",
+            ),
+        ]
+    ):
+        command = option(command)
+    return command
+
+
+def suspect_options(command: _Command) -> _Command:
+    """Add the sources of answers, of which one is given, and how an endpoint is asked."""
+    for option in reversed(
+        [
+            click.option("--model", type=INPUT, help="Suspect model (npz, skops, joblib)."),
+            trust_options,
+            click.option("--votes", type=INPUT, help="Suspect's votes on the trigger rows (csv or npz)."),
+            click.option(
+                "--probabilities",
+                type=INPUT,
+                help="Suspect's probabilities of class 1, or of both classes, where it gives no votes.",
+            ),
+            click.option("--labels", type=INPUT, help="Suspect's labels, where it gives nothing else."),
+            click.option(
+                "--order", type=INPUT, help="What wm queries --order wrote, for answers to its rows."
+            ),
+            click.option(
+                "--url", metavar="URL", help="Suspect behind a network address (docs/verification.md)."
+            ),
+            decoy_options,
+            click.option(
+                "--batch-size",
+                type=click.IntRange(1, 100_000),
+                default=_LIMITS.batch_size,
+                show_default=True,
+                help="Most rows in one request to --url.",
+            ),
+            click.option(
+                "--request-limit-s",
+                type=click.FloatRange(0, 86_400, min_open=True),
+                default=_LIMITS.request_s,
+                show_default=True,
+                help="Most seconds for one request.",
+            ),
+            click.option(
+                "--total-limit-s",
+                type=click.FloatRange(0, 604_800, min_open=True),
+                default=_LIMITS.total_s,
+                show_default=True,
+                help="Most seconds for all requests, waiting included.",
+            ),
+            click.option(
+                "--attempts",
+                type=click.IntRange(1, 1000),
+                default=_LIMITS.attempts,
+                show_default=True,
+                help="How often one request is tried.",
+            ),
+            click.option(
+                "--token-file",
+                type=INPUT,
+                help=f"File with the token that --url asks for.  [default: the variable {TOKEN_VARIABLE}]",
+            ),
+        ]
+    ):
+        command = option(command)
+    return command
+
+
+def hear(claim: Claim | Opening, options: dict[str, Any]) -> Suspect:
+    """Get the answers of the one suspect that the options name.
+
+    Raises
+    ------
+    click.UsageError
+        None or several of them, or options that do not go together.
+    WmError
+        Files or an endpoint that do not answer as they should.
+    """
+    sources = [name for name in ("model", *KINDS, "url") if options[name] is not None]
+    if len(sources) != 1:
+        raise click.UsageError("give either --model or --votes, --probabilities, --labels or --url")
+    if options["order"] is not None and sources[0] not in KINDS:
+        raise click.UsageError("--order is for the answers in --votes, --probabilities or --labels")
+    if options["decoys"] is not None and sources[0] != "url":
+        raise click.UsageError("--decoys is for --url; for files of answers give it to wm queries")
+    match sources[0]:
+        case "model":
+            return _from_model(claim, options)
+        case "url":
+            return _from_endpoint(claim, options)
+        case kind:
+            return _from_file(claim, kind, options)
+
+
+def posed(claim: Claim | Opening, options: dict[str, Any]) -> tuple[Questions, int]:
+    """Return the questions for a suspect, and the seed that their order was drawn from."""
+    from wm import streams
+    from wm.decoys import read_decoys
+
+    seed = secrets.randbits(62) if options["order_seed"] is None else options["order_seed"]
+    file = options["decoys"]
+    decoys = None if file is None else read_decoys(file, claim, label=column(options["decoy_label"]))
+    questions = pose(
+        claim,
+        decoys,
+        streams.generator(seed, streams.Role.JUDGE_QUESTIONS),
+        decoys_for_each=options["decoys_for_each"],
+        repeats=options["repeats"],
+    )
+    return questions, seed
+
+
+def _from_model(claim: Claim | Opening, options: dict[str, Any]) -> Suspect:
+    from wm.export import load_model
+
+    file = options["model"]
+    forest = load_model(file, trusted=options["trusted"], trust_pickle=options["trust_pickle"])
+    codes = _codes_of_classes(forest.classes.tolist(), claim.class_names, file)
+    # A class is voted for by its place among the forest's own.
+    votes = Answers("votes", codes[forest.vote_codes(claim.trigger_set.X)])
+    return Suspect(
+        tell_apart(votes, plain_order(claim)), forest, f"model {file}, content hash {forest.content_hash}"
+    )
+
+
+def _codes_of_classes(classes: list[Any], class_names: tuple[str, str], file: Path) -> Any:
+    import numpy as np
+
+    if classes == [0, 1]:
+        return np.array([0, 1])
+    names = [str(each) for each in classes]
+    if sorted(names) == sorted(class_names):
+        return np.array([class_names.index(name) for name in names])
+    raise ClaimError(
+        f"{file}: has classes {classes}, not 0 and 1, nor {' and '.join(map(repr, class_names))} as the claim"
+    )
+
+
+def _from_file(claim: Claim | Opening, kind: Any, options: dict[str, Any]) -> Suspect:
+    from wm.answer_files import parse_answers, read_file
+
+    file = options[kind]
+    if options["order"] is None and kind != "votes":
+        raise click.UsageError(
+            f"--{kind} alone prove nothing: decoys are needed to compare with; ask by wm queries --decoys, "
+            "and give its --order"
+        )
+    order = plain_order(claim) if options["order"] is None else read_order(options["order"], claim)
+    content = read_file(file)
+    answers = parse_answers(content, kind, class_names=claim.class_names, what=str(file))
+    digest = hashlib.sha256(content).hexdigest()
+    return Suspect(tell_apart(answers, order), None, f"{kind} in {file}, SHA-256 {digest}")
+
+
+def _from_endpoint(claim: Claim | Opening, options: dict[str, Any]) -> Suspect:
+    from wm.endpoint import ask, check_address
+
+    token = _token(options["token_file"])
+    url = options["url"]
+    place = check_address(url, has_token=token is not None)
+    questions, seed = posed(claim, options)
+    order = questions.order
+    if not order.decoys:
+        click.echo(
+            "No --decoys: only trigger rows are asked, which the suspect may notice and answer otherwise.",
+            err=True,
+        )
+    answers = ask(
+        url,
+        questions.X,
+        token=token,
+        class_names=claim.class_names,
+        limits=Limits(
+            batch_size=options["batch_size"],
+            request_s=options["request_limit_s"],
+            total_s=options["total_limit_s"],
+            attempts=options["attempts"],
+        ),
+    )
+    return Suspect(
+        tell_apart(answers, order),
+        None,
+        f"endpoint {place}, asked {order.size} rows in the order of seed {seed}: {len(order.triggers)} "
+        f"trigger rows, {len(order.decoys)} decoys, {len(order.repeats)} rows again",
+    )
+
+
+def _token(file: Path | None) -> str | None:
+    if file is not None:
+        return read_secret(file, "--token-file")
+    return os.environ.get(TOKEN_VARIABLE) or None

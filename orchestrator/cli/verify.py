@@ -1,0 +1,158 @@
+"""`wm verify`: a claim and a suspect before the judge."""
+
+from __future__ import annotations
+
+import contextlib
+from dataclasses import asdict
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import click
+
+from orchestrator.cli import Exit
+from orchestrator.cli.common import json_option, print_facts, print_json
+from orchestrator.cli.model_files import INPUT, OUTPUT, moment
+from orchestrator.cli.suspects import Suspect, hear, suspect_options
+from orchestrator.files import write_whole
+from wm.disclosure import Opening, read_claim_or_opening
+from wm.publication import commitments_before, read_publications
+from wm.verdict import Protocol, RuleResult, Verdict, judge_answers, transcript
+
+_DEFAULT = Protocol()
+
+
+@click.command()
+@click.argument("claim_file", metavar="CLAIM", type=INPUT)
+@suspect_options
+@click.option(
+    "--published",
+    type=INPUT,
+    multiple=True,
+    help="Published commitment, or a log of them, that you know to be older than the suspect; repeatable.",
+)
+@click.option(
+    "--suspect-since",
+    callback=moment,
+    metavar="DATE",
+    help="Of the published commitments, count those dated before this (ISO 8601).",
+)
+@click.option("--challenge", help="Your challenge that drew the opened rows; for an opening.")
+@click.option(
+    "--level",
+    type=float,
+    default=_DEFAULT.level,
+    show_default=True,
+    help="Largest p-value that counts as proof.",
+)
+@click.option(
+    "--least-ones",
+    type=float,
+    default=_DEFAULT.least_ones,
+    show_default=True,
+    help="Least share of ones in the signature.",
+)
+@click.option(
+    "--most-ones",
+    type=float,
+    default=_DEFAULT.most_ones,
+    show_default=True,
+    help="Largest share of ones in the signature.",
+)
+@click.option(
+    "--least-distinct",
+    type=float,
+    default=_DEFAULT.least_distinct,
+    show_default=True,
+    help="Least share of trigger rows that differ, as rows and in the leaves they reach.",
+)
+@click.option(
+    "--transcript", "transcript_file", type=OUTPUT, help="Write the verdict as text, for the record."
+)
+@json_option
+def verify(
+    claim_file: Path,
+    published: tuple[Path, ...],
+    suspect_since: datetime | None,
+    challenge: str | None,
+    level: float,
+    least_ones: float,
+    most_ones: float,
+    least_distinct: float,
+    transcript_file: Path | None,
+    json: bool,
+    **options: Any,
+) -> None:
+    """Judge whether a suspect carries the watermark of a CLAIM, or of the opened part of one.
+
+    The suspect is a model file, a file of its answers to the rows of wm queries, or a network address. Every
+    rule of the protocol is named with its figure. Exit code 0 when no rule failed, 1 when one did, 4 when the
+    network address does not answer.
+    """
+    claim = read_claim_or_opening(claim_file)
+    if suspect_since is not None and not published:
+        raise click.UsageError("--suspect-since dates the commitments of --published: give these too")
+    publications = [each for file in published for each in read_publications(file)]
+    suspect = hear(claim, options)
+    verdict = judge_answers(
+        claim,
+        suspect.heard,
+        protocol=Protocol(level, least_ones, most_ones, least_distinct),
+        published=commitments_before(publications, suspect_since) if published else None,
+        suspect=suspect.forest,
+        challenge=None if challenge is None else challenge.encode(),
+    )
+    if transcript_file is not None:
+        about = {
+            "opening" if isinstance(claim, Opening) else "claim": str(claim_file),
+            "commitment": claim.commitment,
+            "model": claim.model_id,
+            "suspect": suspect.description,
+            "asked twice": _consistency(suspect),
+        }
+        write_whole(transcript_file, transcript(verdict, about=about).encode())
+    facts = _facts(verdict, suspect)
+    with contextlib.suppress(BrokenPipeError):  # the verdict stands, whether it is read to its end or not
+        if json:
+            print_json(facts)
+        else:
+            print_facts(_in_words(facts, verdict))
+    click.get_current_context().exit(Exit.DONE if verdict.accepted else Exit.NEGATIVE)
+
+
+def _facts(verdict: Verdict, suspect: Suspect) -> dict[str, Any]:
+    heard = suspect.heard
+    return {
+        "verdict": "verified" if verdict.accepted else "not verified",
+        "source": heard.triggers.kind,
+        **asdict(verdict.evidence),
+        "p_value": float(10.0**verdict.evidence.log10_p),
+        "stopped_by": list(verdict.stopped_by),
+        "open_questions": list(verdict.open_questions),
+        "suspect": suspect.description,
+        "decoys": len(heard.decoys),
+        "asked_twice": heard.asked_twice,
+        "answered_differently": heard.answered_differently,
+        "rules": [asdict(each) for each in verdict.rules],
+    }
+
+
+def _in_words(facts: dict[str, Any], verdict: Verdict) -> dict[str, Any]:
+    """Return the same facts under the same names, each to be read on a line."""
+    return facts | {
+        "stopped_by": ", ".join(verdict.stopped_by) or "nothing",
+        "open_questions": ", ".join(verdict.open_questions) or "none",
+        "rules": [_line(each) for each in verdict.rules],
+    }
+
+
+def _consistency(suspect: Suspect) -> str:
+    heard = suspect.heard
+    if not heard.asked_twice:
+        return "no row"
+    return f"{heard.asked_twice} rows, of which {heard.answered_differently} were answered differently"
+
+
+def _line(result: RuleResult) -> str:
+    figure = "" if result.figure is None else f" ({result.figure:.4g})"
+    return f"{result.rule}: {result.outcome}{figure}: {result.reason}"

@@ -1,0 +1,136 @@
+"""What a suspect answered, checked: each tree's votes, or only class probabilities, or only labels.
+
+Whatever way the answers came, by file or by network, they are held against the same rules here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from wm.errors import WmError
+
+Kind = Literal["votes", "probabilities", "labels"]
+"""What a suspect gives, from the most telling to the least."""
+
+KINDS: tuple[Kind, ...] = ("votes", "probabilities", "labels")
+
+_ROUNDING = 0.02
+"""How far from 1 two probabilities may add up to: a suspect may round to two decimals."""
+
+
+@dataclass(frozen=True, eq=False)
+class Answers:
+    """Answers to n instances.
+
+    Attributes
+    ----------
+    kind
+        What was answered.
+    values
+        votes: (n, m) int64, 0 and 1; probabilities: (n,) float64, of class 1; labels: (n,) int64, 0 and 1.
+    """
+
+    kind: Kind
+    values: NDArray[Any]
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def take(self, places: ArrayLike) -> Answers:
+        """Return the answers at some places, in their order."""
+        return Answers(self.kind, self.values[np.asarray(places, dtype=np.int64)])
+
+
+def checked_answers(
+    kind: Kind,
+    values: Any,
+    *,
+    class_names: tuple[str, str],
+    error: type[WmError],
+    what: str,
+) -> Answers:
+    """Check what a suspect answered.
+
+    Parameters
+    ----------
+    values
+        votes: (n, m) of 0 and 1. probabilities: (n,) of class 1, or (n, 2) of both classes. labels: (n,) of 0
+        and 1, or of class names. n and m are at least 1.
+    class_names
+        What classes 0 and 1 are called.
+    error
+        Raised, with one line, for anything else.
+    what
+        How the error names where the answers are from.
+    """
+    try:
+        array = np.asarray(values)
+    except (ValueError, OverflowError) as reason:  # rows of different lengths, numbers beyond any type
+        raise error(f"{what}: {kind} are no array: one row for each instance is needed") from reason
+    if not array.size:
+        raise error(f"{what}: holds no {kind}")
+    match kind:
+        case "votes":
+            return Answers(kind, _votes(array, error, what))
+        case "probabilities":
+            return Answers(kind, _probabilities(array, error, what))
+        case "labels":
+            return Answers(kind, _labels(array, class_names, error, what))
+
+
+def _votes(array: NDArray[Any], error: type[WmError], what: str) -> NDArray[np.int64]:
+    if array.ndim != 2 or array.dtype.kind not in "iufb" or not np.isin(array, (0, 1)).all():
+        raise error(f"{what}: votes must be an (instances, trees) array of 0 and 1")
+    return array.astype(np.int64)
+
+
+def _probabilities(array: NDArray[Any], error: type[WmError], what: str) -> NDArray[np.float64]:
+    two = array.ndim == 2 and array.shape[1] == 2
+    one = array.ndim == 1 or (array.ndim == 2 and array.shape[1] == 1)
+    if not (one or two) or array.dtype.kind not in "iuf":
+        raise error(f"{what}: probabilities must be one number (of class 1) or two for each instance")
+    exact = array.astype(np.float64)
+    if not ((exact >= 0) & (exact <= 1)).all():
+        raise error(f"{what}: probabilities hold a number outside [0, 1]")
+    if two and (np.abs(exact.sum(axis=1) - 1.0) > _ROUNDING).any():
+        raise error(f"{what}: the probabilities of the two classes do not add up to 1")
+    found: NDArray[np.float64] = exact[:, 1] if two else exact.reshape(-1)
+    return found
+
+
+def _labels(
+    array: NDArray[Any], class_names: tuple[str, str], error: type[WmError], what: str
+) -> NDArray[np.int64]:
+    flat = array.reshape(-1) if array.ndim == 2 and array.shape[1] == 1 else array
+    if flat.ndim == 1 and flat.dtype.kind in "iufbU":
+        found = codes_of([_name(value) for value in flat.tolist()], class_names)
+        if found is not None:
+            return found
+    names = " and ".join(map(repr, class_names))
+    raise error(f"{what}: labels must be 0 and 1, or {names}, one for each instance")
+
+
+def codes_of(names: list[str], class_names: tuple[str, str]) -> NDArray[np.int64] | None:
+    """Return 0 and 1 for names of classes, or for the texts 0 and 1: (n,); None if one is neither.
+
+    Where a class is itself called 0 or 1, that name counts. In a claim on one class against all others,
+    whatever is not class 1 is class 0.
+    """
+    negative, positive = class_names
+    coded = set(names) <= {"0", "1"}
+    one_against_all = negative == f"not {positive}" and (not coded or positive in ("0", "1"))
+    if set(names) <= {negative, positive} or one_against_all:
+        return np.array([int(name == positive) for name in names], dtype=np.int64)
+    return np.array([int(name) for name in names], dtype=np.int64) if coded else None
+
+
+def _name(value: Any) -> str:
+    """Return a label as text; a whole number is written without a point, as in `wm.datasets`."""
+    if isinstance(value, bool):
+        return str(int(value))
+    whole = isinstance(value, float) and value.is_integer()
+    return str(int(value)) if whole else str(value).strip()
