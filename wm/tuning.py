@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -94,28 +95,92 @@ def grid_search(
     ValueError
         If the grid is empty, or a number in it is out of range.
     """
-    from sklearn.model_selection import StratifiedKFold
+    depths = len(set(max_depth))
+    per_fold = [
+        fold_accuracies(
+            X,
+            y,
+            n_estimators=n_estimators,
+            max_depth=max_depth,
+            folds=folds,
+            fold=fold,
+            seed=seed,
+            n_jobs=n_jobs,
+            progress=partial(_later, progress, fold * depths, folds * depths),
+        )
+        for fold in range(folds)
+    ]
+    return choose(n_estimators, max_depth, per_fold)
 
+
+def _later(progress: Callable[[int, int], None] | None, before: int, total: int, done: int, _: int) -> None:
+    if progress is not None:
+        progress(before + done, total)
+
+
+def grid_points(n_estimators: Sequence[int], max_depth: Sequence[int | None]) -> tuple[Hyperparameters, ...]:
+    """Return the grid in scikit-learn's order: by depth, then by number of trees.
+
+    Raises
+    ------
+    ValueError
+        The grid is empty, or a number in it is out of range.
+    """
     grid = tuple(
         Hyperparameters(n_estimators=trees, max_depth=depth)
         for depth, trees in itertools.product(max_depth, n_estimators)
     )
     if not grid:
         raise ValueError("the grid is empty: give at least one n_estimators and one max_depth")
+    return grid
+
+
+def fold_accuracies(
+    X: NDArray[Any],
+    y: NDArray[Any],
+    *,
+    n_estimators: Sequence[int],
+    max_depth: Sequence[int | None],
+    folds: int,
+    fold: int,
+    seed: int,
+    n_jobs: int = 1,
+    progress: Callable[[int, int], None] | None = None,
+) -> tuple[float, ...]:
+    """Return the accuracy of each point of the grid, in the order of `grid_points`, on one fold.
+
+    Parameters and errors as in `grid_search`; `fold` counts from 0.
+    """
+    from sklearn.model_selection import StratifiedKFold
+
+    grid = grid_points(n_estimators, max_depth)
     _check_folds(y, folds)
     # Ascending, so that a depth that no tree reaches settles all greater ones.
     depths = sorted(set(max_depth), key=_depth_order)
-    accuracies = np.empty((len(grid), folds), dtype=np.float64)
-    for fold, (train, test) in enumerate(StratifiedKFold(folds).split(X, y)):
-        by_depth = _fold_accuracies(
-            X[train], y[train], X[test], y[test], depths, sorted(set(n_estimators)), seed, n_jobs
-        )
-        found: dict[Hyperparameters, float] = {}
-        for done, accuracies_of_depth in enumerate(by_depth, start=1):
-            found.update(accuracies_of_depth)
-            if progress is not None:
-                progress(fold * len(depths) + done, folds * len(depths))
-        accuracies[:, fold] = [found[point] for point in grid]
+    train, test = list(StratifiedKFold(folds).split(X, y))[fold]
+    by_depth = _fold_accuracies(
+        X[train], y[train], X[test], y[test], depths, sorted(set(n_estimators)), seed, n_jobs
+    )
+    found: dict[Hyperparameters, float] = {}
+    for done, accuracies_of_depth in enumerate(by_depth, start=1):
+        found.update(accuracies_of_depth)
+        if progress is not None:
+            progress(done, len(depths))
+    return tuple(found[point] for point in grid)
+
+
+def choose(
+    n_estimators: Sequence[int], max_depth: Sequence[int | None], per_fold: Sequence[Sequence[float]]
+) -> TuningResult:
+    """Return the best point of the grid by its mean accuracy over the folds.
+
+    Parameters
+    ----------
+    per_fold
+        What `fold_accuracies` returned, in the order of the folds.
+    """
+    grid = grid_points(n_estimators, max_depth)
+    accuracies = np.array(per_fold, dtype=np.float64).T
     # The very operations of GridSearchCV, whose results a test compares bit for bit.
     means = np.average(accuracies, axis=1)
     deviations = np.sqrt(np.average((accuracies - means[:, np.newaxis]) ** 2, axis=1))

@@ -67,9 +67,14 @@ class Context:
         return self._artifacts
 
     def input(self, kind: JobKind, model: type[R]) -> R:
-        """Return the result of the needed job of a kind."""
+        """Return the result of the one needed job of a kind."""
+        (result,) = self.inputs(kind, model)
+        return result
+
+    def inputs(self, kind: JobKind, model: type[R]) -> list[R]:
+        """Return the results of all needed jobs of a kind, in no particular order."""
         assert KINDS[kind].result is model  # noqa: S101 - a handler's own mistake
-        return model.model_validate(self._job.inputs[kind])
+        return [model.model_validate(result) for result in self._job.inputs[kind]]
 
     def artifact(self, sha256: str) -> bytes:
         """Return an artifact's bytes, from this process's cache or the ledger."""

@@ -9,7 +9,7 @@ from typing import Any
 from orchestrator.errors import SpecError
 from orchestrator.plan.attacks import Target, attack_jobs, calibration_jobs
 from orchestrator.plan.base import Cell, DataFacts, PlannedJob, make_job
-from orchestrator.spec import CalibrationSpec, CampaignSpec, ForgerySpec, FreeForgerySpec
+from orchestrator.spec import CalibrationSpec, CampaignSpec, ForgerySpec, FreeForgerySpec, TuneSpec
 from wm import streams
 from wm.embedding.common import trigger_size
 from wm.errors import EmbeddingError
@@ -20,6 +20,7 @@ from workers.jobs import (
     EmbedParameters,
     JobKind,
     SplitParameters,
+    TuneFoldParameters,
     TuneParameters,
 )
 
@@ -71,7 +72,15 @@ def _jobs(spec: CampaignSpec, facts: DataFacts) -> Iterator[PlannedJob]:
     yield split
     before_baseline = [split]
     if spec.forest.tune is not None:
-        tune = make_job(JobKind.TUNE, _tune_parameters(spec, limits), Cell(), split)
+        folds = [
+            make_job(JobKind.TUNE_FOLD, _fold_parameters(spec, spec.forest.tune, fold, limits), Cell(), split)
+            for fold in range(spec.forest.tune.folds)
+        ]
+        yield from folds
+        grid = TuneParameters(
+            n_estimators=spec.forest.tune.n_estimators, max_depth=spec.forest.tune.max_depth, **limits
+        )
+        tune = make_job(JobKind.TUNE, grid, Cell(), *folds)
         yield tune
         before_baseline.append(tune)
     for repeat in range(spec.embedding.repeats):
@@ -118,12 +127,14 @@ def split_seed(spec: CampaignSpec) -> int:
     return streams.integer_seed(spec.seed, Role.SPLIT) if pinned is None else pinned
 
 
-def _tune_parameters(spec: CampaignSpec, limits: dict[str, Any]) -> TuneParameters:
-    assert spec.forest.tune is not None  # noqa: S101 - the caller looked
-    return TuneParameters(
-        n_estimators=spec.forest.tune.n_estimators,
-        max_depth=spec.forest.tune.max_depth,
-        folds=spec.forest.tune.folds,
+def _fold_parameters(
+    spec: CampaignSpec, grid: TuneSpec, fold: int, limits: dict[str, Any]
+) -> TuneFoldParameters:
+    return TuneFoldParameters(
+        n_estimators=grid.n_estimators,
+        max_depth=grid.max_depth,
+        folds=grid.folds,
+        fold=fold,
         seed=streams.integer_seed(spec.seed, Role.TUNING),
         **limits,
     )

@@ -13,6 +13,7 @@ from workers.jobs import JobKind
 
 _SHARED: dict[str, tuple[str, ...]] = {
     JobKind.SPLIT.value: (),
+    JobKind.TUNE_FOLD.value: (),
     JobKind.TUNE.value: (),
     JobKind.BASELINE.value: ("repeat",),
     JobKind.EMBED.value: ("scheme", "trigger_share", "ones_share", "repeat"),

@@ -4,15 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
+from typing import Any
 
 import sqlalchemy as sa
 
 from orchestrator.errors import NotFoundError
 from orchestrator.store.database import Store
 from orchestrator.store.queue import count_failure, finish, given_back
-from orchestrator.store.tables import JobState, artifact, forgery_answer, job, job_need, outcome
+from orchestrator.store.tables import (
+    REASON_LENGTH,
+    JobState,
+    artifact,
+    forgery_answer,
+    job,
+    job_need,
+    outcome,
+)
 from workers.jobs import ForgeryAnswer, JobKind, LeasedJob, Outcome
 from workers.ledger import LEASE_S
+
+_CUT = " [...] "
 
 
 class StoreLedger:
@@ -37,12 +48,15 @@ class StoreLedger:
             ).one_or_none()
             if row is None:
                 return None
-            inputs = connection.execute(
+            needed = connection.execute(
                 sa.select(job.c.kind, outcome.c.result)
                 .join(job_need, job_need.c.needs_id == job.c.id)
                 .join(outcome, outcome.c.job_id == job.c.id)
                 .where(job_need.c.job_id == job_id)
             )
+            inputs: dict[JobKind, tuple[dict[str, Any], ...]] = {}
+            for kind, result in needed:
+                inputs[JobKind(kind)] = (*inputs.get(JobKind(kind), ()), result)
             answered = connection.execute(
                 sa.select(forgery_answer.c.instance).where(forgery_answer.c.job_id == job_id)
             ).scalars()
@@ -51,7 +65,7 @@ class StoreLedger:
                 kind=JobKind(row.kind),
                 parameters=row.parameters,
                 owner=owner,
-                inputs={JobKind(kind): result for kind, result in inputs},
+                inputs=inputs,
                 answered=frozenset(answered),
                 failures=row.failures,
             )
@@ -82,7 +96,7 @@ class StoreLedger:
 
     def answer(self, job_id: int, answers: Sequence[ForgeryAnswer]) -> None:
         """Record answers; those already there stay."""
-        rows = [{"job_id": job_id, **asdict(answer)} for answer in answers]
+        rows = [{"job_id": job_id, **asdict(answer), "reason": _short(answer.reason)} for answer in answers]
         with self._store.write() as connection:
             self._store.insert_new(connection, forgery_answer, rows)
 
@@ -105,6 +119,14 @@ class StoreLedger:
             held = sa.select(job.c.id).where(*_held(job_id, owner)).with_for_update()
             if connection.execute(held).one_or_none() is not None:
                 count_failure(self._store, connection, job_id, owner, reason)
+
+
+def _short(reason: str) -> str:
+    """Return a reason that fits its column: of a long one, such as a traceback, beginning and end."""
+    if len(reason) <= REASON_LENGTH:
+        return reason
+    part = (REASON_LENGTH - len(_CUT)) // 2
+    return reason[:part] + _CUT + reason[-part:]
 
 
 def _held(job_id: int, owner: str) -> tuple[sa.ColumnElement[bool], ...]:

@@ -44,4 +44,4 @@ def test_tables_sum_up_the_frames(finished):
 def test_the_demos_own_campaign_can_be_planned():
     text = (resources.files("orchestrator") / "demo.toml").read_text(encoding="utf-8")
     jobs = planned_jobs(parse_spec(text))
-    assert {job.kind for job in jobs} == set(JobKind) - {JobKind.TUNE, JobKind.CALIBRATION}
+    assert {job.kind for job in jobs} == set(JobKind) - {JobKind.TUNE_FOLD, JobKind.TUNE, JobKind.CALIBRATION}

@@ -85,6 +85,7 @@ def test_every_point_of_the_grid_is_planned(campaign):
     kinds = Counter(job.kind for job in jobs)
     assert kinds[JobKind.SPLIT] == 1
     assert kinds[JobKind.TUNE] == (spec.forest.tune is not None)
+    assert kinds[JobKind.TUNE_FOLD] == (0 if spec.forest.tune is None else spec.forest.tune.folds)
     assert kinds[JobKind.BASELINE] == grid.repeats
     assert kinds[JobKind.EMBED] == points * grid.repeats
     for attack in spec.attack:
@@ -158,7 +159,7 @@ BASE = {
 FACTS_OF_FILE = DataFacts(rows_train=398, rows_test=171, file_sha256="0" * 64)
 EVERYTHING = set(JobKind)
 AFTER_SPLIT = EVERYTHING - {JobKind.SPLIT}
-AFTER_TUNING = AFTER_SPLIT - {JobKind.TUNE}
+AFTER_TUNING = AFTER_SPLIT - {JobKind.TUNE_FOLD, JobKind.TUNE}
 AFTER_BASELINE = AFTER_TUNING - {JobKind.BASELINE}
 WATERMARKS = AFTER_BASELINE - {JobKind.CALIBRATION}
 
@@ -246,10 +247,10 @@ def test_a_new_version_of_a_kind_changes_what_depends_on_it(monkeypatch):
     before = planned(BASE, FACTS_OF_FILE)
     kind = KINDS[JobKind.TUNE]
     monkeypatch.setitem(
-        KINDS, JobKind.TUNE, type(kind)(kind.parameters, kind.result, kind.handler, version=2)
+        KINDS, JobKind.TUNE, type(kind)(kind.parameters, kind.result, kind.handler, version=9)
     )
     kept = {job.key for job in before} & {job.key for job in planned(BASE, FACTS_OF_FILE)}
-    assert {job.kind for job in before if job.key in kept} == {JobKind.SPLIT}
+    assert {job.kind for job in before if job.key in kept} == {JobKind.SPLIT, JobKind.TUNE_FOLD}
 
 
 def test_overlapping_attacks_are_planned_once():
@@ -324,7 +325,7 @@ def test_a_campaign_that_suits_its_data_passes(spec, facts):
 def test_no_two_roles_share_a_seed(campaign):
     seeds = []
     for job in planned(campaign):
-        if job.kind in (JobKind.SPLIT, JobKind.TUNE):
+        if job.kind is JobKind.SPLIT or (job.kind is JobKind.TUNE_FOLD and job.parameters["fold"] == 0):
             seeds.append(job.parameters["seed"])
         elif job.kind is JobKind.BASELINE:
             seeds += [job.parameters["standard_seed"], job.parameters["capped_seed"]]

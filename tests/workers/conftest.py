@@ -26,6 +26,7 @@ from workers.jobs import (
     Parameters,
     SplitParameters,
     SuppressionParameters,
+    TuneFoldParameters,
     TuneParameters,
 )
 from workers.sandbox import End, Hooks, JobSandbox, Run
@@ -42,7 +43,8 @@ PARAMETERS: dict[JobKind, Parameters] = {
         scaling="train",
         seed=3,
     ),
-    JobKind.TUNE: TuneParameters(n_estimators=(6, 12), max_depth=(2, 4), folds=3, seed=4),
+    JobKind.TUNE_FOLD: TuneFoldParameters(n_estimators=(6, 12), max_depth=(2, 4), folds=3, fold=0, seed=4),
+    JobKind.TUNE: TuneParameters(n_estimators=(6, 12), max_depth=(2, 4)),
     JobKind.BASELINE: BaselineParameters(
         n_estimators=12, max_depth=4, adjust="paper", standard_seed=5, capped_seed=6
     ),
@@ -78,7 +80,8 @@ PARAMETERS: dict[JobKind, Parameters] = {
 }
 NEEDS = {
     JobKind.SPLIT: (),
-    JobKind.TUNE: (JobKind.SPLIT,),
+    JobKind.TUNE_FOLD: (JobKind.SPLIT,),
+    JobKind.TUNE: (JobKind.TUNE_FOLD,),
     JobKind.BASELINE: (JobKind.SPLIT,),
     JobKind.EMBED: (JobKind.SPLIT, JobKind.BASELINE),
     **dict.fromkeys(
@@ -102,13 +105,17 @@ class Bench:
 
     sandbox: JobSandbox
     results: dict[JobKind, dict[str, Any]] = field(default_factory=dict)
+    folds: tuple[dict[str, Any], ...] = ()
     artifacts: dict[str, bytes] = field(default_factory=dict)
     answers: list[ForgeryAnswer] = field(default_factory=list)
 
     def job(self, kind: JobKind, *, answered: frozenset[int] = frozenset(), **changes: Any) -> LeasedJob:
         """Return a job with the parameters above, some changed; what it needs has been run before."""
         parameters = PARAMETERS[kind].model_dump(mode="json") | changes
-        inputs = {needed: self.results[needed] for needed in NEEDS[kind]}
+        inputs = {
+            needed: self.folds if needed is JobKind.TUNE_FOLD else (self.results[needed],)
+            for needed in NEEDS[kind]
+        }
         return LeasedJob(1, kind, parameters, "me", inputs, answered, 0)
 
     def run(
@@ -146,6 +153,7 @@ def shared_bench() -> Iterator[Bench]:
     bench = Bench(JobSandbox())
     for kind in (JobKind.SPLIT, JobKind.BASELINE, JobKind.EMBED):
         bench.results[kind] = bench.result(kind)
+    bench.folds = tuple(bench.result(JobKind.TUNE_FOLD, fold=fold) for fold in (2, 0, 1))
     yield bench
     bench.sandbox.close()
 

@@ -14,7 +14,7 @@ from workers.context import ArtifactCache, Context
 from workers.jobs import ForgeryAnswer, ForgeryResult, JobKind, LeasedJob, SplitResult
 from workers.messages import Answers, ArtifactData, NeedArtifact
 
-JOB = LeasedJob(1, JobKind.FORGERY, {}, "me", {JobKind.FORGERY: {"instances": 3}}, frozenset({4}), 0)
+JOB = LeasedJob(1, JobKind.FORGERY, {}, "me", {JobKind.FORGERY: ({"instances": 3},)}, frozenset({4}), 0)
 
 
 def answer(instance):

@@ -14,6 +14,7 @@ from wm.engines.certification import is_certified
 from wm.engines.isolated import replay_fault
 from wm.engines.protocol import ForgeryQuery
 from wm.forest import Forest
+from wm.tuning import grid_search
 from wm.verification import verify
 from workers.jobs import KINDS, JobKind, OutcomeStatus
 from workers.sandbox import End
@@ -69,6 +70,13 @@ def test_a_file_that_was_changed_after_planning_is_refused(bench, tmp_path):
     assert error == f"{path}: the file was changed after the campaign was planned: plan it again"
 
 
+def test_tuning_fold_by_fold_is_the_grid_search_as_a_whole(bench, split):
+    result = bench.result(JobKind.TUNE)
+    whole = grid_search(split.X_train, split.y_train, n_estimators=(6, 12), max_depth=(2, 4), folds=3, seed=4)
+    assert (result["n_estimators"], result["max_depth"]) == (whole.best.n_estimators, whole.best.max_depth)
+    assert [accuracy for _, _, accuracy in result["grid"]] == [score.mean_accuracy for score in whole.scores]
+
+
 def test_tuning_chooses_the_best_point_of_its_grid(bench):
     result = bench.result(JobKind.TUNE)
     points = {(trees, depth): accuracy for trees, depth, accuracy in result["grid"]}
@@ -80,7 +88,7 @@ def test_tuning_chooses_the_best_point_of_its_grid(bench):
 def test_a_baseline_follows_tuning_where_there_is_one(bench):
     job = bench.job(JobKind.BASELINE, n_estimators=None, max_depth=None)
     tuned = {"n_estimators": 6, "max_depth": 2, "mean_accuracy": 0.5, "grid": []}
-    job.inputs[JobKind.TUNE] = tuned
+    job.inputs[JobKind.TUNE] = (tuned,)
     result = bench.run(job).outcome.result
     assert (result["n_estimators"], result["max_depth"]) == (6, 2)
     assert result["cap_depth"] <= 2

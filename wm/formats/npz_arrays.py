@@ -62,7 +62,9 @@ def parse_arrays(
     if not found:
         raise ModelError(f"{what}: holds no forest: the arrays {', '.join(_NEEDED)} are needed")
     if prefix is None and len(found) > 1:
-        raise ModelError(f"{what}: holds several forests: choose a prefix among {', '.join(found)}")
+        raise ModelError(
+            f"{what}: holds several forests: choose a prefix among {', '.join(map(repr, found))}"
+        )
     chosen = found[0] if prefix is None else prefix
     if chosen not in found:
         raise ModelError(

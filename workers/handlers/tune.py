@@ -2,23 +2,15 @@
 
 from __future__ import annotations
 
-from wm.tuning import grid_search
+from wm.tuning import choose
 from workers.context import Context
-from workers.handlers.inputs import read_split
-from workers.jobs import TuneParameters, TuneResult
+from workers.jobs import JobKind, TuneFoldResult, TuneParameters, TuneResult
 
 
 def run(parameters: TuneParameters, context: Context) -> TuneResult:
-    """Search the grid on the training rows."""
-    split = read_split(context)
-    found = grid_search(
-        split.X_train,
-        split.y_train,
-        n_estimators=parameters.n_estimators,
-        max_depth=parameters.max_depth,
-        folds=parameters.folds,
-        seed=parameters.seed,
-    )
+    """Choose the best point of the grid by all folds."""
+    folds = sorted(context.inputs(JobKind.TUNE_FOLD, TuneFoldResult), key=lambda result: result.fold)
+    found = choose(parameters.n_estimators, parameters.max_depth, [result.accuracies for result in folds])
     grid = tuple(
         (score.hyperparameters.n_estimators, score.hyperparameters.max_depth, score.mean_accuracy)
         for score in found.scores

@@ -45,6 +45,8 @@ from workers.jobs.owner import (
     EmbedResult,
     SplitParameters,
     SplitResult,
+    TuneFoldParameters,
+    TuneFoldResult,
     TuneParameters,
     TuneResult,
 )
@@ -97,6 +99,8 @@ __all__ = [
     "SuppressionParameters",
     "SuppressionResult",
     "SuppressionRow",
+    "TuneFoldParameters",
+    "TuneFoldResult",
     "TuneParameters",
     "TuneResult",
 ]

@@ -13,6 +13,7 @@ class JobKind(StrEnum):
     """The kinds of jobs."""
 
     SPLIT = "split"
+    TUNE_FOLD = "tune-fold"
     TUNE = "tune"
     BASELINE = "baseline"
     EMBED = "embed"
@@ -47,7 +48,8 @@ class Kind:
 
 KINDS: dict[JobKind, Kind] = {
     JobKind.SPLIT: Kind(owner.SplitParameters, owner.SplitResult, "workers.handlers.data"),
-    JobKind.TUNE: Kind(owner.TuneParameters, owner.TuneResult, "workers.handlers.tune"),
+    JobKind.TUNE_FOLD: Kind(owner.TuneFoldParameters, owner.TuneFoldResult, "workers.handlers.tune_fold"),
+    JobKind.TUNE: Kind(owner.TuneParameters, owner.TuneResult, "workers.handlers.tune", version=2),
     JobKind.BASELINE: Kind(owner.BaselineParameters, owner.BaselineResult, "workers.handlers.baseline", 2),
     JobKind.EMBED: Kind(owner.EmbedParameters, owner.EmbedResult, "workers.handlers.embed", version=3),
     JobKind.LEAKAGE: Kind(attacks.LeakageParameters, attacks.LeakageResult, "workers.handlers.leakage"),

@@ -62,6 +62,6 @@ class LeasedJob:
     kind: JobKind
     parameters: dict[str, Any]
     owner: str
-    inputs: dict[JobKind, dict[str, Any]]
+    inputs: dict[JobKind, tuple[dict[str, Any], ...]]
     answered: frozenset[int]
     failures: int

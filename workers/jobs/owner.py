@@ -38,13 +38,28 @@ class SplitResult(Result):
     class_names: tuple[str, str]
 
 
-class TuneParameters(Parameters):
-    """Grid search over forests; see `wm.tuning.grid_search`."""
+class TuneFoldParameters(Parameters):
+    """One fold of a grid search over forests; see `wm.tuning.fold_accuracies`."""
 
     n_estimators: tuple[int, ...]
     max_depth: tuple[int | None, ...]
     folds: int = Field(ge=2)
+    fold: int = Field(ge=0)
     seed: Seed
+
+
+class TuneFoldResult(Result):
+    """Accuracy of each point of the grid, in the order of `wm.tuning.grid_points`."""
+
+    fold: int
+    accuracies: tuple[float, ...]
+
+
+class TuneParameters(Parameters):
+    """Choose the best point of a grid by all of its folds."""
+
+    n_estimators: tuple[int, ...]
+    max_depth: tuple[int | None, ...]
 
 
 class TuneResult(Result):

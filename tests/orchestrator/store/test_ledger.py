@@ -48,7 +48,7 @@ def test_a_lease_brings_all_that_the_job_needs(workshop):
         kind=JobKind.FORGERY,
         parameters={"of": "forgery"},
         owner="me",
-        inputs={JobKind.SPLIT: {"of": "split"}, JobKind.EMBED: {"of": "embed"}},
+        inputs={JobKind.SPLIT: ({"of": "split"},), JobKind.EMBED: ({"of": "embed"},)},
         answered=frozenset({3, 5}),
         failures=0,
     )
@@ -288,6 +288,22 @@ def test_an_answer_is_kept_once(workshop):
     leased = ledger.lease(job_id, "me")
     assert leased is not None
     assert leased.answered == {1, 2, 3}
+
+
+def test_a_long_reason_is_cut_in_the_middle_and_no_store_refuses_it(workshop):
+    """Such as a traceback: how it begins says that it is one, how it ends says what went wrong."""
+    (job_id,) = workshop.jobs("a")
+    reason = "Traceback (most recent call last): " + "x" * 5000 + " ZeroDivisionError: by zero"
+    exact = "r" * 200
+    workshop.ledger.answer(job_id, [replace(answer(1), reason=reason), replace(answer(2), reason=exact)])
+    with workshop.store.read() as connection:
+        query = sa.select(forgery_answer.c.reason).order_by(forgery_answer.c.instance)
+        cut, kept = connection.execute(query).scalars()
+    assert kept == exact
+    assert len(cut) <= 200
+    assert cut.startswith("Traceback (most recent call last): ")
+    assert cut.endswith(" ZeroDivisionError: by zero")
+    assert " [...] " in cut
 
 
 # Dependents

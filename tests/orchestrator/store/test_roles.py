@@ -52,7 +52,7 @@ def test_a_worker_can_do_its_work(workshop, worker):
     assert ledger.heartbeat(a, "w")
     assert ledger.record(a, "w", DONE, {"ab" * 32: b"bytes"})
     assert ledger.artifact("ab" * 32) == b"bytes"
-    assert ledger.lease(b, "w").inputs == {JobKind.SPLIT: DONE.result}
+    assert ledger.lease(b, "w").inputs == {JobKind.SPLIT: (DONE.result,)}
     ledger.answer(b, [ForgeryAnswer(0, 0, "forged", 0.1, 0.1, "", b"w")])
     ledger.hand_back(b, "w")
     for _ in range(3):
