@@ -10,7 +10,10 @@ instances near a threshold and can turn a forged query into an impossible one, w
 
 from __future__ import annotations
 
+import functools
+import itertools
 import math
+from collections.abc import Iterator
 from fractions import Fraction
 
 import numpy as np
@@ -32,21 +35,27 @@ class Z3RealSolver:
         is 0.0001. With any but 0, ``impossible`` holds for that encoding only, and the reason says so. A
         witness is then, as ever, the point nearest to the centre that reaches the same leaves.
 
+    rebuild
+        Build the formula anew for every query, as the authors' code does, instead of once for each process.
+
     Raises
     ------
     QueryError
-        `margin` is no finite number, or below 0.
+        `margin` is no finite number, or below 0, or `rebuild` neither true nor false.
     """
 
-    def __init__(self, forest: Forest, *, margin: float = 0.0) -> None:
+    def __init__(self, forest: Forest, *, margin: float = 0.0, rebuild: bool = False) -> None:
+        if not isinstance(rebuild, bool):
+            raise QueryError(f"option rebuild must be True or False, not {rebuild!r}")
         if isinstance(margin, bool) or not isinstance(margin, int | float) or not 0 <= margin < math.inf:
             raise QueryError(f"option margin must be a finite number, at least 0, not {margin!r}")
         self._forest = forest
         self._reason = f"solver, margin {float(margin):g}" if margin else "solver"
         self._bounds = leaf_bounds(forest)
+        self._margin = float(margin)
         self._context = z3.Context()
         # One formula for each tree and wanted vote; a query picks one of the two for each tree.
-        self._formulas = _tree_formulas(forest, self._context, float(margin))
+        self._formulas = None if rebuild else _tree_formulas(forest, self._context, self._margin)
 
     def answer(self, query: ForgeryQuery) -> Answer:
         """Answer one query in a fresh context, so that earlier queries leave no trace in the answer."""
@@ -62,8 +71,8 @@ class Z3RealSolver:
             solver.add(
                 variable >= _exact(lower[feature], context), variable <= _exact(upper[feature], context)
             )
-        for tree, bit in enumerate(query.signature):
-            solver.add(self._formulas[tree, label, int(bit)].translate(context))
+        for formula in self._wanted(context, label, query.signature.tolist()):
+            solver.add(formula)
         result = solver.check()
         if result == z3.unsat:
             return Answer(None, self._reason)
@@ -79,6 +88,14 @@ class Z3RealSolver:
         witness = nearest_witness(self._forest, self._bounds, np.clip(point, lower, upper), query)
         return Answer(witness, self._reason)
 
+    def _wanted(self, context: z3.Context, label: int, bits: list[int]) -> Iterator[z3.BoolRef]:
+        """Yield each tree's formula in a query's own context."""
+        if self._formulas is None:
+            formulas = _tree_formulas(self._forest, context, self._margin, only=(label, bits))
+            yield from (formulas[tree, label, bit] for tree, bit in enumerate(bits))
+        else:
+            yield from (self._formulas[tree, label, bit].translate(context) for tree, bit in enumerate(bits))
+
 
 def gave_up(reason: str) -> OutOfResourcesError:
     """Return the error for a query to which Z3 answers unknown, with its reason."""
@@ -90,7 +107,12 @@ def gave_up(reason: str) -> OutOfResourcesError:
 
 
 def _exact(value: float | np.floating, context: z3.Context) -> z3.RatNumRef:
-    return z3.RealVal(str(Fraction(float(value))), context)
+    return z3.RealVal(_fraction(float(value)), context)
+
+
+@functools.lru_cache(maxsize=2**16)
+def _fraction(value: float) -> str:
+    return str(Fraction(value))
 
 
 def _float32_at_least(value: Fraction) -> np.float32:
@@ -102,9 +124,12 @@ def _float32_at_least(value: Fraction) -> np.float32:
 
 
 def _tree_formulas(
-    forest: Forest, context: z3.Context, margin: float
+    forest: Forest, context: z3.Context, margin: float, *, only: tuple[int, list[int]] | None = None
 ) -> dict[tuple[int, int, int], z3.BoolRef]:
-    """Return the disjunction over leaves for each (tree, class column, bit)."""
+    """Return the disjunction over leaves for each (tree, class column, bit).
+
+    `only` names a class column and each tree's bit, where no others are needed.
+    """
     snapped = float32_at_most(forest.threshold)
     # Never above the snapped threshold: rounded up to float32, x must still go the same way.
     at_most = np.minimum(snapped, forest.threshold - margin) if margin else snapped
@@ -135,10 +160,10 @@ def _tree_formulas(
             )
             for node, path in paths
         ]
-        for label in range(len(forest.classes)):
-            for bit in (0, 1):
-                wanted = [path for code, path in leaves if (code == label) == (bit == 0)]
-                formulas[tree, label, bit] = z3.Or(wanted) if wanted else z3.BoolVal(False, context)
+        every = itertools.product(range(len(forest.classes)), (0, 1))
+        for label, bit in every if only is None else [(only[0], only[1][tree])]:
+            wanted = [path for code, path in leaves if (code == label) == (bit == 0)]
+            formulas[tree, label, bit] = z3.Or(wanted) if wanted else z3.BoolVal(False, context)
     return formulas
 
 

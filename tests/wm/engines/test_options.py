@@ -23,7 +23,7 @@ from wm.errors import QueryError
 @pytest.mark.parametrize(
     ("engine", "options", "message"),
     [
-        ("z3", {"margins": 1}, "engine 'z3' has no option 'margins'; its options are: margin"),
+        ("z3", {"margins": 1}, "engine 'z3' has no option 'margins'; its options are: margin, rebuild"),
         ("sat", {"margin": 1}, "engine 'sat' has no option 'margin'; its options are: certify"),
         ("z3-bool", {"margin": 1}, "engine 'z3-bool' has no option 'margin'; it has none"),
         ("z3", {"margin": -1e-4}, "option margin must be a finite number, at least 0, not -0.0001"),
@@ -31,6 +31,7 @@ from wm.errors import QueryError
         ("z3", {"margin": float("inf")}, "option margin must be a finite number, at least 0, not inf"),
         ("z3", {"margin": "1e-4"}, "option margin must be a finite number, at least 0, not '1e-4'"),
         ("z3", {"margin": True}, "option margin must be a finite number, at least 0, not True"),
+        ("z3", {"rebuild": 1}, "option rebuild must be True or False, not 1"),
         ("sat", {"certify": 1}, "option certify must be True or False, not 1"),
         ("z9", {"margin": 1}, "unknown engine 'z9'"),
     ],
@@ -141,3 +142,10 @@ def test_the_incremental_solver_is_held_against_the_fresh_one(monkeypatch, figur
     with pytest.raises(OutOfResourcesError, match="disagree") as caught:
         solver.answer(ForgeryQuery(signature=[0, 1], label=1, centre=np.full(3, 0.5), eps=0.5))
     assert caught.value.status is Status.ERROR
+
+
+def test_formulas_built_anew_give_the_same_answers(many_queries, realistic_forest):
+    once, anew = Z3RealSolver(realistic_forest), Z3RealSolver(realistic_forest, rebuild=True)
+    found = [[solver.answer(query) for query in many_queries[:12]] for solver in (once, anew)]
+    assert [answer.witness is None for answer in found[0]] == [answer.witness is None for answer in found[1]]
+    assert {answer.witness is None for answer in found[0]} == {True, False}
