@@ -109,7 +109,7 @@ def test_calibration_counts_over_all_batches(store):
 
 def test_spectra_and_budget_curves_fit_their_forests(store):
     spectra, budget = results.spectra(store, 1), results.budget_curves(store, 1)
-    assert list(spectra["mode"]) == ["sample", "leaf-probe"]
+    assert list(spectra["mode"]) == ["sample", "leaf-probe", "blind leaf-probe"]
     assert all(len(row.scores) == len(row.bits) == 12 for row in spectra.itertuples())
     assert set(budget["method"]) == {"disagreement", "repeats"}
     assert list(budget["trigger_queries"]) == 2 * [*range(1, 8)]

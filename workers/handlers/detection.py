@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from wm import streams
 from wm.attacks.detection import (
     GuessScore,
+    Mode,
     SpectrumResult,
     ValueScore,
     detect,
@@ -124,14 +125,22 @@ def _scored(
 def _spectra(
     forest: Forest, signature: Signature, parameters: DetectionParameters, context: Context
 ) -> Iterator[tuple[SpectrumResult, NDArray[np.float64]]]:
-    """Yield the spectrum of the votes on the attacker's sample, and on probes of the forest's leaves."""
+    """Yield the spectrum of the votes on the attacker's sample, and on probes of the forest's leaves.
+
+    Probes start from the sample or, for an attacker without data, from uniform points.
+    """
     if "spectrum" not in parameters.methods:
         return
     rng = streams.generator(parameters.seed, Role.ATTACKER_PROBES, parameters.repeat)
-    sample = forest.vote_codes(read_split(context).X_test)
-    probes = forest.vote_codes(leaf_probes(forest, rng, limit=_PROBES))
-    yield detect_by_spectrum(sample, signature), vote_spectrum(sample).strengths
-    yield detect_by_spectrum(probes, signature, mode="leaf-probe"), vote_spectrum(probes).strengths
+    sample = read_split(context).X_test
+    points: dict[Mode, NDArray[np.float32]] = {
+        "sample": sample,
+        "leaf-probe": leaf_probes(forest, rng, base=sample, limit=_PROBES),
+        "blind leaf-probe": leaf_probes(forest, rng, limit=_PROBES),
+    }
+    for mode, X in points.items():
+        codes = forest.vote_codes(X)
+        yield detect_by_spectrum(codes, signature, mode=mode), vote_spectrum(codes).strengths
 
 
 def _presence(forest: Forest, parameters: DetectionParameters, context: Context) -> list[DetectionRow]:

@@ -105,7 +105,7 @@ def _local_search(scene: _Scene) -> ForgedSet:
 def _recovered_signature(scene: _Scene) -> ForgedSet:
     """Forge the signature that the vote spectrum gives, whichever way round draws more rows."""
     rng = streams.generator(scene.parameters.seed, Role.ATTACKER_PROBES, scene.parameters.repeat)
-    probes = leaf_probes(scene.forest, rng, limit=_PROBES)
+    probes = leaf_probes(scene.forest, rng, base=scene.split.X_test, limit=_PROBES)
     guess = split_at_median(vote_spectrum(scene.forest.vote_codes(probes)))
     found = []
     with engines.create("portfolio", scene.forest) as engine:

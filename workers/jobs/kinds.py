@@ -54,7 +54,7 @@ KINDS: dict[JobKind, Kind] = {
     JobKind.EMBED: Kind(owner.EmbedParameters, owner.EmbedResult, "workers.handlers.embed", version=3),
     JobKind.LEAKAGE: Kind(attacks.LeakageParameters, attacks.LeakageResult, "workers.handlers.leakage"),
     JobKind.DETECTION: Kind(
-        attacks.DetectionParameters, attacks.DetectionResult, "workers.handlers.detection", version=2
+        attacks.DetectionParameters, attacks.DetectionResult, "workers.handlers.detection", version=3
     ),
     JobKind.SUPPRESSION: Kind(
         attacks.SuppressionParameters, attacks.SuppressionResult, "workers.handlers.suppression", version=2
@@ -63,7 +63,7 @@ KINDS: dict[JobKind, Kind] = {
         forging.ForgeryParameters, forging.ForgeryResult, "workers.handlers.forgery", version=2
     ),
     JobKind.FREE_FORGERY: Kind(
-        attacks.FreeForgeryParameters, attacks.FreeForgeryResult, "workers.handlers.free_forgery"
+        attacks.FreeForgeryParameters, attacks.FreeForgeryResult, "workers.handlers.free_forgery", version=2
     ),
     JobKind.MODIFICATION: Kind(
         attacks.ModificationParameters, attacks.ModificationResult, "workers.handlers.modification"

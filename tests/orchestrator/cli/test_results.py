@@ -62,7 +62,7 @@ CONTRACT: dict[str, dict[str, Any]] = {
     "jobs": {"kind": str, "state": str, "error": str, "seconds": float, "repeat": (int, NoneType)},
 }
 
-ROWS = {"accuracy": 2, "detection": 2 * 16, "suppression": 2 * 2, "forgery": 2 * 2, "jobs": 12}
+ROWS = {"accuracy": 2, "detection": 2 * 18, "suppression": 2 * 2, "forgery": 2 * 2, "jobs": 12}
 
 
 @pytest.mark.parametrize("kind", KINDS)

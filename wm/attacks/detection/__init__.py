@@ -20,6 +20,7 @@ from wm.attacks.detection.presence import (
 )
 from wm.attacks.detection.shapes import Shape, ShapeResult, detect_by_shape, measure_shape
 from wm.attacks.detection.spectrum import (
+    Mode,
     Spectrum,
     SpectrumResult,
     detect_by_spectrum,
@@ -43,6 +44,7 @@ __all__ = [
     "DetectionResult",
     "GuessScore",
     "Measure",
+    "Mode",
     "PresenceResult",
     "PresenceStatistics",
     "Shape",

@@ -20,7 +20,8 @@ from wm.engines.encoding import leaf_bounds
 from wm.forest import Forest
 from wm.signature import Signature
 
-Mode = Literal["sample", "leaf-probe"]
+Mode = Literal["sample", "leaf-probe", "blind leaf-probe"]
+"""The instances are natural; or natural ones moved into leaves; or uniform ones moved into leaves."""
 
 
 @dataclass(frozen=True, eq=False)
