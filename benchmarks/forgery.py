@@ -11,9 +11,6 @@ Slow engines get --slow-queries of them, evenly spread. Queries with an empty bo
 from __future__ import annotations
 
 import argparse
-import json
-import os
-import platform
 import statistics
 import subprocess
 import sys
@@ -26,6 +23,9 @@ from typing import Any
 
 import numpy as np
 
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from benchmarks import common
 from wm import engines, streams
 from wm.attacks.forgery import attacker_instances, attacker_signature
 from wm.datasets import Source, Split, load, split
@@ -78,7 +78,7 @@ class Row:
     peak_mb: float
     times_faster: float
     mean_ratio: float
-    common: int
+    on_same: int
 
 
 @dataclass(frozen=True)
@@ -231,12 +231,12 @@ def _row(
     seconds = [outcome.seconds for outcome in found]
     counts = Counter(outcome.status for outcome in found)
     # Slow engines, the reference among them, got some of the queries only.
-    common = found if len(found) == len(reference) else [found[place] for place in places]
-    for ours, theirs in zip(common, reference, strict=True):
+    asked = found if len(found) == len(reference) else [found[place] for place in places]
+    for ours, theirs in zip(asked, reference, strict=True):
         answers = {Status.FORGED, Status.IMPOSSIBLE}
         if ours.status != theirs.status and {ours.status, theirs.status} <= answers:
             raise SystemExit(f"{name}, eps {eps}: {engine} says {ours.status}, the reference {theirs.status}")
-    mine = float(np.sum([outcome.seconds for outcome in common]))
+    mine = float(np.sum([outcome.seconds for outcome in asked]))
     return Row(
         dataset=name,
         eps=eps,
@@ -255,7 +255,7 @@ def _row(
         peak_mb=memory,
         times_faster=sum(outcome.seconds for outcome in reference) / mine,
         mean_ratio=statistics.fmean(outcome.seconds for outcome in reference) / statistics.fmean(seconds),
-        common=len(reference),
+        on_same=len(reference),
     )
 
 
@@ -270,7 +270,7 @@ def table(rows: Sequence[Row]) -> str:
         f"| {row.dataset} | {row.eps:g} | {row.engine} | {row.n} | {row.free} "
         f"| {row.forged} / {row.impossible} / {row.timeout} / {row.other} "
         f"| {row.median * 1e3:.3g} | {row.mean * 1e3:.3g} | {row.max * 1e3:.3g} | {row.total:.3g} "
-        f"| {row.ready_seconds:.2g} | {row.peak_mb:.0f} | {row.times_faster:.3g} ({row.common}) "
+        f"| {row.ready_seconds:.2g} | {row.peak_mb:.0f} | {row.times_faster:.3g} ({row.on_same}) "
         f"| {row.mean_ratio:.3g} |"
         for row in rows
     ]
@@ -335,18 +335,13 @@ def main() -> None:
     lines = summary(rows, best, references)
     lines.append(f"import and kernel from the cache, fresh process: {started:.2f} s")
     print("\n".join(lines))
-    if arguments.output:
-        document = {
-            "machine": platform.processor() or platform.machine(),
-            "cores": os.cpu_count(),
-            "date": time.strftime("%Y-%m-%d", time.gmtime()),
-            "arguments": {name: str(value) for name, value in vars(arguments).items()},
-            "seeds": {name: seed for name, (_, seed) in SETTINGS.items()},
-            "rows": [asdict(row) for row in rows],
-            "best": [asdict(one) for one in best],
-            "summary": lines,
-        }
-        arguments.output.write_text(json.dumps(document, indent=1) + "\n")
+    common.save_results(
+        arguments,
+        rows,
+        seeds={name: seed for name, (_, seed) in SETTINGS.items()},
+        best=[asdict(one) for one in best],
+        summary=lines,
+    )
 
 
 if __name__ == "__main__":

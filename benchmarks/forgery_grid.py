@@ -11,16 +11,18 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
-import platform
+import sys
 import time
 from collections import Counter
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import numpy as np
-from forgery import SETTINGS, is_free, peak_mb, prepare
 
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from benchmarks import common
+from benchmarks.forgery import SETTINGS, is_free, peak_mb, prepare
 from wm import engines
 from wm.attacks.forgery import (
     Target,
@@ -156,17 +158,7 @@ def main() -> None:
     for name in arguments.dataset or sorted(SETTINGS):
         grids.append(measure(name, arguments))
         print(json.dumps(asdict(grids[-1]), indent=1), flush=True)
-    if arguments.output:
-        document = {
-            "machine": platform.processor() or platform.machine(),
-            "cores": os.cpu_count(),
-            "date": time.strftime("%Y-%m-%d", time.gmtime()),
-            "arguments": {name: str(value) for name, value in vars(arguments).items()},
-            "seeds": {name: seed for name, (_, seed) in SETTINGS.items()},
-            "eps": EPS,
-            "rows": [asdict(grid) for grid in grids],
-        }
-        arguments.output.write_text(json.dumps(document, indent=1) + "\n")
+    common.save_results(arguments, grids, seeds={name: seed for name, (_, seed) in SETTINGS.items()}, eps=EPS)
 
 
 if __name__ == "__main__":
