@@ -55,10 +55,10 @@ def forgery_section(document: Document) -> str:
             "## Engines on the paper's forests",
             provenance(document, "python benchmarks/forgery.py -o benchmarks/results/forgery.json"),
             f"{given['signatures']} attacker's signatures, {given['instances']} instances, limit "
-            f"{given['timeout']:g} s; {' and '.join(forgery.SLOW)} get {given['slow_queries']} of the queries, "
-            "evenly spread. `z3` is the reference as shipped, its formulas built once for each process (part of "
-            f"`ready`); `{forgery.REBUILT}` builds them for each query, as the authors' code does. `free`: "
-            "queries with an empty box, left out. Times are of the queries alone.",
+            f"{given['timeout']:g} s; {' and '.join(forgery.SLOW)} get {given['slow_queries']} of the "
+            "queries, evenly spread. `z3` is the reference as shipped, its formulas built once for each "
+            f"process (part of `ready`); `{forgery.REBUILT}` builds them for each query, as the authors' code "
+            "does. `free`: queries with an empty box, left out. Times are of the queries alone.",
             forgery.table([forgery.Row(**row) for row in document["rows"]]),
             "\n".join(f"- {line}" for line in document["summary"]),
         ]
