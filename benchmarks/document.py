@@ -57,8 +57,8 @@ def forgery_section(document: Document) -> str:
             f"{given['signatures']} attacker's signatures, {given['instances']} instances, limit "
             f"{given['timeout']:g} s; {' and '.join(forgery.SLOW)} get {given['slow_queries']} of the "
             "queries, evenly spread. `z3` is the reference as shipped, its formulas built once for each "
-            f"process (part of `ready`); `{forgery.REBUILT}` builds them for each query, as the authors' code "
-            "does. `free`: queries with an empty box, left out. Times are of the queries alone.",
+            f"process (part of `ready`); `{forgery.REBUILT}` builds them for each query, as the authors "
+            "do. `free`: queries with an empty box, left out. Times are of the queries alone.",
             forgery.table([forgery.Row(**row) for row in document["rows"]]),
             "\n".join(f"- {line}" for line in document["summary"]),
         ]
