@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
-from orchestrator.plan import DataFacts, PlannedJob, plan
+from orchestrator.plan import DataFacts, PlannedJob, check_against_data, plan
 from orchestrator.provenance import provenance
 from orchestrator.spec import CampaignSpec, read_spec
 from orchestrator.store import launched
@@ -13,15 +14,15 @@ from orchestrator.store.database import Store
 from wm import datasets
 
 
-def read_campaign(path: str | Path) -> CampaignSpec:
-    """Read a campaign file; a relative data file is looked for beside it first.
+def read_campaign(path: str | Path, *, profile: str | None = None) -> CampaignSpec:
+    """Read a campaign file under a profile; a relative data file is looked for beside it first.
 
     Raises
     ------
     SpecError
         As in `read_spec`.
     """
-    spec = read_spec(path)
+    spec = read_spec(path, profile=profile)
     if spec.dataset.path is None:
         return spec
     beside = Path(path).resolve().parent / spec.dataset.path
@@ -44,15 +45,17 @@ def data_facts(spec: CampaignSpec) -> DataFacts:
     return DataFacts(rows_train, rows_test, datasets.file_sha256(source))
 
 
-def planned_jobs(spec: CampaignSpec) -> list[PlannedJob]:
-    """Return all jobs of a campaign, checked against its data.
+def planned_jobs(spec: CampaignSpec) -> Iterator[PlannedJob]:
+    """Return all jobs of a campaign one by one: there can be millions.
 
     Raises
     ------
     DataError, SpecError
-        The data cannot be used, or does not suit the campaign.
+        At once: the data cannot be used, or does not suit the campaign.
     """
-    return list(plan(spec, data_facts(spec)))
+    facts = data_facts(spec)
+    check_against_data(spec, facts, what=spec.name)
+    return plan(spec, facts)
 
 
 def launch(store: Store, spec: CampaignSpec) -> int:

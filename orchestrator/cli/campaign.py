@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -31,7 +31,12 @@ from orchestrator.store.ledger import StoreLedger
 from orchestrator.store.tables import CampaignState, JobState
 from workers.outage import Outage
 
-FILE = click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+_CAMPAIGN_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+FILE = click.argument("file", type=_CAMPAIGN_FILE)
+FILES = click.argument("files", metavar="FILE...", nargs=-1, required=True, type=_CAMPAIGN_FILE)
+PROFILE = click.option(
+    "--profile", metavar="NAME", help="Change FILE as its table [profile.NAME] says: see docs/campaigns.md."
+)
 WORKERS = click.option(
     "--workers",
     type=click.IntRange(min=1),
@@ -47,17 +52,20 @@ def campaign() -> None:
 
 @campaign.command()
 @FILE
+@PROFILE
 @json_option
-def validate(file: Path, json: bool) -> None:
+def validate(file: Path, profile: str | None, json: bool) -> None:
     """Check a campaign FILE and its data, and say what it would do; runs nothing."""
-    spec = read_campaign(file)
-    jobs = planned_jobs(spec)
-    kinds = Counter(job.kind.value for job in jobs)
-    queries = sum(job.weight for job in jobs if job.kind == "forgery")
+    spec = read_campaign(file, profile=profile)
+    kinds: Counter[str] = Counter()
+    queries = 0
+    for job in planned_jobs(spec):
+        kinds[job.kind.value] += 1
+        queries += job.weight if job.kind == "forgery" else 0
     facts: dict[str, Any] = {
         "name": spec.name,
         "spec_sha256": spec.sha256,
-        "jobs": len(jobs),
+        "jobs": kinds.total(),
         "jobs_by_kind": dict(kinds),
         "forgery_queries": queries,
     }
@@ -69,29 +77,44 @@ def validate(file: Path, json: bool) -> None:
 
 
 @campaign.command()
-@FILE
+@FILES
+@PROFILE
 @store_option
 @WORKERS
 @executor_options
-def run(file: Path, store_url: str, workers: int | None, executor_kind: str, broker_url: str) -> None:
-    """Run a campaign FILE to its end, or go on where it was stopped.
+def run(
+    files: tuple[Path, ...],
+    profile: str | None,
+    store_url: str,
+    workers: int | None,
+    executor_kind: str,
+    broker_url: str,
+) -> None:
+    """Run each campaign FILE in turn to its end, or go on where it was stopped.
 
     Work that the store holds already, from this or another campaign, is not done again. With --executor
     celery the jobs are run by `wm worker` processes, here or on other machines.
     """
     store = Store(store_url)
-    spec = read_campaign(file)
+    specs = [read_campaign(file, profile=profile) for file in files]
     make = executor_maker(store, executor_kind, workers, broker_url)
-    run_to_end(store, launch(store, spec), spec.name, make)
+    worst = 0
+    for spec in specs:
+        try:
+            run_to_end(store, launch(store, spec), spec.name, make)
+        except click.exceptions.Exit as ended:  # of one campaign: the others are run all the same
+            worst = max(worst, ended.exit_code)
+    click.get_current_context().exit(worst)
 
 
 @campaign.command(name="launch")
 @FILE
+@PROFILE
 @store_option
-def launch_campaign(file: Path, store_url: str) -> None:
+def launch_campaign(file: Path, profile: str | None, store_url: str) -> None:
     """Leave a campaign FILE to the orchestrator (`wm orchestrate`), and return at once."""
     store = Store(store_url)
-    spec = read_campaign(file)
+    spec = read_campaign(file, profile=profile)
     campaign_id = launch(store, spec)
     launched.hand_over(store, campaign_id)
     click.echo(
@@ -149,7 +172,7 @@ def executor_maker(store: Store, kind: str, workers: int | None, broker_url: str
 
 
 def run_to_end(store: Store, campaign_id: int, name: str, make_executor: Callable[[], Executor]) -> None:
-    """Run a stored campaign; leave the program unless every job got a result."""
+    """Run a stored campaign; leave the program unless every job has a result and every p-value its level."""
     executor = make_executor()
     outage = None  # the local executor's own slots need the store all the time
     if not isinstance(executor, LocalExecutor):
@@ -166,6 +189,22 @@ def run_to_end(store: Store, campaign_id: int, name: str, make_executor: Callabl
     if state is not CampaignState.FINISHED:
         click.echo(f"{name}: some jobs have no result; see: wm results jobs {name}", err=True)
         click.get_current_context().exit(Exit.INCOMPLETE)
+    if alarms := list(_broken_promises(store, campaign_id)):
+        for alarm in alarms:
+            click.echo(f"{name}: {alarm}", err=True)
+        click.get_current_context().exit(Exit.NEGATIVE)
+
+
+def _broken_promises(store: Store, campaign_id: int) -> Iterator[str]:
+    """Yield what a calibration found of p-values that are smaller by chance than they may be."""
+    from orchestrator.results import calibration
+
+    for row in calibration(store, campaign_id).itertuples():
+        if row.anti_conservative:
+            yield (
+                f"anti-conservative p-value: {row.p_value} over {row.population}: {row.hits} of {row.trials} "
+                f"at {row.level:g}, rate {row.rate:.3g} (95% interval {row.low:.3g} to {row.high:.3g})"
+            )
 
 
 @campaign.command()

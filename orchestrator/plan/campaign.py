@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import product
 from typing import Any
 
 from orchestrator.errors import SpecError
@@ -149,7 +148,7 @@ def _embeddings(
     limits: dict[str, Any],
 ) -> Iterator[PlannedJob]:
     grid = spec.embedding
-    for scheme, trigger_share, ones_share in product(grid.scheme, grid.trigger_share, grid.ones_share):
+    for scheme, trigger_share, ones_share in grid.points():
         cell = Cell(scheme=scheme, trigger_share=trigger_share, ones_share=ones_share, repeat=repeat)
         parameters = EmbedParameters(
             scheme=scheme,

@@ -2,7 +2,8 @@
 
 Unknown keys, wrong types and impossible values are refused before anything runs, all of them at once.
 
-- `model`: rows, forest, embedding; `attacks`: the attacks; `campaign`: the whole; `reading`: from text.
+- `model`: rows, forest, embedding; `attacks`: the attacks; `campaign`: the whole; `profiles`: its named
+  changes; `reading`: from text.
 """
 
 from orchestrator.spec.attacks import (
@@ -17,7 +18,7 @@ from orchestrator.spec.attacks import (
     SuppressionSpec,
 )
 from orchestrator.spec.campaign import CampaignSpec, LimitsSpec
-from orchestrator.spec.model import DatasetSpec, EmbeddingSpec, ForestSpec, TuneSpec
+from orchestrator.spec.model import DatasetSpec, EmbeddingSpec, ForestSpec, GridSpec, TuneSpec
 from orchestrator.spec.reading import parse_spec, read_spec
 
 __all__ = [
@@ -30,6 +31,7 @@ __all__ = [
     "ForestSpec",
     "ForgerySpec",
     "FreeForgerySpec",
+    "GridSpec",
     "LeakageSpec",
     "LimitsSpec",
     "ModificationSpec",

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from itertools import product
 from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Discriminator, Field, Tag, model_validator
 
 from orchestrator.spec.base import Distance, Distinct, OneOrMore, Several, SpecModel, known
-from orchestrator.spec.model import EmbeddingSpec
+from orchestrator.spec.model import EmbeddingSpec, Point
 from wm import engines
 from wm.attacks.modification import MODIFICATIONS, STRENGTHS
 from workers.jobs import ClosedShare, DetectionMethod, FreeForgeryMethod, Minimal, Share, SuppressionMethod
@@ -46,9 +45,9 @@ class OnlySpec(SpecModel):
             and (self.repeats is None or repeat < self.repeats)
         )
 
-    def points(self, grid: EmbeddingSpec) -> Iterator[tuple[str, float, float]]:
-        """Yield scheme, trigger share and ones share of each point that is attacked."""
-        for point in product(grid.scheme, grid.trigger_share, grid.ones_share):
+    def points(self, grid: EmbeddingSpec) -> Iterator[Point]:
+        """Yield each point that is attacked."""
+        for point in grid.points():
             if self.admits(*point, repeat=0):
                 yield point
 

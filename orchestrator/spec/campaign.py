@@ -9,7 +9,7 @@ from itertools import combinations
 
 from pydantic import Field
 
-from orchestrator.spec.attacks import AttackSpec, CalibrationSpec, ForgerySpec
+from orchestrator.spec.attacks import AttackSpec, CalibrationSpec, ForgerySpec, OnlySpec
 from orchestrator.spec.base import SpecModel
 from orchestrator.spec.model import DatasetSpec, EmbeddingSpec, ForestSpec
 from orchestrator.toml_lines import Path
@@ -41,17 +41,8 @@ class CampaignSpec(SpecModel):
     def conflicts(self) -> Iterator[tuple[Path, str]]:
         """Yield what does not go together though each part is right: path of the key, and why."""
         for number, attack in enumerate(self.attack):
-            if isinstance(attack, CalibrationSpec):
-                continue
-            for name in ("scheme", "trigger_share", "ones_share"):
-                there = getattr(self.embedding, name)
-                for value in getattr(attack.only, name) or ():
-                    if value not in there:
-                        known = ", ".join(map(str, there))
-                        yield (
-                            ("attack", number, "only", name),
-                            f"{value!r} is not in embedding.{name} ({known})",
-                        )
+            if not isinstance(attack, CalibrationSpec):
+                yield from _outside_the_grid(("attack", number, "only"), attack.only, self.embedding)
         for (first, one), (second, other) in combinations(enumerate(self.attack), 2):
             if one.meets(other, self.embedding):
                 subject = "engine, eps and watermark" if isinstance(one, ForgerySpec) else "watermark"
@@ -60,3 +51,17 @@ class CampaignSpec(SpecModel):
                     f"asks other questions than attack.{first} about the same {subject}, "
                     "which results could not tell apart: give it other values, or an `only`",
                 )
+
+
+def _outside_the_grid(path: Path, only: OnlySpec, embedding: EmbeddingSpec) -> Iterator[tuple[Path, str]]:
+    """Yield values of an `only` that no watermark has, or that all values together leave none."""
+    some_unknown = False
+    for name in ("scheme", "trigger_share", "ones_share"):
+        there = getattr(embedding, name)
+        for value in getattr(only, name) or ():
+            if value not in there:
+                some_unknown = True
+                known = ", ".join(map(str, there))
+                yield (*path, name), f"{value!r} is not in embedding.{name} ({known})"
+    if not some_unknown and next(only.points(embedding), None) is None:
+        yield path, "no grid has a watermark with all of these values: nothing would be attacked"

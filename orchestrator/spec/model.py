@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pathlib
+from collections.abc import Iterator
+from itertools import product
 from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
@@ -79,15 +81,36 @@ class ForestSpec(SpecModel):
         return min(self.tune.n_estimators) if self.tune else int(self.n_estimators or 0)
 
 
-class EmbeddingSpec(SpecModel):
-    """The grid of watermarks: every combination of the listed values, `repeats` times with other seeds.
+Schemes = Annotated[tuple[Scheme, ...], OneOrMore, Several, Distinct]
+Shares = Annotated[tuple[Share, ...], OneOrMore, Several, Distinct]
+Point = tuple[str, float, float]
+"""Scheme, trigger share and ones share of a watermark."""
 
-    `weight_step` left out is the training's own: 1 for "paper", 30 for "artifact".
+
+class GridSpec(SpecModel):
+    """One of several grids: every combination of the listed values."""
+
+    scheme: Schemes = ("paper",)
+    trigger_share: Shares = (0.02,)
+    ones_share: Shares = (0.5,)
+
+    def points(self) -> Iterator[Point]:
+        """Yield each point of this grid."""
+        yield from product(self.scheme, self.trigger_share, self.ones_share)
+
+
+class EmbeddingSpec(SpecModel):
+    """The watermarks: every combination of the listed values, `repeats` times with other seeds.
+
+    With one or more `grid`, the combinations of each of these instead; a point of several is made once.
+    `scheme`, `trigger_share` and `ones_share` are then left out of the file, and hold all values that occur
+    in any grid. `weight_step` left out is the training's own: 1 for "paper", 30 for "artifact".
     """
 
-    scheme: Annotated[tuple[Scheme, ...], OneOrMore, Several, Distinct] = ("paper",)
-    trigger_share: Annotated[tuple[Share, ...], OneOrMore, Several, Distinct] = (0.02,)
-    ones_share: Annotated[tuple[Share, ...], OneOrMore, Several, Distinct] = (0.5,)
+    scheme: Schemes = ("paper",)
+    trigger_share: Shares = (0.02,)
+    ones_share: Shares = (0.5,)
+    grid: tuple[GridSpec, ...] = ()
     repeats: int = Field(default=1, ge=1, le=10_000)
     adjust: Literal["paper", "artifact"] = "paper"
     training: Training = "paper"
@@ -99,3 +122,20 @@ class EmbeddingSpec(SpecModel):
         if self.training == "per-tree" and self.weight_step is not None:
             raise ValueError('weight_step has no meaning for training = "per-tree": leave it out')
         return self
+
+    @model_validator(mode="after")
+    def _grids_stand_alone(self) -> EmbeddingSpec:
+        """Give the three lists the values of all grids; a stored specification has them so already."""
+        for name in ("scheme", "trigger_share", "ones_share") if self.grid else ():
+            values = tuple(dict.fromkeys(value for grid in self.grid for value in getattr(grid, name)))
+            if name in self.model_fields_set and getattr(self, name) != values:
+                raise ValueError(f"{name} is given by each grid: leave it out here")
+            object.__setattr__(self, name, values)
+        return self
+
+    def points(self) -> Iterator[Point]:
+        """Yield each point of the grid, or of all grids, once."""
+        if self.grid:
+            yield from dict.fromkeys(point for grid in self.grid for point in grid.points())
+        else:
+            yield from product(self.scheme, self.trigger_share, self.ones_share)

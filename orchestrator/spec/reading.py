@@ -12,30 +12,58 @@ from pydantic import ValidationError
 from orchestrator.errors import SpecError
 from orchestrator.spec.attacks import NUMBERS, WORD
 from orchestrator.spec.campaign import CampaignSpec
+from orchestrator.spec.profiles import place, profiled
 from orchestrator.toml_lines import Path, line_of, lines_of_keys
 
 
-def parse_spec(text: str, *, what: str = "campaign") -> CampaignSpec:
-    """Validate a campaign file's text; `what` names the file in errors.
+def parse_spec(text: str, *, what: str = "campaign", profile: str | None = None) -> CampaignSpec:
+    """Validate a campaign file's text, with all of its profiles, and return what one of them makes of it.
+
+    Parameters
+    ----------
+    what
+        Names the file in errors.
+    profile
+        Name of a profile; None: the file as it is.
 
     Raises
     ------
     SpecError
-        Everything that is wrong with it, each with its line.
+        Everything that is wrong with it, each with its line; or there is no such profile.
     """
     try:
-        # TOML has lists only; pydantic's strict mode would insist on tuples, so it gets them as JSON.
-        data = json.dumps(tomllib.loads(text), default=str)
-    except (ValueError, RecursionError) as reason:  # also numbers of thousands of digits, endless nesting
+        data = tomllib.loads(text)
+        # Numbers of thousands of digits and endless nesting are told here.
+        json.dumps(data, default=str)
+    except (ValueError, RecursionError) as reason:
         raise SpecError([f"{what}: not valid TOML: {reason}"]) from reason
+    versions = profiled(data)
+    faults = [fault for version in versions.values() for fault in version.faults]
+    specs: dict[str, CampaignSpec] = {}
+    for name, version in versions.items():  # first the file itself: if that is wrong, all are
+        if faults:
+            break
+        spec, wrong = _validated(version.data)
+        faults = [(place(path, version), message) for path, message in wrong]
+        if spec is not None:
+            specs[name] = spec
+    if faults:
+        raise SpecError(_located(faults, text, what))
+    if profile not in (None, *versions) or profile == "":
+        there = ", ".join(name for name in versions if name) or "none at all"
+        raise SpecError([f"{what}: profile: there is no profile {profile!r}; there are: {there}"])
+    return specs[profile or ""]
+
+
+def _validated(data: dict[str, Any]) -> tuple[CampaignSpec | None, list[tuple[Path, str]]]:
+    """Return the model of a file's data, or else what is wrong with it."""
     try:
-        spec = CampaignSpec.model_validate_json(data)
+        # TOML has lists only; pydantic's strict mode would insist on tuples, so it gets them as JSON.
+        spec = CampaignSpec.model_validate_json(json.dumps(data, default=str))
     except ValidationError as reason:
-        faults = [(_path(error["loc"]), _explain(error)) for error in reason.errors()]
-        raise SpecError(_located(faults, text, what)) from reason
-    if conflicts := list(spec.conflicts()):
-        raise SpecError(_located(conflicts, text, what))
-    return spec
+        return None, [(_path(error["loc"]), _explain(error)) for error in reason.errors()]
+    conflicts = list(spec.conflicts())
+    return (None, conflicts) if conflicts else (spec, [])
 
 
 def _path(location: tuple[str | int, ...]) -> Path:
@@ -57,8 +85,8 @@ def _located(faults: list[tuple[Path, str]], text: str, what: str) -> list[str]:
     return [problem for _, problem in sorted(problems)]
 
 
-def read_spec(path: str | pathlib.Path) -> CampaignSpec:
-    """Read and validate a campaign file.
+def read_spec(path: str | pathlib.Path, *, profile: str | None = None) -> CampaignSpec:
+    """Read and validate a campaign file; `profile` as in `parse_spec`.
 
     Raises
     ------
@@ -69,7 +97,7 @@ def read_spec(path: str | pathlib.Path) -> CampaignSpec:
         text = pathlib.Path(path).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as reason:
         raise SpecError([f"{path}: cannot be read ({reason})"]) from reason
-    return parse_spec(text, what=str(path))
+    return parse_spec(text, what=str(path), profile=profile)
 
 
 def _explain(error: Any) -> str:

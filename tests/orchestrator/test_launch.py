@@ -40,7 +40,7 @@ def test_data_are_looked_for_beside_the_file(directory):
     assert read_campaign("there/c.toml") == spec
     sha256 = hashlib.sha256((directory / "rows.csv").read_bytes()).hexdigest()
     assert data_facts(spec) == DataFacts(rows_train=30, rows_test=10, file_sha256=sha256)
-    assert planned_jobs(spec)[0].parameters["file_sha256"] == sha256
+    assert next(planned_jobs(spec)).parameters["file_sha256"] == sha256
 
 
 def test_data_that_are_not_beside_it_are_left_to_the_usual_search(directory, monkeypatch):

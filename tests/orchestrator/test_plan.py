@@ -98,6 +98,16 @@ def test_every_point_of_the_grid_is_planned(campaign):
 
 
 @given(campaigns)
+def test_one_grid_or_several_that_overlap_are_the_same_work(campaign):
+    embedding = campaign["embedding"]
+    lists = {name: embedding[name] for name in ("trigger_share", "ones_share")}
+    rows = [{"trigger_share": [share], "ones_share": lists["ones_share"]} for share in lists["trigger_share"]]
+    by_grids = copy.deepcopy(campaign)
+    by_grids["embedding"] = {"grid": [*rows, lists], "repeats": embedding["repeats"]}
+    assert planned(by_grids) == planned(campaign)
+
+
+@given(campaigns)
 def test_batches_cover_the_instances_of_each_cell_exactly_once(campaign):
     spec = CampaignSpec.model_validate(campaign, strict=False)
     by_cell = {}
@@ -193,6 +203,7 @@ def changed(path, value):
         (["embedding", "adjust"], "artifact", AFTER_TUNING),
         (["embedding", "trigger_share"], [0.03], WATERMARKS),
         (["embedding", "ones_share"], [0.4], WATERMARKS),
+        (["embedding", "grid"], [{"trigger_share": [0.03]}], WATERMARKS),
         (["embedding", "weight_step"], 2.0, WATERMARKS),
         (["embedding", "training"], "per-tree", WATERMARKS),
         (["embedding", "max_rounds"], 30, WATERMARKS),

@@ -39,6 +39,7 @@ def test_defaults():
         "scheme": ("paper",),
         "trigger_share": (0.02,),
         "ones_share": (0.5,),
+        "grid": (),
         "repeats": 1,
         "adjust": "paper",
         "training": "paper",
@@ -275,6 +276,46 @@ def test_only_must_name_what_is_in_the_grid():
         ["c.toml:14", "attack.0.only.scheme"],
     ]
     assert "0.3 is not in embedding.trigger_share (0.1, 0.2)" in problems[0]
+
+
+GRIDS = (
+    LEAST
+    + """\
+[embedding]
+repeats = 2
+[[embedding.grid]]
+trigger_share = [0.1, 0.2]
+ones_share = 0.5
+[[embedding.grid]]
+trigger_share = 0.1
+ones_share = [0.4, 0.5]
+"""
+)
+
+
+def test_several_grids_give_each_point_once_and_the_lists_all_values():
+    spec = parse_spec(GRIDS)
+    assert list(spec.embedding.points()) == [("paper", 0.1, 0.5), ("paper", 0.2, 0.5), ("paper", 0.1, 0.4)]
+    assert (spec.embedding.trigger_share, spec.embedding.ones_share) == ((0.1, 0.2), (0.5, 0.4))
+    assert CampaignSpec.model_validate(spec.model_dump(mode="json"), strict=False) == spec
+
+
+def test_a_list_beside_grids_is_refused():
+    (problem,) = faults_of(GRIDS.replace("repeats = 2", "trigger_share = 0.1"))
+    assert problem.startswith("c.toml:5: embedding: trigger_share is given by each grid")
+
+
+def test_faults_of_a_grid_have_their_lines():
+    text = GRIDS.replace("trigger_share = 0.1\n", "trigger_share = 1.5\nrepeats = 2\n")
+    assert places_of(text) == [(11, "embedding.grid.1.trigger_share.0"), (12, "embedding.grid.1.repeats")]
+
+
+def test_an_only_that_leaves_no_point_of_several_grids_is_refused():
+    attack = '[[attack]]\nkind = "detection"\nonly = {{ trigger_share = {}, ones_share = 0.4 }}'
+    (attacked,) = parse_spec(GRIDS + attack.format(0.1)).attack
+    assert list(attacked.only.points(parse_spec(GRIDS).embedding)) == [("paper", 0.1, 0.4)]
+    (problem,) = faults_of(GRIDS + attack.format(0.2))
+    assert problem.startswith("c.toml:15: attack.0.only: no grid has a watermark with all of these values")
 
 
 def forgeries(first, second):

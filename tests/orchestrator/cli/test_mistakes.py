@@ -90,7 +90,7 @@ TABLE = [
     "campaign run {file} --workers 0",
     "campaign run {file} --workers many",
     "campaign run {file} --workers 1.5",
-    "campaign run {file} {file}",
+    "campaign validate {file} {file}",
     "campaign run",
     "campaign status",
     "campaign status tiny tiny --store {url}",

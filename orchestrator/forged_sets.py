@@ -1,0 +1,246 @@
+"""What the forged trigger sets of a campaign are worth, from the witnesses and forests in its store.
+
+A set is what one attacker's signature forged within one eps of its test rows. Where least distances were
+sought, its rows are the nearest ones known; where a distance was given, whatever the engine found within it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import sqlalchemy as sa
+from numpy.typing import NDArray
+
+from orchestrator.store.database import Store
+from orchestrator.store.tables import campaign_job, cell, forgery_answer, job
+from orchestrator.stored_models import Place, StoredModels, Watermarked
+from wm.attacks.forged_sets import ForgedSet, ForgedSetScore, score_forged_set
+from wm.attacks.forgery import attacker_signature
+from wm.signature import Signature
+from wm.verification import Evidence
+from workers.jobs import ForgeryParameters, JobKind
+
+PLACES = (0.1, 0.3, 0.5, 0.7, 0.9)
+"""The paper's distances: where sets are cut out of least distances."""
+
+NEAREST, ANY = "nearest", "any"
+
+COLUMNS = (
+    *Place._fields,
+    "signature",
+    "engine",
+    "eps",
+    "witnesses",
+    "instances",
+    "trigger_size",
+    "size",
+    "size_over_k",
+    "distinct_cells",
+    "mean_distance",
+    "max_distance",
+    "independent_accuracy",
+    "independent_accuracy_true",
+    "log10_p",
+    "stopped_by",
+    "stopped_but_for_commitment",
+)
+"""Columns of `forged_sets`, in order."""
+
+
+@dataclass(frozen=True, eq=False)
+class Forgery:
+    """One answer with a witness.
+
+    Attributes
+    ----------
+    row
+        Index among the test rows.
+    label
+        Of that row, and so of the forged one: 0 or 1.
+    original, forged : (d,) float32
+        The row and what became of it.
+    distance
+        Largest change of a feature.
+    """
+
+    row: int
+    label: int
+    original: NDArray[np.float32]
+    forged: NDArray[np.float32]
+    distance: float
+
+
+@dataclass(frozen=True, eq=False)
+class Attempt:
+    """All that one signature forged of one watermark at one distance, or at the least ones.
+
+    Attributes
+    ----------
+    place
+        Of the watermark.
+    number, engine
+        Of the attacker's signature; who answered.
+    eps
+        The distance that was given; None where the least ones were sought.
+    cap
+        Largest distance that was looked at.
+    signature
+        The attacker's.
+    instances
+        Queries answered.
+    forgeries
+        Those with a witness.
+    """
+
+    place: Place
+    number: int
+    engine: str
+    eps: float | None
+    cap: float
+    signature: Signature
+    instances: int
+    forgeries: tuple[Forgery, ...]
+
+
+def forged_sets(store: Store, campaign_id: int, places: Sequence[float] = PLACES) -> pd.DataFrame:
+    """Return what each forged trigger set is worth, and which rules of verification refuse it.
+
+    Parameters
+    ----------
+    places
+        Distances at which sets are cut out where a campaign sought the least ones.
+
+    Returns
+    -------
+    DataFrame
+        `COLUMNS`. `witnesses` is "nearest" where the least distances were sought, else "any".
+        `independent_accuracy` is that of the honest standard forest of the same repeat on the forged set,
+        `independent_accuracy_true` on the true one. The claimant has published no commitment.
+    """
+    models = StoredModels(store, campaign_id)
+    rows = [
+        _row(attempt, models.watermarked(attempt.place), eps)
+        for attempt in attempts(store, campaign_id, models)
+        for eps in (places if attempt.eps is None else [attempt.eps])
+        if eps <= attempt.cap
+    ]
+    return pd.DataFrame(rows, columns=COLUMNS)
+
+
+def _row(attempt: Attempt, model: Watermarked, eps: float) -> list[Any]:
+    kept = [one for one in attempt.forgeries if attempt.eps is not None or one.distance <= eps]
+    features = model.forest.n_features
+    forged = ForgedSet(
+        kind="prescribed signature",
+        X=np.array([one.forged for one in kept], dtype=np.float32).reshape(-1, features),
+        labels=np.array([one.label for one in kept], dtype=np.int64),
+        signature=attempt.signature,
+        centres=np.array([one.original for one in kept], dtype=np.float32).reshape(-1, features),
+    )
+    truth = model.claim.trigger_set
+    size = len(truth.rows)
+    scored = score_forged_set(forged, model.forest, trigger_size=size, independent=model.standard)
+    return [
+        *attempt.place,
+        attempt.number,
+        attempt.engine,
+        eps,
+        NEAREST if attempt.eps is None else ANY,
+        attempt.instances,
+        size,
+        *_worth(scored),
+        model.standard.accuracy(truth.X, truth.y),
+        *_judged(scored),
+    ]
+
+
+def _worth(scored: ForgedSetScore) -> list[Any]:
+    some = scored.size > 0
+    return [
+        scored.size,
+        scored.size_over_k,
+        scored.distinct_cells,
+        scored.mean_distance if some else None,
+        scored.max_distance if some else None,
+        None if math.isnan(scored.independent_accuracy) else scored.independent_accuracy,
+    ]
+
+
+def _judged(scored: ForgedSetScore) -> list[Any]:
+    evidence = None if scored.verdict is None else scored.verdict.evidence
+    return [
+        evidence.log10_p if isinstance(evidence, Evidence) else None,
+        ", ".join(scored.stopped_by),
+        ", ".join(scored.stopped_but_for_commitment),
+    ]
+
+
+def attempts(store: Store, campaign_id: int, models: StoredModels) -> Iterator[Attempt]:
+    """Yield every attempt of a campaign that has an answer, in the order of the grid."""
+    grid = [cell.c[name] for name in (*Place._fields, "signature", "engine", "eps")]
+    cells = (
+        sa.select(cell.c.id, *grid, sa.func.min(job.c.id).label("job"))
+        .join(campaign_job, campaign_job.c.cell_id == cell.c.id)
+        .join(job, job.c.id == campaign_job.c.job_id)
+        .where(cell.c.campaign_id == campaign_id, job.c.kind == JobKind.FORGERY)
+        .group_by(cell.c.id, *grid)
+        .order_by(*grid)
+    )
+    with store.read() as connection:
+        found = connection.execute(cells).all()
+    for row in found:
+        with store.read() as connection:
+            parameters = connection.execute(
+                sa.select(job.c.parameters).where(job.c.id == row.job)
+            ).scalar_one()
+            answers = connection.execute(
+                sa.select(forgery_answer.c.row, forgery_answer.c.distance, forgery_answer.c.witness)
+                .join(campaign_job, campaign_job.c.job_id == forgery_answer.c.job_id)
+                .where(campaign_job.c.cell_id == row.id)
+                .order_by(forgery_answer.c.instance)
+            ).all()
+        if answers:
+            yield _attempt(row, ForgeryParameters.model_validate(parameters), answers, models)
+
+
+def largest_attempt(store: Store, campaign_id: int, models: StoredModels) -> Attempt | None:
+    """Return the first of the attempts at least distances that forged most; None if none forged anything."""
+    least = (one for one in attempts(store, campaign_id, models) if one.eps is None and one.forgeries)
+    return max(least, key=lambda one: len(one.forgeries), default=None)
+
+
+def _attempt(
+    row: Any, parameters: ForgeryParameters, answers: Sequence[Any], models: StoredModels
+) -> Attempt:
+    split = models.split
+    return Attempt(
+        place=Place(row.scheme, row.trigger_share, row.ones_share, row.repeat),
+        number=parameters.signature,
+        engine=parameters.engine,
+        eps=row.eps,
+        cap=parameters.cap if parameters.eps == "minimal" else parameters.eps,
+        signature=attacker_signature(
+            parameters.seed,
+            number=parameters.signature,
+            length=models.trees,
+            ones_share=parameters.ones_share,
+            repeat=parameters.repeat,
+        ),
+        instances=len(answers),
+        forgeries=tuple(
+            Forgery(
+                row=answer.row,
+                label=int(split.y_test[answer.row]),
+                original=split.X_test[answer.row],
+                forged=np.frombuffer(answer.witness, dtype="<f4").astype(np.float32),
+                distance=answer.distance,
+            )
+            for answer in answers
+            if answer.witness is not None
+        ),
+    )

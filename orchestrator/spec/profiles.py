@@ -1,0 +1,138 @@
+"""Profiles of a campaign file: named changes, as `[profile.quick]`, that scale it down or up.
+
+A profile has the shape of the file. Its tables change the keys that they name and leave the others; anything
+else it gives replaces what the file has, lists and the table `forest` as a whole; grids of watermarks replace
+lists of shares, and such lists grids. `attack` is a table by
+kind: `[profile.quick.attack.forgery]` changes all attacks of that kind. `without` lists kinds to leave out.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from orchestrator.toml_lines import Path
+
+PROFILES = "profile"
+"""The table of profiles in a campaign file."""
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+_REPLACED = {"forest"}
+"""Tables whose keys exclude one another, so that a profile's own stands alone."""
+
+_LISTS = {"scheme", "trigger_share", "ones_share"}
+"""Keys of `embedding` that span one grid where no grids are given."""
+
+_FIXED = {"name", "seed", PROFILES}
+"""Keys that a profile cannot change: it would not be the same campaign."""
+
+
+@dataclass(frozen=True)
+class Profiled:
+    """A campaign file's data under a profile.
+
+    Attributes
+    ----------
+    data
+        The file without its profiles, changed as the profile says.
+    faults
+        What is wrong with the profile itself: path in the file, and why.
+    profile
+        Its name; empty for the file as it is.
+    """
+
+    data: dict[str, Any]
+    faults: tuple[tuple[Path, str], ...] = ()
+    profile: str = ""
+
+
+def profiled(data: Mapping[str, Any]) -> dict[str, Profiled]:
+    """Return a campaign file's data under each of its profiles; under "" as the file is by itself.
+
+    Parameters
+    ----------
+    data
+        As `tomllib` reads the file.
+    """
+    plain = {key: value for key, value in data.items() if key != PROFILES}
+    found = data.get(PROFILES, {})
+    if not isinstance(found, dict):
+        fault = (PROFILES,), "must be a table of profiles, as in [profile.quick]"
+        return {"": Profiled(plain, (fault,))}
+    return {"": Profiled(plain)} | {name: _under(plain, str(name), found[name]) for name in found}
+
+
+def place(path: Path, under: Profiled) -> Path:
+    """Return where a key of profiled data stands in the file, for a fault that only the profile brings."""
+    if not under.profile:
+        return path
+    if path[:1] == ("attack",) and len(path) > 1:
+        kind = under.data["attack"][path[1]]["kind"]
+        path = ("attack", kind, *path[2:])
+    return (PROFILES, under.profile, *path)
+
+
+def _under(plain: Mapping[str, Any], name: str, changes: Any) -> Profiled:
+    """Return the file's data as one profile changes them."""
+    here: Path = (PROFILES, name)
+    if not isinstance(changes, dict):
+        return Profiled(dict(plain), ((here, "must be a table of changes"),), name)
+    faults: list[tuple[Path, str]] = []
+    if not _NAME.fullmatch(name):
+        faults.append((here, f"{name!r} is no name for a profile: letters, digits, dot, dash, underscore"))
+    data: dict[str, Any] = dict(plain)
+    for key, value in changes.items():
+        if key in _FIXED:
+            faults.append(((*here, key), "cannot be changed by a profile: remove it"))
+        elif key not in ("attack", "without"):
+            old = _without_other_points(data.get(key), value) if key == "embedding" else data.get(key)
+            data[key] = value if key in _REPLACED else _merged(old, value)
+    data["attack"] = _attacks(plain.get("attack", []), changes, here, faults)
+    if "attack" not in plain:
+        del data["attack"]
+    if isinstance(data.get("name"), str):
+        data["name"] = f"{data['name']}-{name}"
+    return Profiled(data, tuple(faults), name)
+
+
+def _attacks(attacks: Any, changes: Mapping[str, Any], here: Path, faults: list[tuple[Path, str]]) -> Any:
+    """Return the attacks as a profile changes them."""
+    by_kind, without = changes.get("attack", {}), changes.get("without", [])
+    if not isinstance(by_kind, dict) or not all(isinstance(value, dict) for value in by_kind.values()):
+        faults.append(
+            ((*here, "attack"), f"must be a table by kind, as in [profile.{here[1]}.attack.forgery]")
+        )
+        by_kind = {}
+    if not isinstance(without, list) or not all(isinstance(kind, str) for kind in without):
+        faults.append(((*here, "without"), 'must be a list of kinds of attacks, as in ["forgery"]'))
+        without = []
+    if not isinstance(attacks, list) or not all(isinstance(attack, dict) for attack in attacks):
+        return attacks  # told as a fault of the file itself
+    kinds = {attack.get("kind") for attack in attacks}
+    there = ", ".join(sorted(str(kind) for kind in kinds if kind is not None)) or "none at all"
+    for key, named in (("attack", by_kind), ("without", without)):
+        for kind in named:
+            if kind not in kinds:
+                path = (*here, key, kind) if key == "attack" else (*here, key)
+                faults.append((path, f"the file has no attack of kind {kind!r}; there are: {there}"))
+    return [
+        _merged(attack, by_kind.get(attack.get("kind"), {}))
+        for attack in attacks
+        if attack.get("kind") not in without
+    ]
+
+
+def _without_other_points(embedding: Any, changes: Any) -> Any:
+    """Return the file's `embedding` without what would contradict the watermarks that a profile names."""
+    if not isinstance(embedding, dict) or not isinstance(changes, dict):
+        return embedding
+    dropped = _LISTS if "grid" in changes else {"grid"} if changes.keys() & _LISTS else set()
+    return {key: value for key, value in embedding.items() if key not in dropped}
+
+
+def _merged(old: Any, new: Any) -> Any:
+    if not isinstance(old, dict) or not isinstance(new, dict):
+        return new
+    return old | {key: _merged(old.get(key), value) for key, value in new.items()}
