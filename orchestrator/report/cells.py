@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 import pandas as pd
@@ -37,11 +37,17 @@ class Cell:
         Exact value of a number; None for text and missing numbers.
     note
         Says what `value` is where it is not what the text shows.
+    is_prose
+        Whether the text is whole sentences, to be broken into lines.
+    ends
+        Least and greatest value of the sample that the cell gives the middle of; empty where all are equal.
     """
 
     text: str
     value: int | float | None = None
     note: str = ""
+    is_prose: bool = False
+    ends: tuple[Cell, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -110,6 +116,21 @@ def share(value: float) -> Cell:
     return Cell(percent(value), float(value))
 
 
+def rate(value: float) -> Cell:
+    """Write a share as a percentage with one decimal."""
+    return Cell(percent(value, 1), float(value))
+
+
+def area(value: float) -> Cell:
+    """Write an area under a curve, or another number near 1, with three decimals."""
+    return Cell(f"{value:.3f}", float(value))
+
+
+def prose(text: str) -> Cell:
+    """Write whole sentences."""
+    return Cell(text or MISSING, is_prose=True)
+
+
 def accuracy(value: float) -> Cell:
     """Write a share as a percentage with two decimals."""
     return Cell(percent(value, 2), float(value))
@@ -143,6 +164,12 @@ def duration(value: float) -> Cell:
 def unless_missing(value: Any, write: Callable[[Any], Cell]) -> Cell:
     """Write a value, or a dash if there is none."""
     return Cell(MISSING) if value is None or pd.isna(value) else write(value)
+
+
+def across(spread: Spread, write: Callable[[Any], Cell], centre: str = "mean") -> Cell:
+    """Write a sample's middle, and its ends unless all values are equal."""
+    ends = () if spread.least == spread.most else (write(spread.least), write(spread.most))
+    return replace(write(getattr(spread, centre)), ends=ends)
 
 
 def sd(spread: Spread, scale: float = 1.0) -> Cell:

@@ -7,11 +7,20 @@ from dataclasses import dataclass
 import pandas as pd
 
 from orchestrator import results
-from orchestrator.spec import CampaignSpec, ForgerySpec
+from orchestrator.report.summaries.detection import PRESENCE
+from orchestrator.spec import (
+    CalibrationSpec,
+    CampaignSpec,
+    ForgerySpec,
+    SuppressionSpec,
+)
 from orchestrator.store.campaigns import CampaignRecord, Progress, progress
 from orchestrator.store.database import Store
 from wm.attacks.detection import Measure
 from workers.jobs import JobKind, SplitResult
+
+FARTHEST = 1.0
+"""Largest distance sought where a campaign file gives no cap: the whole domain."""
 
 
 @dataclass(frozen=True)
@@ -24,7 +33,14 @@ class Findings:
         The campaign, its parsed specification, and how far it is.
     split
         Rows, features and classes; None until the data were split.
-    accuracy, detection, suppression, roc_curves, forgery, jobs
+    detection, guesses, presence
+        The frame of `orchestrator.results.detection` in three: the paper's strategies; shapes and spectra;
+        presence tests.
+    forgery, least_forgery
+        The frame of `orchestrator.results.forgery` in two: queries at given distances; and what was planned
+        where the least distances were sought, whose answers are in `distances`.
+    accuracy, leakage, spectra, suppression, roc_curves, budget_curves, distances, free_forgery, modification,
+    calibration, jobs
         Frames of `orchestrator.results`.
     fingerprint
         See `orchestrator.results.fingerprint`.
@@ -35,10 +51,20 @@ class Findings:
     progress: Progress
     split: SplitResult | None
     accuracy: pd.DataFrame
+    leakage: pd.DataFrame
     detection: pd.DataFrame
+    guesses: pd.DataFrame
+    presence: pd.DataFrame
+    spectra: pd.DataFrame
     suppression: pd.DataFrame
     roc_curves: pd.DataFrame
+    budget_curves: pd.DataFrame
     forgery: pd.DataFrame
+    least_forgery: pd.DataFrame
+    distances: pd.DataFrame
+    free_forgery: pd.DataFrame
+    modification: pd.DataFrame
+    calibration: pd.DataFrame
     jobs: pd.DataFrame
     fingerprint: str
 
@@ -49,13 +75,43 @@ class Findings:
 
     @property
     def time_limits(self) -> tuple[float, ...]:
-        """Time limits of forgery queries in seconds, one for each forgery attack."""
-        return tuple(attack.timeout_s for attack in self.spec.attack if isinstance(attack, ForgerySpec))
+        """Time limits in seconds of forgery queries at given distances, one for each forgery attack."""
+        return tuple(attack.timeout_s for attack in self._forgeries if attack.eps != "minimal")
+
+    @property
+    def least_time_limits(self) -> tuple[float, ...]:
+        """Time limits in seconds of searches for least distances, one for each forgery attack."""
+        return tuple(attack.timeout_s for attack in self._forgeries if attack.eps == "minimal")
+
+    @property
+    def cap(self) -> float:
+        """Largest distance up to which least ones were sought."""
+        caps = [attack.cap for attack in self._forgeries if attack.eps == "minimal"]
+        return max((FARTHEST if cap is None else cap for cap in caps), default=FARTHEST)
+
+    @property
+    def budget_orders(self) -> tuple[int, ...]:
+        """Random orders behind the query-budget curves, one number for each suppression attack."""
+        return tuple(attack.orders for attack in self.spec.attack if isinstance(attack, SuppressionSpec))
+
+    @property
+    def calibration_forests(self) -> dict[str, int]:
+        """Forests of each population that calibration was asked to look at; none without calibration."""
+        attacks = [attack for attack in self.spec.attack if isinstance(attack, CalibrationSpec)]
+        if not attacks:
+            return {}
+        asked = attacks[0]
+        counts = {"honest": asked.honest, "other owners": asked.other_owners, PRESENCE: asked.presence}
+        return {population: count for population, count in counts.items() if count}
 
     @property
     def dataset(self) -> str:
         """Name of the data set, or its file."""
         return str(self.spec.dataset.name or self.spec.dataset.path)
+
+    @property
+    def _forgeries(self) -> list[ForgerySpec]:
+        return [attack for attack in self.spec.attack if isinstance(attack, ForgerySpec)]
 
     def asks_for(self, kind: JobKind) -> bool:
         """Return whether the campaign has any job of a kind."""
@@ -64,24 +120,34 @@ class Findings:
 
 def gather(store: Store, record: CampaignRecord) -> Findings:
     """Read what a report needs."""
+    detection = results.detection(store, record.id)
+    of_the_paper = detection["measure"].isin([measure.value for measure in Measure])
+    of_presence = detection["measure"].astype(str).str.startswith(PRESENCE)
+    forgery = results.forgery(store, record.id)
+    least = forgery["eps"].isna()
     return Findings(
         record=record,
         spec=record.parsed(),
         progress=progress(store, record.id),
         split=_split(store, record.id),
         accuracy=results.accuracy(store, record.id),
-        detection=_of_the_paper(results.detection(store, record.id)),
+        leakage=results.leakage(store, record.id),
+        detection=detection[of_the_paper].reset_index(drop=True),
+        guesses=detection[~of_the_paper & ~of_presence].reset_index(drop=True),
+        presence=detection[of_presence].reset_index(drop=True),
+        spectra=results.spectra(store, record.id),
         suppression=results.suppression(store, record.id),
         roc_curves=results.roc_curves(store, record.id),
-        forgery=results.forgery(store, record.id).dropna(subset="eps").reset_index(drop=True),
+        budget_curves=results.budget_curves(store, record.id),
+        forgery=forgery[~least].reset_index(drop=True),
+        least_forgery=forgery[least].reset_index(drop=True),
+        distances=results.distances(store, record.id),
+        free_forgery=results.free_forgery(store, record.id),
+        modification=results.modification(store, record.id),
+        calibration=results.calibration(store, record.id),
         jobs=results.jobs(store, record.id),
         fingerprint=results.fingerprint(store, record.id),
     )
-
-
-def _of_the_paper(detection: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows of the paper's own strategies."""
-    return detection[detection["measure"].isin([measure.value for measure in Measure])].reset_index(drop=True)
 
 
 def _split(store: Store, campaign_id: int) -> SplitResult | None:

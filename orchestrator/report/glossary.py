@@ -30,6 +30,17 @@ GLOSSARY: tuple[tuple[str, str], ...] = (
         "accuracy.",
     ),
     (
+        "95% interval",
+        "Of a count, such as 3 of 5 forests: the exact (Clopper-Pearson) interval for the chance behind it. "
+        "With few forests it is wide, and says so.",
+    ),
+    (
+        "leakage: as trained, released, honest control; severity",
+        "What the model file says beside its predictions, with all that scikit-learn keeps, and as it is "
+        "handed out; the honest forest is the control. Critical: the signature, or the trigger rows; high: a "
+        "part of either; info: no secret as far as can be seen.",
+    ),
+    (
         "detection: strategies A and B",
         "A guesses bit 0 for trees more than one standard deviation below the mean depth or number "
         "of leaves, "
@@ -40,12 +51,37 @@ GLOSSARY: tuple[tuple[str, str], ...] = (
         "ones. Of many guesses the best one looks good by chance: correct for their number.",
     ),
     (
+        "up to complement; unrelated guesses",
+        "Who divides the trees in two does not know which part has bit 1: a guess that is wrong everywhere "
+        "is as good as a right one. Unrelated guesses therefore get somewhat more than half of the bits; "
+        "their mean is given beside each figure.",
+    ),
+    (
+        "vote spectrum: sample and leaf-probe; shapes",
+        "The leading direction of the centred matrix of votes (trees by instances) has an entry for each "
+        "tree; trees trained on flipped labels tend to one side. The votes are taken on the attacker's "
+        "sample, or on points put into the forest's own leaves. Shapes are numbers of a bare tree: mean "
+        "depth of its leaves, share of positive ones, their volume.",
+    ),
+    (
+        "presence",
+        "Whether a forest is watermarked at all: its rank among honest forests of equal settings, by several "
+        "statistics, corrected for their number (Holm), and by the largest deviation of all. With n honest "
+        "forests no p-value is below 1 / (n + 1).",
+    ),
+    (
         "suppression: AUC, FPR, TPR",
         "Queries are ranked by how suspicious their votes look. The area under the curve (AUC) is 1 "
         "if all trigger "
         "queries rank above all ordinary ones, 0.5 by chance. At a false positive rate (FPR) of 1% a filter "
         "would wrongly suspect one ordinary query in a hundred; the true positive rate (TPR) is the share of "
         "trigger queries that it spots.",
+    ),
+    (
+        "filter; query budget",
+        "A filter answers suspected queries with the majority's class in every tree, which takes the "
+        "signature out of the answers. The query budget is the number of trigger queries after which a thief "
+        "who watches has read so much of the signature.",
     ),
     (
         "forged set size",
@@ -57,6 +93,34 @@ GLOSSARY: tuple[tuple[str, str], ...] = (
         "Outcomes of a query: an instance was found and replayed on the model; there is provably none; the "
         "time limit, the memory limit or a fault ended it without a decision; it has no outcome yet, or "
         "never will because its job failed or is blocked. Undecided queries are not impossible ones.",
+    ),
+    (
+        "least distance; censored",
+        "The exact smallest eps at which an instance can be forged: one search answers every eps. Where a "
+        "limit ended the search the distance is censored: the size of the forged set then lies between what "
+        "is known and what could be.",
+    ),
+    (
+        "free forgery: size / k, distinct cells, independent accuracy, rules",
+        "Sets forged with a signature that the claimant chose, or read off the model. k is the size of the "
+        "true trigger set; rows in one cell reach the same leaves and count once; independent accuracy is "
+        "that of a forest that has nothing to do with the model, low where forged rows are unnatural. Rules "
+        "are those of verification; the commitment stops whoever chose afterwards, and no one who published "
+        "in time.",
+    ),
+    (
+        "robustness: fidelity, bits, exact match, p from vote shares",
+        "Of a forest that a thief changed: the share of test rows whose class stays; the share of the "
+        "trigger set's votes that are as the signature wants; whether all of them are, which is the paper's "
+        "rule; and the evidence if only the shares of votes are seen, which needs no order of the trees. "
+        "Where trees are missing, p is that of their best alignment, against random signatures, and has a "
+        "floor.",
+    ),
+    (
+        "calibration; anti-conservative",
+        "A p-value promises that false claims get p at or below a level at most that often. Calibration "
+        "counts, over honest forests and other owners' watermarked ones. Anti-conservative: more often than "
+        "chance explains, all rates taken together; such a p-value says less than it seems.",
     ),
     (
         "n, sd, median, least, most",

@@ -68,7 +68,8 @@ def place_of(row: Any) -> str:
     if not pd.isna(row.repeat):
         parts.append(f"repeat {row.repeat}")
     if not pd.isna(row.engine):
-        parts.append(f"{row.engine}, signature {row.signature}, eps {row.eps:g}")
+        distance = "least distances" if pd.isna(row.eps) else f"eps {row.eps:g}"
+        parts.append(f"{row.engine}, signature {row.signature}, {distance}")
     return ", ".join(parts) or "whole campaign"
 
 

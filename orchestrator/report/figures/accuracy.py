@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
-from orchestrator.report.figures.style import LOOKS, Look, finish, legend_below, panels
+from orchestrator.report.figures.style import LOOKS, Look, finish, is_leftmost, legend_below, panels
 from orchestrator.report.summaries import Spread
 from orchestrator.report.wording import percent
 
@@ -100,9 +100,9 @@ def accuracy_figure(frame: pd.DataFrame, axis: Axis) -> Figure:
     figure, all_axes = panels(len(shown))
     for axes, (title, part) in zip(all_axes, shown, strict=True):
         _draw(axes, part, axis)
-        first = axes.get_subplotspec()
-        is_left = first is None or first.is_first_col()
-        finish(axes, title=title, x=axis.label, y="Accuracy (share of test rows)" if is_left else "")
+        finish(
+            axes, title=title, x=axis.label, y="Accuracy (share of test rows)" if is_leftmost(axes) else ""
+        )
     handles: list[Line2D | Patch] = [
         Line2D([], [], label=series.name, **series.look.line()) for series in reversed(SERIES)
     ]

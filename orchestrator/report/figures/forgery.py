@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -39,7 +40,8 @@ FILLS = {
 }
 """Outcomes of a query in the order of stacking; `pending` ones have none."""
 
-_BAND = "10% to 90% of signatures"
+BAND = "10% to 90% of signatures"
+TRUE_SIZE: dict[str, Any] = {"color": INK, "linestyle": (0, (7, 3)), "linewidth": 1.2}
 
 
 def forgery_figure(frame: pd.DataFrame) -> Figure:
@@ -91,7 +93,7 @@ def _sizes(axes: Axes, frame: pd.DataFrame, rows: Sequence[ForgerySummary]) -> N
         eps = np.array([place for place, _, _ in drawn])
         low = np.array([forged.low for _, forged, _ in drawn])
         high = np.array([forged.high for _, forged, _ in drawn])
-        axes.fill_between(eps, low, high, color=MEAN.colour, alpha=0.16, linewidth=0, zorder=1, label=_BAND)
+        axes.fill_between(eps, low, high, color=MEAN.colour, alpha=0.16, linewidth=0, zorder=1, label=BAND)
         if any(row.undecided for row in rows):
             possible = [possible.mean for _, _, possible in drawn]
             axes.plot(eps, possible, label="possible", zorder=4, **POSSIBLE.line(linewidth=1.6))
@@ -103,7 +105,7 @@ def _sizes(axes: Axes, frame: pd.DataFrame, rows: Sequence[ForgerySummary]) -> N
         axes.text(0.5, 0.5, "no query has an outcome", transform=axes.transAxes, ha="center", fontsize=NORMAL)
     sizes = [row.trigger_size for row in rows if row.trigger_size is not None]
     if sizes:
-        axes.axhline(sizes[0], color=INK, linestyle=(0, (7, 3)), linewidth=1.2, zorder=3, label="true size")
+        axes.axhline(sizes[0], zorder=3, label="true size", **TRUE_SIZE)
     most_asked = int(frame["instances"].max())
     top = max([most_asked, *sizes])
     axes.set_ylim(-0.03 * top, 1.08 * top)
@@ -133,9 +135,9 @@ def _handles(summaries: Sequence[ForgerySummary]) -> list[Line2D | Patch]:
     lines: list[Line2D | Patch] = [
         Line2D([], [], label="mean", **MEAN.line()),
         Line2D([], [], label="maximum", **MOST.line()),
-        Patch(facecolor=MEAN.colour, alpha=0.16, label=_BAND),
+        Patch(facecolor=MEAN.colour, alpha=0.16, label=BAND),
         Line2D([], [], color=FAINT, linewidth=0.8, label="each signature"),
-        Line2D([], [], color=INK, linestyle=(0, (7, 3)), linewidth=1.2, label="true trigger set"),
+        Line2D([], [], label="true trigger set", **TRUE_SIZE),
     ]
     if any(summary.undecided for summary in summaries):
         lines.append(Line2D([], [], label="mean, if all undecided were forged", **POSSIBLE.line()))

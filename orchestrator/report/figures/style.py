@@ -42,6 +42,10 @@ class Look:
             "linewidth": 1.8,
         } | more
 
+    def stroke(self, **more: Any) -> dict[str, Any]:
+        """Return the same without markers, which would crowd on steps."""
+        return {"color": self.colour, "linestyle": self.dashes, "linewidth": 1.8} | more
+
 
 @dataclass(frozen=True)
 class Fill:
@@ -64,16 +68,24 @@ LOOKS = (
 )
 
 
-def panels(count: int, *, columns: int = 2, height_in: float = 2.6) -> tuple[Figure, list[Axes]]:
+def panels(
+    count: int, *, columns: int = 2, height_in: float = 2.6, share_y: bool = True
+) -> tuple[Figure, list[Axes]]:
     """Return a figure with `count` panels in rows of up to `columns`, and their axes in reading order."""
     across = min(columns, max(1, count))
     down = -(-count // across)
     figure = Figure(figsize=(WIDTH_IN, height_in * down + 0.7), layout="constrained", facecolor="white")
-    grid = figure.subplots(down, across, squeeze=False, sharey=True)
+    grid = figure.subplots(down, across, squeeze=False, sharey=share_y)
     axes: list[Axes] = list(grid.flat)
     for spare in axes[count:]:
         spare.set_axis_off()
     return figure, axes[:count]
+
+
+def is_leftmost(axes: Axes) -> bool:
+    """Return whether axes are in the first column of their figure."""
+    place = axes.get_subplotspec()
+    return place is None or place.is_first_col()
 
 
 def finish(axes: Axes, *, title: str = "", x: str = "", y: str = "") -> None:

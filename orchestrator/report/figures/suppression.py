@@ -13,11 +13,23 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import NullLocator
 from numpy.typing import NDArray
 
-from orchestrator.report.figures.style import FAINT, INK, SMALL, finish, legend_below, numbered_looks, panels
+from orchestrator.report.figures.style import (
+    FAINT,
+    INK,
+    SMALL,
+    finish,
+    is_leftmost,
+    legend_below,
+    numbered_looks,
+    panels,
+)
 from orchestrator.report.grid import Configuration
 from wm.attacks.suppression import FALSE_POSITIVE_LIMIT
 
 _TICKS = (0.0, 0.005, 0.01, 0.1, 1.0)
+
+_MARKERS = 8
+"""Markers on one curve, about: curves have a step for each query."""
 
 Curve = tuple[NDArray[np.float64], NDArray[np.float64]]
 
@@ -74,16 +86,17 @@ def suppression_figure(parts: Sequence[tuple[Configuration, pd.DataFrame]]) -> F
                         false, true, drawstyle="steps-post", color=look.colour, alpha=0.3, linewidth=0.8
                     )
             rates, heights = mean_curve(curves)
-            style = look.line(markevery=(place, 2), markersize=4.5)
+            every = max(2, len(rates) // _MARKERS)
+            # The lower of coinciding lines is wider, so that both are seen.
+            width = 1.4 + 0.5 * (len(looks) - 1 - place)
+            style = look.line(markevery=(min(place, len(rates) - 1), every), markersize=4.5, linewidth=width)
             axes.plot(rates, heights, drawstyle="steps-post", label=str(method), zorder=3, **style)
         _scale(axes)
-        spec = axes.get_subplotspec()
-        is_left = spec is None or spec.is_first_col()
         finish(
             axes,
             title=str(configuration),
             x="False positive rate (ordinary queries)",
-            y="True positive rate (trigger queries)" if is_left else "",
+            y="True positive rate (trigger queries)" if is_leftmost(axes) else "",
         )
     handles: list[Line2D | Patch] = [
         Line2D([], [], label=method, **look.line(markersize=4.5)) for method, look in looks.items()
@@ -92,7 +105,7 @@ def suppression_figure(parts: Sequence[tuple[Configuration, pd.DataFrame]]) -> F
         Line2D([], [], color=FAINT, linewidth=1, linestyle=(0, (1, 2)), label="chance"),
         Patch(facecolor="#e9e9e9", edgecolor=INK, label="at most 1% false positives"),
     ]
-    legend_below(figure, handles, columns=len(handles))
+    legend_below(figure, handles)
     return figure
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,11 +12,13 @@ import pytest
 import sqlalchemy as sa
 
 from orchestrator.plan import DataFacts, PlannedJob, plan
+from orchestrator.report.findings import Findings, gather
 from orchestrator.spec import parse_spec
 from orchestrator.store.campaigns import CampaignRecord, create_campaign, find_campaign, mark
 from orchestrator.store.database import Store
 from orchestrator.store.ledger import StoreLedger
 from orchestrator.store.tables import CampaignState, job
+from tests.made_up_attacks import attack_result
 from workers.jobs import KINDS, ForgeryAnswer, JobKind, Outcome, OutcomeStatus
 
 CAMPAIGN = """
@@ -32,6 +35,7 @@ ones_share = {ones_shares}
 repeats = {repeats}
 [[attack]]
 kind = "detection"
+methods = ["strategies"]
 [[attack]]
 kind = "suppression"
 [[attack]]
@@ -41,6 +45,48 @@ signatures = 3
 eps = [0.1, 0.5]
 only = {{ ones_share = 0.5 }}
 """
+
+ATTACKS = """
+name = "attacked"
+seed = 7
+[dataset]
+name = "breast-cancer"
+[forest]
+n_estimators = 20
+max_depth = 5
+[embedding]
+trigger_share = {trigger_shares}
+ones_share = [0.5]
+repeats = {repeats}
+[[attack]]
+kind = "leakage"
+[[attack]]
+kind = "detection"
+methods = ["strategies", "shapes", "spectrum", "presence"]
+honest = 19
+[[attack]]
+kind = "suppression"
+methods = ["disagreement", "repeats", "shadow"]
+[[attack]]
+kind = "forgery"
+signatures = 4
+eps = "minimal"
+timeout_s = 45
+[[attack]]
+kind = "free-forgery"
+[[attack]]
+kind = "modification"
+modifications = ["noise", "drop+noise"]
+tries = 2
+[[attack]]
+kind = "calibration"
+honest = 20
+other_owners = 20
+presence = 20
+reference = 19
+batch = 10
+"""
+"""Every attack beyond the paper."""
 
 _HASH = "0" * 64
 _TREES = 20
@@ -119,18 +165,34 @@ def make_campaign(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MakeCamp
         store.close()
 
 
+@pytest.fixture(scope="session")
+def make_attacked(make_campaign: MakeCampaign) -> MakeCampaign:
+    """Return the same for a campaign of every attack beyond the paper."""
+    return partial(make_campaign, text=ATTACKS)
+
+
+@pytest.fixture(scope="session")
+def attacked(make_attacked: MakeCampaign) -> Findings:
+    """Return what a report says about such a campaign, of two configurations in three repeats."""
+    made = make_attacked()
+    return gather(made.store, made.record)
+
+
 def _answers(planned: PlannedJob, number: int) -> list[ForgeryAnswer]:
     rng = np.random.default_rng(1000 + number)
     first, count = planned.parameters["first"], planned.parameters["count"]
     answers = []
     for instance in range(first, first + count):
         status = str(rng.choice(_STATUSES, p=[0.5, 0.2, 0.15, 0.1, 0.05]))
+        is_known = status == "forged" or (
+            planned.parameters["eps"] == "minimal" and status == "timeout" and rng.uniform() < 0.5
+        )
         answers.append(
             ForgeryAnswer(
                 instance=instance,
                 row=instance,
                 status=status,
-                distance=float(rng.uniform()) if status == "forged" else None,
+                distance=float(rng.uniform()) if is_known else None,
                 seconds=float(rng.exponential()),
                 reason="",
                 witness=b"1234" if status == "forged" else None,
@@ -186,68 +248,7 @@ def _result(planned: PlannedJob, rng: np.random.Generator, class_names: tuple[st
                 "log10_p": float(rng.uniform(-9, -5)),
                 "log10_p_standard": float(rng.uniform(-1, 0)),
             }
-        case JobKind.DETECTION:
-            return {
-                "rows": [_guess(rng, m, s) for m in ("depth", "leaves") for s in "AB"],
-                "spectra": [
-                    {
-                        "mode": "sample",
-                        "strengths": [0.5, 0.25, 0.125],
-                        "scores": rng.uniform(-1, 1, size=_TREES).tolist(),
-                        "bits": [0, 1] * (_TREES // 2),
-                    }
-                ],
-            }
-        case JobKind.SUPPRESSION:
-            return {"rows": [_curve(rng, method) for method in ("disagreement", "repeats")]}
         case JobKind.FORGERY:
             return {"instances": planned.parameters["count"]}
-        case other:
-            raise AssertionError(other)
-
-
-def _guess(rng: np.random.Generator, measure: str, strategy: str) -> dict[str, Any]:
-    correct = int(rng.integers(0, _TREES + 1))
-    wrong = int(rng.integers(0, _TREES - correct + 1))
-    return {
-        "measure": measure,
-        "strategy": strategy,
-        "mean": float(rng.uniform(3, 5)),
-        "std": float(rng.uniform(0, 1)),
-        "correct": correct,
-        "wrong": wrong,
-        "uncertain": _TREES - correct - wrong,
-        "p_value": float(rng.uniform()),
-        "p_value_exact": float(rng.uniform()),
-    }
-
-
-def _curve(rng: np.random.Generator, method: str) -> dict[str, Any]:
-    steps = int(rng.integers(1, 6))
-    return {
-        "method": method,
-        "auc": float(rng.uniform(0.5, 1)),
-        "tpr_at_1pct_fpr": float(rng.uniform()),
-        "triggers": 8,
-        "ordinary": 171,
-        "false_positive_rate": [0.0, *np.sort(rng.uniform(size=steps)).tolist(), 1.0],
-        "true_positive_rate": [0.0, *np.sort(rng.uniform(size=steps)).tolist(), 1.0],
-        "triggers_spotted": float(rng.uniform()),
-        "ordinary_touched": float(rng.uniform()),
-        "ordinary_votes_changed": float(rng.uniform()),
-        "log10_p_before": -float(rng.uniform(5, 20)),
-        "log10_p_after": -float(rng.uniform(0, 5)),
-        "bits": float(rng.uniform(0.5, 1)),
-        "null_bits": 0.55,
-        "budget": [
-            {
-                "trigger_queries": number,
-                "bits": float(rng.uniform(0.5, 1)),
-                "low": 0.5,
-                "high": 1.0,
-                "null_bits": 0.55,
-                "spotted": float(number),
-            }
-            for number in range(1, 9)
-        ],
-    }
+        case _:
+            return attack_result(planned, rng, _TREES)

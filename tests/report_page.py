@@ -1,0 +1,107 @@
+"""A report page, read back as people and machines would read it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from html.parser import HTMLParser
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+_VOID = {"meta", "img", "br", "link", "hr", "input"}
+Value = str | float | None
+
+
+@dataclass
+class Cell:
+    tag: str
+    text: str = ""
+    values: list[float] = field(default_factory=list)
+
+    @property
+    def value(self) -> float | None:
+        return self.values[0] if self.values else None
+
+
+class Page(HTMLParser):
+    """Reads a page, insisting that every element is closed in its turn."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.attributes: list[tuple[str, dict[str, str | None]]] = []
+        self.tables: dict[str, list[list[Cell]]] = {}
+        self.texts: list[str] = []
+        self.feed(text)
+        self.close()
+        assert self.open == []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        found = dict(attrs)
+        assert len(found) == len(attrs), "an attribute occurs twice"
+        self.attributes.append((tag, found))
+        if tag == "table":
+            self.tables[str(found["id"])] = []
+        elif tag == "tr":
+            self._rows.append([])
+        elif tag in ("td", "th"):
+            self._rows[-1].append(Cell(tag))
+        elif tag == "data":
+            self._rows[-1][-1].values.append(float(str(found["value"])))
+        if tag not in _VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        if self.open and self.open[-1] == "style":
+            return
+        self.texts.append(data)
+        if "td" in self.open or "th" in self.open:
+            self._rows[-1][-1].text += data
+
+    @property
+    def _rows(self) -> list[list[Cell]]:
+        return list(self.tables.values())[-1]
+
+    @property
+    def text(self) -> str:
+        return " ".join("".join(self.texts).split())
+
+    def table(self, name: str) -> pd.DataFrame:
+        """Return a table's values: the exact number where a cell has one, else its text."""
+        heading, *rows = self.tables[name]
+        columns = [cell.text for cell in heading]
+        values: list[list[Value]] = [
+            [cell.text if cell.value is None else cell.value for cell in row] for row in rows
+        ]
+        assert all(len(row) == len(columns) for row in values)
+        return pd.DataFrame(values, columns=columns)
+
+    def spread(self, name: str, title: str) -> pd.DataFrame:
+        """Return middle and ends of each cell of a column that gives samples; NaN where it has none."""
+        heading, *rows = self.tables[name]
+        place = [cell.text for cell in heading].index(title)
+        return pd.DataFrame(
+            [
+                (values * 3)[:3] if len(values := row[place].values) == 1 else values or [np.nan] * 3
+                for row in rows
+            ],
+            columns=["middle", "least", "most"],
+        )
+
+    def all_of(self, tag: str) -> list[dict[str, str | None]]:
+        return [attributes for name, attributes in self.attributes if name == tag]
+
+
+def assert_column(shown: pd.Series[Any], expected: pd.Series[Any]) -> None:
+    np.testing.assert_allclose(shown.astype(float), expected.astype(float), rtol=1e-12)
+
+
+def assert_spread(page: Page, table: str, title: str, groups: Any, centre: str = "mean") -> None:
+    """Check a column of samples against the frame's groups; a sample of equal values shows no ends."""
+    shown = page.spread(table, f"{title} ({centre}; least to most)")
+    for name, expected in (("middle", groups.agg(centre)), ("least", groups.min()), ("most", groups.max())):
+        assert_column(shown[name], expected)
