@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import pandas as pd
 
 from orchestrator import results
+from orchestrator.report.images import ForgedImages, forged_images
 from orchestrator.report.summaries.detection import PRESENCE
 from orchestrator.spec import (
     CalibrationSpec,
@@ -42,6 +43,8 @@ class Findings:
     accuracy, leakage, spectra, suppression, roc_curves, budget_curves, distances, free_forgery, modification,
     calibration, jobs
         Frames of `orchestrator.results`.
+    images
+        Forged images; None if there are none.
     fingerprint
         See `orchestrator.results.fingerprint`.
     """
@@ -65,6 +68,7 @@ class Findings:
     free_forgery: pd.DataFrame
     modification: pd.DataFrame
     calibration: pd.DataFrame
+    images: ForgedImages | None
     jobs: pd.DataFrame
     fingerprint: str
 
@@ -120,6 +124,7 @@ class Findings:
 
 def gather(store: Store, record: CampaignRecord) -> Findings:
     """Read what a report needs."""
+    split = _split(store, record.id)
     detection = results.detection(store, record.id)
     of_the_paper = detection["measure"].isin([measure.value for measure in Measure])
     of_presence = detection["measure"].astype(str).str.startswith(PRESENCE)
@@ -129,7 +134,7 @@ def gather(store: Store, record: CampaignRecord) -> Findings:
         record=record,
         spec=record.parsed(),
         progress=progress(store, record.id),
-        split=_split(store, record.id),
+        split=split,
         accuracy=results.accuracy(store, record.id),
         leakage=results.leakage(store, record.id),
         detection=detection[of_the_paper].reset_index(drop=True),
@@ -145,6 +150,7 @@ def gather(store: Store, record: CampaignRecord) -> Findings:
         free_forgery=results.free_forgery(store, record.id),
         modification=results.modification(store, record.id),
         calibration=results.calibration(store, record.id),
+        images=forged_images(store, record.id, split),
         jobs=results.jobs(store, record.id),
         fingerprint=results.fingerprint(store, record.id),
     )

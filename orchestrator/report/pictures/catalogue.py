@@ -11,7 +11,7 @@ from orchestrator.report.findings import Findings, gather
 from orchestrator.report.pictures.accuracy import accuracy_pictures
 from orchestrator.report.pictures.calibration import calibration_pictures
 from orchestrator.report.pictures.detection import detection_pictures, guess_pictures, spectrum_pictures
-from orchestrator.report.pictures.forgery import distance_pictures, forgery_pictures
+from orchestrator.report.pictures.forgery import distance_pictures, forgery_pictures, image_pictures
 from orchestrator.report.pictures.modification import modification_pictures, tradeoff_pictures
 from orchestrator.report.pictures.picture import Picture
 from orchestrator.report.pictures.suppression import budget_pictures, suppression_pictures
@@ -30,6 +30,7 @@ SOURCES: tuple[Callable[[Findings], Iterator[Picture]], ...] = (
     budget_pictures,
     forgery_pictures,
     distance_pictures,
+    image_pictures,
     tradeoff_pictures,
     modification_pictures,
     calibration_pictures,

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from orchestrator.report import alternatives
 from orchestrator.report.figures.distances import distances_figure
 from orchestrator.report.figures.forgery import forgery_figure
+from orchestrator.report.figures.instances import instances_figure, spread_out
 from orchestrator.report.figures.style import chunks
 from orchestrator.report.findings import Findings
 from orchestrator.report.grid import by_configuration
@@ -65,6 +66,34 @@ def distance_pictures(findings: Findings) -> Iterator[Picture]:
             alternative=alternatives.distances(some),
             figure=distances_figure(some),
         )
+
+
+def image_pictures(findings: Findings) -> Iterator[Picture]:
+    """Yield forged images beside their originals."""
+    images = findings.images
+    if images is None:
+        return
+    attempt = images.attempt
+    shown = spread_out(attempt.forgeries)
+    yield Picture(
+        name="forged-images",
+        section="forgery",
+        title="Forged images",
+        caption=(
+            "Original, forged instance, and the change (grey: none; black: more ink; white: less). "
+            f"{counted(len(shown), 'instance')} of the {len(attempt.forgeries):,} that signature "
+            f"{attempt.number} forges, of {attempt.instances:,} tried: it forges most; from the nearest to "
+            "the farthest, each the nearest possible. Above each: its row, class, and distance, the largest "
+            f"change of a pixel. Watermark: trigger share {attempt.place.trigger_share:g}, ones share "
+            f"{attempt.place.ones_share:g}, repeat {attempt.place.repeat}. {origin(findings, 1)}"
+        ),
+        alternative=(
+            f"{len(shown)} forged images beside their originals, at distances "
+            + ", ".join(f"{one.distance:.3f}" for one in shown)
+            + "."
+        ),
+        figure=instances_figure(shown, images.split),
+    )
 
 
 def _censored(undecided: int, instances: int) -> str:
