@@ -1,149 +1,190 @@
-"""How many queries a second the way of the data carries when the queries themselves cost nothing.
+"""What the way of the data costs: rates with empty queries, overhead and speed-up with real ones.
 
-    python benchmarks/throughput.py [--jobs N] [--slots N] [--store sqlite|postgresql|both]
+    python benchmarks/throughput.py [empty] [campaign] [costs] [-o FILE] [options]
 
-Everything is real (planned jobs, store, broker, worker process, leases, answers, outcomes) but the handler,
-which answers its batch at once. Starts its own servers; see tests/servers.py.
+`empty`: queries a second from the first message to the last outcome when the handler answers at once; all
+else is real (planned jobs, store, broker, worker process, leases, answers, outcomes).
+`campaign`: real forgery campaigns against a bare loop over the engine, in turns; see real_campaign.py.
+`costs`: each part by itself, for simulation.py; see costs.py.
+
+Starts its own servers; see tests/servers.py. Without a word all three are measured, and with -o kept as JSON.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import os
-import subprocess
+import platform
+import statistics
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from orchestrator.plan import BATCH, Cell, PlannedJob
-from orchestrator.spec import parse_spec
+from benchmarks import made_up
+from benchmarks.costs import measure_costs
+from benchmarks.empty_worker import empty_worker
+from benchmarks.real_campaign import Place, Turn, turns
+from orchestrator.celery_executor import CeleryExecutor
+from orchestrator.loop import run_campaign
+from orchestrator.plan import BATCH
 from orchestrator.store import campaigns
-from orchestrator.store.campaigns import create_campaign
 from orchestrator.store.database import Store
-from workers.jobs import ForgeryAnswer, ForgeryParameters, JobKind, Outcome, OutcomeStatus
-from workers.sandbox import End, Hooks, Run
+from tests import servers
 
-SPEC = """
-name = "empty"
-seed = 1
-dataset = { name = "breast-cancer" }
-forest = { n_estimators = 12, max_depth = 4 }
-"""
+PARTS = ("empty", "campaign", "costs")
+CAMPAIGNS = ["breast-cancer:z3:2", "breast-cancer:sat:10", "breast-cancer:portfolio:50"]
+"""Data set, engine and number of signatures, each with 500 queries; about 20 s of solving."""
 
 
-class EmptySandbox:
-    """Answers a batch at once."""
+@dataclass(frozen=True)
+class Empty:
+    """Queries a second with an empty handler, one for each repeat."""
 
-    def run(self, job: Any, hooks: Hooks, *, slice_s: float) -> Run:
-        """Give every query of a batch the same answer."""
-        first = job.parameters["first"]
-        hooks.answer(
-            tuple(
-                ForgeryAnswer(first + number, number, "impossible", None, 0.0, "", None)
-                for number in range(BATCH)
-            )
-        )
-        return Run(End.FINISHED, Outcome(OutcomeStatus.DONE, {"instances": BATCH}, {"job": 0.0}))
-
-    def close(self) -> None:
-        """Nothing to end."""
+    store: str
+    slots: int
+    queries_per_s: list[float]
 
 
-def planned(count: int) -> list[PlannedJob]:
-    """Return made-up batches, all of one point of the grid."""
-    cell = Cell(
-        scheme="paper", trigger_share=0.02, ones_share=0.5, repeat=0, engine="sat", signature=0, eps=0.5
-    )
-    jobs = []
-    for number in range(count):
-        parameters = ForgeryParameters(
-            engine="sat", signature=0, ones_share=0.5, eps=0.5, first=number * BATCH, count=BATCH, repeat=0,
-            seed=1, timeout_s=1.0,
-        )  # fmt: skip
-        data = parameters.model_dump(mode="json")
-        jobs.append(PlannedJob(f"{number:064}", JobKind.FORGERY, data, (), cell, BATCH))
-    return jobs
+@dataclass(frozen=True)
+class Campaign:
+    """A real campaign; `turns` are paired."""
+
+    dataset: str
+    engine: str
+    store: str
+    queries: int
+    turns: list[Turn]
 
 
-def work() -> None:
-    """Be a worker whose handler is empty; store, broker and slots come from the environment."""
-    import logging
+@contextmanager
+def store_urls(kinds: str, *, durable: bool) -> Iterator[dict[str, str]]:
+    """Make an empty store of each kind; return their URLs."""
+    with tempfile.TemporaryDirectory() as directory:
+        made = {"sqlite": f"sqlite:///{directory}/wm.db"} if kinds != "postgresql" else {}
+        database = servers.Postgres(durable=durable) if kinds != "sqlite" else None
+        if database is not None:
+            made["postgresql"] = database.url()
+        try:
+            yield made
+        finally:
+            if database is not None:
+                database.close()
 
-    from orchestrator.store.ledger import StoreLedger
-    from orchestrator.store.services import StoreRegistry
-    from workers import runner
-    from workers.worker import Worker, WorkerSettings
 
-    logging.basicConfig(level=logging.WARNING)
-    runner.JobSandbox = EmptySandbox  # type: ignore[assignment, misc] # the point of this benchmark
-    store = Store(os.environ["WM_STORE_URL"])
-    settings = WorkerSettings(os.environ["WM_BROKER_URL"], int(os.environ["SLOTS"]))
-    Worker(settings, StoreLedger(store), StoreRegistry(store)).run()
-
-
-def measure(store_url: str, broker_url: str, jobs: int, slots: int) -> float:
+def measure_empty(kind: str, store_url: str, broker: servers.Valkey, jobs: int, slots: int) -> float:
     """Return queries a second from the first message to the last outcome."""
-    from orchestrator.celery_executor import CeleryExecutor
-    from orchestrator.loop import run_campaign
-
+    broker.client().flushall()
     store = Store(store_url)
     store.upgrade()
-    campaign_id = create_campaign(store, parse_spec(SPEC), planned(jobs), {})
-    environment = os.environ | {"WM_STORE_URL": store_url, "WM_BROKER_URL": broker_url, "SLOTS": str(slots)}
-    command = [sys.executable, __file__, "--work"]
-    worker = subprocess.Popen(command, env=environment)  # noqa: S603 - this very file
-    executor = CeleryExecutor(store, broker_url, print)
+    campaign_id = made_up.create(store, jobs, name=f"{kind}-{slots}-{time.time_ns()}")
+    executor = CeleryExecutor(store, broker.url, print)
     try:
-        from orchestrator.store import services
-
-        while not services.workers(store):
-            time.sleep(0.05)
-        time.sleep(1.0)  # until it listens
-        started = time.perf_counter()
-        run_campaign(store, campaign_id, executor, lambda _progress: None)
-        seconds = time.perf_counter() - started
+        with empty_worker(store, store_url, broker.url, slots):
+            started = time.perf_counter()
+            run_campaign(store, campaign_id, executor, lambda _progress: None)
+            seconds = time.perf_counter() - started
         done = campaigns.progress(store, campaign_id).done_weight
         if done != jobs * BATCH:
             raise RuntimeError(f"{done} of {jobs * BATCH} queries have an answer")
         return jobs * BATCH / seconds
     finally:
-        worker.terminate()
-        worker.wait(timeout=40)
         executor.close()
         store.close()
 
 
-def main() -> None:
-    """Measure and print a table."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--jobs", type=int, default=2000)
-    parser.add_argument("--slots", type=int, default=2)
-    parser.add_argument("--store", choices=["sqlite", "postgresql", "both"], default="both")
-    parser.add_argument("--work", action="store_true", help=argparse.SUPPRESS)
-    arguments = parser.parse_args()
-    if arguments.work:
-        work()
-        return
-    from tests import servers
+def empty(arguments: argparse.Namespace, broker: servers.Valkey) -> list[Empty]:
+    """Measure empty queries with one slot and two, in turns."""
+    rates: dict[tuple[str, int], list[float]] = {}
+    with store_urls(arguments.store, durable=arguments.durable) as urls:
+        for _ in range(arguments.repeats):
+            for kind, url in urls.items():
+                for slots in (1, 2):
+                    rate = measure_empty(kind, url, broker, arguments.jobs, slots)
+                    rates.setdefault((kind, slots), []).append(rate)
+    print("\nempty queries\nstore       slots  queries/s (median, least, most)")
+    found = [Empty(kind, slots, each) for (kind, slots), each in rates.items()]
+    for row in found:
+        print(f"{row.store:<11} {row.slots:>5}  {_spread(row.queries_per_s, '9,.0f')}", flush=True)
+    return found
 
+
+def campaign(arguments: argparse.Namespace, broker: servers.Valkey) -> list[Campaign]:
+    """Measure real campaigns on each store."""
+    print("\nreal campaigns (median, least, most)")
+    found = []
+    for words in arguments.campaign or CAMPAIGNS:
+        dataset, engine, signatures = words.split(":")
+        with store_urls(arguments.store, durable=arguments.durable) as urls:
+            for kind, url in urls.items():
+                broker.client().flushall()
+                store = Store(url)
+                store.upgrade()
+                place = Place(store, url, broker.url, dataset, engine, int(signatures))
+                row = Campaign(dataset, engine, kind, 500 * int(signatures), [])
+                for turn in turns(place, arguments.repeats):
+                    row.turns.append(turn)
+                    print(f"  {turn}", flush=True)
+                store.close()
+                found.append(row)
+                bare = [1000 * turn.bare_s / row.queries for turn in row.turns]
+                print(
+                    f"{dataset} {engine} {kind}: {row.queries} queries, {_spread(bare, '.3f')} ms each; "
+                    f"overhead {_spread([100 * turn.overhead for turn in row.turns], '.1f')} %; "
+                    f"two slots {_spread([turn.speedup for turn in row.turns], '.2f')} times one",
+                    flush=True,
+                )
+    return found
+
+
+def costs(arguments: argparse.Namespace, broker: servers.Valkey) -> Any:
+    """Measure each part on PostgreSQL."""
+    database = servers.Postgres(durable=arguments.durable)
+    broker.client().flushall()
+    found = measure_costs(database, broker, jobs=arguments.jobs)
+    database.close()
+    print("\ncosts, in milliseconds")
+    for name, seconds in asdict(found).items():
+        print(f"  {name:<26} {1000 * seconds:.4f}")
+    return found
+
+
+def _spread(values: list[float], form: str) -> str:
+    return f"{statistics.median(values):{form}} ({min(values):{form}}, {max(values):{form}})"
+
+
+def main() -> None:
+    """Measure and print tables."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("parts", nargs="*", metavar="PART", help=f"of {', '.join(PARTS)}; by default all")
+    parser.add_argument("--jobs", type=int, default=1000, help="empty batches of 50 queries")
+    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--store", choices=["sqlite", "postgresql", "both"], default="both")
+    parser.add_argument("--campaign", action="append", metavar="DATASET:ENGINE:SIGNATURES")
+    parser.add_argument("--durable", action="store_true", help="PostgreSQL waits for the disk at each commit")
+    parser.add_argument("-o", "--output", type=Path, help="JSON, read by simulation.py")
+    arguments = parser.parse_args()
+    if unknown := set(arguments.parts) - set(PARTS):
+        parser.error(f"unknown part {unknown.pop()!r}: give some of {', '.join(PARTS)}")
     broker = servers.Valkey()
-    print("store       slots  queries/s")
-    for kind in ("sqlite", "postgresql") if arguments.store == "both" else (arguments.store,):
-        broker.client().flushall()
-        if kind == "sqlite":
-            with tempfile.TemporaryDirectory() as directory:
-                url = f"sqlite:///{directory}/wm.db"
-                rate = measure(url, broker.url, arguments.jobs, arguments.slots)
-        else:
-            database = servers.Postgres()
-            rate = measure(database.url(), broker.url, arguments.jobs, arguments.slots)
-            database.close()
-        print(f"{kind:<11} {arguments.slots:>5}  {rate:>9,.0f}", flush=True)
+    measured: dict[str, Any] = {
+        "machine": {"cores": os.cpu_count(), "processor": platform.processor() or platform.machine()}
+    }
+    for part in arguments.parts or PARTS:
+        found = {"empty": empty, "campaign": campaign, "costs": costs}[part](arguments, broker)
+        measured[part] = [asdict(row) for row in found] if isinstance(found, list) else asdict(found)
     broker.close()
+    if arguments.output is not None:
+        arguments.output.write_text(json.dumps(measured, indent=2) + "\n")
 
 
 if __name__ == "__main__":

@@ -110,7 +110,7 @@ class CeleryExecutor:
     def submit(self, job_ids: Sequence[int]) -> None:
         """Send jobs; what the broker does not take now is left to be handed over again."""
         with self._store.read() as connection:
-            query = sa.select(job.c.id, job.c.leases).where(job.c.id.in_(job_ids))
+            query = sa.select(job.c.id, job.c.leases).where(self._store.is_one_of(job.c.id, job_ids))
             leases = {row.id: row.leases for row in connection.execute(query)}
         size = max(1, min(_MOST_IN_MESSAGE, int(self._rate / self._slots * _MESSAGE_S)))
         known = [job_id for job_id in job_ids if job_id in leases]
@@ -153,7 +153,10 @@ class CeleryExecutor:
         """Drop what ended or was taken and given back; send again what seems lost."""
         if not self._sent:
             return False
-        query = sa.select(job.c.id, job.c.state, job.c.leases).where(job.c.id.in_(list(self._sent)))
+        # Most wait in the queue, untouched: they need not be fetched.
+        touched = (job.c.state != JobState.READY) | (job.c.leases > 0)
+        ours = self._store.is_one_of(job.c.id, self._sent)
+        query = sa.select(job.c.id, job.c.state, job.c.leases).where(ours, touched)
         dropped = False
         with self._store.read() as connection:
             rows = connection.execute(query).all()

@@ -5,13 +5,19 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 
+import sqlalchemy as sa
+
 from orchestrator.celery_executor import open_broker
-from orchestrator.errors import BrokerError, OrchestratorError
+from orchestrator.errors import BrokerError, NotFoundError, SchemaError, StoreError, StoreUrlError
 from orchestrator.store import services
 from orchestrator.store.database import Store, head_revision
 from orchestrator.store.roles import WORKER_ROLE, worker_role_exists
+from orchestrator.store.services import Service
 from workers.app import make_app
 from workers.version import protocol_version
+
+_OTHER_CONNECTIONS = 10
+"""For orchestrators, people, and what PostgreSQL keeps for its administrator."""
 
 SKEW_LIMIT_S = 5.0
 """Leases go by the store's one clock, so skew harms nothing but what people read in logs."""
@@ -45,21 +51,22 @@ def diagnose(store_url: str, broker_url: str) -> list[Finding]:
 def _store(url: str) -> list[Finding]:
     try:
         store = Store(url)
-    except OrchestratorError as reason:
+    except StoreUrlError as reason:
         return [Finding("store", str(reason), "mend --store or WM_STORE_URL", is_fault=True)]
+    except StoreError as reason:
+        return [Finding("store", str(reason), "pip install 'psycopg[binary]'", is_fault=True)]
     try:
         store.check()
-    except OrchestratorError as reason:
-        mend = (
-            "run: wm db upgrade"
-            if "schema" in str(reason) or "empty" in str(reason)
-            else ("start the database, or mend WM_STORE_URL")
-        )
-        return [Finding("store", str(reason), mend, is_fault=True)]
-    found = [Finding("store", f"{store}: schema {head_revision()}, up to date")]
-    found += _store_details(store)
-    store.close()
-    return found
+        up_to_date = Finding("store", f"{store}: schema {head_revision()}, up to date")
+        return [up_to_date, *_store_details(store)]
+    except SchemaError as reason:
+        return [Finding("store", str(reason), reason.mend, is_fault=True)]
+    except NotFoundError as reason:
+        return [Finding("store", str(reason), "mend WM_STORE_URL, or run wm db upgrade", is_fault=True)]
+    except StoreError as reason:
+        return [Finding("store", str(reason), "start the database, or mend WM_STORE_URL", is_fault=True)]
+    finally:
+        store.close()
 
 
 def _store_details(store: Store) -> list[Finding]:
@@ -75,8 +82,10 @@ def _store_details(store: Store) -> list[Finding]:
                 f"as an administrator: CREATE ROLE {WORKER_ROLE}; and grant it what migration 0002 lists",
             )
         )
+    workers = services.workers(store)
+    found += _connections(store, [worker for worker in workers if worker.is_alive])
     ours = protocol_version()
-    for kind, known in (("orchestrator", services.orchestrators(store)), ("worker", services.workers(store))):
+    for kind, known in (("orchestrator", services.orchestrators(store)), ("worker", workers)):
         alive = [service for service in known if service.is_alive]
         if not alive:
             command = "wm orchestrate" if kind == "orchestrator" else "wm worker"
@@ -92,6 +101,24 @@ def _store_details(store: Store) -> list[Finding]:
                 )
             )
     return found
+
+
+def _connections(store: Store, alive: list[Service]) -> list[Finding]:
+    """Look whether PostgreSQL lets in as many connections as the living workers may want at once."""
+    if store.is_sqlite:
+        return []
+    with store.read() as connection:
+        most = int(connection.execute(sa.text("SELECT current_setting('max_connections')")).scalar_one())
+    wanted = sum(worker.slots + 1 for worker in alive) + _OTHER_CONNECTIONS
+    if wanted <= most:
+        return []
+    return [
+        Finding(
+            "connections",
+            f"the workers may want {wanted}, the database lets in {most}",
+            "raise max_connections, or put a pooler such as PgBouncer before the database",
+        )
+    ]
 
 
 def _broker(url: str) -> list[Finding]:

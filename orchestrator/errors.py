@@ -29,6 +29,20 @@ class StoreError(OrchestratorError):
     """The store cannot be used: not reachable, another schema version, no rights, or no space."""
 
 
+class SchemaError(StoreError):
+    """The store's tables are not those of this program.
+
+    Attributes
+    ----------
+    mend
+        What to do about it.
+    """
+
+    def __init__(self, what: str, mend: str) -> None:
+        super().__init__(f"{what}: {mend}")
+        self.mend = mend
+
+
 class StoreUnavailableError(StoreError, LedgerUnavailableError):
     """The store does not answer now, or was too busy: the same may succeed later."""
 

@@ -15,10 +15,7 @@ if TYPE_CHECKING:
 def records(frame: pd.DataFrame) -> list[dict[str, Any]]:
     """Return a frame's rows with plain Python values; None for what is missing."""
     plain = frame.astype(object).where(frame.notna(), None)
-    return [
-        {str(name): value.item() if hasattr(value, "item") else value for name, value in row.items()}
-        for row in plain.to_dict("records")
-    ]
+    return [{str(name): value for name, value in row.items()} for row in plain.to_dict("records")]
 
 
 def write_frame(frame: pd.DataFrame, path: Path) -> None:

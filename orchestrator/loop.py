@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 from orchestrator.errors import StoreUnavailableError
 from orchestrator.executors import Executor
+from orchestrator.pace import Counter, Due
 from orchestrator.store import campaigns, queue
 from orchestrator.store.campaigns import Progress
 from orchestrator.store.database import Store
@@ -35,24 +36,25 @@ def run_campaign(
     """
     queue.release_dead(store, owner_is_gone)
     campaigns.mark(store, campaign_id, CampaignState.RUNNING)
-    last_beat = time.monotonic()
+    beat = Due(HEARTBEAT_S)
+    beat.postpone()
+    counter = Counter(store, campaign_id, every_s=0.0)
     state = CampaignState.INTERRUPTED
     try:
         while True:
             try:
-                ended = _turn(store, campaign_id, executor, on_progress)
+                ended = _turn(store, campaign_id, executor, counter, on_progress)
                 if ended is not None:
                     state = ended
                     return state
-                if time.monotonic() - last_beat >= HEARTBEAT_S:
-                    last_beat = time.monotonic()
+                if beat.now():
                     campaigns.mark(store, campaign_id, CampaignState.RUNNING)
                     queue.requeue_lapsed(store)
                     queue.release_dead(store, owner_is_gone)
             except StoreUnavailableError as reason:
                 if outage is None:
                     raise
-                last_beat = time.monotonic()  # let workers renew their leases before any is taken for lapsed
+                beat.postpone()  # let workers renew their leases before any is taken for lapsed
                 time.sleep(outage.away(reason))
             else:
                 if outage is not None:
@@ -62,18 +64,27 @@ def run_campaign(
 
 
 def _turn(
-    store: Store, campaign_id: int, executor: Executor, on_progress: Callable[[Progress], None]
+    store: Store,
+    campaign_id: int,
+    executor: Executor,
+    counter: Counter,
+    on_progress: Callable[[Progress], None],
 ) -> CampaignState | None:
     """Hand out what is ready and wait a little; return the campaign's state once it is over."""
     ready = queue.ready_jobs(store, campaign_id, limit=executor.capacity(), other_than=executor.in_flight())
     if ready:
         executor.submit(ready)
-    progress = campaigns.progress(store, campaign_id)
-    on_progress(progress)
-    if progress.is_over:
-        if progress.jobs[JobState.CANCELLED]:
-            return CampaignState.CANCELLED
-        all_done = progress.jobs[JobState.DONE] == sum(progress.jobs.values())
-        return CampaignState.FINISHED if all_done else CampaignState.INCOMPLETE
+    progress = counter.look(at_once=not ready and not executor.in_flight())
+    if progress is not None:
+        on_progress(progress)
+        if progress.is_over:
+            return _end(progress)
     executor.wait(_LOOK_EVERY_S)
     return None
+
+
+def _end(progress: Progress) -> CampaignState:
+    if progress.jobs[JobState.CANCELLED]:
+        return CampaignState.CANCELLED
+    all_done = progress.jobs[JobState.DONE] == sum(progress.jobs.values())
+    return CampaignState.FINISHED if all_done else CampaignState.INCOMPLETE

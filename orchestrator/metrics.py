@@ -44,8 +44,8 @@ class Metrics(Collector):
                 del self._campaigns[known]
             self._campaigns[campaign_id] = progress
 
-    def serve(self, host: str, port: int) -> None:
-        """Answer scrapes from a thread.
+    def serve(self, host: str, port: int) -> Callable[[], None]:
+        """Answer scrapes from a thread, until what is returned is called.
 
         Raises
         ------
@@ -55,9 +55,16 @@ class Metrics(Collector):
         registry = CollectorRegistry()
         registry.register(self)
         try:
-            start_http_server(port, addr=host, registry=registry)
+            server, thread = start_http_server(port, addr=host, registry=registry)
         except OSError as reason:
             raise OutputError(f"metrics port {host}:{port}: {reason.strerror or reason}") from reason
+
+        def close() -> None:
+            server.shutdown()
+            server.server_close()
+            thread.join()
+
+        return close
 
     def collect(self) -> Iterator[Metric]:
         """Yield everything; called at each scrape."""

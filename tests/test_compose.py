@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 import shutil
 import subprocess
@@ -11,8 +12,10 @@ from pathlib import Path
 import click
 import pytest
 import yaml
+from psycopg import sql
 
 from orchestrator.cli import cli
+from tests import servers
 
 ROOT = Path(__file__).resolve().parent.parent
 OWN = ("migrate", "orchestrator", "worker")
@@ -147,14 +150,146 @@ def test_the_image_is_slim_and_runs_wm_as_no_root(dockerfile):
     assert any("--require-hashes" in rest for word, rest in dockerfile if word == "RUN")
 
 
-def test_the_code_that_is_copied_is_enough_to_run(tmp_path):
-    """As in the image: the three packages beside nothing else, and a wm that calls them."""
-    for layer in ("wm", "workers", "orchestrator"):
-        shutil.copytree(ROOT / layer, tmp_path / layer, ignore=shutil.ignore_patterns("__pycache__"))
-    code = "import sys; sys.path.insert(0, '.'); from orchestrator.cli import main; main()"
-    for arguments in (["--version"], ["db", "upgrade", "--store", f"sqlite:///{tmp_path / 'wm.db'}"]):
-        done = subprocess.run(
-            [sys.executable, "-P", "-c", code, *arguments],
-            cwd=tmp_path, capture_output=True, text=True, env={"PATH": "/usr/bin", "HOME": str(tmp_path)},
-        )  # fmt: skip
-        assert done.returncode == 0, done.stderr
+class Image:
+    """What the image has: the three packages beside nothing else, its environment, and a wm that calls them.
+
+    The services run with their very commands and variables; only servers, ports and directories are those of
+    the test.
+    """
+
+    def __init__(self, directory, dockerfile, replaced):
+        self.code, self.data, temporary = (directory / name for name in ("code", "data", "tmp"))
+        for layer in ("wm", "workers", "orchestrator"):
+            shutil.copytree(ROOT / layer, self.code / layer, ignore=shutil.ignore_patterns("__pycache__"))
+        self.logs = {}
+        self.data.mkdir()
+        temporary.mkdir()
+        self.replaced = {"/data": str(self.data), "/tmp": str(temporary)} | replaced  # noqa: S108 - in the image
+        (words,) = (rest for word, rest in dockerfile if word == "ENV")
+        self.environment = dict(word.split("=", 1) for word in shlex.split(words))
+        self.environment["PATH"] = "/usr/bin:/bin"
+
+    def fitted(self, text):
+        """Return a text of the files with the test's servers, ports and directories."""
+        pattern = "|".join(map(re.escape, self.replaced))
+        return re.sub(pattern, lambda found: self.replaced[found[0]], text)
+
+    def start(self, service, *command):
+        """Start a service, by default with its own command."""
+        own = [word.replace("${WM_CONCURRENCY:-2}", "2") for word in service["command"]]
+        environment = self.environment | service["environment"]
+        main = (
+            f"import sys; sys.path.insert(0, {str(self.code)!r}); from orchestrator.cli import main; main()"
+        )
+        log = self.data.parent / f"log-{len(self.logs)}"
+        with log.open("wb") as output:
+            process = subprocess.Popen(
+                [sys.executable, "-P", "-c", main, *(self.fitted(word) for word in command or own)],
+                cwd=self.data,
+                env={name: self.fitted(value) for name, value in environment.items()},
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+            )
+        self.logs[process.pid] = log
+        return process
+
+    def said(self, process):
+        """Return what a service has said."""
+        return self.logs[process.pid].read_text()
+
+    def end(self, process, *, within_s):
+        """Wait for a service's good end; return what it said."""
+        try:
+            assert process.wait(timeout=within_s) == 0, self.said(process)
+        except subprocess.TimeoutExpired as late:
+            process.kill()
+            process.wait()
+            raise AssertionError("\n".join(log.read_text() for log in self.logs.values())) from late
+        return self.said(process)
+
+    def run(self, service, *command):
+        """Run a service to its end, which must be a good one; return what it said."""
+        return self.end(self.start(service, *command), within_s=120)
+
+    def files(self):
+        """Return the files of the code, which is read-only in the image."""
+        return sorted(path for path in self.code.rglob("*") if path.is_file())
+
+
+@pytest.fixture
+def image(tmp_path, dockerfile, compose):
+    """The image, secrets in files, and servers that ask for these, as the other services of the file do."""
+    secrets = {name: f"it's {name}: $1 @/" for name in compose["secrets"]}
+    (tmp_path / "secrets").mkdir()
+    for name, secret in secrets.items():
+        (tmp_path / "secrets" / name).write_text(f"{secret}\n")
+    broker = servers.Valkey(password=secrets["broker_password"])
+    port = servers.free_port()
+    database = servers.Postgres(port=port)
+    settings = compose["services"]["postgres"]["environment"]
+    with database.connect() as connection:
+        user, name = (sql.Identifier(settings[f"POSTGRES_{what}"]) for what in ("USER", "DB"))
+        password = sql.Literal(secrets["postgres_password"])
+        connection.execute(sql.SQL("CREATE ROLE {} SUPERUSER LOGIN PASSWORD {}").format(user, password))
+        connection.execute(sql.SQL("CREATE DATABASE {} OWNER {}").format(name, user))
+    made = Image(
+        tmp_path,
+        dockerfile,
+        {
+            "@postgres:5432": f"@127.0.0.1:{port}",
+            "@broker:6379": f"@127.0.0.1:{broker.port}",
+            "/run/secrets/": f"{tmp_path / 'secrets'}/",
+            "9464": str(servers.free_port()),
+        },
+    )
+    yield made
+    broker.close()
+    database.close()
+
+
+CAMPAIGN = """
+name = "c"
+seed = 1
+dataset = { name = "breast-cancer" }
+forest = { n_estimators = 12, max_depth = 4 }
+embedding = { trigger_share = 0.02 }
+
+[[attack]]
+kind = "forgery"
+engine = "sat"
+signatures = 1
+eps = [0.5]
+"""
+
+
+@pytest.mark.system
+def test_the_images_commands_run_a_campaign_and_stop_in_time(image, compose):
+    """As `docker compose up` and the commands of docs/scaling.md do it."""
+    services = compose["services"]
+    before = image.files()
+    assert image.run(services["orchestrator"], "--version").startswith("wm, version ")
+    assert "wm_worker_login can log in as a worker" in image.run(services["migrate"])
+    (image.data / "c.toml").write_text(CAMPAIGN)
+    started = {name: image.start(services[name]) for name in ("orchestrator", "worker")}
+    try:
+        image.run(services["orchestrator"], "campaign", "launch", "/data/c.toml")
+        shown = image.run(services["orchestrator"], "campaign", "status", "c", "--watch")
+        assert "c: finished" in shown or "c: running" in shown, shown
+        health = services["orchestrator"]["healthcheck"]["test"]
+        assert health[:2] == ["CMD", "python"]
+        checked = [sys.executable, *map(image.fitted, health[2:])]
+        assert subprocess.run(checked, timeout=20).returncode == 0
+        doctor = image.run(services["orchestrator"], "doctor")
+        assert "FAULT" not in doctor
+        assert {process.poll() for process in started.values()} == {None}
+    finally:
+        for process in started.values():
+            process.terminate()
+    for name, process in started.items():
+        grace_s = int(services[name]["stop_grace_period"].removesuffix("s"))
+        said = image.end(process, within_s=min(SHUTDOWN_S, grace_s - 5))
+        assert "Traceback" not in said
+    assert "stopped" in image.said(started["orchestrator"])
+    assert subprocess.run(checked, timeout=20, stderr=subprocess.DEVNULL).returncode != 0
+    assert image.files() == before, "something was written beside the code, which is read-only"

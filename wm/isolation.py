@@ -5,8 +5,9 @@ enforced from outside: by killing the process. A fresh interpreter takes about a
 needs; hence two steps. A *template* process imports and prepares once, then forks a *child* whenever one is
 asked for; a killed child is replaced within milliseconds.
 
-Nothing outlives its parent, whatever kills it: the template ends, and kills its child, when the connection
-to the parent closes, and on Linux the kernel kills the child when the template dies.
+Nothing outlives its parent, whatever kills it: the template ends, even while it prepares, and kills its
+child, when the connection to the parent closes, and on Linux the kernel kills the child when the template
+dies.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 import traceback
 from collections.abc import Iterator
@@ -38,9 +40,18 @@ CLOSE_LIMIT_S = 2.0
 _ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
 _FORK = b"f"
 
+_WATCH_EVERY_MS = 20
+
+_PATIENCE_S = [0.001 * 2**step for step in range(9)]
+"""Pauses between looks whether a child has left by itself, half a second in all."""
+
 
 class ChildError(WmError):
     """The template could not start, or the child ended without an answer."""
+
+
+class ChildKilledError(ChildError):
+    """A signal that this process did not send killed the child: the next child may well answer."""
 
 
 class Service(Protocol):
@@ -83,6 +94,7 @@ class Sandbox:
             )
         self._connection: Connection | None = None
         self.child_pid: int | None = None
+        self._former_exit: int | None = None
         self._asked = False
         setup = Connection(os.dup(self._control.fileno()))
         with setup, contextlib.suppress(ConnectionError):
@@ -125,7 +137,7 @@ class Sandbox:
         if not descriptors:
             raise ChildError(f"the child process could not be started: {message.decode() or 'it died'}")
         self._asked = False
-        self.child_pid = int(message)
+        self.child_pid, self._former_exit = map(int, message.split())
         self._connection = Connection(descriptors[0])
         return self._connection
 
@@ -146,8 +158,10 @@ class Sandbox:
             No answer within `timeout_s`; the child has been killed.
         MemoryError
             The child held more than `memory_bytes`; it has been killed.
+        ChildKilledError
+            A signal killed the child before it answered, and none of these limits sent it.
         ChildError
-            The child ended without an answer, or could not be started.
+            The child ended by itself without an answer, or could not be started.
         """
         connection = self.ready()
         try:
@@ -160,12 +174,27 @@ class Sandbox:
                     raise MemoryError
             return connection.recv()
         except (EOFError, ConnectionError) as reason:
-            self.kill()
-            raise ChildError("the child process ended without an answer") from reason
+            raise self.death() from reason
         except BaseException:
             # An interrupted wait leaves an answer to come, which the next question would take for its own.
             self.kill()
             raise
+
+    def death(self) -> ChildError:
+        """Return how the child ended, once its connection is seen to be closed; the next is forked."""
+        text = "the child process ended without an answer"
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+            self._ask()
+        try:
+            self.ready()
+        except ChildError as reason:  # the template is gone, and has taken the child along
+            return ChildKilledError(f"{text} ({reason})")
+        former = self._former_exit or 0
+        if former < 0:
+            return ChildKilledError(f"{text} (killed by {signal.Signals(-former).name})")
+        return ChildError(f"{text} (exit code {former})")
 
     def memory(self) -> int:
         """Return the resident memory of the child in bytes, 0 where it cannot be read."""
@@ -232,14 +261,15 @@ def _template_main(descriptor: int, module: str) -> None:
     with Connection(os.dup(descriptor)) as setup:
         arguments = setup.recv()
     try:
-        service: Any = importlib.import_module(module)
-        prepared = service.prepare(*arguments)
+        with _leaving_with_parent(control):
+            service: Any = importlib.import_module(module)
+            prepared = service.prepare(*arguments)
     except Exception:
         control.sendall(traceback.format_exc(limit=-3).encode()[-60_000:])
         raise
     child: int | None = None
     while _wanted(control):
-        _reap(child)
+        former = _end(child)
         ours, theirs = socket.socketpair()
         template = os.getpid()
         child = os.fork()
@@ -248,8 +278,32 @@ def _template_main(descriptor: int, module: str) -> None:
             _child_main(service, prepared, control, ours, theirs)
         ours.close()
         with theirs, contextlib.suppress(ConnectionError):
-            socket.send_fds(control, [str(child).encode()], [theirs.fileno()])
+            socket.send_fds(control, [f"{child} {former}".encode()], [theirs.fileno()])
     _end(child)
+
+
+@contextlib.contextmanager
+def _leaving_with_parent(control: socket.socket) -> Iterator[None]:
+    """End the process if the parent does within the block, however long that takes.
+
+    By a thread, which is gone when the block ends: a process with threads must not fork.
+    """
+    is_over = threading.Event()
+
+    def watch() -> None:
+        hangups = select.poll()
+        hangups.register(control, 0)
+        while not is_over.is_set():
+            if hangups.poll(_WATCH_EVERY_MS):
+                os._exit(1)
+
+    watcher = threading.Thread(target=watch, daemon=True)
+    watcher.start()
+    try:
+        yield
+    finally:
+        is_over.set()
+        watcher.join()
 
 
 def _child_main(
@@ -268,22 +322,20 @@ def _child_main(
         os._exit(status)
 
 
-def _reap(child: int | None) -> None:
-    """Kill a former child that may still live, and wait for it."""
-    if child is not None:
-        os.kill(child, signal.SIGKILL)
-        os.waitpid(child, 0)
+def _end(child: int | None) -> int:
+    """See a child out and return its exit code, -n if signal n killed it.
 
-
-def _end(child: int | None) -> None:
-    """Let an idle child leave by itself (its connection is closed), kill a busy one."""
+    A killed one, or an idle one whose connection is closed, leaves by itself; a busy one is killed.
+    """
     if child is None:
-        return
-    for _ in range(50):
-        if os.waitpid(child, os.WNOHANG)[0]:
-            return
-        time.sleep(0.01)
-    _reap(child)
+        return 0
+    for pause_s in _PATIENCE_S:
+        ended, status = os.waitpid(child, os.WNOHANG)
+        if ended:
+            return os.waitstatus_to_exitcode(status)
+        time.sleep(pause_s)
+    os.kill(child, signal.SIGKILL)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
 
 
 if __name__ == "__main__":

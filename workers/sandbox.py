@@ -25,11 +25,16 @@ from workers.messages import (
     Start,
 )
 
+_SERVICE = "workers.service"
+
 SLICE_S = 20.0
 """A job that can be continued is given back after this long, so that no worker is held for ever."""
 
 _LOOK_EVERY_S = 0.1
 """How often the supervisor looks at stop requests, limits and heartbeats while the child works."""
+
+_TRIES = 2
+"""How often an engine puts a query to a solver whose process is killed; each time with the whole limit."""
 
 _GRACE_S = 10.0
 """What a slice may take beyond itself and one query: starting an engine, recording answers."""
@@ -82,7 +87,7 @@ class JobSandbox:
     """A warm process for one job at a time."""
 
     def __init__(self) -> None:
-        self._sandbox = Sandbox("workers.service")
+        self._sandbox = Sandbox(_SERVICE)
 
     def close(self) -> None:
         """End the process."""
@@ -93,7 +98,7 @@ class JobSandbox:
         parameters = KINDS[job.kind].parameters.model_validate(job.parameters)
         limit = parameters.limit_s
         if isinstance(parameters, ForgeryParameters):
-            limit = slice_s + parameters.timeout_s + _GRACE_S
+            limit = slice_s + _TRIES * parameters.timeout_s + _GRACE_S
         memory = None if parameters.memory_mb is None else parameters.memory_mb * 2**20
         try:
             started = last_beat = time.monotonic()
@@ -128,9 +133,13 @@ class JobSandbox:
                     return self._limit_struck(
                         job, OutcomeStatus.MEMOUT, f"memory limit of {parameters.memory_mb} MB"
                     )
-        except (ChildError, EOFError, ConnectionError) as reason:
-            self._sandbox.kill()
-            return Run(End.FAILED, reason=f"the job's process died ({type(reason).__name__}: {reason})")
+        except ChildError as reason:
+            # Whoever forks it may be dead: the next job gets another.
+            self._sandbox.close()
+            self._sandbox = Sandbox(_SERVICE)
+            return Run(End.FAILED, reason=f"the job's process could not be had: {reason}")
+        except (EOFError, ConnectionError):
+            return Run(End.FAILED, reason=f"the job's process died: {self._sandbox.death()}")
         except BaseException:
             self._sandbox.kill()
             raise

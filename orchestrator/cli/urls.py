@@ -73,10 +73,11 @@ def read_secret(file: Path, what: str) -> str:
 
 
 def add_password(url: str, password: str) -> str:
-    """Put a password into a URL that has a host and no password; any other is left as it is."""
+    """Put a password into a URL that has a host and no password, or an empty one; others stay as they are."""
     scheme, separator, rest = url.partition("://")
     authority, slash, path = rest.partition("/")
-    user, _, host = authority.rpartition("@")
-    if not separator or not host or ":" in user:
+    credentials, _, host = authority.rpartition("@")
+    user, _, known = credentials.partition(":")
+    if not separator or not host or known:
         return url
     return f"{scheme}://{user}:{quote(password, safe='')}@{host}{slash}{path}"

@@ -17,7 +17,7 @@ from orchestrator.errors import StoreUnavailableError
 from orchestrator.store import campaigns, services
 from orchestrator.store.campaigns import Progress
 from orchestrator.store.database import Store
-from orchestrator.store.running import RunningJob, longest_running
+from orchestrator.store.running import RunningJob, running_jobs
 from orchestrator.store.services import Service
 from orchestrator.store.tables import CampaignState
 
@@ -42,6 +42,36 @@ class Rate:
 
 
 @dataclass(frozen=True)
+class Slowest:
+    """The query, or other job, that was seen running for the longest time; `seconds` at least."""
+
+    job: RunningJob
+    seconds: float
+
+    def __str__(self) -> str:
+        job = self.job
+        what = f"{job.kind} job {job.job_id}" + ("" if job.query is None else f", instance {job.query}")
+        return f"{what}: {self.seconds:.0f} s or more, on {job.owner} ({job.place})"
+
+
+class Stopwatch:
+    """How long each query has been running, as far as was seen; the store does not say when one began."""
+
+    def __init__(self) -> None:
+        self._since: dict[tuple[int, int | None], float] = {}
+
+    def slowest(self, now: float, running: list[RunningJob]) -> Slowest | None:
+        """Take what runs at a time; return what was seen running for longest, None if nothing runs."""
+        self._since = {
+            (job.job_id, job.query): self._since.get((job.job_id, job.query), now) for job in running
+        }
+        if not running:
+            return None
+        job = min(running, key=lambda job: self._since[job.job_id, job.query])
+        return Slowest(job, now - self._since[job.job_id, job.query])
+
+
+@dataclass(frozen=True)
 class View:
     """What is shown at one time."""
 
@@ -50,7 +80,7 @@ class View:
     progress: Progress
     rate: float | None
     workers: list[Service]
-    slowest: RunningJob | None
+    slowest: Slowest | None
 
     @property
     def left_s(self) -> float | None:
@@ -75,9 +105,9 @@ class View:
         for worker in self.workers[:_MOST_WORKERS]:
             silent = "" if worker.is_alive else ", silent"
             rows.append(("", f"{worker.name}  heard {worker.silent_s:.0f} s ago{silent}"))
-        if self.slowest is not None:
-            job = self.slowest
-            rows.append(("slowest", f"{job.kind} job {job.job_id} on {job.owner}: {job.place}"))
+        if len(self.workers) > _MOST_WORKERS:
+            rows.append(("", f"and {len(self.workers) - _MOST_WORKERS} more"))
+        rows.append(("slowest", "-" if self.slowest is None else str(self.slowest)))
         for name, value in rows:
             shown.add_row(name, Text(value))
         return shown
@@ -88,28 +118,29 @@ def _duration(seconds: float) -> str:
     return f"{hours}:{rest // 60:02}:{rest % 60:02}"
 
 
-def view(store: Store, campaign_id: int, rate: Rate) -> View:
+def view(store: Store, campaign_id: int, rate: Rate, stopwatch: Stopwatch) -> View:
     """Look at a campaign now."""
-    record = campaigns.find_campaign(store, str(campaign_id))
+    now = time.monotonic()
+    record = campaigns.get_campaign(store, campaign_id)
     progress = campaigns.progress(store, campaign_id)
     return View(
         name=record.name,
         state=record.state,
         progress=progress,
-        rate=rate.add(time.monotonic(), progress.done_weight),
+        rate=rate.add(now, progress.done_weight),
         workers=services.workers(store),
-        slowest=longest_running(store, campaign_id),
+        slowest=stopwatch.slowest(now, running_jobs(store, campaign_id)),
     )
 
 
 def watch_campaign(store: Store, campaign_id: int) -> None:
     """Show a campaign again and again until it ends; an outage of the store is waited for."""
-    rate = Rate()
+    rate, stopwatch = Rate(), Stopwatch()
     console = rich.console.Console()
     with rich.live.Live(console=console, auto_refresh=False) as live:
         while True:
             try:
-                seen = view(store, campaign_id, rate)
+                seen = view(store, campaign_id, rate, stopwatch)
             except StoreUnavailableError as reason:
                 live.update(Text(f"the store does not answer, trying again: {reason}"), refresh=True)
             else:

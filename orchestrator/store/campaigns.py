@@ -28,6 +28,8 @@ STALE_S = 30.0
 """A running campaign whose loop was not heard of for this long is told as interrupted."""
 
 _JOBS_AT_ONCE = 2000
+_KEYS_AT_ONCE = 500
+_MANY_JOBS = 1000
 
 
 @dataclass(frozen=True)
@@ -88,12 +90,14 @@ def create_campaign(
             )
             .returning(campaign.c.id)
         ).scalar_one()
-        ids: dict[str, int] = {}
         cells: dict[Cell, int] = {}
-        first = 0
+        count = 0
         for batch in _batched(jobs):
-            _insert_jobs(store, connection, campaign_id, first, batch, ids, cells)
-            first += len(batch)
+            _insert_jobs(store, connection, campaign_id, count, batch, cells)
+            count += len(batch)
+        if count >= _MANY_JOBS and not store.is_sqlite:
+            # Else PostgreSQL takes the tables for empty, and searches them so, until it looks by itself.
+            connection.exec_driver_sql("ANALYZE job, job_need, campaign_job, cell")
         _settle_new(store, connection, campaign_id)
     return int(campaign_id)
 
@@ -110,10 +114,9 @@ def _insert_jobs(
     campaign_id: int,
     first: int,
     batch: Sequence[PlannedJob],
-    ids: dict[str, int],
     cells: dict[Cell, int],
 ) -> None:
-    """Insert one batch, whose first job is number `first`; `ids` and `cells` remember earlier batches."""
+    """Insert one batch, whose first job is number `first`; `cells` keeps the grid's points so far."""
     rows = [
         {
             "key": planned.key,
@@ -126,17 +129,14 @@ def _insert_jobs(
         for planned in {planned.key: planned for planned in batch}.values()
     ]
     store.insert_new(connection, job, rows)
-    keys = [planned.key for planned in batch]
-    for start in range(0, len(keys), 500):
-        found = sa.select(job.c.key, job.c.id).where(job.c.key.in_(keys[start : start + 500]))
-        ids.update({row.key: row.id for row in connection.execute(found)})
+    ids = _ids(connection, {key for planned in batch for key in (planned.key, *planned.needs)})
     needs = {(ids[planned.key], ids[needed]) for planned in batch for needed in planned.needs}
     store.insert_new(connection, job_need, [{"job_id": a, "needs_id": b} for a, b in sorted(needs)])
-    for planned in batch:
-        if planned.cell not in cells:
-            cells[planned.cell] = connection.execute(
-                sa.insert(cell).values(campaign_id=campaign_id, **asdict(planned.cell)).returning(cell.c.id)
-            ).scalar_one()
+    new = list({planned.cell: None for planned in batch if planned.cell not in cells})
+    if new:
+        statement = sa.insert(cell).returning(cell.c.id, sort_by_parameter_order=True)
+        rows = [{"campaign_id": campaign_id, **asdict(point)} for point in new]
+        cells.update(zip(new, connection.execute(statement, rows).scalars(), strict=True))
     links = [
         {
             "campaign_id": campaign_id,
@@ -147,6 +147,16 @@ def _insert_jobs(
         for position, planned in enumerate(batch, start=first)
     ]
     store.insert_new(connection, campaign_job, links)
+
+
+def _ids(connection: sa.Connection, keys: Iterable[str]) -> dict[str, int]:
+    """Return the ids of jobs by their keys."""
+    ids: dict[str, int] = {}
+    ordered = sorted(keys)
+    for start in range(0, len(ordered), _KEYS_AT_ONCE):
+        found = sa.select(job.c.key, job.c.id).where(job.c.key.in_(ordered[start : start + _KEYS_AT_ONCE]))
+        ids.update({row.key: row.id for row in connection.execute(found)})
+    return ids
 
 
 def _settle_new(store: Store, connection: sa.Connection, campaign_id: int) -> None:
@@ -215,6 +225,21 @@ def find_campaign(store: Store, name_or_id: str) -> CampaignRecord:
             names = connection.execute(sa.select(campaign.c.name).distinct().limit(20)).scalars().all()
             there = ", ".join(sorted(names)) or "none at all"
             raise NotFoundError(f"no campaign {name_or_id!r} in {store}; there are: {there}")
+        return _record(row, store.now(connection))
+
+
+def get_campaign(store: Store, campaign_id: int) -> CampaignRecord:
+    """Return the campaign of an id, also where another one has that number for a name.
+
+    Raises
+    ------
+    NotFoundError
+        There is none.
+    """
+    with store.read() as connection:
+        row = connection.execute(sa.select(campaign).where(campaign.c.id == campaign_id)).one_or_none()
+        if row is None:
+            raise NotFoundError(f"no campaign {campaign_id} in {store}")
         return _record(row, store.now(connection))
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import re
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from enum import IntEnum
 from pathlib import Path
@@ -17,7 +18,7 @@ from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy.dialects import postgresql, sqlite
 
-from orchestrator.errors import NotFoundError, StoreError, StoreUnavailableError, StoreUrlError
+from orchestrator.errors import NotFoundError, SchemaError, StoreError, StoreUnavailableError, StoreUrlError
 
 BUSY_TIMEOUT_S = 30
 """How long SQLite waits for another writer before it gives up."""
@@ -139,13 +140,25 @@ class Store:
     def insert_new(
         self, connection: sa.Connection, table: sa.Table, rows: Sequence[Mapping[str, Any]]
     ) -> int:
-        """Insert rows, leaving alone those whose key exists; return how many were new."""
+        """Insert rows, leaving alone those whose key exists; return how many were new.
+
+        A single row may hold SQL expressions.
+        """
         if not rows:
             return 0
         insert = sqlite.insert if self.is_sqlite else postgresql.insert
         # One statement for all rows is compiled once and for all; without the option drivers give no count.
         statement = insert(table).on_conflict_do_nothing().execution_options(preserve_rowcount=True)
+        if len(rows) == 1:
+            return int(connection.execute(statement.values(**rows[0])).rowcount)
         return int(connection.execute(statement, [dict(row) for row in rows]).rowcount)
+
+    def is_one_of(self, column: sa.ColumnElement[int], values: Collection[int]) -> sa.ColumnElement[bool]:
+        """Return the condition that a column has one of some values: one parameter, however many they are."""
+        if self.is_sqlite:
+            listed = sa.func.json_each(json.dumps(list(values))).table_valued("value")
+            return column.in_(sa.select(listed.c.value))
+        return column == sa.any_(sa.literal(list(values), postgresql.ARRAY(sa.Integer)))
 
     def now(self, connection: sa.Connection) -> float:
         """Return the time in seconds since 1970 by the store's one clock."""
@@ -172,14 +185,15 @@ class Store:
 
         Raises
         ------
+        SchemaError
+            A schema newer than this program.
         StoreError
-            A schema newer than this program, or no rights to change it.
+            No rights to change it.
         """
         current = self.revision()
         if current == head_revision():
             return
-        if current is not None and current not in known_revisions():
-            raise StoreError(f"store {self} has schema {current}, newer than this program: upgrade treeproof")
+        self._check_known(current)
         config = _alembic_config()
         with self.write() as connection:
             self.lock(connection, Lock.SCHEMA)
@@ -198,16 +212,25 @@ class Store:
         ------
         NotFoundError
             There is no such SQLite file.
-        StoreError
+        SchemaError
             An empty database, or another schema.
         """
         if self.is_sqlite and not Path(str(self._url.database)).is_file():
             raise NotFoundError(f"there is no store {self}: give --store or WM_STORE_URL, or run a campaign")
         current = self.revision()
         if current is None:
-            raise StoreError(f"store {self} is empty: run a campaign, or wm db upgrade")
+            raise SchemaError(f"store {self} is empty", "run a campaign, or wm db upgrade")
+        self._check_known(current)
         if current != head_revision():
-            raise StoreError(f"store {self} has schema {current}, not {head_revision()}: run wm db upgrade")
+            raise SchemaError(
+                f"store {self} has schema {current}, not {head_revision()}", "run wm db upgrade"
+            )
+
+    def _check_known(self, revision: str | None) -> None:
+        if revision is not None and revision not in known_revisions():
+            raise SchemaError(
+                f"store {self} has schema {revision}, newer than this program", "upgrade treeproof"
+            )
 
 
 def head_revision() -> str:

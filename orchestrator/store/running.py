@@ -1,4 +1,4 @@
-"""The jobs that are being run."""
+"""The jobs that are being run, and which query each is at."""
 
 from __future__ import annotations
 
@@ -7,7 +7,10 @@ from dataclasses import dataclass
 import sqlalchemy as sa
 
 from orchestrator.store.database import Store
-from orchestrator.store.tables import JobState, campaign_job, cell, job
+from orchestrator.store.tables import JobState, campaign_job, cell, forgery_answer, job
+from workers.jobs import JobKind
+
+_PLACE = ("scheme", "trigger_share", "ones_share", "repeat", "engine", "signature", "eps")
 
 
 @dataclass(frozen=True)
@@ -20,6 +23,8 @@ class RunningJob:
         What, and who runs it.
     leases
         How often it was taken: a batch of slow queries is taken again and again.
+    query
+        Forgery only: the instance that is being asked about; those of a batch are asked in order.
     place
         Its place in the grid, for people.
     """
@@ -28,32 +33,43 @@ class RunningJob:
     kind: str
     owner: str
     leases: int
+    query: int | None
     place: str
 
 
-def longest_running(store: Store, campaign_id: int) -> RunningJob | None:
-    """Return the running job that was taken most often, and of those the one that was planned first."""
+def running_jobs(store: Store, campaign_id: int) -> list[RunningJob]:
+    """Return a campaign's running jobs, the one that was planned first first."""
+    answered = (
+        sa.select(sa.func.count())
+        .select_from(forgery_answer)
+        .where(forgery_answer.c.job_id == job.c.id)
+        .scalar_subquery()
+    )
     query = (
         sa.select(
             job.c.id,
             job.c.kind,
             job.c.lease_owner,
             job.c.leases,
-            cell.c.engine,
-            cell.c.signature,
-            cell.c.eps,
+            job.c.parameters,
+            answered.label("answered"),
+            *(cell.c[name] for name in _PLACE),
         )
         .join(campaign_job, campaign_job.c.job_id == job.c.id)
         .join(cell, cell.c.id == campaign_job.c.cell_id)
         .where(campaign_job.c.campaign_id == campaign_id, job.c.state == JobState.RUNNING)
-        .order_by(job.c.leases.desc(), job.c.id)
-        .limit(1)
+        .order_by(job.c.id)
     )
     with store.read() as connection:
-        row = connection.execute(query).one_or_none()
-    if row is None:
-        return None
-    parts = [f"taken {row.leases} times"]
-    if row.engine is not None:
-        parts += [f"engine {row.engine}", f"signature {row.signature}", f"eps {row.eps}"]
-    return RunningJob(row.id, row.kind, row.lease_owner, row.leases, ", ".join(parts))
+        rows = connection.execute(query).mappings().all()
+    return [
+        RunningJob(
+            job_id=row["id"],
+            kind=row["kind"],
+            owner=row["lease_owner"],
+            leases=row["leases"],
+            query=row["parameters"]["first"] + row["answered"] if row["kind"] == JobKind.FORGERY else None,
+            place=", ".join(f"{name} {row[name]}" for name in _PLACE if row[name] is not None),
+        )
+        for row in rows
+    ]

@@ -45,6 +45,11 @@ class CampaignState(StrEnum):
     """Stopped for good; `wm campaign resume` takes it up again."""
 
 
+REASON_LENGTH = 200
+"""Most characters of what is kept of a forgery answer's reason."""
+
+_IS_READY = sa.text("state = 'ready'")
+
 metadata = sa.MetaData(
     naming_convention={
         "ix": "ix_%(table_name)s_%(column_0_N_name)s",
@@ -86,6 +91,7 @@ job = sa.Table(
     sa.Column("leases", sa.Integer, nullable=False, server_default="0"),
     sa.Column("cancelled", sa.Boolean, nullable=False, server_default=sa.false()),
     sa.Index(None, "state"),
+    sa.Index("ix_job_ready", "id", postgresql_where=_IS_READY, sqlite_where=_IS_READY),
 )
 """`leases` counts how often the job was leased: a change tells that a worker got the message about it.
 `cancelled` says of a running job that it must not become ready again."""
@@ -165,7 +171,7 @@ forgery_answer = sa.Table(
     sa.Column("status", sa.String(20), nullable=False),
     sa.Column("distance", sa.Float),
     sa.Column("seconds", sa.Float, nullable=False),
-    sa.Column("reason", sa.String(200), nullable=False),
+    sa.Column("reason", sa.String(REASON_LENGTH), nullable=False),
     sa.Column("witness", sa.LargeBinary),
 )
 

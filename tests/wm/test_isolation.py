@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from wm.isolation import ChildError, Sandbox
+from wm.isolation import ChildError, ChildKilledError, Sandbox
 
 SERVICE = """
     import ctypes, os, resource, signal, sys, time
@@ -27,6 +27,8 @@ SERVICE = """
             os._exit(5)
         if then == "dawdle":
             time.sleep(1)
+        if then == "dawdle for long":
+            time.sleep(1000)
         return greeting
 
     def serve(connection, greeting):
@@ -158,12 +160,21 @@ def test_the_memory_limit_kills_the_child(service):
         assert sandbox.ask("next", timeout_s=60, memory_bytes=200_000_000) == ("hello", "next")
 
 
-@pytest.mark.parametrize("what", ["crash", "exit", "raise"])
-def test_a_child_that_dies_is_replaced(service, what):
+@pytest.mark.parametrize(
+    ("what", "error", "how"),
+    [
+        ("crash", ChildKilledError, "killed by SIGSEGV"),
+        ("exit", ChildError, "exit code 3"),
+        ("raise", ChildError, "exit code 1"),
+    ],
+)
+def test_a_child_that_dies_is_replaced_and_how_it_ended_is_told(service, what, error, how):
     with Sandbox(service, "hello") as sandbox:
         for _ in range(2):
-            with pytest.raises(ChildError, match="the child process ended without an answer"):
+            with pytest.raises(ChildError) as caught:
                 sandbox.ask(what, timeout_s=60)
+            assert type(caught.value) is error
+            assert str(caught.value) == f"the child process ended without an answer ({how})"
             assert sandbox.ask("next", timeout_s=60) == ("hello", "next")
 
 
@@ -172,7 +183,7 @@ def test_a_child_killed_while_idle_is_replaced(service):
         sandbox.ready()
         os.kill(sandbox.child_pid, signal.SIGKILL)
         assert wait_until(lambda: not is_running(sandbox.child_pid))
-        with pytest.raises(ChildError, match="ended without an answer"):
+        with pytest.raises(ChildKilledError, match="killed by SIGKILL"):
             sandbox.ask("never seen", timeout_s=60)
         assert sandbox.ask("next", timeout_s=60) == ("hello", "next")
 
@@ -227,7 +238,7 @@ def test_a_killed_template_takes_its_child_along_and_is_an_error(service):
         child, template, _ = sandbox.ask("where", timeout_s=60)
         os.kill(template, signal.SIGKILL)
         assert wait_until(lambda: not is_running(child))
-        with pytest.raises(ChildError, match="ended without an answer"):
+        with pytest.raises(ChildKilledError, match="ended without an answer"):
             sandbox.ask("anything", timeout_s=60)
         with pytest.raises(ChildError, match="could not be started"):
             sandbox.ask("anything", timeout_s=60)
@@ -282,7 +293,7 @@ PARENTS = {
         import sys, time
         from pathlib import Path
         from wm.isolation import Sandbox
-        Sandbox("naughty", "hello", "dawdle")
+        Sandbox("naughty", "hello", "dawdle for long")
         Path(sys.argv[1]).touch()
         time.sleep(1000)
         """,

@@ -73,9 +73,10 @@ def test_an_unforeseen_exception_is_a_failed_attempt_with_its_traceback(bench):
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSEGV, signal.SIGTERM])
 def test_a_process_that_dies_is_a_failed_attempt_and_the_next_job_works(bench, number):
     kill = After(3, lambda: bool(os.kill(bench.sandbox._sandbox.child_pid, number)))
-    run = bench.run(bench.job(JobKind.TUNE, **ENDLESS), stop=kill)
+    run = bench.run(bench.job(JobKind.TUNE_FOLD, **ENDLESS), stop=kill)
     assert (run.end, run.outcome) == (End.FAILED, None)
     assert run.reason.startswith("the job's process died")
+    assert run.reason.endswith(f"(killed by {number.name})")
     assert works(bench)
 
 
@@ -87,8 +88,26 @@ def test_a_process_that_died_while_idle_costs_one_attempt(bench):
     assert works(bench)
 
 
+def test_a_template_that_is_killed_costs_an_attempt_and_the_next_job_gets_another(bench, family):
+    def kill_both():
+        for pid in family.living():
+            os.kill(pid, signal.SIGKILL)
+        return False
+
+    own = JobSandbox()
+    run = replace(bench, sandbox=own).run
+    try:
+        own._sandbox.ready()
+        ended = run(bench.job(JobKind.TUNE_FOLD, **ENDLESS), stop=After(4, kill_both))
+        assert (ended.end, ended.reason.partition(":")[0]) == (End.FAILED, "the job's process died")
+        assert run(bench.job(JobKind.SPLIT)).reason.startswith("the job's process could not be had")
+        assert run(bench.job(JobKind.SPLIT)).end is End.FINISHED
+    finally:
+        own.close()
+
+
 def test_the_time_limit_strikes_a_busy_job(bench):
-    run = bench.run(bench.job(JobKind.TUNE, **ENDLESS, limit_s=0.5))
+    run = bench.run(bench.job(JobKind.TUNE_FOLD, **ENDLESS, limit_s=0.5))
     assert run.end is End.FINISHED
     assert (run.outcome.status, run.outcome.result) == (OutcomeStatus.TIMEOUT, None)
     assert run.outcome.error == "time limit of 0.5 s"
@@ -96,7 +115,7 @@ def test_the_time_limit_strikes_a_busy_job(bench):
 
 
 def test_the_memory_limit_strikes_a_busy_job(bench):
-    run = bench.run(bench.job(JobKind.TUNE, **ENDLESS, memory_mb=20))
+    run = bench.run(bench.job(JobKind.TUNE_FOLD, **ENDLESS, memory_mb=20))
     assert run.end is End.FINISHED
     assert (run.outcome.status, run.outcome.result) == (OutcomeStatus.MEMOUT, None)
     assert run.outcome.error == "memory limit of 20 MB"
@@ -109,17 +128,17 @@ def test_limits_that_do_not_strike_change_nothing(bench):
 
 
 def test_stopping_ends_a_busy_job(bench):
-    run = bench.run(bench.job(JobKind.TUNE, **ENDLESS), stop=After(3, lambda: True))
+    run = bench.run(bench.job(JobKind.TUNE_FOLD, **ENDLESS), stop=After(3, lambda: True))
     assert (run.end, run.outcome, run.reason) == (End.STOPPED, None, "")
     assert works(bench)
 
 
-@pytest.mark.parametrize("kind", [JobKind.TUNE, JobKind.FORGERY])
+@pytest.mark.parametrize("kind", [JobKind.TUNE_FOLD, JobKind.FORGERY])
 def test_nothing_is_left_of_a_stopped_and_closed_sandbox(bench, family, kind):
     own = JobSandbox()
     run = replace(bench, sandbox=own).run
     try:
-        changes = ENDLESS if kind is JobKind.TUNE else {"engine": "z3", "count": 100}
+        changes = ENDLESS if kind is JobKind.TUNE_FOLD else {"engine": "z3", "count": 100}
         assert run(bench.job(kind, **changes), stop=After(4, lambda: True)).end is End.STOPPED
         assert family.living()
     finally:
@@ -135,7 +154,7 @@ def test_heartbeats_are_sent_while_the_job_is_busy_and_a_lost_lease_ends_it(benc
         beats.append(len(beats))
         return len(beats) < 4
 
-    run = bench.run(bench.job(JobKind.TUNE, **ENDLESS), heartbeat=heartbeat)
+    run = bench.run(bench.job(JobKind.TUNE_FOLD, **ENDLESS), heartbeat=heartbeat)
     assert (run.end, run.outcome) == (End.STOPPED, None)
     assert beats == [0, 1, 2, 3]
     assert works(bench)
@@ -220,7 +239,7 @@ def test_a_query_that_times_out_is_an_answer_not_a_failure(bench):
 
 def test_a_batch_that_hangs_around_its_queries_is_a_failed_attempt(bench, monkeypatch):
     """Its queries have limits of their own, so the fault is not the query's."""
-    monkeypatch.setattr(sandbox, "_GRACE_S", -119.5)
+    monkeypatch.setattr(sandbox, "_GRACE_S", -179.5)
     run = bench.run(bench.job(JobKind.FORGERY, engine="z3", count=171))
     assert (run.end, run.outcome) == (End.FAILED, None)
     assert run.reason == "the batch hung: time limit of 0.5 s"

@@ -24,14 +24,15 @@ from wm.engines.protocol import (
 )
 from wm.errors import QueryError
 from wm.forest import Forest
-from wm.isolation import ChildError, Sandbox, requests
+from wm.isolation import ChildError, ChildKilledError, Sandbox, requests
 
 
 class IsolatedEngine:
     """Answers forgery queries about one forest; see `wm.engines.create`.
 
     The solver runs in a child process that is killed when a limit strikes, whatever it does; the next query
-    finds a new child ready. The clock of a query starts when the child has its forest loaded.
+    finds a new child ready. The clock of a query starts when the child has its forest loaded. A query whose
+    child something else kills, the kernel for want of memory say, is put once more to a fresh one.
     """
 
     def __init__(self, name: str, forest: Forest, options: Mapping[str, Any] | None = None) -> None:
@@ -69,7 +70,7 @@ class IsolatedEngine:
         query
             Must fit the forest.
         timeout_s
-            Hard limit in seconds, above 0.
+            Hard limit in seconds, above 0; a second try has it anew, so that it finds what the first would.
         memory_bytes
             Limit on the resident memory of the solving process; None for no limit.
 
@@ -83,6 +84,18 @@ class IsolatedEngine:
         query.check(self._forest)
         if not timeout_s > 0:
             raise QueryError(f"timeout_s must be above 0, not {timeout_s}")
+        started = time.perf_counter()
+        try:
+            return self._try(query, timeout_s, memory_bytes)
+        except ChildKilledError:
+            pass  # most often not this query's fault; if it is, the next child is killed too
+        try:
+            return self._try(query, timeout_s, memory_bytes)
+        except ChildKilledError as death:
+            reason = f"its process was killed twice: {death}"
+            return ForgeryOutcome(Status.ERROR, None, None, time.perf_counter() - started, self._name, reason)
+
+    def _try(self, query: ForgeryQuery, timeout_s: float, memory_bytes: int | None) -> ForgeryOutcome:
         self._sandbox.ready()
         started = time.perf_counter()
 
@@ -95,6 +108,8 @@ class IsolatedEngine:
             return ended(Status.TIMEOUT, f"time limit of {timeout_s:g} s")
         except MemoryError:
             return ended(Status.MEMOUT, f"memory limit of {memory_bytes} bytes")
+        except ChildKilledError:
+            raise
         except ChildError as reason:
             return ended(Status.ERROR, str(reason))
         if isinstance(answer, OutOfResourcesError):

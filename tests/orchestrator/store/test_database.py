@@ -8,10 +8,11 @@ import threading
 
 import pytest
 import sqlalchemy as sa
+from alembic import command
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 
-from orchestrator.errors import NotFoundError, StoreError, StoreUrlError
+from orchestrator.errors import NotFoundError, SchemaError, StoreError, StoreUrlError
 from orchestrator.store import database
 from orchestrator.store.database import Store, head_revision, known_revisions
 from orchestrator.store.tables import JobState, artifact, campaign, job, metadata
@@ -103,8 +104,22 @@ def test_a_newer_schema_is_refused(store):
     with pytest.raises(StoreError, match="schema 9999, newer than this program: upgrade treeproof") as caught:
         store.upgrade()
     one_line(caught)
-    with pytest.raises(StoreError, match=rf"schema 9999, not {head_revision()}"):
+    with pytest.raises(SchemaError, match="schema 9999, newer than this program") as caught:
         store.check()
+    assert caught.value.mend == "upgrade treeproof"
+
+
+def test_an_older_schema_is_told_with_what_to_do(store_url):
+    with opened(store_url) as store:
+        config = database._alembic_config()
+        with store.write() as connection:
+            config.attributes["connection"] = connection
+            command.upgrade(config, known_revisions()[1])
+        with pytest.raises(
+            SchemaError, match=rf"schema .*, not {head_revision()}: run wm db upgrade"
+        ) as caught:
+            store.check()
+        one_line(caught)
 
 
 def test_an_empty_database_is_told(store_url):

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import multiprocessing
+import os
+import signal
 import threading
 
 import numpy as np
@@ -11,17 +13,17 @@ import pytest
 from wm.engines import Answer, ForgeryQuery, Status
 from wm.engines.isolated import IsolatedEngine, replay_fault, serve
 from wm.engines.protocol import OutOfResourcesError
-from wm.isolation import ChildError
+from wm.isolation import ChildError, ChildKilledError
 
 QUERY = ForgeryQuery(signature=[0, 1], label=1, centre=[0.4, 0.25, 0.5], eps=0.05)
 GOOD = np.array([0.4, 0.25, 0.5], dtype=np.float32)
 
 
 class FakeSandbox:
-    """A child process that gives one answer, or fails in one way."""
+    """Child processes, each of which gives one answer or fails in one way; the last one again and again."""
 
-    def __init__(self, says):
-        self._says = says
+    def __init__(self, *says):
+        self.left = list(says)
 
     def ready(self):
         pass
@@ -30,14 +32,15 @@ class FakeSandbox:
         pass
 
     def ask(self, message, *, timeout_s, memory_bytes):
-        assert message is QUERY
-        if isinstance(self._says, Exception) and not isinstance(self._says, OutOfResourcesError):
-            raise self._says
-        return self._says
+        assert (message, timeout_s, memory_bytes) == (QUERY, 2, 1000)
+        says = self.left.pop(0) if len(self.left) > 1 else self.left[0]
+        if isinstance(says, Exception) and not isinstance(says, OutOfResourcesError):
+            raise says
+        return says
 
 
-def outcome_of(monkeypatch, forest, says):
-    monkeypatch.setattr("wm.engines.isolated.Sandbox", lambda *_: FakeSandbox(says))
+def outcome_of(monkeypatch, forest, *says):
+    monkeypatch.setattr("wm.engines.isolated.Sandbox", lambda *_: FakeSandbox(*says))
     with IsolatedEngine("sat", forest) as engine:
         return engine.solve(QUERY, timeout_s=2, memory_bytes=1000)
 
@@ -53,6 +56,7 @@ def outcome_of(monkeypatch, forest, says):
         (OutOfResourcesError(Status.MEMOUT, "too much"), Status.MEMOUT, "too much"),
         (OutOfResourcesError(Status.ERROR, "unknown"), Status.ERROR, "unknown"),
         (ChildError("the child process died"), Status.ERROR, "the child process died"),
+        (ChildKilledError("SIGKILL"), Status.ERROR, "its process was killed twice: SIGKILL"),
         ("Traceback: ValueError", Status.ERROR, "Traceback: ValueError"),
         (Answer(GOOD + np.float32(0.125)), Status.ERROR, "the witness lies outside its box"),
         (Answer(GOOD[:2]), Status.ERROR, "the witness has type float32 and shape (2,)"),
@@ -71,6 +75,65 @@ def test_each_end_of_a_query_has_its_status(monkeypatch, figure_1, says, status,
     assert (outcome.distance is not None) == forged
 
 
+@pytest.mark.parametrize(
+    ("second", "status", "reason"),
+    [
+        (Answer(GOOD), Status.FORGED, "solver"),
+        (TimeoutError(), Status.TIMEOUT, "time limit of 2 s"),
+        (ChildError("exit code 3"), Status.ERROR, "exit code 3"),
+    ],
+)
+def test_a_query_whose_process_is_killed_gets_what_the_next_process_answers(
+    monkeypatch, figure_1, second, status, reason
+):
+    outcome = outcome_of(monkeypatch, figure_1, ChildKilledError("SIGKILL"), second)
+    assert (outcome.status, outcome.reason) == (status, reason)
+
+
+def test_a_process_that_ends_by_itself_is_not_tried_again(monkeypatch, figure_1):
+    outcome = outcome_of(monkeypatch, figure_1, ChildError("exit code 3"), Answer(GOOD))
+    assert (outcome.status, outcome.reason) == (Status.ERROR, "exit code 3")
+
+
+def test_without_a_process_for_the_second_try_the_query_stays_unanswered(monkeypatch, figure_1):
+    """Whoever forks the processes is dead: a fault of the place, not of the query."""
+    sandbox = FakeSandbox(ChildKilledError("SIGKILL"))
+
+    def ready():
+        if calls.pop():
+            raise ChildError("it could not be started")
+
+    calls = [True, False]
+    monkeypatch.setattr(sandbox, "ready", ready)
+    monkeypatch.setattr("wm.engines.isolated.Sandbox", lambda *_: sandbox)
+    with IsolatedEngine("sat", figure_1) as engine, pytest.raises(ChildError, match="could not be started"):
+        engine.solve(QUERY, timeout_s=2, memory_bytes=1000)
+
+
+def test_a_poison_query_kills_two_processes_and_the_next_query_is_answered(figure_1, monkeypatch, tmp_path):
+    """A real solver that crashes its process over one query, as a fault in C code would."""
+    (tmp_path / "sitecustomize.py").write_text(POISON)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path), prepend=os.pathsep)
+    poison = ForgeryQuery(signature=[0, 1], label=1, centre=[0.4, 0.25, 0.5], eps=0.0625)
+    with IsolatedEngine("sat", figure_1) as engine:
+        outcome = engine.solve(poison, timeout_s=60)
+        assert outcome.status is Status.ERROR
+        assert outcome.reason.startswith("its process was killed twice: ")
+        assert outcome.reason.endswith("(killed by SIGABRT)")
+        assert engine.solve(QUERY, timeout_s=60).status is Status.FORGED
+
+
+def test_a_killed_process_does_not_show_in_the_answers(figure_1):
+    with IsolatedEngine("sat", figure_1) as engine:
+        undisturbed = engine.solve(QUERY, timeout_s=60)
+        for _ in range(3):
+            os.kill(engine.child_pid, signal.SIGKILL)
+            outcome = engine.solve(QUERY, timeout_s=60)
+            assert outcome.status is undisturbed.status is Status.FORGED
+            assert (outcome.distance, outcome.reason) == (undisturbed.distance, undisturbed.reason)
+            assert (outcome.witness == undisturbed.witness).all()
+
+
 def test_a_witness_must_replay_on_the_original_model(monkeypatch, figure_1):
     # Within the box, but x1 > .3 turns the first tree round.
     wrong = np.array([0.4, 0.3 - 1e-6, 0.5], dtype=np.float32)
@@ -85,6 +148,24 @@ def test_a_witness_must_replay_on_the_original_model(monkeypatch, figure_1):
     outcome = outcome_of(monkeypatch, figure_1, Answer(np.ones(3, dtype=np.float32)))
     assert outcome.status is Status.ERROR
     assert outcome.reason == "the witness does not replay: 1 trees vote otherwise"
+
+
+POISON = """
+import os, sys
+
+if "wm.engines.isolated" in sys.orig_argv:
+    import wm.engines.sat
+
+    answer = wm.engines.sat.SatSolver.answer
+
+    def poisoned(self, query):
+        if query.eps == 0.0625:
+            os.abort()
+        return answer(self, query)
+
+    wm.engines.sat.SatSolver.answer = poisoned
+"""
+"""Python runs this in every process that finds it."""
 
 
 class FailingSolver:

@@ -1,0 +1,224 @@
+"""A store as a large finished campaign leaves it: planned jobs, outcomes, and 10^6 forgery answers.
+
+The jobs are planned and stored as `wm campaign launch` does it. Results of the other kinds are those of a
+small campaign that is really run; forgery answers are made up, with witnesses of 30 features.
+"""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import sqlalchemy as sa
+
+from orchestrator.executors import LocalExecutor
+from orchestrator.launch import launch
+from orchestrator.loop import run_campaign
+from orchestrator.plan import DataFacts, plan
+from orchestrator.spec import CampaignSpec, parse_spec
+from orchestrator.store import campaigns
+from orchestrator.store.campaigns import create_campaign
+from orchestrator.store.database import Store
+from orchestrator.store.ledger import StoreLedger
+from orchestrator.store.tables import CampaignState, JobState, forgery_answer, job, outcome
+from workers.jobs import JobKind
+
+SPEC = """
+name = "filled"
+seed = 1
+dataset = {{ name = "breast-cancer" }}
+forest = {{ n_estimators = 12, max_depth = 4 }}
+embedding = {{ trigger_share = {shares}, repeats = {repeats} }}
+
+[[attack]]
+kind = "leakage"
+
+[[attack]]
+kind = "detection"
+
+[[attack]]
+kind = "suppression"
+
+[[attack]]
+kind = "free-forgery"
+methods = ["all zeros", "clones"]
+
+[[attack]]
+kind = "modification"
+modifications = ["drop", "noise"]
+
+[[attack]]
+kind = "calibration"
+honest = 20
+other_owners = 2
+batch = 10
+
+[[attack]]
+kind = "forgery"
+engine = {engines}
+signatures = {signatures}
+eps = [0.1, 0.3, 0.5, 0.7, 0.9]
+instances = {instances}
+
+[[attack]]
+kind = "forgery"
+engine = "sat"
+signatures = {signatures}
+eps = "minimal"
+instances = {instances}
+"""
+
+REPEATS = 5
+SHARES = [0.01, 0.02]
+ENGINES = ["portfolio", "z3"]
+SIGNATURES = 10
+
+_POINTS = len(SHARES) * REPEATS * SIGNATURES * len(ENGINES) * 5
+"""Points of the grid with forgery at a distance; a tenth as many seek the least one."""
+
+_FEATURES = 30
+_ROWS_AT_ONCE = 20_000
+
+
+@dataclass(frozen=True)
+class Filled:
+    """What was stored, and how long it took.
+
+    Attributes
+    ----------
+    campaign_id
+        The finished campaign.
+    jobs, answers
+        Rows.
+    plan_s, fill_s
+        Seconds to plan and store the jobs, and then to store what they gave.
+    """
+
+    campaign_id: int
+    jobs: int
+    answers: int
+    plan_s: float
+    fill_s: float
+
+
+def large_spec(answers: int) -> CampaignSpec:
+    """Return a campaign of at least so many forgery queries at given distances, and a tenth more."""
+    return _spec(SHARES, REPEATS, ENGINES, SIGNATURES, max(1, -(-answers // _POINTS)))
+
+
+def facts(spec: CampaignSpec) -> DataFacts:
+    """Return a data set with rows enough for a campaign."""
+    instances = max(getattr(attack, "instances", None) or 1 for attack in spec.attack)
+    return DataFacts(rows_train=2_000, rows_test=max(1_000, instances), file_sha256=None)
+
+
+def _spec(
+    shares: list[float], repeats: int, engines: list[str], signatures: int, instances: int
+) -> CampaignSpec:
+    words = str(engines).replace("'", '"')
+    return parse_spec(
+        SPEC.format(shares=shares, repeats=repeats, engines=words, signatures=signatures, instances=instances)
+    )
+
+
+def real_results() -> dict[JobKind, list[tuple[dict[str, Any], dict[str, float]]]]:
+    """Run a small campaign; return results and timings of its jobs by kind."""
+    with tempfile.TemporaryDirectory() as directory:
+        store = Store(f"sqlite:///{directory}/wm.db")
+        campaign_id = launch(store, _spec(SHARES[:1], 1, ["sat"], 1, 5))
+        executor = LocalExecutor(StoreLedger(store), workers=1)
+        try:
+            state = run_campaign(store, campaign_id, executor, lambda _progress: None)
+        finally:
+            executor.close()
+        if state is not CampaignState.FINISHED:
+            raise RuntimeError(f"the small campaign is {state}")
+        found: dict[JobKind, list[tuple[dict[str, Any], dict[str, float]]]] = {}
+        with store.read() as connection:
+            query = (
+                sa.select(job.c.kind, outcome.c.result, outcome.c.timings).join(outcome).order_by(job.c.id)
+            )
+            for kind, result, timings in connection.execute(query):
+                found.setdefault(JobKind(kind), []).append((result, timings))
+        store.close()
+        return found
+
+
+def fill(store: Store, answers: int) -> Filled:
+    """Fill an empty store with a finished campaign of so many forgery answers, and a tenth more."""
+    results = real_results()
+    spec = large_spec(answers)
+    started = time.perf_counter()
+    campaign_id = create_campaign(store, spec, plan(spec, facts(spec)), {"python": "3"})
+    planned_s = time.perf_counter() - started
+    started = time.perf_counter()
+    with store.write() as connection:
+        connection.execute(sa.update(job).values(state=JobState.DONE, leases=1))
+        jobs = connection.execute(sa.select(job.c.id, job.c.kind, job.c.parameters).order_by(job.c.id)).all()
+        for rows in _chunks(_outcomes(jobs, results)):
+            connection.execute(sa.insert(outcome), rows)
+    count = 0
+    random = np.random.default_rng(1)
+    for rows in _chunks(_answers(jobs, random)):
+        with store.write() as connection:
+            connection.execute(sa.insert(forgery_answer), rows)
+        count += len(rows)
+    campaigns.mark(store, campaign_id, CampaignState.FINISHED)
+    if not store.is_sqlite:  # as autovacuum would within minutes; SQLite does nothing of the kind
+        with store.write() as connection:
+            connection.exec_driver_sql("ANALYZE")
+    return Filled(campaign_id, len(jobs), count, planned_s, time.perf_counter() - started)
+
+
+def _chunks(rows: Iterator[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
+    chunk: list[dict[str, Any]] = []
+    for row in rows:
+        chunk.append(row)
+        if len(chunk) == _ROWS_AT_ONCE:
+            yield chunk
+            chunk = []
+    if chunk:
+        yield chunk
+
+
+def _outcomes(jobs: Any, results: dict[JobKind, Any]) -> Iterator[dict[str, Any]]:
+    for number, row in enumerate(jobs):
+        known = results[JobKind(row.kind)]
+        result, timings = known[number % len(known)]
+        yield {
+            "job_id": row.id,
+            "status": "done",
+            "result": {"instances": row.parameters["count"]} if row.kind == JobKind.FORGERY else result,
+            "timings": timings,
+            "error": "",
+            "owner": f"host-{number % 8}:1:2:0",
+            "recorded_at": 1.7e9 + number,
+        }
+
+
+def _answers(jobs: Any, random: np.random.Generator) -> Iterator[dict[str, Any]]:
+    for row in jobs:
+        if row.kind != JobKind.FORGERY:
+            continue
+        first, count = row.parameters["first"], row.parameters["count"]
+        eps = 0.5 if row.parameters["eps"] == "minimal" else row.parameters["eps"]
+        draws = random.random((count, 2))
+        seconds = random.lognormal(-4, 1.5, count)
+        witnesses = random.random((count, _FEATURES), dtype=np.float32)
+        for number in range(count):
+            chance, share = draws[number]
+            forged = chance < 0.9 * eps
+            yield {
+                "job_id": row.id,
+                "instance": first + number,
+                "row": (first + number) * 7 % 1000,
+                "status": "forged" if forged else "timeout" if chance > 0.99 else "impossible",
+                "distance": float(share * eps) if forged else None,
+                "seconds": float(seconds[number]),
+                "reason": "solver",
+                "witness": witnesses[number].tobytes() if forged else None,
+            }

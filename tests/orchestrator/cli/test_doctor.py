@@ -1,0 +1,50 @@
+"""The command `wm doctor`: what it prints, and its exit code."""
+
+from __future__ import annotations
+
+import pytest
+
+from orchestrator.store import services
+from orchestrator.store.database import Store
+from orchestrator.store.services import StoreRegistry
+from workers.registry import WorkerRecord
+from workers.version import protocol_version
+
+
+@pytest.fixture
+def store_url(tmp_path):
+    url = f"sqlite:///{tmp_path / 'wm.db'}"
+    store = Store(url)
+    store.upgrade()
+    services.beat_orchestrator(store, "one:1:1", protocol_version())
+    StoreRegistry(store).beat(WorkerRecord("two:1:1", protocol_version(), 3))
+    store.close()
+    return url
+
+
+def test_where_all_is_well_nothing_is_to_be_done(wm, store_url, broker_url):
+    ran = wm("doctor", "--store", store_url, "--broker", broker_url)
+    assert (ran.code, ran.err) == (0, "")
+    lines = ran.out.splitlines()
+    assert lines[0] == f"ok     version: {protocol_version()}"
+    assert len(lines) == 6
+    assert all(line.startswith("ok     ") for line in lines)
+
+
+def test_each_fault_has_its_mend_on_the_line_below(wm, store_url):
+    ran = wm("doctor", "--store", store_url, "--broker", "redis://127.0.0.1:1/0")
+    assert (ran.code, ran.err) == (4, "")
+    lines = ran.out.splitlines()
+    (at,) = (number for number, line in enumerate(lines) if line.startswith("FAULT"))
+    assert lines[at].startswith("FAULT  broker: broker redis://")
+    assert "Connection refused" in lines[at]
+    assert lines[at + 1] == "       -> start the broker, or mend WM_BROKER_URL"
+
+
+def test_the_same_as_json(wm, store_url, broker_url):
+    ran = wm("doctor", "--store", store_url, "--broker", broker_url, "--json")
+    assert ran.code == 0
+    assert [finding["what"] for finding in ran.json()] == [
+        *("version", "store", "clock", "orchestrator", "worker", "broker")
+    ]
+    assert {finding["is_fault"] for finding in ran.json()} == {False}

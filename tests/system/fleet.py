@@ -1,0 +1,402 @@
+"""A broker, a store, and real `wm` processes around them; for the fault tests and `benchmarks/faults.py`."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import resource
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import sqlalchemy as sa
+
+from orchestrator.store import campaigns, services
+from orchestrator.store.database import Store
+from orchestrator.store.tables import (
+    CampaignState,
+    JobState,
+    attempt,
+    campaign_job,
+    forgery_answer,
+    job,
+    outcome,
+)
+from tests import servers
+
+ROOT = Path(__file__).resolve().parents[2]
+_ORPHANS_WITHIN_S = 5.0
+"""All processes of a killed worker must have ended after this long, also on a busy machine."""
+
+OTHER_JOBS = 5
+"""Of the campaign below: split, baseline, embed, detection, suppression."""
+
+_FILE = """\
+name = "faults"
+seed = 1
+
+[dataset]
+name = "breast-cancer"
+
+[forest]
+n_estimators = 12
+max_depth = 4
+
+[embedding]
+trigger_share = 0.02
+
+[[attack]]
+kind = "detection"
+
+[[attack]]
+kind = "suppression"
+
+[[attack]]
+kind = "forgery"
+engine = {engines}
+signatures = {signatures}
+eps = [0.3, 0.7]
+instances = {instances}
+timeout_s = {timeout_s}
+"""
+
+
+@dataclass(frozen=True)
+class Size:
+    """How large the campaign is that faults strike."""
+
+    engines: tuple[str, ...] = ("sat", "z3")
+    signatures: int = 1
+    instances: int = 100
+    timeout_s: float = 20
+
+    @property
+    def text(self) -> str:
+        """The campaign file."""
+        engines = str(list(self.engines)).replace("'", '"')
+        return _FILE.format(
+            engines=engines,
+            signatures=self.signatures,
+            instances=self.instances,
+            timeout_s=self.timeout_s,
+        )
+
+    @property
+    def queries(self) -> int:
+        """Number of forgery queries."""
+        return len(self.engines) * self.signatures * 2 * self.instances
+
+    @property
+    def jobs(self) -> int:
+        """Number of jobs."""
+        return OTHER_JOBS + len(self.engines) * self.signatures * 2 * -(-self.instances // 50)
+
+
+RowKey = tuple[str, int | None]
+"""A job's content key, and the instance of an answer; None for the job's outcome."""
+
+
+@dataclass(frozen=True)
+class Difference:
+    """How the rows of a campaign differ from those of an undisturbed run."""
+
+    missing: frozenset[RowKey]
+    surplus: frozenset[RowKey]
+    changed: frozenset[RowKey]
+    duplicates: int
+
+    @property
+    def is_none(self) -> bool:
+        """Whether they are the same rows, none twice."""
+        return not (self.missing or self.surplus or self.changed or self.duplicates)
+
+
+class Fleet:
+    """The `wm` processes of one campaign, and its store."""
+
+    def __init__(self, directory: Path, store_url: str, broker_url: str, size: Size) -> None:
+        self.directory = directory
+        self.size = size
+        self.mark = f"TREEPROOF_TEST_{os.urandom(8).hex()}"
+        self.environment = os.environ | {
+            self.mark: "1",
+            "PYTHONPATH": str(ROOT),
+            "WM_STORE_URL": store_url,
+            "WM_BROKER_URL": broker_url,
+        }
+        self.store = Store(store_url)
+        self.processes: list[subprocess.Popen[bytes]] = []
+        self.said: dict[int, Path] = {}
+        (directory / "c.toml").write_text(size.text)
+
+    # Processes
+
+    def start(
+        self, *arguments: str, custom: str = "", largest_file: int | None = None
+    ) -> subprocess.Popen[bytes]:
+        """Start a command; what it says goes to a file.
+
+        Parameters
+        ----------
+        custom
+            Python code that the process runs first, as do all that it starts.
+        largest_file
+            Bytes beyond which no file can grow, as on a full disk.
+        """
+        log = self.directory / f"log-{len(self.processes)}"
+        environment = dict(self.environment)
+        if custom:
+            folder = self.directory / f"custom-{len(self.processes)}"
+            folder.mkdir()
+            (folder / "sitecustomize.py").write_text(custom)
+            environment["PYTHONPATH"] = os.pathsep.join([str(folder), str(ROOT)])
+        with log.open("wb") as file:
+            process = subprocess.Popen(
+                [sys.executable, "-m", "orchestrator.cli", *arguments],
+                cwd=self.directory,
+                env=environment,
+                stdin=subprocess.DEVNULL,
+                stdout=file,
+                stderr=file,
+            )
+        if largest_file is not None:
+            resource.prlimit(process.pid, resource.RLIMIT_FSIZE, (largest_file, largest_file))
+        self.processes.append(process)
+        self.said[process.pid] = log
+        return process
+
+    def log(self, process: subprocess.Popen[bytes]) -> str:
+        """Return what a command has said."""
+        return self.said[process.pid].read_text(errors="replace")
+
+    def logs(self) -> str:
+        """Return what all commands have said."""
+        return "\n".join(self.log(process) for process in self.processes)
+
+    def wm(self, *arguments: str) -> str:
+        """Run a command that must succeed; return what it says."""
+        process = self.start(*arguments)
+        assert process.wait(timeout=300) == 0, self.log(process)
+        return self.log(process)
+
+    def worker(self, concurrency: int = 2, **options: Any) -> subprocess.Popen[bytes]:
+        """Start a worker."""
+        return self.start("worker", "--concurrency", str(concurrency), **options)
+
+    def launch(self) -> None:
+        """Launch the campaign."""
+        self.wm("campaign", "launch", "c.toml")
+
+    def stop(self, process: subprocess.Popen[bytes]) -> int:
+        """End a command in good order; return its exit code."""
+        process.terminate()
+        return process.wait(timeout=30)
+
+    def until(self, moment: Callable[[], Any], *, within_s: float = 60.0) -> Any:
+        """Wait for a moment and return what it gave."""
+        deadline = time.monotonic() + within_s
+        while not (found := moment()):
+            assert time.monotonic() < deadline, self.logs()
+            time.sleep(0.02)
+        return found
+
+    def seconds_until(self, moment: Callable[[], Any], *, within_s: float = 60.0) -> float:
+        """Wait for a moment and return how long that took."""
+        started = time.monotonic()
+        self.until(moment, within_s=within_s)
+        return time.monotonic() - started
+
+    def living(self) -> list[int]:
+        """Return all living processes that were started here, directly or not."""
+        found = []
+        for process in Path("/proc").glob("[0-9]*"):
+            with contextlib.suppress(OSError):  # ended meanwhile, or another user's
+                if self.mark.encode() in (process / "environ").read_bytes():
+                    found.append(int(process.name))
+        return found
+
+    def below(self, pid: int, module: str = "") -> list[int]:
+        """Return the processes below one; with a module, the children of that service's templates alone."""
+        parents, words = {}, {}
+        for living in self.living():
+            with contextlib.suppress(OSError):
+                fields = Path(f"/proc/{living}/stat").read_text().rpartition(")")[2].split()
+                parents[living] = int(fields[1])
+                words[living] = Path(f"/proc/{living}/cmdline").read_bytes().decode().split("\0")
+
+        def is_below(child: int) -> bool:
+            while child in parents:
+                child = parents[child]
+                if child == pid:
+                    return True
+            return False
+
+        # A forked child has its template's command line.
+        return [
+            child
+            for child in parents
+            if is_below(child)
+            and (not module or (module in words.get(child, []) and module in words.get(parents[child], [])))
+        ]
+
+    def kill(self, process: subprocess.Popen[bytes]) -> int:
+        """Kill a command with SIGKILL; return how many processes of it still live some seconds later."""
+        below = self.below(process.pid)
+        process.kill()
+        process.wait()
+        deadline = time.monotonic() + _ORPHANS_WITHIN_S
+        while (orphans := set(below) & set(self.living())) and time.monotonic() < deadline:
+            time.sleep(0.02)
+        return len(orphans)
+
+    def close(self) -> None:
+        """End everything."""
+        for process in self.processes:
+            if process.poll() is None:
+                process.kill()
+                process.wait(timeout=30)
+        self.until(lambda: not self.living(), within_s=30)
+        self.store.close()
+
+    # The store
+
+    def scalar(self, query: Any) -> Any:
+        """Return the one value of a query."""
+        with self.store.read() as connection:
+            return connection.execute(query).scalar_one()
+
+    def answers(self) -> int:
+        """Return how many queries have an answer."""
+        return int(self.scalar(sa.select(sa.func.count()).select_from(forgery_answer)))
+
+    def begun(self, share: float = 0.0) -> Callable[[], bool]:
+        """Return the moment when such a share of the queries, or at least one, is answered."""
+        number = max(1, int(share * self.size.queries))
+        return lambda: self.answers() >= number
+
+    def more_answers(self, number: int) -> Callable[[], bool]:
+        """Return the moment when more than so many queries are answered."""
+        return lambda: self.answers() > number
+
+    def leases(self) -> int:
+        """Return how often jobs were taken so far."""
+        return int(self.scalar(sa.select(sa.func.coalesce(sa.func.sum(job.c.leases), 0))))
+
+    def taken_again(self) -> Callable[[], bool]:
+        """Return the moment when one more job has been taken than now."""
+        before = self.leases()
+        return lambda: self.leases() > before
+
+    def running(self) -> dict[int, str]:
+        """Return the running jobs with their owners."""
+        query = sa.select(job.c.id, job.c.lease_owner).where(job.c.state == JobState.RUNNING)
+        with self.store.read() as connection:
+            return {row.id: row.lease_owner for row in connection.execute(query)}
+
+    def lease_counts(self) -> dict[int, int]:
+        """Return how often each job was taken."""
+        with self.store.read() as connection:
+            return {row.id: row.leases for row in connection.execute(sa.select(job.c.id, job.c.leases))}
+
+    def attempts(self) -> list[str]:
+        """Return the reasons of all failed attempts."""
+        with self.store.read() as connection:
+            return list(connection.execute(sa.select(attempt.c.reason)).scalars())
+
+    def workers_alive(self) -> int:
+        """Return how many workers say that they live."""
+        return sum(service.is_alive for service in services.workers(self.store))
+
+    def state(self) -> CampaignState:
+        """Return the campaign's state."""
+        return campaigns.find_campaign(self.store, "faults").state
+
+    def jobs(self) -> dict[JobState, int]:
+        """Return the numbers of jobs in the states that occur."""
+        counts = campaigns.progress(self.store, 1).jobs
+        return {state: count for state, count in counts.items() if count}
+
+    def finish(self, *, within_s: float = 120.0) -> None:
+        """Wait until the campaign is over."""
+        over = (CampaignState.FINISHED, CampaignState.INCOMPLETE)
+        self.until(lambda: self.state() in over, within_s=within_s)
+
+    def rows(self) -> Mapping[RowKey, tuple[Any, ...]]:
+        """Return all that the campaign found: every outcome and every answer, times and owners left out.
+
+        Of an answer also the reason is left out: it may tell of queries asked before.
+        """
+        return dict(self._rows())
+
+    def _rows(self) -> Iterator[tuple[RowKey, tuple[Any, ...]]]:
+        ours = sa.select(campaign_job.c.job_id).where(campaign_job.c.campaign_id == 1)
+        outcomes = (
+            sa.select(job.c.key, outcome.c.status, outcome.c.result, outcome.c.error)
+            .join(outcome)
+            .where(job.c.id.in_(ours))
+        )
+        answered = [forgery_answer.c[name] for name in ("instance", "row", "status", "distance", "witness")]
+        answers = sa.select(job.c.key, *answered).join(forgery_answer).where(job.c.id.in_(ours))
+        with self.store.read() as connection:
+            for key, *values in connection.execute(outcomes):
+                yield (key, None), tuple(values)
+            for key, instance, *values, witness in connection.execute(answers):
+                yield (key, instance), (*values, None if witness is None else bytes(witness))
+
+    def difference(self, undisturbed: Mapping[RowKey, tuple[Any, ...]]) -> Difference:
+        """Compare what the campaign found with what an undisturbed run of it finds."""
+        listed = list(self._rows())
+        rows = dict(listed)
+        return Difference(
+            missing=frozenset(undisturbed.keys() - rows.keys()),
+            surplus=frozenset(rows.keys() - undisturbed.keys()),
+            changed=frozenset(key for key, row in rows.items() if row != undisturbed.get(key, row)),
+            duplicates=len(listed) - len(rows),
+        )
+
+
+@contextmanager
+def fleet_of(
+    directory: Path, kind: str, broker: servers.Valkey, size: Size, database: servers.Postgres | None = None
+) -> Iterator[Fleet]:
+    """Make a fleet with an empty store: ``sqlite``, or a new database of a PostgreSQL server."""
+    if kind == "sqlite":
+        url, drop = f"sqlite:///{directory / 'wm.db'}", None
+    else:
+        assert database is not None
+        url, drop = servers.new_database(database.url())
+    fleet = Fleet(directory, url, broker.url, size)
+    try:
+        yield fleet
+    finally:
+        fleet.close()
+        if drop is not None:
+            drop()
+
+
+def undisturbed_rows(directory: Path, size: Size) -> Mapping[RowKey, tuple[Any, ...]]:
+    """Run the campaign by one local worker with nothing in its way; return all that it found."""
+    fleet = Fleet(directory, f"sqlite:///{directory / 'wm.db'}", "redis://127.0.0.1:1/0", size)
+    try:
+        fleet.wm("campaign", "run", "c.toml", "--workers", "1")
+        return fleet.rows()
+    finally:
+        fleet.close()
+
+
+@contextmanager
+def busy_processors(count: int) -> Iterator[None]:
+    """Keep so many processors busy."""
+    burners = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(count)]
+    try:
+        yield
+    finally:
+        for burner in burners:
+            burner.send_signal(signal.SIGKILL)
+            burner.wait()
