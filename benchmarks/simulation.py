@@ -6,7 +6,7 @@
 A discrete-event model of the loop: the orchestrator's turns (look, ready jobs, messages), the broker, slots
 that fetch, lease, solve, answer, record, heartbeat and hand back after a slice, and a PostgreSQL server with
 so many cores. Each slot has a core of its own; the slots of one worker share one Python process for all but
-the solving. Held against the measured runs with one slot and two, where everything shares the machine's cores.
+the solving. Held against measured runs with one slot and two, where everything shares the machine's cores.
 """
 
 from __future__ import annotations

@@ -7,6 +7,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+import urllib.request
 from pathlib import Path
 
 import click
@@ -280,6 +281,9 @@ def test_the_images_commands_run_a_campaign_and_stop_in_time(image, compose):
         assert health[:2] == ["CMD", "python"]
         checked = [sys.executable, *map(image.fitted, health[2:])]
         assert subprocess.run(checked, timeout=20).returncode == 0
+        port = image.replaced["9464"]
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=20) as metrics:
+            assert "wm_store_up 1.0" in metrics.read().decode().splitlines()
         doctor = image.run(services["orchestrator"], "doctor")
         assert "FAULT" not in doctor
         assert {process.poll() for process in started.values()} == {None}

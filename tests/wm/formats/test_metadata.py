@@ -64,7 +64,7 @@ def test_a_saved_forest_is_such_a_file(tmp_path, owner):
 
 def test_what_cannot_be_read_is_refused_with_one_line(tmp_path):
     saved(tmp_path / "two.npz", "a_", "b_")
-    with pytest.raises(ModelError, match="choose a prefix among a_, b_"):
+    with pytest.raises(ModelError, match="choose a prefix among 'a_', 'b_'"):
         read_arrays(tmp_path / "two.npz")
     with pytest.raises(ModelError, match="no forest with prefix 'c_'"):
         read_arrays(tmp_path / "two.npz", prefix="c_")
