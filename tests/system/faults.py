@@ -311,7 +311,7 @@ def full_disk(fleet: Fleet) -> Seen:
     """SQLite: no file of the worker's can grow; it ends with one line, and a new one goes on later."""
     fleet.launch()
     fleet.start("orchestrate")
-    worker = fleet.worker(SLOTS)
+    worker = fleet.worker(SLOTS, measured=False)
     fleet.until(fleet.begun())
     # Python ignores the signal, so that a write beyond the limit fails as on a full disk.
     resource.prlimit(worker.pid, resource.RLIMIT_FSIZE, (1 << 16, 1 << 16))

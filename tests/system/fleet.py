@@ -138,7 +138,7 @@ class Fleet:
     # Processes
 
     def start(
-        self, *arguments: str, custom: str = "", largest_file: int | None = None
+        self, *arguments: str, custom: str = "", largest_file: int | None = None, measured: bool = True
     ) -> subprocess.Popen[bytes]:
         """Start a command; what it says goes to a file.
 
@@ -148,9 +148,15 @@ class Fleet:
             Python code that the process runs first, as do all that it starts.
         largest_file
             Bytes beyond which no file can grow, as on a full disk.
+        measured
+            Whether its test coverage is, which takes a file that can grow.
         """
         log = self.directory / f"log-{len(self.processes)}"
-        environment = dict(self.environment)
+        environment = {
+            name: value
+            for name, value in self.environment.items()
+            if measured or not name.startswith("COVERAGE_PROCESS")
+        }
         if custom:
             folder = self.directory / f"custom-{len(self.processes)}"
             folder.mkdir()
