@@ -99,7 +99,7 @@ class Place:
                 trees=chosen.n_estimators,
                 depth=chosen.max_depth,
                 engine=self.engine,
-                signatures=self.signatures,
+                signatures=self.signatures if distances == DISTANCES else min(2, self.signatures),
                 distances=distances,
                 timeout_s=60 + number / 1024,
             )

@@ -5,8 +5,8 @@
 
 A discrete-event model of the loop: the orchestrator's turns (look, ready jobs, messages), the broker, slots
 that fetch, lease, solve, answer, record, heartbeat and hand back after a slice, and a PostgreSQL server with
-so many cores. Each slot has a core of its own; the slots of one worker share one Python process for all but
-the solving. Held against measured runs with one slot and two, where everything shares the machine's cores.
+many cores. Each slot has a core of its own; the slots of one worker share a Python process for all but the
+solving. Held against the measured runs with one slot and two, where everything shares the machine's cores.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from random import Random
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
@@ -41,6 +42,9 @@ _TURN_S = 0.5
 _COUNTING = 0.05
 _FULL = 0.9
 """A part that is busy for this share of the time is said to be full."""
+
+_STARVING = 0.05
+"""With slots waiting for this share of their time, too few messages come."""
 
 
 @dataclass(frozen=True)
@@ -81,6 +85,8 @@ class Simulated:
         Share of the slots' time that was spent solving.
     orchestrator, broker, store, worker
         How busy each part was; of the workers the mean.
+    waiting
+        Share of the slots' time that was spent waiting for a message.
     """
 
     seconds: float
@@ -90,10 +96,13 @@ class Simulated:
     broker: float
     store: float
     worker: float
+    waiting: float
 
     @property
     def full(self) -> str:
         """The part that cannot do more; empty if none."""
+        if self.waiting >= _STARVING and max(self.broker, self.store) < _FULL:
+            return "orchestrator"  # it pauses between its looks: it is never busy for all of the time
         parts = {name: getattr(self, name) for name in ("orchestrator", "broker", "store", "worker")}
         name = max(parts, key=lambda part: parts[part])
         return name if parts[name] >= _FULL else ""
@@ -122,6 +131,8 @@ class _World:
     dropped: int = 0
     ended: int = 0
     solved_s: float = 0.0
+    waited_s: float = 0.0
+    random: Random = field(default_factory=lambda: Random(1))  # noqa: S311 - a simulation
 
     def __post_init__(self) -> None:
         shared = self.setting.shared_cores
@@ -148,7 +159,8 @@ class _World:
         del self.ready[:most]
         while len(taken) < most and self.planned < self.most_jobs:
             self.planned += 1
-            taken.append(_Job(self.setting.batch_s))
+            # No two batches take the same time: else all slots would want everything at the same moment.
+            taken.append(_Job(self.setting.batch_s * self.random.uniform(0.5, 1.5)))
         return taken
 
 
@@ -186,7 +198,9 @@ def _slot(world: _World, who: Resource) -> Process:
     costs, setting = world.costs, world.setting
     each_answer_s = max(0.0, costs.answer_s - costs.heartbeat_s) / BATCH
     while True:
+        since = world.simulation.now
         jobs = yield Get(world.queue)
+        world.waited_s += world.simulation.now - since
         yield Use(world.broker, costs.broker_cpu_per_message_s / 2)
         for job in jobs:
             yield Use(who, costs.slot_s)
@@ -200,10 +214,10 @@ def _slot(world: _World, who: Resource) -> Process:
                     yield Hold(slice_s / flushes)
                 elif slice_s:
                     yield Use(who, slice_s / flushes)
+                world.solved_s += slice_s / flushes
                 yield from world.transaction(who, costs.heartbeat_s + each_answer_s * answers / flushes)
             for _ in range(beats):
                 yield from world.transaction(who, costs.heartbeat_s)
-            world.solved_s += slice_s
             job.left_s -= slice_s
             if job.left_s > 1e-9:
                 yield from world.transaction(who, costs.heartbeat_s)
@@ -231,8 +245,9 @@ def steady(costs: Costs, setting: Setting) -> Simulated:
     now.run(lambda: now.now >= warm_s)
     parts = [world.orchestrator, world.broker, world.store, *world.workers]
     before = [part.busy_s for part in parts]
-    ended, solved_s, start_s = world.ended, world.solved_s, now.now
-    lasts_s = max(20.0, 6 * min(setting.batch_s, SLICE_S))
+    ended, solved_s, waited_s, start_s = world.ended, world.solved_s, world.waited_s, now.now
+    slice_s = min(setting.batch_s, SLICE_S)
+    lasts_s = max(20.0, 6 * slice_s, 200 * slice_s / setting.slots)  # else the ends would count too much
     now.run(lambda: now.now >= start_s + lasts_s)
     seconds = now.now - start_s
     busy = [
@@ -246,6 +261,7 @@ def steady(costs: Costs, setting: Setting) -> Simulated:
         broker=busy[1],
         store=busy[2],
         worker=statistics.mean(busy[3:]),
+        waiting=(world.waited_s - waited_s) / seconds / setting.slots,
     )
 
 

@@ -40,8 +40,8 @@ from orchestrator.store.database import Store
 from tests import servers
 
 PARTS = ("empty", "campaign", "costs")
-CAMPAIGNS = ["breast-cancer:z3:2", "breast-cancer:sat:10", "breast-cancer:portfolio:50"]
-"""Data set, engine and number of signatures, each with 500 queries; about 20 s of solving."""
+CAMPAIGNS = ["breast-cancer:z3:4", "breast-cancer:sat:20", "breast-cancer:portfolio:100"]
+"""Data set, engine and number of signatures, each with 500 queries; some 20 to 60 s of solving."""
 
 
 @dataclass(frozen=True)

@@ -93,6 +93,18 @@ def test_every_secret_that_is_named_is_mounted_and_none_is_written_here(compose)
     assert "secrets/" in (ROOT / ".gitignore").read_text().split()
 
 
+def test_the_commands_of_the_document_make_secrets_that_every_service_can_read(compose, tmp_path):
+    """Mounted files keep owner and mode, and each service is another user without any capability."""
+    document = (ROOT / "docs" / "scaling.md").read_text()
+    commands = document.split("## Compose\n```\n")[1].split("docker compose up")[0]
+    subprocess.run(["/bin/sh", "-euc", commands], cwd=tmp_path, check=True)
+    assert (tmp_path / "secrets").stat().st_mode & 0o777 == 0o700
+    for secret in compose["secrets"].values():
+        file = tmp_path / secret["file"]
+        assert file.stat().st_mode & 0o777 == 0o644
+        assert re.fullmatch("[0-9a-f]{48}", file.read_text()), "goes into URLs and files of settings as it is"
+
+
 def test_every_service_is_confined(compose):
     for name, service in compose["services"].items():
         assert service["read_only"] is True, name
