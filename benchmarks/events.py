@@ -44,10 +44,14 @@ class Hold:
 
 @dataclass(frozen=True)
 class Use:
-    """Use a server of a resource for so long, in turns with others."""
+    """Use a server of a resource for so long, in turns with others.
+
+    With `lock`, a resource of one server, only while holding it; it is not given away in between.
+    """
 
     resource: Resource
     seconds: float
+    lock: Resource | None = None
 
 
 @dataclass(frozen=True)
@@ -97,13 +101,31 @@ class Simulation:
         match wanted:
             case Hold(seconds):
                 self._at(seconds, lambda: self._resume(process, None))
-            case Use(resource, seconds):
+            case Use(resource, seconds, None):
                 self._use(resource, seconds, lambda: self._resume(process, None))
+            case Use(resource, seconds, lock):
+                self._lock(lock, resource, seconds, lambda: self._resume(process, None))
             case Get(store):
                 if store.items:
                     self._resume(process, store.items.popleft())
                 else:
                     store.takers.append(lambda item: self._resume(process, item))
+
+    def _lock(self, lock: Resource, resource: Resource, seconds: float, done: Callable[[], None]) -> None:
+        if lock.busy:
+            lock.line.append(lambda: self._lock(lock, resource, seconds, done))
+            return
+        lock.busy = 1
+        since = self.now
+
+        def over() -> None:
+            lock.busy = 0
+            lock.busy_s += self.now - since
+            if lock.line:
+                lock.line.popleft()()
+            done()
+
+        self._use(resource, seconds, over)
 
     def _use(self, resource: Resource, seconds: float, done: Callable[[], None]) -> None:
         if resource.busy >= resource.servers:

@@ -141,14 +141,19 @@ class _World:
         self.orchestrator = one or Resource(1)
         self.broker = one or Resource(1)
         workers = math.ceil(self.setting.slots / self.setting.slots_per_worker)
-        self.workers = [one or Resource(1) for _ in range(workers)]
+        self.workers = [Resource(1) for _ in range(workers)]
         costs = self.costs
         #: Share of a transaction's time that is the server's.
         self.server_share = costs.store_cpu_per_job_s / (costs.lease_s + costs.answer_s + costs.record_s)
 
+    def work(self, who: Resource, seconds: float) -> Use:
+        """Return the use of a Python process (one thing at a time), with a core where cores are few."""
+        shared = self.store if self.setting.shared_cores is not None else None
+        return Use(who, seconds) if shared in (None, who) else Use(shared, seconds, lock=who)
+
     def transaction(self, who: Resource, seconds: float) -> Process:
         """Do a transaction that takes so long on an idle machine."""
-        yield Use(who, seconds * (1 - self.server_share))
+        yield self.work(who, seconds * (1 - self.server_share))
         yield Use(self.store, seconds * self.server_share)
         if self.setting.round_trip_s:
             yield Hold(_ROUND_TRIPS * self.setting.round_trip_s)
@@ -203,7 +208,7 @@ def _slot(world: _World, who: Resource) -> Process:
         world.waited_s += world.simulation.now - since
         yield Use(world.broker, costs.broker_cpu_per_message_s / 2)
         for job in jobs:
-            yield Use(who, costs.slot_s)
+            yield world.work(who, costs.slot_s)
             yield from world.transaction(who, costs.lease_s)
             slice_s = min(job.left_s, SLICE_S)
             flushes = min(BATCH, max(1, round(slice_s / _FLUSH_S)))
@@ -212,8 +217,8 @@ def _slot(world: _World, who: Resource) -> Process:
             for _ in range(flushes):
                 if setting.shared_cores is None:
                     yield Hold(slice_s / flushes)
-                elif slice_s:
-                    yield Use(who, slice_s / flushes)
+                elif slice_s:  # in a process of its own
+                    yield Use(world.store, slice_s / flushes)
                 world.solved_s += slice_s / flushes
                 yield from world.transaction(who, costs.heartbeat_s + each_answer_s * answers / flushes)
             for _ in range(beats):

@@ -5,10 +5,10 @@ from __future__ import annotations
 import hashlib
 import time
 from collections import OrderedDict
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from multiprocessing.connection import Connection
-from typing import TypeVar
+from typing import TypeVar, cast
 
 from workers.jobs import KINDS, ForgeryAnswer, JobKind, LeasedJob, Result
 from workers.messages import Answers, ArtifactData, NeedArtifact
@@ -20,6 +20,7 @@ _ANSWERS_AT_ONCE = 50
 _ANSWERS_EVERY_S = 1.0
 
 R = TypeVar("R", bound=Result)
+T = TypeVar("T")
 
 
 class ArtifactCache:
@@ -28,12 +29,20 @@ class ArtifactCache:
     def __init__(self, limit: int = CACHE_BYTES) -> None:
         self._limit = limit
         self._kept: OrderedDict[str, bytes] = OrderedDict()
+        self._parsed: tuple[str, object] | None = None
 
     def get(self, sha256: str) -> bytes | None:
         """Return an artifact if it is here."""
         if sha256 in self._kept:
             self._kept.move_to_end(sha256)
         return self._kept.get(sha256)
+
+    def parsed(self, sha256: str, parse: Callable[[], T]) -> T:
+        """Return what `parse` makes of an artifact, or made of it if it is the same as last time."""
+        if self._parsed is None or self._parsed[0] != sha256:
+            self._parsed = None  # two large ones at a time may be too many
+            self._parsed = sha256, parse()
+        return cast(T, self._parsed[1])
 
     def put(self, sha256: str, data: bytes) -> None:
         """Keep an artifact and drop the longest unused ones beyond the limit."""
@@ -86,6 +95,13 @@ class Context:
             data = reply.data
             self._cache.put(sha256, data)
         return data
+
+    def parsed(self, sha256: str, parse: Callable[[bytes], T]) -> T:
+        """Return an artifact in a form that cannot be changed; parsed once if jobs ask for the same in a row.
+
+        `parse` must be the same for the same artifact.
+        """
+        return self._cache.parsed(sha256, lambda: parse(self.artifact(sha256)))
 
     def keep(self, data: bytes) -> str:
         """Make bytes an artifact of this job and return their SHA-256."""

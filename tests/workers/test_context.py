@@ -53,6 +53,34 @@ def test_an_artifact_is_asked_for_once(ends, context):
     assert sent(ends[1]) == [NeedArtifact("ab")]
 
 
+def test_the_artifact_parsed_last_is_not_parsed_again_by_the_next_job(ends):
+    cache, parsed = ArtifactCache(), []
+
+    def parse(data):
+        parsed.append(data)
+        return data.decode()
+
+    for name, text in (("ab", b"one"), ("cd", b"two")):
+        ends[1].send(ArtifactData(text))
+        for _ in range(2):
+            job = Context(ends[0], cache, JOB, slice_s=1000.0)
+            assert job.parsed(name, parse) == text.decode()
+    assert parsed == [b"one", b"two"]
+    assert Context(ends[0], cache, JOB, slice_s=1000.0).parsed("ab", parse) == "one"
+    assert parsed == [b"one", b"two", b"one"], "only one is kept"
+    assert sent(ends[1]) == [NeedArtifact("ab"), NeedArtifact("cd")]
+
+
+def test_what_cannot_be_parsed_is_not_remembered(ends):
+    cache = ArtifactCache()
+    ends[1].send(ArtifactData(b"bad"))
+    job = Context(ends[0], cache, JOB, slice_s=1000.0)
+    for _ in range(2):
+        with pytest.raises(ValueError, match="invalid literal"):
+            job.parsed("ab", int)
+    assert job.parsed("ab", len) == 3
+
+
 def test_what_a_job_keeps_is_named_by_its_hash_and_at_hand(ends, context):
     sha256 = context.keep(b"forest")
     assert sha256 == hashlib.sha256(b"forest").hexdigest()

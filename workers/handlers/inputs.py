@@ -11,7 +11,8 @@ from workers.jobs import BaselineResult, EmbedResult, JobKind, SplitResult
 
 def read_split(context: Context) -> Split:
     """Return the campaign's training and test rows."""
-    return Split.from_bytes(context.artifact(context.input(JobKind.SPLIT, SplitResult).split))
+    # Tens of megabytes, and the same for most jobs of a campaign.
+    return context.parsed(context.input(JobKind.SPLIT, SplitResult).split, Split.from_bytes)
 
 
 def read_forest(context: Context) -> Forest:
