@@ -7,13 +7,15 @@ living leaves for the memory are halved and searched one half after the other.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from wm.engines import search_kernel as kernel
-from wm.engines.cells import CellForest
-from wm.engines.encoding import LeafBounds
+from wm.engines import walk_kernel
+from wm.engines.cells import CellForest, cell_forest
+from wm.engines.encoding import LeafBounds, leaf_bounds
 from wm.forest import Forest
 
 ROW_BYTES = 2**28
@@ -30,28 +32,21 @@ class Geometry:
 
     Attributes
     ----------
-    tree_start : (m + 1,)
-        Leaves of tree t are positions ``tree_start[t]:tree_start[t + 1]`` of `bounds`.
-    marks : (B / 64,) uint64
-        Scratch of `kernel.sorted_lists`, all zero between calls.
+    in_cells
+        First bound of each leaf, and feature, first and last cell of each bound.
     """
 
     forest: Forest
     bounds: LeafBounds
     cells: CellForest
-    tree_start: NDArray[np.int64]
-    marks: NDArray[np.uint64]
+    in_cells: tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int32], NDArray[np.int32]]
 
     @classmethod
-    def of(cls, forest: Forest, bounds: LeafBounds, cells: CellForest) -> Geometry:
+    def of(cls, forest: Forest) -> Geometry:
         """Prepare a forest."""
-        return cls(
-            forest=forest,
-            bounds=bounds,
-            cells=cells,
-            tree_start=np.searchsorted(bounds.tree, np.arange(forest.n_trees + 1)),
-            marks=np.zeros((len(bounds.leaf) + 63) // 64, dtype=np.uint64),
-        )
+        bounds = leaf_bounds(forest)
+        cells = cell_forest(forest, bounds)
+        return cls(forest, bounds, cells, (bounds.start, bounds.feature, cells.lower, cells.upper))
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,25 +126,23 @@ class BoxSearch:
 
     def _start(self, box: CellBox) -> _Run | Choice | None:
         geometry = self._geometry
-        bounds, cells = geometry.bounds, geometry.cells
-        shape = (bounds.start, bounds.feature, cells.lower, cells.upper)
-        alive = self._wanted.copy()
-        if not kernel.tighten(alive, geometry.tree_start, *shape, *box):
+        trees = geometry.forest.n_trees
+        met, met_start = np.empty(len(self._wanted), dtype=np.int64), np.empty(trees + 1, dtype=np.int64)
+        is_open = np.empty(trees, dtype=np.bool_)
+        if not walk_kernel.shrink(
+            *box, self._wanted, geometry.cells.nodes, geometry.in_cells, met, met_start, is_open
+        ):
             return None
         # Trees with no unwanted leaf in the box agree to any point of it.
-        unwanted = ~self._wanted
-        kernel.keep_leaves(unwanted, *shape, *box)
-        is_open = np.zeros(geometry.forest.n_trees, dtype=bool)
-        is_open[bounds.tree[unwanted]] = True
-        alive &= is_open[bounds.tree]
         if not is_open.any():
             return Choice(np.zeros(0, dtype=np.int64), box)
-        sizes = np.bincount(bounds.tree[alive], minlength=len(is_open))[is_open]
+        sizes = np.diff(met_start)
+        leaves, sizes = met[: met_start[-1]][np.repeat(is_open, sizes)], sizes[is_open]
         words = int(((sizes + 63) // 64).sum())
         if words * 64 * words * 8 > self._row_bytes and self._halve(box):
             return None
         self.words = words
-        return _Run(geometry, np.flatnonzero(alive), sizes, box)
+        return _Run(geometry, leaves, sizes, box)
 
     def _halve(self, box: CellBox) -> bool:
         """Put the two halves of a box on the list; False if it is a single cell."""
@@ -170,58 +163,89 @@ class _Run:
     def __init__(
         self, geometry: Geometry, leaves: NDArray[np.int64], sizes: NDArray[np.int64], box: CellBox
     ) -> None:
-        bounds, cells = geometry.bounds, geometry.cells
-        box_lower, box_upper = box
-        word_start = np.concatenate([[0], np.cumsum((sizes + 63) // 64)])
-        words, trees = int(word_start[-1]), len(sizes)
-        within = np.arange(len(leaves)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-        bits = np.repeat(word_start[:-1] * 64, sizes) + within
-        bit_of = np.full(len(bounds.node), -1, dtype=np.int64)
-        bit_of[leaves] = bits
-        self._leaf_at = np.full(words * 64, -1, dtype=np.int64)
-        self._leaf_at[bits] = leaves
-        root = np.packbits(self._leaf_at >= 0, bitorder="little").view(np.uint64)
-        lists = []
-        for by_lower, key, limit, rank, order in (
-            (True, cells.lower, box_lower, cells.rank_lower, cells.by_lower),
-            (False, cells.upper, box_upper, cells.rank_upper, cells.by_upper),
-        ):
-            found, keys, ends = kernel.sorted_lists(
-                leaves,
-                bounds.start,
-                bounds.feature,
-                key,
-                limit,
-                by_lower,
-                rank,
-                order,
-                bounds.leaf,
-                geometry.marks,
-            )
-            lists.append((found, keys, ends, *kernel.checkpoints(found, ends, bit_of, words)))
+        trees = len(sizes)
+        bits, planes = _layout(sizes)
+        words = int(planes[-1])
+        table = row_table(geometry, leaves, bits, words, box)
+        live = np.empty((trees + 1, words), dtype=np.uint64)
+        living = np.empty((trees + 1, trees), dtype=np.int64)
+        self._leaf_at, live[0] = table[0], table[1]
+        living[0] = np.sort(sizes)[::-1]
         self._box = box
-        self._level = np.array([-1])
-        self._live = np.zeros((trees + 1, words), dtype=np.uint64)
-        self._live[0] = root
+        self._choice = np.empty(trees, dtype=np.int64)
         self._arguments = (
-            np.zeros((trees + 1, trees), dtype=np.int64),  # living leaves of each tree at each level
-            np.zeros((trees + 1, trees), dtype=np.bool_),  # whether a tree's only one was propagated
+            np.array([-1]),
+            live,
+            living,
+            (
+                np.empty((trees + 1, int(sizes.max())), dtype=np.int64),
+                *np.empty((3, trees + 1), dtype=np.int64),
+            ),
             np.arange(trees),
-            np.empty((trees + 1, int(sizes.max())), dtype=np.int64),  # candidates of each level
-            np.zeros(trees + 1, dtype=np.int64),
-            np.zeros(trees + 1, dtype=np.int64),
-            np.zeros(trees + 1, dtype=np.int64),
             np.ones(trees),
-            np.empty((words * 64, words), dtype=np.uint64),  # rows; pages are taken when written
+            self._choice,
+            planes,
+            np.empty((words * 64, words), dtype=np.uint64),  # pages are taken when written
             np.zeros(words * 64, dtype=np.bool_),
-            self._leaf_at,
-            word_start,
-            (root, bounds.start, bounds.feature, cells.lower, cells.upper, *box, bit_of, *lists),
+            table,
         )
 
     def go(self, max_nodes: int) -> int:
-        return int(kernel.search(max_nodes, self._level, self._live, *self._arguments))
+        return int(kernel.search(max_nodes, *self._arguments))
 
     def choice(self) -> Choice:
-        living = np.unpackbits(self._live[self._level[0]].view(np.uint8), bitorder="little").astype(bool)
-        return Choice(self._leaf_at[living], self._box)
+        return Choice(self._leaf_at[self._choice], self._box)
+
+
+def _layout(sizes: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the bit of each leaf, tree after tree, and `planes` as `kernel.search` takes them.
+
+    Parameters
+    ----------
+    sizes : (m,)
+        Leaves of each tree, at least 1.
+    """
+    words = (sizes + 63) // 64
+    place = np.empty(len(sizes), dtype=np.int64)
+    place[np.argsort(-sizes, kind="stable")] = np.arange(len(sizes))
+    of_plane = np.array([(words > plane).sum() for plane in range(int(words.max()))])
+    planes = np.concatenate([[0], np.cumsum(of_plane)])
+    within = np.arange(sizes.sum()) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    return (planes[within // 64] + np.repeat(place, sizes)) * 64 + within % 64, planes
+
+
+def row_table(
+    geometry: Geometry, leaves: NDArray[np.int64], bits: NDArray[np.int64], words: int, box: CellBox
+) -> tuple[Any, ...]:
+    """Return what the kernel builds compatibility rows from.
+
+    The leaf of each bit (-1 without one) and the arguments of `kernel.build_row` after `row`. The last of
+    these takes the two sorted lists of each feature, which the kernel writes when it first needs them: bit
+    and key of each entry, list after list; where that of each side and feature begins (-1: not written) and
+    ends; the bits of its first STEP, 2 STEP, ... entries, and where those begin; how many entries and rows of
+    bits are used.
+
+    Parameters
+    ----------
+    leaves, bits
+        Leaves that meet the box, and the bit that each gets.
+    words
+        Words of a row.
+    """
+    start, features = geometry.bounds.start, geometry.forest.n_features
+    bit_of = np.full(len(geometry.bounds.node), -1, dtype=np.int32)
+    bit_of[leaves] = bits
+    leaf_at = np.full(words * 64, -1, dtype=np.int64)
+    leaf_at[bits] = leaves
+    root = np.packbits(leaf_at >= 0, bitorder="little").view(np.uint64)
+    entries = 2 * int((start[leaves + 1] - start[leaves]).sum())
+    lists = (
+        np.empty(entries, dtype=np.int32),  # pages are taken when written
+        np.empty(entries, dtype=np.int32),
+        np.full((2, features), -1, dtype=np.int64),
+        np.empty((2, features), dtype=np.int64),
+        np.empty((entries // kernel.STEP, words), dtype=np.uint64),
+        np.empty((2, features), dtype=np.int64),
+        np.zeros(2, dtype=np.int64),
+    )
+    return leaf_at, root, geometry.in_cells, *box, bit_of, geometry.cells.by_key, lists

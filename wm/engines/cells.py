@@ -1,4 +1,4 @@
-"""Leaves as ranges of cells: the integer form that `search` works on.
+"""Trees and their leaves in cells: the integer form that `search` works on.
 
 The thresholds of a feature, as float32, cut its axis into cells; all points of a cell are treated alike by
 every tree. Cell c of a feature with thresholds t_0 < t_1 < ... holds t_(c-1) < x <= t_c. A leaf is then a box
@@ -8,17 +8,62 @@ of whole cells, and so is, cut at its rim, a query's box.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from wm.engines.encoding import LeafBounds, next_above, next_below
-from wm.engines.search_kernel import cells_of
+from wm.engines.encoding import LeafBounds, float32_at_most, next_above, next_below
+from wm.engines.walk_kernel import cells_of
+from wm.forest import Forest
+
+
+class Nodes(NamedTuple):
+    """The trees in cells.
+
+    Attributes
+    ----------
+    root : (m,) int32
+        Each tree's root.
+    feature : (nodes,) int32
+        Feature tested, -1 at a leaf.
+    cut : (nodes,) int32
+        Last cell that is sent left.
+    left, right : (nodes,) int32
+        Children, numbered through all trees.
+    leaf : (nodes,) int32
+        Position in `LeafBounds`; -1 at inner nodes and at leaves that nothing reaches.
+    """
+
+    root: NDArray[np.int32]
+    feature: NDArray[np.int32]
+    cut: NDArray[np.int32]
+    left: NDArray[np.int32]
+    right: NDArray[np.int32]
+    leaf: NDArray[np.int32]
+
+
+class SortedBounds(NamedTuple):
+    """All bounds, feature after feature, sorted in two ways: by descending first and by ascending last cell.
+
+    Attributes
+    ----------
+    leaf : (2, B) int32
+        Leaf of each bound.
+    key : (2, B) int32
+        Its first cell, negated, or its last one; ascending within each feature.
+    start : (d + 1,) int64
+        Bounds of feature f are ``start[f]:start[f + 1]`` of both.
+    """
+
+    leaf: NDArray[np.int32]
+    key: NDArray[np.int32]
+    start: NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
 class CellForest:
-    """All leaves of a forest in cells; bounds as in `LeafBounds`, in its order.
+    """A forest in cells; bounds as in `LeafBounds`, in its order.
 
     Attributes
     ----------
@@ -26,27 +71,23 @@ class CellForest:
         Feature after feature, ascending.
     threshold_start : (d + 1,)
         Thresholds of feature f are rows ``threshold_start[f]:threshold_start[f + 1]``.
+    above : (T,) float32
+        The next larger float32 numbers.
     lower, upper : (B,) int32
         First and last cell of each bound.
-    by_lower, by_upper : (B,) int64
-        Bounds by feature and then by descending first cell, or by feature and ascending last cell.
-    rank_lower, rank_upper : (B,) int64
-        Place of each bound in these two orders.
+    by_key
+        The same, sorted.
+    nodes
+        The trees.
     """
 
     thresholds: NDArray[np.float32]
     threshold_start: NDArray[np.int64]
+    above: NDArray[np.float32]
     lower: NDArray[np.int32]
     upper: NDArray[np.int32]
-    by_lower: NDArray[np.int64]
-    by_upper: NDArray[np.int64]
-    rank_lower: NDArray[np.int64]
-    rank_upper: NDArray[np.int64]
-
-    @property
-    def last_cell(self) -> NDArray[np.int32]:
-        """Number of the last cell of each feature: (d,)."""
-        return np.diff(self.threshold_start).astype(np.int32)
+    by_key: SortedBounds
+    nodes: Nodes
 
     def of(self, point: NDArray[np.float32]) -> NDArray[np.int32]:
         """Return the cell of each of a point's features: (d,)."""
@@ -54,20 +95,9 @@ class CellForest:
         cells_of(point, self.thresholds, self.threshold_start, found)
         return found
 
-    def box(
-        self, lower: NDArray[np.int32], upper: NDArray[np.int32]
-    ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-        """Return the closed float32 box of a range of cells: (d,) each, infinite where it has no end."""
-        start, last = self.threshold_start[:-1], self.last_cell
-        padded = np.append(self.thresholds, np.float32(np.inf))
-        first = np.where(lower > 0, padded[np.minimum(start + lower - 1, len(self.thresholds))], -np.inf)
-        below = np.where(lower > 0, next_above(first.astype(np.float32)), -np.inf)
-        above = np.where(upper < last, padded[np.minimum(start + upper, len(self.thresholds))], np.inf)
-        return below.astype(np.float32), above.astype(np.float32)
 
-
-def cell_forest(bounds: LeafBounds, n_features: int) -> CellForest:
-    """Return the leaves' bounds in cells."""
+def cell_forest(forest: Forest, bounds: LeafBounds) -> CellForest:
+    """Return a forest and its leaves' bounds in cells."""
     has_lower, has_upper = np.isfinite(bounds.lower), np.isfinite(bounds.upper)
     # A lower bound is the float32 just above its threshold.
     under = next_below(bounds.lower)
@@ -79,7 +109,7 @@ def cell_forest(bounds: LeafBounds, n_features: int) -> CellForest:
     new[1:] = (feature[1:] != feature[:-1]) | (threshold[1:] != threshold[:-1])
     name = np.empty(len(order), dtype=np.int64)
     name[order] = np.cumsum(new) - 1
-    start = np.searchsorted(feature[new], np.arange(n_features + 1))
+    start = np.searchsorted(feature[new], np.arange(forest.n_features + 1))
     count = np.diff(start)
 
     lower = np.zeros(len(bounds.feature), dtype=np.int32)
@@ -88,14 +118,43 @@ def cell_forest(bounds: LeafBounds, n_features: int) -> CellForest:
     lowers = int(has_lower.sum())
     lower[has_lower] = name[:lowers] - first[has_lower] + 1
     upper[has_upper] = name[lowers:] - first[has_upper]
-    by_lower, by_upper = np.lexsort((-lower, bounds.feature)), np.lexsort((upper, bounds.feature))
+    keys = np.stack([-lower, upper])
+    orders = np.stack([np.lexsort((key, bounds.feature)) for key in keys])
     return CellForest(
         thresholds=threshold[new],
         threshold_start=start,
+        above=next_above(threshold[new]),
         lower=lower,
         upper=upper,
-        by_lower=by_lower,
-        by_upper=by_upper,
-        rank_lower=np.argsort(by_lower),
-        rank_upper=np.argsort(by_upper),
+        by_key=SortedBounds(
+            leaf=bounds.leaf[orders].astype(np.int32),
+            key=np.take_along_axis(keys, orders, axis=1),
+            start=np.searchsorted(bounds.feature[orders[0]], np.arange(forest.n_features + 1)),
+        ),
+        nodes=_nodes(forest, bounds, threshold[new], start),
+    )
+
+
+def _nodes(
+    forest: Forest, bounds: LeafBounds, thresholds: NDArray[np.float32], start: NDArray[np.int64]
+) -> Nodes:
+    inner = ~forest.is_leaf
+    base = np.repeat(forest.offset[:-1], np.diff(forest.offset))
+    snapped = float32_at_most(forest.threshold)
+    cut = np.zeros(len(base), dtype=np.int32)
+    for feature in range(forest.n_features):
+        here = np.flatnonzero(inner & (forest.feature == feature))
+        own = thresholds[start[feature] : start[feature + 1]]
+        # One that no leaf has is one that sends all that come to it the same way.
+        cut[here] = np.searchsorted(own, snapped[here], side="right") - 1
+        cut[here[snapped[here] >= np.finfo(np.float32).max]] = len(own)
+    leaf = np.full(len(base), -1, dtype=np.int32)
+    leaf[bounds.node] = np.arange(len(bounds.node))
+    return Nodes(
+        root=forest.offset[:-1].astype(np.int32),
+        feature=np.where(inner, forest.feature, -1).astype(np.int32),
+        cut=cut,
+        left=np.where(inner, base + forest.left, -1).astype(np.int32),
+        right=np.where(inner, base + forest.right, -1).astype(np.int32),
+        leaf=leaf,
     )

@@ -79,7 +79,7 @@ class MinimalSearch:
         self._forest = forest
         self._engine = engine
         self._bounds: LeafBounds = leaf_bounds(forest)
-        self._cells: CellForest = cell_forest(self._bounds, forest.n_features)
+        self._cells: CellForest = cell_forest(forest, self._bounds)
 
     def find(
         self, query: ForgeryQuery, *, timeout_s: float, memory_bytes: int | None = None

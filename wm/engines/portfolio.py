@@ -13,12 +13,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from wm.engines.box_search import BoxSearch
+from wm.engines.box_search import BoxSearch, Geometry
 from wm.engines.carried_proofs import ProofMemory, Subject
 from wm.engines.encoding import Box, query_box
 from wm.engines.protocol import Answer, ForgeryQuery
 from wm.engines.sat_incremental import IncrementalStatus
-from wm.engines.search import compile_kernel, pose_box, prepare_geometry, witness
+from wm.engines.search import compile_kernel, pose_box, witness
 from wm.forest import Forest
 
 QUICK_NODES = 500
@@ -46,7 +46,7 @@ class PortfolioSolver:
 
     def __init__(self, forest: Forest) -> None:
         compile_kernel()
-        self._geometry = prepare_geometry(forest)
+        self._geometry = Geometry.of(forest)
         self._memory = ProofMemory()
         lower = np.zeros(forest.n_features, dtype=np.float32)
         self._domain = lower, np.ones_like(lower)
@@ -71,7 +71,7 @@ class PortfolioSolver:
         if subject.whole_impossible:
             return Answer(None, "whole domain")
         if search.found is not None:
-            return Answer(witness(self._geometry, query, search.found))
+            return Answer(witness(self._geometry, query, box, search.found))
         subject.add(box)
         return Answer(None, "no leaf" if search.trivial else "solver")
 

@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wm.engines.box_search import BoxSearch, Choice, Geometry
-from wm.engines.cells import cell_forest
-from wm.engines.encoding import Box, leaf_bounds, query_box, wanted_leaves
+from wm.engines.encoding import Box, query_box, wanted_leaves
 from wm.engines.protocol import Answer, ForgeryQuery
+from wm.engines.walk_kernel import clip_into
 from wm.forest import Forest
 
 
@@ -23,17 +23,11 @@ class SearchSolver:
 
     def __init__(self, forest: Forest) -> None:
         compile_kernel()
-        self._geometry = prepare_geometry(forest)
+        self._geometry = Geometry.of(forest)
 
     def answer(self, query: ForgeryQuery) -> Answer:
         """Answer one query."""
         return answer(self._geometry, query)
-
-
-def prepare_geometry(forest: Forest) -> Geometry:
-    """Return what all searches in a forest share."""
-    bounds = leaf_bounds(forest)
-    return Geometry.of(forest, bounds, cell_forest(bounds, forest.n_features))
 
 
 def pose_box(geometry: Geometry, query: ForgeryQuery, box: Box) -> BoxSearch:
@@ -51,22 +45,26 @@ def answer(geometry: Geometry, query: ForgeryQuery) -> Answer:
     search.advance()
     if search.found is None:
         return Answer(None, "no leaf" if search.trivial else "solver")
-    return Answer(witness(geometry, query, search.found))
+    return Answer(witness(geometry, query, box, search.found))
 
 
-def witness(geometry: Geometry, query: ForgeryQuery, choice: Choice) -> NDArray[np.float32]:
-    """Return the point nearest to the query's centre within its box and all that the search chose."""
-    lower, upper = query_box(query.centre, query.eps)
-    below, above = geometry.cells.box(*choice.box)
-    lower, upper = np.maximum(lower, below), np.minimum(upper, above)
-    bounds = geometry.bounds
-    for leaf in choice.leaves:
-        rows = slice(bounds.start[leaf], bounds.start[leaf + 1])
-        features = bounds.feature[rows]
-        lower[features] = np.maximum(lower[features], bounds.lower[rows])
-        upper[features] = np.minimum(upper[features], bounds.upper[rows])
+def witness(geometry: Geometry, query: ForgeryQuery, box: Box, choice: Choice) -> NDArray[np.float32]:
+    """Return the point nearest to a query's centre within its box and all that the search chose."""
+    bounds, cells = geometry.bounds, geometry.cells
     with np.errstate(over="ignore"):
-        return np.clip(query.centre.astype(np.float32), lower, upper)
+        point = query.centre.astype(np.float32)
+    clip_into(
+        point,
+        box[0].copy(),
+        box[1].copy(),
+        choice.leaves,
+        (bounds.start, bounds.feature, bounds.lower, bounds.upper),
+        *choice.box,
+        cells.thresholds,
+        cells.above,
+        cells.threshold_start,
+    )
+    return point
 
 
 @functools.cache
@@ -83,6 +81,6 @@ def compile_kernel() -> None:
         n_features=1,
         classes=[0, 1],
     )
-    geometry = prepare_geometry(forest)
+    geometry = Geometry.of(forest)
     for signature in ([0, 0], [0, 1]):
         answer(geometry, ForgeryQuery(signature=signature, label=1, centre=[0.5], eps=0.5))

@@ -25,11 +25,6 @@ STEP = 32
 _SORTED_LEVELS = 4
 """Levels of the search tree in which leaves that leave most alive are tried first."""
 
-_HULL_ROUNDS = 5
-
-_LIKELY = 8
-"""Trees, those wiped out last, that are looked at before the whole row is written."""
-
 
 def _count_ones(_context: Any, word: Any) -> Any:
     def generate(_target: Any, builder: ir.IRBuilder, _signature: Any, arguments: Any) -> Any:
@@ -49,492 +44,275 @@ _popcount: Any = intrinsic(_count_ones)
 _lowest_bit: Any = intrinsic(_count_trailing_zeros)
 
 
-@njit(cache=True, nogil=True)
-def keep_leaves(alive, start, feature, lower, upper, box_lower, box_upper):
-    """Clear the leaves that do not meet the box; in place."""
-    for leaf in range(len(alive)):
-        if alive[leaf]:
-            for bound in range(start[leaf], start[leaf + 1]):
-                f = feature[bound]
-                if lower[bound] > box_upper[f] or upper[bound] < box_lower[f]:
-                    alive[leaf] = False
-                    break
-
-
-@njit(cache=True, nogil=True)
-def tighten(alive, tree_start, start, feature, lower, upper, box_lower, box_upper):
-    """Shrink the box to what each tree's living leaves cover, and clear leaves outside it; in place.
-
-    Returns False if some tree has no living leaf or the box becomes empty: proved impossible.
-    """
-    n_features = len(box_lower)
-    seen = np.zeros(n_features, np.int64)
-    least = np.empty(n_features, np.int32)
-    most = np.empty(n_features, np.int32)
-    for _ in range(_HULL_ROUNDS):
-        keep_leaves(alive, start, feature, lower, upper, box_lower, box_upper)
-        shrunk = False
-        for tree in range(len(tree_start) - 1):
-            living = 0
-            seen[:] = 0
-            for leaf in range(tree_start[tree], tree_start[tree + 1]):
-                if not alive[leaf]:
-                    continue
-                living += 1
-                for bound in range(start[leaf], start[leaf + 1]):
-                    f = feature[bound]
-                    if seen[f] == 0:
-                        least[f] = lower[bound]
-                        most[f] = upper[bound]
-                    else:
-                        least[f] = min(least[f], lower[bound])
-                        most[f] = max(most[f], upper[bound])
-                    seen[f] += 1
-            if living == 0:
-                return False
-            for f in range(n_features):
-                if seen[f] == living:
-                    if least[f] > box_lower[f]:
-                        box_lower[f] = least[f]
-                        shrunk = True
-                    if most[f] < box_upper[f]:
-                        box_upper[f] = most[f]
-                        shrunk = True
-                    if box_lower[f] > box_upper[f]:
-                        return False
-        if not shrunk:
-            break
-    keep_leaves(alive, start, feature, lower, upper, box_lower, box_upper)
-    for tree in range(len(tree_start) - 1):
-        any_living = False
-        for leaf in range(tree_start[tree], tree_start[tree + 1]):
-            any_living = any_living or alive[leaf]
-        if not any_living:
-            return False
-    return True
-
-
-@njit(cache=True, nogil=True)
-def checkpoints(entries, ends, bit_of, words):
-    """Return, for each list of bounds, the bits of its first STEP, 2 STEP, ... leaves, and where each begins.
-
-    `entries` holds the leaves of all lists in order, `ends` (d + 1,) cuts them by feature.
-    """
-    n_features = len(ends) - 1
-    first = np.zeros(n_features + 1, np.int64)
-    for f in range(n_features):
-        first[f + 1] = first[f] + (ends[f + 1] - ends[f]) // STEP
-    bits = np.zeros((first[n_features], words), np.uint64)
-    one = np.uint64(1)
-    current = np.zeros(words, np.uint64)
-    for f in range(n_features):
-        if first[f + 1] == first[f]:
-            continue
-        current[:] = np.uint64(0)
-        row = first[f]
-        for number in range(first[f + 1] * STEP - first[f] * STEP):
-            position = bit_of[entries[ends[f] + number]]
-            current[position >> 6] |= one << np.uint64(position & 63)
-            if (number + 1) % STEP == 0:
-                bits[row] = current
-                row += 1
-    return bits, first
-
-
-@njit(cache=True, nogil=True)
-def sorted_lists(leaves, start, feature, key, limit, by_lower, rank, order, leaf_of, marks):
-    """Return leaves, keys and ends of the lists of bounds that cut into the box, in their global order.
-
-    `rank` numbers all bounds in that order and `order` is its inverse. Marking the ranks in a bit set and
-    reading it from end to end sorts them without comparing.
-    """
-    n_features = len(limit)
-    one = np.uint64(1)
-    ends = np.zeros(n_features + 1, np.int64)
-    count = 0
-    for leaf in leaves:
-        for bound in range(start[leaf], start[leaf + 1]):
-            f = feature[bound]
-            if (key[bound] > limit[f]) if by_lower else (key[bound] < limit[f]):
-                place = rank[bound]
-                marks[place >> 6] |= one << np.uint64(place & 63)
-                ends[f + 1] += 1
-                count += 1
-    for f in range(n_features):
-        ends[f + 1] += ends[f]
-    found = np.empty(count, np.int64)
-    keys = np.empty(count, np.int32)
-    count = 0
-    for word in range(len(marks)):
-        rest = marks[word]
-        while rest:
-            bound = order[word * 64 + np.int64(_lowest_bit(rest))]
-            found[count] = leaf_of[bound]
-            keys[count] = key[bound]
-            count += 1
-            rest &= rest - one
-        marks[word] = np.uint64(0)
-    return found, keys, ends
-
-
-@njit(cache=True, nogil=True)
-def cells_of(point, thresholds, threshold_start, cells):
-    """Write the cell of each of a point's features: the number of thresholds below it."""
-    for f in range(len(point)):
-        a, b = threshold_start[f], threshold_start[f + 1]
-        while a < b:
-            middle = (a + b) >> 1
-            if thresholds[middle] < point[f]:
-                a = middle + 1
-            else:
-                b = middle
-        cells[f] = a - threshold_start[f]
-
-
-@njit(cache=True, nogil=True)
-def _strike(row, leaves, bit_of, begin, count, bits, first):
-    """Clear from a row the first `count` leaves of a list that begins at `begin`."""
-    jumps = count // STEP
-    if jumps:
-        point = bits[first + jumps - 1]
-        for word in range(len(row)):
-            row[word] &= ~point[word]
-    one = np.uint64(1)
-    for number in range(begin + jumps * STEP, begin + count):
-        position = bit_of[leaves[number]]
-        row[position >> 6] &= ~(one << np.uint64(position & 63))
-
-
-@njit(cache=True, nogil=True)
-def build_row(leaf, row, root, start, feature, lower, upper, box_lower, box_upper, bit_of, by_low, by_up):
+@njit(cache=True, nogil=True, error_model="numpy")
+def build_row(leaf, row, root, bounds, box_lower, box_upper, bit_of, by_key, lists):
     """Write the bits of all leaves that meet a leaf within the box.
 
-    A leaf misses another in a feature if it begins above the other's end or ends below its beginning: a
-    prefix of the one sorted list or of the other.
+    A leaf misses another in a feature if it begins above the other's end or ends below its beginning: the
+    leaves before some key in one of the feature's two sorted lists.
+
+    Parameters
+    ----------
+    leaf, row : int, (words,) uint64
+        The leaf; takes the bits.
+    root : (words,) uint64
+        The bits of all leaves in question, each of which meets the box.
+    bounds, box_lower, box_upper
+        As in `walk_kernel.shrink`.
+    bit_of : (L,) int32
+        Bit of each leaf, -1 where it has none.
+    by_key
+        `cells.SortedBounds`.
+    lists
+        The sorted lists, see `box_search.row_table`.
     """
-    low_leaves, low_keys, low_ends, low_bits, low_first = by_low
-    up_leaves, up_keys, up_ends, up_bits, up_first = by_up
+    start, feature, lower, upper = bounds
+    bits, keys, begin, end, marks, first, _ = lists
+    one = np.uint64(1)
     row[:] = root
     for bound in range(start[leaf], start[leaf + 1]):
         f = feature[bound]
-        if upper[bound] < box_upper[f]:
-            # keys descend: count those above this leaf's last cell
-            begin, end, value = low_ends[f], low_ends[f + 1], upper[bound]
-            a, b = begin, end
+        for side in range(2):
+            if (upper[bound] == box_upper[f]) if side == 0 else (lower[bound] == box_lower[f]):
+                continue
+            key = -upper[bound] if side == 0 else lower[bound]
+            if begin[side, f] < 0:
+                _list_feature(side, f, by_key, lists, box_lower, box_upper, bit_of)
+            a, b = begin[side, f], end[side, f]
             while a < b:
                 middle = (a + b) >> 1
-                if low_keys[middle] > value:
+                if keys[middle] < key:
                     a = middle + 1
                 else:
                     b = middle
-            _strike(row, low_leaves, bit_of, begin, a - begin, low_bits, low_first[f])
-        if lower[bound] > box_lower[f]:
-            # keys ascend: count those below this leaf's first cell
-            begin, end, value = up_ends[f], up_ends[f + 1], lower[bound]
-            a, b = begin, end
-            while a < b:
-                middle = (a + b) >> 1
-                if up_keys[middle] < value:
-                    a = middle + 1
-                else:
-                    b = middle
-            _strike(row, up_leaves, bit_of, begin, a - begin, up_bits, up_first[f])
+            jumps = (a - begin[side, f]) // STEP
+            if jumps:
+                mark = first[side, f] + jumps - 1
+                for word in range(len(row)):
+                    row[word] &= ~marks[mark, word]
+            for number in range(begin[side, f] + jumps * STEP, a):
+                bit = bits[number]
+                row[bit >> 6] &= ~(one << np.uint64(bit & 63))
 
 
-@njit(cache=True, nogil=True)
-def search(
-    max_nodes,
-    state,
-    live,
-    count,
-    asserted,
-    order,
-    candidates,
-    n_candidates,
-    position,
-    branch,
-    weight,
-    rows,
-    has_row,
-    leaf_at,
-    word_start,
-    row_data,
-):
+@njit(cache=True, nogil=True, error_model="numpy")
+def _list_feature(side, f, by_key, lists, box_lower, box_upper, bit_of):
+    """Write a sorted list of a feature: the bounds within the box of the leaves that have a bit."""
+    leaves, all_keys, start = by_key
+    bits, keys, begin, end, marks, first, used = lists
+    one = np.uint64(1)
+    # Bounds before the box belong to leaves that do not meet it, those from its other end on cut nothing off.
+    near = -box_upper[f] if side == 0 else box_lower[f]
+    far = -box_lower[f] if side == 0 else box_upper[f]
+    a, b = start[f], start[f + 1]
+    while a < b:
+        middle = (a + b) >> 1
+        if all_keys[side, middle] < near:
+            a = middle + 1
+        else:
+            b = middle
+    place, mark = used[0], used[1]
+    begin[side, f], first[side, f] = place, mark
+    for bound in range(a, start[f + 1]):
+        key = all_keys[side, bound]
+        if key >= far:
+            break
+        bit = bit_of[leaves[side, bound]]
+        if bit < 0:
+            continue
+        bits[place], keys[place] = bit, key
+        place += 1
+        if (place - begin[side, f]) % STEP == 0:
+            # All of the list so far: what the checkpoint before has, and the bits since.
+            if mark > first[side, f]:
+                marks[mark] = marks[mark - 1]
+            else:
+                marks[mark] = np.uint64(0)
+            for number in range(place - STEP, place):
+                marks[mark, bits[number] >> 6] |= one << np.uint64(bits[number] & 63)
+            mark += 1
+    end[side, f] = place
+    used[0], used[1] = place, mark
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def search(max_nodes, progress, live, living, branching, order, ease, choice, planes, rows, has_row, table):
     """Search depth-first until a witness, a proof, or `max_nodes` more nodes; may be called again to go on.
 
     Parameters
     ----------
-    state : (1,) int64
-        Level; -1 at the very beginning.
+    progress : (1,) int64
+        The level reached; -1 at the very beginning.
     live : (m + 1, words) uint64
         Living leaves at each level.
-    count, asserted : (m + 1, m)
-        Living leaves of each tree, and whether its only one has been propagated.
-    order : (m,)
+    living : (m + 1, m) int64
+        How many each tree has.
+    branching
+        Of each level: bits to try (m + 1, most leaves of a tree) int64, how many, the next one, and the tree
+        that they belong to, (m + 1,) int64 each.
+    order : (m,) int64
         The order in which trees are looked at, those wiped out last first.
-    candidates : (m + 1, most leaves of a tree) int64, n_candidates, position, branch : (m + 1,)
-        Bits to try at each level, how many, the next one, and the tree they belong to.
-    weight : (m,) float64
-        Grows with each wipe-out of a tree (dom/wdeg).
-    rows, has_row
-        Compatibility rows built so far.
-    leaf_at : (words * 64,)
-        Leaf of each bit, -1 for padding.
-    word_start : (m + 1,)
-        Words of each tree.
-    row_data
-        Arguments of `build_row` after `root`.
+    ease : (m,) float64
+        1 / (1 + number of wipe-outs of a tree) (dom/wdeg).
+    choice : (m,) int64
+        The bit asserted in each tree; complete once a witness is found.
+    planes : (K + 1,) int64
+        Word t of plane k is word ``planes[k] + t``: the (k + 1)-st word of tree t. Trees are sorted by their
+        number of words, the largest first.
+    rows, has_row : (bits, words) uint64, (bits,) bool
+        Compatibility rows, and which are built.
+    table
+        `box_search.row_table`.
     """
-    trees = len(word_start) - 1
-    scratch_score = np.empty(candidates.shape[1], np.int64)
-    nodes = 0
-    if state[0] < 0:
+    candidates, number, place, branch = branching
+    trees = len(order)
+    pending = np.empty(trees, np.int64)
+    counts = np.empty(trees, np.int64)
+    score = np.empty(candidates.shape[1], np.int64)
+    nodes, due, target = 0, 0, -1
+    if progress[0] < 0:
+        progress[0] = target = 0
         for tree in range(trees):
-            count[0, tree] = _count(live[0], word_start, tree)
-            asserted[0, tree] = False
-        if not _propagate(
-            0, live, count, asserted, order, weight, rows, has_row, leaf_at, word_start, row_data
-        ):
-            return NONE
-        state[0] = 0
-        if not _open_level(
-            0,
-            live,
-            count,
-            candidates,
-            n_candidates,
-            position,
-            branch,
-            weight,
-            rows,
-            has_row,
-            leaf_at,
-            word_start,
-            row_data,
-            scratch_score,
-        ):
-            return FOUND
+            if living[0, tree] == 1:
+                pending[due] = tree
+                due += 1
+    # Whatever takes `table` must not be called for each node: so many arrays are dear to hand over.
     while True:
-        level = state[0]
-        if position[level] >= n_candidates[level]:
-            if level == 0:
+        if target < 0:
+            now = progress[0]
+            if place[now] >= number[now]:
+                if now == 0:
+                    return NONE
+                progress[0] = now - 1
+                continue
+            if nodes >= max_nodes:
+                return RUNNING
+            nodes += 1
+            bit, tree, target = candidates[now, place[now]], branch[now], now + 1
+            place[now] += 1
+            choice[tree] = bit
+            if not has_row[bit]:
+                _build(bit, rows, has_row, table)
+            due = _meet(rows, bit, tree, now, target, 0, pending, counts, live, living, order, ease, planes)
+        while due > 0:  # choose every leaf that is the last of its tree
+            due -= 1
+            tree = pending[due]
+            plane = 0
+            while live[target, planes[plane] + tree] == 0:
+                plane += 1
+            word = planes[plane] + tree
+            bit = word * 64 + np.int64(_lowest_bit(live[target, word]))
+            choice[tree] = bit
+            if not has_row[bit]:
+                _build(bit, rows, has_row, table)
+            due = _meet(
+                rows, bit, tree, target, target, due, pending, counts, live, living, order, ease, planes
+            )
+        if due < 0:
+            if target == 0:
                 return NONE
-            state[0] = level - 1
-            continue
-        if nodes >= max_nodes:
-            return RUNNING
-        nodes += 1
-        bit = candidates[level, position[level]]
-        position[level] += 1
-        if not _assert_bit(
-            bit,
-            branch[level],
-            level,
-            level + 1,
-            live,
-            count,
-            asserted,
-            order,
-            weight,
-            rows,
-            has_row,
-            leaf_at,
-            word_start,
-            row_data,
-        ):
-            continue
-        if not _propagate(
-            level + 1, live, count, asserted, order, weight, rows, has_row, leaf_at, word_start, row_data
-        ):
-            continue
-        state[0] = level + 1
-        if not _open_level(
-            level + 1,
-            live,
-            count,
-            candidates,
-            n_candidates,
-            position,
-            branch,
-            weight,
-            rows,
-            has_row,
-            leaf_at,
-            word_start,
-            row_data,
-            scratch_score,
-        ):
-            return FOUND
+        else:
+            progress[0] = target
+            if not _open_level(target, live, living, candidates, number, place, branch, ease, planes):
+                return FOUND
+            if target < _SORTED_LEVELS:
+                _sort_level(target, live, candidates, number, rows, has_row, table, score)
+        target = -1
 
 
-@njit(cache=True, nogil=True)
-def _count(bits, word_start, tree):
-    total = np.uint64(0)
-    for word in range(word_start[tree], word_start[tree + 1]):
-        total += _popcount(bits[word])
-    return np.int64(total)
+@njit(cache=True, nogil=True, error_model="numpy")
+def _build(bit, rows, has_row, table):
+    leaf_at, root, bounds, box_lower, box_upper, bit_of, by_key, lists = table
+    build_row(leaf_at[bit], rows[bit], root, bounds, box_lower, box_upper, bit_of, by_key, lists)
+    has_row[bit] = True
 
 
-@njit(cache=True, nogil=True)
-def _row_of(bit, rows, has_row, leaf_at, row_data):
-    if not has_row[bit]:
-        root, start, feature, lower, upper, box_lower, box_upper, bit_of, by_low, by_up = row_data
-        build_row(
-            leaf_at[bit],
-            rows[bit],
-            root,
-            start,
-            feature,
-            lower,
-            upper,
-            box_lower,
-            box_upper,
-            bit_of,
-            by_low,
-            by_up,
-        )
-        has_row[bit] = True
-    return rows[bit]
+@njit(cache=True, nogil=True, error_model="numpy")
+def _meet(rows, bit, tree, source, target, due, pending, counts, live, living, order, ease, planes):
+    """Write level `target` as level `source` after a leaf with this row was chosen; they may be the same.
+
+    Adds to the `due` pending trees those that have a single leaf from now on, and returns how many are
+    pending then; -1 if a tree is wiped out.
+    """
+    # Loops without branches over all trees become vector instructions.
+    for word in range(len(counts)):
+        bits = live[source, word] & rows[bit, word]
+        live[target, word] = bits
+        counts[word] = np.int64(_popcount(bits))
+    for plane in range(1, len(planes) - 1):
+        first = np.uint64(planes[plane])
+        for other in range(np.uint64(planes[plane + 1]) - first):
+            bits = live[source, first + other] & rows[bit, first + other]
+            live[target, first + other] = bits
+            counts[other] += np.int64(_popcount(bits))
+    empty, single = np.int64(0), np.int64(0)
+    for other in range(len(counts)):
+        empty += np.int64(counts[other] == 0)
+        single += np.int64((counts[other] == 1) & (living[source, other] != 1))
+    if empty:
+        place = 0
+        while counts[order[place]]:
+            place += 1
+        # The tree is the likeliest to be wiped out again: weigh it more, and look at it first from now on.
+        wiped = order[place]
+        ease[wiped] = 1.0 / (1.0 / ease[wiped] + 1.0)
+        for earlier in range(place, 0, -1):
+            order[earlier] = order[earlier - 1]
+        order[0] = wiped
+        return -1
+    if single > np.int64(living[source, tree] != 1):  # it has a single one itself from now on
+        for other in range(len(counts)):
+            if counts[other] == 1 and living[source, other] != 1 and other != tree:
+                pending[due] = other
+                due += 1
+    for other in range(len(counts)):
+        living[target, other] = counts[other]
+    return due
 
 
-@njit(cache=True, nogil=True)
-def _wiped_out(tree, place, order, weight):
-    """Raise a tree's weight and look at it first from now on: it is the likeliest to be wiped out again."""
-    weight[tree] += 1.0
-    for earlier in range(place, 0, -1):
-        order[earlier] = order[earlier - 1]
-    order[0] = tree
-
-
-@njit(cache=True, nogil=True)
-def _assert_bit(
-    bit,
-    tree,
-    source,
-    target,
-    live,
-    count,
-    asserted,
-    order,
-    weight,
-    rows,
-    has_row,
-    leaf_at,
-    word_start,
-    row_data,
-):
-    """Write level `target` as level `source` with one leaf chosen; False if that empties a tree."""
-    row = _row_of(bit, rows, has_row, leaf_at, row_data)
-    before, after = live[source], live[target]
-    for place in range(min(_LIKELY, len(order))):
-        other = order[place]
-        total = np.uint64(0)
-        for word in range(word_start[other], word_start[other + 1]):
-            total |= before[word] & row[word]
-        if total == 0:
-            _wiped_out(other, place, order, weight)
-            return False
-    for word in range(len(row)):
-        after[word] = before[word] & row[word]
-    for place in range(len(order)):
-        other = order[place]
-        total = np.uint64(0)
-        for word in range(word_start[other], word_start[other + 1]):
-            total += _popcount(after[word])
-        if total == 0:
-            _wiped_out(other, place, order, weight)
-            return False
-        count[target, other] = np.int64(total)
-        asserted[target, other] = asserted[source, other]
-    asserted[target, tree] = True
-    return True
-
-
-@njit(cache=True, nogil=True)
-def _propagate(level, live, count, asserted, order, weight, rows, has_row, leaf_at, word_start, row_data):
-    """Choose every leaf that is the last of its tree, until nothing changes; False if a tree empties."""
-    trees = len(word_start) - 1
-    changed = True
-    while changed:
-        changed = False
-        for tree in range(trees):
-            if count[level, tree] == 1 and not asserted[level, tree]:
-                for word in range(word_start[tree], word_start[tree + 1]):
-                    if live[level, word]:
-                        bit = word * 64 + np.int64(_lowest_bit(live[level, word]))
-                if not _assert_bit(
-                    bit,
-                    tree,
-                    level,
-                    level,
-                    live,
-                    count,
-                    asserted,
-                    order,
-                    weight,
-                    rows,
-                    has_row,
-                    leaf_at,
-                    word_start,
-                    row_data,
-                ):
-                    return False
-                changed = True
-    return True
-
-
-@njit(cache=True, nogil=True)
-def _open_level(
-    level,
-    live,
-    count,
-    candidates,
-    n_candidates,
-    position,
-    branch,
-    weight,
-    rows,
-    has_row,
-    leaf_at,
-    word_start,
-    row_data,
-    score,
-):
+@njit(cache=True, nogil=True, error_model="numpy")
+def _open_level(level, live, living, candidates, number, place, branch, ease, planes):
     """Pick the tree to branch on and list its leaves; False if no tree is open: a witness is found."""
-    best, best_value = -1, 0.0
-    for tree in range(len(word_start) - 1):
-        if count[level, tree] > 1:
-            value = count[level, tree] / weight[tree]
-            if best < 0 or value < best_value:
-                best, best_value = tree, value
+    best, best_value = -1, np.inf
+    for tree in range(len(ease)):
+        value = living[level, tree] * ease[tree]
+        if value < best_value and living[level, tree] > 1:
+            best, best_value = tree, value
     if best < 0:
         return False
-    branch[level] = best
-    position[level] = 0
-    number = 0
-    for word in range(word_start[best], word_start[best + 1]):
+    branch[level], place[level] = best, 0
+    found = 0
+    for plane in range(len(planes) - 1):
+        word = planes[plane] + best
+        if word >= planes[plane + 1]:
+            break
         rest = live[level, word]
         while rest:
-            low = _lowest_bit(rest)
-            candidates[level, number] = word * 64 + np.int64(low)
-            number += 1
+            candidates[level, found] = word * 64 + np.int64(_lowest_bit(rest))
+            found += 1
             rest &= rest - np.uint64(1)
-    n_candidates[level] = number
-    if level < _SORTED_LEVELS:
-        for place in range(number):
-            row = _row_of(candidates[level, place], rows, has_row, leaf_at, row_data)
-            total = np.uint64(0)
-            for word in range(live.shape[1]):
-                total += _popcount(live[level, word] & row[word])
-            score[place] = np.int64(total)
-        # Insertion sort, stable, the largest first: a tree has few living leaves.
-        for place in range(1, number):
-            bit, value = candidates[level, place], score[place]
-            other = place - 1
-            while other >= 0 and score[other] < value:
-                candidates[level, other + 1] = candidates[level, other]
-                score[other + 1] = score[other]
-                other -= 1
-            candidates[level, other + 1] = bit
-            score[other + 1] = value
+    number[level] = found
     return True
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _sort_level(level, live, candidates, number, rows, has_row, table, score):
+    """Put those leaves first that leave most alive."""
+    for at in range(number[level]):
+        bit = candidates[level, at]
+        if not has_row[bit]:
+            _build(bit, rows, has_row, table)
+        total = np.uint64(0)
+        for word in range(live.shape[1]):
+            total += _popcount(live[level, word] & rows[bit, word])
+        score[at] = np.int64(total)
+    # Insertion sort, stable: a tree has few living leaves.
+    for at in range(1, number[level]):
+        bit, value = candidates[level, at], score[at]
+        other = at - 1
+        while other >= 0 and score[other] < value:
+            candidates[level, other + 1] = candidates[level, other]
+            score[other + 1] = score[other]
+            other -= 1
+        candidates[level, other + 1] = bit
+        score[other + 1] = value

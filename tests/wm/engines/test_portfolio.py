@@ -16,9 +16,10 @@ from wm.engines import (
     portfolio,
     solver_class,
 )
+from wm.engines.box_search import Geometry
 from wm.engines.encoding import query_box, wanted_leaves
 from wm.engines.portfolio import PortfolioSolver
-from wm.engines.search import pose_box, prepare_geometry
+from wm.engines.search import pose_box
 from wm.forest import Forest
 from wm.signature import random_signature
 
@@ -85,7 +86,7 @@ def test_the_whole_domain_answers_all_that_follow(forest, monkeypatch):
 
 
 def test_a_box_that_needs_too_much_memory_is_halved(forest):
-    geometry = prepare_geometry(forest)
+    geometry = Geometry.of(forest)
     for query in some_queries(forest, 40):
         box = query_box(query.centre, query.eps)
         wanted = wanted_leaves(forest, geometry.bounds, query)
@@ -177,7 +178,7 @@ def test_it_is_an_engine(forest):
 
 def test_only_so_many_searches_stay_unfinished(forest):
     memory = carried_proofs.ProofMemory()
-    geometry = prepare_geometry(forest)
+    geometry = Geometry.of(forest)
     queries = some_queries(forest, 4)
     domain = np.zeros(5, dtype=np.float32), np.ones(5, dtype=np.float32)
     for query in queries:

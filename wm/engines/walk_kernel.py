@@ -1,0 +1,180 @@
+"""Which leaves meet a box, and how far the box can shrink, in machine code.
+
+Compiled by numba when first used and kept in its cache. Everything is in cells, see `cells`.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+_ROUNDS = 5
+"""Most times that the box is shrunk."""
+
+_WORTH = 0.95
+"""Share of the leaves left at most by a round that another one follows."""
+
+
+_SAME, _SHRUNK, _EMPTY = 0, 1, 2
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def cells_of(point, thresholds, threshold_start, cells):
+    """Write the cell of each of a point's features: the number of thresholds below it."""
+    for f in range(len(point)):
+        a, b = threshold_start[f], threshold_start[f + 1]
+        while a < b:
+            middle = (a + b) >> 1
+            if thresholds[middle] < point[f]:
+                a = middle + 1
+            else:
+                b = middle
+        cells[f] = a - threshold_start[f]
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def shrink(box_lower, box_upper, wanted, nodes, bounds, met, met_start, is_open):
+    """Shrink a box to what each tree's wanted leaves cover, and list those that meet it; in place.
+
+    A box that holds a point with a wanted leaf in every tree keeps it.
+
+    Parameters
+    ----------
+    box_lower, box_upper : (d,) int32
+        First and last cell of each feature.
+    wanted : (L,) bool
+        Leaves with the wanted vote.
+    nodes
+        `CellForest.nodes`.
+    bounds
+        First bound of each leaf (L + 1,), and feature, first and last cell of each bound (B,).
+    met : (L,) int64
+        Takes the wanted leaves that meet the box, tree after tree.
+    met_start : (m + 1,) int64
+        Takes where those of each tree begin.
+    is_open : (m,) bool
+        Takes whether the box meets an unwanted leaf of the tree, too.
+
+    Returns
+    -------
+    bool
+        False if a tree has no wanted leaf in the box: proved impossible.
+    """
+    root, feature, cut, left, right, leaf_of = nodes
+    trees = len(root)
+    stack = np.empty(len(feature), np.int32)
+    features = np.empty(len(box_lower), np.int64)
+    least = np.empty(len(box_lower), np.int32)
+    most = np.empty(len(box_lower), np.int32)
+    count = 0
+    for number in range(_ROUNDS + 1):
+        before, count = count, 0
+        for tree in range(trees):
+            met_start[tree] = count
+            is_open[tree] = False
+            stack[0] = root[tree]
+            height = 1
+            while height:
+                height -= 1
+                node = stack[height]
+                f = feature[node]
+                while f >= 0:
+                    if box_lower[f] <= cut[node]:
+                        if box_upper[f] > cut[node]:
+                            stack[height] = right[node]
+                            height += 1
+                        node = left[node]
+                    else:
+                        node = right[node]
+                    f = feature[node]
+                leaf = leaf_of[node]
+                if leaf >= 0:
+                    if wanted[leaf]:
+                        met[count] = leaf
+                        count += 1
+                    else:
+                        is_open[tree] = True
+            if count == met_start[tree]:
+                return False
+        met_start[trees] = count
+        if number == _ROUNDS or count > _WORTH * before > 0:
+            break
+        shrunk = False
+        for tree in range(trees):
+            leaves = met[met_start[tree] : met_start[tree + 1]]
+            change = _shrink_to(leaves, bounds, box_lower, box_upper, features, least, most)
+            if change == _EMPTY:
+                return False
+            shrunk |= change == _SHRUNK
+        if not shrunk:
+            break
+    return True
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _shrink_to(leaves, bounds, box_lower, box_upper, features, least, most):
+    """Shrink the box to the hull of some leaves, and say what became of it."""
+    start, feature, lower, upper = bounds
+    # Only what all leaves bound can shrink, and most trees leave nothing after two that lie far apart.
+    count = 0
+    for bound in range(start[leaves[0]], start[leaves[0] + 1]):
+        f = feature[bound]
+        if lower[bound] > box_lower[f] or upper[bound] < box_upper[f]:
+            features[count], least[count], most[count] = f, lower[bound], upper[bound]
+            count += 1
+    for step in range(1, len(leaves)):
+        if count == 0:
+            return _SAME
+        leaf = leaves[len(leaves) - step]
+        kept, bound, end = 0, start[leaf], start[leaf + 1]
+        for place in range(count):
+            f = features[place]
+            while bound < end and feature[bound] < f:
+                bound += 1
+            if bound == end:
+                break
+            if feature[bound] != f:
+                continue
+            first, last = min(least[place], lower[bound]), max(most[place], upper[bound])
+            if first > box_lower[f] or last < box_upper[f]:
+                features[kept], least[kept], most[kept] = f, first, last
+                kept += 1
+        count = kept
+    for place in range(count):
+        f = features[place]
+        box_lower[f] = max(box_lower[f], least[place])
+        box_upper[f] = min(box_upper[f], most[place])
+        if box_lower[f] > box_upper[f]:
+            return _EMPTY
+    return _SHRUNK if count else _SAME
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def clip_into(point, lower, upper, leaves, bounds, first, last, thresholds, above, threshold_start):
+    """Move a point to the nearest one in a box and all of some leaves, which have one in common; in place.
+
+    Parameters
+    ----------
+    point, lower, upper : (d,) float32
+        The point; the box, which is cut down.
+    leaves
+        Which leaves.
+    bounds
+        First bound of each leaf (L + 1,), feature, lower and upper bound (B,), in float32.
+    first, last : (d,) int32
+        Cells that the point must be in, too.
+    thresholds, above, threshold_start
+        `CellForest.thresholds`, the next larger float32 numbers, and where those of each feature begin.
+    """
+    start, feature, leaf_lower, leaf_upper = bounds
+    for leaf in leaves:
+        for bound in range(start[leaf], start[leaf + 1]):
+            f = feature[bound]
+            lower[f] = max(lower[f], leaf_lower[bound])
+            upper[f] = min(upper[f], leaf_upper[bound])
+    for f in range(len(point)):
+        if first[f] > 0:
+            lower[f] = max(lower[f], above[threshold_start[f] + first[f] - 1])
+        if last[f] < threshold_start[f + 1] - threshold_start[f]:
+            upper[f] = min(upper[f], thresholds[threshold_start[f] + last[f]])
+        point[f] = min(max(point[f], lower[f]), upper[f])
