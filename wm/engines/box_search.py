@@ -1,6 +1,6 @@
 """One query's search: the box cut down, leaves made bits, the kernel run until it knows.
 
-A `BoxSearch` goes on where it stopped, so that a caller may give it a budget of nodes. Boxes with too many
+A `BoxSearch` goes on where it stopped, so that a caller may give it a budget of choices. Boxes with too many
 living leaves for the memory are halved and searched one half after the other.
 """
 
@@ -80,7 +80,7 @@ class BoxSearch:
     trivial
         Whether no search was needed: some tree has no wanted leaf left in the box.
     words
-        Words of 64 leaves that each node goes through: what a node costs.
+        Words of 64 leaves that each choice goes through: what it costs.
     """
 
     def __init__(
@@ -97,11 +97,11 @@ class BoxSearch:
         self._next_box()
         self.trivial = self.is_over and self.found is None
 
-    def advance(self, max_nodes: int = NO_LIMIT) -> bool:
-        """Search at most about `max_nodes` more nodes and return `is_over`."""
+    def advance(self, max_choices: int = NO_LIMIT) -> bool:
+        """Search at most about `max_choices` more choices of a leaf and return `is_over`."""
         while not self.is_over:
             assert self._running is not None  # noqa: S101 - not over means that one runs
-            result = self._running.go(max_nodes)
+            result = self._running.go(max_choices)
             if result == kernel.RUNNING:
                 return False
             if result == kernel.FOUND:
@@ -139,7 +139,7 @@ class BoxSearch:
         sizes = np.diff(met_start)
         leaves, sizes = met[: met_start[-1]][np.repeat(is_open, sizes)], sizes[is_open]
         words = int(((sizes + 63) // 64).sum())
-        if words * 64 * words * 8 > self._row_bytes and self._halve(box):
+        if len(leaves) * words * 8 > self._row_bytes and self._halve(box):
             return None
         self.words = words
         return _Run(geometry, leaves, sizes, box)
@@ -185,13 +185,14 @@ class _Run:
             np.ones(trees),
             self._choice,
             planes,
-            np.empty((words * 64, words), dtype=np.uint64),  # pages are taken when written
-            np.zeros(words * 64, dtype=np.bool_),
+            np.empty((len(leaves), words), dtype=np.uint64),  # pages are taken when written
+            np.full(words * 64, -1, dtype=np.int32),
+            np.zeros(1, dtype=np.int64),
             table,
         )
 
-    def go(self, max_nodes: int) -> int:
-        return int(kernel.search(max_nodes, *self._arguments))
+    def go(self, max_choices: int) -> int:
+        return int(kernel.search(max_choices, *self._arguments))
 
     def choice(self) -> Choice:
         return Choice(self._leaf_at[self._choice], self._box)

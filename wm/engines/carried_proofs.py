@@ -35,8 +35,10 @@ class Subject:
         It ended with a proof.
     whole_settled
         It ended, either way, or was given up.
+    whole_asked
+        An incremental SAT solver was asked about it.
     whole_work
-        Work spent on it: nodes times `BoxSearch.words`.
+        Work spent on it: choices of a leaf times `BoxSearch.words`.
     work
         The same, spent on queries that were not settled at once.
     """
@@ -44,6 +46,7 @@ class Subject:
     whole: BoxSearch | None = None
     whole_impossible: bool = False
     whole_settled: bool = False
+    whole_asked: bool = False
     whole_work: float = 0.0
     work: float = 0.0
     _lower: list[NDArray[np.float32]] = field(default_factory=list)

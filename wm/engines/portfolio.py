@@ -2,43 +2,62 @@
 
 A query that is not settled quickly shares its time with a search for its signature and label in the whole
 domain [0, 1]^d. If that one proves impossible, every later query of the pair is answered at once. Budgets are
-counted in nodes, not in seconds. In a small forest an incremental SAT solver says first whether there is a
-witness, in the whole domain and then in the query's box.
+counted in choices of a leaf, not in seconds. In a small forest an incremental SAT solver is asked first
+whether there is a witness, in the whole domain and then in the query's box. A query that stays hard is put to
+a SAT solver of its own, too, in turn with the search: each is sometimes hopeless where the other is quick.
 
-What was learned only ever turns into `impossible`; a witness comes from the query's own search, so answers,
-reasons aside, do not depend on history.
+What was learned only ever turns into `impossible`; a witness comes from what was done for the query itself,
+so answers, reasons aside, do not depend on history.
 """
 
 from __future__ import annotations
 
+from contextlib import ExitStack
+
 import numpy as np
+from numpy.typing import NDArray
 
 from wm.engines.box_search import BoxSearch, Geometry
 from wm.engines.carried_proofs import ProofMemory, Subject
-from wm.engines.encoding import Box, query_box
+from wm.engines.encoding import Box, nearest_witness, pose, query_box
 from wm.engines.protocol import Answer, ForgeryQuery
+from wm.engines.sat import PrunedFormula
 from wm.engines.sat_incremental import IncrementalStatus
 from wm.engines.search import compile_kernel, pose_box, witness
 from wm.forest import Forest
 
-QUICK_NODES = 500
-"""A query settled within this many nodes (about a millisecond) starts nothing else."""
+QUICK_CHOICES = 1_000
+"""A query settled within this many choices (half a millisecond) starts nothing else."""
 
 SMALL_FOREST = 4_000
 """Up to this many leaves an incremental SAT solver is asked first: there it is several times faster."""
 
-EASY_NODES = 20_000
-"""A query settled within this many nodes (about 40 milliseconds) is cheap, and so are those that follow."""
+EASY_CHOICES = 40_000
+"""A query settled within this many choices (about 15 milliseconds) is cheap, and so are those that follow."""
 
 EASY_SHARE, HARD_SHARE = 0.25, 5.0
 """Work on the whole domain for each unit of work on queries of its signature and label: in all, and on a
-query beyond its `EASY_NODES`. A proof there saves all queries that follow; where each is hard, it pays at
+query beyond its `EASY_CHOICES`. A proof there saves all queries that follow; where each is hard, it pays at
 once."""
 
-WHOLE_WORK = 1_000_000_000
-"""After this much work (a few seconds) a pair's whole domain is given up; proofs on ijcnn1 take 6e8."""
+WHOLE_WORK = 1_700_000_000
+"""After this much work (some 2 seconds) a pair's whole domain is given up; proofs on ijcnn1 take 1e9."""
 
-_STEP = 2_000
+SAT_AFTER = 40_000_000
+"""A query still open after this much work (some 50 milliseconds) is put to a SAT solver, too."""
+
+SAT_SHARE = 0.5
+"""Time for that solver for each second of search."""
+
+_PROPAGATION = 200.0
+"""Work that takes as long as a propagation of the SAT solver, within a factor of a few."""
+
+_CONFLICTS = 200
+
+SMALL_CONFLICTS = 2_000
+"""Most conflicts (some 10 milliseconds) of the solver that is asked first in small forests."""
+
+_STEP = 4_000
 
 
 class PortfolioSolver:
@@ -63,38 +82,74 @@ class PortfolioSolver:
         subject = self._memory.subject(query)
         if reason := subject.reason(box):
             return Answer(None, reason)
-        if self._status is not None and not self._is_possible(query, box, subject):
+        if self._status is not None and self._is_impossible(self._status, query, box, subject):
             return Answer(None, "whole domain" if subject.whole_impossible else "solver")
         search = pose_box(self._geometry, query, box)
-        if not search.advance(QUICK_NODES):
-            self._share(search, query, subject)
+        found = None
+        if not search.advance(QUICK_CHOICES):
+            found = self._share(search, query, subject)
         if subject.whole_impossible:
             return Answer(None, "whole domain")
         if search.found is not None:
-            return Answer(witness(self._geometry, query, box, search.found))
-        subject.add(box)
-        return Answer(None, "no leaf" if search.trivial else "solver")
+            found = witness(self._geometry, query, box, search.found)
+        if found is None:
+            subject.add(box)
+            if self._is_whole(box):
+                subject.settle_whole(impossible=True)
+        return Answer(found, "no leaf" if search.trivial else "solver")
 
-    def _is_possible(self, query: ForgeryQuery, box: Box, subject: Subject) -> bool:
+    def _is_impossible(
+        self, status: IncrementalStatus, query: ForgeryQuery, box: Box, subject: Subject
+    ) -> bool:
         """Ask the incremental solver, once about the whole domain, then about the query."""
-        assert self._status is not None  # noqa: S101 - the caller looked
-        if not subject.whole_settled:
-            subject.settle_whole(impossible=not self._status.has_witness(query, self._domain))
-        return not subject.whole_impossible and self._status.has_witness(query, box)
+        if not subject.whole_settled and not subject.whole_asked:
+            subject.whole_asked = True
+            found = status.try_for(SMALL_CONFLICTS, query, self._domain)
+            if found is not None:
+                subject.settle_whole(impossible=not found)
+        return subject.whole_impossible or status.try_for(SMALL_CONFLICTS, query, box) is False
 
-    def _share(self, search: BoxSearch, query: ForgeryQuery, subject: Subject) -> None:
-        """Advance a query's search and the whole domain's in turn until either settles the query."""
-        nodes, due = QUICK_NODES, 0.0
-        while not search.is_over:
-            if not subject.whole_settled:
-                self._advance_whole(query, subject, EASY_SHARE * subject.work + due)
-                if subject.whole_impossible:
-                    return
-            search.advance(_STEP)
-            nodes += _STEP
-            subject.work += _STEP * search.words
-            if nodes > EASY_NODES:
-                due += HARD_SHARE * _STEP * search.words
+    def _share(self, search: BoxSearch, query: ForgeryQuery, subject: Subject) -> NDArray[np.float32] | None:
+        """Advance a query's search, the whole domain's and SAT in turn until one of them settles the query.
+
+        Returns SAT's witness if that was first.
+        """
+        choices, work, due = QUICK_CHOICES, 0.0, 0.0
+        is_whole = self._is_whole(query_box(query.centre, query.eps))
+        with ExitStack() as stack:
+            formula = None
+            while not search.is_over:
+                if not subject.whole_settled and not is_whole:
+                    self._advance_whole(query, subject, EASY_SHARE * subject.work + due)
+                    if subject.whole_impossible:
+                        return None
+                search.advance(_STEP)
+                choices += _STEP
+                work += _STEP * search.words
+                subject.work += _STEP * search.words
+                if choices > EASY_CHOICES:
+                    due += HARD_SHARE * _STEP * search.words
+                if work < SAT_AFTER:
+                    continue
+                if formula is None:
+                    formula = stack.enter_context(self._formula(query))
+                has_witness = None
+                while has_witness is None and formula.propagations * _PROPAGATION < SAT_SHARE * work:
+                    has_witness = formula.try_for(_CONFLICTS)
+                if has_witness:
+                    return nearest_witness(
+                        self._geometry.forest, self._geometry.bounds, formula.point(), query
+                    )
+                if has_witness is False:
+                    return None
+        return None
+
+    def _is_whole(self, box: Box) -> bool:
+        return bool((box[0] <= self._domain[0]).all() and (box[1] >= self._domain[1]).all())
+
+    def _formula(self, query: ForgeryQuery) -> PrunedFormula:
+        geometry = self._geometry
+        return PrunedFormula(geometry.bounds, pose(geometry.forest, geometry.bounds, query), query.centre)
 
     def _advance_whole(self, query: ForgeryQuery, subject: Subject, due: float) -> None:
         """Work on the whole domain until it has had its due, if that is a step at least."""
@@ -103,11 +158,11 @@ class PortfolioSolver:
                 return
             self._memory.make_room()
             subject.whole = pose_box(self._geometry, query, self._domain)
-        nodes = int((due - subject.whole_work) / max(1, subject.whole.words))
-        if nodes < _STEP:
+        choices = int((due - subject.whole_work) / max(1, subject.whole.words))
+        if choices < _STEP:
             return
-        subject.whole_work += nodes * subject.whole.words
-        if subject.whole.advance(nodes):
+        subject.whole_work += choices * subject.whole.words
+        if subject.whole.advance(choices):
             subject.settle_whole(impossible=subject.whole.found is None)
         elif subject.whole_work >= WHOLE_WORK:
             subject.settle_whole(impossible=False)

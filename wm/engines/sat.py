@@ -10,17 +10,90 @@ With ``certify=True`` every ``impossible`` is proved: the solver writes down how
 
 from __future__ import annotations
 
+from types import TracebackType
+from typing import Self
+
 import numpy as np
+from numpy.typing import NDArray
 from pysat.solvers import Solver as PysatSolver
 
 from wm.engines.cnf import encode
-from wm.engines.encoding import leaf_bounds, nearest_witness, pose
+from wm.engines.encoding import LeafBounds, Problem, leaf_bounds, nearest_witness, pose
 from wm.engines.protocol import Answer, ForgeryQuery, OutOfResourcesError, Status
 from wm.errors import QueryError
 from wm.forest import Forest
 
 BACK_END = "glucose4"
 """Fast on these formulas, and it can write proofs."""
+
+
+class PrunedFormula:
+    """One query's formula in a solver of its own; use it as a context manager.
+
+    Parameters
+    ----------
+    problem
+        Neither empty nor hopeless.
+    centre : (d,)
+        Where witnesses should be near.
+    with_proof
+        Have the solver write down a proof.
+    """
+
+    def __init__(
+        self, bounds: LeafBounds, problem: Problem, centre: NDArray[np.float64], *, with_proof: bool = False
+    ) -> None:
+        self._encoding = encoding = encode(bounds, problem.unwanted, problem.lower, problem.upper)
+        self._upper = problem.upper
+        self._solver = PysatSolver(name=BACK_END, with_proof=with_proof)
+        self._solver.append_formula(encoding.order)
+        self._solver.append_formula(encoding.leaves)
+        if len(encoding.feature):
+            # Prefer the cell of the centre: witnesses come out near it.
+            inside = centre[encoding.feature] <= encoding.threshold
+            names = np.arange(1, len(encoding.feature) + 1)
+            self._solver.set_phases(np.where(inside, names, -names).tolist())
+
+    def __enter__(self) -> Self:
+        """Return the formula."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Free the solver's memory."""
+        self._solver.delete()
+
+    @property
+    def tests(self) -> list[tuple[int, float]]:
+        """Feature and threshold of each variable, from 1 on."""
+        encoding = self._encoding
+        return list(zip(encoding.feature.tolist(), encoding.threshold.tolist(), strict=True))
+
+    @property
+    def propagations(self) -> int:
+        """What the solver has done so far."""
+        return int(self._solver.accum_stats()["propagations"])
+
+    def has_witness(self) -> bool:
+        """Solve it."""
+        return bool(self._solver.solve())
+
+    def try_for(self, conflicts: int) -> bool | None:
+        """Return whether it has a witness; None if it takes more conflicts to tell."""
+        self._solver.conf_budget(conflicts)
+        found: bool | None = self._solver.solve_limited()
+        return found
+
+    def point(self) -> NDArray[np.float32]:
+        """Return a point of the box that draws the wanted votes, once it is known that there is one: (d,)."""
+        model = np.array(self._solver.get_model() or [], dtype=np.int64)
+        return self._encoding.point(model, self._upper)
+
+    def proof(self) -> list[str]:
+        """Return the solver's proof that there is no witness."""
+        steps: list[str] = self._solver.get_proof()
+        return steps
 
 
 class SatSolver:
@@ -55,23 +128,14 @@ class SatSolver:
             return self._trivial(query, "empty box")
         if problem.hopeless:
             return self._trivial(query, "no leaf")
-        encoding = encode(self._bounds, problem.unwanted, problem.lower, problem.upper)
-        with PysatSolver(name=BACK_END, with_proof=self._checker is not None) as solver:
-            solver.append_formula(encoding.order)
-            solver.append_formula(encoding.leaves)
-            if len(encoding.feature):
-                # Prefer the cell of the centre: witnesses come out near it.
-                inside = query.centre[encoding.feature] <= encoding.threshold
-                names = np.arange(1, len(encoding.feature) + 1)
-                solver.set_phases(np.where(inside, names, -names).tolist())
-            if not solver.solve():
-                if self._checker is None:
-                    return Answer(None)
-                tests = list(zip(encoding.feature.tolist(), encoding.threshold.tolist(), strict=True))
-                return self._checked(query, tests, solver.get_proof())
-            model = np.array(solver.get_model() or [], dtype=np.int64)
-        point = encoding.point(model, problem.upper)
-        return Answer(nearest_witness(self._forest, self._bounds, point, query))
+        with PrunedFormula(
+            self._bounds, problem, query.centre, with_proof=self._checker is not None
+        ) as formula:
+            if formula.has_witness():
+                return Answer(nearest_witness(self._forest, self._bounds, formula.point(), query))
+            if self._checker is None:
+                return Answer(None)
+            return self._checked(query, formula.tests, formula.proof())
 
     def _trivial(self, query: ForgeryQuery, reason: str) -> Answer:
         """Return an impossibility that needed no solver, found again by the checker if there is one."""

@@ -28,6 +28,12 @@ class IncrementalStatus:
         """Return whether some point of a query's box, which is not empty, draws the wanted votes."""
         return bool(self._solver.solve(assumptions=self._formula.assumptions(query, *box)))
 
+    def try_for(self, conflicts: int, query: ForgeryQuery, box: Box) -> bool | None:
+        """Do as `has_witness`; return None if it takes more conflicts to tell."""
+        self._solver.conf_budget(conflicts)
+        found: bool | None = self._solver.solve_limited(assumptions=self._formula.assumptions(query, *box))
+        return found
+
 
 class SatIncrementalSolver:
     """Answers queries by one CDCL solver on the whole forest's formula."""

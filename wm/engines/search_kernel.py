@@ -17,7 +17,7 @@ from numba import njit, types
 from numba.extending import intrinsic
 
 RUNNING, FOUND, NONE = 0, 1, 2
-"""What `search` returns: node budget used up, witness found, proved that there is none."""
+"""What `search` returns: budget used up, witness found, proved that there is none."""
 
 STEP = 32
 """Entries between two checkpoints of a sorted list of bounds: a row costs at most this many single bits."""
@@ -136,11 +136,15 @@ def _list_feature(side, f, by_key, lists, box_lower, box_upper, bit_of):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def search(max_nodes, progress, live, living, branching, order, ease, choice, planes, rows, has_row, table):
-    """Search depth-first until a witness, a proof, or `max_nodes` more nodes; may be called again to go on.
+def search(
+    max_choices, progress, live, living, branching, order, ease, choice, planes, rows, row_of, built, table
+):
+    """Search depth-first until a witness, a proof, or so many more choices; may be called again to go on.
 
     Parameters
     ----------
+    max_choices : int
+        Leaves chosen, by branching or as the last of their tree.
     progress : (1,) int64
         The level reached; -1 at the very beginning.
     live : (m + 1, words) uint64
@@ -159,8 +163,9 @@ def search(max_nodes, progress, live, living, branching, order, ease, choice, pl
     planes : (K + 1,) int64
         Word t of plane k is word ``planes[k] + t``: the (k + 1)-st word of tree t. Trees are sorted by their
         number of words, the largest first.
-    rows, has_row : (bits, words) uint64, (bits,) bool
-        Compatibility rows, and which are built.
+    rows, row_of, built : (leaves, words) uint64, (bits,) int32, (1,) int64
+        Compatibility rows in the order in which they were built, which one each bit has (-1: none yet), and
+        how many there are.
     table
         `box_search.row_table`.
     """
@@ -169,7 +174,7 @@ def search(max_nodes, progress, live, living, branching, order, ease, choice, pl
     pending = np.empty(trees, np.int64)
     counts = np.empty(trees, np.int64)
     score = np.empty(candidates.shape[1], np.int64)
-    nodes, due, target = 0, 0, -1
+    choices, due, target = 0, 0, -1
     if progress[0] < 0:
         progress[0] = target = 0
         for tree in range(trees):
@@ -185,16 +190,19 @@ def search(max_nodes, progress, live, living, branching, order, ease, choice, pl
                     return NONE
                 progress[0] = now - 1
                 continue
-            if nodes >= max_nodes:
+            if choices >= max_choices:
                 return RUNNING
-            nodes += 1
+            choices += 1
             bit, tree, target = candidates[now, place[now]], branch[now], now + 1
             place[now] += 1
             choice[tree] = bit
-            if not has_row[bit]:
-                _build(bit, rows, has_row, table)
-            due = _meet(rows, bit, tree, now, target, 0, pending, counts, live, living, order, ease, planes)
+            if row_of[bit] < 0:
+                _build(bit, rows, row_of, built, table)
+            due = _meet(
+                rows, row_of[bit], tree, now, target, 0, pending, counts, live, living, order, ease, planes
+            )
         while due > 0:  # choose every leaf that is the last of its tree
+            choices += 1
             due -= 1
             tree = pending[due]
             plane = 0
@@ -203,10 +211,22 @@ def search(max_nodes, progress, live, living, branching, order, ease, choice, pl
             word = planes[plane] + tree
             bit = word * 64 + np.int64(_lowest_bit(live[target, word]))
             choice[tree] = bit
-            if not has_row[bit]:
-                _build(bit, rows, has_row, table)
+            if row_of[bit] < 0:
+                _build(bit, rows, row_of, built, table)
             due = _meet(
-                rows, bit, tree, target, target, due, pending, counts, live, living, order, ease, planes
+                rows,
+                row_of[bit],
+                tree,
+                target,
+                target,
+                due,
+                pending,
+                counts,
+                live,
+                living,
+                order,
+                ease,
+                planes,
             )
         if due < 0:
             if target == 0:
@@ -216,19 +236,21 @@ def search(max_nodes, progress, live, living, branching, order, ease, choice, pl
             if not _open_level(target, live, living, candidates, number, place, branch, ease, planes):
                 return FOUND
             if target < _SORTED_LEVELS:
-                _sort_level(target, live, candidates, number, rows, has_row, table, score)
+                _sort_level(target, live, candidates, number, rows, row_of, built, table, score)
         target = -1
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _build(bit, rows, has_row, table):
+def _build(bit, rows, row_of, built, table):
     leaf_at, root, bounds, box_lower, box_upper, bit_of, by_key, lists = table
-    build_row(leaf_at[bit], rows[bit], root, bounds, box_lower, box_upper, bit_of, by_key, lists)
-    has_row[bit] = True
+    row = rows[built[0]]
+    build_row(leaf_at[bit], row, root, bounds, box_lower, box_upper, bit_of, by_key, lists)
+    row_of[bit] = built[0]
+    built[0] += 1
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _meet(rows, bit, tree, source, target, due, pending, counts, live, living, order, ease, planes):
+def _meet(rows, number, tree, source, target, due, pending, counts, live, living, order, ease, planes):
     """Write level `target` as level `source` after a leaf with this row was chosen; they may be the same.
 
     Adds to the `due` pending trees those that have a single leaf from now on, and returns how many are
@@ -236,13 +258,13 @@ def _meet(rows, bit, tree, source, target, due, pending, counts, live, living, o
     """
     # Loops without branches over all trees become vector instructions.
     for word in range(len(counts)):
-        bits = live[source, word] & rows[bit, word]
+        bits = live[source, word] & rows[number, word]
         live[target, word] = bits
         counts[word] = np.int64(_popcount(bits))
     for plane in range(1, len(planes) - 1):
         first = np.uint64(planes[plane])
         for other in range(np.uint64(planes[plane + 1]) - first):
-            bits = live[source, first + other] & rows[bit, first + other]
+            bits = live[source, first + other] & rows[number, first + other]
             live[target, first + other] = bits
             counts[other] += np.int64(_popcount(bits))
     empty, single = np.int64(0), np.int64(0)
@@ -296,15 +318,15 @@ def _open_level(level, live, living, candidates, number, place, branch, ease, pl
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _sort_level(level, live, candidates, number, rows, has_row, table, score):
+def _sort_level(level, live, candidates, number, rows, row_of, built, table, score):
     """Put those leaves first that leave most alive."""
     for at in range(number[level]):
         bit = candidates[level, at]
-        if not has_row[bit]:
-            _build(bit, rows, has_row, table)
+        if row_of[bit] < 0:
+            _build(bit, rows, row_of, built, table)
         total = np.uint64(0)
         for word in range(live.shape[1]):
-            total += _popcount(live[level, word] & rows[bit, word])
+            total += _popcount(live[level, word] & rows[row_of[bit], word])
         score[at] = np.int64(total)
     # Insertion sort, stable: a tree has few living leaves.
     for at in range(1, number[level]):

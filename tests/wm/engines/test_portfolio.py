@@ -52,7 +52,7 @@ def some_queries(forest: Forest, count: int, *, signatures: int = 4) -> list[For
 @pytest.mark.parametrize("small", [True, False], ids=["asks SAT first", "searches only"])
 def test_it_agrees_with_search_witness_for_witness(forest, monkeypatch, small):
     monkeypatch.setattr(portfolio, "SMALL_FOREST", 10**6 if small else 0)
-    monkeypatch.setattr(portfolio, "QUICK_NODES", 1)
+    monkeypatch.setattr(portfolio, "QUICK_CHOICES", 1)
     solver, reference = PortfolioSolver(forest), solver_class("search")(forest)
     found = []
     for query in some_queries(forest, 120):
@@ -68,7 +68,7 @@ def test_it_agrees_with_search_witness_for_witness(forest, monkeypatch, small):
 
 def test_the_whole_domain_answers_all_that_follow(forest, monkeypatch):
     monkeypatch.setattr(portfolio, "SMALL_FOREST", 0)
-    monkeypatch.setattr(portfolio, "QUICK_NODES", 1)
+    monkeypatch.setattr(portfolio, "QUICK_CHOICES", 1)
     reference = solver_class("search")(forest)
     rng = np.random.default_rng(3)
     centre = np.full(forest.n_features, 0.5)
