@@ -166,7 +166,9 @@ class MinimalSearch:
         at = centre[bounds.feature]
         nearest = np.clip(at, bounds.lower.astype(np.float64), bounds.upper.astype(np.float64))
         distance = np.zeros(len(bounds.node))
-        np.maximum.at(distance, bounds.leaf, np.abs(nearest - at))
+        bounded = np.diff(bounds.start) > 0
+        if bounded.any():
+            distance[bounded] = np.maximum.reduceat(np.abs(nearest - at), bounds.start[:-1][bounded])
         per_tree = np.full(self._forest.n_trees, np.inf)
         np.minimum.at(per_tree, bounds.tree[reachable], distance[reachable])
         # Rounded down a little: only a start for the bisection, which is exact.
