@@ -9,15 +9,19 @@ Each figure is the mean over the campaign's repeats, smallest and largest in bra
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
+import sqlalchemy as sa
 
 from orchestrator import results
 from orchestrator.store import campaigns
 from orchestrator.store.database import Store
+from orchestrator.store.tables import campaign_job, job, outcome
+from workers.jobs import JobKind
 
 INTRODUCTION = """\
 # Attacks on the paper's scheme, measured
@@ -27,6 +31,28 @@ Written by `benchmarks/attacks.py` from the stores of `campaigns/attacks-*.toml`
 owners and attackers on one split, smallest and largest in brackets.
 """
 
+
+PLAIN_FIT = "plain fit"
+"""Not a kind of job: the standard forest's training, timed within its baseline."""
+
+NULLS = """\
+Each p-value is counted over the populations that are its null hypothesis, and over no other:
+
+- `verify: votes`, `verify: aligned` and all of `detect:`: the claim's signature was drawn without regard to
+  the forest. So it is here, for each claim afresh, and whether somebody else has marked the forest does not
+  matter: both populations are nulls.
+- `verify: probabilities`, `verify: labels`: the claim's rows were drawn at random among rows like the decoys.
+  So they are here, on test rows: both populations are nulls.
+- `presence:`: the forest is an honest one of equal settings. Other owners' forests are not: in these it is to
+  find something.
+
+`depth` and `leaves` without `exact` are the paper's fair coins, which only come near; the others are exact,
+or larger than exact. An alarm, and exit code 1, is a count so high that fair p-values would show one anywhere
+in the table in at most 1 of 20 calibrations; that a single interval lies above its level happens more often.
+That a signature's null holds for any forest is shown over all signatures of a marked one, not counted, in
+`tests/wm/test_calibration.py`; the counts here check that claims are drawn as the null says.
+
+"""
 
 Columns = Sequence[tuple[str, str, int | None]]
 """Title, column of the frame, and digits (see `spread`)."""
@@ -166,7 +192,7 @@ def calibration(run: Run) -> str:
         ]
         for row in frame.itertuples()
     ]
-    return table(["population", "p-value", "level", "hits", "rate", "95% interval", ""], rows)
+    return NULLS + table(["population", "p-value", "level", "hits", "rate", "95% interval", ""], rows)
 
 
 SECTIONS: dict[str, Callable[[Run], str]] = {
@@ -186,14 +212,66 @@ KINDS: dict[str, str] = dict(
 )
 
 
+def timed_jobs(run: Run) -> pd.DataFrame:
+    """Return kind, what was done and seconds of each finished job, and of the plain fit in each baseline."""
+    query = (
+        sa.select(job.c.kind, job.c.parameters, outcome.c.timings)
+        .join(campaign_job, campaign_job.c.job_id == job.c.id)
+        .join(outcome, outcome.c.job_id == job.c.id)
+        .where(campaign_job.c.campaign_id == run.campaign_id)
+        .order_by(campaign_job.c.position)
+    )
+    rows = []
+    with run.store.read() as connection:
+        for kind, parameters, timings in connection.execute(query):
+            if kind == JobKind.BASELINE:
+                rows.append((PLAIN_FIT, "", timings["standard"]))
+            what, points = what_was_done(kind, parameters)
+            rows.append((kind, what, timings["job"] / points))
+    return pd.DataFrame(rows, columns=["kind", "what", "seconds"])
+
+
+def what_was_done(kind: str, parameters: Mapping[str, Any]) -> tuple[str, int]:
+    """Return what tells a job's cost from that of others of its kind, and how many times it was done."""
+    match kind:
+        case JobKind.MODIFICATION:
+            return "+".join(parameters["steps"]), len(parameters["strengths"]) * parameters["tries"]
+        case JobKind.DETECTION:
+            return f"{', '.join(parameters['methods'])} ({parameters['honest']} honest forests)", 1
+        case JobKind.SUPPRESSION:
+            return f"{', '.join(parameters['methods'])} ({parameters['shadows']} shadow models)", 1
+        case JobKind.FREE_FORGERY:
+            return ", ".join(parameters["methods"]), 1
+        case JobKind.CALIBRATION:
+            return f"a false claim to a forest, {parameters['population']}", parameters["count"]
+        case _:
+            return "", 1
+
+
 def cost(run: Run) -> str:
-    """Return the time of each kind of job."""
+    """Return what each attack costs, in plain fits of the same forest, and the time of each kind of job.
+
+    The plain fit is that of the standard forest of the same campaign, so that the ratio says the same on
+    another machine.
+    """
+    timed = timed_jobs(run)
+    is_fit = timed["kind"] == PLAIN_FIT
+    fits = timed.loc[is_fit, "seconds"]
+    rest = timed[~is_fit & ~timed["kind"].isin([JobKind.SPLIT, JobKind.BASELINE])]
+    ratios = rest.assign(ratio=rest["seconds"] / fits.mean()).rename(columns={"what": "done"})
     jobs = results.jobs(run.store, run.campaign_id)
     parts = [
         f"{kind} {len(part)} jobs, {part['seconds'].sum():.0f} s"
         for kind, part in jobs.groupby("kind", sort=False)
     ]
-    return f"Time, on one core: {'; '.join(parts)}.\n"
+    return (
+        "### Cost: in plain fits of the same forest\n\n"
+        f"One plain fit took {spread(fits, None)} s here (n = {len(fits)}, one core); n counts jobs. A "
+        "modification is counted for one strength, with its verification; a calibration for one forest, its "
+        "training included.\n\n"
+        f"{grouped(ratios, ['kind', 'done'], [('plain fits', 'ratio', None)])}\n"
+        f"Time, on one core: {'; '.join(parts)}.\n"
+    )
 
 
 def document(runs: Sequence[Run]) -> Iterator[str]:

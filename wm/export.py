@@ -244,7 +244,9 @@ def _read_skops(file: Path, trusted: Sequence[str]) -> Any:
         raise ModelError(f"{file}: not a readable skops file ({_short(reason)})") from reason
     if unknown:
         names = ", ".join(name if name.isprintable() else repr(name) for name in unknown)
-        raise ModelError(f"{file}: holds types that are not trusted: {names[:_LONGEST_LIST]}")
+        raise ModelError(
+            f"{file}: holds types that are not trusted: {names[:_LONGEST_LIST]}: name those that you trust"
+        )
     try:
         return skops.load(file, trusted=list(trusted))
     except Exception as reason:  # as above

@@ -139,9 +139,13 @@ def _facts(verdict: Verdict, suspect: Suspect) -> dict[str, Any]:
 
 def _in_words(facts: dict[str, Any], verdict: Verdict) -> dict[str, Any]:
     """Return the same facts under the same names, each to be read on a line."""
+    unchecked = ", ".join(verdict.open_questions)
+    # Nobody who reads one line only is to take what was not checked for passed.
+    proviso = f", with open questions: {unchecked}" if verdict.accepted and unchecked else ""
     return facts | {
+        "verdict": f"{facts['verdict']}{proviso}",
         "stopped_by": ", ".join(verdict.stopped_by) or "nothing",
-        "open_questions": ", ".join(verdict.open_questions) or "none",
+        "open_questions": unchecked or "none",
         "rules": [_line(each) for each in verdict.rules],
     }
 

@@ -162,7 +162,8 @@ def _revalued(array: NDArray[Any], rng: np.random.Generator) -> NDArray[Any]:
         if spoilt.dtype.kind in "iu":
             limits = np.iinfo(spoilt.dtype)
             value = int(np.clip(np.nan_to_num(value), limits.min, limits.max // 2))
-        spoilt.flat[int(rng.integers(spoilt.size))] = value
+        with np.errstate(over="ignore"):  # 1e300 as a float32 is infinite, which is odd too
+            spoilt.flat[int(rng.integers(spoilt.size))] = value
     return spoilt
 
 

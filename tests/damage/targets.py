@@ -14,10 +14,12 @@ from numpy.typing import NDArray
 from sklearn.ensemble import RandomForestClassifier
 
 from tests.damage.running import Target, unclear
-from wm.answer_files import parse_answers
+from tests.damage.spoiling import Form
+from wm.answer_files import parse_answers, read_rows
 from wm.answers import Answers
 from wm.attacks.leakage import LeakageReport, inspect
 from wm.claims import Claim, make_claim, parse_claim
+from wm.decoys import read_decoys
 from wm.disclosure import Opening, open_rows, parse_opening
 from wm.endpoint.reply import parse_reply
 from wm.errors import WmError
@@ -142,6 +144,15 @@ def targets(folder: Path) -> list[Target]:
             judged(asked.order),
         ),
     ]
+    marked = [
+        ",".join(map(str, [*row, label])) for row, label in zip(X[20:40].tolist(), y[20:40], strict=True)
+    ]
+    found += [
+        _decoys(folder / "decoys.csv", "\n".join(marked).encode(), "text", claim),
+        _decoys(folder / "decoys.npz", packed(X=X[20:], y=y[20:]), "npz", claim),
+        _rows(folder / "rows.csv", lines(X[:20]), "text"),
+        _rows(folder / "rows.npz", packed(X=X), "npz"),
+    ]
     return [*found, _skops(forest, folder)] if importlib.util.find_spec("skops") else found
 
 
@@ -191,6 +202,34 @@ def _wrongly_accepted(claim: Claim, order: Order, answers: Answers) -> str | Non
     except WmError as reason:
         return unclear(f"answers: {reason}", "answers")
     return "an honest suspect was convicted" if verdict.accepted else None
+
+
+def _decoys(file: Path, content: bytes, form: Form, claim: Claim) -> Target:
+    """Return a file of labelled rows; other numbers than before are other decoys, which is no harm."""
+
+    def read(content: bytes) -> Decoys:
+        file.write_bytes(content)
+        return read_decoys(file, claim, label=-1 if file.suffix == ".csv" else None)
+
+    def fault(read: Decoys) -> str | None:
+        usable = len(read.X) == len(read.y) > 0 and np.isin(read.y, (0, 1)).all()
+        return None if usable and np.isfinite(read.X).all() else f"decoys that are none: {read}"
+
+    return Target(str(file), content, form, read, fault)
+
+
+def _rows(file: Path, content: bytes, form: Form) -> Target:
+    """Return a file of rows that a model is audited with."""
+
+    def read(content: bytes) -> NDArray[np.float32]:
+        file.write_bytes(content)
+        return read_rows(file)
+
+    def fault(read: NDArray[np.float32]) -> str | None:
+        usable = read.ndim == 2 and read.size and np.isfinite(read).all()
+        return None if usable else f"rows that are none: {read}"
+
+    return Target(str(file), content, form, read, fault)
 
 
 def _skops(forest: Forest, folder: Path) -> Target:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -15,12 +18,13 @@ from wm.calibration import (
     by_pooled_binomial,
     by_votes,
     calibrate,
+    detection_p_values,
     gather,
     presence_p_values,
 )
 from wm.errors import ModelError
 from wm.populations import Case, false_case, honest_forests, other_owners_forests
-from wm.signature import random_signature
+from wm.signature import Signature, random_signature
 from wm.training import Caps
 
 CAPS = Caps(8, 19)
@@ -80,6 +84,33 @@ def test_a_pooled_binomial_is_found_out(owner):
     assert bad.rate > 0.2
     assert not good.anti_conservative
     assert good.rate < 0.09
+
+
+def test_over_all_signatures_no_p_value_is_small_more_often_than_it_says(breast_cancer):
+    """The null is the signature's draw alone: it holds for any forest, and for one that others marked too."""
+    data = breast_cancer
+    (forest,) = other_owners_forests(
+        data.X_train, data.y_train, n_trees=10, caps=CAPS, trigger_size=5, count=1, seed=6
+    )
+    case = false_case(
+        forest, data.X_test, data.y_test, trigger_size=5, ones_share=0.5, rng=np.random.default_rng(7)
+    )
+    found: dict[str, list[float]] = {}
+    for ones in itertools.combinations(range(10), 5):
+        claim = replace(case, signature=Signature.of(np.isin(np.arange(10), ones).astype(int)))
+        named = {"votes": by_votes(claim, np.random.default_rng(0)), **detection_p_values(claim)}
+        for name, p_value in named.items():
+            found.setdefault(name, []).append(p_value)
+    assert {"votes", "spectrum", "spectrum split", "mean-leaf-depth", "depth A exact"} <= set(found)
+    # The paper's fair coins are an approximation, which the exact p-value stands beside.
+    fair_coins = {name for name in found if f"{name} exact" in found}
+    assert len(fair_coins) == 4
+    for name in set(found) - fair_coins:
+        p_values = np.sort(found[name])
+        assert len(p_values) == 252
+        # The share of signatures with a p-value of at most p, for each p that occurs.
+        share = np.searchsorted(p_values, p_values * (1 + 1e-9), side="right") / len(p_values)
+        assert (share <= p_values * (1 + 1e-9)).all(), name
 
 
 def test_other_owners_marks_are_no_evidence(breast_cancer):

@@ -139,7 +139,8 @@ class _Patience:
             if attempt < self._limits.attempts:
                 self._wait(wait if asked_for is None else self._seconds(asked_for, wait), fault)
                 wait = min(2 * wait, self._limits.longest_wait_s)
-        raise EndpointUnavailableError(f"{fault}, tried {self._limits.attempts} times")
+        often = "once" if self._limits.attempts == 1 else f"{self._limits.attempts} times"
+        raise EndpointUnavailableError(f"{fault}, tried {often}")
 
     def _left(self) -> float:
         left = self._deadline - time.monotonic()

@@ -29,7 +29,10 @@ def test_the_owners_model_is_verified(wm, model) -> None:
     assert (plain.code, plain.err) == (0, "")
     facts = dict(line.split(maxsplit=1) for line in plain.out.splitlines())
     assert list(facts) == list(verdict)
-    assert (facts["verdict"], facts["exact_match"]) == ("verified", "yes")
+    assert (facts["verdict"], facts["exact_match"]) == ("verified, with open questions: commitment", "yes")
+    assert wm("commit", model.claim, "-o", "commitment.json").code == 0
+    dated = wm("verify", model.claim, "--model", model.forest, "--published", "commitment.json")
+    assert dated.out.splitlines()[0].split(maxsplit=1) == ["verdict", "verified"]
 
 
 def test_another_owners_model_is_not(wm, model) -> None:
