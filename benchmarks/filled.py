@@ -25,6 +25,7 @@ from orchestrator.store.campaigns import create_campaign
 from orchestrator.store.database import Store
 from orchestrator.store.ledger import StoreLedger
 from orchestrator.store.tables import CampaignState, JobState, forgery_answer, job, outcome
+from wm.attacks.following import following_reason
 from workers.jobs import JobKind
 
 SPEC = """
@@ -212,13 +213,15 @@ def _answers(jobs: Any, random: np.random.Generator) -> Iterator[dict[str, Any]]
         for number in range(count):
             chance, share = draws[number]
             forged = chance < 0.9 * eps
+            status = "forged" if forged else "timeout" if chance > 0.99 else "impossible"
+            followed = eps != 0.5 and number % 2 == 0 and status != "timeout"
             yield {
                 "job_id": row.id,
                 "instance": first + number,
                 "row": (first + number) * 7 % 1000,
-                "status": "forged" if forged else "timeout" if chance > 0.99 else "impossible",
+                "status": status,
                 "distance": float(share * eps) if forged else None,
-                "seconds": float(seconds[number]),
-                "reason": "solver",
+                "seconds": 0.0 if followed else float(seconds[number]),
+                "reason": following_reason("solver", at=0.5) if followed else "solver",
                 "witness": witnesses[number].tobytes() if forged else None,
             }

@@ -17,6 +17,7 @@ import sqlalchemy as sa
 
 from orchestrator.store.database import Store
 from orchestrator.store.tables import attempt, campaign_job, cell, forgery_answer, job, outcome
+from wm.attacks.following import FOLLOWS
 from wm.calibration import calibrate
 from wm.engines import Status
 from workers.jobs import CalibrationResult, JobKind
@@ -158,6 +159,7 @@ COLUMNS: dict[str, list[str]] = {
         "seconds",
         "slowest_seconds",
         "mean_distance",
+        "followed",
     ],
     "distances": [
         *_GRID,
@@ -302,7 +304,8 @@ def forgery(store: Store, campaign_id: int) -> pd.DataFrame:
     """Return the counts of forgery outcomes for each embedding, engine, signature and eps.
 
     `instances` counts the queries planned, so a row whose five outcomes add up to less is not complete;
-    `forged` is the size of the forged trigger set, to be held against `trigger_size`.
+    `forged` is the size of the forged trigger set, to be held against `trigger_size`. `followed` answers were
+    not asked for, as they follow from those at another eps: `slowest_seconds` is None where all did.
     """
     counts = [
         sa.func.coalesce(sa.func.sum(sa.case((forgery_answer.c.status == status, 1), else_=0)), 0).label(
@@ -310,6 +313,8 @@ def forgery(store: Store, campaign_id: int) -> pd.DataFrame:
         )
         for status in _OUTCOMES
     ]
+    # What followed took no time: the number tells that quicker than the text.
+    is_followed = sa.and_(forgery_answer.c.seconds == 0.0, forgery_answer.c.reason.like(f"{FOLLOWS}%"))
     columns = [*(cell.c[name] for name in (*_GRID, "signature", "eps", "engine"))]
     answered = (
         sa.select(
@@ -318,6 +323,7 @@ def forgery(store: Store, campaign_id: int) -> pd.DataFrame:
             sa.func.sum(forgery_answer.c.seconds).label("seconds"),
             sa.func.max(forgery_answer.c.seconds).label("slowest_seconds"),
             sa.func.avg(forgery_answer.c.distance).label("mean_distance"),
+            sa.func.sum(sa.case((is_followed, 1), else_=0)).label("followed"),
         )
         .join(campaign_job, campaign_job.c.cell_id == cell.c.id)
         .join(forgery_answer, forgery_answer.c.job_id == campaign_job.c.job_id)
@@ -348,9 +354,11 @@ def forgery(store: Store, campaign_id: int) -> pd.DataFrame:
     }
     for row in rows:
         row["trigger_size"] = sizes.get(tuple(row[name] for name in _GRID))
-        for name in _OUTCOMES:
+        for name in (*_OUTCOMES, "followed"):
             row[name] = int(row[name] or 0)
         row["instances"] = int(row["instances"])
+        if row["followed"] == sum(row[name] for name in _OUTCOMES):
+            row["slowest_seconds"] = None
         row["seconds"] = float(row["seconds"] or 0.0)
     return _frame(rows, "forgery")
 

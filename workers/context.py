@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from multiprocessing.connection import Connection
 from typing import TypeVar, cast
 
-from workers.jobs import KINDS, ForgeryAnswer, JobKind, LeasedJob, Result
+from workers.jobs import KINDS, ForgeryAnswer, JobKind, KnownAnswer, LeasedJob, Result
 from workers.messages import Answers, ArtifactData, NeedArtifact
 
 CACHE_BYTES = 512 * 2**20
@@ -69,6 +69,11 @@ class Context:
     def answered(self) -> frozenset[int]:
         """Instances of a forgery batch that need no answer any more."""
         return self._job.answered
+
+    @property
+    def known(self) -> tuple[KnownAnswer, ...]:
+        """Decisions about instances of a forgery batch at other distances."""
+        return self._job.known
 
     @property
     def artifacts(self) -> Mapping[str, bytes]:

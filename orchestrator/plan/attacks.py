@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
@@ -18,6 +19,7 @@ from orchestrator.spec import (
     ModificationSpec,
     SuppressionSpec,
 )
+from wm.attacks.following import asking_order
 from wm.embedding.common import trigger_size
 from workers.jobs import (
     CalibrationParameters,
@@ -121,35 +123,44 @@ def _one_by_one(
 def _forgery(
     spec: CampaignSpec, facts: DataFacts, attack: ForgerySpec, target: Target, limits: dict[str, Any]
 ) -> Iterator[PlannedJob]:
+    """Yield the batches; those of one range of instances, at one distance after another, help each other.
+
+    They come in the order in which a binary search over the distances would ask: the nearest ones before each
+    are those from which its answers may follow.
+    """
     cell = target.cell
     size = trigger_size(facts.rows_train, float(cell.trigger_share or 0))
     instances = min(attack.instances or size, facts.rows_test)
-    for engine in attack.engine:
-        for signature in range(attack.signatures):
-            for eps in attack.distances:
-                place = replace(
-                    cell, engine=engine, signature=signature, eps=None if eps == "minimal" else eps
-                )
-                for first in range(0, instances, BATCH):
-                    count = min(BATCH, instances - first)
-                    parameters = ForgeryParameters(
-                        engine=engine,
-                        signature=signature,
-                        ones_share=attack.ones_share,
-                        eps=eps,
-                        cap=_CAP if attack.cap is None else attack.cap,
-                        certify=attack.certify,
-                        first=first,
-                        count=count,
-                        repeat=cell.repeat or 0,
-                        seed=spec.seed,
-                        timeout_s=attack.timeout_s,
-                        query_memory_mb=attack.memory_mb,
-                        **limits,
-                    )
-                    yield make_job(
-                        JobKind.FORGERY, parameters, place, target.split, target.embed, weight=count
-                    )
+    distances = attack.distances
+    for engine, signature, first in itertools.product(
+        attack.engine, range(attack.signatures), range(0, instances, BATCH)
+    ):
+        count = min(BATCH, instances - first)
+        batch: dict[int, PlannedJob] = {}
+        for turn in asking_order(len(distances)):
+            eps = distances[turn.place]
+            parameters = ForgeryParameters(
+                engine=engine,
+                signature=signature,
+                ones_share=attack.ones_share,
+                eps=eps,
+                cap=_CAP if attack.cap is None else attack.cap,
+                certify=attack.certify,
+                first=first,
+                count=count,
+                repeat=cell.repeat or 0,
+                seed=spec.seed,
+                timeout_s=attack.timeout_s,
+                query_memory_mb=attack.memory_mb,
+                **limits,
+            )
+            place = replace(cell, engine=engine, signature=signature, eps=None if eps == "minimal" else eps)
+            batch[turn.place] = make_job(
+                JobKind.FORGERY, parameters, place, target.split, target.embed, weight=count
+            )
+        keys = [batch[number].key for number in range(len(distances))]
+        for number, planned in batch.items():
+            yield replace(planned, helped_by=(tuple(keys[:number][::-1]), tuple(keys[number + 1 :])))
 
 
 def calibration_jobs(

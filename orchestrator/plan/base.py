@@ -56,6 +56,11 @@ class PlannedJob:
         Where it belongs in the campaign's grid; not part of the key.
     weight
         Share of the progress bar: the number of queries, 1 for other kinds.
+    helped_by
+        Content keys of jobs of the plan from whose answers those of this one may follow: chains, each with
+        those first that say most. Of each chain the first that is before this job, in the plan or in the
+        store, is waited for, however it ends. Not part of the key: campaigns share a job whatever else they
+        have.
     """
 
     key: str
@@ -64,6 +69,7 @@ class PlannedJob:
     needs: tuple[str, ...]
     cell: Cell
     weight: int
+    helped_by: tuple[tuple[str, ...], ...] = ()
 
 
 def make_job(

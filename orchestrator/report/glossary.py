@@ -95,6 +95,11 @@ GLOSSARY: tuple[tuple[str, str], ...] = (
         "never will because its job failed or is blocked. Undecided queries are not impossible ones.",
     ),
     (
+        "followed from another eps",
+        "A query that was not asked: what is forged at one eps is forged at every larger one, and what is "
+        "impossible is so at every smaller one. Such queries count by their outcome, not in solving times.",
+    ),
+    (
         "least distance; censored",
         "The exact smallest eps at which an instance can be forged: one search answers every eps. Where a "
         "limit ended the search the distance is censored: the size of the forged set then lies between what "

@@ -134,8 +134,8 @@ class ForgerySpec(_AttackSpec):
 
     @property
     def distances(self) -> tuple[float | Minimal, ...]:
-        """The distances asked about; the one word "minimal" where the least ones are sought."""
-        return ("minimal",) if self.eps == "minimal" else self.eps
+        """The distances asked about, ascending; the one word "minimal" where the least ones are sought."""
+        return ("minimal",) if self.eps == "minimal" else tuple(sorted(self.eps))
 
     def meets(self, other: SpecModel, grid: EmbeddingSpec) -> bool:
         """Return whether two attacks ask other questions about one engine, distance and watermark."""

@@ -2,33 +2,30 @@
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import sqlalchemy as sa
 
 from orchestrator.errors import NotFoundError
-from orchestrator.plan import Cell, PlannedJob
+from orchestrator.plan import PlannedJob
 from orchestrator.spec import CampaignSpec
 from orchestrator.store.database import Lock, Store
+from orchestrator.store.planned import insert_jobs
+from orchestrator.store.settling import lock_jobs, settle
 from orchestrator.store.tables import (
     CampaignState,
     JobState,
     campaign,
     campaign_job,
-    cell,
     job,
-    job_need,
     outcome,
 )
 
 STALE_S = 30.0
 """A running campaign whose loop was not heard of for this long is told as interrupted."""
 
-_JOBS_AT_ONCE = 2000
-_KEYS_AT_ONCE = 500
 _MANY_JOBS = 1000
 
 
@@ -90,73 +87,12 @@ def create_campaign(
             )
             .returning(campaign.c.id)
         ).scalar_one()
-        cells: dict[Cell, int] = {}
-        count = 0
-        for batch in _batched(jobs):
-            _insert_jobs(store, connection, campaign_id, count, batch, cells)
-            count += len(batch)
+        count = insert_jobs(store, connection, campaign_id, jobs)
         if count >= _MANY_JOBS and not store.is_sqlite:
             # Else PostgreSQL takes the tables for empty, and searches them so, until it looks by itself.
             connection.exec_driver_sql("ANALYZE job, job_need, campaign_job, cell")
         _settle_new(store, connection, campaign_id)
     return int(campaign_id)
-
-
-def _batched(jobs: Iterable[PlannedJob]) -> Iterable[tuple[PlannedJob, ...]]:
-    iterator = iter(jobs)
-    while batch := tuple(itertools.islice(iterator, _JOBS_AT_ONCE)):
-        yield batch
-
-
-def _insert_jobs(
-    store: Store,
-    connection: sa.Connection,
-    campaign_id: int,
-    first: int,
-    batch: Sequence[PlannedJob],
-    cells: dict[Cell, int],
-) -> None:
-    """Insert one batch, whose first job is number `first`; `cells` keeps the grid's points so far."""
-    rows = [
-        {
-            "key": planned.key,
-            "kind": planned.kind,
-            "parameters": planned.parameters,
-            "weight": planned.weight,
-            "state": JobState.WAITING,
-            "failures": 0,
-        }
-        for planned in {planned.key: planned for planned in batch}.values()
-    ]
-    store.insert_new(connection, job, rows)
-    ids = _ids(connection, {key for planned in batch for key in (planned.key, *planned.needs)})
-    needs = {(ids[planned.key], ids[needed]) for planned in batch for needed in planned.needs}
-    store.insert_new(connection, job_need, [{"job_id": a, "needs_id": b} for a, b in sorted(needs)])
-    new = list({planned.cell: None for planned in batch if planned.cell not in cells})
-    if new:
-        statement = sa.insert(cell).returning(cell.c.id, sort_by_parameter_order=True)
-        rows = [{"campaign_id": campaign_id, **asdict(point)} for point in new]
-        cells.update(zip(new, connection.execute(statement, rows).scalars(), strict=True))
-    links = [
-        {
-            "campaign_id": campaign_id,
-            "job_id": ids[planned.key],
-            "cell_id": cells[planned.cell],
-            "position": position,
-        }
-        for position, planned in enumerate(batch, start=first)
-    ]
-    store.insert_new(connection, campaign_job, links)
-
-
-def _ids(connection: sa.Connection, keys: Iterable[str]) -> dict[str, int]:
-    """Return the ids of jobs by their keys."""
-    ids: dict[str, int] = {}
-    ordered = sorted(keys)
-    for start in range(0, len(ordered), _KEYS_AT_ONCE):
-        found = sa.select(job.c.key, job.c.id).where(job.c.key.in_(ordered[start : start + _KEYS_AT_ONCE]))
-        ids.update({row.key: row.id for row in connection.execute(found)})
-    return ids
 
 
 def _settle_new(store: Store, connection: sa.Connection, campaign_id: int) -> None:
@@ -169,42 +105,6 @@ def _settle_new(store: Store, connection: sa.Connection, campaign_id: int) -> No
         sa.select(job.c.id).where(job.c.id.in_(ours), job.c.state.in_((JobState.READY, JobState.RUNNING))),
     )
     settle(connection, ours)
-
-
-def lock_jobs(store: Store, connection: sa.Connection, among: sa.Select[Any]) -> None:
-    """Wait until no other transaction changes some jobs, and keep them until this one ends.
-
-    In the order of their ids, so that no two transactions wait for each other. SQLite needs none: it lets
-    one writer in at a time.
-    """
-    if not store.is_sqlite:
-        locked = sa.select(job.c.id).where(job.c.id.in_(among)).order_by(job.c.id).with_for_update()
-        connection.execute(sa.select(sa.func.count()).select_from(locked.subquery()))
-
-
-def settle(connection: sa.Connection, among: sa.Select[Any]) -> None:
-    """Among some jobs, make waiting ones blocked whose needs failed, and ready whose needs are done.
-
-    Blocking spreads from need to dependent, beyond those jobs too, until nothing changes.
-    """
-    needed = job.alias("needed")
-
-    def needs(condition: sa.ColumnElement[bool]) -> sa.Exists:
-        return sa.exists().where(job_need.c.job_id == job.c.id, needed.c.id == job_need.c.needs_id, condition)
-
-    is_waiting = job.c.state == JobState.WAITING
-    will_not_be = (JobState.FAILED, JobState.BLOCKED, JobState.CANCELLED)
-    block = sa.update(job).values(state=JobState.BLOCKED).returning(job.c.id)
-    blocked = connection.execute(
-        block.where(is_waiting, job.c.id.in_(among), needs(needed.c.state.in_(will_not_be)))
-    ).all()
-    while blocked:
-        blocked = connection.execute(block.where(is_waiting, needs(needed.c.state == JobState.BLOCKED))).all()
-    connection.execute(
-        sa.update(job)
-        .where(is_waiting, job.c.id.in_(among), ~needs(needed.c.state != JobState.DONE))
-        .values(state=JobState.READY)
-    )
 
 
 def find_campaign(store: Store, name_or_id: str) -> CampaignRecord:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import sqlalchemy as sa
 
-from orchestrator.store.campaigns import lock_jobs, settle
 from orchestrator.store.database import Lock, Store
+from orchestrator.store.settling import lock_jobs, settle
 from orchestrator.store.tables import CampaignState, JobState, campaign, campaign_job, job
 
 

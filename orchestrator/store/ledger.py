@@ -20,7 +20,8 @@ from orchestrator.store.tables import (
     job_need,
     outcome,
 )
-from workers.jobs import ForgeryAnswer, JobKind, LeasedJob, Outcome
+from wm.engines import Status
+from workers.jobs import ForgeryAnswer, JobKind, KnownAnswer, LeasedJob, Outcome
 from workers.ledger import LEASE_S
 
 _CUT = " [...] "
@@ -49,14 +50,19 @@ class StoreLedger:
             if row is None:
                 return None
             needed = connection.execute(
-                sa.select(job.c.kind, outcome.c.result)
+                sa.select(job.c.id, job.c.kind, job.c.parameters, job_need.c.optional, outcome.c.result)
                 .join(job_need, job_need.c.needs_id == job.c.id)
-                .join(outcome, outcome.c.job_id == job.c.id)
+                .outerjoin(outcome, outcome.c.job_id == job.c.id)
                 .where(job_need.c.job_id == job_id)
             )
             inputs: dict[JobKind, tuple[dict[str, Any], ...]] = {}
-            for kind, result in needed:
-                inputs[JobKind(kind)] = (*inputs.get(JobKind(kind), ()), result)
+            helpers: dict[int, float] = {}
+            for need in needed:
+                kind = JobKind(need.kind)
+                if not need.optional:
+                    inputs[kind] = (*inputs.get(kind, ()), need.result)
+                elif kind is JobKind.FORGERY:
+                    helpers[need.id] = need.parameters["eps"]
             answered = connection.execute(
                 sa.select(forgery_answer.c.instance).where(forgery_answer.c.job_id == job_id)
             ).scalars()
@@ -68,6 +74,7 @@ class StoreLedger:
                 inputs=inputs,
                 answered=frozenset(answered),
                 failures=row.failures,
+                known=_known(connection, helpers) if helpers else (),
             )
 
     def heartbeat(self, job_id: int, owner: str) -> bool:
@@ -119,6 +126,30 @@ class StoreLedger:
             held = sa.select(job.c.id).where(*_held(job_id, owner)).with_for_update()
             if connection.execute(held).one_or_none() is not None:
                 count_failure(self._store, connection, job_id, owner, reason)
+
+
+def _known(connection: sa.Connection, helpers: Mapping[int, float]) -> tuple[KnownAnswer, ...]:
+    """Return the decisions of forgery jobs, which are given with their distances."""
+    names = ("job_id", "instance", "status", "distance", "reason", "witness")
+    decisions = (
+        sa.select(*(forgery_answer.c[name] for name in names))
+        .where(
+            forgery_answer.c.job_id.in_(helpers),
+            forgery_answer.c.status.in_((Status.FORGED, Status.IMPOSSIBLE)),
+        )
+        .order_by(forgery_answer.c.job_id, forgery_answer.c.instance)
+    )
+    return tuple(
+        KnownAnswer(
+            instance=row.instance,
+            eps=helpers[row.job_id],
+            status=row.status,
+            distance=row.distance,
+            reason=row.reason,
+            witness=None if row.witness is None else bytes(row.witness),
+        )
+        for row in connection.execute(decisions)
+    )
 
 
 def _short(reason: str) -> str:

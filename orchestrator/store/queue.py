@@ -7,8 +7,8 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from orchestrator.store.campaigns import lock_jobs, settle
 from orchestrator.store.database import Store
+from orchestrator.store.settling import lock_jobs, settle
 from orchestrator.store.tables import JobState, attempt, campaign_job, job, job_need, outcome
 from workers.jobs import OutcomeStatus
 from workers.ledger import MAX_ATTEMPTS

@@ -9,6 +9,7 @@ import sqlalchemy as sa
 from orchestrator.store.database import Store
 from orchestrator.store.tables import JobState, campaign_job, cell, forgery_answer, job
 from workers.jobs import JobKind
+from workers.ledger import LEASE_S
 
 _PLACE = ("scheme", "trigger_share", "ones_share", "repeat", "engine", "signature", "eps")
 
@@ -23,6 +24,8 @@ class RunningJob:
         What, and who runs it.
     leases
         How often it was taken: a batch of slow queries is taken again and again.
+    answered
+        Forgery only: how many queries of the batch have an answer.
     query
         Forgery only: the instance that is being asked about; those of a batch are asked in order.
     place
@@ -33,6 +36,7 @@ class RunningJob:
     kind: str
     owner: str
     leases: int
+    answered: int
     query: int | None
     place: str
 
@@ -68,8 +72,21 @@ def running_jobs(store: Store, campaign_id: int) -> list[RunningJob]:
             kind=row["kind"],
             owner=row["lease_owner"],
             leases=row["leases"],
+            answered=row["answered"],
             query=row["parameters"]["first"] + row["answered"] if row["kind"] == JobKind.FORGERY else None,
             place=", ".join(f"{name} {row[name]}" for name in _PLACE if row[name] is not None),
         )
         for row in rows
     ]
+
+
+def lapsed_leases(store: Store) -> int:
+    """Return how many running jobs of the whole store have a lease that lapsed a while ago."""
+    a_while_ago = store.clock() - LEASE_S  # what an orchestrator that is alive has taken back by then
+    query = (
+        sa.select(sa.func.count())
+        .select_from(job)
+        .where(job.c.state == JobState.RUNNING, job.c.lease_until < a_while_ago)
+    )
+    with store.read() as connection:
+        return int(connection.execute(query).scalar_one())

@@ -101,8 +101,10 @@ job_need = sa.Table(
     metadata,
     sa.Column("job_id", sa.ForeignKey("job.id"), primary_key=True),
     sa.Column("needs_id", sa.ForeignKey("job.id"), primary_key=True),
+    sa.Column("optional", sa.Boolean, nullable=False, server_default=sa.false()),
     sa.Index(None, "needs_id"),
 )
+"""An `optional` need is waited for, and its answers help, but how it ends does not matter."""
 
 cell = sa.Table(
     "cell",

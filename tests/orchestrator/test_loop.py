@@ -15,7 +15,7 @@ from orchestrator.store import campaigns, queue
 from orchestrator.store.campaigns import create_campaign, find_campaign
 from orchestrator.store.database import Store
 from orchestrator.store.ledger import StoreLedger
-from orchestrator.store.tables import CampaignState, JobState, job, outcome
+from orchestrator.store.tables import CampaignState, JobState, job, job_need, outcome
 from workers.jobs import Outcome, OutcomeStatus
 from workers.runner import machine
 
@@ -71,6 +71,19 @@ def job_ids(store):
         return list(connection.execute(sa.select(job.c.id).order_by(job.c.id)).scalars())
 
 
+def assert_each_once_after_its_needs(store, submitted, expected):
+    assert sorted(submitted) == expected
+    with store.read() as connection:
+        needs = connection.execute(sa.select(job_need.c.job_id, job_need.c.needs_id)).all()
+    place = {job_id: number for number, job_id in enumerate(submitted)}
+    assert all(place.get(needed, -1) < place[job_id] for job_id, needed in needs if job_id in place)
+    # Of jobs that need the same, those planned first come first.
+    alike = {}
+    for job_id in submitted:
+        alike.setdefault(frozenset(needed for other, needed in needs if other == job_id), []).append(job_id)
+    assert all(ids == sorted(ids) for ids in alike.values())
+
+
 def run(store, campaign_id, executor, seen=None):
     return run_campaign(store, campaign_id, executor, (seen if seen is not None else []).append)
 
@@ -78,7 +91,7 @@ def run(store, campaign_id, executor, seen=None):
 def test_a_campaign_runs_to_its_end_in_order(store, campaign_id):
     executor, seen = Inline(store), []
     assert run(store, campaign_id, executor, seen) is CampaignState.FINISHED
-    assert executor.submitted == job_ids(store)
+    assert_each_once_after_its_needs(store, executor.submitted, job_ids(store))
     done = [progress.done_weight for progress in seen]
     assert done == sorted(done)
     assert (done[0], done[-1]) == (0, seen[-1].total_weight)
@@ -120,7 +133,7 @@ def test_whatever_ends_the_loop_leaves_it_interrupted_and_it_can_go_on(store, ca
     assert campaigns.progress(store, campaign_id).jobs[JobState.DONE] == 1
     executor = Inline(store)
     assert run(store, campaign_id, executor) is CampaignState.FINISHED
-    assert executor.submitted == job_ids(store)[1:]
+    assert_each_once_after_its_needs(store, executor.submitted, job_ids(store)[1:])
 
 
 def test_what_dead_workers_of_this_machine_held_is_taken_back_at_once(store, campaign_id):

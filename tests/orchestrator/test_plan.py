@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import copy
+import gc
+import itertools
+import weakref
 from collections import Counter
 
 import numpy as np
@@ -11,9 +14,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from orchestrator.errors import SpecError
-from orchestrator.plan import BATCH, DataFacts, check_against_data, plan, split_seed
+from orchestrator.plan import BATCH, Cell, DataFacts, check_against_data, plan, split_seed
+from orchestrator.plan.attacks import Target, attack_jobs
 from orchestrator.spec import CampaignSpec
 from wm import streams
+from wm.attacks.following import asking_order
 from wm.attacks.forgery import attacker_signature
 from wm.attacks.modification import STRENGTHS
 from wm.embedding.common import trigger_size
@@ -32,7 +37,7 @@ forgeries = st.fixed_dictionaries(
         "kind": st.just("forgery"),
         "engine": st.lists(st.sampled_from(["sat", "z3"]), min_size=1, max_size=2, unique=True),
         "signatures": st.integers(1, 3),
-        "eps": st.lists(st.sampled_from([0.1, 0.3, 0.5]), min_size=1, max_size=2, unique=True),
+        "eps": st.lists(st.sampled_from([0.1, 0.3, 0.5, 0.7]), min_size=1, max_size=4, unique=True),
         "instances": st.none() | st.integers(1, 171),
         "only": only,
     }
@@ -119,6 +124,71 @@ def test_batches_cover_the_instances_of_each_cell_exactly_once(campaign):
     for cell, instances in by_cell.items():
         wanted = spec.attack[-1].instances or trigger_size(FACTS.rows_train, cell.trigger_share)
         assert instances == list(range(wanted))
+
+
+@given(campaigns)
+def test_forgery_jobs_are_helped_by_those_that_differ_from_them_in_eps_alone_the_nearest_first(campaign):
+    jobs = planned(campaign)
+    by_key = {job.key: job for job in jobs}
+    alike = {}
+
+    def without_eps(job):
+        content = {name: value for name, value in job.parameters.items() if name != "eps"}
+        return tuple(job.needs), str(content)
+
+    for job in jobs:
+        if job.kind is JobKind.FORGERY:
+            alike.setdefault(without_eps(job), set()).add(job.key)
+    for job in jobs:
+        if job.kind is not JobKind.FORGERY:
+            assert job.helped_by == ()
+            continue
+        smaller, larger = ([by_key[key].parameters["eps"] for key in chain] for chain in job.helped_by)
+        eps = job.parameters["eps"]
+        assert smaller == sorted(smaller, reverse=True)
+        assert larger == sorted(larger)
+        assert all(other < eps for other in smaller)
+        assert all(other > eps for other in larger)
+        assert {job.key, *job.helped_by[0], *job.helped_by[1]} == alike[without_eps(job)]
+
+
+@given(campaigns)
+def test_of_each_batch_the_middle_distance_comes_first(campaign):
+    eps = sorted(campaign["attack"][-1]["eps"])
+    jobs = [job for job in planned(campaign) if job.kind is JobKind.FORGERY]
+    order = [eps[turn.place] for turn in asking_order(len(eps))]
+    assert order[0] == eps[len(eps) // 2]
+    for start in range(0, len(jobs), len(eps)):
+        batch = jobs[start : start + len(eps)]
+        assert [job.parameters["eps"] for job in batch] == order
+        assert len({job.parameters["first"] for job in batch}) == 1
+
+
+def test_least_distances_are_helped_by_nothing():
+    jobs = planned(changed(["attack", 2, "eps"], "minimal"), FACTS_OF_FILE)
+    assert {job.helped_by for job in jobs if job.kind is JobKind.FORGERY} == {((), ())}
+
+
+def test_planning_many_batches_keeps_none_of_them():
+    """Ten thousand signatures: the first jobs come at once, and are forgotten again."""
+    campaign = changed(["attack", 2, "signatures"], 10_000)
+    campaign["attack"] = [campaign["attack"][2] | {"eps": [0.1, 0.3, 0.5, 0.7, 0.9]}]
+    seen = [weakref.ref(job) for job in itertools.islice(attack_jobs_of(campaign), 3000)]
+    gc.collect()
+    assert sum(reference() is not None for reference in seen) <= 10
+
+
+def attack_jobs_of(campaign):
+    """Return the jobs of a campaign's one attack, without those that they need."""
+    spec = CampaignSpec.model_validate(campaign, strict=False)
+    cell = Cell(scheme="paper", trigger_share=0.02, ones_share=0.5, repeat=0)
+    made = planned(BASE, FACTS_OF_FILE)
+    split, baseline, embed = (
+        next(job for job in made if job.kind is kind)
+        for kind in (JobKind.SPLIT, JobKind.BASELINE, JobKind.EMBED)
+    )
+    target = Target(cell, split, baseline, embed)
+    return attack_jobs(spec, FACTS_OF_FILE, spec.attack[0], target, {"limit_s": 60.0, "memory_mb": None})
 
 
 def enlarged(campaign):

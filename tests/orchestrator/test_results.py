@@ -24,6 +24,7 @@ from orchestrator.store.tables import (
     job,
     outcome,
 )
+from wm.attacks.following import following_reason, follows
 from workers.jobs import ForgeryAnswer, JobKind, Outcome, OutcomeStatus
 
 KINDS = ["accuracy", "detection", "forgery", "jobs", "suppression"]
@@ -145,7 +146,8 @@ def naive_forgery(store):
         told = counted.setdefault((row["engine"], row["signature"], row["eps"]), [0, Counter(), [], []])
         told[0] += row["weight"]
         told[1].update(answer["status"] for answer in here)
-        told[2] += [answer["seconds"] for answer in here]
+        told[1]["followed"] += sum(follows(answer["reason"]) for answer in here)
+        told[2] += [answer["seconds"] for answer in here if not follows(answer["reason"])]
         told[3] += [answer["distance"] for answer in here if answer["distance"] is not None]
     return counted
 
@@ -158,9 +160,10 @@ def assert_forgery_is_counted(store):
     for row in rows:
         instances, statuses, seconds, distances = counted[row["engine"], row["signature"], row["eps"]]
         assert (row["instances"], row["trigger_size"]) == (instances, 7)
-        assert [row[status] for status in STATUSES] == [statuses[status] for status in STATUSES]
+        for name in (*STATUSES, "followed"):
+            assert row[name] == statuses[name], name
         assert row["seconds"] == pytest.approx(sum(seconds))
-        assert row["slowest_seconds"] == max(seconds)
+        assert row["slowest_seconds"] == max(seconds, default=None)
         assert row["mean_distance"] == (pytest.approx(sum(distances) / len(distances)) if distances else None)
 
 
@@ -168,6 +171,22 @@ def test_forgery_counts_equal_counting_by_hand(finished):
     assert_forgery_is_counted(finished)
     frame = frame_of("forgery", finished)
     assert (frame[list(STATUSES)].sum(axis=1) == frame["instances"]).all()
+
+
+def test_what_follows_is_counted_apart_from_what_took_time(finished):
+    followed = sa.update(forgery_answer).values(seconds=0.0, reason=following_reason("solver", at=0.5))
+
+    def change(statement):
+        with finished.write() as connection:
+            connection.execute(statement)
+        assert_forgery_is_counted(finished)
+        return records(frame_of("forgery", finished))
+
+    assert {row["followed"] for row in change(followed.where(forgery_answer.c.instance < 3))} == {3}
+    for row in change(followed):
+        assert (row["followed"], row["seconds"], row["slowest_seconds"]) == (7, 0.0, None)
+    asked = change(sa.update(forgery_answer).values(reason="solver"))
+    assert {row["followed"] for row in asked} == {0}, "quick, but asked"
 
 
 def test_timeouts_and_missing_answers_are_shown_as_what_they_are(finished):

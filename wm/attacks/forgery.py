@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wm import streams
-from wm.engines import Engine, ForgeryOutcome, ForgeryQuery, Status
+from wm.attacks.following import asking_order, following_reason, settles
+from wm.engines import Engine, ForgeryOutcome, ForgeryQuery
 from wm.engines.minimal import MinimalOutcome, MinimalSearch
 from wm.errors import QueryError
 from wm.signature import Signature, random_signature
@@ -91,8 +92,8 @@ def forge_over_distances(
 ) -> list[ForgeryOutcome]:
     """Answer one instance at several distances, asking no query whose answer follows from another.
 
-    `forged` holds for every larger eps, with the same witness, and `impossible` for every smaller one; the
-    outcome's reason then names the eps that it follows from, and it took no time.
+    The reason of an outcome that follows names the eps that it follows from, and it took no time; see
+    `wm.attacks.following`.
 
     Parameters
     ----------
@@ -102,25 +103,18 @@ def forge_over_distances(
         Ascending.
     """
     outcomes: dict[int, ForgeryOutcome] = {}
-    open_ranges = [(0, len(distances))]
-    while open_ranges:
-        first, end = open_ranges.pop()
-        while first < end and first in outcomes:
-            first += 1
-        while end > first and end - 1 in outcomes:
-            end -= 1
-        if first == end:
+    for turn in asking_order(len(distances)):
+        eps = distances[turn.place]
+        known = [
+            (outcomes[place], distances[place])
+            for place in turn.helpers
+            if settles(outcomes[place].status, at=distances[place], eps=eps)
+        ]
+        if known:
+            outcome, at = known[0]
+            reason = following_reason(outcome.reason, at=at)
+            outcomes[turn.place] = replace(outcome, seconds=0.0, reason=reason)
             continue
-        middle = (first + end) // 2
-        at = ForgeryQuery(
-            signature=query.signature, label=query.label, centre=query.centre, eps=distances[middle]
-        )
-        outcome = engine.solve(at, timeout_s=timeout_s, memory_bytes=memory_bytes)
-        outcomes[middle] = outcome
-        follows = replace(outcome, seconds=0.0, reason=f"follows from eps {distances[middle]:g}")
-        if outcome.status is Status.FORGED:
-            outcomes |= dict.fromkeys(range(middle + 1, end), follows)
-        elif outcome.status is Status.IMPOSSIBLE:
-            outcomes |= dict.fromkeys(range(first, middle), follows)
-        open_ranges += [(first, middle), (middle + 1, end)]
+        asked = ForgeryQuery(signature=query.signature, label=query.label, centre=query.centre, eps=eps)
+        outcomes[turn.place] = engine.solve(asked, timeout_s=timeout_s, memory_bytes=memory_bytes)
     return [outcomes[number] for number in range(len(distances))]

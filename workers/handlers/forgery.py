@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from wm import engines
+from wm.attacks.following import following_reason, settles
 from wm.attacks.forgery import attacker_instances, attacker_signature
-from wm.engines import ForgeryOutcome, ForgeryQuery
+from wm.datasets import Split
+from wm.engines import ForgeryOutcome, ForgeryQuery, Status
 from wm.engines.certification import CertifyingEngine
 from wm.engines.isolated import IsolatedEngine
 from wm.engines.minimal import MinimalOutcome, MinimalSearch
 from wm.forest import Forest
 from workers.context import Context
 from workers.handlers.inputs import read_split
-from workers.jobs import EmbedResult, ForgeryAnswer, ForgeryParameters, ForgeryResult, JobKind
+from workers.jobs import EmbedResult, ForgeryAnswer, ForgeryParameters, ForgeryResult, JobKind, KnownAnswer
 
 
 @dataclass(frozen=True)
@@ -33,15 +35,64 @@ _warm: dict[tuple[str, bool, str], _Warm] = {}
 """The engine used last, by (name, certify, forest): the next batch is most often for the same."""
 
 
+_Asking = Callable[[int, int], ForgeryAnswer]
+"""Takes an instance's position and row."""
+
+_Answering = Callable[[ForgeryQuery, int, int], ForgeryAnswer]
+"""Takes a query with its position and row."""
+
+
 def run(parameters: ForgeryParameters, context: Context) -> ForgeryResult | None:
-    """Answer what is unanswered of the batch; None when the slice is over before that."""
-    embedded = context.input(JobKind.EMBED, EmbedResult)
+    """Answer what is unanswered of the batch; None when the slice is over before that.
+
+    What follows from a known answer at another distance is not asked; where all does, no engine is started.
+    """
     split = read_split(context)
-    warm = _ready(parameters, embedded.forest, context)
     end = parameters.first + parameters.count
     shuffled = attacker_instances(
         parameters.seed, rows=len(split.y_test), count=end, repeat=parameters.repeat
     )
+    left = [position for position in range(parameters.first, end) if position not in context.answered]
+    settled = _settled(parameters, context.known)
+    ask: _Asking | None = None
+    for number, position in enumerate(left):
+        row = int(shuffled[position])
+        if position in settled:
+            context.answer(_following(settled[position], row))
+        else:
+            ask = ask or _asking(parameters, split, context)
+            context.answer(ask(position, row))
+        if context.slice_over() and number + 1 < len(left):
+            context.flush()
+            return None
+    return ForgeryResult(instances=parameters.count)
+
+
+def _settled(parameters: ForgeryParameters, known: Iterable[KnownAnswer]) -> dict[int, KnownAnswer]:
+    """Return by instance the known answers that settle this batch's."""
+    if parameters.eps == "minimal":
+        return {}
+    settling = [
+        answer for answer in known if settles(Status(answer.status), at=answer.eps, eps=parameters.eps)
+    ]
+    return {answer.instance: answer for answer in settling}
+
+
+def _following(known: KnownAnswer, row: int) -> ForgeryAnswer:
+    return ForgeryAnswer(
+        instance=known.instance,
+        row=row,
+        status=known.status,
+        distance=known.distance,
+        seconds=0.0,
+        reason=following_reason(known.reason, at=known.eps),
+        witness=known.witness,
+    )
+
+
+def _asking(parameters: ForgeryParameters, split: Split, context: Context) -> _Asking:
+    """Return what asks about an instance, with its engine ready."""
+    warm = _ready(parameters, context.input(JobKind.EMBED, EmbedResult).forest, context)
     signature = attacker_signature(
         parameters.seed,
         number=parameters.signature,
@@ -49,21 +100,14 @@ def run(parameters: ForgeryParameters, context: Context) -> ForgeryResult | None
         ones_share=parameters.ones_share,
         repeat=parameters.repeat,
     )
-    left = [position for position in range(parameters.first, end) if position not in context.answered]
     answer = _minimal(warm, parameters) if parameters.eps == "minimal" else _asked(warm, parameters)
     eps = parameters.cap if parameters.eps == "minimal" else parameters.eps
-    for number, position in enumerate(left):
-        row = int(shuffled[position])
+
+    def ask(position: int, row: int) -> ForgeryAnswer:
         query = ForgeryQuery(signature=signature, label=split.y_test[row], centre=split.X_test[row], eps=eps)
-        context.answer(answer(query, position, row))
-        if context.slice_over() and number + 1 < len(left):
-            context.flush()
-            return None
-    return ForgeryResult(instances=parameters.count)
+        return answer(query, position, row)
 
-
-_Answering = Callable[[ForgeryQuery, int, int], ForgeryAnswer]
-"""Takes a query with its position and row."""
+    return ask
 
 
 def _asked(warm: _Warm, parameters: ForgeryParameters) -> _Answering:

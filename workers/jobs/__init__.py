@@ -35,7 +35,7 @@ from workers.jobs.attacks import (
     SuppressionRow,
 )
 from workers.jobs.base import AttackParameters, ClosedShare, Parameters, Result, Seed, Sha256, Share
-from workers.jobs.forging import ForgeryAnswer, ForgeryParameters, ForgeryResult, Minimal
+from workers.jobs.forging import ForgeryAnswer, ForgeryParameters, ForgeryResult, KnownAnswer, Minimal
 from workers.jobs.kinds import KINDS, JobKind, Kind
 from workers.jobs.lifecycle import LeasedJob, Outcome, OutcomeStatus
 from workers.jobs.owner import (
@@ -75,6 +75,7 @@ __all__ = [
     "FreeForgeryResult",
     "JobKind",
     "Kind",
+    "KnownAnswer",
     "LeakageParameters",
     "LeakageResult",
     "LeakageRow",

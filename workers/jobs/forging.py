@@ -73,3 +73,25 @@ class ForgeryAnswer:
     seconds: float
     reason: str
     witness: bytes | None
+
+
+@dataclass(frozen=True)
+class KnownAnswer:
+    """A decision about an instance of the batch that was found at another distance.
+
+    Attributes
+    ----------
+    instance, distance, reason, witness
+        As in `ForgeryAnswer`.
+    eps
+        The distance that was asked about.
+    status
+        ``forged`` or ``impossible``.
+    """
+
+    instance: int
+    eps: float
+    status: str
+    distance: float | None
+    reason: str
+    witness: bytes | None

@@ -60,7 +60,7 @@ KINDS: dict[JobKind, Kind] = {
         attacks.SuppressionParameters, attacks.SuppressionResult, "workers.handlers.suppression", version=2
     ),
     JobKind.FORGERY: Kind(
-        forging.ForgeryParameters, forging.ForgeryResult, "workers.handlers.forgery", version=2
+        forging.ForgeryParameters, forging.ForgeryResult, "workers.handlers.forgery", version=3
     ),
     JobKind.FREE_FORGERY: Kind(
         attacks.FreeForgeryParameters, attacks.FreeForgeryResult, "workers.handlers.free_forgery", version=2

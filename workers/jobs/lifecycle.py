@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
+from workers.jobs.forging import KnownAnswer
 from workers.jobs.kinds import JobKind
 
 
@@ -56,6 +57,8 @@ class LeasedJob:
         Forgery only: instances of the batch that already have an answer.
     failures
         Attempts that already failed.
+    known
+        Forgery only: decisions at other distances, from which answers of the batch may follow.
     """
 
     job_id: int
@@ -65,3 +68,4 @@ class LeasedJob:
     inputs: dict[JobKind, tuple[dict[str, Any], ...]]
     answered: frozenset[int]
     failures: int
+    known: tuple[KnownAnswer, ...] = ()

@@ -30,10 +30,12 @@ class ForgerySummary:
         The same if every query without a decision were forged: the upper limit.
     total_forged, impossible, timeout, memout, error, pending
         Queries by outcome, of all signatures planned; `pending` ones have no outcome yet, or never will.
+    followed
+        Of those, queries that were not asked: their outcome follows from that at another eps.
     seconds_total
         Solving time of all queries.
     seconds
-        Solving time of one signature's queries.
+        Solving time of one signature's queries, over signatures that had to be asked any; None without any.
     """
 
     configuration: Configuration
@@ -51,6 +53,7 @@ class ForgerySummary:
     memout: int
     error: int
     pending: int
+    followed: int
     seconds_total: float
     seconds: Spread | None
 
@@ -80,7 +83,8 @@ def forgery_summaries(frame: pd.DataFrame) -> list[ForgerySummary]:
 def _forgery_summary(configuration: Configuration, part: pd.DataFrame) -> ForgerySummary:
     begun = part[part["ended"] > 0]
     sizes = part["trigger_size"].dropna()
-    sums = part[["instances", "forged", "impossible", *UNDECIDED, "pending"]].sum().astype(int)
+    asked = begun[begun["followed"] < begun["ended"]]
+    sums = part[["instances", "forged", "impossible", *UNDECIDED, "pending", "followed"]].sum().astype(int)
     some = not begun.empty
     return ForgerySummary(
         configuration=configuration,
@@ -98,6 +102,7 @@ def _forgery_summary(configuration: Configuration, part: pd.DataFrame) -> Forger
         memout=int(sums["memout"]),
         error=int(sums["error"]),
         pending=int(sums["pending"]),
+        followed=int(sums["followed"]),
         seconds_total=float(begun["seconds"].sum()),
-        seconds=Spread.of(begun["seconds"]) if some else None,
+        seconds=None if asked.empty else Spread.of(asked["seconds"]),
     )

@@ -53,6 +53,7 @@ def forgery_table(summaries: Sequence[ForgerySummary]) -> cells.Table:
         ("memout", lambda row: cells.count(row.memout)),
         ("error", lambda row: cells.count(row.error)),
         ("pending", lambda row: cells.count(row.pending)),
+        ("Followed from another eps", lambda row: cells.count(row.followed)),
         ("Solving (s, total)", lambda row: cells.duration(row.seconds_total)),
         spread_column("Solving of a signature (s, median)", "seconds", "median", cells.duration),
     ]

@@ -188,6 +188,7 @@ def test_forgery_tables_are_the_frame(whole: _Whole) -> None:
         shown["Mean if all undecided were forged"],
         (frame["instances"] - frame["impossible"]).groupby([frame[c] for c in groups.keys]).mean(),
     )
+    assert_column(shown["Followed from another eps"], groups["followed"].sum())
     assert_column(shown["Solving (s, total)"], groups["seconds"].sum())
     assert_column(shown["Solving of a signature (s, median)"], groups["seconds"].median())
 

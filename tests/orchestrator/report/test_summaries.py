@@ -14,6 +14,7 @@ from orchestrator.report.findings import Findings
 from orchestrator.report.summaries import (
     SizeCurve,
     finding_summaries,
+    forgery_summaries,
     form_summaries,
     free_forgery_summaries,
     modification_summaries,
@@ -165,3 +166,28 @@ def test_strengths_rise_whatever_their_order_in_the_frame(attacked: Findings) ->
         noise = [row.strengths for row in summaries if row.modification == "noise"][:5]
         assert noise == ["0.003", "0.01", "0.03", "0.1", "0.3"]
         assert {(row.repeats, row.tries, row.bits.n) for row in summaries} == {(3, 2, 6)}
+
+
+def test_the_time_of_a_signature_is_that_of_signatures_that_were_asked():
+    """Of five signatures, two have answers that follow from another eps alone: they took no time."""
+    place = {
+        "scheme": "paper",
+        "trigger_share": 0.02,
+        "ones_share": 0.5,
+        "repeat": 0,
+        "engine": "sat",
+        "eps": 0.3,
+    }
+    seconds, followed = (4.0, 0.0, 1.0, 2.0, 0.0), (0, 10, 5, 9, 10)
+    rows = [
+        place
+        | dict.fromkeys(("timeout", "memout", "error"), 0)
+        | {"signature": number, "instances": 10, "trigger_size": 7, "forged": 4, "impossible": 6}
+        | {"seconds": seconds[number], "followed": followed[number]}
+        for number in range(5)
+    ]
+    (summary,) = forgery_summaries(pd.DataFrame(rows))
+    assert (summary.followed, summary.seconds_total) == (34, 7.0)
+    assert (summary.seconds.n, summary.seconds.median) == (3, 2.0)
+    (summary,) = forgery_summaries(pd.DataFrame([rows[1], rows[4]]))
+    assert (summary.followed, summary.seconds_total, summary.seconds) == (20, 0.0, None)

@@ -56,10 +56,16 @@ class Workshop:
 
     @staticmethod
     def job(
-        key: str, *needs: str, kind: JobKind = JobKind.SPLIT, weight: int = 1, cell: Cell | None = None
+        key: str,
+        *needs: str,
+        kind: JobKind = JobKind.SPLIT,
+        weight: int = 1,
+        cell: Cell | None = None,
+        helped_by: tuple[tuple[str, ...], ...] = (),
+        **parameters: Any,
     ) -> PlannedJob:
         """Return a made-up job."""
-        return PlannedJob(key, kind, {"of": key}, needs, cell or Cell(), weight)
+        return PlannedJob(key, kind, {"of": key, **parameters}, needs, cell or Cell(), weight, helped_by)
 
     def campaign(self, *jobs: PlannedJob, name: str = "c", seed: int = 0) -> int:
         """Store a campaign and return its id."""

@@ -24,11 +24,14 @@ def test_an_upgrade_from_each_earlier_revision_keeps_what_is_there(store_url, re
             "INSERT INTO job (key, kind, parameters, weight, state, failures)"
             " VALUES ('k', 'split', '{}', 1, 'ready', 0)"
         )
+        connection.exec_driver_sql("INSERT INTO job_need (job_id, needs_id) VALUES (1, 1)")
     assert store.revision() == revision
     store.upgrade()
     assert store.revision() == head_revision()
     with store.read() as connection:
         assert compare_metadata(MigrationContext.configure(connection), metadata) == []
         row = connection.execute(sa.text("SELECT key, state, leases, cancelled FROM job")).one()
+        need = connection.execute(sa.text("SELECT job_id, needs_id, optional FROM job_need")).one()
     assert (row.key, row.state, row.leases, bool(row.cancelled)) == ("k", "ready", 0, False)
+    assert (need.job_id, need.needs_id, bool(need.optional)) == (1, 1, False)
     store.close()

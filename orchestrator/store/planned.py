@@ -1,0 +1,122 @@
+"""A plan's jobs in the store: each once, whichever campaigns have it, with what it needs."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+import sqlalchemy as sa
+
+from orchestrator.plan import Cell, PlannedJob
+from orchestrator.store.database import Store
+from orchestrator.store.tables import JobState, campaign_job, cell, job, job_need
+
+_JOBS_AT_ONCE = 2000
+_KEYS_AT_ONCE = 500
+
+
+def insert_jobs(store: Store, connection: sa.Connection, campaign_id: int, jobs: Iterable[PlannedJob]) -> int:
+    """Store the jobs of a new campaign, all waiting, and return how many they are.
+
+    Those that the store has already are shared, with what they need; `Lock.PLAN` must be held.
+    """
+    newest = connection.execute(sa.select(sa.func.max(job.c.id))).scalar_one() or 0
+    cells: dict[Cell, int] = {}
+    count = 0
+    for batch in _batched(jobs):
+        ids = _insert(store, connection, batch)
+        needs = [row for planned in batch for row in _needs(planned, ids, newest)]
+        store.insert_new(connection, job_need, needs)
+        _link(store, connection, campaign_id, count, batch, ids, cells)
+        count += len(batch)
+    _forget_foreign_help(connection, campaign_id, newest)
+    return count
+
+
+def _batched(jobs: Iterable[PlannedJob]) -> Iterator[tuple[PlannedJob, ...]]:
+    iterator = iter(jobs)
+    while batch := tuple(itertools.islice(iterator, _JOBS_AT_ONCE)):
+        yield batch
+
+
+def _insert(store: Store, connection: sa.Connection, batch: Sequence[PlannedJob]) -> dict[str, int]:
+    """Insert the jobs that are new; return the ids of all, and of those that they mention, by key."""
+    rows = [
+        {
+            "key": planned.key,
+            "kind": planned.kind,
+            "parameters": planned.parameters,
+            "weight": planned.weight,
+            "state": JobState.WAITING,
+            "failures": 0,
+        }
+        for planned in {planned.key: planned for planned in batch}.values()
+    ]
+    store.insert_new(connection, job, rows)
+    mentioned = {
+        key for planned in batch for key in itertools.chain([planned.key], planned.needs, *planned.helped_by)
+    }
+    ids: dict[str, int] = {}
+    ordered = sorted(mentioned)
+    for start in range(0, len(ordered), _KEYS_AT_ONCE):
+        found = sa.select(job.c.key, job.c.id).where(job.c.key.in_(ordered[start : start + _KEYS_AT_ONCE]))
+        ids.update({row.key: row.id for row in connection.execute(found)})
+    return ids
+
+
+def _needs(planned: PlannedJob, ids: Mapping[str, int], newest: int) -> Iterator[dict[str, Any]]:
+    """Yield a job's needs as rows.
+
+    Help is only wanted of jobs with a smaller id, so that no two ever wait for each other, and only for a job
+    that is new: campaigns that have it already may lack the helper, which would then never run.
+    """
+    job_id = ids[planned.key]
+    for key in planned.needs:
+        yield {"job_id": job_id, "needs_id": ids[key], "optional": False}
+    if job_id <= newest:
+        return
+    for chain in planned.helped_by:
+        for key in chain:
+            if ids.get(key, job_id) < job_id:
+                yield {"job_id": job_id, "needs_id": ids[key], "optional": True}
+                break
+
+
+def _link(
+    store: Store,
+    connection: sa.Connection,
+    campaign_id: int,
+    first: int,
+    batch: Sequence[PlannedJob],
+    ids: Mapping[str, int],
+    cells: dict[Cell, int],
+) -> None:
+    """Put a batch, whose first job is number `first`, into a campaign; `cells` keeps its grid's points."""
+    new = list({planned.cell: None for planned in batch if planned.cell not in cells})
+    if new:
+        statement = sa.insert(cell).returning(cell.c.id, sort_by_parameter_order=True)
+        points = [{"campaign_id": campaign_id, **asdict(point)} for point in new]
+        cells.update(zip(new, connection.execute(statement, points).scalars(), strict=True))
+    links = [
+        {
+            "campaign_id": campaign_id,
+            "job_id": ids[planned.key],
+            "cell_id": cells[planned.cell],
+            "position": position,
+        }
+        for position, planned in enumerate(batch, start=first)
+    ]
+    store.insert_new(connection, campaign_job, links)
+
+
+def _forget_foreign_help(connection: sa.Connection, campaign_id: int, newest: int) -> None:
+    """Let no job that a campaign shares wait for one that it lacks, and that may never run."""
+    shared = sa.select(campaign_job.c.job_id).where(
+        campaign_job.c.campaign_id == campaign_id, campaign_job.c.job_id <= newest
+    )
+    ours = sa.exists().where(
+        campaign_job.c.campaign_id == campaign_id, campaign_job.c.job_id == job_need.c.needs_id
+    )
+    connection.execute(sa.delete(job_need).where(job_need.c.optional, job_need.c.job_id.in_(shared), ~ours))
