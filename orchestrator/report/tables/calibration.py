@@ -24,7 +24,8 @@ def calibration_table(frame: pd.DataFrame) -> cells.Table:
     ]
     return cells.make_table(
         "calibration-table",
-        "How often each p-value was at most each level over false claims, with Clopper-Pearson intervals; "
+        "How often each p-value was at most each level over false claims, with Clopper-Pearson intervals; each is "
+        "counted only over populations that are its null hypothesis; "
         "anti-conservative: above the level beyond what chance explains, all rates taken together",
         headings,
         columns,
