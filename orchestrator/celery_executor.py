@@ -141,13 +141,14 @@ class CeleryExecutor:
         if self._broker.is_on and time.monotonic() < self._broker_retry_at:
             return None
         try:
-            found = self._connection.default_channel.queue_declare(QUEUE, passive=True)
+            waiting = int(self._connection.default_channel.queue_declare(QUEUE, passive=True).message_count)
         except self._channel_errors():  # an empty queue does not exist
-            return 0
+            waiting = 0
         except self._connection_errors() as reason:
             self._away(reason)
             return None
-        return int(found.message_count)
+        self._broker.back()
+        return waiting
 
     def _look(self) -> bool:
         """Drop what ended or was taken and given back; send again what seems lost."""

@@ -78,12 +78,13 @@ def _turn(
     if progress is not None:
         on_progress(progress)
         if progress.is_over:
-            return _end(progress)
+            return end_state(progress)
     executor.wait(_LOOK_EVERY_S)
     return None
 
 
-def _end(progress: Progress) -> CampaignState:
+def end_state(progress: Progress) -> CampaignState:
+    """Return the state of a campaign that is over."""
     if progress.jobs[JobState.CANCELLED]:
         return CampaignState.CANCELLED
     all_done = progress.jobs[JobState.DONE] == sum(progress.jobs.values())

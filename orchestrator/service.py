@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
+from typing import Protocol
 
 from orchestrator.errors import StoreUnavailableError
 from orchestrator.executors import Executor
+from orchestrator.loop import end_state
 from orchestrator.pace import Counter, Due
 from orchestrator.store import campaigns, launched, queue, services
 from orchestrator.store.campaigns import Progress
 from orchestrator.store.database import Store
-from orchestrator.store.tables import CampaignState, JobState
+from orchestrator.store.tables import CampaignState
 from workers.ledger import HEARTBEAT_S
 from workers.outage import Outage
 from workers.runner import owner_is_gone, owner_name
@@ -26,6 +28,22 @@ _TURN_S = 0.5
 _COUNT_EVERY_S = 1.0
 
 
+class Observer(Protocol):
+    """Is told by an orchestrator's loop, in its thread, what goes on."""
+
+    def leads(self, leads: bool) -> None:
+        """Take whether this orchestrator hands out jobs, when that changes."""
+
+    def turn(self, unfinished: Collection[int]) -> None:
+        """Take which campaigns are run, at each turn; none while another orchestrator leads."""
+
+    def progress(self, campaign_id: int, progress: Progress) -> None:
+        """Take how far a campaign is, now and then."""
+
+    def taken_back(self, *, lapsed: int, gone: int) -> None:
+        """Take how many jobs were taken back: leases that lapsed, workers known to be dead."""
+
+
 class Orchestrator:
     """One orchestrator. Any number may run: the one that lives longest leads, the others wait to take over.
 
@@ -37,8 +55,8 @@ class Orchestrator:
         Where campaigns are, and who runs their jobs.
     say
         Takes one line for people when something changes.
-    on_progress
-        Told how far a campaign is, now and then, with its id.
+    observer
+        Told what goes on.
     """
 
     def __init__(
@@ -46,12 +64,12 @@ class Orchestrator:
         store: Store,
         executor: Executor,
         say: Callable[[str], None],
-        on_progress: Callable[[int, Progress], None] = lambda _id, _progress: None,
+        observer: Observer,
     ) -> None:
         self._store = store
         self._executor = executor
         self._say = say
-        self._on_progress = on_progress
+        self._observer = observer
         self._name = owner_name().rpartition(":")[0]
         self._outage = Outage("the store", say)
         self._leads: bool | None = None
@@ -82,6 +100,7 @@ class Orchestrator:
             self._say_who_leads(services.beat_orchestrator(self._store, self._name, protocol_version()))
             self._warn_of_strangers()
         if not self._leads:
+            self._observer.turn([])
             time.sleep(_TURN_S)
             return
         if self._lapsed.now():
@@ -89,7 +108,12 @@ class Orchestrator:
             gone = queue.release_dead(self._store, owner_is_gone)
             if lapsed or gone:
                 self._say(f"{lapsed + gone} jobs taken back from workers that died")
-        for campaign_id in launched.unfinished(self._store):
+                self._observer.taken_back(lapsed=lapsed, gone=gone)
+        unfinished = launched.unfinished(self._store)
+        self._observer.turn(unfinished)
+        for campaign_id in self._counters.keys() - unfinished:  # cancelled
+            del self._counters[campaign_id]
+        for campaign_id in unfinished:
             self._feed(campaign_id)
         self._executor.wait(_TURN_S)
 
@@ -108,11 +132,10 @@ class Orchestrator:
         progress = counter.look()
         if progress is None:
             return
-        self._on_progress(campaign_id, progress)
+        self._observer.progress(campaign_id, progress)
         state = CampaignState.RUNNING
         if progress.is_over:
-            all_done = progress.jobs[JobState.DONE] == sum(progress.jobs.values())
-            state = CampaignState.FINISHED if all_done else CampaignState.INCOMPLETE
+            state = end_state(progress)
             self._say(f"campaign {campaign_id}: {state}")
             del self._counters[campaign_id]
         campaigns.mark(self._store, campaign_id, state)
@@ -120,6 +143,7 @@ class Orchestrator:
     def _say_who_leads(self, leads: bool) -> None:
         if leads != self._leads:
             self._say("handing out jobs" if leads else "another orchestrator hands out jobs: standing by")
+            self._observer.leads(leads)
         self._leads = leads
 
     def _warn_of_strangers(self) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 
 import click
 
+from orchestrator.attention import situation
 from orchestrator.cli import Exit
 from orchestrator.cli.common import (
     json_option,
@@ -19,7 +20,7 @@ from orchestrator.cli.common import (
     print_table,
     store_option,
 )
-from orchestrator.cli.progress import shown
+from orchestrator.cli.progress import shown, states
 from orchestrator.cli.urls import executor_options
 from orchestrator.executors import Executor, LocalExecutor, default_workers
 from orchestrator.launch import launch, planned_jobs, read_campaign
@@ -129,6 +130,9 @@ def cancel(campaign_name: str, store_url: str) -> None:
     """Stop a CAMPAIGN (name or id) for good: no new job of it is begun, running slices end by themselves."""
     store = open_store(store_url)
     record = campaigns.find_campaign(store, campaign_name)
+    if record.state in (CampaignState.FINISHED, CampaignState.INCOMPLETE):
+        click.echo(f"{record.name}: {record.state} already, there is nothing to cancel", err=True)
+        return
     count = launched.cancel(store, record.id)
     click.echo(
         f"{record.name}: {count} jobs cancelled; take it up again with: wm campaign resume {record.id}",
@@ -213,7 +217,10 @@ def _broken_promises(store: Store, campaign_id: int) -> Iterator[str]:
 @json_option
 @click.option("--watch", is_flag=True, help="Show it again and again until the campaign ends.")
 def status(campaign_name: str, store_url: str, json: bool, watch: bool) -> None:
-    """Tell how far a CAMPAIGN (name or id) is."""
+    """Tell how far a CAMPAIGN (name or id) is, and what keeps it from going on.
+
+    With --watch the exit code tells how it ended: 3 if some jobs have no result.
+    """
     store = open_store(store_url)
     record = campaigns.find_campaign(store, campaign_name)
     if watch:
@@ -221,18 +228,22 @@ def status(campaign_name: str, store_url: str, json: bool, watch: bool) -> None:
 
         if json:
             raise click.UsageError("--watch shows it to people: leave out --json")
-        watch_campaign(store, record.id)
+        if watch_campaign(store, record.id) is not CampaignState.FINISHED:
+            click.get_current_context().exit(Exit.INCOMPLETE)
         return
-    progress = campaigns.progress(store, record.id)
+    seen = situation(store, record.id)
     facts = _facts(record) | {
-        "jobs": {state.value: progress.jobs[state] for state in JobState},
-        "done": progress.done_weight,
-        "total": progress.total_weight,
+        "jobs": {state.value: seen.progress.jobs[state] for state in JobState},
+        "done": seen.progress.done_weight,
+        "total": seen.progress.total_weight,
+        "workers_alive": len(seen.workers_alive),
+        "orchestrators_alive": len(seen.orchestrators_alive),
+        "attention": seen.attention,
     }
     if json:
         print_json(facts)
     else:
-        facts["jobs"] = ", ".join(f"{count} {state}" for state, count in progress.jobs.items() if count)
+        facts |= {"state": seen.state, "jobs": states(seen.progress)}
         print_facts(facts)
 
 

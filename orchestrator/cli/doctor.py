@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 
 import click
+from click.core import ParameterSource
 
 from orchestrator.cli import Exit
 from orchestrator.cli.common import json_option, print_json, store_option
@@ -15,14 +16,16 @@ from orchestrator.cli.urls import broker_option
 @store_option
 @broker_option
 @json_option
-def doctor(store_url: str, broker_url: str, json: bool) -> None:
+@click.pass_context
+def doctor(context: click.Context, store_url: str, broker_url: str, json: bool) -> None:
     """Look at store, broker, workers and versions, and say how to mend what is wrong.
 
-    A campaign run on this machine alone needs no broker and no worker.
+    A campaign run on this machine alone needs no broker and no worker. Exit code 4: there is a fault.
     """
     from orchestrator.diagnosis import diagnose
 
-    found = diagnose(store_url, broker_url)
+    is_default = context.get_parameter_source("broker_url") is ParameterSource.DEFAULT
+    found = diagnose(store_url, broker_url, broker_is_named=not is_default)
     if json:
         print_json([asdict(finding) for finding in found])
     else:
@@ -32,4 +35,4 @@ def doctor(store_url: str, broker_url: str, json: bool) -> None:
             if finding.mend:
                 click.echo(f"       -> {finding.mend}")
     if any(finding.is_fault for finding in found):
-        click.get_current_context().exit(Exit.INFRASTRUCTURE)
+        context.exit(Exit.INFRASTRUCTURE)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import os
 import signal
@@ -93,10 +94,11 @@ def _orchestrate(store: Store, broker_url: str, metrics_port: int | None, metric
     signal.signal(signal.SIGINT, on_signal)
     executor = CeleryExecutor(store, broker_url, log.warning)
     metrics = Metrics(store, executor.queue_length)
-    if metrics_port is not None:
-        metrics.serve(metrics_host, metrics_port)
     try:
-        Orchestrator(store, executor, log.info, metrics.progress).run(stop)
+        with contextlib.ExitStack() as served:
+            if metrics_port is not None:
+                served.callback(metrics.serve(metrics_host, metrics_port))
+            Orchestrator(store, executor, log.info, metrics).run(stop)
     finally:
         executor.close()
         store.close()

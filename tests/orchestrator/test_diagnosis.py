@@ -6,18 +6,25 @@ import pytest
 import sqlalchemy as sa
 from alembic import command
 
-from orchestrator import diagnosis
+from orchestrator.diagnosis import broker as broker_diagnosis
 from orchestrator.diagnosis import diagnose
-from orchestrator.store import database, services
+from orchestrator.diagnosis import store as store_diagnosis
+from orchestrator.plan import plan
+from orchestrator.store import campaigns, database, launched, services
 from orchestrator.store.database import Store, head_revision, known_revisions
+from orchestrator.store.ledger import StoreLedger
+from orchestrator.store.roles import set_worker_login
 from orchestrator.store.services import StoreRegistry
+from orchestrator.store.tables import job
 from orchestrator.store.tables import orchestrator as orchestrator_table
 from orchestrator.store.tables import worker as worker_table
 from tests import servers
+from workers.app import QUEUE
 from workers.registry import WorkerRecord
 from workers.version import protocol_version
 
 NO_BROKER = "redis://:secret@127.0.0.1:1/0"
+SECRETS = ("secret", "word-of-")
 
 
 @pytest.fixture
@@ -38,11 +45,13 @@ def store(store_url):
     opened.close()
 
 
-def found(store_url, broker_url=NO_BROKER):
+def found(store_url, broker_url=NO_BROKER, **options):
     """Return the findings by what they are about, and see that each mend is one line."""
-    findings = diagnose(store_url, broker_url)
+    findings = diagnose(store_url, broker_url, **options)
     assert all("\n" not in finding.found + finding.mend for finding in findings)
     assert all(finding.mend for finding in findings if finding.is_fault), "each fault has its mend"
+    assert all(finding.mend not in finding.found for finding in findings if finding.mend), "said once"
+    assert not any(word in finding.found + finding.mend for finding in findings for word in SECRETS)
     by_name = {}
     for finding in findings:
         by_name.setdefault(finding.what, []).append(finding)
@@ -58,12 +67,14 @@ def test_all_is_well(store, store_url, broker_url):
     StoreRegistry(store).beat(WorkerRecord("two:1:1", protocol_version(), 3))
     seen = found(store_url, broker_url)
     assert faults(seen) == set()
-    assert [finding.mend for findings in seen.values() for finding in findings] == [""] * 6
+    assert [finding.mend for findings in seen.values() for finding in findings] == [""] * 11
     assert seen["version"][0].found == protocol_version()
     assert seen["store"][0].found.endswith(f"schema {head_revision()}, up to date")
     assert seen["clock"][0].found == "0.0 s apart from the store's"
     assert "two:1:1 version" in seen["worker"][0].found
-    assert "answers, maxmemory-policy noeviction" in seen["broker"][0].found
+    assert seen["broker"][0].found.endswith("answers, 0 messages wait")
+    assert seen["eviction"][0].found == "maxmemory-policy noeviction"
+    assert seen["writing"][0].found.startswith("may be done")
 
 
 def test_nobody_at_work_is_no_fault_but_told(store, store_url, broker_url):
@@ -85,6 +96,22 @@ def test_those_that_fell_silent_do_not_count(store, store_url):
     seen = found(store_url)
     assert faults(seen) == {"broker"}
     assert seen["workers"][0].found == seen["orchestrators"][0].found == "none alive"
+    for kind, name in (("workers", "two:1:1"), ("orchestrators", "one:1:1")):
+        (silent,) = seen[f"silent {kind}"]
+        assert silent.found == f"{name} heard 60 s ago"
+        assert "forgotten after a day" in silent.mend
+
+
+def test_campaigns_that_wait_for_nobody_are_counted(store, store_url, broker_url, spec, facts):
+    launched.hand_over(store, campaigns.create_campaign(store, spec, plan(spec, facts), {}))
+    seen = found(store_url, broker_url)
+    assert seen["workers"][0].found == "none alive, 1 launched campaigns wait"
+    assert "leases" not in seen
+    StoreLedger(store).lease(1, "gone:1:1:0")
+    assert "leases" not in found(store_url, broker_url)
+    with store.write() as connection:
+        connection.execute(sa.update(job).values(lease_until=job.c.lease_until - 90))
+    assert found(store_url, broker_url)["leases"][0].found == "1 jobs are held by workers that fell silent"
 
 
 def test_versions_that_differ(store, store_url, broker_url):
@@ -143,6 +170,7 @@ def test_a_newer_schema(store, store_url):
         ("sqlite:///no/such/folder/wm.db", "mend --store or WM_STORE_URL"),
         ("sqlite:///{folder}/none.db", "mend WM_STORE_URL, or run wm db upgrade"),
         ("postgresql+psycopg://wm:secret@127.0.0.1:1/wm", "start the database, or mend WM_STORE_URL"),
+        ("postgresql+psycopg://wm:secret@nohost.invalid/wm", "mend the host in WM_STORE_URL"),
     ],
 )
 def test_a_store_that_cannot_be_reached(tmp_path, url, mend):
@@ -150,7 +178,7 @@ def test_a_store_that_cannot_be_reached(tmp_path, url, mend):
     (fault,) = seen["store"]
     assert (fault.is_fault, fault.mend) == (True, mend)
     assert "secret" not in fault.found
-    assert set(seen) == {"version", "store", "broker"}
+    assert set(seen) == {"version", "packages", "data", "store", "broker"}
 
 
 def test_a_driver_that_is_not_installed(monkeypatch):
@@ -159,11 +187,178 @@ def test_a_driver_that_is_not_installed(monkeypatch):
     assert (fault.is_fault, fault.mend) == (True, "pip install 'psycopg[binary]'")
 
 
-@pytest.mark.parametrize("url", [NO_BROKER, "garbage", "amqp://127.0.0.1:1//"])
-def test_a_broker_that_cannot_be_reached(sqlite_url, url):
+def test_a_file_that_is_no_store(sqlite_url, tmp_path):
+    (tmp_path / "wm.db").write_bytes(bytes(range(256)) * 20)
+    (fault,) = found(sqlite_url)["store"]
+    assert (fault.is_fault, fault.mend) == (True, "that file is another program's: mend WM_STORE_URL")
+
+
+def as_database(url, **changes):
+    return sa.make_url(url).set(**changes).render_as_string(hide_password=False)
+
+
+def test_a_database_that_is_not_there_and_a_user_that_is_not(postgres_url):
+    (fault,) = found(as_database(postgres_url, database="none"))["store"]
+    assert fault.mend == "create that database (createdb), or mend its name in WM_STORE_URL"
+    (fault,) = found(as_database(postgres_url, username="nobody-here"))["store"]
+    assert fault.mend in ("mend the user in WM_STORE_URL", store_diagnosis._LOGIN)
+
+
+@pytest.fixture
+def worker_url():
+    """The store as a worker's login sees it, on a server that asks for passwords."""
+    server = servers.Postgres(port=servers.free_port())
+    try:
+        store = Store(f"{server.url()}&port={server._port}")
+        store.upgrade()
+        set_worker_login(store, "a_worker", "word-of-worker")
+        store.close()
+        yield f"postgresql+psycopg://a_worker:word-of-worker@127.0.0.1:{server._port}/postgres"
+    finally:
+        server.close()
+
+
+def test_a_worker_may_ask_too_and_a_wrong_password_is_told_from_a_server_that_is_away(worker_url):
+    seen = found(worker_url)
+    assert faults(seen) == {"broker"}
+    assert seen["writing"][0].found == "may be done, with a worker's rights"
+    (fault,) = found(worker_url.replace("word-of-worker", "word-of-another"))["store"]
+    assert (fault.is_fault, fault.mend) == (True, store_diagnosis._LOGIN)
+
+
+def test_a_database_that_can_only_be_read(postgres_url):
+    store = Store(postgres_url)
+    store.upgrade()
+    name = sa.make_url(postgres_url).database
+    with store.write() as connection:
+        connection.exec_driver_sql(f'ALTER DATABASE "{name}" SET default_transaction_read_only = on')
+    store.close()
+    seen = found(postgres_url)
+    assert faults(seen) == {"writing", "broker"}
+    assert "read-only transaction" in seen["writing"][0].found
+    assert seen["writing"][0].mend.startswith("name the primary")
+
+
+def test_a_file_that_can_only_be_read(sqlite_url, tmp_path):
+    store = Store(sqlite_url)
+    store.upgrade()
+    store.close()
+    (tmp_path / "wm.db-wal").mkdir()  # what stops even root from writing
+    seen = found(sqlite_url)
+    assert faults(seen) - {"broker"} in ({"store"}, {"writing"})
+    (fault,) = [*seen.get("writing", []), *(each for each in seen["store"] if each.is_fault)]
+    assert fault.mend == store_diagnosis._RIGHTS
+
+
+@pytest.mark.parametrize(("version", "is_fault"), [(140022, True), (150000, False), (180006, False)])
+def test_the_age_of_the_database(version, is_fault):
+    finding = store_diagnosis._version(version)
+    assert (finding.is_fault, bool(finding.mend)) == (is_fault, is_fault)
+    assert finding.found == f"PostgreSQL {version // 10000}.{version % 10000}"
+
+
+def test_little_room_on_the_disk(sqlite_url, monkeypatch):
+    store = Store(sqlite_url)
+    store.upgrade()
+    store.close()
+    (ok,) = found(sqlite_url)["writing"]
+    assert "GB are free" in ok.found
+    monkeypatch.setattr(store_diagnosis, "_LITTLE_SPACE", 2**80)
+    (note,) = found(sqlite_url)["writing"]
+    assert (note.is_fault, note.mend) == (False, "make room on the store's disk")
+
+
+def test_a_data_directory_that_cannot_be(sqlite_url, tmp_path, monkeypatch):
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("WM_DATA_DIR", str(tmp_path / "new"))
+    assert found(sqlite_url)["data"][0].mend == ""
+    assert not (tmp_path / "new").exists(), "looking makes nothing"
+    monkeypatch.setenv("WM_DATA_DIR", str(tmp_path / "file" / "below"))
+    (note,) = found(sqlite_url)["data"]
+    assert "name another directory by WM_DATA_DIR" in note.mend
+
+
+@pytest.mark.parametrize(
+    ("url", "mend"),
+    [
+        (NO_BROKER, "start the broker, or mend WM_BROKER_URL"),
+        ("garbage", "mend WM_BROKER_URL: redis://:PASSWORD@HOST:PORT/0"),
+        ("amqp://127.0.0.1:1//", "mend WM_BROKER_URL: redis://:PASSWORD@HOST:PORT/0"),
+        ("redis://:secret@127.0.0.1:99999/0", "mend WM_BROKER_URL: redis://:PASSWORD@HOST:PORT/0"),
+        ("redis://:secret@nohost.invalid:1/0", "mend the host in WM_BROKER_URL"),
+    ],
+)
+def test_a_broker_that_cannot_be_reached(sqlite_url, url, mend):
     (fault,) = found(sqlite_url, url)["broker"]
-    assert (fault.is_fault, fault.mend) == (True, "start the broker, or mend WM_BROKER_URL")
-    assert "secret" not in fault.found
+    assert (fault.is_fault, fault.mend) == (True, mend)
+    (note,) = found(sqlite_url, url, broker_is_named=False)["broker"]
+    assert not note.is_fault, "nobody asked for one"
+    assert note.found == fault.found
+
+
+def test_a_broker_that_wants_another_password(sqlite_url):
+    server = servers.Valkey(password=SECRETS[1] + "broker")
+    try:
+        for given in ("", ":word-of-another@"):
+            (fault,) = found(sqlite_url, server.url.replace("//", f"//{given}"))["broker"]
+            assert fault.is_fault
+            assert fault.mend.startswith("mend the password in WM_BROKER_URL")
+        seen = found(sqlite_url, server.url.replace("//", "//:word-of-broker@"))
+        assert faults(seen) == {"store"}
+    finally:
+        server.close()
+
+
+def test_a_broker_that_forbids_questions_and_one_that_is_full(sqlite_url):
+    server = servers.Valkey()
+    url = server.url.replace("//", "//asker:word-of-asker@")
+    try:
+        with server.client() as client:
+            client.rpush(QUEUE, "one", "two")
+            client.execute_command(
+                "ACL", "SETUSER", "asker", "on", ">word-of-asker", "~*", "+@all", "-config", "-info"
+            )
+            seen = found(sqlite_url, url)
+            assert seen["broker"][0].found.endswith("2 messages wait")
+            assert seen["eviction"][0].found == "maxmemory-policy unknown"
+            assert faults(seen) == {"store"}
+            client.config_set("maxmemory", client.info("memory")["used_memory"] + 2**14)
+            (note,) = found(sqlite_url, server.url)["broker memory"]
+    finally:
+        server.close()
+    assert note.mend.startswith("raise maxmemory")
+
+
+class Old:
+    """Stands in for an old broker's client."""
+
+    def __init__(self, **server):
+        self._server = server
+
+    def info(self, section):
+        return self._server if section == "server" else {}
+
+    def llen(self, _queue):
+        return 0
+
+    def config_get(self, _name):
+        return {}
+
+
+@pytest.mark.parametrize(
+    ("server", "is_fault"),
+    [
+        ({"redis_version": "6.0.16"}, True),
+        ({"redis_version": "6.2.0"}, False),
+        ({"redis_version": "7.2.4", "valkey_version": "8.0.1"}, False),
+        ({"redis_version": "255.255.255"}, False),
+        ({"redis_version": "unstable"}, False),
+        ({}, False),
+    ],
+)
+def test_the_age_of_the_broker(server, is_fault):
+    first = broker_diagnosis._details("redis://here", Old(**server))[0]
+    assert (first.is_fault, bool(first.mend)) == (is_fault, is_fault)
 
 
 def test_a_broker_that_may_drop_messages(sqlite_url):
@@ -171,7 +366,7 @@ def test_a_broker_that_may_drop_messages(sqlite_url):
     try:
         with server.client() as client:
             client.config_set("maxmemory-policy", "allkeys-lru")
-        (note,) = found(sqlite_url, server.url)["broker"]
+        (note,) = found(sqlite_url, server.url)["eviction"]
     finally:
         server.close()
     assert "maxmemory-policy allkeys-lru may drop messages" in note.found
@@ -182,7 +377,7 @@ def test_a_database_without_the_role_of_workers(postgres_url, monkeypatch):
     store = Store(postgres_url)
     store.upgrade()
     store.close()
-    monkeypatch.setattr(diagnosis, "worker_role_exists", lambda _store: False)
+    monkeypatch.setattr(store_diagnosis, "worker_role_exists", lambda _store: False)
     (note,) = found(postgres_url)["worker role"]
     assert "workers log in with all rights" in note.found
     assert note.mend.startswith("as an administrator: CREATE ROLE wm_worker;")

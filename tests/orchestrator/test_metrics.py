@@ -1,21 +1,31 @@
-"""Metrics as Prometheus reads them: over loopback, parsed by its own parser."""
+"""Metrics as Prometheus reads them: over loopback, parsed by its own parser, held against the store."""
 
 from __future__ import annotations
 
+import re
 import socket
 import urllib.request
+from collections import Counter
+from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from prometheus_client.parser import text_string_to_metric_families
 
-from orchestrator.errors import OutputError, StoreUnavailableError
+from orchestrator import metrics as module
+from orchestrator.errors import OutputError, StoreError, StoreUnavailableError
 from orchestrator.metrics import Metrics
-from orchestrator.store import services
+from orchestrator.store import campaigns, services
 from orchestrator.store.campaigns import Progress
 from orchestrator.store.database import Store
 from orchestrator.store.services import StoreRegistry
 from orchestrator.store.tables import JobState
 from workers.registry import WorkerRecord
+from workers.version import protocol_version
+
+OURS = protocol_version()
+DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "scaling.md"
 
 
 @pytest.fixture
@@ -33,73 +43,245 @@ def port():
         return free.getsockname()[1]
 
 
+@pytest.fixture(autouse=True)
+def often(monkeypatch):
+    """Asked each time; the thread that looks by itself sleeps through the test."""
+    monkeypatch.setattr(module, "_COUNT_EVERY_S", 0.0)
+    monkeypatch.setattr(module, "_SHARE", float("inf"))
+
+
 def progress(**jobs):
     counts = dict.fromkeys(JobState, 0) | {JobState[name.upper()]: count for name, count in jobs.items()}
     return Progress(counts, done_weight=50 * jobs.get("done", 0), total_weight=50 * sum(jobs.values()))
 
 
-def scraped(port):
-    """Return every sample by its name and labels."""
+def families(port):
     with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=20) as response:
         assert response.headers["Content-Type"].startswith("text/plain")
-        text = response.read().decode()
+        return list(text_string_to_metric_families(response.read().decode()))
+
+
+def scraped(port):
+    """Return every sample of ours by its name and labels."""
     return {
-        (sample.name, *sorted(sample.labels.values())): sample.value
-        for family in text_string_to_metric_families(text)
+        (sample.name, *(sample.labels[name] for name in sorted(sample.labels))): sample.value
+        for family in families(port)
         for sample in family.samples
+        if sample.name.startswith("wm_")
     }
 
 
 @pytest.fixture
-def served(store, port):
-    queued = [7]
+def queued():
+    return [7]
+
+
+@pytest.fixture
+def served(store, port, queued):
     metrics = Metrics(store, lambda: queued[0])
+    metrics._queue_due = module.Due(0.0)
     close = metrics.serve("127.0.0.1", port)
-    yield metrics, queued
+    yield metrics
     close()
 
 
-def test_a_scrape_tells_campaigns_workers_and_queue(store, served, port):
-    metrics, _ = served
-    registry = StoreRegistry(store)
-    registry.beat(WorkerRecord("a", "1", 2))
-    registry.beat(WorkerRecord("b", "1", 4))
-    assert scraped(port) == {("wm_workers",): 2, ("wm_slots",): 6, ("wm_store_up",): 1}
-    metrics.progress(3, progress(ready=5, running=2, done=1))
+def test_before_anything_is_known_it_says_so(served, port):
     seen = scraped(port)
-    assert seen["wm_jobs", "3", "ready"] == 5
-    assert seen["wm_jobs", "3", "running"] == 2
-    assert seen["wm_jobs", "3", "failed"] == 0
-    assert (seen["wm_work_done", "3"], seen["wm_work_total", "3"]) == (50, 400)
-    assert seen["wm_queue_messages",] == 7
+    assert seen.pop(("wm_store_seen_timestamp_seconds",)) > 1.7e9
+    assert seen == {
+        ("wm_build_info", OURS): 1,
+        ("wm_orchestrator_leading",): 0,
+        ("wm_jobs_taken_back_total", "lease_lapsed"): 0,
+        ("wm_jobs_taken_back_total", "worker_gone"): 0,
+        ("wm_store_up",): 1,
+        ("wm_workers", OURS): 0,
+        ("wm_worker_slots", OURS): 0,
+        ("wm_orchestrators", OURS): 0,
+    }
 
 
-def test_a_campaign_that_is_over_is_shown_once_more_and_then_forgotten(served, port):
-    metrics, queued = served
-    metrics.progress(3, progress(done=4))
+def test_workers_are_told_by_version_and_the_silent_are_not(store, served, port):
+    registry = StoreRegistry(store)
+    for name, version, slots in (("a", OURS, 2), ("b", OURS, 4), ("c", "0", 8), ("d", OURS, 16)):
+        registry.beat(WorkerRecord(name, version, slots))
+    services.beat_orchestrator(store, "o", OURS)
+    with store.write() as connection:
+        connection.exec_driver_sql("UPDATE worker SET heartbeat_at = heartbeat_at - 60 WHERE name = 'd'")
+    served.look()
+    seen = scraped(port)
+    assert {
+        key: value for key, value in seen.items() if key[0].startswith(("wm_worker", "wm_orchestrators"))
+    } == {
+        ("wm_workers", OURS): 2,
+        ("wm_workers", "0"): 1,
+        ("wm_worker_slots", OURS): 6,
+        ("wm_worker_slots", "0"): 8,
+        ("wm_orchestrators", OURS): 1,
+    }
+
+
+def test_how_far_a_campaign_is(served, port):
+    served.leads(True)
+    served.turn([3])
+    served.progress(3, progress(ready=5, running=2, done=1))
+    seen = scraped(port)
+    assert seen["wm_orchestrator_leading",] == 1
+    assert {key[2]: value for key, value in seen.items() if key[:2] == ("wm_jobs", "3")} == {
+        state.value: {"ready": 5, "running": 2, "done": 1}.get(state.value, 0) for state in JobState
+    }
+    assert (seen["wm_work_done", "3"], seen["wm_work_planned", "3"]) == (50, 400)
+    assert (seen["wm_broker_up",], seen["wm_queue_messages",]) == (1, 7)
+
+
+def test_a_campaign_that_is_over_stays_until_the_next(served, port):
+    served.leads(True)
+    served.progress(3, progress(done=4))
+    served.turn([])
     assert scraped(port)["wm_work_done", "3"] == 200
-    queued[0] = None
-    metrics.progress(4, progress(ready=1))
+    served.progress(4, progress(ready=1))
     seen = scraped(port)
     assert ("wm_work_done", "3") not in seen
     assert seen["wm_work_done", "4"] == 0
-    assert ("wm_queue_messages",) not in seen, "the broker does not answer"
 
 
-def test_a_store_that_is_away_is_told_and_what_is_known_stays(served, port, monkeypatch):
-    metrics, _ = served
-    metrics.progress(3, progress(ready=1))
+def test_a_cancelled_campaign_is_no_more_told_as_running(served, port):
+    served.leads(True)
+    served.progress(3, progress(ready=5, running=2))
+    served.turn([])
+    assert not [key for key in scraped(port) if key[0] == "wm_jobs"]
+
+
+def test_one_that_stands_by_tells_no_progress_and_no_counts_that_would_be_told_twice(finished, port):
+    metrics = Metrics(finished, lambda: 0)
+    close = metrics.serve("127.0.0.1", port)
+    try:
+        metrics.leads(True)
+        metrics.progress(1, progress(ready=1))
+        metrics.look()
+        leading = {key[0] for key in scraped(port)}
+        metrics.leads(False)
+        standing_by = {key[0] for key in scraped(port)}
+    finally:
+        close()
+    assert standing_by < leading
+    assert {"wm_jobs", "wm_outcomes_total", "wm_queries_answered_total"} <= leading - standing_by
+    assert {"wm_store_up", "wm_workers", "wm_build_info"} <= standing_by
+
+
+def test_a_broker_that_is_away_is_told(served, port, queued):
+    queued[0] = None
+    served.turn([])
+    seen = scraped(port)
+    assert seen["wm_broker_up",] == 0
+    assert ("wm_queue_messages",) not in seen
+
+
+@pytest.mark.parametrize("error", [StoreUnavailableError, StoreError])
+def test_a_store_that_is_away_is_told_and_what_is_known_stays(served, port, monkeypatch, error):
+    served.leads(True)
+    served.progress(3, progress(ready=1))
+    before = scraped(port)
 
     def away(_store):
-        raise StoreUnavailableError("store gone")
+        raise error("store gone")
 
     monkeypatch.setattr(services, "workers", away)
+    served.look()
     seen = scraped(port)
     assert seen["wm_store_up",] == 0
-    assert ("wm_workers",) not in seen
+    assert ("wm_workers", OURS) not in seen
+    assert seen["wm_store_seen_timestamp_seconds",] == before["wm_store_seen_timestamp_seconds",]
     assert seen["wm_jobs", "3", "ready"] == 1
 
 
+def test_a_scrape_asks_neither_store_nor_broker(served, port, monkeypatch):
+    def never(*_):
+        raise AssertionError
+
+    for name in ("read", "write"):
+        monkeypatch.setattr(Store, name, never)
+    monkeypatch.setattr(served, "_queue_length", never)
+    assert scraped(port)["wm_store_up",] == 1
+
+
+def test_what_the_store_holds_is_counted_as_by_hand(finished, port):
+    metrics = Metrics(finished, lambda: 0)
+    close = metrics.serve("127.0.0.1", port)
+    try:
+        metrics.leads(True)
+        metrics.look()
+        seen = scraped(port)
+    finally:
+        close()
+    with finished.read() as connection:
+        outcomes = connection.exec_driver_sql("SELECT job_id, status FROM outcome").all()
+        kinds = {row.id: row.kind for row in connection.exec_driver_sql("SELECT id, kind FROM job")}
+        answers = connection.exec_driver_sql("SELECT status FROM forgery_answer").scalars().all()
+    by_hand = Counter((kinds[job_id], status) for job_id, status in outcomes)
+    assert {key[1:]: value for key, value in seen.items() if key[0] == "wm_outcomes_total"} == by_hand
+    told = {key[1]: value for key, value in seen.items() if key[0] == "wm_queries_answered_total"}
+    assert told == Counter(answers)
+    assert seen["wm_campaign_info", "1", campaigns.get_campaign(finished, 1).name] == 1
+    assert seen["wm_campaigns", "finished"] == 1
+    assert seen["wm_failed_attempts_total",] == 0
+
+
+@given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), max_size=9))
+def test_jobs_taken_back_add_up_by_reason(pairs):
+    metrics = Metrics(None, lambda: None)
+    for lapsed, gone in pairs:
+        metrics.taken_back(lapsed=lapsed, gone=gone)
+    (family,) = [family for family in metrics.collect() if family.name == "wm_jobs_taken_back"]
+    told = {sample.labels["reason"]: sample.value for sample in family.samples}
+    assert told == {
+        "lease_lapsed": sum(lapsed for lapsed, _ in pairs),
+        "worker_gone": sum(gone for _, gone in pairs),
+    }
+
+
+def test_names_and_texts_are_as_prometheus_wants_them(finished, port):
+    metrics = Metrics(finished, lambda: 0)
+    close = metrics.serve("127.0.0.1", port)
+    try:
+        metrics.leads(True)
+        metrics.turn([1])
+        metrics.progress(1, progress(ready=1))
+        metrics.look()
+        ours = [family for family in families(port) if family.name.startswith("wm_")]
+    finally:
+        close()
+    assert len(ours) > 15
+    assert len({family.name for family in ours}) == len(ours)
+    for family in ours:
+        assert re.fullmatch(r"wm(_[a-z]+)+", family.name)
+        assert family.documentation.endswith(".") or "since 1970" in family.documentation
+        for sample in family.samples:
+            assert (family.type == "counter") == sample.name.endswith("_total"), "counters, and no others"
+            assert not re.search(r"_(ms|millis|minutes|mb|percent)(_|$)", sample.name), "base units"
+
+
+def test_each_is_documented_with_its_labels(finished):
+    metrics = Metrics(finished, lambda: 0)
+    metrics.leads(True)
+    metrics.turn([1])
+    metrics.progress(1, progress(ready=1))
+    metrics.look()
+    emitted = {
+        sample.name: set(sample.labels) for family in metrics.collect() for sample in family.samples
+    } | {"wm_build_info": {"version"}, "wm_failed_attempts_total": set()}
+    documented = {}
+    for line in DOCUMENT.read_text().splitlines():
+        if line.startswith("| `wm_"):
+            names, labels = (re.findall(r"`(\w+)`", part) for part in line.split("|")[1:3])
+            documented |= {name: set(labels) for name in names}
+    assert documented == emitted
+
+
 def test_a_port_that_is_taken_is_one_line(store, served, port):
-    with pytest.raises(OutputError, match=rf"metrics port 127\.0\.0\.1:{port}: Address already in use"):
+    with pytest.raises(OutputError, match=rf"metrics port 127\.0\.0\.1:{port}: Address already in use; give"):
         Metrics(store, lambda: None).serve("127.0.0.1", port)
+
+
+def test_a_host_that_is_not_there_is_one_line(store, port):
+    with pytest.raises(OutputError, match=r"metrics port nohost\.invalid:\d+: .*; give another"):
+        Metrics(store, lambda: None).serve("nohost.invalid", port)

@@ -238,3 +238,33 @@ def test_a_missing_campaign_is_the_users_mistake_and_the_others_are_named(wm, ti
         ran = wm("campaign", "status", "--store", tiny.url, "--", name)
         assert (ran.code, ran.out) == (2, "")
         assert ran.err.endswith("there are: tiny\n")
+
+
+def test_status_tells_what_keeps_a_campaign_from_going_on(wm, tiny) -> None:
+    assert wm("campaign", "launch", tiny.file).code == 0
+    facts = wm("campaign", "status", "tiny", "--json").json()
+    assert (facts["state"], facts["workers_alive"], facts["orchestrators_alive"]) == ("interrupted", 0, 0)
+    assert [line.partition(":")[0] for line in facts["attention"]] == [
+        "no orchestrator is alive",
+        "no worker is alive",
+    ]
+    plain = wm("campaign", "status", "tiny").out.splitlines()
+    assert plain[2].split() == ["state", "launched"]
+    assert [line.split(maxsplit=1)[1] for line in plain if line.startswith("attention")] == facts["attention"]
+
+
+def test_a_finished_campaign_cannot_be_cancelled_and_that_is_said(wm, tiny) -> None:
+    ran = wm("campaign", "cancel", "tiny", "--store", tiny.url)
+    assert (ran.code, ran.out) == (0, "")
+    assert ran.err == "tiny: finished already, there is nothing to cancel\n"
+    assert wm("campaign", "status", "tiny", "--store", tiny.url, "--json").json()["state"] == "finished"
+
+
+def test_watching_a_campaign_that_ended_without_all_results_exits_3(wm, tiny) -> None:
+    assert wm("campaign", "launch", tiny.file).code == 0
+    assert wm("campaign", "cancel", "tiny").code == 0
+    ran = wm("campaign", "status", "tiny", "--watch")
+    assert (ran.code, ran.err) == (3, "")
+    (line,) = ran.out.splitlines()
+    assert line.startswith("tiny: cancelled; ")
+    assert line.endswith("12 jobs are cancelled: to take them up again, wm campaign resume 1")

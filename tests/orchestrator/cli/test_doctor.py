@@ -27,7 +27,7 @@ def test_where_all_is_well_nothing_is_to_be_done(wm, store_url, broker_url):
     assert (ran.code, ran.err) == (0, "")
     lines = ran.out.splitlines()
     assert lines[0] == f"ok     version: {protocol_version()}"
-    assert len(lines) == 6
+    assert len(lines) == 11
     assert all(line.startswith("ok     ") for line in lines)
 
 
@@ -36,15 +36,30 @@ def test_each_fault_has_its_mend_on_the_line_below(wm, store_url):
     assert (ran.code, ran.err) == (4, "")
     lines = ran.out.splitlines()
     (at,) = (number for number, line in enumerate(lines) if line.startswith("FAULT"))
-    assert lines[at].startswith("FAULT  broker: broker redis://")
+    assert lines[at].startswith("FAULT  broker: redis://")
     assert "Connection refused" in lines[at]
     assert lines[at + 1] == "       -> start the broker, or mend WM_BROKER_URL"
+
+
+def test_a_broker_that_nobody_named_is_missed_by_nobody(wm, store_url, monkeypatch):
+    from orchestrator.cli.doctor import doctor
+
+    (option,) = (option for option in doctor.params if option.name == "broker_url")
+    monkeypatch.setattr(option, "default", "redis://127.0.0.1:1/0")
+    monkeypatch.delenv("WM_BROKER_URL", raising=False)
+    ran = wm("doctor", "--store", store_url)
+    assert (ran.code, ran.err) == (0, "")
+    assert ran.out.splitlines()[-2].startswith("note   broker: redis://")
+    assert "for one machine none is needed" in ran.out.splitlines()[-1]
+    monkeypatch.setenv("WM_BROKER_URL", "redis://127.0.0.1:1/0")
+    assert wm("doctor", "--store", store_url).code == 4
 
 
 def test_the_same_as_json(wm, store_url, broker_url):
     ran = wm("doctor", "--store", store_url, "--broker", broker_url, "--json")
     assert ran.code == 0
     assert [finding["what"] for finding in ran.json()] == [
-        *("version", "store", "clock", "orchestrator", "worker", "broker")
+        *("version", "packages", "data", "store", "database", "clock", "writing"),
+        *("orchestrator", "worker", "broker", "eviction"),
     ]
     assert {finding["is_fault"] for finding in ran.json()} == {False}

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import io
+import re
+from types import SimpleNamespace
 
 import pytest
 import rich.console
 import sqlalchemy as sa
+from hypothesis import given
+from hypothesis import strategies as st
 
+from orchestrator import pace
 from orchestrator.cli import watch
-from orchestrator.cli.watch import Rate, Stopwatch, view, watch_campaign
+from orchestrator.cli.watch import Rate, Watch, watch_campaign
 from orchestrator.errors import StoreUnavailableError
 from orchestrator.plan import Cell, PlannedJob
 from orchestrator.spec import parse_spec
-from orchestrator.store import campaigns
+from orchestrator.store import campaigns, launched
 from orchestrator.store.database import Store
 from orchestrator.store.ledger import StoreLedger
 from orchestrator.store.running import running_jobs
@@ -78,8 +83,9 @@ def shown(view):
     found, name = {}, ""
     for line in text_of(view.table()).splitlines():
         if line.strip():
-            name = line[:10].strip() or name
-            found.setdefault(name, []).append(line[10:].strip())
+            begun, value = re.fullmatch(r" ?(\S*)\s{2,}(.*?)\s*", line).groups()
+            name = begun or name
+            found.setdefault(name, []).append(value)
     return found
 
 
@@ -99,15 +105,16 @@ def clock(monkeypatch):
             self.now += seconds
 
     made = Clock()
-    monkeypatch.setattr(watch, "time", made)
+    for module in (watch, pace):
+        monkeypatch.setattr(module, "time", made)
     return made
 
 
 def test_everything_about_a_running_campaign_is_shown(store, campaign_id, clock):
-    rate, stopwatch = Rate(), Stopwatch()
-    first = shown(view(store, campaign_id, rate, stopwatch))
+    watched = Watch(store, campaign_id)
+    first = shown(watched.look())
     assert first["campaign"] == ["watched: running"]
-    assert first["done"] == ["1 of 202"]
+    assert first["done"] == ["8 of 202"], "one job, and seven answers of a batch that goes on"
     assert first["jobs"] == ["2 ready, 3 running, 1 done"]
     assert (first["rate"], first["left"]) == (["-"], ["-"])
     summary, *workers = first["workers"]
@@ -116,23 +123,23 @@ def test_everything_about_a_running_campaign_is_shown(store, campaign_id, clock)
     assert all("heard 0 s ago" in line and "silent" not in line for line in workers[:2])
     assert workers[2].split()[0] == "host-c:1:1"
     assert workers[2].endswith("heard 100 s ago, silent")
-    assert first["slowest"] == ["split job 2: 0 s or more, on host-a:1:1:2 ()"]
+    assert first["slowest"] == ["split job 2: 0 s or more, on host-a:1:1:2"]
 
     ledger = StoreLedger(store)
     ledger.record(2, "host-a:1:1:2", DONE, {})
     ledger.record(3, "host-b:1:1:3", DONE, {})
     clock.now += 10
-    second = shown(view(store, campaign_id, rate, stopwatch))
-    assert second["done"] == ["52 of 202"]
+    second = shown(watched.look())
+    assert second["done"] == ["59 of 202"]
     assert second["rate"] == ["5.1/s"]
-    assert second["left"] == ["0:00:29"]
+    assert second["left"] == ["0:00:28"]
     place = "scheme paper, trigger_share 0.02, ones_share 0.5, repeat 0, engine z3, signature 3, eps 0.5"
     query = f"on host-a:1:1:4 ({place})"
     assert second["slowest"] == [f"forgery job 4, instance 57: 10 s or more, {query}"]
 
     ledger.answer(4, [ForgeryAnswer(57, 0, "timeout", None, 12.0, "", None)])
     clock.now += 2
-    third = shown(view(store, campaign_id, rate, stopwatch))
+    third = shown(watched.look())
     assert third["slowest"] == [f"forgery job 4, instance 58: 0 s or more, {query}"]
 
 
@@ -140,34 +147,91 @@ def test_where_nothing_runs_there_is_no_slowest(store, campaign_id, clock):
     for job_id in (2, 3, 4):
         StoreLedger(store).hand_back(job_id, f"host-{'ab'[job_id % 2]}:1:1:{job_id}")
     assert running_jobs(store, campaign_id) == []
-    assert shown(view(store, campaign_id, Rate(), Stopwatch()))["slowest"] == ["-"]
+    assert shown(Watch(store, campaign_id).look())["slowest"] == ["-"]
 
 
-def test_the_rate_is_that_of_the_last_minute():
-    rate = Rate()
+@given(
+    steps=st.lists(
+        st.tuples(st.sampled_from([1.0, 2.0, 10.0, 100.0, 1000.0]), st.integers(0, 40)), max_size=60
+    )
+)
+def test_the_rate_is_that_of_the_last_minute_or_of_enough_work(steps):
+    rate, times, totals = Rate(), [0.0], [0]
     assert rate.add(0.0, 0) is None
-    assert rate.add(10.0, 100) == 10.0
-    for now in range(20, 80, 10):
-        last = rate.add(float(now), 100)
-    assert last == 0.0
+    for passed, more in steps:
+        times.append(times[-1] + passed)
+        totals.append(totals[-1] + more)
+        found = rate.add(times[-1], totals[-1])
+        # By hand: the latest look since when it is a minute and 20 pieces of work, or a quarter of an hour.
+        since = [
+            at
+            for at in range(len(times) - 1)
+            if times[-1] - times[at] >= 900 or (times[-1] - times[at] >= 60 and totals[-1] - totals[at] >= 20)
+        ]
+        first = max(since, default=0)
+        assert found == (totals[-1] - totals[first]) / (times[-1] - times[first])
+
+
+def test_answers_given_back_with_a_slice_make_no_negative_rate():
+    rate = Rate()
+    rate.add(0.0, 10)
+    assert rate.add(1.0, 3) == 0.0
+
+
+def test_the_jobs_of_a_large_campaign_are_counted_rarely(store, campaign_id, monkeypatch):
+    counted, count = [], campaigns.progress
+
+    def slow(*arguments):
+        counted.append(pace.time.monotonic())
+        monkeypatch.setattr(pace.time, "monotonic", lambda: counted[-1] + 5.0)
+        return count(*arguments)
+
+    monkeypatch.setattr(pace, "time", SimpleNamespace(monotonic=lambda: 0.0))
+    monkeypatch.setattr(campaigns, "progress", slow)
+    watched = Watch(store, campaign_id)
+    for _ in range(10):
+        watched.look()
+    assert len(counted) == 1
+
+
+def test_a_run_without_workers_says_who_is_at_work_then(store, campaign_id, clock):
+    with store.write() as connection:
+        connection.execute(sa.delete(worker))
+    assert shown(Watch(store, campaign_id).look())["workers"] == ["none; wm campaign run itself is at 3 jobs"]
+
+
+def test_a_launched_campaign_without_anyone_alive_says_so_in_both_forms(store, campaign_id, clock):
+    with store.write() as connection:
+        connection.execute(sa.update(worker).values(heartbeat_at=store.clock() - 100))
+    launched.hand_over(store, campaign_id)
+    view = Watch(store, campaign_id).look()
+    said = [
+        "no orchestrator is alive: start one with wm orchestrate",
+        "no worker is alive: start one with wm worker",
+    ]
+    table = shown(view)
+    assert table["attention"] == said
+    assert table["orchestrators"] == ["0 alive"]
+    assert view.line().endswith("; ".join(said))
+    assert "\n" not in view.line()
 
 
 def test_more_workers_than_fit_are_counted(store, campaign_id, clock, monkeypatch):
     monkeypatch.setattr(watch, "_MOST_WORKERS", 1)
-    assert shown(view(store, campaign_id, Rate(), Stopwatch()))["workers"][2:] == ["and 2 more"]
+    assert shown(Watch(store, campaign_id).look())["workers"][2:] == ["and 2 more"]
 
 
 def test_a_campaign_is_watched_by_its_id_though_another_has_it_for_a_name(store, campaign_id, clock):
     named = parse_spec(SPEC.replace("watched", str(campaign_id)))
     campaigns.create_campaign(store, named, iter([]), {})
-    assert view(store, campaign_id, Rate(), Stopwatch()).name == "watched"
+    assert Watch(store, campaign_id).look().seen.record.name == "watched"
 
 
 def test_watching_ends_with_the_campaign_and_outlasts_an_outage(
     store, campaign_id, clock, monkeypatch, capsys
 ):
     ledger, looks = StoreLedger(store), []
-    look = watch.view
+    look = Watch.look
 
     def disturbed(*arguments):
         looks.append(len(looks))
@@ -180,19 +244,67 @@ def test_watching_ends_with_the_campaign_and_outlasts_an_outage(
                     ledger.record(job_id, owner, DONE, {})
         return look(*arguments)
 
-    monkeypatch.setattr(watch, "view", disturbed)
+    monkeypatch.setattr(Watch, "look", disturbed)
     monkeypatch.setenv("TERM", "dumb")
-    watch_campaign(store, campaign_id)
+    assert watch_campaign(store, campaign_id) is CampaignState.FINISHED
     assert looks == [0, 1, 2]
     assert clock.slept == [2.0, 2.0]
-    assert "202 of 202" in capsys.readouterr().out
+    printed = capsys.readouterr()
+    assert printed.err == "the store does not answer, trying again: store gone: the server is restarting\n"
+    first, last = printed.out.splitlines()
+    assert first.startswith("watched: running; 8 of 202; 2 ready, 3 running, 1 done; ")
+    assert last.startswith("watched: finished; 202 of 202; 6 done; "), "though nobody has marked it yet"
+
+
+def test_a_terminal_keeps_the_last_table_through_an_outage(store, campaign_id, clock, monkeypatch):
+    out = io.StringIO()
+    console = rich.console.Console(file=out, force_terminal=True, width=150, _environ={"TERM": "xterm"})
+    monkeypatch.setattr(rich.console, "Console", lambda: console)
+    look, looks = Watch.look, []
+
+    def disturbed(self):
+        looks.append(len(looks))
+        if looks[-1] == 1:
+            out.truncate(0)
+            raise StoreUnavailableError("store gone")
+        if looks[-1] == 2:
+            shown_away.append(out.getvalue())
+            launched.cancel(store, campaign_id)
+            for job_id in (2, 3, 4):
+                StoreLedger(store).hand_back(job_id, f"host-{'ab'[job_id % 2]}:1:1:{job_id}")
+        return look(self)
+
+    shown_away = []
+    monkeypatch.setattr(Watch, "look", disturbed)
+    assert watch_campaign(store, campaign_id) is CampaignState.CANCELLED
+    assert "8 of 202" in shown_away[0]
+    assert "the store does not answer, trying again: store gone" in shown_away[0]
+    assert "5 jobs are cancelled" in out.getvalue()
+
+
+def test_lines_come_now_and_then_and_when_something_changes(store, campaign_id, clock, monkeypatch, capsys):
+    look, looks = Watch.look, []
+
+    def counted(self):
+        looks.append(len(looks))
+        if looks[-1] == 20:
+            launched.cancel(store, campaign_id)
+            for job_id in (2, 3, 4):
+                StoreLedger(store).hand_back(job_id, f"host-{'ab'[job_id % 2]}:1:1:{job_id}")
+        return look(self)
+
+    monkeypatch.setattr(Watch, "look", counted)
+    assert watch_campaign(store, campaign_id) is CampaignState.CANCELLED
+    lines = capsys.readouterr().out.splitlines()
+    assert len(looks) == 21
+    assert len(lines) == 4 + 1, "after 0, 10, 20 and 30 of the 40 s, and at the end"
 
 
 def test_the_command_shows_a_finished_campaign_once_and_refuses_json(wm, tiny):
     ran = wm("campaign", "status", "tiny", "--watch", "--store", tiny.url)
     assert (ran.code, ran.err) == (0, "")
-    assert "36 of 36" in ran.out
-    assert "tiny: finished" in ran.out
+    (line,) = ran.out.splitlines()
+    assert line.startswith("tiny: finished; 36 of 36; 12 done; ")
     refused = wm("campaign", "status", "tiny", "--watch", "--json", "--store", tiny.url)
     assert (refused.code, refused.out) == (2, "")
     assert "leave out --json" in refused.err

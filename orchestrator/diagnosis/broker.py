@@ -1,0 +1,109 @@
+"""What may be wrong with the broker."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from redis.exceptions import RedisError, ResponseError
+
+from orchestrator.celery_executor import open_broker
+from orchestrator.diagnosis.finding import Finding, mend_for
+from orchestrator.errors import BrokerError
+from workers.app import QUEUE, make_app
+
+_OLDEST = (6, 2)
+_FULL = 0.9
+
+_WRONG_PASSWORD = "mend the password in WM_BROKER_URL, or in the file that WM_BROKER_PASSWORD_FILE names"  # noqa: S105 - none is
+_WRONG_URL = "mend WM_BROKER_URL: redis://:PASSWORD@HOST:PORT/0"
+_MENDS = (
+    ("authentication required", _WRONG_PASSWORD),
+    ("NOAUTH", _WRONG_PASSWORD),
+    ("WRONGPASS", _WRONG_PASSWORD),
+    ("invalid username-password", _WRONG_PASSWORD),
+    ("invalid password", _WRONG_PASSWORD),
+    ("no password is set", _WRONG_PASSWORD),
+    ("without any password configured", _WRONG_PASSWORD),
+    ("its URL cannot be read", _WRONG_URL),
+    ("name or service not known", "mend the host in WM_BROKER_URL"),
+    ("no address associated", "mend the host in WM_BROKER_URL"),
+    ("loading the dataset", "wait until the broker has read its data"),
+)
+
+
+def diagnose_broker(url: str, *, is_named: bool) -> list[Finding]:
+    """Look whether the broker answers, how old and how full it is, and whether it may drop messages."""
+    try:
+        connection = open_broker(make_app(url))
+    except BrokerError as reason:
+        found = str(reason).removeprefix("broker ").removesuffix("; give --broker or WM_BROKER_URL")
+        if not is_named:
+            mend = "for one machine none is needed; for many start one and name it by WM_BROKER_URL"
+            return [Finding("broker", found, mend)]
+        mend = mend_for(found, _MENDS, "start the broker, or mend WM_BROKER_URL")
+        if not url.startswith(("redis://", "rediss://")):
+            mend = _WRONG_URL
+        return [Finding("broker", found, mend, is_fault=True)]
+    try:
+        return _details(connection.as_uri(), connection.default_channel.client)
+    except RedisError as reason:
+        text = " ".join(str(reason).split())
+        return [
+            Finding("broker", f"{connection.as_uri()}: {text}", "look at the broker's log", is_fault=True)
+        ]
+    finally:
+        connection.release()
+
+
+def _details(name: str, client: Any) -> list[Finding]:
+    server = _asked(lambda: client.info("server"))
+    what = "Valkey" if "valkey_version" in server else "Redis"
+    version = str(server.get("valkey_version") or server.get("redis_version") or "of unknown version")
+    waiting = client.llen(QUEUE)
+    findings = [Finding("broker", f"{name}: {what} {version} answers, {waiting} messages wait")]
+    if what == "Redis" and _numbers(version) < _OLDEST:
+        findings = [
+            Finding(
+                "broker",
+                f"{name}: Redis {version} is too old",
+                "use Redis 6.2 or later, or Valkey",
+                is_fault=True,
+            )
+        ]
+    # A managed broker may forbid the question.
+    policy = _asked(lambda: client.config_get("maxmemory-policy")).get("maxmemory-policy", "unknown")
+    findings.append(
+        Finding("eviction", f"maxmemory-policy {policy}")
+        if policy in ("noeviction", "unknown")
+        else Finding(
+            "eviction",
+            f"maxmemory-policy {policy} may drop messages, which costs time",
+            "set maxmemory-policy noeviction",
+        )
+    )
+    memory = _asked(lambda: client.info("memory"))
+    used, most = memory.get("used_memory", 0), memory.get("maxmemory", 0)
+    if most and used > _FULL * most:
+        findings.append(
+            Finding(
+                "broker memory",
+                f"{used / 2**20:.0f} of {most / 2**20:.0f} MB are used",
+                "raise maxmemory, or give the broker to treeproof alone",
+            )
+        )
+    return findings
+
+
+def _asked(ask: Callable[[], Any]) -> dict[str, Any]:
+    """Return what a server tells of itself; nothing if this user may not ask."""
+    try:
+        return dict(ask())
+    except ResponseError:
+        return {}
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    """Return the numbers of a version; of one that cannot be read, more than any."""
+    parts = version.split(".")
+    return tuple(map(int, parts)) if all(part.isdecimal() for part in parts) else (10**9,)

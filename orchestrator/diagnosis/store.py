@@ -1,0 +1,207 @@
+"""What may be wrong with the store, and with those who use it."""
+
+from __future__ import annotations
+
+import shutil
+import sqlite3
+import time
+from pathlib import Path
+
+import sqlalchemy as sa
+
+from orchestrator.diagnosis.finding import Finding, mend_for
+from orchestrator.errors import NotFoundError, SchemaError, StoreError, StoreUrlError
+from orchestrator.store import launched, services
+from orchestrator.store.database import Store, head_revision
+from orchestrator.store.roles import WORKER_ROLE, worker_role_exists
+from orchestrator.store.running import lapsed_leases
+from orchestrator.store.services import Service
+from workers.version import protocol_version
+
+_OTHER_CONNECTIONS = 10
+"""For orchestrators, people, and what PostgreSQL keeps for its administrator."""
+
+SKEW_LIMIT_S = 5.0
+"""Leases go by the store's one clock, so skew harms nothing but what people read in logs."""
+
+_OLDEST_POSTGRES = 15
+_OLDEST_SQLITE = (3, 35)
+"""The first that returns what an UPDATE changed."""
+
+_LITTLE_SPACE = 2**30
+_MOST_NAMED = 3
+
+_RIGHTS = "give this user the right to write the file and its directory, or mend WM_STORE_URL"
+_LOGIN = "mend user and password in WM_STORE_URL, or the file that WM_STORE_PASSWORD_FILE names"
+_MENDS = (
+    ("password authentication failed", _LOGIN),
+    ("no password supplied", _LOGIN),
+    ('role "', "mend the user in WM_STORE_URL"),
+    ("no pg_hba.conf entry", "let this host in by the server's pg_hba.conf"),
+    ('database "', "create that database (createdb), or mend its name in WM_STORE_URL"),
+    ("permission denied", "let its owner run wm db upgrade --worker-user, or mend the user in WM_STORE_URL"),
+    ("too many", "raise max_connections, or put a pooler such as PgBouncer before the database"),
+    ("remaining connection slots", "raise max_connections, or put a pooler such as PgBouncer before it"),
+    ("resolve host", "mend the host in WM_STORE_URL"),
+    ("name or service not known", "mend the host in WM_STORE_URL"),
+    ("starting up", "wait until the database has started"),
+    ("is not a database", "that file is another program's: mend WM_STORE_URL"),
+    ("malformed", "the file is damaged: bring it back from a copy, or mend WM_STORE_URL"),
+    ("unable to open", _RIGHTS),
+    ("readonly", _RIGHTS),
+    ("is full", "make room on the store's disk"),
+    ("locked", "find out which program keeps the file locked, and end it"),
+    ("read-only transaction", "name the primary in WM_STORE_URL, not a copy that can only be read"),
+)
+
+
+def diagnose_store(url: str) -> list[Finding]:
+    """Look whether the store can be reached, read and written, and who works with it."""
+    try:
+        store = Store(url)
+    except StoreUrlError as reason:
+        return [_fault(reason, "mend --store or WM_STORE_URL")]
+    except StoreError as reason:
+        return [_fault(reason, "pip install 'psycopg[binary]'")]
+    try:
+        store.check()
+        up_to_date = Finding("store", f"{store}: schema {head_revision()}, up to date")
+        return [up_to_date, *_server(store), *_writing(store, url), *_services(store)]
+    except SchemaError as reason:
+        return [_fault(str(reason).removesuffix(f": {reason.mend}"), reason.mend)]
+    except NotFoundError as reason:
+        return [_fault(str(reason).partition(": give")[0], "mend WM_STORE_URL, or run wm db upgrade")]
+    except StoreError as reason:
+        return [_fault(reason, _mend(reason))]
+    finally:
+        store.close()
+
+
+def _fault(reason: object, mend: str) -> Finding:
+    return Finding("store", str(reason).removeprefix("store "), mend, is_fault=True)
+
+
+def _mend(reason: StoreError) -> str:
+    return mend_for(str(reason), _MENDS, "start the database, or mend WM_STORE_URL")
+
+
+def _server(store: Store) -> list[Finding]:
+    """Look at the server's version, clock and roles."""
+    with store.read() as connection:
+        skew = abs(store.now(connection) - time.time())
+        version = 0 if store.is_sqlite else _setting(connection, "server_version_num")
+    mend = "" if skew <= SKEW_LIMIT_S else "set the clocks of this machine and the store's, by NTP say"
+    found = [_version(version), Finding("clock", f"{skew:.1f} s apart from the store's", mend)]
+    if not worker_role_exists(store):
+        found.append(
+            Finding(
+                "worker role",
+                f"there is no {WORKER_ROLE}: workers log in with all rights",
+                f"as an administrator: CREATE ROLE {WORKER_ROLE}; and grant it what migration 0002 lists",
+            )
+        )
+    return found
+
+
+def _version(postgres: int) -> Finding:
+    """Judge PostgreSQL's version, or with 0 that of the SQLite in this program."""
+    if postgres:
+        major, minor = divmod(postgres, 10_000)
+        is_old, mend = major < _OLDEST_POSTGRES, f"use PostgreSQL {_OLDEST_POSTGRES} or later"
+        found = f"PostgreSQL {major}.{minor}"
+    else:
+        is_old, mend = sqlite3.sqlite_version_info < _OLDEST_SQLITE, "use a Python with SQLite 3.35 or later"
+        found = f"SQLite {sqlite3.sqlite_version}, for workers on this host only"
+    return Finding("database", found, mend if is_old else "", is_fault=is_old)
+
+
+def _sees_campaigns(store: Store) -> bool:
+    """Return whether this user is more than a worker: those see no campaign."""
+    if store.is_sqlite:
+        return True
+    with store.read() as connection:
+        query = sa.text("SELECT has_table_privilege('campaign', 'SELECT')")
+        return bool(connection.execute(query).scalar_one())
+
+
+def _writing(store: Store, url: str) -> list[Finding]:
+    """Look whether this user may record outcomes there, and whether there is room for them."""
+    try:
+        with store.write() as connection:
+            # Changes nothing, but needs the right to, and a store that can be written.
+            connection.execute(sa.text("UPDATE job SET failures = failures WHERE id = -1"))
+    except StoreError as reason:
+        found = str(reason).removeprefix("store ")
+        return [Finding("writing", found, _mend(reason), is_fault=True)]
+    if not store.is_sqlite:
+        rights = "may be done" if _sees_campaigns(store) else "may be done, with a worker's rights"
+        return [Finding("writing", rights)]
+    free = shutil.disk_usage(Path(str(sa.make_url(url).database)).resolve().parent).free
+    mend = "" if free >= _LITTLE_SPACE else "make room on the store's disk"
+    return [Finding("writing", f"may be done; {free / 2**30:.1f} GB are free", mend)]
+
+
+def _services(store: Store) -> list[Finding]:
+    """Look who is alive, of which version, and what the dead have left."""
+    workers, orchestrators = services.workers(store), services.orchestrators(store)
+    found = _connections(store, [worker for worker in workers if worker.is_alive])
+    waiting = len(launched.unfinished(store)) if _sees_campaigns(store) else 0
+    for kind, command, known in (
+        ("orchestrator", "wm orchestrate", orchestrators),
+        ("worker", "wm worker", workers),
+    ):
+        alive = [service for service in known if service.is_alive]
+        if not alive:
+            text = f"none alive, {waiting} launched campaigns wait" if waiting else "none alive"
+            found.append(Finding(f"{kind}s", text, f"start one: {command}"))
+        found += [_version_of(kind, service) for service in alive]
+        if silent := [service for service in known if not service.is_alive]:
+            found.append(_silent(f"{kind}s", silent))
+    if lapsed := lapsed_leases(store):
+        mend = "start wm orchestrate, or wm campaign resume: either takes them back"
+        found.append(Finding("leases", f"{lapsed} jobs are held by workers that fell silent", mend))
+    return found
+
+
+def _version_of(kind: str, service: Service) -> Finding:
+    ours = protocol_version()
+    differs = service.version != ours
+    return Finding(
+        kind,
+        f"{service.name} version {service.version}, heard {service.silent_s:.0f} s ago",
+        f"install version {ours} there, or its version here" if differs else "",
+        is_fault=differs,
+    )
+
+
+def _silent(kind: str, silent: list[Service]) -> Finding:
+    named = [f"{service.name} heard {service.silent_s:.0f} s ago" for service in silent[:_MOST_NAMED]]
+    more = [f"and {len(silent) - _MOST_NAMED} more"] if len(silent) > _MOST_NAMED else []
+    return Finding(
+        f"silent {kind}",
+        ", ".join([*named, *more]),
+        "if they should run, see their logs and start them again; else they are forgotten after a day",
+    )
+
+
+def _connections(store: Store, alive: list[Service]) -> list[Finding]:
+    """Look whether PostgreSQL lets in as many connections as the living workers may want at once."""
+    if store.is_sqlite:
+        return []
+    with store.read() as connection:
+        most = _setting(connection, "max_connections")
+    wanted = sum(worker.slots + 1 for worker in alive) + _OTHER_CONNECTIONS
+    if wanted <= most:
+        return []
+    return [
+        Finding(
+            "connections",
+            f"the workers may want {wanted}, the database lets in {most}",
+            "raise max_connections, or put a pooler such as PgBouncer before the database",
+        )
+    ]
+
+
+def _setting(connection: sa.Connection, name: str) -> int:
+    query = sa.text("SELECT current_setting(:name)")
+    return int(connection.execute(query, {"name": name}).scalar_one())

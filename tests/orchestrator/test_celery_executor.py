@@ -1,0 +1,48 @@
+"""What the Celery executor says of its broker when it has nothing to send; the rest is in tests/system."""
+
+from __future__ import annotations
+
+import pytest
+
+from orchestrator.celery_executor import CeleryExecutor
+from orchestrator.store.database import Store
+from tests import servers
+from workers.app import QUEUE
+
+
+@pytest.fixture
+def broker():
+    server = servers.Valkey()
+    yield server
+    server.close()
+
+
+@pytest.fixture
+def store(tmp_path):
+    opened = Store(f"sqlite:///{tmp_path / 'wm.db'}")
+    opened.upgrade()
+    yield opened
+    opened.close()
+
+
+def test_an_outage_is_told_once_and_so_is_its_end_by_one_who_only_asks(store, broker):
+    said = []
+    executor = CeleryExecutor(store, broker.url, said.append)
+    try:
+        assert executor.queue_length() == 0
+        with broker.client() as client:
+            client.rpush(QUEUE, "one", "two")
+        assert executor.queue_length() == 2
+        broker.stop()
+        for _ in range(3):
+            executor._broker_retry_at = 0.0
+            assert executor.queue_length() is None
+        broker.start()
+        executor._broker_retry_at = 0.0
+        assert executor.queue_length() == 0, "it keeps nothing over a restart"
+        assert executor.queue_length() == 0
+    finally:
+        executor.close()
+    went, came = said
+    assert "does not answer, trying again" in went
+    assert came.endswith("is back")

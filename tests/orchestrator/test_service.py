@@ -1,0 +1,136 @@
+"""The orchestrator as a service: what its loop does and tells, turn by turn."""
+
+from __future__ import annotations
+
+import pytest
+
+from orchestrator.plan import plan
+from orchestrator.service import Orchestrator
+from orchestrator.store import campaigns, launched, services
+from orchestrator.store.database import Store
+from orchestrator.store.ledger import StoreLedger
+from orchestrator.store.tables import CampaignState, JobState
+from tests.orchestrator.test_loop import Inline
+from workers.jobs import Outcome, OutcomeStatus
+from workers.runner import owner_name
+from workers.version import protocol_version
+
+
+class Notes:
+    """Writes down what an orchestrator tells."""
+
+    def __init__(self):
+        self.led, self.turns, self.seen, self.taken = [], [], [], []
+
+    def leads(self, leads):
+        self.led.append(leads)
+
+    def turn(self, unfinished):
+        self.turns.append(list(unfinished))
+
+    def progress(self, campaign_id, progress):
+        self.seen.append((campaign_id, progress))
+
+    def taken_back(self, *, lapsed, gone):
+        self.taken.append((lapsed, gone))
+
+
+@pytest.fixture
+def store(tmp_path):
+    opened = Store(f"sqlite:///{tmp_path / 'wm.db'}")
+    opened.upgrade()
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def campaign_id(store, spec, facts):
+    made = campaigns.create_campaign(store, spec, plan(spec, facts), {})
+    launched.hand_over(store, made)
+    return made
+
+
+@pytest.fixture
+def notes():
+    return Notes()
+
+
+def orchestrator_of(store, notes, **options):
+    said = []
+    return Orchestrator(store, Inline(store, **options), said.append, notes), said
+
+
+def turns(orchestrator, until, most=100):
+    for _ in range(most):
+        if until():
+            return
+        orchestrator._counters.clear()  # counted each time
+        orchestrator.turn()
+    raise AssertionError
+
+
+def test_a_launched_campaign_is_run_to_its_end_and_all_of_it_told(store, campaign_id, notes):
+    orchestrator, said = orchestrator_of(store, notes)
+    turns(orchestrator, lambda: not launched.unfinished(store))
+    assert notes.led == [True]
+    assert notes.turns[0] == [campaign_id]
+    done = [progress.done_weight for _, progress in notes.seen]
+    assert done == sorted(done)
+    assert notes.seen[-1] == (campaign_id, campaigns.progress(store, campaign_id))
+    assert notes.seen[-1][1].is_over
+    assert said == ["handing out jobs", f"campaign {campaign_id}: finished"]
+    assert notes.taken == []
+
+
+def test_jobs_without_a_result_make_it_incomplete(store, campaign_id, notes):
+    def ends(job):
+        if job.kind == "embed":
+            return Outcome(OutcomeStatus.TIMEOUT, None, {}, "too long")
+        return Outcome(OutcomeStatus.DONE, {}, {})
+
+    orchestrator, said = orchestrator_of(store, notes, ends=ends)
+    turns(orchestrator, lambda: not launched.unfinished(store))
+    assert campaigns.get_campaign(store, campaign_id).state is CampaignState.INCOMPLETE
+    assert said[-1] == f"campaign {campaign_id}: incomplete"
+
+
+def test_leases_that_lapsed_and_jobs_of_the_dead_are_told_apart(store, campaign_id, notes):
+    ledger = StoreLedger(store)
+    ledger.lease(1, "elsewhere:1:1:0")
+    with store.write() as connection:
+        connection.exec_driver_sql("UPDATE job SET lease_until = lease_until - 60 WHERE id = 1")
+    orchestrator, said = orchestrator_of(store, notes)
+    orchestrator._executor.capacity = lambda: 0
+    orchestrator.turn()
+    assert notes.taken == [(1, 0)]
+    host, pid, start, slot = owner_name().rsplit(":", 3)
+    ledger.lease(1, f"{host}:{pid}:{start}1:{slot}")  # of this machine, but of no process that lives
+    orchestrator._lapsed.postpone(0.0)
+    orchestrator.turn()
+    assert notes.taken == [(1, 0), (0, 1)]
+    assert said == ["handing out jobs", *["1 jobs taken back from workers that died"] * 2]
+    assert campaigns.progress(store, campaign_id).jobs[JobState.RUNNING] == 0
+
+
+def test_a_second_one_stands_by_tells_so_and_hands_out_nothing(store, campaign_id, notes):
+    services.beat_orchestrator(store, "elsewhere:1:1", protocol_version())
+    orchestrator, said = orchestrator_of(store, notes)
+    orchestrator.turn()
+    assert (notes.led, notes.turns, notes.seen) == ([False], [[]], [])
+    assert said == ["another orchestrator hands out jobs: standing by"]
+    services.leave_orchestrator(store, "elsewhere:1:1")
+    orchestrator._beat.postpone(0.0)
+    orchestrator.turn()
+    assert notes.led == [False, True]
+    assert notes.turns[-1] == [campaign_id]
+
+
+def test_a_campaign_that_was_cancelled_is_forgotten(store, campaign_id, notes):
+    orchestrator, _ = orchestrator_of(store, notes)
+    orchestrator._executor.capacity = lambda: 0
+    orchestrator.turn()
+    assert set(orchestrator._counters) == {campaign_id}
+    launched.cancel(store, campaign_id)
+    orchestrator.turn()
+    assert notes.turns[-1] == []
+    assert orchestrator._counters == {}
