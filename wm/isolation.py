@@ -316,6 +316,8 @@ def _child_main(
         with Connection(ours.detach()) as connection:
             service.serve(connection, prepared)
         status = 0
+    except ConnectionError:
+        pass  # whoever asked is gone, and with it all that an answer would serve
     except BaseException:
         traceback.print_exc()
     finally:

@@ -173,7 +173,12 @@ def _plain_log(broker: Outage) -> Any:
         # The message is taken for lost and sent again, which is harmless; the outage is told already.
         return "Couldn't ack" not in record.getMessage()
 
+    def warning_filter(record: logging.LogRecord) -> bool:
+        # Celery has every warning shown; this one is its advice to itself, at each loss of the broker.
+        return "CPendingDeprecationWarning" not in record.getMessage()
+
     filters: dict[str, Callable[[logging.LogRecord], bool]] = {
+        "py.warnings": warning_filter,
         "celery.worker.consumer.connection": connection_filter,
         "celery.worker.consumer.consumer": consumer_filter,
         "celery.worker.request": request_filter,

@@ -187,7 +187,7 @@ class Progress:
     jobs
         Number of jobs in each state.
     done_weight, total_weight
-        Queries (and other jobs, one each) that have ended, and all.
+        Queries (and other jobs, one each) that have ended, which those that were cancelled have not, and all.
     """
 
     jobs: Mapping[JobState, int]
@@ -214,7 +214,8 @@ def progress(store: Store, campaign_id: int) -> Progress:
         for state, count, weight in connection.execute(query):
             jobs[JobState(state)] = count
             total += weight
-            done += weight if JobState(state).is_finished else 0
+            if JobState(state).is_finished and state != JobState.CANCELLED:
+                done += weight
     return Progress(jobs, done, total)
 
 

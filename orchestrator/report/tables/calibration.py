@@ -24,8 +24,9 @@ def calibration_table(frame: pd.DataFrame) -> cells.Table:
     ]
     return cells.make_table(
         "calibration-table",
-        "How often each p-value was at most each level over false claims, with Clopper-Pearson intervals, each "
-        "counted only over populations that are its null hypothesis; anti-conservative: above the level beyond what chance explains, all rates taken together",
+        "How often each p-value was at most each level over false claims, with Clopper-Pearson intervals; "
+        "each is counted only over populations that are its null hypothesis; anti-conservative: above the "
+        "level beyond what chance explains, all rates taken together",
         headings,
         columns,
         frame.itertuples(),

@@ -98,6 +98,7 @@ def test_a_failed_helper_that_is_tried_again_is_waited_for_again(workshop):
 def test_a_cancelled_campaign_is_taken_up_in_the_same_order(workshop):
     campaign_id = workshop.campaign(workshop.job("a"), workshop.job("b", helped_by=(("a",),)))
     assert launched.cancel(workshop.store, campaign_id) == 2
+    assert campaigns.progress(workshop.store, campaign_id).done_weight == 0, "cancelled is not done"
     assert launched.revive(workshop.store, campaign_id) == 2
     assert workshop.states("a", "b") == [JobState.READY, JobState.WAITING]
 
