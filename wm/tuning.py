@@ -69,7 +69,7 @@ def grid_search(
     The answer is that of scikit-learn's `GridSearchCV(RandomForestClassifier(bootstrap=False,
     random_state=seed), grid, cv=folds)`, to the last bit and with its order of ties (the first in the order
     depth, then number of trees), but with fewer fits: with one seed a small forest is the first trees of a
-    large one, and a limit that no tree reaches changes nothing.
+    large one, and a tree that does not reach a limit is the same under every greater one.
 
     Parameters
     ----------
@@ -155,7 +155,7 @@ def fold_accuracies(
 
     grid = grid_points(n_estimators, max_depth)
     _check_folds(y, folds)
-    # Ascending, so that a depth that no tree reaches settles all greater ones.
+    # Ascending, so that a tree that does not reach one depth is done with for all greater ones.
     depths = sorted(set(max_depth), key=_depth_order)
     train, test = list(StratifiedKFold(folds).split(X, y))[fold]
     by_depth = _fold_accuracies(
@@ -215,35 +215,54 @@ def _fold_accuracies(
     n_jobs: int,
 ) -> Iterator[dict[Hyperparameters, float]]:
     """Yield, for each depth (ascending), the accuracy of each size (ascending) on one fold's test rows."""
+    from joblib import Parallel, delayed
     from sklearn.ensemble import RandomForestClassifier
 
-    by_size: dict[int, float] = {}
-    deepest = float("inf")
-    previous: float = 0
+    rows_train, rows_test = X_train.astype(np.float32), X_test.astype(np.float32)
+    model = RandomForestClassifier(
+        n_estimators=sizes[-1], max_depth=depths[0], bootstrap=False, random_state=seed, n_jobs=n_jobs
+    ).fit(rows_train, y_train)
+    codes = np.searchsorted(model.classes_, y_train)
+    trees = list(model.estimators_)
+    shares = [tree.predict_proba(rows_test, check_input=False) for tree in trees]
+    limit = depths[0]
     for depth in depths:
-        if deepest >= previous:
-            model = RandomForestClassifier(
-                n_estimators=sizes[-1], max_depth=depth, bootstrap=False, random_state=seed, n_jobs=n_jobs
-            ).fit(X_train, y_train)
-            by_size = _prefix_accuracies(model, X_test, y_test, sizes)
-            deepest = max(tree.get_depth() for tree in model.estimators_)
-        previous = _depth_order(depth)
+        # A tree that did not reach a limit is the same under every greater one.
+        cut = [number for number, tree in enumerate(trees) if depth != limit and tree.get_depth() == limit]
+        grown = Parallel(n_jobs=n_jobs, prefer="threads")(
+            delayed(_grow)(trees[number], depth, rows_train, codes) for number in cut
+        )
+        for number, tree in zip(cut, grown, strict=True):
+            trees[number], shares[number] = tree, tree.predict_proba(rows_test, check_input=False)
+        limit = depth
+        by_size = _prefix_accuracies(shares, model.classes_, y_test, sizes)
         yield {Hyperparameters(size, depth): accuracy for size, accuracy in by_size.items()}
 
 
+def _grow(tree: Any, depth: int | None, rows: NDArray[np.float32], codes: NDArray[np.int64]) -> Any:
+    """Return a tree of a forest as it is with another limit on its depth."""
+    from sklearn.base import clone
+
+    return clone(tree).set_params(max_depth=depth).fit(rows, codes)
+
+
 def _prefix_accuracies(
-    model: Any, X: NDArray[Any], y: NDArray[Any], sizes: Sequence[int]
+    shares: Sequence[NDArray[np.float64]], classes: NDArray[Any], y: NDArray[Any], sizes: Sequence[int]
 ) -> dict[int, float]:
     """Return the accuracy of the first trees of a forest, for each number of them (ascending).
 
     As scikit-learn predicts: leaf probabilities summed tree by tree, divided, and the first of equals wins.
+
+    Parameters
+    ----------
+    shares
+        Of each tree, the class shares of the leaves that the rows reach: (n, classes).
     """
-    rows = X.astype(np.float32)
-    total = np.zeros((len(rows), len(model.classes_)), dtype=np.float64)
+    total = np.zeros((len(y), len(classes)), dtype=np.float64)
     accuracies: dict[int, float] = {}
-    for number, tree in enumerate(model.estimators_, start=1):
-        total += tree.predict_proba(rows, check_input=False)
+    for number, of_tree in enumerate(shares, start=1):
+        total += of_tree
         if number in sizes:
-            predicted = model.classes_.take(np.argmax(total / number, axis=1))
+            predicted = classes.take(np.argmax(total / number, axis=1))
             accuracies[number] = float(np.average(predicted == y))
     return accuracies
