@@ -18,6 +18,7 @@ from wm.engines import (
 )
 from wm.engines.box_search import Geometry
 from wm.engines.encoding import query_box, wanted_leaves
+from wm.engines.isolated import replay_fault
 from wm.engines.portfolio import PortfolioSolver
 from wm.engines.search import pose_box
 from wm.forest import Forest
@@ -116,6 +117,52 @@ def test_only_so_much_is_remembered(forest, monkeypatch):
     memory.subject(third)
     memory.subject(second)
     assert memory.subject(first) is not subject
+
+
+def test_hard_queries_that_sat_settles_first_have_the_same_answer_whatever_came_before(forest, monkeypatch):
+    monkeypatch.setattr(portfolio, "SMALL_FOREST", 0)
+    monkeypatch.setattr(portfolio, "SAT_AFTER", 0)
+    monkeypatch.setattr(portfolio, "SAT_SHARE", 10.0**9)
+    monkeypatch.setattr(portfolio, "_STEP", 1)
+    monkeypatch.setattr(portfolio, "QUICK_CHOICES", 1)
+    settled = []
+    try_for = portfolio.PrunedFormula.try_for
+
+    def counted(formula, conflicts):
+        settled.append(try_for(formula, conflicts))
+        return settled[-1]
+
+    monkeypatch.setattr(portfolio.PrunedFormula, "try_for", counted)
+    experienced, reference = PortfolioSolver(forest), solver_class("search")(forest)
+    for query in some_queries(forest, 60):
+        witness = experienced.answer(query).witness
+        assert (witness is None) == (reference.answer(query).witness is None)
+        fresh = PortfolioSolver(forest).answer(query).witness
+        assert (witness is None) == (fresh is None)
+        if witness is not None:
+            assert replay_fault(forest, query, witness) is None
+            assert np.array_equal(witness, fresh)
+    assert {True, False} <= set(settled)
+
+
+def test_a_query_for_the_whole_domain_is_searched_once(forest, monkeypatch):
+    monkeypatch.setattr(portfolio, "SMALL_FOREST", 0)
+    monkeypatch.setattr(portfolio, "QUICK_CHOICES", 1)
+    solver, reference = PortfolioSolver(forest), solver_class("search")(forest)
+    centre = np.full(forest.n_features, 0.5)
+    rng = np.random.default_rng(8)
+    impossible = 0
+    for _ in range(20):
+        signature = random_signature(forest.n_trees, 0.5, rng)
+        whole = ForgeryQuery(signature=signature, label=1, centre=centre, eps=0.5)
+        part = ForgeryQuery(signature=signature, label=1, centre=centre, eps=0.25)
+        if reference.answer(whole).witness is None:
+            assert solver.answer(whole).reason in ("solver", "no leaf")
+            assert solver.answer(part).reason == "whole domain"
+            impossible += 1
+        else:
+            assert solver.answer(whole).witness is not None
+    assert impossible
 
 
 class Counting:
