@@ -5,7 +5,7 @@
 For each repeat (own seeds for signature, trigger rows and trees) the same limits are trained plainly, weights
 all 1, and watermarked by each training. Printed and written: seconds and their ratios to the plain fit beside
 it, fits of a tree, trigger weights, test accuracy, bits that the paper's detection reads off; the mean paired
-differences of each training to the paper's loop with their 95% intervals (Student's t); and, each in a
+differences of each training to a reference with their 95% intervals (Student's t); and, each in a
 process of its own, the peak memory.
 """
 
@@ -105,7 +105,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Difference:
-    """Mean of a training minus the paper's loop over paired repeats, with the half-width of its interval."""
+    """Mean of a training minus the reference over paired repeats, with the half-width of its interval."""
 
     dataset: str
     training: str
@@ -210,14 +210,14 @@ def _bits_read(forest: Forest, task: EmbeddingTask) -> dict[str, float]:
     return {"bits_depth": shares[Measure.DEPTH], "bits_leaves": shares[Measure.LEAVES]}
 
 
-def differences(rows: list[Row]) -> list[Difference]:
-    """Return each training minus the paper's loop, paired by repeat; nothing where that was not run."""
+def differences(rows: list[Row], reference: str) -> list[Difference]:
+    """Return each training minus a reference, paired by repeat; nothing where there are not two pairs."""
     found = []
     for dataset, training in sorted({(row.dataset, row.training) for row in rows}):
-        paper = {row.repeat: row for row in rows if (row.dataset, row.training) == (dataset, "paper")}
+        others = {row.repeat: row for row in rows if (row.dataset, row.training) == (dataset, reference)}
         mine = [row for row in rows if (row.dataset, row.training) == (dataset, training)]
-        pairs = [(row, paper[row.repeat]) for row in mine if row.repeat in paper]
-        if training == "paper" or len(pairs) < 2:
+        pairs = [(row, others[row.repeat]) for row in mine if row.repeat in others]
+        if training == reference or len(pairs) < 2:
             continue
         for what in ("accuracy", "bits_depth", "bits_leaves"):
             gaps = np.array([getattr(one, what) - getattr(other, what) for one, other in pairs])
@@ -289,6 +289,10 @@ def main() -> None:
     parser.add_argument("--dataset", action="append", choices=sorted(CHOSEN), help="May be repeated; all.")
     parser.add_argument("--training", action="append", choices=DEFAULT, help="May be repeated; all.")
     parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument(
+        "--paper-repeats", type=int, help="Repeats that train `paper`, the slowest, too; all."
+    )
+    parser.add_argument("--reference", choices=DEFAULT, default="paper", help="What the others differ from.")
     parser.add_argument("--adjust", choices=["paper", "artifact"], default="paper")
     parser.add_argument("--jobs", type=int, default=1, help="Threads of the plain fit and of per-tree.")
     parser.add_argument("-o", "--output", type=Path, default=Path("embedding.json"))
@@ -300,24 +304,28 @@ def main() -> None:
         caps = limits_of(rows, chosen, options.adjust)
         for repeat in range(options.repeats):
             task = task_of(rows, chosen, caps, repeat, options.jobs)
-            found += measure(dataset, rows, task, repeat, options.training or DEFAULT)
-            for row in found[-len(options.training or DEFAULT) :]:
+            trainings = list(options.training or DEFAULT)
+            if options.paper_repeats is not None and repeat >= options.paper_repeats:
+                trainings = [name for name in trainings if name != "paper"]
+            for row in measure(dataset, rows, task, repeat, trainings):
+                found.append(row)
                 print(_line(row), flush=True)
         memory += peaks(dataset, task_of(rows, chosen, caps, 0, options.jobs))
         for peak in memory[-2:]:
             print(f"{dataset} {peak.what}: {peak.before_mib:.0f} MiB before, peak {peak.peak_mib:.0f} MiB")
-    gaps = differences(found)
+    gaps = differences(found, options.reference)
     for gap in gaps:
         print(
-            f"{gap.dataset} {gap.training} - paper: {gap.what} {gap.mean:+.4f} +- {gap.half_width:.4f} "
-            f"(n = {gap.repeats})"
+            f"{gap.dataset} {gap.training} - {options.reference}: {gap.what} {gap.mean:+.4f} "
+            f"+- {gap.half_width:.4f} (n = {gap.repeats})"
         )
     document = {
         "machine": machine(),
         "adjust": options.adjust,
         "jobs": options.jobs,
         "rows": [asdict(row) for row in found],
-        "differences_to_paper": [asdict(gap) for gap in gaps],
+        "reference": options.reference,
+        "differences": [asdict(gap) for gap in gaps],
         "memory": [asdict(peak) for peak in memory],
     }
     options.output.write_text(json.dumps(document, indent=1) + "\n")

@@ -20,7 +20,7 @@ _MEASURED = ("plain", "per-tree")
 def section(document: dict[str, Any]) -> str:
     """Return the section about the cost of watermarks."""
     rows = TypeAdapter(list[Row]).validate_python(document["rows"])
-    gaps = TypeAdapter(list[Difference]).validate_python(document["differences_to_paper"])
+    gaps = TypeAdapter(list[Difference]).validate_python(document["differences"])
     peaks = TypeAdapter(list[Peak]).validate_python(document["memory"])
     return "\n\n".join(
         [
@@ -33,7 +33,7 @@ def section(document: dict[str, Any]) -> str:
             "the plain fit of its repeat: mean ± standard deviation (largest). Bits: share of the signature "
             "that strategy B of the paper's detection reads off, by depth / by leaves.",
             _costs(rows),
-            *(_differences(gaps) if gaps else []),
+            *(_differences(gaps, document["reference"]) if gaps else []),
             "Peak resident memory, each in a fresh process, with the data and the libraries that are there "
             "before the fit. Ratio: peak of `per-tree` over that of the plain fit.",
             _memory(peaks),
@@ -44,10 +44,14 @@ def section(document: dict[str, Any]) -> str:
 def _provenance(document: dict[str, Any], rows: Sequence[Row]) -> str:
     """Return what was run and where; the options are those that lead to these rows."""
     machine = document["machine"]
+    repeats = len({row.repeat for row in rows})
+    paper = len({row.repeat for row in rows if row.training == "paper"})
     words = [
         *(f"--dataset {name}" for name in dict.fromkeys(row.dataset for row in rows)),
         *(f"--training {name}" for name in dict.fromkeys(row.training for row in rows)),
-        f"--repeats {len({row.repeat for row in rows})}",
+        f"--repeats {repeats}",
+        *([f"--paper-repeats {paper}"] if paper not in (0, repeats) else []),
+        f"--reference {document['reference']}",
         f"--adjust {document['adjust']} --jobs {document['jobs']}",
         "-o benchmarks/results/embedding.json",
     ]
@@ -94,7 +98,10 @@ def _by_training(rows: Sequence[Paired]) -> list[list[Paired]]:
     return [[row for row in rows if (row.dataset, row.training) == place] for place in places]
 
 
-def _differences(gaps: Sequence[Difference]) -> list[str]:
+_NAMES = {"paper": "the paper's loop", "artifact": "the authors' code"}
+
+
+def _differences(gaps: Sequence[Difference], reference: str) -> list[str]:
     """Return what is said about paired differences, and their table."""
     columns = {"accuracy": "accuracy", "bits_depth": "bits by depth", "bits_leaves": "bits by leaves"}
     lines = []
@@ -105,7 +112,8 @@ def _differences(gaps: Sequence[Difference]) -> list[str]:
         )
     worse = [f"{columns[gap.what]} of {gap.training} on {gap.dataset}" for gap in gaps if _is_worse(gap)]
     return [
-        "Each training minus the paper's loop, paired by repeat: mean ± half-width of the 95% interval "
+        f"Each training minus {_NAMES.get(reference, f'`{reference}`')}, paired by repeat: mean ± half-width "
+        "of the 95% interval "
         "(Student's t). Less accuracy and more bits are worse; intervals wholly on that side: "
         f"{', '.join(worse) or 'none'} (of {len(gaps)}).",
         common.markdown(["data set", "training", "n", *columns.values()], lines),
@@ -113,7 +121,7 @@ def _differences(gaps: Sequence[Difference]) -> list[str]:
 
 
 def _is_worse(gap: Difference) -> bool:
-    """Return whether the whole interval says that the training does worse than the paper's loop."""
+    """Return whether the whole interval says that the training does worse than the reference."""
     return (-gap.mean if gap.what == "accuracy" else gap.mean) > gap.half_width
 
 

@@ -49,7 +49,8 @@ def results():
         "adjust": "artifact",
         "jobs": 1,
         "rows": [asdict(one) for one in rows],
-        "differences_to_paper": [asdict(gap) for gap in differences(rows)],
+        "reference": "paper",
+        "differences": [asdict(gap) for gap in differences(rows, "paper")],
         "memory": [
             asdict(Peak("breast-cancer", "plain", 100.0, 200.0)),
             asdict(Peak("breast-cancer", "per-tree", 100.0, 250.0)),
@@ -66,7 +67,7 @@ def test_ratios_differences_and_memory(results, tmp_path):
     text = written(results, tmp_path)
     assert (
         "python benchmarks/embedding.py --dataset breast-cancer --training paper --training per-tree "
-        "--repeats 2 --adjust artifact --jobs 1 -o benchmarks/results/embedding.json"
+        "--repeats 2 --reference paper --adjust artifact --jobs 1 -o benchmarks/results/embedding.json"
     ) in text
     assert "A processor, 2 cores; Python 3.11.7, NumPy 2.0, scikit-learn 1.6" in text
     spread = "1.50 ± 0.35 (1.75)"
@@ -79,18 +80,18 @@ def test_ratios_differences_and_memory(results, tmp_path):
 
 
 def test_more_bits_are_worse_and_fewer_are_not(results, tmp_path):
-    for gap in results["differences_to_paper"]:
+    for gap in results["differences"]:
         gap["mean"] = float(np.abs(gap["mean"]))
     text = written(results, tmp_path)
     assert "wholly on that side: bits by leaves of per-tree on breast-cancer (of 3)" in text
-    for gap in results["differences_to_paper"]:
+    for gap in results["differences"]:
         gap["half_width"] = 1.0
     assert "wholly on that side: none (of 3)" in written(results, tmp_path)
 
 
 def test_one_repeat_has_no_spread_and_no_differences(results, tmp_path):
     results["rows"] = results["rows"][:2]
-    results["differences_to_paper"] = []
+    results["differences"] = []
     text = written(results, tmp_path)
     assert "| breast-cancer | per-tree | 1 | 1.5 | 1.25 (1.25) |" in text
     assert "paired by repeat" not in text
