@@ -14,39 +14,13 @@ from orchestrator.spec import parse_spec
 from orchestrator.store.database import Store
 from orchestrator.store.ledger import StoreLedger
 from orchestrator.store.tables import CampaignState
-
-SMALL = """\
-name = "small"
-seed = 1
-
-[dataset]
-name = "breast-cancer"
-
-[forest]
-n_estimators = 12
-max_depth = 4
-
-[embedding]
-trigger_share = 0.02
-
-[[attack]]
-kind = "detection"
-
-[[attack]]
-kind = "suppression"
-
-[[attack]]
-kind = "forgery"
-engine = ["sat", "z3"]
-signatures = 2
-eps = [0.3, 0.7]
-"""
+from tests.small_campaign import small_campaign
 
 
 @pytest.fixture(scope="session")
 def spec():
     """A campaign of 13 jobs, one of each kind but tuning and eight of forgery."""
-    return parse_spec(SMALL)
+    return parse_spec(small_campaign())
 
 
 @pytest.fixture(scope="session")

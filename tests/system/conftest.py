@@ -21,37 +21,9 @@ from orchestrator import results
 from orchestrator.store.campaigns import CampaignRecord, find_campaign, progress
 from orchestrator.store.database import Store
 from orchestrator.store.tables import JobState
+from tests.small_campaign import small_campaign
 
 ROOT = Path(__file__).resolve().parents[2]
-
-FILE = """\
-name = "small"
-seed = 1
-
-[dataset]
-name = "breast-cancer"
-
-[forest]
-n_estimators = 12
-max_depth = 4
-
-[embedding]
-trigger_share = 0.02
-
-[[attack]]
-kind = "detection"
-
-[[attack]]
-kind = "suppression"
-
-[[attack]]
-kind = "forgery"
-engine = ["sat", "z3"]
-signatures = 2
-eps = [0.3, 0.7]
-instances = 60
-timeout_s = 60
-"""
 """Small enough for seconds, long enough to be killed in the middle: 21 jobs, 485 queries and others."""
 
 
@@ -63,7 +35,7 @@ class Place:
     mark: str = field(default_factory=lambda: f"TREEPROOF_TEST_{uuid.uuid4().hex}")
 
     def __post_init__(self) -> None:
-        (self.directory / "c.toml").write_text(FILE)
+        (self.directory / "c.toml").write_text(small_campaign(instances=60, timeout_s=60))
 
     @property
     def database(self) -> Path:

@@ -29,42 +29,14 @@ from orchestrator.store.tables import (
     outcome,
 )
 from tests import servers
+from tests.small_campaign import small_campaign
 
 ROOT = Path(__file__).resolve().parents[2]
 _ORPHANS_WITHIN_S = 5.0
 """All processes of a killed worker must have ended after this long, also on a busy machine."""
 
 OTHER_JOBS = 5
-"""Of the campaign below: split, baseline, embed, detection, suppression."""
-
-_FILE = """\
-name = "faults"
-seed = 1
-
-[dataset]
-name = "breast-cancer"
-
-[forest]
-n_estimators = 12
-max_depth = 4
-
-[embedding]
-trigger_share = 0.02
-
-[[attack]]
-kind = "detection"
-
-[[attack]]
-kind = "suppression"
-
-[[attack]]
-kind = "forgery"
-engine = {engines}
-signatures = {signatures}
-eps = [0.3, 0.7]
-instances = {instances}
-timeout_s = {timeout_s}
-"""
+"""Of the small campaign: split, baseline, embed, detection, suppression."""
 
 
 @dataclass(frozen=True)
@@ -79,9 +51,9 @@ class Size:
     @property
     def text(self) -> str:
         """The campaign file."""
-        engines = str(list(self.engines)).replace("'", '"')
-        return _FILE.format(
-            engines=engines,
+        return small_campaign(
+            name="faults",
+            engines=self.engines,
             signatures=self.signatures,
             instances=self.instances,
             timeout_s=self.timeout_s,
