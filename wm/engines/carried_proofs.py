@@ -37,18 +37,21 @@ class Subject:
         It ended, either way, or was given up.
     whole_asked
         An incremental SAT solver was asked about it.
+    last_query
+        Number of the last query about it.
     whole_work
         Work spent on it: choices of a leaf times `BoxSearch.words`.
-    work
-        The same, spent on queries that were not settled at once.
+    whole_due
+        Work that it has earned by the queries that were not settled at once.
     """
 
     whole: BoxSearch | None = None
     whole_impossible: bool = False
     whole_settled: bool = False
     whole_asked: bool = False
+    last_query: int = 0
     whole_work: float = 0.0
-    work: float = 0.0
+    whole_due: float = 0.0
     _lower: list[NDArray[np.float32]] = field(default_factory=list)
     _upper: list[NDArray[np.float32]] = field(default_factory=list)
 
@@ -79,12 +82,16 @@ OPEN = 2
 """Searches in the whole domain that may be unfinished at a time, each up to some 100 MB: both labels of one
 signature."""
 
+STALE = 64
+"""A search in the whole domain makes room for another one after so many queries about other pairs."""
+
 
 class ProofMemory:
     """The subjects used last."""
 
     def __init__(self) -> None:
         self._subjects: OrderedDict[tuple[bytes, object], Subject] = OrderedDict()
+        self._queries = 0
 
     def subject(self, query: ForgeryQuery) -> Subject:
         """Return what is known about a query's signature and label."""
@@ -92,12 +99,18 @@ class ProofMemory:
         if key not in self._subjects:
             self._subjects[key] = Subject()
         self._subjects.move_to_end(key)
+        self._queries += 1
+        self._subjects[key].last_query = self._queries
         if len(self._subjects) > SUBJECTS:
             self._subjects.popitem(last=False)
         return self._subjects[key]
 
-    def make_room(self) -> None:
-        """Give up unfinished searches in the whole domain, the least recently used first, for a new one."""
+    def has_room(self) -> bool:
+        """Return whether a search in the whole domain may begin; give up stale ones if that makes room.
+
+        Pairs that are asked about in turn must not drive out each other's searches: then none would end.
+        """
         unfinished = [subject for subject in self._subjects.values() if subject.whole is not None]
-        for subject in unfinished[: max(0, len(unfinished) - OPEN + 1)]:
-            subject.settle_whole(impossible=False)
+        if len(unfinished) >= OPEN and self._queries - unfinished[0].last_query > STALE:
+            unfinished.pop(0).settle_whole(impossible=False)
+        return len(unfinished) < OPEN

@@ -36,15 +36,14 @@ EASY_CHOICES = 40_000
 """A query settled within this many choices (about 15 milliseconds) is cheap, and so are those that follow."""
 
 EASY_SHARE, HARD_SHARE = 0.25, 5.0
-"""Work on the whole domain for each unit of work on queries of its signature and label: in all, and on a
-query beyond its `EASY_CHOICES`. A proof there saves all queries that follow; where each is hard, it pays at
-once."""
+"""Work on the whole domain for each unit of work on queries of its signature and label, within a query's
+`EASY_CHOICES` and beyond. A proof there saves all queries that follow; where these are hard, it soon pays."""
 
 WHOLE_WORK = 1_700_000_000
 """After this much work (some 2 seconds) a pair's whole domain is given up; proofs on ijcnn1 take 1e9."""
 
-SAT_AFTER = 40_000_000
-"""A query still open after this much work (some 50 milliseconds) is put to a SAT solver, too."""
+SAT_AFTER = 200_000_000
+"""A query still open after this much work (some 0.25 seconds) is put to a SAT solver, too."""
 
 SAT_SHARE = 0.5
 """Time for that solver for each second of search."""
@@ -52,7 +51,8 @@ SAT_SHARE = 0.5
 _PROPAGATION = 200.0
 """Work that takes as long as a propagation of the SAT solver, within a factor of a few."""
 
-_CONFLICTS = 200
+_CONFLICTS = 10
+"""Asked for at a time: on large forests one takes milliseconds."""
 
 SMALL_CONFLICTS = 2_000
 """Most conflicts (some 10 milliseconds) of the solver that is asked first in small forests."""
@@ -114,21 +114,20 @@ class PortfolioSolver:
 
         Returns SAT's witness if that was first.
         """
-        choices, work, due = QUICK_CHOICES, 0.0, 0.0
+        choices, work = QUICK_CHOICES, 0.0
         is_whole = self._is_whole(query_box(query.centre, query.eps))
         with ExitStack() as stack:
             formula = None
             while not search.is_over:
                 if not subject.whole_settled and not is_whole:
-                    self._advance_whole(query, subject, EASY_SHARE * subject.work + due)
+                    self._advance_whole(query, subject)
                     if subject.whole_impossible:
                         return None
                 search.advance(_STEP)
                 choices += _STEP
                 work += _STEP * search.words
-                subject.work += _STEP * search.words
-                if choices > EASY_CHOICES:
-                    due += HARD_SHARE * _STEP * search.words
+                share = EASY_SHARE if choices <= EASY_CHOICES else HARD_SHARE
+                subject.whole_due += share * _STEP * search.words
                 if work < SAT_AFTER:
                     continue
                 if formula is None:
@@ -151,14 +150,13 @@ class PortfolioSolver:
         geometry = self._geometry
         return PrunedFormula(geometry.bounds, pose(geometry.forest, geometry.bounds, query), query.centre)
 
-    def _advance_whole(self, query: ForgeryQuery, subject: Subject, due: float) -> None:
+    def _advance_whole(self, query: ForgeryQuery, subject: Subject) -> None:
         """Work on the whole domain until it has had its due, if that is a step at least."""
         if subject.whole is None:
-            if due < _STEP * self._words:
+            if subject.whole_due < _STEP * self._words or not self._memory.has_room():
                 return
-            self._memory.make_room()
             subject.whole = pose_box(self._geometry, query, self._domain)
-        choices = int((due - subject.whole_work) / max(1, subject.whole.words))
+        choices = int((subject.whole_due - subject.whole_work) / max(1, subject.whole.words))
         if choices < _STEP:
             return
         subject.whole_work += choices * subject.whole.words

@@ -223,15 +223,34 @@ def test_it_is_an_engine(forest):
     assert statuses == {Status.FORGED, Status.IMPOSSIBLE}
 
 
-def test_only_so_many_searches_stay_unfinished(forest):
+def test_pairs_asked_about_in_turn_let_each_other_finish(forest):
     memory = carried_proofs.ProofMemory()
     geometry = Geometry.of(forest)
     queries = some_queries(forest, 4)
     domain = np.zeros(5, dtype=np.float32), np.ones(5, dtype=np.float32)
-    for query in queries:
-        memory.make_room()
+    began = []
+    for query in queries * 3:
+        subject = memory.subject(query)
+        if subject.whole is None and memory.has_room():
+            subject.whole = pose_box(geometry, query, domain)
+            began.append(queries.index(query))
+    assert began == [0, 1], "the first two keep their places"
+    memory.subject(queries[0]).settle_whole(impossible=True)
+    assert memory.has_room()
+
+
+def test_a_search_that_no_one_asks_about_any_more_makes_room(forest):
+    memory = carried_proofs.ProofMemory()
+    geometry = Geometry.of(forest)
+    first, second, third = some_queries(forest, 3, signatures=3)
+    domain = np.zeros(5, dtype=np.float32), np.ones(5, dtype=np.float32)
+    for query in (first, second):
         memory.subject(query).whole = pose_box(geometry, query, domain)
-    kept = [memory.subject(query).whole is not None for query in queries]
-    assert kept == [False, False, True, True]
-    assert all(memory.subject(query).whole_settled for query in queries[:2])
-    assert not any(memory.subject(query).whole_impossible for query in queries)
+    for _ in range(carried_proofs.STALE - 1):
+        memory.subject(third)
+    assert not memory.has_room()
+    memory.subject(third)
+    assert memory.has_room()
+    given_up = memory.subject(first)
+    assert (given_up.whole, given_up.whole_settled, given_up.whole_impossible) == (None, True, False)
+    assert memory.subject(second).whole is not None
