@@ -87,7 +87,7 @@ class PortfolioSolver:
         search = pose_box(self._geometry, query, box)
         found = None
         if not search.advance(QUICK_CHOICES):
-            found = self._share(search, query, subject)
+            found = self._share(search, query, box, subject)
         if subject.whole_impossible:
             return Answer(None, "whole domain")
         if search.found is not None:
@@ -109,13 +109,15 @@ class PortfolioSolver:
                 subject.settle_whole(impossible=not found)
         return subject.whole_impossible or status.try_for(SMALL_CONFLICTS, query, box) is False
 
-    def _share(self, search: BoxSearch, query: ForgeryQuery, subject: Subject) -> NDArray[np.float32] | None:
+    def _share(
+        self, search: BoxSearch, query: ForgeryQuery, box: Box, subject: Subject
+    ) -> NDArray[np.float32] | None:
         """Advance a query's search, the whole domain's and SAT in turn until one of them settles the query.
 
         Returns SAT's witness if that was first.
         """
         choices, work = QUICK_CHOICES, 0.0
-        is_whole = self._is_whole(query_box(query.centre, query.eps))
+        is_whole = self._is_whole(box)
         with ExitStack() as stack:
             formula = None
             while not search.is_over:
@@ -156,7 +158,9 @@ class PortfolioSolver:
             if subject.whole_due < _STEP * self._words or not self._memory.has_room():
                 return
             subject.whole = pose_box(self._geometry, query, self._domain)
-        choices = int((subject.whole_due - subject.whole_work) / max(1, subject.whole.words))
+        # What was earned while there was no room may be more than any pair is worth.
+        due = min(subject.whole_due, WHOLE_WORK + _STEP * subject.whole.words)
+        choices = int((due - subject.whole_work) / max(1, subject.whole.words))
         if choices < _STEP:
             return
         subject.whole_work += choices * subject.whole.words

@@ -145,6 +145,26 @@ def test_hard_queries_that_sat_settles_first_have_the_same_answer_whatever_came_
     assert {True, False} <= set(settled)
 
 
+def test_what_was_earned_without_room_is_not_spent_at_once(forest, monkeypatch):
+    monkeypatch.setattr(portfolio, "WHOLE_WORK", 50)
+    monkeypatch.setattr(portfolio, "_STEP", 1)
+    solver = PortfolioSolver(forest)
+    advanced = []
+    monkeypatch.setattr(
+        portfolio.BoxSearch, "advance", lambda search, choices: advanced.append(choices * search.words)
+    )
+    query = some_queries(forest, 1)[0]
+    subject = carried_proofs.Subject(whole_due=10.0**12)
+    solver._advance_whole(query, subject)
+    assert sum(advanced) <= 50 + subject_words(forest, query)
+    assert subject.whole_settled, "given up"
+
+
+def subject_words(forest: Forest, query: ForgeryQuery) -> int:
+    domain = np.zeros(forest.n_features, dtype=np.float32), np.ones(forest.n_features, dtype=np.float32)
+    return pose_box(Geometry.of(forest), query, domain).words
+
+
 def test_a_query_for_the_whole_domain_is_searched_once(forest, monkeypatch):
     monkeypatch.setattr(portfolio, "SMALL_FOREST", 0)
     monkeypatch.setattr(portfolio, "QUICK_CHOICES", 1)
