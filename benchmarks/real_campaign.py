@@ -44,15 +44,17 @@ seed = {seed}
 dataset = {{ name = "{dataset}" }}
 forest = {{ n_estimators = {trees}, max_depth = {depth} }}
 embedding = {{ trigger_share = 0.02, training = "artifact", adjust = "artifact" }}
-
+"""
+ATTACK = """
 [[attack]]
 kind = "forgery"
 engine = "{engine}"
 signatures = {signatures}
-eps = {distances}
+eps = {eps}
 instances = 100
 timeout_s = {timeout_s}
 """
+"""One for each distance: those of one list help each other, and the bare loop asks about all."""
 WARM_DISTANCES = [0.2]
 DISTANCES = [0.1, 0.3, 0.5, 0.7, 0.9]
 _ROOT = Path(__file__).resolve().parent.parent
@@ -91,19 +93,23 @@ class Place:
     def spec(self, number: int, distances: list[float]) -> CampaignSpec:
         """Return a campaign; other numbers give other jobs (by a hair of a time limit), the same queries."""
         chosen, seed = SETTINGS[self.dataset]
-        return parse_spec(
-            SPEC.format(
-                name=f"{self.dataset}-{self.engine}-{number}",
-                seed=seed,
-                dataset=self.dataset,
-                trees=chosen.n_estimators,
-                depth=chosen.max_depth,
+        head = SPEC.format(
+            name=f"{self.dataset}-{self.engine}-{number}",
+            seed=seed,
+            dataset=self.dataset,
+            trees=chosen.n_estimators,
+            depth=chosen.max_depth,
+        )
+        attacks = [
+            ATTACK.format(
                 engine=self.engine,
                 signatures=self.signatures if distances == DISTANCES else min(2, self.signatures),
-                distances=distances,
+                eps=eps,
                 timeout_s=60 + number / 1024,
             )
-        )
+            for eps in distances
+        ]
+        return parse_spec(head + "".join(attacks))
 
 
 def turns(place: Place, repeats: int) -> Iterator[Turn]:
