@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import statistics
 import sys
 import tempfile
@@ -32,6 +33,12 @@ from tests.system.fleet import Fleet, RowKey, Size, fleet_of, undisturbed_rows
 
 ELSEWHERE_S = 45.0
 """A killed worker's jobs must run elsewhere within this time."""
+
+PROBES = (1, 5)
+"""Signatures of the two campaigns that are timed to find how large one of some minutes is."""
+
+MARGIN = 1.25
+"""Times as many signatures as should be enough."""
 
 Rows = Mapping[RowKey, tuple[Any, ...]]
 
@@ -77,8 +84,7 @@ def known_faults(times: int, minutes: float) -> list[Fault]:
     """Return all faults; those that can strike again within a campaign do so a number of times."""
 
     def long(size: Size) -> Size:
-        # About 40 ms for each query of Z3 on a processor that three programs share.
-        return replace(size, engines=("z3",), instances=171, signatures=max(1, round(minutes * 60 / 14)))
+        return lasting(replace(size, engines=("z3",), instances=171), minutes * 60)
 
     def short_limit(size: Size) -> Size:
         return replace(size, engines=("z3",), timeout_s=3)
@@ -113,8 +119,26 @@ def known_faults(times: int, minutes: float) -> list[Fault]:
         Fault("k", "forged messages", "sqlite",
               lambda fleet, broker, _d: faults.forged_messages(fleet, broker)),
         Fault("l", "heartbeats under load", "postgresql",
-              lambda fleet, _b, _d: faults.heartbeats_under_load(fleet), long),
+              lambda fleet, _b, _d: faults.heartbeats_under_load(fleet, at_least_s=60 * minutes), long),
     ]  # fmt: skip
+
+
+def lasting(size: Size, seconds: float) -> Size:
+    """Return the size with signatures enough for workers on busy processors to be at it so long, and longer.
+
+    One undisturbed worker, timed here, is as fast as two that share two processors with two other programs.
+    """
+    few, more = (undisturbed_seconds(replace(size, signatures=count)) for count in PROBES)
+    of_one = max(0.1, (more - few) / (PROBES[1] - PROBES[0]))
+    return replace(size, signatures=math.ceil(MARGIN * seconds / of_one))
+
+
+def undisturbed_seconds(size: Size) -> float:
+    """Return how long an undisturbed local run takes."""
+    with tempfile.TemporaryDirectory() as directory:
+        began = time.monotonic()
+        undisturbed_rows(Path(directory), size)
+        return time.monotonic() - began
 
 
 def run(fault: Fault, size: Size, undisturbed: Rows, tally: Tally) -> None:

@@ -446,15 +446,23 @@ def forged_messages(fleet: Fleet, broker: servers.Valkey) -> Seen:
 # Fault l, load, is no fault at all
 
 
-def heartbeats_under_load(fleet: Fleet, *, workers: int = 2, burners: int = 2) -> Seen:
-    """All processors are busy with other things: no healthy lease lapses, no worker is taken for dead."""
+def heartbeats_under_load(
+    fleet: Fleet, *, workers: int = 2, burners: int = 2, at_least_s: float = 0.0
+) -> Seen:
+    """All processors are busy with other things: no healthy lease lapses, no worker is taken for dead.
+
+    A campaign that is over before `at_least_s` of load shows nothing, and is a failure.
+    """
     fleet.launch()
     fleet.start("orchestrate")
     started = [fleet.worker(1) for _ in range(workers)]
     fleet.until(lambda: fleet.workers_alive() == workers)
+    began = time.monotonic()
     with busy_processors(burners):
         fleet.finish(within_s=1800)
+        lasted = time.monotonic() - began
         assert fleet.workers_alive() == workers
+    assert lasted >= at_least_s, f"the campaign was over after {lasted:.0f} s of load"
     assert [worker.poll() for worker in started] == [None] * workers
     assert fleet.attempts() == []
     assert "taken back" not in fleet.logs()

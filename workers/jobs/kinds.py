@@ -51,7 +51,7 @@ KINDS: dict[JobKind, Kind] = {
     JobKind.TUNE_FOLD: Kind(owner.TuneFoldParameters, owner.TuneFoldResult, "workers.handlers.tune_fold"),
     JobKind.TUNE: Kind(owner.TuneParameters, owner.TuneResult, "workers.handlers.tune", version=2),
     JobKind.BASELINE: Kind(owner.BaselineParameters, owner.BaselineResult, "workers.handlers.baseline", 2),
-    JobKind.EMBED: Kind(owner.EmbedParameters, owner.EmbedResult, "workers.handlers.embed", version=3),
+    JobKind.EMBED: Kind(owner.EmbedParameters, owner.EmbedResult, "workers.handlers.embed", version=4),
     JobKind.LEAKAGE: Kind(attacks.LeakageParameters, attacks.LeakageResult, "workers.handlers.leakage"),
     JobKind.DETECTION: Kind(
         attacks.DetectionParameters, attacks.DetectionResult, "workers.handlers.detection", version=3

@@ -150,14 +150,25 @@ def test_each_tree_is_the_one_of_its_last_weight_and_no_other_is_fitted_again(ta
             np.testing.assert_allclose(np.diff(np.log(tried)), np.log(per_tree.GROWTH))
 
 
-def test_the_first_tree_of_a_kind_starts_at_one_and_later_ones_where_earlier_ones_ended(task, recorded):
+def test_a_kind_starts_at_its_least_weight_and_later_trees_where_earlier_ones_ended(task, recorded):
     embed_paper(task)
     tried = trigger_weights(recorded, task)
-    assert tried[0][0] == tried[1][0] == 1.0
+    assert (tried[0][0], tried[1][0]) == (per_tree.LEAST_START["right"], per_tree.LEAST_START["wrong"])
     second_wrong = tried[2][0]  # bits 0 1 1 ...: the second tree that must be wrong
     fitted_first = min(w for w in tried[1] if w >= max(tried[1]) / per_tree.FIRST_GROWTH)
     assert second_wrong >= 1
     assert fitted_first / per_tree.GROWTH <= second_wrong <= max(tried[1])
+
+
+
+@pytest.mark.parametrize(("least", "from_weight"), [(False, per_tree.LEAST_START["right"]), (True, 1.0)])
+def test_trees_that_must_be_right_carry_a_weight_of_their_own_unless_the_least_is_wanted(
+    task, recorded, least, from_weight
+):
+    embedded = embed_paper(dataclasses.replace(task, least_weight=least))
+    tried = trigger_weights(recorded, task)
+    assert min(min(tried[position]) for position in task.trees_of("right")) == from_weight
+    assert (embedded.weight_right >= per_tree.LEAST_START["right"]) != least
 
 
 def test_hardly_more_fits_are_needed_than_for_an_honest_forest(breast_cancer):
