@@ -160,7 +160,6 @@ def test_a_kind_starts_at_its_least_weight_and_later_trees_where_earlier_ones_en
     assert fitted_first / per_tree.GROWTH <= second_wrong <= max(tried[1])
 
 
-
 @pytest.mark.parametrize(("least", "from_weight"), [(False, per_tree.LEAST_START["right"]), (True, 1.0)])
 def test_trees_that_must_be_right_carry_a_weight_of_their_own_unless_the_least_is_wanted(
     task, recorded, least, from_weight

@@ -1,0 +1,95 @@
+"""What concerns a campaign as a whole: its jobs, and one hash of all that it found."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import Any
+
+import pandas as pd
+import sqlalchemy as sa
+
+from orchestrator.results.columns import GRID
+from orchestrator.results.rows import frame_of, outcomes_of
+from orchestrator.store.database import Store
+from orchestrator.store.tables import attempt, campaign_job, cell, forgery_answer, job, outcome
+from workers.jobs import JobKind
+
+_ROWS_AT_ONCE = 10_000
+"""Rows held in memory where there can be millions."""
+
+
+def jobs(store: Store, campaign_id: int) -> pd.DataFrame:
+    """Return every job of a campaign with its state.
+
+    `error` holds the outcome's text, or else that of the last failed attempt.
+    """
+    latest = (
+        sa.select(attempt.c.job_id, sa.func.max(attempt.c.id).label("id"))
+        .group_by(attempt.c.job_id)
+        .subquery()
+    )
+    query = (
+        sa.select(
+            job.c.id.label("job"),
+            job.c.kind,
+            job.c.state,
+            *(cell.c[name] for name in (*GRID, "engine", "signature", "eps")),
+            job.c.failures,
+            outcome.c.timings,
+            outcome.c.error,
+            attempt.c.reason,
+        )
+        .join(campaign_job, campaign_job.c.job_id == job.c.id)
+        .join(cell, cell.c.id == campaign_job.c.cell_id)
+        .outerjoin(outcome, outcome.c.job_id == job.c.id)
+        .outerjoin(latest, latest.c.job_id == job.c.id)
+        .outerjoin(attempt, attempt.c.id == latest.c.id)
+        .where(campaign_job.c.campaign_id == campaign_id)
+        .order_by(campaign_job.c.position)
+    )
+    with store.read() as connection:
+        rows: list[dict[str, Any]] = [dict(row) for row in connection.execute(query).mappings()]
+    for row in rows:
+        row["seconds"] = (row["timings"] or {}).get("job")
+        row["error"] = row["error"] or row["reason"] or ""
+    return frame_of(rows, "jobs")
+
+
+def fingerprint(store: Store, campaign_id: int) -> str:
+    """Return a hash of all that a campaign found: equal for equal results, however and wherever they came.
+
+    Covers every outcome and every forgery answer with its witness, in a fixed order; leaves out times,
+    owners, database ids, and the reasons of answers, which may tell of queries asked before.
+    """
+    ours = campaign_job.c.campaign_id == campaign_id
+    outcomes = (
+        sa.select(job.c.key, outcome.c.status, outcome.c.result, outcome.c.error)
+        .join(campaign_job, campaign_job.c.job_id == job.c.id)
+        .join(outcome, outcome.c.job_id == job.c.id)
+        .where(ours)
+        .order_by(job.c.key)
+    )
+    answers = (
+        sa.select(
+            job.c.key,
+            *(forgery_answer.c[name] for name in ("instance", "row", "status", "distance", "witness")),
+        )
+        .join(campaign_job, campaign_job.c.job_id == job.c.id)
+        .join(forgery_answer, forgery_answer.c.job_id == job.c.id)
+        .where(ours)
+        .order_by(job.c.key, forgery_answer.c.instance)
+    )
+    digest = hashlib.sha256()
+    with store.read() as connection:
+        for query in (outcomes, answers):
+            for row in connection.execution_options(yield_per=_ROWS_AT_ONCE).execute(query):
+                values = [bytes(value).hex() if isinstance(value, bytes) else value for value in row]
+                digest.update(json.dumps(values, sort_keys=True).encode())
+    return digest.hexdigest()
+
+
+def first_result(store: Store, campaign_id: int, kind: JobKind) -> dict[str, Any] | None:
+    """Return the result of the first job of a kind, in the plan's order; None if no such job is done."""
+    results = [row.result for row in outcomes_of(store, campaign_id, kind) if row.result is not None]
+    return results[0] if results else None

@@ -1,0 +1,103 @@
+"""What forgery came to: counted for each distance, and the least distance of each instance."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pandas as pd
+import sqlalchemy as sa
+
+from orchestrator.results.columns import COLUMNS, GRID, OUTCOMES
+from orchestrator.results.rows import frame_of, outcomes_of, place, typed
+from orchestrator.store.database import Store
+from orchestrator.store.tables import campaign_job, cell, forgery_answer, job
+from wm.attacks.following import FOLLOWS
+from workers.jobs import JobKind
+
+
+def forgery(store: Store, campaign_id: int) -> pd.DataFrame:
+    """Return the counts of forgery outcomes for each embedding, engine, signature and eps.
+
+    `instances` counts the queries planned, so a row whose five outcomes add up to less is not complete;
+    `forged` is the size of the forged trigger set, to be held against `trigger_size`. `followed` answers were
+    not asked for, as they follow from those at another eps: `slowest_seconds` is None where all did.
+    """
+    counts = [
+        sa.func.coalesce(sa.func.sum(sa.case((forgery_answer.c.status == status, 1), else_=0)), 0).label(
+            status
+        )
+        for status in OUTCOMES
+    ]
+    # What followed took no time: the number tells that quicker than the text.
+    is_followed = sa.and_(forgery_answer.c.seconds == 0.0, forgery_answer.c.reason.like(f"{FOLLOWS}%"))
+    columns = [*(cell.c[name] for name in (*GRID, "signature", "eps", "engine"))]
+    answered = (
+        sa.select(
+            cell.c.id,
+            *counts,
+            sa.func.sum(forgery_answer.c.seconds).label("seconds"),
+            sa.func.max(forgery_answer.c.seconds).label("slowest_seconds"),
+            sa.func.avg(forgery_answer.c.distance).label("mean_distance"),
+            sa.func.sum(sa.case((is_followed, 1), else_=0)).label("followed"),
+        )
+        .join(campaign_job, campaign_job.c.cell_id == cell.c.id)
+        .join(forgery_answer, forgery_answer.c.job_id == campaign_job.c.job_id)
+        .where(cell.c.campaign_id == campaign_id)
+        .group_by(cell.c.id)
+        .subquery()
+    )
+    planned = (
+        sa.select(cell.c.id, sa.func.sum(job.c.weight).label("instances"))
+        .join(campaign_job, campaign_job.c.cell_id == cell.c.id)
+        .join(job, job.c.id == campaign_job.c.job_id)
+        .where(cell.c.campaign_id == campaign_id, job.c.kind == JobKind.FORGERY)
+        .group_by(cell.c.id)
+        .subquery()
+    )
+    query = (
+        sa.select(*columns, planned.c.instances, *(column for column in answered.c if column.name != "id"))
+        .join(planned, planned.c.id == cell.c.id)
+        .outerjoin(answered, answered.c.id == cell.c.id)
+        .order_by(*columns)
+    )
+    with store.read() as connection:
+        rows: list[dict[str, Any]] = [dict(row) for row in connection.execute(query).mappings()]
+    sizes = {
+        tuple(place(row).values()): row.result["trigger_size"]
+        for row in outcomes_of(store, campaign_id, JobKind.EMBED)
+        if row.result is not None
+    }
+    for row in rows:
+        row["trigger_size"] = sizes.get(tuple(row[name] for name in GRID))
+        for name in (*OUTCOMES, "followed"):
+            row[name] = int(row[name] or 0)
+        row["instances"] = int(row["instances"])
+        if row["followed"] == sum(row[name] for name in OUTCOMES):
+            row["slowest_seconds"] = None
+        row["seconds"] = float(row["seconds"] or 0.0)
+    return frame_of(rows, "forgery")
+
+
+def distances(store: Store, campaign_id: int) -> pd.DataFrame:
+    """Return the least distance at which each instance can be forged, where a campaign sought these.
+
+    ``forged``: `distance` is the exact least one. ``impossible``: there is none up to the attack's cap.
+    Otherwise a limit struck; `distance` is then the least one known, if any.
+    """
+    query = (
+        sa.select(
+            *(cell.c[name] for name in (*GRID, "signature", "engine")),
+            *(
+                forgery_answer.c[name]
+                for name in ("instance", "row", "status", "distance", "seconds", "reason")
+            ),
+        )
+        .join(campaign_job, campaign_job.c.cell_id == cell.c.id)
+        .join(forgery_answer, forgery_answer.c.job_id == campaign_job.c.job_id)
+        .where(cell.c.campaign_id == campaign_id, cell.c.eps.is_(None))
+        .order_by(*(cell.c[name] for name in (*GRID, "signature", "engine")), forgery_answer.c.instance)
+    )
+    with store.read() as connection:
+        # A row for every query: as tuples, half the time of dictionaries.
+        rows = [tuple(row) for row in connection.execute(query)]
+    return typed(pd.DataFrame(rows, columns=COLUMNS["distances"]))
