@@ -11,7 +11,7 @@ from benchmarks.empty_worker import empty_worker
 from benchmarks.made_up import create
 from orchestrator.celery_executor import CeleryExecutor, _Sent
 from orchestrator.loop import run_campaign
-from orchestrator.plan import BATCH
+from orchestrator.spec import BATCH
 from orchestrator.store import queue
 from orchestrator.store.database import Store
 from orchestrator.store.ledger import StoreLedger

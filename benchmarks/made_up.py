@@ -5,8 +5,8 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator
 
-from orchestrator.plan import BATCH, Cell, PlannedJob
-from orchestrator.spec import parse_spec
+from orchestrator.plan import Cell, PlannedJob
+from orchestrator.spec import BATCH, parse_spec
 from orchestrator.store.campaigns import create_campaign
 from orchestrator.store.database import Store
 from workers.jobs import ForgeryParameters, JobKind

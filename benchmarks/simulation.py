@@ -28,7 +28,7 @@ from benchmarks import events
 from benchmarks.costs import Costs
 from benchmarks.events import Get, Hold, Process, Resource, Simulation, Use
 from orchestrator import celery_executor as executor
-from orchestrator.plan import BATCH
+from orchestrator.spec import BATCH
 from workers.ledger import HEARTBEAT_S
 from workers.sandbox import SLICE_S
 

@@ -34,7 +34,7 @@ from benchmarks.empty_worker import empty_worker
 from benchmarks.real_campaign import Place, Turn, turns
 from orchestrator.celery_executor import CeleryExecutor
 from orchestrator.loop import run_campaign
-from orchestrator.plan import BATCH
+from orchestrator.spec import BATCH
 from orchestrator.store import campaigns
 from orchestrator.store.database import Store
 from tests import servers

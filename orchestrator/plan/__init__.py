@@ -6,8 +6,7 @@ the same work is never done twice, across campaigns too.
 - `base`: jobs, cells, keys; `campaign`: the owner's jobs; `attacks`: those of each attack.
 """
 
-from orchestrator.plan.attacks import BATCH
 from orchestrator.plan.base import Cell, DataFacts, PlannedJob
 from orchestrator.plan.campaign import check_against_data, plan, split_seed
 
-__all__ = ["BATCH", "Cell", "DataFacts", "PlannedJob", "check_against_data", "plan", "split_seed"]
+__all__ = ["Cell", "DataFacts", "PlannedJob", "check_against_data", "plan", "split_seed"]

@@ -34,9 +34,6 @@ from workers.jobs import (
     SuppressionParameters,
 )
 
-BATCH = 50
-"""Forgery queries of one job: with fewer, the cost of a job shows; with more, a crash loses more."""
-
 _CAP = 1.0
 """Cap of least distances where none is given: the whole domain, for an instance inside it."""
 
@@ -133,9 +130,9 @@ def _forgery(
     instances = min(attack.instances or size, facts.rows_test)
     distances = attack.distances
     for engine, signature, first in itertools.product(
-        attack.engine, range(attack.signatures), range(0, instances, BATCH)
+        attack.engine, range(attack.signatures), range(0, instances, attack.batch)
     ):
-        count = min(BATCH, instances - first)
+        count = min(attack.batch, instances - first)
         batch: dict[int, PlannedJob] = {}
         for turn in asking_order(len(distances)):
             eps = distances[turn.place]

@@ -7,6 +7,7 @@ Unknown keys, wrong types and impossible values are refused before anything runs
 """
 
 from orchestrator.spec.attacks import (
+    BATCH,
     AttackSpec,
     CalibrationSpec,
     DetectionSpec,
@@ -22,6 +23,7 @@ from orchestrator.spec.model import DatasetSpec, EmbeddingSpec, ForestSpec, Grid
 from orchestrator.spec.reading import parse_spec, read_spec
 
 __all__ = [
+    "BATCH",
     "AttackSpec",
     "CalibrationSpec",
     "CampaignSpec",

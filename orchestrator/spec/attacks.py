@@ -105,12 +105,16 @@ class SuppressionSpec(_AttackSpec):
     orders: int = Field(default=10, ge=1, le=1_000)
 
 
+BATCH = 50
+"""Forgery queries of one job where nothing else is asked for."""
+
+
 class ForgerySpec(_AttackSpec):
     """Forgery of prescribed signatures by a solver.
 
     `instances` is the number of test rows tried per signature and distance, by default the trigger set's.
     With `eps = "minimal"` the least distance of each is sought, at most `cap`: the answers to all distances.
-    `certify` has every "impossible" confirmed by a checked proof.
+    `certify` has every "impossible" confirmed by a checked proof. `batch` queries are one job.
     """
 
     kind: Literal["forgery"]
@@ -123,6 +127,7 @@ class ForgerySpec(_AttackSpec):
     timeout_s: Timeout = 60.0
     memory_mb: int | None = Field(default=None, ge=1)
     instances: int | None = Field(default=None, ge=1)
+    batch: int = Field(default=BATCH, ge=1, le=10_000)
 
     @model_validator(mode="after")
     def _options_have_a_meaning(self) -> ForgerySpec:
@@ -139,7 +144,7 @@ class ForgerySpec(_AttackSpec):
 
     def meets(self, other: SpecModel, grid: EmbeddingSpec) -> bool:
         """Return whether two attacks ask other questions about one engine, distance and watermark."""
-        questions = ("ones_share", "timeout_s", "memory_mb", "instances", "cap", "certify")
+        questions = ("ones_share", "timeout_s", "memory_mb", "instances", "cap", "certify", "batch")
         return (
             isinstance(other, ForgerySpec)
             and not set(self.engine).isdisjoint(other.engine)

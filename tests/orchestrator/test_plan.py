@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from orchestrator.errors import SpecError
-from orchestrator.plan import BATCH, Cell, DataFacts, check_against_data, plan, split_seed
+from orchestrator.plan import Cell, DataFacts, check_against_data, plan, split_seed
 from orchestrator.plan.attacks import Target, attack_jobs
 from orchestrator.spec import CampaignSpec
 from wm import streams
@@ -39,6 +39,7 @@ forgeries = st.fixed_dictionaries(
         "signatures": st.integers(1, 3),
         "eps": st.lists(st.sampled_from([0.1, 0.3, 0.5, 0.7]), min_size=1, max_size=4, unique=True),
         "instances": st.none() | st.integers(1, 171),
+        "batch": st.sampled_from([1, 7, 50, 200]),
         "only": only,
     }
 )
@@ -119,7 +120,7 @@ def test_batches_cover_the_instances_of_each_cell_exactly_once(campaign):
     for job in planned(campaign):
         if job.kind is JobKind.FORGERY:
             first, count = job.parameters["first"], job.parameters["count"]
-            assert job.weight == count <= BATCH
+            assert job.weight == count <= spec.attack[-1].batch
             by_cell.setdefault(job.cell, []).extend(range(first, first + count))
     for cell, instances in by_cell.items():
         wanted = spec.attack[-1].instances or trigger_size(FACTS.rows_train, cell.trigger_share)
@@ -282,6 +283,7 @@ def changed(path, value):
         (["attack", 2, "ones_share"], 0.4, {JobKind.FORGERY}),
         (["attack", 2, "timeout_s"], 5.0, {JobKind.FORGERY}),
         (["attack", 2, "memory_mb"], 500, {JobKind.FORGERY}),
+        (["attack", 2, "batch"], 3, {JobKind.FORGERY}),
         (["attack", 2, "certify"], True, {JobKind.FORGERY}),
         (["attack", 2, "eps"], "minimal", {JobKind.FORGERY}),
         (["attack", 0, "methods"], ["spectrum"], {JobKind.DETECTION}),
