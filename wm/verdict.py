@@ -105,19 +105,8 @@ def judge(
         Votes that do not fit the claim, or an impossible protocol.
     """
     protocol = checked_protocol(protocol)
-    trigger_set = claim.trigger_set
-    evidence = verify(votes, trigger_set.y, claim.bits, level=protocol.level)
-    return Verdict(
-        rules=(
-            commitment_rule(claim.commitment, published),
-            choice_rule(claim, challenge),
-            quota_rule(evidence.ones / evidence.n_trees, protocol),
-            distinct_rows_rule(trigger_set.X, protocol),
-            distinct_cells_rule(trigger_set.X, suspect, protocol),
-            significance_rule(evidence),
-        ),
-        evidence=evidence,
-    )
+    evidence = verify(votes, claim.trigger_set.y, claim.bits, level=protocol.level)
+    return _verdict(claim, evidence, protocol, published=published, suspect=suspect, challenge=challenge)
 
 
 def judge_weakly(
@@ -136,18 +125,31 @@ def judge_weakly(
         Evidence of another number of rows or another level, or an impossible protocol.
     """
     protocol = checked_protocol(protocol)
-    trigger_set = claim.trigger_set
-    if evidence.trigger_size != len(trigger_set.rows) or evidence.level != protocol.level:
+    if evidence.trigger_size != len(claim.trigger_set.rows) or evidence.level != protocol.level:
         raise ClaimError(
             "the evidence is of another number of rows or another level than the claim is judged at"
         )
+    return _verdict(claim, evidence, protocol, published=published, suspect=None, challenge=challenge)
+
+
+def _verdict(
+    claim: Claim | Opening,
+    evidence: Evidence | WeakEvidence,
+    protocol: Protocol,
+    *,
+    published: Collection[str] | None,
+    suspect: Forest | None,
+    challenge: bytes | None,
+) -> Verdict:
+    """Hold a claim and what the suspect answered against every rule."""
+    rows = claim.trigger_set.X
     return Verdict(
         rules=(
             commitment_rule(claim.commitment, published),
             choice_rule(claim, challenge),
             quota_rule(claim.bits.ones / len(claim.bits), protocol),
-            distinct_rows_rule(trigger_set.X, protocol),
-            distinct_cells_rule(trigger_set.X, None, protocol),
+            distinct_rows_rule(rows, protocol),
+            distinct_cells_rule(rows, suspect, protocol),
             significance_rule(evidence),
         ),
         evidence=evidence,

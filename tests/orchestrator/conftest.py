@@ -29,6 +29,15 @@ def facts():
     return DataFacts(rows_train=398, rows_test=171, file_sha256=None)
 
 
+@pytest.fixture
+def store(tmp_path):
+    """An empty store."""
+    opened = Store(f"sqlite:///{tmp_path / 'wm.db'}")
+    opened.upgrade()
+    yield opened
+    opened.close()
+
+
 @pytest.fixture(scope="session")
 def finished_file(spec, tmp_path_factory):
     """SQLite file in which that campaign, number 1, was run to its end."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -10,19 +9,9 @@ from orchestrator.attention import Situation, situation
 from orchestrator.plan import plan
 from orchestrator.store import campaigns, launched, services
 from orchestrator.store.campaigns import CampaignRecord, Progress
-from orchestrator.store.database import Store
 from orchestrator.store.services import Service, StoreRegistry
 from orchestrator.store.tables import CampaignState, JobState
 from workers.registry import ALIVE_S, WorkerRecord
-
-
-@pytest.fixture
-def store(tmp_path):
-    opened = Store(f"sqlite:///{tmp_path / 'wm.db'}")
-    opened.upgrade()
-    yield opened
-    opened.close()
-
 
 SERVICES = st.lists(
     st.builds(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from orchestrator.celery_executor import CeleryExecutor
-from orchestrator.store.database import Store
 from tests import servers
 from workers.app import QUEUE
 
@@ -15,14 +14,6 @@ def broker():
     server = servers.Valkey()
     yield server
     server.close()
-
-
-@pytest.fixture
-def store(tmp_path):
-    opened = Store(f"sqlite:///{tmp_path / 'wm.db'}")
-    opened.upgrade()
-    yield opened
-    opened.close()
 
 
 def test_an_outage_is_told_once_and_so_is_its_end_by_one_who_only_asks(store, broker):

@@ -13,7 +13,6 @@ from orchestrator.loop import run_campaign
 from orchestrator.plan import plan
 from orchestrator.store import campaigns, queue
 from orchestrator.store.campaigns import create_campaign, find_campaign
-from orchestrator.store.database import Store
 from orchestrator.store.ledger import StoreLedger
 from orchestrator.store.tables import CampaignState, JobState, job, job_need, outcome
 from workers.jobs import Outcome, OutcomeStatus
@@ -51,14 +50,6 @@ class Inline:
 
     def close(self):
         pass
-
-
-@pytest.fixture
-def store(tmp_path):
-    opened = Store(f"sqlite:///{tmp_path / 'wm.db'}")
-    opened.upgrade()
-    yield opened
-    opened.close()
 
 
 @pytest.fixture

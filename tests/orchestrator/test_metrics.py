@@ -29,14 +29,6 @@ DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "scaling.md"
 
 
 @pytest.fixture
-def store(tmp_path):
-    opened = Store(f"sqlite:///{tmp_path / 'wm.db'}")
-    opened.upgrade()
-    yield opened
-    opened.close()
-
-
-@pytest.fixture
 def port():
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))

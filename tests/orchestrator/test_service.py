@@ -7,7 +7,6 @@ import pytest
 from orchestrator.plan import plan
 from orchestrator.service import Orchestrator
 from orchestrator.store import campaigns, launched, services
-from orchestrator.store.database import Store
 from orchestrator.store.ledger import StoreLedger
 from orchestrator.store.tables import CampaignState, JobState
 from tests.orchestrator.test_loop import Inline
@@ -33,14 +32,6 @@ class Notes:
 
     def taken_back(self, *, lapsed, gone):
         self.taken.append((lapsed, gone))
-
-
-@pytest.fixture
-def store(tmp_path):
-    opened = Store(f"sqlite:///{tmp_path / 'wm.db'}")
-    opened.upgrade()
-    yield opened
-    opened.close()
 
 
 @pytest.fixture

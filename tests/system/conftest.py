@@ -8,7 +8,6 @@ import sqlite3
 import subprocess
 import sys
 import time
-import uuid
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
@@ -21,10 +20,11 @@ from orchestrator import results
 from orchestrator.store.campaigns import CampaignRecord, find_campaign, progress
 from orchestrator.store.database import Store
 from orchestrator.store.tables import JobState
+from tests import servers
+from tests.family import Family
 from tests.small_campaign import small_campaign
 
 ROOT = Path(__file__).resolve().parents[2]
-"""Small enough for seconds, long enough to be killed in the middle: 21 jobs, 485 queries and others."""
 
 
 @dataclass
@@ -32,7 +32,7 @@ class Place:
     """A directory with a campaign file and a store, and the commands that are run there."""
 
     directory: Path
-    mark: str = field(default_factory=lambda: f"TREEPROOF_TEST_{uuid.uuid4().hex}")
+    family: Family = field(default_factory=Family)
 
     def __post_init__(self) -> None:
         (self.directory / "c.toml").write_text(small_campaign(instances=60, timeout_s=60))
@@ -51,7 +51,7 @@ class Place:
     def start(self, *arguments: str) -> subprocess.Popen[str]:
         """Start a command."""
         environment = os.environ | {
-            self.mark: "1",
+            **self.family.environment,
             "PYTHONPATH": str(ROOT),
             "WM_STORE_URL": f"sqlite:///{self.database}",
         }
@@ -132,26 +132,6 @@ class Place:
             time.sleep(0.002)
         return False
 
-    def living(self) -> list[int]:
-        """Return the processes that live of all that were started here, directly or not."""
-        found = []
-        for process in Path("/proc").glob("[0-9]*"):
-            try:
-                marked = self.mark.encode() in (process / "environ").read_bytes()
-            except OSError:  # ended meanwhile, or another user's
-                continue
-            if marked:
-                found.append(int(process.name))
-        return found
-
-    def nothing_lives(self) -> bool:
-        """Return whether all have ended, after some patience: one may just be importing."""
-        for _ in range(3000):
-            if not self.living():
-                return True
-            time.sleep(0.01)
-        return False
-
 
 @pytest.fixture
 def place(tmp_path: Path) -> Place:
@@ -176,3 +156,11 @@ def finished(undisturbed: Place, place: Place) -> Place:
         connection.exec_driver_sql("SELECT 1")
     (place.directory / "wm.db").write_bytes(undisturbed.database.read_bytes())
     return place
+
+
+@pytest.fixture(scope="module")
+def database() -> Iterator[servers.Postgres]:
+    """A PostgreSQL server of one's own, to be broken."""
+    server = servers.Postgres()
+    yield server
+    server.close()

@@ -29,6 +29,7 @@ from orchestrator.store.tables import (
     outcome,
 )
 from tests import servers
+from tests.family import Family
 from tests.small_campaign import small_campaign
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -95,9 +96,9 @@ class Fleet:
     def __init__(self, directory: Path, store_url: str, broker_url: str, size: Size) -> None:
         self.directory = directory
         self.size = size
-        self.mark = f"TREEPROOF_TEST_{os.urandom(8).hex()}"
+        self.family = Family()
         self.environment = os.environ | {
-            self.mark: "1",
+            **self.family.environment,
             "PYTHONPATH": str(ROOT),
             "WM_STORE_URL": store_url,
             "WM_BROKER_URL": broker_url,
@@ -190,19 +191,10 @@ class Fleet:
         self.until(moment, within_s=within_s)
         return time.monotonic() - started
 
-    def living(self) -> list[int]:
-        """Return all living processes that were started here, directly or not."""
-        found = []
-        for process in Path("/proc").glob("[0-9]*"):
-            with contextlib.suppress(OSError):  # ended meanwhile, or another user's
-                if self.mark.encode() in (process / "environ").read_bytes():
-                    found.append(int(process.name))
-        return found
-
     def below(self, pid: int, module: str = "") -> list[int]:
         """Return the processes below one; with a module, the children of that service's templates alone."""
         parents, words = {}, {}
-        for living in self.living():
+        for living in self.family.living():
             with contextlib.suppress(OSError):
                 fields = Path(f"/proc/{living}/stat").read_text().rpartition(")")[2].split()
                 parents[living] = int(fields[1])
@@ -229,7 +221,7 @@ class Fleet:
         process.kill()
         process.wait()
         deadline = time.monotonic() + _ORPHANS_WITHIN_S
-        while (orphans := set(below) & set(self.living())) and time.monotonic() < deadline:
+        while (orphans := set(below) & set(self.family.living())) and time.monotonic() < deadline:
             time.sleep(0.02)
         return len(orphans)
 
@@ -239,7 +231,7 @@ class Fleet:
             if process.poll() is None:
                 process.kill()
                 process.wait(timeout=30)
-        self.until(lambda: not self.living(), within_s=30)
+        self.until(lambda: not self.family.living(), within_s=30)
         self.store.close()
 
     # The store

@@ -56,7 +56,7 @@ def assert_as_undisturbed(place, undisturbed):
 
 def test_an_undisturbed_run_finishes_and_leaves_no_process(undisturbed):
     assert_as_undisturbed(undisturbed, undisturbed)
-    assert undisturbed.nothing_lives()
+    assert undisturbed.family.gone()
     status = undisturbed.json("campaign", "status", "small")
     assert status["state"] == "finished"
     assert status["jobs"] == {state.value: JOBS if state is JobState.DONE else 0 for state in JobState}
@@ -95,7 +95,7 @@ def test_kill_at_any_moment_loses_nothing_and_changes_nothing(place, undisturbed
                 process.kill()
                 struck.append(name)
         recorded, answered = place.recorded(), place.answered()
-        assert place.nothing_lives(), f"{name}: killed, but some child lives on"
+        assert place.family.gone(), f"{name}: killed, but some child lives on"
         assert (place.recorded(), place.answered()) == (recorded, answered), f"{name}: written after death"
         # What was recorded before stays as it was, to the microsecond, whatever comes after.
         assert_kept(kept_recorded, recorded)
@@ -120,7 +120,7 @@ def test_ctrl_c_stops_it_and_it_can_be_resumed(place, undisturbed):
         assert process.returncode == 130, stderr
         assert "small: interrupted; go on with: wm campaign resume small" in stderr.splitlines()
         assert "Traceback" not in stderr
-        assert place.nothing_lives()
+        assert place.family.gone()
         assert place.record().state is CampaignState.INTERRUPTED
         assert JobState.RUNNING not in place.jobs(), "running jobs were given back"
         recorded = place.recorded()

@@ -41,14 +41,6 @@ def broker() -> Iterator[servers.Valkey]:
     server.close()
 
 
-@pytest.fixture(scope="module")
-def database() -> Iterator[servers.Postgres]:
-    """A PostgreSQL server of one's own, to be broken."""
-    server = servers.Postgres()
-    yield server
-    server.close()
-
-
 @pytest.fixture
 def fleet(tmp_path: Path, broker: servers.Valkey, database: servers.Postgres) -> Iterator[Fleet]:
     """Servers with an empty PostgreSQL store."""

@@ -26,13 +26,6 @@ def broker() -> Iterator[servers.Valkey]:
     server.close()
 
 
-@pytest.fixture(scope="module")
-def database() -> Iterator[servers.Postgres]:
-    server = servers.Postgres()
-    yield server
-    server.close()
-
-
 def local(fleet: Fleet) -> None:
     fleet.wm("campaign", "run", "c.toml", "--executor", "local", "--workers", "1")
 

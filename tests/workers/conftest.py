@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import time
-import uuid
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.family import Family
 from workers.jobs import (
     BaselineParameters,
     CalibrationParameters,
@@ -165,36 +163,10 @@ def bench(shared_bench: Bench) -> Bench:
     return shared_bench
 
 
-@dataclass(frozen=True)
-class Family:
-    """All processes that were started, directly or not, since a mark was put into the environment."""
-
-    mark: str
-
-    def living(self) -> list[int]:
-        """Return the ids of those that live."""
-        found = []
-        for process in Path("/proc").glob("[0-9]*"):
-            try:
-                marked = self.mark.encode() in (process / "environ").read_bytes()
-            except OSError:  # ended meanwhile, or another user's
-                continue
-            if marked and (process / "stat").exists():
-                found.append(int(process.name))
-        return found
-
-    def gone(self) -> bool:
-        """Return whether all have ended, after some patience: the kernel needs a moment."""
-        for _ in range(1000):
-            if not self.living():
-                return True
-            time.sleep(0.01)
-        return False
-
-
 @pytest.fixture
 def family(monkeypatch: pytest.MonkeyPatch) -> Family:
     """Whatever is started from now on."""
-    mark = f"TREEPROOF_TEST_{uuid.uuid4().hex}"
-    monkeypatch.setenv(mark, "1")
-    return Family(mark)
+    found = Family()
+    for name, value in found.environment.items():
+        monkeypatch.setenv(name, value)
+    return found

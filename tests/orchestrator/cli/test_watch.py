@@ -19,7 +19,6 @@ from orchestrator.errors import StoreUnavailableError
 from orchestrator.plan import Cell, PlannedJob
 from orchestrator.spec import parse_spec
 from orchestrator.store import campaigns, launched
-from orchestrator.store.database import Store
 from orchestrator.store.ledger import StoreLedger
 from orchestrator.store.running import running_jobs
 from orchestrator.store.services import StoreRegistry
@@ -34,14 +33,6 @@ dataset = { name = "breast-cancer" }
 forest = { n_estimators = 12, max_depth = 4 }
 """
 CELL = Cell(scheme="paper", trigger_share=0.02, ones_share=0.5, repeat=0, engine="z3", signature=3, eps=0.5)
-
-
-@pytest.fixture
-def store(tmp_path):
-    opened = Store(f"sqlite:///{tmp_path / 'wm.db'}")
-    opened.upgrade()
-    yield opened
-    opened.close()
 
 
 @pytest.fixture
