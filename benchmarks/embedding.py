@@ -16,13 +16,16 @@ import json
 import multiprocessing
 import os
 import platform
+import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 import numpy as np
 import sklearn
@@ -210,7 +213,7 @@ def _bits_read(forest: Forest, task: EmbeddingTask) -> dict[str, float]:
     return {"bits_depth": shares[Measure.DEPTH], "bits_leaves": shares[Measure.LEAVES]}
 
 
-def differences(rows: list[Row], reference: str) -> list[Difference]:
+def differences(rows: Sequence[Row], reference: str) -> list[Difference]:
     """Return each training minus a reference, paired by repeat; nothing where there are not two pairs."""
     found = []
     for dataset, training in sorted({(row.dataset, row.training) for row in rows}):
@@ -270,15 +273,31 @@ def _status_mib(field: str) -> float:
 
 def machine() -> dict[str, Any]:
     """Return what the seconds depend on."""
-    lines = Path("/proc/cpuinfo").read_text().splitlines()
-    model = next((line.split(":")[1].strip() for line in lines if line.startswith("model name")), "unknown")
+    # Not above: the drawing library behind it would count as memory before the fit.
+    from benchmarks import common
+
     return {
-        "processor": model,
+        "processor": common.processor(),
         "processors": os.cpu_count(),
         "python": platform.python_version(),
         "numpy": np.__version__,
         "scikit-learn": sklearn.__version__,
     }
+
+
+def save(path: Path, options: argparse.Namespace, found: Sequence[Row], memory: Sequence[Peak]) -> None:
+    """Write all that was measured so far."""
+    document = {
+        "machine": machine(),
+        "date": time.strftime("%Y-%m-%d", time.gmtime()),
+        "adjust": options.adjust,
+        "jobs": options.jobs,
+        "rows": [asdict(row) for row in found],
+        "reference": options.reference,
+        "differences": [asdict(gap) for gap in differences(found, options.reference)],
+        "memory": [asdict(peak) for peak in memory],
+    }
+    path.write_text(json.dumps(document, indent=1) + "\n")
 
 
 def main() -> None:
@@ -313,22 +332,12 @@ def main() -> None:
         memory += peaks(dataset, task_of(rows, chosen, caps, 0, options.jobs))
         for peak in memory[-2:]:
             print(f"{dataset} {peak.what}: {peak.before_mib:.0f} MiB before, peak {peak.peak_mib:.0f} MiB")
-    gaps = differences(found, options.reference)
-    for gap in gaps:
+        save(options.output, options, found, memory)
+    for gap in differences(found, options.reference):
         print(
             f"{gap.dataset} {gap.training} - {options.reference}: {gap.what} {gap.mean:+.4f} "
             f"+- {gap.half_width:.4f} (n = {gap.repeats})"
         )
-    document = {
-        "machine": machine(),
-        "adjust": options.adjust,
-        "jobs": options.jobs,
-        "rows": [asdict(row) for row in found],
-        "reference": options.reference,
-        "differences": [asdict(gap) for gap in gaps],
-        "memory": [asdict(peak) for peak in memory],
-    }
-    options.output.write_text(json.dumps(document, indent=1) + "\n")
 
 
 def _line(row: Row) -> str:

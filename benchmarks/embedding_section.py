@@ -58,7 +58,7 @@ def _provenance(document: dict[str, Any], rows: Sequence[Row]) -> str:
     return (
         f"```\npython benchmarks/embedding.py {' '.join(words)}\n```\n{machine['processor']}, "
         f"{machine['processors']} cores; Python {machine['python']}, NumPy {machine['numpy']}, scikit-learn "
-        f"{machine['scikit-learn']}; seed 1, repeats counted from 0."
+        f"{machine['scikit-learn']}; {document['date']}; seed 1, repeats counted from 0."
     )
 
 

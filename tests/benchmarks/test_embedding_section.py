@@ -46,6 +46,7 @@ def results():
             "numpy": "2.0",
             "scikit-learn": "1.6",
         },
+        "date": "2026-01-02",
         "adjust": "artifact",
         "jobs": 1,
         "rows": [asdict(one) for one in rows],
@@ -69,7 +70,7 @@ def test_ratios_differences_and_memory(results, tmp_path):
         "python benchmarks/embedding.py --dataset breast-cancer --training paper --training per-tree "
         "--repeats 2 --reference paper --adjust artifact --jobs 1 -o benchmarks/results/embedding.json"
     ) in text
-    assert "A processor, 2 cores; Python 3.11.7, NumPy 2.0, scikit-learn 1.6" in text
+    assert "A processor, 2 cores; Python 3.11.7, NumPy 2.0, scikit-learn 1.6; 2026-01-02" in text
     spread = "1.50 ± 0.35 (1.75)"
     assert f"| breast-cancer | per-tree | 2 | 1.5 | {spread} | {spread} | 1.25 | 0.9205 | 0.9500 |" in text
     # Two gaps of -0.0200 and -0.0190: t(0.975, 1) = 12.706 times their standard error of 0.0005.
