@@ -26,7 +26,7 @@ from orchestrator.celery_executor import CeleryExecutor
 from orchestrator.executors import LocalExecutor
 from orchestrator.launch import launch
 from orchestrator.loop import run_campaign
-from orchestrator.spec import CampaignSpec, parse_spec
+from orchestrator.spec import BATCH, CampaignSpec, parse_spec
 from orchestrator.store import services
 from orchestrator.store.database import Store
 from orchestrator.store.ledger import StoreLedger
@@ -52,6 +52,7 @@ engine = "{engine}"
 signatures = {signatures}
 eps = {eps}
 instances = 100
+batch = {batch}
 timeout_s = {timeout_s}
 """
 """One for each distance: those of one list help each other, and the bare loop asks about all."""
@@ -89,6 +90,7 @@ class Place:
     dataset: str
     engine: str
     signatures: int
+    batch: int
 
     def spec(self, number: int, distances: list[float]) -> CampaignSpec:
         """Return a campaign; other numbers give other jobs (by a hair of a time limit), the same queries."""
@@ -105,6 +107,7 @@ class Place:
                 engine=self.engine,
                 signatures=self.signatures if distances == DISTANCES else min(2, self.signatures),
                 eps=eps,
+                batch=self.batch,
                 timeout_s=60 + number / 1024,
             )
             for eps in distances
@@ -186,7 +189,7 @@ def _bare(place: Place) -> tuple[float, Counter[str]]:
 
 def _bare_main(store_url: str, dataset: str, engine_name: str, signatures: int) -> None:
     """Ask the engine all that the campaign asks, in its order; print seconds and counts as JSON."""
-    place = Place(Store(store_url), store_url, "", dataset, engine_name, signatures)
+    place = Place(Store(store_url), store_url, "", dataset, engine_name, signatures, BATCH)
     ledger = StoreLedger(place.store)
     with place.store.read() as connection:
         query = (

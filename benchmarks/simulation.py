@@ -281,8 +281,8 @@ def validate(costs: Costs, measured: dict[str, Any]) -> Iterator[tuple[str, int,
     """Yield runs that were measured on one machine: what, slots, seconds measured, seconds simulated."""
     here = Setting(1, 0.0, round_trip_s=0.0, shared_cores=int(measured["machine"]["cores"]))
     for row in measured.get("campaign", []):
-        if row["store"] != "postgresql":
-            continue
+        if row["store"] != "postgresql" or row["batch"] != BATCH:
+            continue  # the costs are those of PostgreSQL and of the usual jobs
         jobs = row["queries"] // BATCH
         batch_s = statistics.median(turn["bare_s"] for turn in row["turns"]) / jobs
         for slots, name in ((1, "one_slot_s"), (2, "two_slots_s")):

@@ -41,7 +41,7 @@ from tests import servers
 
 PARTS = ("empty", "campaign", "costs")
 CAMPAIGNS = ["breast-cancer:z3:4", "breast-cancer:sat:20", "breast-cancer:portfolio:100"]
-"""Data set, engine and number of signatures, each with 500 queries; some 20 to 60 s of solving."""
+"""Data set, engine, number of signatures, each with 500 queries, and queries of a job if not the usual."""
 
 
 @dataclass(frozen=True)
@@ -60,6 +60,7 @@ class Campaign:
     dataset: str
     engine: str
     store: str
+    batch: int
     queries: int
     turns: list[Turn]
 
@@ -121,14 +122,15 @@ def campaign(arguments: argparse.Namespace, broker: servers.Valkey) -> list[Camp
     print("\nreal campaigns (median, least, most)")
     found = []
     for words in arguments.campaign or CAMPAIGNS:
-        dataset, engine, signatures = words.split(":")
+        dataset, engine, signatures, *batches = words.split(":")
+        batch = int(batches[0]) if batches else BATCH
         with store_urls(arguments.store, durable=arguments.durable) as urls:
             for kind, url in urls.items():
                 broker.client().flushall()
                 store = Store(url)
                 store.upgrade()
-                place = Place(store, url, broker.url, dataset, engine, int(signatures))
-                row = Campaign(dataset, engine, kind, 500 * int(signatures), [])
+                place = Place(store, url, broker.url, dataset, engine, int(signatures), batch)
+                row = Campaign(dataset, engine, kind, batch, 500 * int(signatures), [])
                 for turn in turns(place, arguments.repeats):
                     row.turns.append(turn)
                     print(f"  {turn}", flush=True)
@@ -136,7 +138,8 @@ def campaign(arguments: argparse.Namespace, broker: servers.Valkey) -> list[Camp
                 found.append(row)
                 bare = [1000 * turn.bare_s / row.queries for turn in row.turns]
                 print(
-                    f"{dataset} {engine} {kind}: {row.queries} queries, {_spread(bare, '.3f')} ms each; "
+                    f"{dataset} {engine} {kind}, {batch} a job: "
+                    f"{row.queries} queries, {_spread(bare, '.3f')} ms each; "
                     f"overhead {_spread([100 * turn.overhead for turn in row.turns], '.1f')} %; "
                     f"two slots {_spread([turn.speedup for turn in row.turns], '.2f')} times one",
                     flush=True,
@@ -169,7 +172,7 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=1000, help="empty batches of 50 queries")
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--store", choices=["sqlite", "postgresql", "both"], default="both")
-    parser.add_argument("--campaign", action="append", metavar="DATASET:ENGINE:SIGNATURES")
+    parser.add_argument("--campaign", action="append", metavar="DATASET:ENGINE:SIGNATURES[:BATCH]")
     parser.add_argument("--durable", action="store_true", help="PostgreSQL waits for the disk at each commit")
     parser.add_argument("-o", "--output", type=Path, help="JSON, read by simulation.py")
     arguments = parser.parse_args()
