@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
@@ -50,3 +52,19 @@ def test_contradictions_are_told():
     growth.compare("here", {"a": [], "b": [witness]})
     with pytest.raises(growth.ContradictionError, match="here, query 0"):
         growth.compare("here", {"a": [outcome(Status.IMPOSSIBLE)], "b": [witness]})
+
+
+def test_where_sweeps_meet_nothing_is_asked_twice(monkeypatch):
+    asked = []
+
+    def ask(_racer, _forest, queries, _timeout):
+        asked.append(queries)
+        return [outcome(Status.IMPOSSIBLE)]
+
+    monkeypatch.setattr(growth, "pose", lambda point, *_: (SimpleNamespace(is_leaf=np.ones(3)), [point]))
+    monkeypatch.setattr(growth, "ask", ask)
+    arguments = SimpleNamespace(values=None, seed=1, queries=1, timeout=60.0)
+    known = {}
+    rows = [row for name in growth.SWEEPS for row in growth.sweep(name, arguments, {"sat": None}, known)]
+    assert len(rows) == sum(map(len, growth.SWEEPS.values()))
+    assert len(asked) == len(known) == len(rows) - (len(growth.SWEEPS) - 1)
