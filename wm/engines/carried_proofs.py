@@ -30,7 +30,7 @@ class Subject:
     Attributes
     ----------
     whole
-        The search in the whole domain as far as it came; None before it began, and once it is given up.
+        The search in the whole domain as far as it came; None before it began, and once given up or put off.
     whole_impossible
         It ended with a proof.
     whole_settled
@@ -77,6 +77,10 @@ class Subject:
         """End the search in the whole domain and free its memory."""
         self.whole, self.whole_settled, self.whole_impossible = None, True, impossible
 
+    def put_off_whole(self) -> None:
+        """Free the memory of the search in the whole domain; it begins anew when it is earned anew."""
+        self.whole, self.whole_work, self.whole_due = None, 0.0, 0.0
+
 
 OPEN = 2
 """Searches in the whole domain that may be unfinished at a time, each up to some 100 MB: both labels of one
@@ -106,11 +110,11 @@ class ProofMemory:
         return self._subjects[key]
 
     def has_room(self) -> bool:
-        """Return whether a search in the whole domain may begin; give up stale ones if that makes room.
+        """Return whether a search in the whole domain may begin; put off a stale one if that makes room.
 
         Pairs that are asked about in turn must not drive out each other's searches: then none would end.
         """
         unfinished = [subject for subject in self._subjects.values() if subject.whole is not None]
         if len(unfinished) >= OPEN and self._queries - unfinished[0].last_query > STALE:
-            unfinished.pop(0).settle_whole(impossible=False)
+            unfinished.pop(0).put_off_whole()
         return len(unfinished) < OPEN

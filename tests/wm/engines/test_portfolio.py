@@ -265,12 +265,14 @@ def test_a_search_that_no_one_asks_about_any_more_makes_room(forest):
     first, second, third = some_queries(forest, 3, signatures=3)
     domain = np.zeros(5, dtype=np.float32), np.ones(5, dtype=np.float32)
     for query in (first, second):
-        memory.subject(query).whole = pose_box(geometry, query, domain)
+        subject = memory.subject(query)
+        subject.whole, subject.whole_work, subject.whole_due = pose_box(geometry, query, domain), 9.0, 9.0
     for _ in range(carried_proofs.STALE - 1):
         memory.subject(third)
     assert not memory.has_room()
     memory.subject(third)
     assert memory.has_room()
-    given_up = memory.subject(first)
-    assert (given_up.whole, given_up.whole_settled, given_up.whole_impossible) == (None, True, False)
+    put_off = memory.subject(first)
+    assert (put_off.whole, put_off.whole_work, put_off.whole_due) == (None, 0.0, 0.0)
+    assert not put_off.whole_settled, "asked about again, it may begin anew"
     assert memory.subject(second).whole is not None
