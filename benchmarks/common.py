@@ -6,6 +6,8 @@ import argparse
 import json
 import os
 import platform
+import signal
+import sys
 import time
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -18,6 +20,11 @@ from orchestrator.report.render import render
 
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "benchmarks" / "results"
+
+
+def end_what_was_started() -> None:
+    """Let SIGTERM end the program as Ctrl-C does: servers and workers that it started end with it."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
 
 
 def parser(description: str | None) -> argparse.ArgumentParser:

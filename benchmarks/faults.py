@@ -26,6 +26,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
+from benchmarks import common
 from tests import servers
 from tests.system import faults
 from tests.system.faults import Seen
@@ -192,6 +193,7 @@ def main() -> int:
     parser.add_argument("--minutes", type=float, default=3.0, help="of load, for l")
     parser.add_argument("-o", "--output", type=Path, help="also write JSON")
     arguments = parser.parse_args()
+    common.end_what_was_started()
     asked = Size(signatures=arguments.signatures, instances=arguments.instances)
     known = known_faults(arguments.times, arguments.minutes)
     if unknown := set(arguments.faults) - {fault.letter for fault in known}:

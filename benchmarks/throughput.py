@@ -21,14 +21,14 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from benchmarks import made_up
+from benchmarks import common, made_up
 from benchmarks.costs import measure_costs
 from benchmarks.empty_worker import empty_worker
 from benchmarks.real_campaign import Place, Turn, turns
@@ -149,10 +149,9 @@ def campaign(arguments: argparse.Namespace, broker: servers.Valkey) -> list[Camp
 
 def costs(arguments: argparse.Namespace, broker: servers.Valkey) -> Any:
     """Measure each part on PostgreSQL."""
-    database = servers.Postgres(durable=arguments.durable)
-    broker.client().flushall()
-    found = measure_costs(database, broker, jobs=arguments.jobs)
-    database.close()
+    with closing(servers.Postgres(durable=arguments.durable)) as database:
+        broker.client().flushall()
+        found = measure_costs(database, broker, jobs=arguments.jobs)
     print("\ncosts, in milliseconds")
     for name, seconds in asdict(found).items():
         print(f"  {name:<26} {1000 * seconds:.4f}")
@@ -178,14 +177,17 @@ def main() -> None:
     arguments = parser.parse_args()
     if unknown := set(arguments.parts) - set(PARTS):
         parser.error(f"unknown part {unknown.pop()!r}: give some of {', '.join(PARTS)}")
+    common.end_what_was_started()
     broker = servers.Valkey()
     measured: dict[str, Any] = {
         "machine": {"cores": os.cpu_count(), "processor": platform.processor() or platform.machine()}
     }
-    for part in arguments.parts or PARTS:
-        found = {"empty": empty, "campaign": campaign, "costs": costs}[part](arguments, broker)
-        measured[part] = [asdict(row) for row in found] if isinstance(found, list) else asdict(found)
-    broker.close()
+    try:
+        for part in arguments.parts or PARTS:
+            found = {"empty": empty, "campaign": campaign, "costs": costs}[part](arguments, broker)
+            measured[part] = [asdict(row) for row in found] if isinstance(found, list) else asdict(found)
+    finally:
+        broker.close()
     if arguments.output is not None:
         arguments.output.write_text(json.dumps(measured, indent=2) + "\n")
 
