@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from wm.engines.box_search import BoxSearch
 from wm.engines.encoding import Box
-from wm.engines.protocol import ForgeryQuery
+from wm.engines.protocol import WHOLE_DOMAIN, ForgeryQuery
 
 BOXES = 32
 """Impossible boxes kept for each (signature, label); looking through them must stay cheaper than a search."""
@@ -58,7 +58,7 @@ class Subject:
     def reason(self, box: Box) -> str | None:
         """Return what proves a box impossible; None if nothing known does."""
         if self.whole_impossible:
-            return "whole domain"
+            return WHOLE_DOMAIN
         if self._lower:
             inside = (np.array(self._lower) <= box[0]).all(axis=1) & (np.array(self._upper) >= box[1]).all(
                 axis=1

@@ -14,7 +14,9 @@ from typing import Any
 import numpy as np
 
 from wm.engines.encoding import distance, query_box
+from wm.engines.hopeless import HopelessPairs
 from wm.engines.protocol import (
+    WHOLE_DOMAIN,
     Answer,
     ForgeryOutcome,
     ForgeryQuery,
@@ -33,12 +35,16 @@ class IsolatedEngine:
     The solver runs in a child process that is killed when a limit strikes, whatever it does; the next query
     finds a new child ready. The clock of a query starts when the child has its forest loaded. A query whose
     child something else kills, the kernel for want of memory say, is put once more to a fresh one.
+
+    Proofs that hold in the whole domain are remembered here too: they outlive the child, and what follows
+    from them need not cross over to it.
     """
 
     def __init__(self, name: str, forest: Forest, options: Mapping[str, Any] | None = None) -> None:
         self._name = name
         self._forest = forest
         self._sandbox = Sandbox("wm.engines.isolated", name, forest.to_bytes(), dict(options or {}))
+        self._hopeless = HopelessPairs()
 
     @property
     def name(self) -> str:
@@ -85,6 +91,9 @@ class IsolatedEngine:
         if not timeout_s > 0:
             raise QueryError(f"timeout_s must be above 0, not {timeout_s}")
         started = time.perf_counter()
+        if self._hopeless.settle(query):
+            seconds = time.perf_counter() - started
+            return ForgeryOutcome(Status.IMPOSSIBLE, None, None, seconds, self._name, WHOLE_DOMAIN)
         try:
             return self._try(query, timeout_s, memory_bytes)
         except ChildKilledError:
@@ -117,6 +126,8 @@ class IsolatedEngine:
         if not isinstance(answer, Answer):
             return ended(Status.ERROR, str(answer))
         if answer.witness is None:
+            if answer.reason == WHOLE_DOMAIN:
+                self._hopeless.add(query)
             return ended(Status.IMPOSSIBLE, answer.reason)
         if fault := replay_fault(self._forest, query, answer.witness):
             return ended(Status.ERROR, fault)

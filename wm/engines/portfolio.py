@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from wm.engines.box_search import BoxSearch, Geometry
 from wm.engines.carried_proofs import ProofMemory, Subject
 from wm.engines.encoding import Box, nearest_witness, pose, query_box
-from wm.engines.protocol import Answer, ForgeryQuery
+from wm.engines.protocol import WHOLE_DOMAIN, Answer, ForgeryQuery
 from wm.engines.sat import PrunedFormula
 from wm.engines.sat_incremental import IncrementalStatus
 from wm.engines.search import compile_kernel, pose_box, witness
@@ -83,13 +83,13 @@ class PortfolioSolver:
         if reason := subject.reason(box):
             return Answer(None, reason)
         if self._status is not None and self._is_impossible(self._status, query, box, subject):
-            return Answer(None, "whole domain" if subject.whole_impossible else "solver")
+            return Answer(None, WHOLE_DOMAIN if subject.whole_impossible else "solver")
         search = pose_box(self._geometry, query, box)
         found = None
         if not search.advance(QUICK_CHOICES):
             found = self._share(search, query, box, subject)
         if subject.whole_impossible:
-            return Answer(None, "whole domain")
+            return Answer(None, WHOLE_DOMAIN)
         if search.found is not None:
             found = witness(self._geometry, query, box, search.found)
         if found is None:

@@ -121,6 +121,10 @@ class ForgeryOutcome:
     reason: str = "solver"
 
 
+WHOLE_DOMAIN = "whole domain"
+"""Reason of an ``impossible`` that holds for every instance and every distance of its signature and label."""
+
+
 @dataclass(frozen=True, eq=False)
 class Answer:
     """What a solver back end says, before it is replayed: a witness, or proof that there is none.

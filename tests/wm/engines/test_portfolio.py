@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -20,6 +23,7 @@ from wm.engines.box_search import Geometry
 from wm.engines.encoding import query_box, wanted_leaves
 from wm.engines.isolated import replay_fault
 from wm.engines.portfolio import PortfolioSolver
+from wm.engines.protocol import WHOLE_DOMAIN
 from wm.engines.search import pose_box
 from wm.forest import Forest
 from wm.signature import random_signature
@@ -72,18 +76,40 @@ def test_the_whole_domain_answers_all_that_follow(forest, monkeypatch):
     monkeypatch.setattr(portfolio, "QUICK_CHOICES", 1)
     reference = solver_class("search")(forest)
     rng = np.random.default_rng(3)
-    centre = np.full(forest.n_features, 0.5)
-    while True:
-        signature = random_signature(forest.n_trees, 0.5, rng)
-        whole = ForgeryQuery(signature=signature, label=1, centre=centre, eps=0.5)
-        if reference.answer(whole).witness is None and reference.answer(whole).reason == "solver":
-            break
+    whole = hopeless_query(forest, rng)
     solver = PortfolioSolver(forest)
     solver.answer(whole)
     for eps in (0.1, 0.3, 1.0):
-        inside = ForgeryQuery(signature=signature, label=1, centre=rng.random(forest.n_features), eps=eps)
+        inside = replace(whole, centre=rng.random(forest.n_features), eps=eps)
         assert solver.answer(inside).reason in ("whole domain", "larger box")
         assert reference.answer(inside).witness is None
+
+
+def hopeless_query(forest: Forest, rng: np.random.Generator) -> ForgeryQuery:
+    """Return a query about the whole domain that it takes a solver to prove impossible."""
+    reference, centre = solver_class("search")(forest), np.full(forest.n_features, 0.5)
+    while True:
+        signature = random_signature(forest.n_trees, 0.5, rng)
+        whole = ForgeryQuery(signature=signature, label=1, centre=centre, eps=0.5)
+        answer = reference.answer(whole)
+        if answer.witness is None and answer.reason == "solver":
+            return whole
+
+
+def test_what_the_engine_remembers_of_the_whole_domain_is_what_another_engine_finds(forest):
+    """Pairs in turn; once one is known to be hopeless, its queries do not reach the solver any more."""
+    rng = np.random.default_rng(4)
+    hopeless = [
+        replace(hopeless_query(forest, rng), centre=rng.random(forest.n_features), eps=0.3) for _ in range(9)
+    ]
+    reasons = Counter()
+    with engines.create("portfolio", forest) as engine, engines.create("sat", forest) as other:
+        for number, query in enumerate(some_queries(forest, 120)):
+            for posed in (query, hopeless[number % 9]):
+                found, expected = engine.solve(posed, timeout_s=60), other.solve(posed, timeout_s=60)
+                assert found.status is expected.status
+                reasons[found.reason] += 1
+    assert reasons[WHOLE_DOMAIN] >= 100
 
 
 def test_a_box_that_needs_too_much_memory_is_halved(forest):
