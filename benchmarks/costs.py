@@ -30,7 +30,7 @@ class Costs:
     Attributes
     ----------
     lease_s, answer_s, record_s, heartbeat_s
-        One transaction each; `answer_s` for a batch of 50 answers.
+        One transaction each; `answer_s` for the answers of a batch.
     store_cpu_per_job_s
         Processor time of the database server for lease, answers and record of one job.
     publish_s, broker_cpu_per_message_s
@@ -136,7 +136,7 @@ def _empty_run(store: Store, store_url: str, broker: servers.Valkey, jobs: int) 
     """Return seconds for each job of one slot with an empty handler, and the broker's for each message."""
     executor = CeleryExecutor(store, broker.url, print)
     try:
-        with empty_worker(store, store_url, broker.url, slots=1):
+        with empty_worker(store, store_url, broker.url, slots=1, in_turn=True):
             campaign_id = create(store, jobs, name="empty")
             cpu, started = broker.cpu_seconds, time.perf_counter()
             run_campaign(store, campaign_id, executor, lambda _progress: None)

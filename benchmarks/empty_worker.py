@@ -1,8 +1,9 @@
 """A worker whose handler answers its batch at once; all else about it is real.
 
-    python benchmarks/empty_worker.py SLOTS
+    python benchmarks/empty_worker.py SLOTS [in-turn]
 
-Store and broker come from WM_STORE_URL and WM_BROKER_URL.
+With `in-turn`, a slot waits until the store knows how a job ended before it begins the next. Store and
+broker come from WM_STORE_URL and WM_BROKER_URL.
 """
 
 from __future__ import annotations
@@ -22,10 +23,23 @@ from orchestrator.store import services
 from orchestrator.store.database import Store
 from orchestrator.store.ledger import StoreLedger
 from orchestrator.store.services import StoreRegistry
-from workers import runner
+from workers import runner, slots
 from workers.jobs import ForgeryAnswer, LeasedJob, Outcome, OutcomeStatus
 from workers.sandbox import End, Hooks, Run
 from workers.worker import Worker, WorkerSettings
+
+_LAST_ANSWERS = 50
+"""As many go with the outcome, as from a real handler."""
+
+
+class SlotInTurn(slots.Slot):
+    """A slot that does one thing at a time."""
+
+    def run(self, job_id: int) -> None:
+        """Run a job and wait until the ledger knows how it ended."""
+        super().run(job_id)
+        self.tell()
+        self._settle()
 
 
 class EmptySandbox:
@@ -38,18 +52,24 @@ class EmptySandbox:
             ForgeryAnswer(first + number, number, "impossible", None, 0.0, "", None)
             for number in range(count)
         ]
-        hooks.answer(tuple(answers))
-        return Run(End.FINISHED, Outcome(OutcomeStatus.DONE, {"instances": count}, {"job": 0.0}))
+        early = max(0, count - _LAST_ANSWERS)
+        if early:
+            hooks.answer(tuple(answers[:early]))
+        outcome = Outcome(OutcomeStatus.DONE, {"instances": count}, {"job": 0.0})
+        return Run(End.FINISHED, outcome, {}, tuple(answers[early:]))
 
     def close(self) -> None:
         """Nothing to end."""
 
 
 @contextmanager
-def empty_worker(store: Store, store_url: str, broker_url: str, slots: int) -> Iterator[None]:
+def empty_worker(
+    store: Store, store_url: str, broker_url: str, slots: int, *, in_turn: bool = False
+) -> Iterator[None]:
     """Run such a worker in a process of its own, ready before the block begins."""
     environment = os.environ | {"WM_STORE_URL": store_url, "WM_BROKER_URL": broker_url}
-    worker = subprocess.Popen([sys.executable, __file__, str(slots)], env=environment)  # noqa: S603 - this file
+    command = [sys.executable, __file__, str(slots), *(["in-turn"] if in_turn else [])]
+    worker = subprocess.Popen(command, env=environment)  # noqa: S603 - this file
     try:
         while not services.workers(store):
             if worker.poll() is not None:
@@ -62,13 +82,15 @@ def empty_worker(store: Store, store_url: str, broker_url: str, slots: int) -> I
         worker.wait(timeout=40)
 
 
-def _main(slots: int) -> None:
+def _main(count: int, *, in_turn: bool) -> None:
     logging.basicConfig(level=logging.WARNING)
     runner.JobSandbox = EmptySandbox  # type: ignore[assignment, misc] # the point of this program
+    if in_turn:
+        slots.Slot = SlotInTurn  # type: ignore[misc]
     store = Store(os.environ["WM_STORE_URL"])
-    settings = WorkerSettings(os.environ["WM_BROKER_URL"], slots)
+    settings = WorkerSettings(os.environ["WM_BROKER_URL"], count)
     Worker(settings, StoreLedger(store), StoreRegistry(store)).run()
 
 
 if __name__ == "__main__":
-    _main(int(sys.argv[1]))
+    _main(int(sys.argv[1]), in_turn="in-turn" in sys.argv[2:])

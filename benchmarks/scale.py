@@ -2,7 +2,7 @@
 
     python benchmarks/scale.py [--jobs N,N,...] [--store sqlite|postgresql|both] [--seconds S] [-o FILE]
 
-For each size a forgery campaign of batches of 50 queries is planned and stored, as `wm campaign launch` does
+For each size a forgery campaign of the usual batches is planned and stored, as `wm campaign launch` does
 it, in a process of its own; then a real `wm orchestrate` feeds it for some seconds to a worker that answers
 at once. Reported are seconds, the peak of resident memory of both processes, and the rate of jobs. Planning
 10^6 queries is 20,000 of these jobs.
@@ -29,7 +29,7 @@ from benchmarks import filled
 from benchmarks.empty_worker import empty_worker
 from benchmarks.results import opened
 from orchestrator.plan import plan
-from orchestrator.spec import CampaignSpec, parse_spec
+from orchestrator.spec import BATCH, CampaignSpec, parse_spec
 from orchestrator.store import campaigns, launched
 from orchestrator.store.campaigns import create_campaign
 from orchestrator.store.database import Store
@@ -68,8 +68,8 @@ class Row:
 
 
 def spec_of(jobs: int) -> CampaignSpec:
-    """Return a campaign of about so many forgery jobs, each of 50 queries."""
-    return parse_spec(SPEC.format(jobs=jobs, instances=50 * max(1, round(jobs / _POINTS))))
+    """Return a campaign of about so many forgery jobs, each of the usual number of queries."""
+    return parse_spec(SPEC.format(jobs=jobs, instances=BATCH * max(1, round(jobs / _POINTS))))
 
 
 def plan_alone(store_url: str, jobs: int) -> None:

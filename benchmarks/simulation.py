@@ -4,9 +4,10 @@
     python benchmarks/simulation.py throughput.json [--workers N,N,...] [--batch S,S,...] [options]
 
 A discrete-event model of the loop: the orchestrator's turns (look, ready jobs, messages), the broker, slots
-that fetch, lease, solve, answer, record, heartbeat and hand back after a slice, and a PostgreSQL server with
-many cores. Each slot has a core of its own; the slots of one worker share a Python process for all but the
-solving. Held against the measured runs with one slot and two, where everything shares the machine's cores.
+that fetch, lease, solve, answer, heartbeat, and tell while they solve the next job how the last one ended;
+and a PostgreSQL server with many cores. Each slot has a core of its own; the slots of one worker share a
+Python process for all but the solving. Held against the measured runs with one slot and two, where everything
+shares the machine's cores.
 """
 
 from __future__ import annotations
@@ -35,6 +36,9 @@ from workers.sandbox import SLICE_S
 _FLUSH_S = 1.0
 """A busy handler has its answers recorded this often."""
 
+_ANSWERS_AT_ONCE = 50
+"""So many at most; the last ones go with the outcome."""
+
 _ROUND_TRIPS = 5
 """Of a transaction: begin with the first statement, two or three more, commit; the pool's look before it."""
 
@@ -56,7 +60,7 @@ class Setting:
     slots, slots_per_worker
         Jobs at once, and how many of them are one worker process.
     batch_s
-        Seconds of solving in a job of 50 queries.
+        Seconds of solving in a job of the usual number of queries.
     store_cores
         Cores of the database server.
     round_trip_s
@@ -190,7 +194,7 @@ def _orchestrate(world: _World) -> Process:
                 world.simulation.put(world.queue, jobs[start : start + size])
         turn_ends = world.simulation.now + _TURN_S
         while True:
-            yield Hold(executor._LOOK_EVERY_S)
+            yield Hold(executor.look_pause_s(world.in_flight, rate))
             yield from world.transaction(who, costs.look_s + costs.look_each_s * world.in_flight)
             dropped, world.dropped = world.dropped, 0
             world.in_flight -= dropped
@@ -202,6 +206,25 @@ def _slot(world: _World, who: Resource) -> Process:
     """As `workers.slots.Slots` and `workers.runner.Runner` do it."""
     costs, setting = world.costs, world.setting
     each_answer_s = max(0.0, costs.answer_s - costs.heartbeat_s) / BATCH
+    told = events.Store()
+    world.simulation.put(told, None)
+
+    def answer(seconds: float) -> None:
+        """Have the supervisor do a transaction while the job's process goes on."""
+        world.simulation.start(world.transaction(who, seconds))
+
+    def tell(job: _Job, last_answers: float) -> Process:
+        """Tell how a job ended, or that it is to be continued."""
+        is_over = job.left_s <= 1e-9
+        record_s = costs.record_s + each_answer_s * last_answers
+        yield from world.transaction(who, record_s if is_over else costs.heartbeat_s)
+        if is_over:
+            world.ended += 1
+        else:
+            world.ready.append(job)
+        world.dropped += 1
+        world.simulation.put(told, None)
+
     while True:
         since = world.simulation.now
         jobs = yield Get(world.queue)
@@ -211,26 +234,21 @@ def _slot(world: _World, who: Resource) -> Process:
             yield world.work(who, costs.slot_s)
             yield from world.transaction(who, costs.lease_s)
             slice_s = min(job.left_s, SLICE_S)
-            flushes = min(BATCH, max(1, round(slice_s / _FLUSH_S)))
             answers = BATCH * slice_s / setting.batch_s if setting.batch_s else BATCH
-            beats = int(slice_s / HEARTBEAT_S)
-            for _ in range(flushes):
+            parts = max(1, min(BATCH, round(slice_s / _FLUSH_S)), math.ceil(answers / _ANSWERS_AT_ONCE))
+            for part in range(parts):
+                if part:
+                    answer(costs.heartbeat_s + each_answer_s * answers / parts)
                 if setting.shared_cores is None:
-                    yield Hold(slice_s / flushes)
+                    yield Hold(slice_s / parts)
                 elif slice_s:  # in a process of its own
-                    yield Use(world.store, slice_s / flushes)
-                world.solved_s += slice_s / flushes
-                yield from world.transaction(who, costs.heartbeat_s + each_answer_s * answers / flushes)
-            for _ in range(beats):
-                yield from world.transaction(who, costs.heartbeat_s)
+                    yield Use(world.store, slice_s / parts)
+                world.solved_s += slice_s / parts
+            for _ in range(int(slice_s / HEARTBEAT_S)):
+                answer(costs.heartbeat_s)
             job.left_s -= slice_s
-            if job.left_s > 1e-9:
-                yield from world.transaction(who, costs.heartbeat_s)
-                world.ready.append(job)
-            else:
-                yield from world.transaction(who, costs.record_s)
-                world.ended += 1
-            world.dropped += 1
+            yield Get(told)
+            world.simulation.start(tell(job, answers / parts))
 
 
 def _begin(costs: Costs, setting: Setting, most_jobs: float) -> _World:

@@ -168,7 +168,7 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("parts", nargs="*", metavar="PART", help=f"of {', '.join(PARTS)}; by default all")
-    parser.add_argument("--jobs", type=int, default=1000, help="empty batches of 50 queries")
+    parser.add_argument("--jobs", type=int, default=1000, help="empty batches of queries")
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--store", choices=["sqlite", "postgresql", "both"], default="both")
     parser.add_argument("--campaign", action="append", metavar="DATASET:ENGINE:SIGNATURES[:BATCH]")

@@ -26,7 +26,7 @@ _SMALLEST_WINDOW = 32
 _LARGEST_WINDOW = 20_000
 
 _MOST_IN_MESSAGE = 8
-_MESSAGE_S = 0.2
+_MESSAGE_S = 0.5
 """A message holds as many jobs as a slot does in this time: many quick ones, or a single slow one."""
 
 _LOST_AFTER_S = 5.0
@@ -34,6 +34,10 @@ _LOST_AFTER_S = 5.0
 sent later was taken. The pause doubles with each time; sending twice is harmless."""
 
 _LOOK_EVERY_S = 0.05
+_LOOK_AT_LEAST_EVERY_S = 0.25
+_LOOKS_PER_WINDOW = 8
+"""How often the store is asked while the workers do what they were sent."""
+
 _COUNT_EVERY_S = 1.0
 
 
@@ -126,7 +130,8 @@ class CeleryExecutor:
         """Return when some job was dropped, or after the time."""
         deadline = time.monotonic() + timeout_s
         while True:
-            time.sleep(min(_LOOK_EVERY_S, max(0.0, deadline - time.monotonic())))
+            pause_s = look_pause_s(len(self._sent), self._rate)
+            time.sleep(min(pause_s, max(0.0, deadline - time.monotonic())))
             dropped = self._look()
             if dropped or time.monotonic() >= deadline:
                 return
@@ -243,6 +248,15 @@ class CeleryExecutor:
         self._rate = self._ended / since
         self._ended = 0
         self._counted_at = now
+
+
+def look_pause_s(in_flight: int, rate: float) -> float:
+    """Return how many seconds to wait before the next look at jobs in flight of which `rate` end in a second.
+
+    The workers need the processors more, as long as they do not run out of work.
+    """
+    left_s = in_flight / rate if rate else 0.0
+    return min(_LOOK_AT_LEAST_EVERY_S, max(_LOOK_EVERY_S, left_s / _LOOKS_PER_WINDOW))
 
 
 def open_broker(app: Any) -> Any:

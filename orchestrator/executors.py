@@ -6,11 +6,12 @@ import os
 import queue
 import threading
 from collections.abc import Sequence
+from contextlib import closing
 from typing import Protocol
 
 from workers.ledger import Ledger
-from workers.runner import Runner, owner_name
 from workers.sandbox import SLICE_S
+from workers.slots import Slot
 
 _AHEAD = 2
 """Jobs waiting per slot: enough that no slot idles while the loop looks at the store."""
@@ -62,13 +63,16 @@ class LocalExecutor:
         self._stop = threading.Event()
         self._changed = threading.Condition()
         self._in_flight: set[int] = set()
-        self._failure: BaseException | None = None
+        self._failure: Exception | None = None
         self._window = workers * (1 + _AHEAD)
         self._threads = [
             threading.Thread(
-                target=self._work, args=(ledger, slot, slice_s), name=f"slot-{slot}", daemon=True
+                target=self._work,
+                args=(Slot(ledger, number, self._stop, self._drop, self._fail, slice_s=slice_s),),
+                name=f"slot-{number}",
+                daemon=True,
             )
-            for slot in range(workers)
+            for number in range(workers)
         ]
         for thread in self._threads:
             thread.start()
@@ -106,23 +110,22 @@ class LocalExecutor:
         for thread in self._threads:
             thread.join()
 
-    def _work(self, ledger: Ledger, slot: int, slice_s: float) -> None:
-        runner = Runner(ledger, owner_name(slot), self._stop.is_set, slice_s=slice_s)
-        try:
+    def _work(self, slot: Slot) -> None:
+        with closing(slot):
             while not self._stop.is_set():
+                if self._waiting.empty():
+                    slot.tell()
                 job_id = self._waiting.get()
-                if job_id is None:
+                if job_id is None or self._failure is not None:
                     return
-                runner.run(job_id)
-                self._drop(job_id)
-        except BaseException as failure:
-            with self._changed:
-                self._failure = failure
-                self._changed.notify_all()
-        finally:
-            runner.close()
+                slot.run(job_id)
 
     def _drop(self, job_id: int) -> None:
         with self._changed:
             self._in_flight.discard(job_id)
+            self._changed.notify_all()
+
+    def _fail(self, failure: Exception) -> None:
+        with self._changed:
+            self._failure = self._failure or failure
             self._changed.notify_all()

@@ -124,17 +124,23 @@ class Context:
 
     def answer(self, answer: ForgeryAnswer) -> None:
         """Have an answer recorded, together with others, within about a second."""
+        if len(self._pending) == _ANSWERS_AT_ONCE:  # not before there are more: the last go with the outcome
+            self.flush()
         self._pending.append(answer)
-        waited = time.monotonic() - self._sent
-        if len(self._pending) >= _ANSWERS_AT_ONCE or waited >= _ANSWERS_EVERY_S:
+        if time.monotonic() - self._sent >= _ANSWERS_EVERY_S:
             self.flush()
 
     def flush(self) -> None:
         """Send all answers that wait."""
-        if self._pending:
-            self._connection.send(Answers(tuple(self._pending)))
-            self._pending.clear()
+        if answers := self.take():
+            self._connection.send(Answers(answers))
         self._sent = time.monotonic()
+
+    def take(self) -> tuple[ForgeryAnswer, ...]:
+        """Return all answers that wait, which go with the outcome."""
+        answers = tuple(self._pending)
+        self._pending.clear()
+        return answers
 
     def slice_over(self) -> bool:
         """Return whether the job should be given back if work is left."""

@@ -37,8 +37,15 @@ class Ledger(Protocol):
     def answer(self, job_id: int, answers: Sequence[ForgeryAnswer]) -> None:
         """Record answers to queries of a job that goes on; an instance already answered keeps its answer."""
 
-    def record(self, job_id: int, owner: str, outcome: Outcome, artifacts: Mapping[str, bytes]) -> bool:
-        """Record the outcome and its artifacts, free the lease and make dependents ready; all or nothing.
+    def record(
+        self,
+        job_id: int,
+        owner: str,
+        outcome: Outcome,
+        artifacts: Mapping[str, bytes],
+        answers: Sequence[ForgeryAnswer] = (),
+    ) -> bool:
+        """Record the outcome, artifacts and last answers, free the lease, ready dependents; all or nothing.
 
         False if the job already had an outcome.
         """

@@ -42,6 +42,8 @@ class Finished:
 
     outcome: Outcome
     artifacts: dict[str, bytes]
+    answers: tuple[ForgeryAnswer, ...] = ()
+    """To be recorded together with the outcome."""
 
 
 @dataclass(frozen=True)

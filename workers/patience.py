@@ -55,9 +55,16 @@ class PatientLedger:
         """Record answers."""
         self._persist(lambda: self._ledger.answer(job_id, answers))
 
-    def record(self, job_id: int, owner: str, outcome: Outcome, artifacts: Mapping[str, bytes]) -> bool:
+    def record(
+        self,
+        job_id: int,
+        owner: str,
+        outcome: Outcome,
+        artifacts: Mapping[str, bytes],
+        answers: Sequence[ForgeryAnswer] = (),
+    ) -> bool:
         """Record an outcome."""
-        return self._persist(lambda: self._ledger.record(job_id, owner, outcome, artifacts))
+        return self._persist(lambda: self._ledger.record(job_id, owner, outcome, artifacts, answers))
 
     def hand_back(self, job_id: int, owner: str) -> None:
         """Give up a lease."""

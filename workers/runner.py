@@ -1,4 +1,7 @@
-"""The one path of a job through a worker, whoever started it: lease, run in the sandbox, record."""
+"""The one path of a job through a worker, whoever started it: lease, run in the sandbox, record.
+
+Also who holds a lease, and whether he lives.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ from pathlib import Path
 
 from workers.jobs import LeasedJob
 from workers.ledger import Ledger
-from workers.sandbox import SLICE_S, End, Hooks, JobSandbox
+from workers.sandbox import SLICE_S, End, Hooks, JobSandbox, Run
 
 
 def owner_name(slot: int = 0) -> str:
@@ -94,23 +97,30 @@ class Runner:
         if self._sandbox is not None:
             self._sandbox.close()
 
-    def run(self, job_id: int) -> End | None:
-        """Run a job if its lease can be had; None if not."""
-        job = self._ledger.lease(job_id, self._owner)
-        if job is None:
-            return None
+    def lease(self, job_id: int) -> LeasedJob | None:
+        """Lease a job; None if that cannot be had."""
+        return self._ledger.lease(job_id, self._owner)
+
+    def run(self, job: LeasedJob) -> Run:
+        """Run a leased job to its end, or that of its slice."""
         if self._sandbox is None:
             self._sandbox = JobSandbox()
-        run = self._sandbox.run(job, self._hooks(job), slice_s=self._slice_s)
+        return self._sandbox.run(job, self._hooks(job), slice_s=self._slice_s)
+
+    def hand_back(self, job_id: int) -> None:
+        """Give a job's lease up, if it is still ours."""
+        self._ledger.hand_back(job_id, self._owner)
+
+    def tell(self, job_id: int, run: Run) -> None:
+        """Tell the ledger how a run ended; any thread may do that."""
         match run.end:
             case End.FINISHED:
                 assert run.outcome is not None  # noqa: S101 - `Run`'s contract
-                self._ledger.record(job_id, self._owner, run.outcome, run.artifacts)
+                self._ledger.record(job_id, self._owner, run.outcome, run.artifacts, run.answers)
             case End.FAILED:
                 self._ledger.fail(job_id, self._owner, run.reason)
             case End.SLICE_OVER | End.STOPPED:
-                self._ledger.hand_back(job_id, self._owner)
-        return run.end
+                self.hand_back(job_id)
 
     def _hooks(self, job: LeasedJob) -> Hooks:
         return Hooks(

@@ -61,8 +61,8 @@ class Run:
     ----------
     end
         How it ended.
-    outcome, artifacts
-        With ``finished``.
+    outcome, artifacts, answers
+        With ``finished``, to be recorded together.
     reason
         With ``failed``.
     """
@@ -70,6 +70,7 @@ class Run:
     end: End
     outcome: Outcome | None = None
     artifacts: Mapping[str, bytes] = field(default_factory=dict)
+    answers: tuple[ForgeryAnswer, ...] = ()
     reason: str = ""
 
 
@@ -150,8 +151,8 @@ class JobSandbox:
                 self._sandbox.ready().send(ArtifactData(hooks.artifact(sha256)))
             case Answers(answers):
                 hooks.answer(answers)
-            case Finished(outcome, artifacts):
-                return Run(End.FINISHED, outcome, artifacts)
+            case Finished(outcome, artifacts, answers):
+                return Run(End.FINISHED, outcome, artifacts, answers)
             case SliceOver():
                 return Run(End.SLICE_OVER)
             case Crashed(traceback):

@@ -37,17 +37,16 @@ def _run(job: LeasedJob, context: Context) -> FromHandler:
         parameters = kind.parameters.model_validate(job.parameters)
         with context.timed("job"):
             result = importlib.import_module(kind.handler).run(parameters, context)
-        context.flush()
     except ChildError:
         # An engine's process could not be had: that says nothing about the job.
         return Crashed(traceback.format_exc())
     except WmError as reason:
         # The science says no: the same job would say the same again.
-        context.flush()
-        return Finished(Outcome(OutcomeStatus.ERROR, None, context.timings, str(reason)), {})
+        return Finished(Outcome(OutcomeStatus.ERROR, None, context.timings, str(reason)), {}, context.take())
     except Exception:
         return Crashed(traceback.format_exc())
     if result is None:
+        context.flush()
         return SliceOver()
     outcome = Outcome(OutcomeStatus.DONE, result.model_dump(mode="json"), context.timings)
-    return Finished(outcome, dict(context.artifacts))
+    return Finished(outcome, dict(context.artifacts), context.take())

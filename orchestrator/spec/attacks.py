@@ -105,7 +105,7 @@ class SuppressionSpec(_AttackSpec):
     orders: int = Field(default=10, ge=1, le=1_000)
 
 
-BATCH = 50
+BATCH = 100
 """Forgery queries of one job where nothing else is asked for."""
 
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import re
+import threading
 import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from enum import IntEnum
 from pathlib import Path
 from typing import Any
@@ -40,6 +41,7 @@ _POSTGRES: dict[str, Any] = {
     "pool_pre_ping": True,
     # As many connections as a worker's slots need, made when they are; see also PostgreSQL's max_connections.
     "max_overflow": 100,
+    "pool_use_lifo": True,
     # A server that vanished without a word is noticed, not waited for.
     "connect_args": {
         "connect_timeout": 10,
@@ -82,7 +84,10 @@ class Store:
             ) from reason
         except ModuleNotFoundError as reason:
             raise StoreError(f"store {self}: the driver is not installed ({reason})") from reason
+        self._turn: AbstractContextManager[object] = nullcontext()
         if self.is_sqlite:
+            # A writer that finds another at work sleeps and looks again; among our own threads it need not.
+            self._turn = threading.Lock()
             sa.event.listen(self._engine, "connect", _set_up_sqlite)
             sa.event.listen(self._engine, "begin", _begin_sqlite)
 
@@ -114,7 +119,7 @@ class Store:
     @contextmanager
     def write(self) -> Iterator[sa.Connection]:
         """Open a transaction that writes; it commits at the end, or not at all."""
-        with self._explained(), self._engine.begin() as connection:
+        with self._turn, self._explained(), self._engine.begin() as connection:
             yield connection
 
     @contextmanager

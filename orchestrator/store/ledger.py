@@ -11,6 +11,7 @@ import sqlalchemy as sa
 from orchestrator.errors import NotFoundError
 from orchestrator.store.database import Store
 from orchestrator.store.queue import count_failure, finish, given_back
+from orchestrator.store.settling import lock_jobs
 from orchestrator.store.tables import (
     REASON_LENGTH,
     JobState,
@@ -45,7 +46,7 @@ class StoreLedger:
                     lease_until=self._store.clock() + LEASE_S,
                     leases=job.c.leases + 1,
                 )
-                .returning(job.c.kind, job.c.parameters, job.c.failures)
+                .returning(job.c.kind, job.c.parameters, job.c.failures, job.c.leases)
             ).one_or_none()
             if row is None:
                 return None
@@ -63,16 +64,13 @@ class StoreLedger:
                     inputs[kind] = (*inputs.get(kind, ()), need.result)
                 elif kind is JobKind.FORGERY:
                     helpers[need.id] = need.parameters["eps"]
-            answered = connection.execute(
-                sa.select(forgery_answer.c.instance).where(forgery_answer.c.job_id == job_id)
-            ).scalars()
             return LeasedJob(
                 job_id=job_id,
                 kind=JobKind(row.kind),
                 parameters=row.parameters,
                 owner=owner,
                 inputs=inputs,
-                answered=frozenset(answered),
+                answered=_answered(connection, job_id) if row.leases > 1 else frozenset(),
                 failures=row.failures,
                 known=_known(connection, helpers) if helpers else (),
             )
@@ -103,16 +101,26 @@ class StoreLedger:
 
     def answer(self, job_id: int, answers: Sequence[ForgeryAnswer]) -> None:
         """Record answers; those already there stay."""
-        rows = [{"job_id": job_id, **asdict(answer), "reason": _short(answer.reason)} for answer in answers]
         with self._store.write() as connection:
-            self._store.insert_new(connection, forgery_answer, rows)
+            self._insert(connection, job_id, answers)
 
-    def record(self, job_id: int, owner: str, outcome: Outcome, artifacts: Mapping[str, bytes]) -> bool:
-        """Record an outcome with its artifacts."""
+    def record(
+        self,
+        job_id: int,
+        owner: str,
+        outcome: Outcome,
+        artifacts: Mapping[str, bytes],
+        answers: Sequence[ForgeryAnswer] = (),
+    ) -> bool:
+        """Record an outcome with its artifacts and last answers."""
         rows = [{"sha256": sha256, "size": len(data), "data": data} for sha256, data in artifacts.items()]
         with self._store.write() as connection:
             for row in rows:  # one statement each: they can be large
                 self._store.insert_new(connection, artifact, [row])
+            # Before the answers, which refer to the job: two workers that have them must not each wait for
+            # the other's reference to go.
+            lock_jobs(self._store, connection, sa.select(job.c.id).where(job.c.id == job_id))
+            self._insert(connection, job_id, answers)
             return finish(self._store, connection, job_id, owner, asdict(outcome))
 
     def hand_back(self, job_id: int, owner: str) -> None:
@@ -126,6 +134,16 @@ class StoreLedger:
             held = sa.select(job.c.id).where(*_held(job_id, owner)).with_for_update()
             if connection.execute(held).one_or_none() is not None:
                 count_failure(self._store, connection, job_id, owner, reason)
+
+    def _insert(self, connection: sa.Connection, job_id: int, answers: Sequence[ForgeryAnswer]) -> None:
+        rows = [{"job_id": job_id, **vars(answer), "reason": _short(answer.reason)} for answer in answers]
+        self._store.insert_new(connection, forgery_answer, rows)
+
+
+def _answered(connection: sa.Connection, job_id: int) -> frozenset[int]:
+    """Return the instances that a job, taken before, has answers about."""
+    query = sa.select(forgery_answer.c.instance).where(forgery_answer.c.job_id == job_id)
+    return frozenset(connection.execute(query).scalars())
 
 
 def _known(connection: sa.Connection, helpers: Mapping[int, float]) -> tuple[KnownAnswer, ...]:

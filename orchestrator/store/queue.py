@@ -122,8 +122,10 @@ def count_failure(store: Store, connection: sa.Connection, job_id: int, owner: s
 def finish(
     store: Store, connection: sa.Connection, job_id: int, owner: str, columns: dict[str, object]
 ) -> bool:
-    """Insert a job's outcome unless it has one, free its lease and settle what depends on it."""
-    lock_jobs(store, connection, sa.select(job.c.id).where(job.c.id == job_id))
+    """Insert a job's outcome unless it has one, free its lease and settle what depends on it.
+
+    The job must be locked by this transaction.
+    """
     row = {"job_id": job_id, "owner": owner, "recorded_at": store.clock(), **columns}
     if not store.insert_new(connection, outcome, [row]):
         return False

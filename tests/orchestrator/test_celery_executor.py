@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from orchestrator.celery_executor import CeleryExecutor
+from orchestrator.celery_executor import CeleryExecutor, look_pause_s
 from tests import servers
 from workers.app import QUEUE
 
@@ -14,6 +14,22 @@ def broker():
     server = servers.Valkey()
     yield server
     server.close()
+
+
+@pytest.mark.parametrize(
+    ("in_flight", "rate", "pause_s"),
+    [
+        (32, 0.0, 0.05),  # nothing is known yet
+        (0, 100.0, 0.05),
+        (32, 100.0, 0.05),
+        (32, 40.0, 0.1),
+        (32, 20.0, 0.2),
+        (20_000, 2_000.0, 0.25),
+        (1, 0.01, 0.25),
+    ],
+)
+def test_the_store_is_asked_well_before_the_workers_run_out_of_work(in_flight, rate, pause_s):
+    assert look_pause_s(in_flight, rate) == pytest.approx(pause_s)
 
 
 def test_an_outage_is_told_once_and_so_is_its_end_by_one_who_only_asks(store, broker):

@@ -8,7 +8,7 @@ from collections import Counter
 
 import pytest
 
-from orchestrator import executors
+import workers.slots
 from orchestrator.executors import LocalExecutor, default_workers
 
 
@@ -20,6 +20,7 @@ class Slots:
         self.owners = set()
         self.closed = 0
         self.stopped = 0
+        self.given_back = []
         self.gate = threading.Event()
         self.started = threading.Semaphore(0)
         self.fails = None
@@ -29,6 +30,12 @@ class Slots:
         assert slice_s == 9.0
 
         class Runner:
+            def lease(self, job_id):
+                return job_id
+
+            def tell(self, _job_id, _run):
+                pass
+
             def run(self, job_id):
                 slots.ran[job_id] += 1
                 slots.owners.add(owner)
@@ -40,6 +47,9 @@ class Slots:
                 if slots.fails == job_id:
                     raise OSError("the disk is full")
 
+            def hand_back(self, job_id):
+                slots.given_back.append(job_id)
+
             def close(self):
                 slots.closed += 1
 
@@ -49,7 +59,7 @@ class Slots:
 @pytest.fixture
 def slots(monkeypatch):
     made = Slots()
-    monkeypatch.setattr(executors, "Runner", made)
+    monkeypatch.setattr(workers.slots, "Runner", made)
     return made
 
 
@@ -110,6 +120,7 @@ def test_what_stops_a_slot_for_good_is_raised(slots, executor):
         wait_until_idle(executor)
     with pytest.raises(OSError, match="the disk is full"):
         executor.wait(10)
+    assert slots.given_back == [3]
 
 
 def test_waiting_ends_without_a_change_too(executor):

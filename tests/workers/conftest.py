@@ -127,7 +127,9 @@ class Bench:
     ) -> Run:
         """Run a job to its end."""
         hooks = Hooks(artifact or self.artifacts.__getitem__, self.answers.extend, heartbeat, stop)
-        return self.sandbox.run(job, hooks, slice_s=slice_s)
+        run = self.sandbox.run(job, hooks, slice_s=slice_s)
+        self.answers += run.answers
+        return run
 
     def result(self, kind: JobKind, **changes: Any) -> dict[str, Any]:
         """Run a job that must succeed; return its result and keep its artifacts."""

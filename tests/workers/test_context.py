@@ -103,6 +103,16 @@ def test_answers_are_sent_in_bundles_and_none_is_lost(ends, context, monkeypatch
     assert instances == list(range(120))
 
 
+def test_a_whole_bundle_waits_for_more_so_that_it_may_go_with_the_outcome(ends, context, monkeypatch):
+    monkeypatch.setattr(module, "_ANSWERS_EVERY_S", 1000.0)
+    for instance in range(50):
+        context.answer(answer(instance))
+    assert sent(ends[1]) == []
+    assert context.take() == tuple(map(answer, range(50)))
+    context.flush()
+    assert sent(ends[1]) == []
+
+
 def test_an_answer_that_has_waited_long_enough_is_sent(ends, context, monkeypatch):
     monkeypatch.setattr(module, "_ANSWERS_EVERY_S", 0.0)
     context.answer(answer(0))

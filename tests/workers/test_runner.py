@@ -39,7 +39,7 @@ class WrittenLedger:
 
 @pytest.fixture
 def run_with(monkeypatch):
-    """Runs job 7 in a sandbox that ends as given; returns the run's end and the ledger's calls."""
+    """Runs job 7 in a sandbox that ends as given, and tells; returns the calls to the ledger meanwhile."""
 
     def run(ledger, end, during=lambda _hooks: None):
         class Fake:
@@ -53,9 +53,13 @@ def run_with(monkeypatch):
 
         monkeypatch.setattr(runner, "JobSandbox", Fake)
         with contextlib.closing(Runner(ledger, "me", lambda: False, slice_s=3.0)) as slot:
-            ended = slot.run(7)
+            job = slot.lease(7)
+            if job is not None:
+                run = slot.run(job)
+                ledger.calls.append(("ended",))
+                slot.tell(7, run)
         assert ledger.calls.pop(0) == ("lease", 7, "me")
-        return ended, ledger.calls
+        return ledger.calls
 
     return run
 
@@ -63,19 +67,19 @@ def run_with(monkeypatch):
 @pytest.mark.parametrize(
     ("run", "call"),
     [
-        (Run(End.FINISHED, OUTCOME, {"ab": b"x"}), ("record", 7, "me", OUTCOME, {"ab": b"x"})),
+        (Run(End.FINISHED, OUTCOME, {"ab": b"x"}, (1,)), ("record", 7, "me", OUTCOME, {"ab": b"x"}, (1,))),
         (Run(End.FAILED, reason="it died"), ("fail", 7, "me", "it died")),
         (Run(End.SLICE_OVER), ("hand_back", 7, "me")),
         (Run(End.STOPPED), ("hand_back", 7, "me")),
     ],
 )
-def test_every_end_is_told_to_the_ledger(run_with, run, call):
-    assert run_with(WrittenLedger(), run) == (run.end, [call, ("closed",)])
+def test_every_end_is_told_to_the_ledger_when_that_is_wished(run_with, run, call):
+    assert run_with(WrittenLedger(), run) == [("ended",), call, ("closed",)]
     assert {Run(end).end for end in End} == {End.FINISHED, End.FAILED, End.SLICE_OVER, End.STOPPED}
 
 
 def test_a_job_that_cannot_be_leased_is_left_alone_and_no_process_is_started(run_with):
-    assert run_with(WrittenLedger(job=None), None) == (None, [])
+    assert run_with(WrittenLedger(job=None), None) == []
 
 
 def test_what_the_job_needs_meanwhile_goes_to_the_ledger(run_with):
@@ -85,11 +89,11 @@ def test_what_the_job_needs_meanwhile_goes_to_the_ledger(run_with):
         assert hooks.heartbeat()
         assert not hooks.stop()
 
-    _, calls = run_with(WrittenLedger(), Run(End.SLICE_OVER), during)
-    assert calls == [
+    assert run_with(WrittenLedger(), Run(End.SLICE_OVER), during) == [
         ("artifact", "ab"),
         ("answer", 7, (1, 2)),
         ("heartbeat", 7, "me"),
+        ("ended",),
         ("hand_back", 7, "me"),
         ("closed",),
     ]

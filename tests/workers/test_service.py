@@ -53,28 +53,30 @@ def raising(reason):
     return handler
 
 
-def test_a_result_is_an_outcome_and_waiting_answers_go_first(said):
+def test_a_result_is_an_outcome_and_waiting_answers_go_with_it(said):
     def handler(parameters, context):
         context.answer(ANSWER)
         context.keep(b"bytes")
         return ForgeryResult(instances=parameters.count)
 
     before, message = said(handler)
-    assert before == [Answers((ANSWER,))]
+    assert before == []
     assert isinstance(message, Finished)
+    assert message.answers == (ANSWER,)
     assert (message.outcome.status, message.outcome.result) == (OutcomeStatus.DONE, {"instances": 1})
     assert set(message.outcome.timings) == {"job"}
     assert list(message.artifacts.values()) == [b"bytes"]
 
 
-def test_a_handler_that_wants_to_go_on_later_gives_the_job_back(said):
-    assert said(lambda _parameters, _context: None)[1] == SliceOver()
+def test_a_handler_that_wants_to_go_on_later_gives_the_job_back_and_waiting_answers_go_first(said):
+    assert said(lambda _parameters, context: context.answer(ANSWER)) == ([Answers((ANSWER,))], SliceOver())
 
 
 def test_what_the_science_refuses_is_an_error_at_once(said):
     before, message = said(raising(DataError("no such file")))
-    assert before == [Answers((ANSWER,))]
+    assert before == []
     assert isinstance(message, Finished)
+    assert message.answers == (ANSWER,)
     assert (message.outcome.status, message.outcome.error) == (OutcomeStatus.ERROR, "no such file")
     assert message.artifacts == {}
 

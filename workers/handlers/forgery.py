@@ -63,7 +63,6 @@ def run(parameters: ForgeryParameters, context: Context) -> ForgeryResult | None
             ask = ask or _asking(parameters, split, context)
             context.answer(ask(position, row))
         if context.slice_over() and number + 1 < len(left):
-            context.flush()
             return None
     return ForgeryResult(instances=parameters.count)
 

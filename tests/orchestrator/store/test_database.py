@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import sqlite3
 import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 import sqlalchemy as sa
@@ -298,6 +299,23 @@ def test_a_store_that_may_only_be_read_is_told(tmp_path):
         ):
             connection.execute(sa.delete(campaign))
     assert str(path) in one_line(caught)
+
+
+def test_threads_of_one_process_take_turns_to_write_and_need_not_wait_for_locks(sqlite_url, monkeypatch):
+    monkeypatch.setattr(database, "BUSY_TIMEOUT_S", 0)
+    with opened(sqlite_url) as store:
+        store.upgrade()
+
+        def write(number):
+            for part in range(50):
+                with store.write() as connection:
+                    sha256 = f"{number:02}{part:02}".ljust(64, "0")
+                    connection.execute(sa.insert(artifact).values(sha256=sha256, size=1, data=b"x"))
+
+        with ThreadPoolExecutor(4) as pool:
+            list(pool.map(write, range(4)))
+        with store.read() as connection:
+            assert connection.execute(sa.select(sa.func.count()).select_from(artifact)).scalar_one() == 200
 
 
 def test_a_store_that_another_writer_holds_too_long_is_told(tmp_path, monkeypatch):

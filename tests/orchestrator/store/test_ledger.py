@@ -42,7 +42,11 @@ def test_a_lease_brings_all_that_the_job_needs(workshop):
     workshop.finish(["split"], replace(DONE, result={"of": "split"}))
     workshop.finish(["embed"], replace(DONE, result={"of": "embed"}))
     job_id = workshop.id("forgery")
+    first = workshop.ledger.lease(job_id, "another")
+    assert first is not None
+    assert first.answered == frozenset()
     workshop.ledger.answer(job_id, [answer(3), answer(5)])
+    workshop.ledger.hand_back(job_id, "another")
     assert workshop.ledger.lease(job_id, "me") == LeasedJob(
         job_id=job_id,
         kind=JobKind.FORGERY,
@@ -232,25 +236,57 @@ def test_an_outcome_is_kept_as_it_was_recorded(workshop, recorded):
     assert workshop.row(job_id).lease_owner is None
 
 
+def test_the_last_answers_come_with_the_outcome(workshop):
+    (job_id,) = workshop.jobs("a")
+    ledger = workshop.ledger
+    ledger.lease(job_id, "me")
+    ledger.answer(job_id, [answer(1, seconds=0.5)])
+    assert ledger.record(job_id, "me", DONE, {}, [answer(1, seconds=0.9), answer(2, seconds=0.9)])
+    with workshop.store.read() as connection:
+        rows = connection.execute(
+            sa.select(forgery_answer.c.instance, forgery_answer.c.seconds).order_by(forgery_answer.c.instance)
+        )
+        assert [tuple(row) for row in rows] == [(1, 0.5), (2, 0.9)]
+
+
+def test_two_workers_that_end_one_job_at_once_do_not_wait_for_each_other_for_ever(workshop):
+    """Their answers are different ones: each was asked to go on where the other had left off."""
+    job_ids = workshop.jobs(*map(str, range(20)))
+    together = threading.Barrier(2, timeout=60)
+    won = []
+
+    def end(instances):
+        for job_id in job_ids:
+            together.wait()
+            won.append(workshop.ledger.record(job_id, "me", DONE, {}, list(map(answer, instances))))
+
+    others = threading.Thread(target=end, args=(range(60),))
+    others.start()
+    end(range(60, 120))
+    others.join()
+    assert sorted(won) == [False] * 20 + [True] * 20
+
+
 BAD_ARTIFACT = {"ab" * 32: b"bytes", None: b"no hash"}
 BAD_OUTCOME = replace(DONE, result={"not JSON": {1, 2}})
 
 
 @pytest.mark.parametrize(
-    ("recorded", "artifacts", "error"),
+    ("recorded", "artifacts", "answers", "error"),
     [
-        (DONE, BAD_ARTIFACT, StoreError),
+        (DONE, BAD_ARTIFACT, [], StoreError),
+        (DONE, {"ab" * 32: b"bytes"}, [answer(1), answer(None)], StoreError),
         # By SQLAlchemy or by the driver, whoever writes the JSON.
-        (BAD_OUTCOME, {"ab" * 32: b"bytes"}, (sa.exc.StatementError, TypeError)),
+        (BAD_OUTCOME, {"ab" * 32: b"bytes"}, [answer(1)], (sa.exc.StatementError, TypeError)),
     ],
 )
-def test_recording_is_all_or_nothing(workshop, recorded, artifacts, error):
+def test_recording_is_all_or_nothing(workshop, recorded, artifacts, answers, error):
     workshop.campaign(workshop.job("a"), workshop.job("b", "a"))
     job_id = workshop.id("a")
     workshop.ledger.lease(job_id, "me")
     with pytest.raises(error):
-        workshop.ledger.record(job_id, "me", recorded, artifacts)
-    assert workshop.count(outcome) == workshop.count(artifact) == 0
+        workshop.ledger.record(job_id, "me", recorded, artifacts, answers)
+    assert workshop.count(outcome) == workshop.count(artifact) == workshop.count(forgery_answer) == 0
     assert workshop.states("a", "b") == [JobState.RUNNING, JobState.WAITING]
     assert workshop.ledger.heartbeat(job_id, "me"), "the lease still holds"
 
@@ -285,6 +321,8 @@ def test_an_answer_is_kept_once(workshop):
         answer(2, seconds=0.5),
         replace(answer(3), witness=None, distance=None),
     ]
+    ledger.lease(job_id, "another")
+    ledger.hand_back(job_id, "another")
     leased = ledger.lease(job_id, "me")
     assert leased is not None
     assert leased.answered == {1, 2, 3}
