@@ -29,7 +29,11 @@ kind = "forgery"
 engine = [{engines}]
 signatures = {signatures}
 eps = [0.3, 0.7]
+batch = {batch}
 """
+
+BATCH = 50
+"""Queries of a forgery job."""
 
 
 def small_campaign(
@@ -42,7 +46,10 @@ def small_campaign(
 ) -> str:
     """Return the text of the campaign file; what is None is left to its default."""
     text = _FILE.format(
-        name=name, engines=", ".join(f'"{engine}"' for engine in engines), signatures=signatures
+        name=name,
+        engines=", ".join(f'"{engine}"' for engine in engines),
+        signatures=signatures,
+        batch=BATCH,
     )
     options = {"instances": instances, "timeout_s": timeout_s}
     return text + "".join(f"{key} = {value}\n" for key, value in options.items() if value is not None)

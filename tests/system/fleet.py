@@ -30,7 +30,7 @@ from orchestrator.store.tables import (
 )
 from tests import servers
 from tests.family import Family
-from tests.small_campaign import small_campaign
+from tests.small_campaign import BATCH, small_campaign
 
 ROOT = Path(__file__).resolve().parents[2]
 _ORPHANS_WITHIN_S = 5.0
@@ -68,7 +68,7 @@ class Size:
     @property
     def jobs(self) -> int:
         """Number of jobs."""
-        return OTHER_JOBS + len(self.engines) * self.signatures * 2 * -(-self.instances // 50)
+        return OTHER_JOBS + len(self.engines) * self.signatures * 2 * -(-self.instances // BATCH)
 
 
 RowKey = tuple[str, int | None]
