@@ -40,7 +40,7 @@ from orchestrator.store.database import Store
 from tests import servers
 
 PARTS = ("empty", "campaign", "costs")
-CAMPAIGNS = ["breast-cancer:z3:4", "breast-cancer:sat:20", "breast-cancer:portfolio:100"]
+CAMPAIGNS = ["breast-cancer:z3:4", "breast-cancer:sat:20"]
 """Data set, engine, number of signatures, each with 500 queries, and queries of a job if not the usual."""
 
 

@@ -34,7 +34,7 @@ _LOST_AFTER_S = 5.0
 sent later was taken. The pause doubles with each time; sending twice is harmless."""
 
 _LOOK_EVERY_S = 0.05
-_LOOK_AT_LEAST_EVERY_S = 0.25
+_LOOK_AT_LEAST_EVERY_S = 0.5
 _LOOKS_PER_WINDOW = 8
 """How often the store is asked while the workers do what they were sent."""
 

@@ -24,8 +24,8 @@ def broker():
         (32, 100.0, 0.05),
         (32, 40.0, 0.1),
         (32, 20.0, 0.2),
-        (20_000, 2_000.0, 0.25),
-        (1, 0.01, 0.25),
+        (20_000, 2_000.0, 0.5),
+        (1, 0.01, 0.5),
     ],
 )
 def test_the_store_is_asked_well_before_the_workers_run_out_of_work(in_flight, rate, pause_s):

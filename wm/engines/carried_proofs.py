@@ -89,6 +89,9 @@ signature."""
 STALE = 64
 """A search in the whole domain makes room for another one after so many queries about other pairs."""
 
+WORTH = 2.0
+"""So it does for one that has earned so many times the work spent on it: that pair's queries are hard."""
+
 
 class ProofMemory:
     """The subjects used last."""
@@ -109,12 +112,16 @@ class ProofMemory:
             self._subjects.popitem(last=False)
         return self._subjects[key]
 
-    def has_room(self) -> bool:
+    def has_room(self, wanting: Subject) -> bool:
         """Return whether a search in the whole domain may begin; put off a stale one if that makes room.
 
-        Pairs that are asked about in turn must not drive out each other's searches: then none would end.
+        Pairs that are asked about in turn must not drive out each other's searches: then none would end. They
+        do not, as they earn alike; one that was asked about before, and is not now, falls behind.
         """
         unfinished = [subject for subject in self._subjects.values() if subject.whole is not None]
-        if len(unfinished) >= OPEN and self._queries - unfinished[0].last_query > STALE:
-            unfinished.pop(0).put_off_whole()
+        if len(unfinished) >= OPEN:
+            oldest = unfinished[0]
+            is_stale = self._queries - oldest.last_query > STALE
+            if is_stale or wanting.whole_due > WORTH * oldest.whole_work:
+                unfinished.pop(0).put_off_whole()
         return len(unfinished) < OPEN

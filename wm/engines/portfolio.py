@@ -155,7 +155,7 @@ class PortfolioSolver:
     def _advance_whole(self, query: ForgeryQuery, subject: Subject) -> None:
         """Work on the whole domain until it has had its due, if that is a step at least."""
         if subject.whole is None:
-            if subject.whole_due < _STEP * self._words or not self._memory.has_room():
+            if subject.whole_due < _STEP * self._words or not self._memory.has_room(subject):
                 return
             subject.whole = pose_box(self._geometry, query, self._domain)
         # What was earned while there was no room may be more than any pair is worth.

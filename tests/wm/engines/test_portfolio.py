@@ -275,17 +275,23 @@ def test_pairs_asked_about_in_turn_let_each_other_finish(forest):
     queries = some_queries(forest, 4)
     domain = np.zeros(5, dtype=np.float32), np.ones(5, dtype=np.float32)
     began = []
-    for query in queries * 3:
+    rng = np.random.default_rng(9)
+    for query in queries * 30:
         subject = memory.subject(query)
-        if subject.whole is None and memory.has_room():
+        subject.whole_due += rng.uniform(0.5, 1.5)
+        if subject.whole is None and memory.has_room(subject):
             subject.whole = pose_box(geometry, query, domain)
             began.append(queries.index(query))
+        if subject.whole is not None:
+            subject.whole_work = subject.whole_due
     assert began == [0, 1], "the first two keep their places"
     memory.subject(queries[0]).settle_whole(impossible=True)
-    assert memory.has_room()
+    assert memory.has_room(carried_proofs.Subject())
 
 
-def test_a_search_that_no_one_asks_about_any_more_makes_room(forest):
+@pytest.mark.parametrize("is_hard", [False, True])
+def test_a_search_that_no_one_asks_about_any_more_makes_room(forest, is_hard):
+    """After many queries about other pairs, or a few that cost more than it did."""
     memory = carried_proofs.ProofMemory()
     geometry = Geometry.of(forest)
     first, second, third = some_queries(forest, 3, signatures=3)
@@ -293,11 +299,14 @@ def test_a_search_that_no_one_asks_about_any_more_makes_room(forest):
     for query in (first, second):
         subject = memory.subject(query)
         subject.whole, subject.whole_work, subject.whole_due = pose_box(geometry, query, domain), 9.0, 9.0
-    for _ in range(carried_proofs.STALE - 1):
+    wanting = memory.subject(third)
+    for _ in range(0 if is_hard else carried_proofs.STALE - 2):
         memory.subject(third)
-    assert not memory.has_room()
+    wanting.whole_due = 18.0
+    assert not memory.has_room(wanting)
     memory.subject(third)
-    assert memory.has_room()
+    wanting.whole_due += 0.1 if is_hard else 0.0
+    assert memory.has_room(wanting)
     put_off = memory.subject(first)
     assert (put_off.whole, put_off.whole_work, put_off.whole_due) == (None, 0.0, 0.0)
     assert not put_off.whole_settled, "asked about again, it may begin anew"
