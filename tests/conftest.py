@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,6 +25,10 @@ from wm.forest import Forest
 # A slow or busy machine is no failure.
 settings.register_profile("untimed", deadline=None)
 settings.load_profile("untimed")
+
+# A shell that starts the tests in the background makes them, and all that they start, deaf to Ctrl-C.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 _FILE = "published_breast_cancer.npz"
 _N_FEATURES = 30

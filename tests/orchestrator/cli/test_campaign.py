@@ -12,7 +12,6 @@ from pathlib import Path
 import pytest
 
 import orchestrator.cli.campaign
-from orchestrator import pace
 from orchestrator.results import fingerprint
 from orchestrator.store.database import Store
 from orchestrator.store.tables import JobState
@@ -197,7 +196,6 @@ def test_an_interrupted_campaign_exits_130_and_is_resumed_to_the_same_end(
     wm, tiny, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as patch:
-        patch.setattr(pace, "_SHARE", 1.0)  # else a busy machine may count again only when all is over
         patch.setattr(orchestrator.cli.campaign, "shown", _impatient(signal.SIGINT, 3))
         ran = wm("campaign", "run", tiny.file, "--workers", 1)
     assert (ran.code, ran.out) == (130, "")
