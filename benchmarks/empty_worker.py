@@ -23,13 +23,10 @@ from orchestrator.store import services
 from orchestrator.store.database import Store
 from orchestrator.store.ledger import StoreLedger
 from orchestrator.store.services import StoreRegistry
-from workers import runner, slots
+from workers import context, runner, slots
 from workers.jobs import ForgeryAnswer, LeasedJob, Outcome, OutcomeStatus
 from workers.sandbox import End, Hooks, Run
 from workers.worker import Worker, WorkerSettings
-
-_LAST_ANSWERS = 50
-"""As many go with the outcome, as from a real handler."""
 
 
 class SlotInTurn(slots.Slot):
@@ -52,8 +49,8 @@ class EmptySandbox:
             ForgeryAnswer(first + number, number, "impossible", None, 0.0, "", None)
             for number in range(count)
         ]
-        early = max(0, count - _LAST_ANSWERS)
-        if early:
+        early = max(0, count - context._ANSWERS_AT_ONCE)
+        if early:  # the others go with the outcome, as from a real handler
             hooks.answer(tuple(answers[:early]))
         outcome = Outcome(OutcomeStatus.DONE, {"instances": count}, {"job": 0.0})
         return Run(End.FINISHED, outcome, {}, tuple(answers[early:]))

@@ -5,7 +5,7 @@
 For each size a forgery campaign of the usual batches is planned and stored, as `wm campaign launch` does
 it, in a process of its own; then a real `wm orchestrate` feeds it for some seconds to a worker that answers
 at once. Reported are seconds, the peak of resident memory of both processes, and the rate of jobs. Planning
-10^6 queries is 20,000 of these jobs.
+10^6 queries is 10,000 of these jobs.
 """
 
 from __future__ import annotations
@@ -158,7 +158,7 @@ def measure(kind: str, broker: servers.Valkey, jobs: int, seconds: float) -> Row
 def main() -> None:
     """Measure and print a table."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--jobs", default="20000,100000,1000000")
+    parser.add_argument("--jobs", default="10000,100000,1000000")
     parser.add_argument("--store", choices=["sqlite", "postgresql", "both"], default="both")
     parser.add_argument("--seconds", type=float, default=20.0)
     parser.add_argument("--plan", metavar="URL", help=argparse.SUPPRESS)

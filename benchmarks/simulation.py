@@ -30,14 +30,9 @@ from benchmarks.costs import Costs
 from benchmarks.events import Get, Hold, Process, Resource, Simulation, Use
 from orchestrator import celery_executor as executor
 from orchestrator.spec import BATCH
+from workers import context
 from workers.ledger import HEARTBEAT_S
 from workers.sandbox import SLICE_S
-
-_FLUSH_S = 1.0
-"""A busy handler has its answers recorded this often."""
-
-_ANSWERS_AT_ONCE = 50
-"""So many at most; the last ones go with the outcome."""
 
 _ROUND_TRIPS = 5
 """Of a transaction: begin with the first statement, two or three more, commit; the pool's look before it."""
@@ -235,7 +230,11 @@ def _slot(world: _World, who: Resource) -> Process:
             yield from world.transaction(who, costs.lease_s)
             slice_s = min(job.left_s, SLICE_S)
             answers = BATCH * slice_s / setting.batch_s if setting.batch_s else BATCH
-            parts = max(1, min(BATCH, round(slice_s / _FLUSH_S)), math.ceil(answers / _ANSWERS_AT_ONCE))
+            parts = max(
+                1,
+                min(BATCH, round(slice_s / context._ANSWERS_EVERY_S)),
+                math.ceil(answers / context._ANSWERS_AT_ONCE),
+            )
             for part in range(parts):
                 if part:
                     answer(costs.heartbeat_s + each_answer_s * answers / parts)

@@ -102,7 +102,7 @@ class ProofMemory:
 
     def subject(self, query: ForgeryQuery) -> Subject:
         """Return what is known about a query's signature and label."""
-        key = query.signature.tobytes(), query.label
+        key = query.pair
         if key not in self._subjects:
             self._subjects[key] = Subject()
         self._subjects.move_to_end(key)

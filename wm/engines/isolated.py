@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 
 from wm.engines.encoding import distance, query_box
-from wm.engines.hopeless import HopelessPairs
 from wm.engines.protocol import (
     WHOLE_DOMAIN,
     Answer,
@@ -24,6 +23,7 @@ from wm.engines.protocol import (
     Solver,
     Status,
 )
+from wm.engines.whole_domain import WholeDomainProofs
 from wm.errors import QueryError
 from wm.forest import Forest
 from wm.isolation import ChildError, ChildKilledError, Sandbox, requests
@@ -44,7 +44,7 @@ class IsolatedEngine:
         self._name = name
         self._forest = forest
         self._sandbox = Sandbox("wm.engines.isolated", name, forest.to_bytes(), dict(options or {}))
-        self._hopeless = HopelessPairs()
+        self._whole_domain = WholeDomainProofs()
 
     @property
     def name(self) -> str:
@@ -91,7 +91,7 @@ class IsolatedEngine:
         if not timeout_s > 0:
             raise QueryError(f"timeout_s must be above 0, not {timeout_s}")
         started = time.perf_counter()
-        if self._hopeless.settle(query):
+        if self._whole_domain.settle(query):
             seconds = time.perf_counter() - started
             return ForgeryOutcome(Status.IMPOSSIBLE, None, None, seconds, self._name, WHOLE_DOMAIN)
         try:
@@ -127,7 +127,7 @@ class IsolatedEngine:
             return ended(Status.ERROR, str(answer))
         if answer.witness is None:
             if answer.reason == WHOLE_DOMAIN:
-                self._hopeless.add(query)
+                self._whole_domain.add(query)
             return ended(Status.IMPOSSIBLE, answer.reason)
         if fault := replay_fault(self._forest, query, answer.witness):
             return ended(Status.ERROR, fault)

@@ -70,6 +70,11 @@ class ForgeryQuery:
         object.__setattr__(self, "centre", point)
         object.__setattr__(self, "eps", float(distance[0]))
 
+    @property
+    def pair(self) -> tuple[bytes, object]:
+        """Signature and label, as a key: what proofs in the whole domain are about."""
+        return self.signature.tobytes(), self.label
+
     def check(self, forest: Forest) -> None:
         """Raise `QueryError` unless the query fits the forest."""
         if len(self.signature) != forest.n_trees:

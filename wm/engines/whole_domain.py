@@ -1,4 +1,4 @@
-"""Signatures and labels for which a forgery was proved impossible in the whole domain [0, 1]^d."""
+"""Proofs in the whole domain [0, 1]^d, kept where queries come in: they outlive the solving process."""
 
 from __future__ import annotations
 
@@ -6,28 +6,24 @@ from wm.engines.encoding import query_box
 from wm.engines.protocol import ForgeryQuery
 
 MOST = 10_000
-"""Pairs that are remembered, the newest ones: about a megabyte."""
+"""Proofs that are kept, the newest ones: about a megabyte."""
 
 
-class HopelessPairs:
-    """Answers queries about pairs that are known to be hopeless."""
+class WholeDomainProofs:
+    """The signatures and labels for which no instance at all is forged."""
 
     def __init__(self) -> None:
         self._pairs: dict[tuple[bytes, object], None] = {}
 
     def add(self, query: ForgeryQuery) -> None:
         """Remember the signature and label of a query that was answered by a proof in the whole domain."""
-        self._pairs[_pair(query)] = None
+        self._pairs[query.pair] = None
         if len(self._pairs) > MOST:
             del self._pairs[next(iter(self._pairs))]
 
     def settle(self, query: ForgeryQuery) -> bool:
         """Return whether a query is impossible for that reason; one with an empty box has a better one."""
-        return _pair(query) in self._pairs and not _is_empty(query)
-
-
-def _pair(query: ForgeryQuery) -> tuple[bytes, object]:
-    return query.signature.tobytes(), query.label
+        return query.pair in self._pairs and not _is_empty(query)
 
 
 def _is_empty(query: ForgeryQuery) -> bool:

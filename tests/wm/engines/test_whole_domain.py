@@ -1,4 +1,4 @@
-"""Pairs that are known to be hopeless: what follows from a proof in the whole domain, and what does not."""
+"""What follows from a proof in the whole domain, and what does not."""
 
 from __future__ import annotations
 
@@ -6,22 +6,22 @@ from dataclasses import replace
 
 import pytest
 
-from wm.engines import Answer, ForgeryQuery, Status, hopeless
-from wm.engines.hopeless import HopelessPairs
+from wm.engines import Answer, ForgeryQuery, Status, whole_domain
 from wm.engines.isolated import IsolatedEngine
 from wm.engines.protocol import WHOLE_DOMAIN
+from wm.engines.whole_domain import WholeDomainProofs
 
 QUERY = ForgeryQuery(signature=[0, 1], label=1, centre=[0.4, 0.25, 0.5], eps=0.05)
 
 
 def test_every_box_of_the_pair_follows_and_no_other_pair():
-    pairs = HopelessPairs()
-    assert not pairs.settle(QUERY)
-    pairs.add(QUERY)
-    assert pairs.settle(QUERY)
-    assert pairs.settle(replace(QUERY, centre=[1.0, 0.0, 0.9], eps=1.0))
-    assert not pairs.settle(replace(QUERY, label=0))
-    assert not pairs.settle(replace(QUERY, signature=[1, 1]))
+    proofs = WholeDomainProofs()
+    assert not proofs.settle(QUERY)
+    proofs.add(QUERY)
+    assert proofs.settle(QUERY)
+    assert proofs.settle(replace(QUERY, centre=[1.0, 0.0, 0.9], eps=1.0))
+    assert not proofs.settle(replace(QUERY, label=0))
+    assert not proofs.settle(replace(QUERY, signature=[1, 1]))
 
 
 @pytest.mark.parametrize(
@@ -35,18 +35,18 @@ def test_every_box_of_the_pair_follows_and_no_other_pair():
     ],
 )
 def test_an_empty_box_is_left_to_its_better_reason(centre, eps, settled):
-    pairs = HopelessPairs()
-    pairs.add(QUERY)
-    assert pairs.settle(replace(QUERY, centre=centre, eps=eps)) == settled
+    proofs = WholeDomainProofs()
+    proofs.add(QUERY)
+    assert proofs.settle(replace(QUERY, centre=centre, eps=eps)) == settled
 
 
-def test_only_the_newest_pairs_are_remembered(monkeypatch):
-    monkeypatch.setattr(hopeless, "MOST", 2)
+def test_only_the_newest_are_remembered(monkeypatch):
+    monkeypatch.setattr(whole_domain, "MOST", 2)
     queries = [replace(QUERY, label=label) for label in (1, 2, 3)]
-    pairs = HopelessPairs()
+    proofs = WholeDomainProofs()
     for query in queries:
-        pairs.add(query)
-    assert [pairs.settle(query) for query in queries] == [False, True, True]
+        proofs.add(query)
+    assert [proofs.settle(query) for query in queries] == [False, True, True]
 
 
 class Solving:
