@@ -5,13 +5,14 @@ from __future__ import annotations
 import hashlib
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Set
 from contextlib import contextmanager
 from multiprocessing.connection import Connection
 from typing import TypeVar, cast
 
-from workers.jobs import KINDS, ForgeryAnswer, JobKind, KnownAnswer, LeasedJob, Result
-from workers.messages import Answers, ArtifactData, NeedArtifact
+from wm.engines.protocol import Pair
+from workers.jobs import KINDS, ForgeryAnswer, JobKind, KnownAnswer, Result
+from workers.messages import Answers, ArtifactData, NeedArtifact, Proved, Start
 
 CACHE_BYTES = 512 * 2**20
 """Most bytes of artifacts that one process keeps for its next jobs."""
@@ -55,11 +56,12 @@ class ArtifactCache:
 class Context:
     """One job's view, in the process that runs it."""
 
-    def __init__(self, connection: Connection, cache: ArtifactCache, job: LeasedJob, slice_s: float) -> None:
+    def __init__(self, connection: Connection, cache: ArtifactCache, start: Start) -> None:
         self._connection = connection
         self._cache = cache
-        self._job = job
-        self._ends = time.monotonic() + slice_s
+        self._job = start.job
+        self._proved = set(start.proved)
+        self._ends = time.monotonic() + start.slice_s
         self._pending: list[ForgeryAnswer] = []
         self._sent = time.monotonic()
         self._artifacts: dict[str, bytes] = {}
@@ -74,6 +76,11 @@ class Context:
     def known(self) -> tuple[KnownAnswer, ...]:
         """Decisions about instances of a forgery batch at other distances."""
         return self._job.known
+
+    @property
+    def proved(self) -> Set[Pair]:
+        """Signatures and labels of which a forgery batch's engine is known to forge no instance at all."""
+        return self._proved
 
     @property
     def artifacts(self) -> Mapping[str, bytes]:
@@ -129,6 +136,12 @@ class Context:
         self._pending.append(answer)
         if time.monotonic() - self._sent >= _ANSWERS_EVERY_S:
             self.flush()
+
+    def prove(self, pair: Pair) -> None:
+        """Tell the slots beside this one that a signature and label belong to `proved`, once."""
+        if pair not in self._proved:
+            self._proved.add(pair)
+            self._connection.send(Proved(pair))
 
     def flush(self) -> None:
         """Send all answers that wait."""

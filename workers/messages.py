@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from wm.engines.protocol import Pair
 from workers.jobs import ForgeryAnswer, LeasedJob, Outcome
 
 
@@ -13,6 +14,8 @@ class Start:
 
     job: LeasedJob
     slice_s: float
+    proved: frozenset[Pair] = frozenset()
+    """What others found, see `Proved`."""
 
 
 @dataclass(frozen=True)
@@ -37,6 +40,13 @@ class Answers:
 
 
 @dataclass(frozen=True)
+class Proved:
+    """Handler: this forgery job's engine can forge no instance at all for a signature and label."""
+
+    pair: Pair
+
+
+@dataclass(frozen=True)
 class Finished:
     """Handler: the job is done, or failed in a way that a second try would not change."""
 
@@ -58,4 +68,4 @@ class Crashed:
     traceback: str
 
 
-FromHandler = NeedArtifact | Answers | Finished | SliceOver | Crashed
+FromHandler = NeedArtifact | Answers | Proved | Finished | SliceOver | Crashed

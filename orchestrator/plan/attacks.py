@@ -123,14 +123,15 @@ def _forgery(
     """Yield the batches; those of one range of instances, at one distance after another, help each other.
 
     They come in the order in which a binary search over the distances would ask: the nearest ones before each
-    are those from which its answers may follow.
+    are those from which its answers may follow. Batches of different signatures come next to each other, so
+    that slots that work at the same time prove different things, each of which helps all later batches.
     """
     cell = target.cell
     size = trigger_size(facts.rows_train, float(cell.trigger_share or 0))
     instances = min(attack.instances or size, facts.rows_test)
     distances = attack.distances
-    for engine, signature, first in itertools.product(
-        attack.engine, range(attack.signatures), range(0, instances, attack.batch)
+    for engine, first, signature in itertools.product(
+        attack.engine, range(0, instances, attack.batch), range(attack.signatures)
     ):
         count = min(attack.batch, instances - first)
         batch: dict[int, PlannedJob] = {}

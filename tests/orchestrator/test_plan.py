@@ -165,6 +165,18 @@ def test_of_each_batch_the_middle_distance_comes_first(campaign):
         assert len({job.parameters["first"] for job in batch}) == 1
 
 
+@given(campaigns)
+def test_all_signatures_have_had_a_batch_before_one_has_a_second(campaign):
+    """So that slots that work at the same time prove different things in the whole domain."""
+    attacks = itertools.groupby(
+        (job for job in planned(campaign) if job.kind is JobKind.FORGERY),
+        lambda job: (job.needs, job.parameters["engine"], job.parameters["first"]),
+    )
+    for _, batches in attacks:
+        signatures = [number for number, _ in itertools.groupby(batches, lambda job: job.cell.signature)]
+        assert signatures == list(range(len(signatures)))
+
+
 def test_least_distances_are_helped_by_nothing():
     jobs = planned(changed(["attack", 2, "eps"], "minimal"), FACTS_OF_FILE)
     assert {job.helped_by for job in jobs if job.kind is JobKind.FORGERY} == {((), ())}

@@ -27,6 +27,7 @@ from workers.jobs import (
     TuneFoldParameters,
     TuneParameters,
 )
+from workers.proofs import SharedProofs
 from workers.sandbox import End, Hooks, JobSandbox, Run
 
 PARAMETERS: dict[JobKind, Parameters] = {
@@ -99,13 +100,14 @@ NEEDS = {
 
 @dataclass
 class Bench:
-    """One sandbox, and what earlier jobs left: results by kind, artifacts by hash, answers."""
+    """One sandbox, and what earlier jobs left: results by kind, artifacts by hash, answers, proofs."""
 
     sandbox: JobSandbox
     results: dict[JobKind, dict[str, Any]] = field(default_factory=dict)
     folds: tuple[dict[str, Any], ...] = ()
     artifacts: dict[str, bytes] = field(default_factory=dict)
     answers: list[ForgeryAnswer] = field(default_factory=list)
+    proofs: SharedProofs = field(default_factory=SharedProofs)
 
     def job(self, kind: JobKind, *, answered: frozenset[int] = frozenset(), **changes: Any) -> LeasedJob:
         """Return a job with the parameters above, some changed; what it needs has been run before."""
@@ -126,7 +128,14 @@ class Bench:
         stop: Callable[[], bool] = lambda: False,
     ) -> Run:
         """Run a job to its end."""
-        hooks = Hooks(artifact or self.artifacts.__getitem__, self.answers.extend, heartbeat, stop)
+        hooks = Hooks(
+            artifact=artifact or self.artifacts.__getitem__,
+            answer=self.answers.extend,
+            proved=lambda: self.proofs.about(job),
+            prove=lambda pair: self.proofs.add(job, pair),
+            heartbeat=heartbeat,
+            stop=stop,
+        )
         run = self.sandbox.run(job, hooks, slice_s=slice_s)
         self.answers += run.answers
         return run

@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
+from contextlib import closing
+from dataclasses import replace
 
 import numpy as np
 import pytest
+from sklearn.ensemble import RandomForestClassifier
 
 from wm.attacks.forgery import attacker_instances, attacker_signature
 from wm.claims import parse_claim
 from wm.datasets import Split
 from wm.engines.certification import is_certified
 from wm.engines.isolated import replay_fault
-from wm.engines.protocol import ForgeryQuery
+from wm.engines.protocol import WHOLE_DOMAIN, ForgeryQuery
 from wm.forest import Forest
 from wm.tuning import grid_search
 from wm.verification import verify
 from workers.jobs import KINDS, JobKind, OutcomeStatus
-from workers.sandbox import End
+from workers.proofs import SharedProofs
+from workers.sandbox import End, JobSandbox
 
 
 @pytest.fixture
@@ -284,3 +289,25 @@ def test_presence_p_values_are_ranks_among_the_reference(bench):
 
 def test_an_unknown_engine_is_an_error(bench):
     assert "unknown engine 'magic'" in error_of(bench, JobKind.FORGERY, engine="magic")
+
+
+def test_what_one_process_proved_in_the_whole_domain_another_need_not_ask(bench, split):
+    """Of 70 trees, no instance at all has the votes of most signatures."""
+    model = RandomForestClassifier(70, max_depth=8, bootstrap=False, random_state=1)
+    data = Forest.from_sklearn(model.fit(split.X_train, split.y_train)).to_bytes()
+    other = {"forest": hashlib.sha256(data).hexdigest()}
+
+    def answers(bench, **changes):
+        job = bench.job(JobKind.FORGERY, engine="portfolio", eps=0.9, count=40, **changes)
+        inputs = job.inputs | {JobKind.EMBED: (bench.results[JobKind.EMBED] | other,)}
+        assert bench.run(replace(job, inputs=inputs)).end is End.FINISHED
+        return Counter((answer.status, answer.reason) for answer in bench.take_answers())
+
+    in_no_time = {"first": 40, "timeout_s": 1e-6}
+    with closing(JobSandbox()) as process:
+        first = replace(bench, artifacts=bench.artifacts | {other["forest"]: data}, proofs=SharedProofs())
+        second = replace(first, sandbox=process)
+        assert answers(second, **in_no_time) == {("timeout", "time limit of 1e-06 s"): 40}
+        assert answers(first) == {("impossible", WHOLE_DOMAIN): 40}
+        assert answers(second, **in_no_time) == {("impossible", WHOLE_DOMAIN): 40}
+        assert answers(second, **in_no_time, signature=1) == {("timeout", "time limit of 1e-06 s"): 40}

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from wm.engines.box_search import BoxSearch
 from wm.engines.encoding import Box
-from wm.engines.protocol import WHOLE_DOMAIN, ForgeryQuery
+from wm.engines.protocol import WHOLE_DOMAIN, ForgeryQuery, Pair
 
 BOXES = 32
 """Impossible boxes kept for each (signature, label); looking through them must stay cheaper than a search."""
@@ -97,7 +97,7 @@ class ProofMemory:
     """The subjects used last."""
 
     def __init__(self) -> None:
-        self._subjects: OrderedDict[tuple[bytes, object], Subject] = OrderedDict()
+        self._subjects: OrderedDict[Pair, Subject] = OrderedDict()
         self._queries = 0
 
     def subject(self, query: ForgeryQuery) -> Subject:

@@ -38,13 +38,18 @@ class IsolatedEngine:
 
     Proofs that hold in the whole domain are remembered here too: they outlive the child, and what follows
     from them need not cross over to it.
+
+    Attributes
+    ----------
+    whole_domain
+        These proofs; those that a like engine found for the same forest may be added.
     """
 
     def __init__(self, name: str, forest: Forest, options: Mapping[str, Any] | None = None) -> None:
         self._name = name
         self._forest = forest
         self._sandbox = Sandbox("wm.engines.isolated", name, forest.to_bytes(), dict(options or {}))
-        self._whole_domain = WholeDomainProofs()
+        self.whole_domain = WholeDomainProofs()
 
     @property
     def name(self) -> str:
@@ -91,7 +96,7 @@ class IsolatedEngine:
         if not timeout_s > 0:
             raise QueryError(f"timeout_s must be above 0, not {timeout_s}")
         started = time.perf_counter()
-        if self._whole_domain.settle(query):
+        if self.whole_domain.settle(query):
             seconds = time.perf_counter() - started
             return ForgeryOutcome(Status.IMPOSSIBLE, None, None, seconds, self._name, WHOLE_DOMAIN)
         try:
@@ -127,7 +132,7 @@ class IsolatedEngine:
             return ended(Status.ERROR, str(answer))
         if answer.witness is None:
             if answer.reason == WHOLE_DOMAIN:
-                self._whole_domain.add(query)
+                self.whole_domain.add(query.pair)
             return ended(Status.IMPOSSIBLE, answer.reason)
         if fault := replay_fault(self._forest, query, answer.witness):
             return ended(Status.ERROR, fault)

@@ -29,6 +29,10 @@ class Status(StrEnum):
     """The engine failed, or its witness did not replay."""
 
 
+Pair = tuple[bytes, object]
+"""A signature and a label, as a key; see `ForgeryQuery.pair`."""
+
+
 @dataclass(frozen=True, eq=False)
 class ForgeryQuery:
     """The question whether some x near z draws the wanted votes (Definition 3.1, Section 4.2.2).
@@ -71,8 +75,8 @@ class ForgeryQuery:
         object.__setattr__(self, "eps", float(distance[0]))
 
     @property
-    def pair(self) -> tuple[bytes, object]:
-        """Signature and label, as a key: what proofs in the whole domain are about."""
+    def pair(self) -> Pair:
+        """Signature and label: what proofs in the whole domain are about."""
         return self.signature.tobytes(), self.label
 
     def check(self, forest: Forest) -> None:

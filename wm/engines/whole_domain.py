@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from wm.engines.encoding import query_box
-from wm.engines.protocol import ForgeryQuery
+from wm.engines.protocol import ForgeryQuery, Pair
 
 MOST = 10_000
 """Proofs that are kept, the newest ones: about a megabyte."""
@@ -13,11 +13,14 @@ class WholeDomainProofs:
     """The signatures and labels for which no instance at all is forged."""
 
     def __init__(self) -> None:
-        self._pairs: dict[tuple[bytes, object], None] = {}
+        self._pairs: dict[Pair, None] = {}
 
-    def add(self, query: ForgeryQuery) -> None:
-        """Remember the signature and label of a query that was answered by a proof in the whole domain."""
-        self._pairs[query.pair] = None
+    def __contains__(self, pair: Pair) -> bool:
+        return pair in self._pairs
+
+    def add(self, pair: Pair) -> None:
+        """Remember a signature and label, such as those of a query that was answered by such a proof."""
+        self._pairs[pair] = None
         if len(self._pairs) > MOST:
             del self._pairs[next(iter(self._pairs))]
 

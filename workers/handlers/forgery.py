@@ -16,6 +16,7 @@ from wm.engines import ForgeryOutcome, ForgeryQuery, Status
 from wm.engines.certification import CertifyingEngine
 from wm.engines.isolated import IsolatedEngine
 from wm.engines.minimal import MinimalOutcome, MinimalSearch
+from wm.engines.whole_domain import WholeDomainProofs
 from wm.forest import Forest
 from workers.context import Context
 from workers.handlers.inputs import read_split
@@ -29,6 +30,7 @@ class _Warm:
     engine: IsolatedEngine | CertifyingEngine
     minimal: MinimalSearch
     forest: Forest
+    proofs: WholeDomainProofs
 
 
 _warm: dict[tuple[str, bool, str], _Warm] = {}
@@ -102,9 +104,15 @@ def _asking(parameters: ForgeryParameters, split: Split, context: Context) -> _A
     answer = _minimal(warm, parameters) if parameters.eps == "minimal" else _asked(warm, parameters)
     eps = parameters.cap if parameters.eps == "minimal" else parameters.eps
 
+    for pair in context.proved:
+        warm.proofs.add(pair)
+
     def ask(position: int, row: int) -> ForgeryAnswer:
         query = ForgeryQuery(signature=signature, label=split.y_test[row], centre=split.X_test[row], eps=eps)
-        return answer(query, position, row)
+        answered = answer(query, position, row)
+        if query.pair in warm.proofs:
+            context.prove(query.pair)
+        return answered
 
     return ask
 
@@ -156,5 +164,5 @@ def _ready(parameters: ForgeryParameters, sha256: str, context: Context) -> _War
         forest = Forest.from_bytes(context.artifact(sha256))
         plain = engines.create(parameters.engine, forest)
         engine = CertifyingEngine(plain, forest) if parameters.certify else plain
-        _warm[key] = _Warm(engine, MinimalSearch(forest, engine), forest)
+        _warm[key] = _Warm(engine, MinimalSearch(forest, engine), forest, plain.whole_domain)
     return _warm[key]

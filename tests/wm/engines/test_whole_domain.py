@@ -17,7 +17,7 @@ QUERY = ForgeryQuery(signature=[0, 1], label=1, centre=[0.4, 0.25, 0.5], eps=0.0
 def test_every_box_of_the_pair_follows_and_no_other_pair():
     proofs = WholeDomainProofs()
     assert not proofs.settle(QUERY)
-    proofs.add(QUERY)
+    proofs.add(QUERY.pair)
     assert proofs.settle(QUERY)
     assert proofs.settle(replace(QUERY, centre=[1.0, 0.0, 0.9], eps=1.0))
     assert not proofs.settle(replace(QUERY, label=0))
@@ -36,7 +36,7 @@ def test_every_box_of_the_pair_follows_and_no_other_pair():
 )
 def test_an_empty_box_is_left_to_its_better_reason(centre, eps, settled):
     proofs = WholeDomainProofs()
-    proofs.add(QUERY)
+    proofs.add(QUERY.pair)
     assert proofs.settle(replace(QUERY, centre=centre, eps=eps)) == settled
 
 
@@ -45,7 +45,7 @@ def test_only_the_newest_are_remembered(monkeypatch):
     queries = [replace(QUERY, label=label) for label in (1, 2, 3)]
     proofs = WholeDomainProofs()
     for query in queries:
-        proofs.add(query)
+        proofs.add(query.pair)
     assert [proofs.settle(query) for query in queries] == [False, True, True]
 
 
