@@ -57,6 +57,7 @@ timeout_s = {timeout_s}
 """
 """One for each distance: those of one list help each other, and the bare loop asks about all."""
 WARM_DISTANCES = [0.2]
+WARM_SIGNATURES = 2
 DISTANCES = [0.1, 0.3, 0.5, 0.7, 0.9]
 _ROOT = Path(__file__).resolve().parent.parent
 
@@ -102,10 +103,11 @@ class Place:
             trees=chosen.n_estimators,
             depth=chosen.max_depth,
         )
+        signatures = self.signatures if distances == DISTANCES else min(WARM_SIGNATURES, self.signatures)
         attacks = [
             ATTACK.format(
                 engine=self.engine,
-                signatures=self.signatures if distances == DISTANCES else min(2, self.signatures),
+                signatures=signatures,
                 eps=eps,
                 batch=self.batch,
                 timeout_s=60 + number / 1024,
@@ -203,11 +205,13 @@ def _bare_main(store_url: str, dataset: str, engine_name: str, signatures: int) 
     seed = place.spec(0, DISTANCES).seed
     rows = attacker_instances(seed, rows=len(split.y_test), count=100, repeat=0)
 
-    def ask(engine: engines.Engine, distances: list[float]) -> Counter[str]:
+    def ask(engine: engines.Engine, distances: list[float], numbers: range) -> Counter[str]:
         found: Counter[str] = Counter()
-        for number in range(signatures):
-            bits = attacker_signature(seed, number=number, length=forest.n_trees, ones_share=0.5, repeat=0)
-            for eps in distances:
+        for eps in distances:
+            for number in numbers:
+                bits = attacker_signature(
+                    seed, number=number, length=forest.n_trees, ones_share=0.5, repeat=0
+                )
                 for row in rows:
                     label, centre = int(split.y_test[row]), split.X_test[row]
                     query = ForgeryQuery(signature=bits, label=label, centre=centre, eps=eps)
@@ -215,9 +219,9 @@ def _bare_main(store_url: str, dataset: str, engine_name: str, signatures: int) 
         return found
 
     with engines.create(engine_name, forest) as engine:
-        ask(engine, WARM_DISTANCES)
+        ask(engine, WARM_DISTANCES, range(min(WARM_SIGNATURES, signatures)))
         started = time.perf_counter()
-        answers = ask(engine, DISTANCES)
+        answers = ask(engine, DISTANCES, range(signatures))
         print(json.dumps({"seconds": time.perf_counter() - started, "answers": dict(answers)}))
 
 
