@@ -10,7 +10,6 @@ from contextlib import closing
 from typing import Protocol
 
 from workers.ledger import Ledger
-from workers.proofs import SharedProofs
 from workers.sandbox import SLICE_S
 from workers.slots import Slot
 
@@ -66,14 +65,14 @@ class LocalExecutor:
         self._in_flight: set[int] = set()
         self._failure: Exception | None = None
         self._window = workers * (1 + _AHEAD)
-        proofs = SharedProofs()
-        slots = [
-            Slot(ledger, number, self._stop, self._drop, self._fail, proofs=proofs, slice_s=slice_s)
-            for number in range(workers)
-        ]
         self._threads = [
-            threading.Thread(target=self._work, args=(slot,), name=f"slot-{number}", daemon=True)
-            for number, slot in enumerate(slots)
+            threading.Thread(
+                target=self._work,
+                args=(Slot(ledger, number, self._stop, self._drop, self._fail, slice_s=slice_s),),
+                name=f"slot-{number}",
+                daemon=True,
+            )
+            for number in range(workers)
         ]
         for thread in self._threads:
             thread.start()

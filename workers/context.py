@@ -10,9 +10,8 @@ from contextlib import contextmanager
 from multiprocessing.connection import Connection
 from typing import TypeVar, cast
 
-from wm.engines.protocol import Pair
-from workers.jobs import KINDS, ForgeryAnswer, JobKind, KnownAnswer, Result
-from workers.messages import Answers, ArtifactData, NeedArtifact, Proved, Start
+from workers.jobs import KINDS, ForgeryAnswer, JobKind, KnownAnswer, LeasedJob, Result
+from workers.messages import Answers, ArtifactData, NeedArtifact, Proved
 
 CACHE_BYTES = 512 * 2**20
 """Most bytes of artifacts that one process keeps for its next jobs."""
@@ -56,12 +55,12 @@ class ArtifactCache:
 class Context:
     """One job's view, in the process that runs it."""
 
-    def __init__(self, connection: Connection, cache: ArtifactCache, start: Start) -> None:
+    def __init__(self, connection: Connection, cache: ArtifactCache, job: LeasedJob, slice_s: float) -> None:
         self._connection = connection
         self._cache = cache
-        self._job = start.job
-        self._proved = set(start.proved)
-        self._ends = time.monotonic() + start.slice_s
+        self._job = job
+        self._proved = set(job.proved)
+        self._ends = time.monotonic() + slice_s
         self._pending: list[ForgeryAnswer] = []
         self._sent = time.monotonic()
         self._artifacts: dict[str, bytes] = {}
@@ -78,8 +77,8 @@ class Context:
         return self._job.known
 
     @property
-    def proved(self) -> Set[Pair]:
-        """Signatures and labels of which a forgery batch's engine is known to forge no instance at all."""
+    def proved(self) -> Set[int]:
+        """Labels of which a forgery batch's engine is known to forge no instance, whichever."""
         return self._proved
 
     @property
@@ -137,11 +136,11 @@ class Context:
         if time.monotonic() - self._sent >= _ANSWERS_EVERY_S:
             self.flush()
 
-    def prove(self, pair: Pair) -> None:
-        """Tell the slots beside this one that a signature and label belong to `proved`, once."""
-        if pair not in self._proved:
-            self._proved.add(pair)
-            self._connection.send(Proved(pair))
+    def prove(self, label: int) -> None:
+        """Have it kept for other jobs that a label belongs to `proved`, once."""
+        if label not in self._proved:
+            self._proved.add(label)
+            self._connection.send(Proved(label))
 
     def flush(self) -> None:
         """Send all answers that wait."""

@@ -37,6 +37,12 @@ class Ledger(Protocol):
     def answer(self, job_id: int, answers: Sequence[ForgeryAnswer]) -> None:
         """Record answers to queries of a job that goes on; an instance already answered keeps its answer."""
 
+    def prove(self, job_id: int, label: int) -> None:
+        """Keep what a forgery job found: its engine forges no instance of a label with its signature.
+
+        Jobs of the same `workers.jobs.proof_subject` are given it when they are leased.
+        """
+
     def record(
         self,
         job_id: int,

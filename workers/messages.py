@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from wm.engines.protocol import Pair
 from workers.jobs import ForgeryAnswer, LeasedJob, Outcome
 
 
@@ -14,8 +13,6 @@ class Start:
 
     job: LeasedJob
     slice_s: float
-    proved: frozenset[Pair] = frozenset()
-    """What others found, see `Proved`."""
 
 
 @dataclass(frozen=True)
@@ -41,9 +38,9 @@ class Answers:
 
 @dataclass(frozen=True)
 class Proved:
-    """Handler: this forgery job's engine can forge no instance at all for a signature and label."""
+    """Handler: this forgery job's engine forges no instance of a label at all with its signature."""
 
-    pair: Pair
+    label: int
 
 
 @dataclass(frozen=True)

@@ -55,6 +55,10 @@ class PatientLedger:
         """Record answers."""
         self._persist(lambda: self._ledger.answer(job_id, answers))
 
+    def prove(self, job_id: int, label: int) -> None:
+        """Keep a proof in the whole domain."""
+        self._persist(lambda: self._ledger.prove(job_id, label))
+
     def record(
         self,
         job_id: int,

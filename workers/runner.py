@@ -13,7 +13,6 @@ from pathlib import Path
 
 from workers.jobs import LeasedJob
 from workers.ledger import Ledger
-from workers.proofs import SharedProofs
 from workers.sandbox import SLICE_S, End, Hooks, JobSandbox, Run
 
 
@@ -80,25 +79,16 @@ class Runner:
         See `owner_name`.
     stop
         Asked several times a second; once true, the running job is given back.
-    proofs
-        What the slots beside this one found, and what this one finds.
     slice_s
         See `workers.sandbox.SLICE_S`.
     """
 
     def __init__(
-        self,
-        ledger: Ledger,
-        owner: str,
-        stop: Callable[[], bool],
-        proofs: SharedProofs,
-        *,
-        slice_s: float = SLICE_S,
+        self, ledger: Ledger, owner: str, stop: Callable[[], bool], *, slice_s: float = SLICE_S
     ) -> None:
         self._ledger = ledger
         self._owner = owner
         self._stop = stop
-        self._proofs = proofs
         self._slice_s = slice_s
         self._sandbox: JobSandbox | None = None  # started with the first job: there may be none
 
@@ -136,8 +126,7 @@ class Runner:
         return Hooks(
             artifact=self._ledger.artifact,
             answer=lambda answers: self._ledger.answer(job.job_id, answers),
-            proved=lambda: self._proofs.about(job),
-            prove=lambda pair: self._proofs.add(job, pair),
+            prove=lambda label: self._ledger.prove(job.job_id, label),
             heartbeat=lambda: self._ledger.heartbeat(job.job_id, self._owner),
             stop=self._stop,
         )

@@ -11,7 +11,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from wm.engines.protocol import Pair
 from wm.isolation import START_LIMIT_S, ChildError, Sandbox
 from workers.jobs import KINDS, ForgeryAnswer, ForgeryParameters, JobKind, LeasedJob, Outcome, OutcomeStatus
 from workers.ledger import HEARTBEAT_S
@@ -82,8 +81,7 @@ class Hooks:
 
     artifact: Callable[[str], bytes]
     answer: Callable[[tuple[ForgeryAnswer, ...]], None]
-    proved: Callable[[], frozenset[Pair]]
-    prove: Callable[[Pair], None]
+    prove: Callable[[int], None]
     heartbeat: Callable[[], bool]
     stop: Callable[[], bool]
 
@@ -114,7 +112,7 @@ class JobSandbox:
                     if run is not None:
                         return run
                 if not is_sent and self._sandbox.is_ready(_LOOK_EVERY_S):
-                    self._sandbox.ready().send(Start(job, slice_s, hooks.proved()))
+                    self._sandbox.ready().send(Start(job, slice_s))
                     is_sent, started = True, time.monotonic()
                 now = time.monotonic()
                 if hooks.stop():
@@ -155,8 +153,8 @@ class JobSandbox:
                 self._sandbox.ready().send(ArtifactData(hooks.artifact(sha256)))
             case Answers(answers):
                 hooks.answer(answers)
-            case Proved(pair):
-                hooks.prove(pair)
+            case Proved(label):
+                hooks.prove(label)
             case Finished(outcome, artifacts, answers):
                 return Run(End.FINISHED, outcome, artifacts, answers)
             case SliceOver():

@@ -27,7 +27,7 @@ def serve(connection: Connection, prepared: None) -> None:
     cache = ArtifactCache()
     for message in requests(connection):
         assert isinstance(message, Start)  # noqa: S101 - the protocol of `workers.messages`
-        context = Context(connection, cache, message)
+        context = Context(connection, cache, message.job, message.slice_s)
         connection.send(_run(message.job, context))
 
 

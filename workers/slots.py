@@ -9,7 +9,6 @@ from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 
 from workers.ledger import Ledger
-from workers.proofs import SharedProofs
 from workers.runner import Runner, owner_name
 from workers.sandbox import SLICE_S, Run
 
@@ -33,8 +32,6 @@ class Slot:
         Given each job once the ledger knows how it ended, or that it could not be leased.
     on_failure
         Given what makes it useless to go on, such as a full disk.
-    proofs
-        Those of the slots of this process.
     slice_s
         See `workers.sandbox.SLICE_S`.
     """
@@ -47,10 +44,9 @@ class Slot:
         on_end: Callable[[int], None],
         on_failure: Callable[[Exception], None],
         *,
-        proofs: SharedProofs,
         slice_s: float = SLICE_S,
     ) -> None:
-        self._runner = Runner(ledger, owner_name(number), stop.is_set, proofs, slice_s=slice_s)
+        self._runner = Runner(ledger, owner_name(number), stop.is_set, slice_s=slice_s)
         self._on_end = on_end
         self._on_failure = on_failure
         self._teller = ThreadPoolExecutor(1, thread_name_prefix=f"teller-{number}")
@@ -124,11 +120,7 @@ class Slots:
     ) -> None:
         self._stop = stop
         self._free: queue.SimpleQueue[Slot] = queue.SimpleQueue()
-        proofs = SharedProofs()
-        self._all = [
-            Slot(ledger, number, stop, lambda _job_id: None, on_failure, proofs=proofs)
-            for number in range(count)
-        ]
+        self._all = [Slot(ledger, number, stop, lambda _job_id: None, on_failure) for number in range(count)]
         for slot in self._all:
             self._free.put(slot)
 

@@ -20,9 +20,10 @@ from orchestrator.store.tables import (
     job,
     job_need,
     outcome,
+    whole_domain_proof,
 )
 from wm.engines import Status
-from workers.jobs import ForgeryAnswer, JobKind, KnownAnswer, LeasedJob, Outcome
+from workers.jobs import ForgeryAnswer, JobKind, KnownAnswer, LeasedJob, Outcome, proof_subject
 from workers.ledger import LEASE_S
 
 _CUT = " [...] "
@@ -58,10 +59,12 @@ class StoreLedger:
             )
             inputs: dict[JobKind, tuple[dict[str, Any], ...]] = {}
             helpers: dict[int, float] = {}
+            embed_id = None
             for need in needed:
                 kind = JobKind(need.kind)
                 if not need.optional:
                     inputs[kind] = (*inputs.get(kind, ()), need.result)
+                    embed_id = need.id if kind is JobKind.EMBED else embed_id
                 elif kind is JobKind.FORGERY:
                     helpers[need.id] = need.parameters["eps"]
             return LeasedJob(
@@ -73,6 +76,11 @@ class StoreLedger:
                 answered=_answered(connection, job_id) if row.leases > 1 else frozenset(),
                 failures=row.failures,
                 known=_known(connection, helpers) if helpers else (),
+                proved=(
+                    _proved(connection, embed_id, row.parameters)
+                    if embed_id is not None and row.kind == JobKind.FORGERY
+                    else frozenset()
+                ),
             )
 
     def heartbeat(self, job_id: int, owner: str) -> bool:
@@ -103,6 +111,19 @@ class StoreLedger:
         """Record answers; those already there stay."""
         with self._store.write() as connection:
             self._insert(connection, job_id, answers)
+
+    def prove(self, job_id: int, label: int) -> None:
+        """Keep a proof in the whole domain, for jobs that are leased from now on."""
+        asked = (
+            sa.select(job.c.parameters, job_need.c.needs_id)
+            .join(job_need, job_need.c.job_id == job.c.id)
+            .join(needed := job.alias(), needed.c.id == job_need.c.needs_id)
+            .where(job.c.id == job_id, needed.c.kind == JobKind.EMBED)
+        )
+        with self._store.write() as connection:
+            row = connection.execute(asked).one()
+            proof = {"embed_id": row.needs_id, "subject": proof_subject(row.parameters), "label": label}
+            self._store.insert_new(connection, whole_domain_proof, [proof])
 
     def record(
         self,
@@ -168,6 +189,14 @@ def _known(connection: sa.Connection, helpers: Mapping[int, float]) -> tuple[Kno
         )
         for row in connection.execute(decisions)
     )
+
+
+def _proved(connection: sa.Connection, embed_id: int, parameters: Mapping[str, Any]) -> frozenset[int]:
+    """Return what is known of the labels of a forgery job about an embed job's forest."""
+    labels = sa.select(whole_domain_proof.c.label).where(
+        whole_domain_proof.c.embed_id == embed_id, whole_domain_proof.c.subject == proof_subject(parameters)
+    )
+    return frozenset(connection.execute(labels).scalars())
 
 
 def _short(reason: str) -> str:

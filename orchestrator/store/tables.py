@@ -177,6 +177,15 @@ forgery_answer = sa.Table(
     sa.Column("witness", sa.LargeBinary),
 )
 
+whole_domain_proof = sa.Table(
+    "whole_domain_proof",
+    metadata,
+    sa.Column("embed_id", sa.ForeignKey("job.id"), primary_key=True),
+    sa.Column("subject", sa.String(64), primary_key=True),
+    sa.Column("label", sa.Integer, primary_key=True, autoincrement=False),
+)
+"""What forgery jobs found about the forest of an embed job; see `workers.jobs.proof_subject`."""
+
 worker = sa.Table(
     "worker",
     metadata,

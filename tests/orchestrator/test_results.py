@@ -208,7 +208,7 @@ def test_a_cell_of_several_batches_is_one_row(spec, tmp_path):
     store = Store(f"sqlite:///{tmp_path / 'batches.db'}")
     launch(store, spec.model_copy(update={"attack": (forgery,)}))
     batches = rows_of(store, sa.select(job).where(job.c.kind == JobKind.FORGERY).order_by(job.c.id))
-    assert [batch["weight"] for batch in batches] == [50, 50, 20] * 2
+    assert [batch["weight"] for batch in batches] == [50, 50, 50, 50, 20, 20]
     for batch in batches:
         first = batch["parameters"]["first"]
         StoreLedger(store).answer(

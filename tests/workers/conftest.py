@@ -27,7 +27,6 @@ from workers.jobs import (
     TuneFoldParameters,
     TuneParameters,
 )
-from workers.proofs import SharedProofs
 from workers.sandbox import End, Hooks, JobSandbox, Run
 
 PARAMETERS: dict[JobKind, Parameters] = {
@@ -100,14 +99,14 @@ NEEDS = {
 
 @dataclass
 class Bench:
-    """One sandbox, and what earlier jobs left: results by kind, artifacts by hash, answers, proofs."""
+    """One sandbox, and what earlier jobs left: results by kind, artifacts by hash, answers, proved labels."""
 
     sandbox: JobSandbox
     results: dict[JobKind, dict[str, Any]] = field(default_factory=dict)
     folds: tuple[dict[str, Any], ...] = ()
     artifacts: dict[str, bytes] = field(default_factory=dict)
     answers: list[ForgeryAnswer] = field(default_factory=list)
-    proofs: SharedProofs = field(default_factory=SharedProofs)
+    proved: set[int] = field(default_factory=set)
 
     def job(self, kind: JobKind, *, answered: frozenset[int] = frozenset(), **changes: Any) -> LeasedJob:
         """Return a job with the parameters above, some changed; what it needs has been run before."""
@@ -131,8 +130,7 @@ class Bench:
         hooks = Hooks(
             artifact=artifact or self.artifacts.__getitem__,
             answer=self.answers.extend,
-            proved=lambda: self.proofs.about(job),
-            prove=lambda pair: self.proofs.add(job, pair),
+            prove=self.proved.add,
             heartbeat=heartbeat,
             stop=stop,
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from dataclasses import replace
 from multiprocessing import Pipe
 
 import pytest
@@ -12,10 +13,9 @@ from hypothesis import strategies as st
 from workers import context as module
 from workers.context import ArtifactCache, Context
 from workers.jobs import ForgeryAnswer, ForgeryResult, JobKind, LeasedJob, SplitResult
-from workers.messages import Answers, ArtifactData, NeedArtifact, Proved, Start
+from workers.messages import Answers, ArtifactData, NeedArtifact, Proved
 
 JOB = LeasedJob(1, JobKind.FORGERY, {}, "me", {JobKind.FORGERY: ({"instances": 3},)}, frozenset({4}), 0)
-START = Start(JOB, slice_s=1000.0, proved=frozenset({(b"\0\1", 7)}))
 
 
 def answer(instance):
@@ -31,7 +31,7 @@ def ends():
 
 @pytest.fixture
 def context(ends):
-    return Context(ends[0], ArtifactCache(), START)
+    return Context(ends[0], ArtifactCache(), JOB, slice_s=1000.0)
 
 
 def sent(connection):
@@ -64,10 +64,10 @@ def test_the_artifact_parsed_last_is_not_parsed_again_by_the_next_job(ends):
     for name, text in (("ab", b"one"), ("cd", b"two")):
         ends[1].send(ArtifactData(text))
         for _ in range(2):
-            job = Context(ends[0], cache, START)
+            job = Context(ends[0], cache, JOB, slice_s=1000.0)
             assert job.parsed(name, parse) == text.decode()
     assert parsed == [b"one", b"two"]
-    assert Context(ends[0], cache, START).parsed("ab", parse) == "one"
+    assert Context(ends[0], cache, JOB, slice_s=1000.0).parsed("ab", parse) == "one"
     assert parsed == [b"one", b"two", b"one"], "only one is kept"
     assert sent(ends[1]) == [NeedArtifact("ab"), NeedArtifact("cd")]
 
@@ -75,7 +75,7 @@ def test_the_artifact_parsed_last_is_not_parsed_again_by_the_next_job(ends):
 def test_what_cannot_be_parsed_is_not_remembered(ends):
     cache = ArtifactCache()
     ends[1].send(ArtifactData(b"bad"))
-    job = Context(ends[0], cache, START)
+    job = Context(ends[0], cache, JOB, slice_s=1000.0)
     for _ in range(2):
         with pytest.raises(ValueError, match="invalid literal"):
             job.parsed("ab", int)
@@ -120,17 +120,18 @@ def test_an_answer_that_has_waited_long_enough_is_sent(ends, context, monkeypatc
     assert sent(ends[1]) == [Answers((answer(0),))]
 
 
-def test_only_what_is_new_is_told_of_proofs_and_once(ends, context):
-    assert context.proved == {(b"\0\1", 7)}
-    for pair in ((b"\0\1", 7), (b"\0\1", 8), (b"\0\1", 8)):
-        context.prove(pair)
-    assert context.proved == {(b"\0\1", 7), (b"\0\1", 8)}
-    assert sent(ends[1]) == [Proved((b"\0\1", 8))]
+def test_only_what_is_new_is_told_of_proofs_and_once(ends):
+    context = Context(ends[0], ArtifactCache(), replace(JOB, proved=frozenset({1})), slice_s=1000.0)
+    assert context.proved == {1}
+    for label in (1, 0, 0):
+        context.prove(label)
+    assert context.proved == {0, 1}
+    assert sent(ends[1]) == [Proved(0)]
 
 
 def test_the_slice_is_over_after_its_time(ends):
-    assert Context(ends[0], ArtifactCache(), Start(JOB, slice_s=0.0)).slice_over()
-    assert not Context(ends[0], ArtifactCache(), START).slice_over()
+    assert Context(ends[0], ArtifactCache(), JOB, slice_s=0.0).slice_over()
+    assert not Context(ends[0], ArtifactCache(), JOB, slice_s=1000.0).slice_over()
 
 
 def test_parts_are_timed(context):

@@ -21,7 +21,6 @@ from wm.forest import Forest
 from wm.tuning import grid_search
 from wm.verification import verify
 from workers.jobs import KINDS, JobKind, OutcomeStatus
-from workers.proofs import SharedProofs
 from workers.sandbox import End, JobSandbox
 
 
@@ -297,17 +296,19 @@ def test_what_one_process_proved_in_the_whole_domain_another_need_not_ask(bench,
     data = Forest.from_sklearn(model.fit(split.X_train, split.y_train)).to_bytes()
     other = {"forest": hashlib.sha256(data).hexdigest()}
 
-    def answers(bench, **changes):
+    def answers(bench, proved, **changes):
         job = bench.job(JobKind.FORGERY, engine="portfolio", eps=0.9, count=40, **changes)
         inputs = job.inputs | {JobKind.EMBED: (bench.results[JobKind.EMBED] | other,)}
-        assert bench.run(replace(job, inputs=inputs)).end is End.FINISHED
+        run = bench.run(replace(job, inputs=inputs, proved=frozenset(proved)))
+        assert run.end is End.FINISHED
         return Counter((answer.status, answer.reason) for answer in bench.take_answers())
 
     in_no_time = {"first": 40, "timeout_s": 1e-6}
     with closing(JobSandbox()) as process:
-        first = replace(bench, artifacts=bench.artifacts | {other["forest"]: data}, proofs=SharedProofs())
-        second = replace(first, sandbox=process)
-        assert answers(second, **in_no_time) == {("timeout", "time limit of 1e-06 s"): 40}
-        assert answers(first) == {("impossible", WHOLE_DOMAIN): 40}
-        assert answers(second, **in_no_time) == {("impossible", WHOLE_DOMAIN): 40}
-        assert answers(second, **in_no_time, signature=1) == {("timeout", "time limit of 1e-06 s"): 40}
+        first = replace(bench, artifacts=bench.artifacts | {other["forest"]: data}, proved=set())
+        second = replace(first, sandbox=process, proved=set())
+        assert answers(second, (), **in_no_time) == {("timeout", "time limit of 1e-06 s"): 40}
+        assert answers(first, ()) == {("impossible", WHOLE_DOMAIN): 40}
+        assert first.proved == {0, 1}
+        assert answers(second, first.proved, **in_no_time) == {("impossible", WHOLE_DOMAIN): 40}
+        assert second.proved == set(), "nothing new"

@@ -37,20 +37,6 @@ class WrittenLedger:
         return call
 
 
-class Proofs:
-    """Stands in for `SharedProofs`, and writes down in the ledger."""
-
-    def __init__(self, ledger):
-        self.ledger = ledger
-
-    def about(self, job):
-        self.ledger.calls.append(("about", job))
-        return "proofs"
-
-    def add(self, job, pair):
-        self.ledger.calls.append(("add", job, pair))
-
-
 @pytest.fixture
 def run_with(monkeypatch):
     """Runs job 7 in a sandbox that ends as given, and tells; returns the calls to the ledger meanwhile."""
@@ -66,7 +52,7 @@ def run_with(monkeypatch):
                 ledger.calls.append(("closed",))
 
         monkeypatch.setattr(runner, "JobSandbox", Fake)
-        with contextlib.closing(Runner(ledger, "me", lambda: False, Proofs(ledger), slice_s=3.0)) as slot:
+        with contextlib.closing(Runner(ledger, "me", lambda: False, slice_s=3.0)) as slot:
             job = slot.lease(7)
             if job is not None:
                 run = slot.run(job)
@@ -100,16 +86,14 @@ def test_what_the_job_needs_meanwhile_goes_to_the_ledger(run_with):
     def during(hooks):
         hooks.artifact("ab")
         hooks.answer((1, 2))
-        assert hooks.proved() == "proofs"
-        hooks.prove("pair")
+        hooks.prove(1)
         assert hooks.heartbeat()
         assert not hooks.stop()
 
     assert run_with(WrittenLedger(), Run(End.SLICE_OVER), during) == [
         ("artifact", "ab"),
         ("answer", 7, (1, 2)),
-        ("about", JOB),
-        ("add", JOB, "pair"),
+        ("prove", 7, 1),
         ("heartbeat", 7, "me"),
         ("ended",),
         ("hand_back", 7, "me"),

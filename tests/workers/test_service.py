@@ -38,7 +38,7 @@ def said(monkeypatch):
         monkeypatch.setattr(forgery, "run", handler)
         ours, theirs = Pipe()
         with ours, theirs:
-            message = service._run(job, Context(theirs, ArtifactCache(), Start(job, 60.0)))
+            message = service._run(job, Context(theirs, ArtifactCache(), job, 60.0))
             return [ours.recv() for _ in iter(lambda: ours.poll(0), False)], message
 
     return run

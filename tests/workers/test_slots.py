@@ -8,7 +8,6 @@ import time
 import pytest
 
 from workers import slots as module
-from workers.proofs import SharedProofs
 from workers.slots import Slot, Slots
 
 WAIT_S = 30
@@ -29,11 +28,9 @@ class Work:
         self.happened = []
         self.held = {}
         self.failing = set()
-        self.proofs = []
 
-    def __call__(self, _ledger, owner, stop, proofs, *, slice_s):
+    def __call__(self, _ledger, owner, stop, *, slice_s):
         self.owner, self.stop = owner, stop
-        self.proofs.append(proofs)
         return self
 
     def lease(self, job_id):
@@ -81,7 +78,7 @@ def failures():
 
 @pytest.fixture
 def slot(work, ended, failures):
-    return Slot(object(), 0, threading.Event(), ended.append, failures.append, proofs=SharedProofs())
+    return Slot(object(), 0, threading.Event(), ended.append, failures.append)
 
 
 def test_the_ledger_is_told_while_the_next_job_runs(work, slot, ended):
@@ -192,10 +189,3 @@ def test_a_message_does_not_leave_the_last_end_untold(work):
         time.sleep(0.01)
     assert ("tell", 1) in work.happened
     slots.close()
-
-
-def test_slots_share_their_proofs(work):
-    slots = Slots(object(), 3, threading.Event(), pytest.fail)
-    slots.close()
-    assert len(work.proofs) == 3
-    assert len(set(map(id, work.proofs))) == 1

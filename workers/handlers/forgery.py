@@ -104,14 +104,14 @@ def _asking(parameters: ForgeryParameters, split: Split, context: Context) -> _A
     answer = _minimal(warm, parameters) if parameters.eps == "minimal" else _asked(warm, parameters)
     eps = parameters.cap if parameters.eps == "minimal" else parameters.eps
 
-    for pair in context.proved:
-        warm.proofs.add(pair)
+    for label in context.proved:
+        warm.proofs.add((signature.array.tobytes(), label))
 
     def ask(position: int, row: int) -> ForgeryAnswer:
         query = ForgeryQuery(signature=signature, label=split.y_test[row], centre=split.X_test[row], eps=eps)
         answered = answer(query, position, row)
         if query.pair in warm.proofs:
-            context.prove(query.pair)
+            context.prove(query.label)
         return answered
 
     return ask

@@ -37,7 +37,7 @@ from workers.jobs.attacks import (
 from workers.jobs.base import AttackParameters, ClosedShare, Parameters, Result, Seed, Sha256, Share
 from workers.jobs.forging import ForgeryAnswer, ForgeryParameters, ForgeryResult, KnownAnswer, Minimal
 from workers.jobs.kinds import KINDS, JobKind, Kind
-from workers.jobs.lifecycle import LeasedJob, Outcome, OutcomeStatus
+from workers.jobs.lifecycle import LeasedJob, Outcome, OutcomeStatus, proof_subject
 from workers.jobs.owner import (
     BaselineParameters,
     BaselineResult,
@@ -104,4 +104,5 @@ __all__ = [
     "TuneFoldResult",
     "TuneParameters",
     "TuneResult",
+    "proof_subject",
 ]

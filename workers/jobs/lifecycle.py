@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
 from workers.jobs.forging import KnownAnswer
-from workers.jobs.kinds import JobKind
+from workers.jobs.kinds import KINDS, JobKind
 
 
 class OutcomeStatus(StrEnum):
@@ -59,6 +62,8 @@ class LeasedJob:
         Attempts that already failed.
     known
         Forgery only: decisions at other distances, from which answers of the batch may follow.
+    proved
+        Forgery only: labels of which its engine is known to forge no instance at all with its signature.
     """
 
     job_id: int
@@ -69,3 +74,23 @@ class LeasedJob:
     answered: frozenset[int]
     failures: int
     known: tuple[KnownAnswer, ...] = ()
+    proved: frozenset[int] = frozenset()
+
+
+_ONE_BATCH = frozenset({"eps", "cap", "first", "count"})
+
+
+def proof_subject(parameters: Mapping[str, Any]) -> str:
+    """Return what a forgery job's proofs in the whole domain are about, beside its forest: 64 hex digits.
+
+    Equal for all batches and distances of one attack with one signature. Other engines and other limits have
+    other keys: what one attack finds must not make another look fast.
+
+    Parameters
+    ----------
+    parameters
+        `ForgeryParameters` as JSON-ready data.
+    """
+    asked = {name: value for name, value in parameters.items() if name not in _ONE_BATCH}
+    content = [KINDS[JobKind.FORGERY].version, asked]
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()

@@ -14,7 +14,7 @@ from orchestrator.store import campaigns, queue
 from orchestrator.store.database import Store
 from orchestrator.store.ledger import StoreLedger
 from orchestrator.store.tables import JobState, artifact, attempt, forgery_answer, outcome
-from workers.jobs import ForgeryAnswer, JobKind, LeasedJob, Outcome, OutcomeStatus
+from workers.jobs import ForgeryAnswer, ForgeryParameters, JobKind, LeasedJob, Outcome, OutcomeStatus
 from workers.ledger import LEASE_S, MAX_ATTEMPTS
 
 DONE = Outcome(OutcomeStatus.DONE, {"value": 1}, {"job": 0.5})
@@ -57,6 +57,55 @@ def test_a_lease_brings_all_that_the_job_needs(workshop):
         failures=0,
     )
     assert workshop.states("forgery") == [JobState.RUNNING]
+
+
+ASKED = ForgeryParameters(
+    engine="portfolio",
+    signature=3,
+    ones_share=0.5,
+    eps=0.5,
+    first=0,
+    count=5,
+    repeat=0,
+    seed=1,
+    timeout_s=60.0,
+).model_dump(mode="json")
+
+
+def test_later_jobs_of_a_signature_are_given_what_one_proved_in_the_whole_domain(workshop):
+    others = [
+        {"engine": "search"},
+        {"seed": 2},
+        {"repeat": 1},
+        {"signature": 4},
+        {"ones_share": 0.25},
+        {"timeout_s": 2.0},
+        {"query_memory_mb": 100},
+        {"certify": True},
+    ]
+    alike = [{"eps": 0.7}, {"eps": "minimal", "cap": 0.3}, {"first": 100, "count": 3}]
+
+    def forgery(key, forest, **changes):
+        return replace(workshop.job(key, forest, kind=JobKind.FORGERY), parameters=ASKED | changes)
+
+    workshop.campaign(
+        workshop.job("forest", kind=JobKind.EMBED),
+        workshop.job("another forest", kind=JobKind.EMBED),
+        forgery("first", "forest"),
+        forgery("elsewhere", "another forest"),
+        workshop.job("detection", "forest", kind=JobKind.DETECTION),
+        *(forgery(f"alike {number}", "forest", **changes) for number, changes in enumerate(alike)),
+        *(forgery(f"other {number}", "forest", **changes) for number, changes in enumerate(others)),
+    )
+    workshop.finish(["forest", "another forest"])
+    ledger = workshop.ledger
+    assert ledger.lease(workshop.id("first"), "me").proved == frozenset()
+    for label in (1, 0, 1):
+        ledger.prove(workshop.id("first"), label)
+    for number in range(len(alike)):
+        assert ledger.lease(workshop.id(f"alike {number}"), "me").proved == {0, 1}
+    for key in ("elsewhere", "detection", *(f"other {number}" for number in range(len(others)))):
+        assert ledger.lease(workshop.id(key), "me").proved == frozenset()
 
 
 def test_only_a_ready_job_can_be_leased(workshop):

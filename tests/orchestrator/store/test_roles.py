@@ -26,7 +26,7 @@ def workshop(postgres_url, spec):
     store = Store(postgres_url)
     store.upgrade()
     made = Workshop(store, spec)
-    made.campaign(made.job("a"), made.job("b", "a", kind=JobKind.FORGERY), made.job("c"))
+    made.campaign(made.job("a", kind=JobKind.EMBED), made.job("b", "a", kind=JobKind.FORGERY), made.job("c"))
     yield made
     store.close()
 
@@ -52,7 +52,8 @@ def test_a_worker_can_do_its_work(workshop, worker):
     assert ledger.heartbeat(a, "w")
     assert ledger.record(a, "w", DONE, {"ab" * 32: b"bytes"})
     assert ledger.artifact("ab" * 32) == b"bytes"
-    assert ledger.lease(b, "w").inputs == {JobKind.SPLIT: (DONE.result,)}
+    assert ledger.lease(b, "w").inputs == {JobKind.EMBED: (DONE.result,)}
+    ledger.prove(b, 1)
     ledger.answer(b, [ForgeryAnswer(0, 0, "forged", 0.1, 0.1, "", b"w")])
     ledger.hand_back(b, "w")
     for _ in range(3):
@@ -84,6 +85,7 @@ FORBIDDEN = [
     "UPDATE outcome SET status = 'done'",
     "UPDATE forgery_answer SET status = 'forged'",
     "UPDATE artifact SET data = ''",
+    "UPDATE whole_domain_proof SET label = 0",
     "UPDATE attempt SET reason = ''",
     "UPDATE alembic_version SET version_num = '9999'",
     "UPDATE orchestrator SET version = '0'",
