@@ -282,5 +282,5 @@ def open_broker(app: Any) -> Any:
 def _shown(app: Any) -> str:
     try:
         return str(app.connection_for_write().as_uri())
-    except Exception:
+    except Exception:  # kombu raises as it pleases; the caller has the real error to tell
         return "(its URL cannot be read)"
