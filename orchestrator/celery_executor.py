@@ -14,10 +14,10 @@ from orchestrator.errors import BrokerError
 from orchestrator.store import services
 from orchestrator.store.database import Store
 from orchestrator.store.tables import JobState, job
-from workers.app import QUEUE, TASK, make_app
-from workers.outage import Outage
-from workers.tasks import RunMessage
-from workers.version import protocol_version
+from workers.celery.app import QUEUE, TASK, make_app
+from workers.celery.tasks import RunMessage
+from workers.runtime.outage import Outage
+from workers.runtime.version import protocol_version
 
 _WINDOW_PER_SLOT = 16
 """Jobs sent and not yet seen to be taken or done, for each slot of the living workers."""

@@ -10,9 +10,9 @@ from orchestrator.files import SECRET, write_whole
 from orchestrator.frames import records
 from orchestrator.store.database import Store
 from orchestrator.store.ledger import StoreLedger
-from wm.claims import read_claim
+from wm.claims.claim import read_claim
 from wm.forest import Forest
-from wm.verification import Evidence, verify
+from wm.verification.evidence import Evidence, verify
 from workers.jobs import JobKind
 
 Table = tuple[str, list[str], list[list[Any]]]

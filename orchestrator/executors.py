@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from contextlib import closing
 from typing import Protocol
 
-from workers.ledger import Ledger
-from workers.sandbox import SLICE_S
-from workers.slots import Slot
+from workers.runtime.ledger import Ledger
+from workers.runtime.sandbox import SLICE_S
+from workers.runtime.slots import Slot
 
 _AHEAD = 2
 """Jobs waiting per slot: enough that no slot idles while the loop looks at the store."""

@@ -22,7 +22,7 @@ from orchestrator.stored_models import Place, StoredModels, Watermarked
 from wm.attacks.forged_sets import ForgedSet, ForgedSetScore, score_forged_set
 from wm.attacks.forgery import attacker_signature
 from wm.signature import Signature
-from wm.verification import Evidence
+from wm.verification.evidence import Evidence
 from workers.jobs import ForgeryParameters, JobKind
 
 PLACES = (0.1, 0.3, 0.5, 0.7, 0.9)

@@ -12,9 +12,9 @@ from orchestrator.store import campaigns, queue
 from orchestrator.store.campaigns import Progress
 from orchestrator.store.database import Store
 from orchestrator.store.tables import CampaignState, JobState
-from workers.ledger import HEARTBEAT_S
-from workers.outage import Outage
-from workers.runner import owner_is_gone
+from workers.runtime.ledger import HEARTBEAT_S
+from workers.runtime.outage import Outage
+from workers.runtime.runner import owner_is_gone
 
 _LOOK_EVERY_S = 0.5
 """How long the loop sleeps when no job ends: dependents of other processes' jobs become ready meanwhile."""

@@ -18,7 +18,7 @@ from orchestrator.store.campaigns import Progress
 from orchestrator.store.database import Store
 from orchestrator.store.services import Service
 from orchestrator.store.tally import Tally, tally
-from workers.version import protocol_version
+from workers.runtime.version import protocol_version
 
 LOOK_EVERY_S = 5.0
 _COUNT_EVERY_S = 15.0

@@ -15,10 +15,10 @@ from orchestrator.store import campaigns, launched, queue, services
 from orchestrator.store.campaigns import Progress
 from orchestrator.store.database import Store
 from orchestrator.store.tables import CampaignState
-from workers.ledger import HEARTBEAT_S
-from workers.outage import Outage
-from workers.runner import owner_is_gone, owner_name
-from workers.version import protocol_version
+from workers.runtime.ledger import HEARTBEAT_S
+from workers.runtime.outage import Outage
+from workers.runtime.runner import owner_is_gone, owner_name
+from workers.runtime.version import protocol_version
 
 LAPSED_EVERY_S = 5.0
 """How often lapsed leases are looked for: with the lease's 30 s, a dead worker's job is ready within 35 s."""

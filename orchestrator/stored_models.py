@@ -13,7 +13,7 @@ from orchestrator.errors import NotFoundError
 from orchestrator.store.database import Store
 from orchestrator.store.ledger import StoreLedger
 from orchestrator.store.tables import campaign_job, cell, job, outcome
-from wm.claims import Claim, parse_claim
+from wm.claims.claim import Claim, parse_claim
 from wm.datasets import Split
 from wm.forest import Forest
 from workers.jobs import BaselineResult, EmbedResult, JobKind, SplitResult

@@ -1,7 +1,8 @@
 """Forgery queries small enough for brute force, with every awkward trait: strategies and plain generators.
 
 Thresholds collide in float32 and leave [0, 1], boxes do too; trees may be a single leaf, vote the same
-everywhere, or leave features unused. Used by the engines' tests (hypothesis) and `benchmarks/fuzz.py`
+everywhere, or leave features unused. Used by the engines' tests (hypothesis) and
+`research/benchmarks/fuzz.py`
 (numpy).
 """
 
@@ -12,9 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 from hypothesis import strategies as st
 
+from wm.attacks.hardness import random_3cnf, to_forest
 from wm.engines import ForgeryQuery
 from wm.forest import Forest
-from wm.hardness import random_3cnf, to_forest
 
 _SINGLE = float(np.float32(0.1))  # a float32 number; 0.1 itself is not one
 _LARGEST = float(np.finfo(np.float32).max)

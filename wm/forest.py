@@ -19,9 +19,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from wm import npz
 from wm.errors import ModelError
-from wm.forest_checks import as_matrix, check_arrays, tree_levels
+from wm.formats import npz
+from wm.formats.forest_checks import as_matrix, check_arrays, tree_levels
 
 SCHEMA_VERSION = 1
 _ROWS_AT_ONCE = 4096

@@ -42,9 +42,9 @@ def audit(
 
     Only the file is looked at, no data and no votes. Exit code 1 when something secret leaks, 0 when not.
     """
-    from wm.answer_files import read_rows
     from wm.attacks.leakage import inspect
-    from wm.export import load_metadata
+    from wm.formats.export import load_metadata
+    from wm.verification.answer_files import read_rows
 
     candidates = None if rows is None else read_rows(rows)
     arrays = load_metadata(model, prefix=prefix, trusted=trusted, trust_pickle=trust_pickle)

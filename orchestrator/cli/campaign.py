@@ -30,7 +30,7 @@ from orchestrator.store.campaigns import CampaignRecord
 from orchestrator.store.database import Store
 from orchestrator.store.ledger import StoreLedger
 from orchestrator.store.tables import CampaignState, JobState
-from workers.outage import Outage
+from workers.runtime.outage import Outage
 
 _CAMPAIGN_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 FILE = click.argument("file", type=_CAMPAIGN_FILE)

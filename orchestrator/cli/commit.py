@@ -11,8 +11,8 @@ from orchestrator.cli.common import json_option
 from orchestrator.cli.model_files import INPUT, OUTPUT, moment, print_either
 from orchestrator.errors import OutputError
 from orchestrator.files import write_new, writing
-from wm.claims import read_claim
-from wm.publication import Publication, publication_of, read_publications
+from wm.claims.claim import read_claim
+from wm.claims.publication import Publication, publication_of, read_publications
 
 
 @click.command()

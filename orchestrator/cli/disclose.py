@@ -9,8 +9,8 @@ import click
 from orchestrator.cli.common import json_option
 from orchestrator.cli.model_files import INPUT, OUTPUT, print_either
 from orchestrator.files import SECRET, write_new
-from wm.claims import Claim, read_claim
-from wm.disclosure import draw_rows, open_rows
+from wm.claims.claim import Claim, read_claim
+from wm.claims.opening import draw_rows, open_rows
 
 
 def _numbers(_context: click.Context, _option: click.Parameter, text: str | None) -> tuple[int, ...] | None:

@@ -106,12 +106,12 @@ def embed(
     """Train a watermarked forest and write it with its claim."""
     import numpy as np
 
-    from wm import npz
     from wm.datasets import Source, load, split
     from wm.embedding.common import trigger_size
-    from wm.training import adjusted_caps, honest_forest, standard_caps
-    from wm.tuning import Hyperparameters
-    from wm.watermark import Plan, watermark
+    from wm.embedding.training import adjusted_caps, honest_forest, standard_caps
+    from wm.embedding.tuning import Hyperparameters
+    from wm.embedding.watermark import Plan, watermark
+    from wm.formats import npz
 
     # Whoever knows the seed knows the trigger set: it must not be guessed.
     seed = secrets.randbits(62) if seed is None else seed

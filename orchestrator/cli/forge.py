@@ -17,7 +17,6 @@ from rich.progress import track
 from orchestrator.cli import Exit
 from orchestrator.cli.common import json_option, print_json, print_table
 from orchestrator.files import writing
-from wm import npz
 from wm.attacks.forgery import Target, attacker_instances, attacker_signature, forge_nearest
 from wm.attacks.forgery import forge as forge_all
 from wm.datasets import Scaling, Source, load, split
@@ -25,6 +24,7 @@ from wm.engines import ForgeryOutcome, Status, create, names
 from wm.engines.certification import CertifyingEngine
 from wm.engines.minimal import MinimalOutcome, MinimalSearch
 from wm.errors import QueryError, SignatureError
+from wm.formats import npz
 from wm.signature import Signature
 
 if TYPE_CHECKING:
@@ -119,7 +119,7 @@ def forge(model: Path, output: Path | None, json: bool, trust_pickle: bool, **op
 
     Exit code 3 when a limit left some instance without an answer.
     """
-    from wm.export import load_model
+    from wm.formats.export import load_model
 
     if options["certify"] and options["eps"] is None:
         raise click.UsageError("--certify proves single answers: give --eps as a number")

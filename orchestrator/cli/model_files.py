@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import click
 
 from orchestrator.cli.common import print_facts, print_json
-from wm.publication import parse_moment
+from wm.claims.publication import parse_moment
 
 INPUT = click.Path(exists=True, dir_okay=False, path_type=Path)
 OUTPUT = click.Path(dir_okay=False, path_type=Path)

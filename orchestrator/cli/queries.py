@@ -10,7 +10,7 @@ import click
 from orchestrator.cli.model_files import INPUT, OUTPUT
 from orchestrator.cli.suspects import decoy_options, posed
 from orchestrator.files import SECRET, write_new, writing
-from wm.disclosure import read_claim_or_opening
+from wm.claims.opening import read_claim_or_opening
 
 
 @click.command()
@@ -29,7 +29,7 @@ def queries(claim_file: Path, output: Path, order: Path | None, **options: Any) 
     """
     import numpy as np
 
-    from wm import npz
+    from wm.formats import npz
 
     claim = read_claim_or_opening(claim_file)
     if (options["decoys"] is None) != (order is None):

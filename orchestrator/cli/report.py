@@ -64,7 +64,7 @@ def report(
 def _reproduce(
     campaign_names: tuple[str, ...], store_url: str, target: Path, figures: Path | None, experiments: bool
 ) -> None:
-    from orchestrator.reproduction import write_reproduction
+    from research.reproduction import write_reproduction
 
     if figures is not None:
         raise click.UsageError("--figures is for a report; --reproduction writes its pictures beside itself")

@@ -41,7 +41,7 @@ def worker(store_url: str, broker_url: str, concurrency: int | None, events: boo
     _set_up_log()
     store = open_store(store_url)
     from orchestrator.store.services import StoreRegistry
-    from workers.worker import Worker, WorkerSettings
+    from workers.celery.worker import Worker, WorkerSettings
 
     _check_broker(broker_url)
     settings = WorkerSettings(broker_url, concurrency or default_workers(), events)
@@ -54,7 +54,7 @@ def worker(store_url: str, broker_url: str, concurrency: int | None, events: boo
 def _check_broker(broker_url: str) -> None:
     """Raise while the reason can still be told to a person: later a worker waits for its broker for ever."""
     from orchestrator.celery_executor import open_broker
-    from workers.app import make_app
+    from workers.celery.app import make_app
 
     open_broker(make_app(broker_url)).release()
 

@@ -14,12 +14,20 @@ import click
 
 from orchestrator.cli.model_files import INPUT, column, trust_options
 from orchestrator.cli.urls import read_secret
-from wm.answers import KINDS, Answers
-from wm.claims import Claim
-from wm.disclosure import Opening
-from wm.endpoint import Limits
+from wm.claims.claim import Claim
+from wm.claims.opening import Opening
 from wm.errors import ClaimError
-from wm.questions import DECOYS_FOR_EACH, Heard, Questions, plain_order, pose, read_order, tell_apart
+from wm.verification.answers import KINDS, Answers
+from wm.verification.endpoint import Limits
+from wm.verification.questions import (
+    DECOYS_FOR_EACH,
+    Heard,
+    Questions,
+    plain_order,
+    pose,
+    read_order,
+    tell_apart,
+)
 
 if TYPE_CHECKING:
     from wm.forest import Forest
@@ -178,7 +186,7 @@ def hear(claim: Claim | Opening, options: dict[str, Any]) -> Suspect:
 def posed(claim: Claim | Opening, options: dict[str, Any]) -> tuple[Questions, int]:
     """Return the questions for a suspect, and the seed that their order was drawn from."""
     from wm import streams
-    from wm.decoys import read_decoys
+    from wm.verification.decoys import read_decoys
 
     seed = secrets.randbits(62) if options["order_seed"] is None else options["order_seed"]
     file = options["decoys"]
@@ -194,7 +202,7 @@ def posed(claim: Claim | Opening, options: dict[str, Any]) -> tuple[Questions, i
 
 
 def _from_model(claim: Claim | Opening, options: dict[str, Any]) -> Suspect:
-    from wm.export import load_model
+    from wm.formats.export import load_model
 
     file = options["model"]
     forest = load_model(file, trusted=options["trusted"], trust_pickle=options["trust_pickle"])
@@ -220,7 +228,7 @@ def _codes_of_classes(classes: list[Any], class_names: tuple[str, str], file: Pa
 
 
 def _from_file(claim: Claim | Opening, kind: Any, options: dict[str, Any]) -> Suspect:
-    from wm.answer_files import parse_answers, read_file
+    from wm.verification.answer_files import parse_answers, read_file
 
     file = options[kind]
     if options["order"] is None and kind != "votes":
@@ -236,7 +244,7 @@ def _from_file(claim: Claim | Opening, kind: Any, options: dict[str, Any]) -> Su
 
 
 def _from_endpoint(claim: Claim | Opening, options: dict[str, Any]) -> Suspect:
-    from wm.endpoint import ask, check_address
+    from wm.verification.endpoint import ask, check_address
 
     token = _token(options["token_file"])
     url = options["url"]

@@ -15,9 +15,9 @@ from orchestrator.cli.common import json_option, print_facts, print_json
 from orchestrator.cli.model_files import INPUT, OUTPUT, moment
 from orchestrator.cli.suspects import Suspect, hear, suspect_options
 from orchestrator.files import write_whole
-from wm.disclosure import Opening, read_claim_or_opening
-from wm.publication import commitments_before, read_publications
-from wm.verdict import Protocol, RuleResult, Verdict, judge_answers, transcript
+from wm.claims.opening import Opening, read_claim_or_opening
+from wm.claims.publication import commitments_before, read_publications
+from wm.verification.verdict import Protocol, RuleResult, Verdict, judge_answers, transcript
 
 _DEFAULT = Protocol()
 

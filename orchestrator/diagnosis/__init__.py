@@ -10,7 +10,7 @@ from orchestrator.diagnosis.broker import diagnose_broker
 from orchestrator.diagnosis.finding import Finding
 from orchestrator.diagnosis.store import diagnose_store
 from wm.datasets.cache import default_data_dir
-from workers.version import protocol_version
+from workers.runtime.version import protocol_version
 
 __all__ = ["Finding", "diagnose"]
 

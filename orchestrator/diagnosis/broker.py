@@ -10,7 +10,7 @@ from redis.exceptions import RedisError, ResponseError
 from orchestrator.celery_executor import open_broker
 from orchestrator.diagnosis.finding import Finding, mend_for
 from orchestrator.errors import BrokerError
-from workers.app import QUEUE, make_app
+from workers.celery.app import QUEUE, make_app
 
 _OLDEST = (6, 2)
 _FULL = 0.9

@@ -16,7 +16,7 @@ from orchestrator.store.database import Store, head_revision
 from orchestrator.store.roles import WORKER_ROLE, worker_role_exists
 from orchestrator.store.running import lapsed_leases
 from orchestrator.store.services import Service
-from workers.version import protocol_version
+from workers.runtime.version import protocol_version
 
 _OTHER_CONNECTIONS = 10
 """For orchestrators, people, and what PostgreSQL keeps for its administrator."""

@@ -8,7 +8,7 @@ import pandas as pd
 
 from orchestrator.results.rows import expanded, frame_of, outcomes_of, place
 from orchestrator.store.database import Store
-from wm.calibration import calibrate
+from wm.attacks.calibration import calibrate
 from workers.jobs import CalibrationResult, JobKind
 
 

@@ -1,4 +1,4 @@
-"""The store as workers see it: `workers.ledger.Ledger` over SQLAlchemy."""
+"""The store as workers see it: `workers.runtime.ledger.Ledger` over SQLAlchemy."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ from orchestrator.store.tables import (
 )
 from wm.engines import Status
 from workers.jobs import ForgeryAnswer, JobKind, KnownAnswer, LeasedJob, Outcome, proof_subject
-from workers.ledger import LEASE_S
+from workers.runtime.ledger import LEASE_S
 
 _CUT = " [...] "
 
 
 class StoreLedger:
-    """Keeps the contract of `workers.ledger.Ledger`; may be shared by threads."""
+    """Keeps the contract of `workers.runtime.ledger.Ledger`; may be shared by threads."""
 
     def __init__(self, store: Store) -> None:
         self._store = store

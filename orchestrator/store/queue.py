@@ -11,7 +11,7 @@ from orchestrator.store.database import Store
 from orchestrator.store.settling import lock_jobs, settle
 from orchestrator.store.tables import JobState, attempt, campaign_job, job, job_need, outcome
 from workers.jobs import OutcomeStatus
-from workers.ledger import MAX_ATTEMPTS
+from workers.runtime.ledger import MAX_ATTEMPTS
 
 
 def ready_jobs(store: Store, campaign_id: int, *, limit: int, other_than: Collection[int]) -> list[int]:

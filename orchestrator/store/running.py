@@ -9,7 +9,7 @@ import sqlalchemy as sa
 from orchestrator.store.database import Store
 from orchestrator.store.tables import JobState, campaign_job, cell, forgery_answer, job
 from workers.jobs import JobKind
-from workers.ledger import LEASE_S
+from workers.runtime.ledger import LEASE_S
 
 _PLACE = ("scheme", "trigger_share", "ones_share", "repeat", "engine", "signature", "eps")
 

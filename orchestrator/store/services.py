@@ -9,7 +9,7 @@ import sqlalchemy as sa
 
 from orchestrator.store.database import Store
 from orchestrator.store.tables import orchestrator, worker
-from workers.registry import ALIVE_S, WorkerRecord
+from workers.runtime.registry import ALIVE_S, WorkerRecord
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Service:
 
 
 class StoreRegistry:
-    """Keeps the contract of `workers.registry.Registry`."""
+    """Keeps the contract of `workers.runtime.registry.Registry`."""
 
     def __init__(self, store: Store) -> None:
         self._store = store

@@ -1,7 +1,7 @@
 """Reads spoilt inputs and tells those that were not handled.
 
 Handled is: one clear line of a `WmError`, or an acceptance that means the same as before. Anything else is a
-failure. Used by `tests/test_damaged_inputs.py` and `benchmarks/fuzz_inputs.py`.
+failure. Used by `tests/test_damaged_inputs.py` and `research/benchmarks/fuzz_inputs.py`.
 """
 
 from __future__ import annotations

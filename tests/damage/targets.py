@@ -15,21 +15,21 @@ from sklearn.ensemble import RandomForestClassifier
 
 from tests.damage.running import Target, unclear
 from tests.damage.spoiling import Form
-from wm.answer_files import parse_answers, read_rows
-from wm.answers import Answers
 from wm.attacks.leakage import LeakageReport, inspect
-from wm.claims import Claim, make_claim, parse_claim
-from wm.decoys import read_decoys
-from wm.disclosure import Opening, open_rows, parse_opening
-from wm.endpoint.reply import parse_reply
+from wm.claims.claim import Claim, make_claim, parse_claim
+from wm.claims.opening import Opening, open_rows, parse_opening
+from wm.claims.publication import parse_moment, parse_publications, publication_of
 from wm.errors import WmError
-from wm.export import load_metadata, save_model
 from wm.forest import Forest
 from wm.formats import npz_arrays, sklearn_metadata
-from wm.publication import parse_moment, parse_publications, publication_of
-from wm.questions import Decoys, Heard, Order, parse_order, plain_order, pose, tell_apart
+from wm.formats.export import load_metadata, save_model
 from wm.signature import random_signature
-from wm.verdict import judge_answers
+from wm.verification.answer_files import parse_answers, read_rows
+from wm.verification.answers import Answers
+from wm.verification.decoys import read_decoys
+from wm.verification.endpoint.reply import parse_reply
+from wm.verification.questions import Decoys, Heard, Order, parse_order, plain_order, pose, tell_apart
+from wm.verification.verdict import judge_answers
 
 TREES, ROWS, FEATURES = 24, 6, 4
 

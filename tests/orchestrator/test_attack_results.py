@@ -14,7 +14,7 @@ from orchestrator.spec import parse_spec
 from orchestrator.store.database import Store
 from orchestrator.store.ledger import StoreLedger
 from orchestrator.store.tables import CampaignState
-from wm.calibration import LEVELS, calibrate
+from wm.attacks.calibration import LEVELS, calibrate
 
 ATTACKS = """\
 name = "attacks"

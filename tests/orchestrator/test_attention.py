@@ -11,7 +11,7 @@ from orchestrator.store import campaigns, launched, services
 from orchestrator.store.campaigns import CampaignRecord, Progress
 from orchestrator.store.services import Service, StoreRegistry
 from orchestrator.store.tables import CampaignState, JobState
-from workers.registry import ALIVE_S, WorkerRecord
+from workers.runtime.registry import ALIVE_S, WorkerRecord
 
 SERVICES = st.lists(
     st.builds(

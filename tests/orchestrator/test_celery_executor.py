@@ -6,7 +6,7 @@ import pytest
 
 from orchestrator.celery_executor import CeleryExecutor, look_pause_s
 from tests import servers
-from workers.app import QUEUE
+from workers.celery.app import QUEUE
 
 
 @pytest.fixture

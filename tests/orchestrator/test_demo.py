@@ -10,7 +10,7 @@ from orchestrator import results
 from orchestrator.demo import tables, verify_exported
 from orchestrator.launch import planned_jobs
 from orchestrator.spec import parse_spec
-from wm.claims import read_claim
+from wm.claims.claim import read_claim
 from wm.forest import Forest
 from workers.jobs import JobKind
 

@@ -19,9 +19,9 @@ from orchestrator.store.tables import job
 from orchestrator.store.tables import orchestrator as orchestrator_table
 from orchestrator.store.tables import worker as worker_table
 from tests import servers
-from workers.app import QUEUE
-from workers.registry import WorkerRecord
-from workers.version import protocol_version
+from workers.celery.app import QUEUE
+from workers.runtime.registry import WorkerRecord
+from workers.runtime.version import protocol_version
 
 NO_BROKER = "redis://:secret@127.0.0.1:1/0"
 SECRETS = ("secret", "word-of-")

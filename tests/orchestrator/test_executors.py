@@ -8,7 +8,7 @@ from collections import Counter
 
 import pytest
 
-import workers.slots
+import workers.runtime.slots
 from orchestrator.executors import LocalExecutor, default_workers
 
 
@@ -59,7 +59,7 @@ class Slots:
 @pytest.fixture
 def slots(monkeypatch):
     made = Slots()
-    monkeypatch.setattr(workers.slots, "Runner", made)
+    monkeypatch.setattr(workers.runtime.slots, "Runner", made)
     return made
 
 

@@ -16,7 +16,7 @@ from orchestrator.store.campaigns import create_campaign, find_campaign
 from orchestrator.store.ledger import StoreLedger
 from orchestrator.store.tables import CampaignState, JobState, job, job_need, outcome
 from workers.jobs import Outcome, OutcomeStatus
-from workers.runner import machine
+from workers.runtime.runner import machine
 
 DONE = Outcome(OutcomeStatus.DONE, {}, {})
 

@@ -21,8 +21,8 @@ from orchestrator.store.campaigns import Progress
 from orchestrator.store.database import Store
 from orchestrator.store.services import StoreRegistry
 from orchestrator.store.tables import JobState
-from workers.registry import WorkerRecord
-from workers.version import protocol_version
+from workers.runtime.registry import WorkerRecord
+from workers.runtime.version import protocol_version
 
 OURS = protocol_version()
 DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "scaling.md"

@@ -11,8 +11,8 @@ from orchestrator.store.ledger import StoreLedger
 from orchestrator.store.tables import CampaignState, JobState
 from tests.orchestrator.test_loop import Inline
 from workers.jobs import Outcome, OutcomeStatus
-from workers.runner import owner_name
-from workers.version import protocol_version
+from workers.runtime.runner import owner_name
+from workers.runtime.version import protocol_version
 
 
 class Notes:

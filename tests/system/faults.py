@@ -20,8 +20,8 @@ import sqlalchemy as sa
 from orchestrator.store.tables import CampaignState, JobState, forgery_answer, job, outcome
 from tests import servers
 from tests.system.fleet import Fleet, RowKey, busy_processors
-from workers.app import QUEUE, TASK, make_app
-from workers.version import protocol_version
+from workers.celery.app import QUEUE, TASK, make_app
+from workers.runtime.version import protocol_version
 
 SLOTS = 2
 
@@ -119,7 +119,7 @@ def worker_killed_elsewhere(fleet: Fleet) -> Seen:
 
 def job_process_killed(fleet: Fleet, *, times: int = 1) -> Seen:
     """Kill -9 of the process that runs a job: one attempt."""
-    return _kill_below(fleet, "workers.service", times)
+    return _kill_below(fleet, "workers.runtime.service", times)
 
 
 def solver_killed(fleet: Fleet, *, times: int = 1) -> Seen:
@@ -253,7 +253,7 @@ def database_restarted(fleet: Fleet, database: servers.Postgres, *, away_s: floa
 POISON = """
 import os, signal, sys
 
-if "workers.service" in sys.orig_argv:
+if "workers.runtime.service" in sys.orig_argv:
     import workers.handlers.suppression
 
     workers.handlers.suppression.run = lambda *_: os.kill(os.getpid(), signal.SIGKILL)

@@ -1,4 +1,4 @@
-"""A broker, a store, and real `wm` processes around them; for the fault tests and `benchmarks/faults.py`."""
+"""A broker, a store, and real `wm` processes around them: for fault tests and `research.benchmarks.faults`."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Many machines, and whatever breaks: each time exactly the outcomes of an undisturbed run on one machine.
 
 Real servers and real processes; the lettered faults are those of docs/scaling.md, provoked by
-tests/system/faults.py, and at length by benchmarks/faults.py.
+tests/system/faults.py, and at length by research/benchmarks/faults.py.
 """
 
 from __future__ import annotations

@@ -15,10 +15,10 @@ from sklearn.preprocessing import minmax_scale
 
 from wm.embedding.common import EmbeddingTask, draw_trigger_rows
 from wm.embedding.paper import embed_paper
+from wm.embedding.training import adjusted_caps, honest_forest, standard_caps
+from wm.embedding.tuning import Hyperparameters
 from wm.forest import Forest
 from wm.signature import Signature, random_signature
-from wm.training import adjusted_caps, honest_forest, standard_caps
-from wm.tuning import Hyperparameters
 
 
 @dataclass(frozen=True, eq=False)

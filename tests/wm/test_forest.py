@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from sklearn.datasets import load_breast_cancer
 from sklearn.ensemble import RandomForestClassifier
 
-from wm import npz
 from wm.errors import ModelError
 from wm.forest import Forest
+from wm.formats import npz
 
 # The paper's Figure 1, in the order: tree 1 (7 nodes), tree 2 (5 nodes).
 #   x1 <= 5 ? (x2 <= 3 ? + : -) : (x3 <= 7 ? - : +)

@@ -275,7 +275,7 @@ PARENTS = {
         import itertools, sys
         from pathlib import Path
         from wm import engines
-        from wm.hardness import Formula, to_forest
+        from wm.attacks.hardness import Formula, to_forest
         pairs = list(itertools.combinations(range(16), 2))
         pigeonholes = [tuple(15 * p + h + 1 for h in range(15)) for p in range(16)]
         pigeonholes += [(-15 * p - h - 1, -15 * q - h - 1) for h in range(15) for p, q in pairs]

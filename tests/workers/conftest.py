@@ -27,7 +27,7 @@ from workers.jobs import (
     TuneFoldParameters,
     TuneParameters,
 )
-from workers.sandbox import End, Hooks, JobSandbox, Run
+from workers.runtime.sandbox import End, Hooks, JobSandbox, Run
 
 PARAMETERS: dict[JobKind, Parameters] = {
     JobKind.SPLIT: SplitParameters(

@@ -28,15 +28,15 @@ from wm.attacks.forged_sets import ForgedSet
 from wm.attacks.forgery import attacker_instances, attacker_signature
 from wm.attacks.leakage import inspect
 from wm.attacks.suppression import METHODS
-from wm.claims import Claim, parse_claim
+from wm.claims.claim import Claim, parse_claim
 from wm.datasets import Split
+from wm.embedding.training import Caps
 from wm.forest import Forest
 from wm.formats.npz_arrays import parse_arrays
 from wm.streams import Role
-from wm.training import Caps
-from workers.context import ArtifactCache, Context
 from workers.handlers import calibration, detection, free_forgery, leakage, modification, suppression
 from workers.jobs import KINDS, JobKind
+from workers.runtime.context import ArtifactCache, Context
 
 HANDLERS: dict[JobKind, ModuleType] = {
     JobKind.LEAKAGE: leakage,

@@ -18,10 +18,10 @@ from wm.engines.certification import is_certified
 from wm.engines.isolated import replay_fault
 from wm.engines.protocol import ForgeryQuery, Status
 from wm.forest import Forest
-from workers.context import ArtifactCache, Context
 from workers.handlers import forgery
 from workers.jobs import ForgeryParameters, ForgeryResult, JobKind, KnownAnswer
-from workers.sandbox import End
+from workers.runtime.context import ArtifactCache, Context
+from workers.runtime.sandbox import End
 
 GRID = (0.05, 0.1, 0.2, 0.3, 0.5)
 

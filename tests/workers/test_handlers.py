@@ -12,16 +12,16 @@ import pytest
 from sklearn.ensemble import RandomForestClassifier
 
 from wm.attacks.forgery import attacker_instances, attacker_signature
-from wm.claims import parse_claim
+from wm.claims.claim import parse_claim
 from wm.datasets import Split
+from wm.embedding.tuning import grid_search
 from wm.engines.certification import is_certified
 from wm.engines.isolated import replay_fault
 from wm.engines.protocol import WHOLE_DOMAIN, ForgeryQuery
 from wm.forest import Forest
-from wm.tuning import grid_search
-from wm.verification import verify
+from wm.verification.evidence import verify
 from workers.jobs import KINDS, JobKind, OutcomeStatus
-from workers.sandbox import End, JobSandbox
+from workers.runtime.sandbox import End, JobSandbox
 
 
 @pytest.fixture

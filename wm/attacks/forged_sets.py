@@ -8,11 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from wm.claims import make_claim
+from wm.claims.claim import make_claim
 from wm.errors import ModelError
 from wm.forest import Forest
 from wm.signature import Signature
-from wm.verdict import Protocol, Rule, Verdict, judge
+from wm.verification.verdict import Protocol, Rule, Verdict, judge
 
 
 @dataclass(frozen=True, eq=False)

@@ -52,7 +52,8 @@ class Finding:
 
 
 _STRIP = (
-    "release votes only: scrub the forest with wm.scrubbing.scrubbed, which keeps splits and votes, no more"
+    "release votes only: scrub the forest with wm.formats.scrubbing.scrubbed, which keeps splits and votes, "
+    "no more"
 )
 
 

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from wm.errors import ModelError
 from wm.forest import Forest
-from wm.scrubbing import leaves_below
+from wm.formats.scrubbing import leaves_below
 
 _TOLERANCE = 1e-6
 """Relative; far above what adding float64 weights can round away, far below one row's weight."""
@@ -118,7 +118,7 @@ class NodeWeights:
 
 
 def votes_only(nodes: NodeWeights, impurity: NDArray[np.float64] | None) -> bool:
-    """Return whether a file says nothing that its votes do not, being scrubbed (`wm.scrubbing`).
+    """Return whether a file says nothing that its votes do not, being scrubbed (`wm.formats.scrubbing`).
 
     Then class shares and impurities are those of the leaves below each node, counts and weights their number.
     With small trees such numbers take two values by chance; they are no secret's.

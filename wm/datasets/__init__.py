@@ -5,7 +5,7 @@ A `Source` says where rows come from, `load` makes a `Dataset` of it (class 0 or
 user's files; `named` registers the public sets (`mnist`, `ijcnn1`, `openml`); `cache` finds, downloads and
 keeps files; `labels` turns any labels into two classes; `splitting` cuts and scales.
 
-May import `wm.errors` and `wm.npz`. scikit-learn and pandas are imported only inside functions.
+May import `wm.errors` and `wm.formats.npz`. scikit-learn and pandas are imported only inside functions.
 """
 
 from wm.datasets.loading import load

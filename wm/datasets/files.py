@@ -18,7 +18,7 @@ from wm.datasets.model import Table
 from wm.datasets.source import FileFormat, file_format, find_file
 from wm.datasets.wording import reason, shown
 from wm.errors import DataError
-from wm.npz import unpack
+from wm.formats.npz import unpack
 
 MAX_DENSE_BYTES = 2**33
 """Most memory (8 GiB) that the features of one set may take; a forest's training needs them dense."""

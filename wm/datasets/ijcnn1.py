@@ -17,7 +17,7 @@ from wm.datasets.labels import Labels
 from wm.datasets.model import Table
 from wm.datasets.wording import reason
 from wm.errors import DataError
-from wm.npz import content_hash
+from wm.formats.npz import content_hash
 
 FILE_NAME = "ijcnn1.npz"
 _WHERE = "ijcnn1"
@@ -45,7 +45,7 @@ class Recipe:
     seed
         The `random_state` of both draws.
     expected_sha256
-        Content hash (`wm.npz.content_hash`) of all rows and labels of the two files.
+        Content hash (`wm.formats.npz.content_hash`) of all rows and labels of the two files.
     """
 
     site: str = "https://www.csie.ntu.edu.tw/~cjlin/libsvmtools/datasets/binary"

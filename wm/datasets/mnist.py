@@ -14,11 +14,11 @@ from wm.datasets.model import Table
 from wm.datasets.openml import fetch_openml_bunch
 from wm.datasets.wording import reason
 from wm.errors import DataError
-from wm.npz import content_hash, pack
+from wm.formats.npz import content_hash, pack
 
 FILE_NAME = "mnist26.npz"
 MNIST26_SHA256 = "f4b9e1fb16cd82c2aa0f9c4a5a6b5979b6c235d94f59490055272cd15bf65dd1"
-"""Content hash (`wm.npz.content_hash`) of X, uint8 (13866, 784), and y, int8 of 2 and 6, in file order."""
+"""`wm.formats.npz.content_hash` of X, uint8 (13866, 784), and y, int8 of 2 and 6, in file order."""
 
 _WHERE = "mnist2-6"
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from wm.datasets.labels import Labels, two_classes
 from wm.errors import DataError
-from wm.npz import content_hash
+from wm.formats.npz import content_hash
 
 
 @dataclass(frozen=True, eq=False)

@@ -20,7 +20,7 @@ from wm.datasets.labels import Labels, encode_labels
 from wm.datasets.model import Table, encode_json
 from wm.datasets.wording import reason, shown
 from wm.errors import DataError
-from wm.npz import pack
+from wm.formats.npz import pack
 
 
 def read_openml(data_id: int, data_dir: Path, *, target: str | None, download: bool) -> Table:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from wm.datasets.model import Dataset, encode_json
 from wm.datasets.wording import reason
 from wm.errors import DataError
-from wm.npz import content_hash, pack, unpack
+from wm.formats.npz import content_hash, pack, unpack
 
 Scaling = Literal["train", "paper", "none"]
 """How features are brought to [0, 1]; see `split`."""

@@ -14,7 +14,7 @@ from wm.forest import Forest
 from wm.signature import Signature
 
 if TYPE_CHECKING:
-    from wm.training import Caps
+    from wm.embedding.training import Caps
 
 
 Training = Literal["paper", "artifact", "per-tree"]
@@ -39,7 +39,7 @@ class EmbeddingTask:
     trigger_rows : (k,)
         Indexes of the trigger set in X, distinct; see `draw_trigger_rows`.
     caps
-        Limits on every tree; see `wm.training.adjusted_caps`.
+        Limits on every tree; see `wm.embedding.training.adjusted_caps`.
     seed_right, seed_wrong
         `random_state` of the trees with bit 0 and with bit 1; they must differ. For trainings "paper" and
         "artifact".

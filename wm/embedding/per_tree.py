@@ -24,8 +24,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wm.embedding.common import EmbeddingTask, FittedTree, Kind, OnRound
+from wm.embedding.training import fit_tree
 from wm.errors import EmbeddingError
-from wm.training import fit_tree
 
 GROWTH = 1.5
 """Factor from one weight to the next: with less, trees need more fits; with more, they end heavier."""

@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wm.embedding.common import EmbeddingTask, FittedTree, Kind, OnRound
+from wm.embedding.training import fit_trees
 from wm.errors import EmbeddingError
 from wm.forest import Forest
-from wm.training import fit_trees
 
 
 def train_together(

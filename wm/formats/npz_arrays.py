@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from wm import npz
 from wm.errors import ModelError
+from wm.formats import npz
 from wm.formats.sklearn_metadata import TreeMetadata
 
 _NEEDED = ("offset", "left", "right", "feature", "threshold", "value")

@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from wm import npz
 from wm.errors import ModelError
-from wm.formats import sklearn_trees
+from wm.formats import npz, sklearn_trees
 
 
 @dataclass(frozen=True, eq=False)

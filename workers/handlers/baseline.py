@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from wm.embedding.training import adjusted_caps, fit_trees, honest_forest, standard_caps
+from wm.embedding.tuning import Hyperparameters
 from wm.forest import Forest
 from wm.formats.sklearn_metadata import from_model
-from wm.training import adjusted_caps, fit_trees, honest_forest, standard_caps
-from wm.tuning import Hyperparameters
-from workers.context import Context
 from workers.handlers.inputs import read_split
 from workers.jobs import BaselineParameters, BaselineResult, JobKind, TuneResult
+from workers.runtime.context import Context
 
 
 def run(parameters: BaselineParameters, context: Context) -> BaselineResult:

@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from wm import streams
+from wm.attacks.calibration import gather, presence_p_values
 from wm.attacks.detection import PresenceStatistics, presence_statistics
-from wm.calibration import gather, presence_p_values
+from wm.attacks.populations import Case, false_case, honest_forests, other_owners_forests
 from wm.datasets import Split
 from wm.embedding.common import trigger_size
+from wm.embedding.training import Caps
 from wm.forest import Forest
-from wm.populations import Case, false_case, honest_forests, other_owners_forests
 from wm.streams import Role
-from wm.training import Caps
-from workers.context import Context
 from workers.handlers.inputs import read_split
 from workers.jobs import (
     BaselineResult,
@@ -22,6 +21,7 @@ from workers.jobs import (
     JobKind,
     NamedPValues,
 )
+from workers.runtime.context import Context
 
 
 def run(parameters: CalibrationParameters, context: Context) -> CalibrationResult:

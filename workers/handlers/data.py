@@ -6,8 +6,8 @@ from pathlib import Path
 
 from wm.datasets import Source, file_sha256, load, split
 from wm.errors import DataError
-from workers.context import Context
 from workers.jobs import SplitParameters, SplitResult
+from workers.runtime.context import Context
 
 
 def source_of(parameters: SplitParameters) -> Source:

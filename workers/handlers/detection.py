@@ -23,12 +23,11 @@ from wm.attacks.detection import (
     presence_test,
     vote_spectrum,
 )
+from wm.attacks.populations import honest_forests
+from wm.embedding.training import Caps
 from wm.forest import Forest
-from wm.populations import honest_forests
 from wm.signature import Signature
 from wm.streams import Role
-from wm.training import Caps
-from workers.context import Context
 from workers.handlers.inputs import read_claim, read_forest, read_split
 from workers.jobs import (
     BaselineResult,
@@ -39,6 +38,7 @@ from workers.jobs import (
     JobKind,
     SpectrumRow,
 )
+from workers.runtime.context import Context
 
 _PROBES = 12_000
 """Most leaf probes of one spectrum; a larger forest's leaves are sampled."""

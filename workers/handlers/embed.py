@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from wm import streams
-from wm.claims import NONCE_BYTES
+from wm.claims.claim import NONCE_BYTES
+from wm.embedding.training import Caps
+from wm.embedding.watermark import Plan, watermark
 from wm.forest import Forest
 from wm.formats.sklearn_metadata import from_model
 from wm.signature import random_signature
 from wm.streams import Role
-from wm.training import Caps
-from wm.verification import verify
-from wm.watermark import Plan, watermark
-from workers.context import Context
+from wm.verification.evidence import verify
 from workers.handlers.inputs import read_split
 from workers.jobs import BaselineResult, EmbedParameters, EmbedResult, JobKind
+from workers.runtime.context import Context
 
 
 def run(parameters: EmbedParameters, context: Context) -> EmbedResult:

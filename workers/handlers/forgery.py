@@ -18,9 +18,9 @@ from wm.engines.isolated import IsolatedEngine
 from wm.engines.minimal import MinimalOutcome, MinimalSearch
 from wm.engines.whole_domain import WholeDomainProofs
 from wm.forest import Forest
-from workers.context import Context
 from workers.handlers.inputs import read_split
 from workers.jobs import EmbedResult, ForgeryAnswer, ForgeryParameters, ForgeryResult, JobKind, KnownAnswer
+from workers.runtime.context import Context
 
 
 @dataclass(frozen=True)

@@ -17,8 +17,7 @@ from wm.datasets import Split
 from wm.forest import Forest
 from wm.signature import Signature
 from wm.streams import Role
-from wm.verification import Evidence
-from workers.context import Context
+from wm.verification.evidence import Evidence
 from workers.handlers.inputs import read_baseline, read_claim, read_forest, read_split
 from workers.jobs import (
     ForgedSetRow,
@@ -26,6 +25,7 @@ from workers.jobs import (
     FreeForgeryParameters,
     FreeForgeryResult,
 )
+from workers.runtime.context import Context
 
 _PROBES = 12_000
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from wm.claims import Claim, parse_claim
+from wm.claims.claim import Claim, parse_claim
 from wm.datasets import Split
 from wm.forest import Forest
-from workers.context import Context
 from workers.jobs import BaselineResult, EmbedResult, JobKind, SplitResult
+from workers.runtime.context import Context
 
 
 def read_split(context: Context) -> Split:

@@ -6,10 +6,9 @@ import numpy as np
 
 from wm.attacks.detection import score_guess
 from wm.attacks.leakage import LeakageReport, inspect
-from wm.claims import Claim
+from wm.claims.claim import Claim
 from wm.datasets import Split
 from wm.formats.npz_arrays import parse_arrays
-from workers.context import Context
 from workers.handlers.inputs import read_claim, read_split
 from workers.jobs import (
     BaselineResult,
@@ -19,6 +18,7 @@ from workers.jobs import (
     LeakageResult,
     LeakageRow,
 )
+from workers.runtime.context import Context
 
 
 def run(parameters: LeakageParameters, context: Context) -> LeakageResult:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from wm import streams
 from wm.attacks.modification import AttackerData, Judged, ModificationResult, Step, evaluate, modify
-from wm.claims import Claim
+from wm.claims.claim import Claim
 from wm.datasets import Split
+from wm.embedding.training import Caps
 from wm.forest import Forest
 from wm.streams import Role
-from wm.training import Caps
-from workers.context import Context
 from workers.handlers.inputs import read_claim, read_forest, read_split
 from workers.jobs import (
     BaselineResult,
@@ -18,6 +17,7 @@ from workers.jobs import (
     ModificationRow,
 )
 from workers.jobs import ModificationResult as Modified
+from workers.runtime.context import Context
 
 
 def run(parameters: ModificationParameters, context: Context) -> Modified:

@@ -24,12 +24,11 @@ from wm.attacks.suppression import (
     train_spotter,
 )
 from wm.attacks.suppression import SuppressionResult as Curve
-from wm.claims import Claim
+from wm.claims.claim import Claim
 from wm.datasets import Split
+from wm.embedding.training import Caps
 from wm.forest import Forest
 from wm.streams import Role
-from wm.training import Caps
-from workers.context import Context
 from workers.handlers.inputs import read_claim, read_forest, read_split
 from workers.jobs import (
     BaselineResult,
@@ -40,6 +39,7 @@ from workers.jobs import (
     SuppressionResult,
     SuppressionRow,
 )
+from workers.runtime.context import Context
 
 _ROWS_PER_TRIGGER = 12
 """Of the attacker's rows, for each trigger row of a shadow model: half of them train it."""

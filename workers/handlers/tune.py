@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from wm.tuning import choose
-from workers.context import Context
+from wm.embedding.tuning import choose
 from workers.jobs import JobKind, TuneFoldResult, TuneParameters, TuneResult
+from workers.runtime.context import Context
 
 
 def run(parameters: TuneParameters, context: Context) -> TuneResult:

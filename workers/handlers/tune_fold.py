@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from wm.tuning import fold_accuracies
-from workers.context import Context
+from wm.embedding.tuning import fold_accuracies
 from workers.handlers.inputs import read_split
 from workers.jobs import TuneFoldParameters, TuneFoldResult
+from workers.runtime.context import Context
 
 
 def run(parameters: TuneFoldParameters, context: Context) -> TuneFoldResult:

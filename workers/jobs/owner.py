@@ -39,7 +39,7 @@ class SplitResult(Result):
 
 
 class TuneFoldParameters(Parameters):
-    """One fold of a grid search over forests; see `wm.tuning.fold_accuracies`."""
+    """One fold of a grid search over forests; see `wm.embedding.tuning.fold_accuracies`."""
 
     n_estimators: tuple[int, ...]
     max_depth: tuple[int | None, ...]
@@ -49,7 +49,7 @@ class TuneFoldParameters(Parameters):
 
 
 class TuneFoldResult(Result):
-    """Accuracy of each point of the grid, in the order of `wm.tuning.grid_points`."""
+    """Accuracy of each point of the grid, in the order of `wm.embedding.tuning.grid_points`."""
 
     fold: int
     accuracies: tuple[float, ...]

@@ -26,7 +26,7 @@ from orchestrator.report.figures.style import (
 from orchestrator.report.strengths import meaning
 from orchestrator.report.summaries import ModificationSummary, Spread
 from orchestrator.report.wording import p_value
-from wm.verification import DEFAULT_LEVEL
+from wm.verification.evidence import DEFAULT_LEVEL
 
 _LEAST_SPAN = 2.0
 """Least height in points of the panel of accuracies: one test row must not look like a cliff."""

@@ -15,7 +15,7 @@ from orchestrator.report.figures.modification import LEVEL, LEVEL_LABEL
 from orchestrator.report.figures.style import INK, finish, is_leftmost, legend_below, panels
 from orchestrator.report.grid import Configuration
 from orchestrator.report.summaries import ModificationSummary
-from wm.verification import DEFAULT_LEVEL
+from wm.verification.evidence import DEFAULT_LEVEL
 
 _MARKERS = "osD^vP*X<>hpd"
 _COLOURS = ("#0b4a8f", "#b35900", "#3b7d4f", "#7a3b8f", "#1a1a1a")

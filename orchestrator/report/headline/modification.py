@@ -8,7 +8,7 @@ from orchestrator.report.findings import Findings
 from orchestrator.report.headline.statement import NOTHING_YET, across
 from orchestrator.report.summaries import ModificationSummary, modification_summaries
 from orchestrator.report.wording import counted, p_value, signed
-from wm.verification import DEFAULT_LEVEL
+from wm.verification.evidence import DEFAULT_LEVEL
 
 _CHEAP = -1.0
 """Accuracy change in points above which a modification costs a thief little."""

@@ -13,8 +13,8 @@ from orchestrator.report.grid import by_configuration, repeats_of
 from orchestrator.report.pictures.picture import PANELS, Picture, numbered, origin
 from orchestrator.report.summaries import modification_summaries
 from orchestrator.report.wording import counted, listed
-from wm.alignment import DRAWS
-from wm.verification import DEFAULT_LEVEL
+from wm.verification.alignment import DRAWS
+from wm.verification.evidence import DEFAULT_LEVEL
 
 MOST_DETAILED = 2
 """Configurations whose modifications are drawn one by one; overview and table have all."""

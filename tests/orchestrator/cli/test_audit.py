@@ -13,8 +13,8 @@ from sklearn.datasets import load_breast_cancer
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.preprocessing import minmax_scale
 
-from wm.export import save_model
 from wm.forest import Forest
+from wm.formats.export import save_model
 from wm.formats.sklearn_metadata import from_model
 
 TRIGGERS = np.arange(0, 25, 5)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from wm.disclosure import draw_rows
+from wm.claims.opening import draw_rows
 
 
 def test_drawn_rows_are_opened_judged_and_cannot_be_swapped(wm, model) -> None:

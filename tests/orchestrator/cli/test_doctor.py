@@ -7,8 +7,8 @@ import pytest
 from orchestrator.store import services
 from orchestrator.store.database import Store
 from orchestrator.store.services import StoreRegistry
-from workers.registry import WorkerRecord
-from workers.version import protocol_version
+from workers.runtime.registry import WorkerRecord
+from workers.runtime.version import protocol_version
 
 
 @pytest.fixture

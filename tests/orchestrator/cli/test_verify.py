@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from wm.claims import make_claim
-from wm.export import save_model
+from wm.claims.claim import make_claim
 from wm.forest import Forest
+from wm.formats.export import save_model
 from wm.signature import Signature
 
 

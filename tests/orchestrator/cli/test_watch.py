@@ -24,7 +24,7 @@ from orchestrator.store.running import running_jobs
 from orchestrator.store.services import StoreRegistry
 from orchestrator.store.tables import CampaignState, worker
 from workers.jobs import ForgeryAnswer, JobKind, Outcome, OutcomeStatus
-from workers.registry import WorkerRecord
+from workers.runtime.registry import WorkerRecord
 
 SPEC = """
 name = "watched"

@@ -1,4 +1,4 @@
-"""The contract of `workers.ledger.Ledger`, for every store."""
+"""The contract of `workers.runtime.ledger.Ledger`, for every store."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from orchestrator.store.database import Store
 from orchestrator.store.ledger import StoreLedger
 from orchestrator.store.tables import JobState, artifact, attempt, forgery_answer, outcome
 from workers.jobs import ForgeryAnswer, ForgeryParameters, JobKind, LeasedJob, Outcome, OutcomeStatus
-from workers.ledger import LEASE_S, MAX_ATTEMPTS
+from workers.runtime.ledger import LEASE_S, MAX_ATTEMPTS
 
 DONE = Outcome(OutcomeStatus.DONE, {"value": 1}, {"job": 0.5})
 FAILURE = Outcome(OutcomeStatus.ERROR, None, {}, "no")

@@ -16,7 +16,7 @@ from orchestrator.store.services import StoreRegistry
 from orchestrator.store.tables import JobState, metadata
 from tests.orchestrator.store.conftest import DONE, Workshop
 from workers.jobs import ForgeryAnswer, JobKind
-from workers.registry import WorkerRecord
+from workers.runtime.registry import WorkerRecord
 
 PASSWORD = "it's $1$:"  # noqa: S105 - of a login that lives as long as the test
 

@@ -27,10 +27,10 @@ from wm.attacks.detection import (
     split_at_median,
     vote_spectrum,
 )
+from wm.embedding.training import Caps, honest_forest
 from wm.engines.encoding import leaf_bounds
 from wm.errors import ModelError, SignatureError
 from wm.signature import Signature
-from wm.training import Caps, honest_forest
 
 
 def all_signatures(trees, ones):

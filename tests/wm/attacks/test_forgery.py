@@ -16,12 +16,12 @@ from sklearn.utils import resample
 from wm import engines, streams
 from wm.attacks.forgery import Target, attacker_instances, attacker_signature, forge
 from wm.embedding import SCHEMES, EmbeddingTask
+from wm.embedding.training import Caps
 from wm.engines import ForgeryOutcome, Status
 from wm.forest import Forest
 from wm.signature import Signature, random_signature
 from wm.streams import Role
-from wm.training import Caps
-from wm.verification import verify
+from wm.verification.evidence import verify
 
 EPS = (0.1, 0.3, 0.5, 0.7, 0.9)
 ENGINES = engines.names()

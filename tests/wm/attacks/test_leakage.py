@@ -13,10 +13,10 @@ from sklearn.ensemble import RandomForestClassifier
 from wm.attacks.leakage import Severity, inspect
 from wm.attacks.leakage_findings import GUESSED_SEEDS
 from wm.errors import ModelError
-from wm.export import to_sklearn
 from wm.forest import Forest
+from wm.formats.export import to_sklearn
+from wm.formats.scrubbing import scrubbed
 from wm.formats.sklearn_metadata import from_model
-from wm.scrubbing import scrubbed
 
 NAMES = (
     *("offset", "left", "right", "feature", "threshold", "value"),

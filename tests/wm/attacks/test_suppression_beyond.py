@@ -22,9 +22,9 @@ from wm.attacks.suppression import (
     train_spotter,
 )
 from wm.attacks.suppression.shadow import FEATURES, query_features
+from wm.embedding.training import Caps
 from wm.errors import EmbeddingError, SignatureError
 from wm.signature import Signature, random_signature
-from wm.training import Caps
 
 
 def planted(seed, trees=30, triggers=5, ordinary=60, ones_share=0.5):

@@ -18,7 +18,7 @@ from sklearn.utils import resample
 from wm.datasets.files import parse_svmlight
 from wm.datasets.ijcnn1 import PAPER, Recipe, git_blob_sha1
 from wm.datasets.mnist import MNIST26_SHA256
-from wm.npz import content_hash
+from wm.formats.npz import content_hash
 
 
 def _real_file(name: str) -> Path | None:

@@ -9,7 +9,7 @@ import pytest
 from wm.datasets import Source, load
 from wm.datasets.mnist import read_mnist26
 from wm.errors import DataError
-from wm.npz import content_hash
+from wm.formats.npz import content_hash
 
 NUMBER, WORD = "numeric", "nominal"
 

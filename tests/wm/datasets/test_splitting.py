@@ -8,7 +8,7 @@ from sklearn.preprocessing import MinMaxScaler
 
 from wm.datasets import Dataset, Source, Split, load, split
 from wm.errors import DataError
-from wm.npz import pack, unpack
+from wm.formats.npz import pack, unpack
 
 
 def dataset_of(X, y=None, test_mask=None):

@@ -13,11 +13,11 @@ from sklearn.datasets import make_classification
 from wm.embedding import SCHEMES, together
 from wm.embedding.common import EmbeddingTask, draw_trigger_rows
 from wm.embedding.paper import embed_paper
+from wm.embedding.training import Caps, adjusted_caps, fit_trees, honest_forest, standard_caps
+from wm.embedding.tuning import Hyperparameters
 from wm.errors import EmbeddingError
 from wm.forest import Forest
 from wm.signature import Signature, keyed_signature
-from wm.training import Caps, adjusted_caps, fit_trees, honest_forest, standard_caps
-from wm.tuning import Hyperparameters
 
 SIGNATURES = ["00000000", "11111111", "00010000", "11110111", "01100101"]
 

@@ -15,10 +15,10 @@ from sklearn.ensemble import RandomForestClassifier
 from wm.embedding import per_tree
 from wm.embedding.common import EmbeddingTask, draw_trigger_rows
 from wm.embedding.paper import embed_paper
+from wm.embedding.training import Caps, fit_tree
 from wm.errors import EmbeddingError
 from wm.forest import Forest
 from wm.signature import Signature
-from wm.training import Caps, fit_tree
 
 UNLIMITED = Caps(None, None)
 

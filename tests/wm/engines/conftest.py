@@ -11,9 +11,9 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.preprocessing import minmax_scale
 
 from tests import forgery_cases
+from wm.attacks.hardness import Formula, to_forest
 from wm.engines import ForgeryQuery
 from wm.forest import Forest
-from wm.hardness import Formula, to_forest
 
 
 @pytest.fixture(scope="session")

@@ -12,9 +12,9 @@ from sklearn.tree import DecisionTreeClassifier
 
 from tests.brute_force import forgeable, in_box, wanted_votes
 from wm import engines
+from wm.attacks.hardness import assignment, brute_force, random_3cnf, satisfies, to_forest
 from wm.engines import ForgeryQuery, Status
 from wm.forest import Forest
-from wm.hardness import assignment, brute_force, random_3cnf, satisfies, to_forest
 
 ENGINES = engines.names()
 

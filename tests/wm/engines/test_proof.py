@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from pysat.solvers import Solver
 
 from wm import engines
+from wm.attacks.hardness import random_3cnf, to_forest
 from wm.engines import ForgeryQuery, Status
 from wm.engines.cnf import encode
 from wm.engines.encoding import leaf_bounds, pose, query_box
@@ -20,7 +21,6 @@ from wm.engines.proof import ProofChecker, ProofError, check_proof, exact_box
 from wm.engines.protocol import OutOfResourcesError
 from wm.engines.sat import SatSolver
 from wm.forest import Forest
-from wm.hardness import random_3cnf, to_forest
 
 N = 5
 literals = st.integers(1, N).flatmap(lambda v: st.sampled_from([v, -v]))

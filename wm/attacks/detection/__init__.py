@@ -6,7 +6,7 @@
 - `guesses`: how good a guess is up to complement, with exact permutation p-values;
 - `presence`: whether a forest is watermarked at all, against honest ones of equal settings.
 
-May import `wm.forest`, `wm.signature`, `wm.statistics`, `wm.verification` (exact subset sums) and
+May import `wm.forest`, `wm.signature`, `wm.statistics`, `wm.verification.evidence` (exact subset sums) and
 `wm.engines.encoding` (boxes).
 """
 

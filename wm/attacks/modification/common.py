@@ -8,9 +8,9 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from wm.embedding.training import Caps
 from wm.errors import ModelError
 from wm.forest import Forest
-from wm.training import Caps
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,9 +10,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from wm.attacks.modification.common import AttackerData, check_amount, check_share, some_trees
 from wm.attacks.modification.rebuild import together, tree_from_model
+from wm.embedding.training import fit_trees
 from wm.errors import ModelError
 from wm.forest import Forest
-from wm.training import fit_trees
 
 MIXED_SHARE = 0.5
 """A synthetic row is (1 - l) a + l b of two of the thief's rows, l uniform below this."""

@@ -7,10 +7,10 @@ from numpy.typing import NDArray
 
 from wm.attacks.modification.common import AttackerData, check_share, some_trees
 from wm.attacks.modification.rebuild import TreeArrays, grafted, together, tree_from_model, tree_of
+from wm.embedding.training import fit_trees
 from wm.errors import ModelError
 from wm.forest import Forest
-from wm.forest_checks import tree_levels
-from wm.training import fit_trees
+from wm.formats.forest_checks import tree_levels
 
 KEPT_LEVELS = 2
 """Levels of a regrown tree that stay: its first splits say nothing of trigger rows."""

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from wm.alignment import align_in_order
 from wm.attacks.modification.common import AttackerData, Modification, Suspect
 from wm.attacks.modification.distillation import collapse, distil_labels, distil_votes
 from wm.attacks.modification.ensemble import drop, regrow, replace, shuffle
@@ -17,8 +16,9 @@ from wm.attacks.modification.splits import flip_leaves, noise, quantise
 from wm.errors import ModelError
 from wm.forest import Forest
 from wm.signature import Signature
-from wm.verification import verify
-from wm.weak_evidence import verify_probabilities
+from wm.verification.alignment import align_in_order
+from wm.verification.evidence import verify
+from wm.verification.weak_evidence import verify_probabilities
 
 MODIFICATIONS: dict[str, Modification] = {
     "shuffle": shuffle,
@@ -88,8 +88,8 @@ class ModificationResult:
     p_null
         Which null it is: ``exact`` or ``aligned``.
     log10_p_shares
-        p-value from vote shares alone, which need no order of the trees (`wm.weak_evidence`), with the test
-        rows as decoys.
+        p-value from vote shares alone, which need no order of the trees
+        (`wm.verification.weak_evidence`), with the test rows as decoys.
     """
 
     name: str

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from wm.attacks.modification.common import AttackerData, check_amount, check_share, some_trees
 from wm.attacks.modification.rebuild import cut
 from wm.forest import Forest
-from wm.forest_checks import tree_levels
+from wm.formats.forest_checks import tree_levels
 
 
 def truncate(forest: Forest, strength: float, data: AttackerData, rng: np.random.Generator) -> Forest:

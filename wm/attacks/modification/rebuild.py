@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wm.forest import Forest
-from wm.forest_checks import tree_levels
+from wm.formats.forest_checks import tree_levels
 
 
 @dataclass(frozen=True, eq=False)

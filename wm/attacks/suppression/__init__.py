@@ -5,7 +5,7 @@
 - `recovery`: the signature from spotted queries, and how many trigger queries that takes;
 - `filtering`: the majority's answer for spotted queries, what verification then says, and what it costs.
 
-May import `wm.attacks.divisions`, `wm.attacks.detection`, `wm.embedding`, `wm.training` and what these may.
+May import `wm.attacks.divisions`, `wm.attacks.detection`, `wm.embedding` and what these may.
 """
 
 from wm.attacks.divisions import disagreement, repeats

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from wm.attacks.divisions import majority
 from wm.signature import Signature
-from wm.verification import DEFAULT_LEVEL, Evidence, verify
+from wm.verification.evidence import DEFAULT_LEVEL, Evidence, verify
 
 
 @dataclass(frozen=True)

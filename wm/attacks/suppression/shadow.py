@@ -19,11 +19,11 @@ from wm import streams
 from wm.attacks.detection.spectrum import vote_spectrum
 from wm.attacks.divisions import disagreement, majority, repeats
 from wm.attacks.suppression.scores import threshold_at_limit
+from wm.embedding.training import Caps, honest_forest
 from wm.errors import EmbeddingError
 from wm.forest import Forest
 from wm.signature import random_signature
 from wm.streams import Role
-from wm.training import Caps, honest_forest
 
 FEATURES = ("disagreement", "repeats", "nearest", "along", "surprise", "doubt")
 """Columns of `query_features`."""

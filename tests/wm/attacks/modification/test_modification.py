@@ -22,9 +22,9 @@ from wm.attacks.modification import (
 from wm.attacks.modification.ensemble import KEPT_LEVELS
 from wm.attacks.modification.pruning import class_counts, majority_below
 from wm.attacks.modification.rebuild import cut, grafted, together, tree_from_model, tree_of
+from wm.embedding.training import Caps
 from wm.errors import ModelError
 from wm.forest import Forest
-from wm.training import Caps
 
 NAMES = sorted(MODIFICATIONS)
 

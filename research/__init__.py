@@ -1,0 +1,1 @@
+"""Experiments on treeproof, outside of the wheel: benchmarks, and the paper reproduced."""

@@ -1,0 +1,351 @@
+"""What embedding costs: every training against one plain fit of the same forest, paired in one run.
+
+    WM_DATA_DIR=... python -m research.benchmarks.embedding --dataset mnist2-6 --repeats 3 -o embedding.json
+
+For each repeat (own seeds for signature, trigger rows and trees) the same limits are trained plainly, weights
+all 1, and watermarked by each training. Printed and written: seconds and their ratios to the plain fit beside
+it, fits of a tree, trigger weights, test accuracy, bits that the paper's detection reads off; the mean paired
+differences of each training to a reference with their 95% intervals (Student's t); and, each in a
+process of its own, the peak memory.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import multiprocessing
+import os
+import platform
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import partial
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import sklearn
+from scipy import stats
+
+from wm import streams
+from wm.attacks.detection import Measure, Strategy, detect
+from wm.datasets import Source, Split, load, split
+from wm.embedding import EmbeddingTask
+from wm.embedding.common import Training, draw_trigger_rows, trigger_size
+from wm.embedding.paper import embed_paper
+from wm.embedding.training import Adjust, Caps, adjusted_caps, fit_trees, honest_forest, standard_caps
+from wm.embedding.tuning import Hyperparameters
+from wm.forest import Forest
+from wm.signature import random_signature
+from wm.streams import Role
+
+CHOSEN = {
+    "breast-cancer": Hyperparameters(70, 8),
+    "mnist2-6": Hyperparameters(90, 24),
+    "ijcnn1": Hyperparameters(80, 18),
+}
+"""The paper's data sets with the trees and depth of its grid search."""
+
+TRIGGER_SHARE = 0.02
+
+LEAST = "+least"
+"""Ending of a training's name that stands for `least_weight`."""
+
+_TRAININGS: dict[str, Training] = {
+    "paper": "paper",
+    "artifact": "artifact",
+    "per-tree": "per-tree",
+    "per-tree" + LEAST: "per-tree",
+}
+DEFAULT = list(_TRAININGS)
+
+
+@dataclass(frozen=True)
+class Cost:
+    """One fit. Seconds of the clock and of all threads' processor time."""
+
+    wall_s: float
+    cpu_s: float
+
+
+@dataclass(frozen=True)
+class Row:
+    """One watermark beside its plain fit.
+
+    Attributes
+    ----------
+    wall_ratio, cpu_ratio
+        Whole embedding over the plain fit of this repeat.
+    fits_per_tree
+        Fits of single trees over m.
+    weight_right, weight_wrong
+        Largest trigger weights.
+    accuracy, accuracy_plain
+        Majority on the test rows.
+    bits_depth, bits_leaves
+        Share of the signature that strategy B reads off.
+    """
+
+    dataset: str
+    training: str
+    repeat: int
+    plain: Cost
+    embedding: Cost
+    wall_ratio: float
+    cpu_ratio: float
+    fits_per_tree: float
+    weight_right: float
+    weight_wrong: float
+    accuracy: float
+    accuracy_plain: float
+    bits_depth: float
+    bits_leaves: float
+
+
+@dataclass(frozen=True)
+class Difference:
+    """Mean of a training minus the reference over paired repeats, with the half-width of its interval."""
+
+    dataset: str
+    training: str
+    what: str
+    mean: float
+    half_width: float
+    repeats: int
+
+
+@dataclass(frozen=True)
+class Peak:
+    """Peak resident memory of a process in MiB: before the fit (data loaded), and during it."""
+
+    dataset: str
+    what: str
+    before_mib: float
+    peak_mib: float
+
+
+def task_of(rows: Split, chosen: Hyperparameters, caps: Caps, repeat: int, n_jobs: int) -> EmbeddingTask:
+    """Return a repeat's task; its training is still to be named."""
+    seed = 1
+    return EmbeddingTask(
+        X=rows.X_train,
+        y=rows.y_train,
+        signature=random_signature(
+            chosen.n_estimators, 0.5, streams.generator(seed, Role.OWNER_SIGNATURE, repeat)
+        ),
+        trigger_rows=draw_trigger_rows(
+            rows.X_train,
+            trigger_size(len(rows.y_train), TRIGGER_SHARE),
+            streams.generator(seed, Role.OWNER_TRIGGER, repeat),
+        ),
+        caps=caps,
+        seed_right=streams.integer_seed(seed, Role.OWNER_TREES_RIGHT, repeat),
+        seed_wrong=streams.integer_seed(seed, Role.OWNER_TREES_WRONG, repeat),
+        tree_seeds=streams.distinct_seeds(seed, Role.OWNER_TREE, chosen.n_estimators, repeat),
+        n_jobs=n_jobs,
+    )
+
+
+def timed(work: Callable[[], Any]) -> tuple[Any, Cost]:
+    """Return what `work` returns, and its cost."""
+    wall, processor = time.perf_counter(), time.process_time()
+    result = work()
+    return result, Cost(time.perf_counter() - wall, time.process_time() - processor)
+
+
+def limits_of(rows: Split, chosen: Hyperparameters, adjust: Adjust) -> Caps:
+    """Return the limits that a standard forest of the data set gives."""
+    standard = honest_forest(
+        rows.X_train, rows.y_train, n_trees=chosen.n_estimators, caps=standard_caps(chosen), seed=3
+    )
+    return adjusted_caps(standard, chosen, adjust)
+
+
+def measure(dataset: str, rows: Split, task: EmbeddingTask, repeat: int, trainings: list[str]) -> list[Row]:
+    """Fit plainly and by each training; the plain fit is timed before and after, and the two averaged."""
+
+    def plain() -> Any:
+        return fit_trees(
+            task.X,
+            task.y,
+            n_trees=len(task.signature),
+            caps=task.caps,
+            seed=task.seed_right,
+            n_jobs=task.n_jobs,
+        )
+
+    model, first = timed(plain)
+    tasks = {name: replace(task, training=_TRAININGS[name], least_weight=LEAST in name) for name in trainings}
+    made = {name: timed(partial(embed_paper, named)) for name, named in tasks.items()}
+    _, last = timed(plain)
+    cost = Cost((first.wall_s + last.wall_s) / 2, (first.cpu_s + last.cpu_s) / 2)
+    accuracy_plain = Forest.from_sklearn(model).accuracy(rows.X_test, rows.y_test)
+    return [
+        Row(
+            dataset=dataset,
+            training=name,
+            repeat=repeat,
+            plain=cost,
+            embedding=spent,
+            wall_ratio=spent.wall_s / cost.wall_s,
+            cpu_ratio=spent.cpu_s / cost.cpu_s,
+            fits_per_tree=embedded.fits / len(task.signature),
+            weight_right=embedded.weight_right,
+            weight_wrong=embedded.weight_wrong,
+            accuracy=embedded.forest.accuracy(rows.X_test, rows.y_test),
+            accuracy_plain=accuracy_plain,
+            **_bits_read(embedded.forest, task),
+        )
+        for name, (embedded, spent) in made.items()
+    ]
+
+
+def _bits_read(forest: Forest, task: EmbeddingTask) -> dict[str, float]:
+    shares = {
+        str(result.measure): result.correct / len(task.signature)
+        for result in detect(forest, task.signature)
+        if result.strategy is Strategy.B
+    }
+    return {"bits_depth": shares[Measure.DEPTH], "bits_leaves": shares[Measure.LEAVES]}
+
+
+def differences(rows: Sequence[Row], reference: str) -> list[Difference]:
+    """Return each training minus a reference, paired by repeat; nothing where there are not two pairs."""
+    found = []
+    for dataset, training in sorted({(row.dataset, row.training) for row in rows}):
+        others = {row.repeat: row for row in rows if (row.dataset, row.training) == (dataset, reference)}
+        mine = [row for row in rows if (row.dataset, row.training) == (dataset, training)]
+        pairs = [(row, others[row.repeat]) for row in mine if row.repeat in others]
+        if training == reference or len(pairs) < 2:
+            continue
+        for what in ("accuracy", "bits_depth", "bits_leaves"):
+            gaps = np.array([getattr(one, what) - getattr(other, what) for one, other in pairs])
+            half = stats.t.ppf(0.975, len(gaps) - 1) * gaps.std(ddof=1) / np.sqrt(len(gaps))
+            found.append(Difference(dataset, training, what, float(gaps.mean()), float(half), len(gaps)))
+    return found
+
+
+def peaks(dataset: str, task: EmbeddingTask) -> list[Peak]:
+    """Measure the memory of the plain fit and of `per-tree`, each in a fresh process."""
+    found = []
+    for what in ("plain", "per-tree"):
+        context = multiprocessing.get_context("spawn")
+        receiver, sender = context.Pipe(duplex=False)
+        child = context.Process(target=_peak, args=(what, task, sender))
+        child.start()
+        before, peak = receiver.recv()
+        child.join()
+        found.append(Peak(dataset, what, before, peak))
+    return found
+
+
+def _peak(what: str, task: EmbeddingTask, sender: Connection) -> None:
+    """Send the memory before and at the peak of a fit, in MiB; a first small fit loads all libraries."""
+    small = fit_trees(task.X[:50], np.arange(50) % 2, n_trees=1, caps=Caps(2, None), seed=0)
+    Forest.from_sklearn(small)
+    Path("/proc/self/clear_refs").write_text("5")  # the peak is now what is in use
+    before = _status_mib("VmRSS")
+    if what == "plain":
+        Forest.from_sklearn(
+            fit_trees(
+                task.X,
+                task.y,
+                n_trees=len(task.signature),
+                caps=task.caps,
+                seed=task.seed_right,
+                n_jobs=task.n_jobs,
+            )
+        )
+    else:
+        embed_paper(replace(task, training="per-tree"))
+    sender.send((before, _status_mib("VmHWM")))
+
+
+def _status_mib(field: str) -> float:
+    status = Path("/proc/self/status").read_text()
+    line = next(line for line in status.splitlines() if line.startswith(field))
+    return int(line.split()[1]) / 1024
+
+
+def machine() -> dict[str, Any]:
+    """Return what the seconds depend on."""
+    # Not above: the drawing library behind it would count as memory before the fit.
+    from research.benchmarks import common
+
+    return {
+        "processor": common.processor(),
+        "processors": os.cpu_count(),
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+        "scikit-learn": sklearn.__version__,
+    }
+
+
+def save(path: Path, options: argparse.Namespace, found: Sequence[Row], memory: Sequence[Peak]) -> None:
+    """Write all that was measured so far."""
+    document = {
+        "machine": machine(),
+        "date": time.strftime("%Y-%m-%d", time.gmtime()),
+        "adjust": options.adjust,
+        "jobs": options.jobs,
+        "rows": [asdict(row) for row in found],
+        "reference": options.reference,
+        "differences": [asdict(gap) for gap in differences(found, options.reference)],
+        "memory": [asdict(peak) for peak in memory],
+    }
+    path.write_text(json.dumps(document, indent=1) + "\n")
+
+
+def main() -> None:
+    """Run the benchmark, print it and write it."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--dataset", action="append", choices=sorted(CHOSEN), help="May be repeated; all.")
+    parser.add_argument("--training", action="append", choices=DEFAULT, help="May be repeated; all.")
+    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument(
+        "--paper-repeats", type=int, help="Repeats that train `paper`, the slowest, too; all."
+    )
+    parser.add_argument("--reference", choices=DEFAULT, default="paper", help="What the others differ from.")
+    parser.add_argument("--adjust", choices=["paper", "artifact"], default="paper")
+    parser.add_argument("--jobs", type=int, default=1, help="Threads of the plain fit and of per-tree.")
+    parser.add_argument("-o", "--output", type=Path, default=Path("embedding.json"))
+    options = parser.parse_args()
+    found: list[Row] = []
+    memory: list[Peak] = []
+    for dataset in options.dataset or sorted(CHOSEN):
+        rows, chosen = split(load(Source(name=dataset)), seed=2), CHOSEN[dataset]
+        caps = limits_of(rows, chosen, options.adjust)
+        for repeat in range(options.repeats):
+            task = task_of(rows, chosen, caps, repeat, options.jobs)
+            trainings = list(options.training or DEFAULT)
+            if options.paper_repeats is not None and repeat >= options.paper_repeats:
+                trainings = [name for name in trainings if name != "paper"]
+            for row in measure(dataset, rows, task, repeat, trainings):
+                found.append(row)
+                print(_line(row), flush=True)
+        memory += peaks(dataset, task_of(rows, chosen, caps, 0, options.jobs))
+        for peak in memory[-2:]:
+            print(f"{dataset} {peak.what}: {peak.before_mib:.0f} MiB before, peak {peak.peak_mib:.0f} MiB")
+        save(options.output, options, found, memory)
+    for gap in differences(found, options.reference):
+        print(
+            f"{gap.dataset} {gap.training} - {options.reference}: {gap.what} {gap.mean:+.4f} "
+            f"+- {gap.half_width:.4f} (n = {gap.repeats})"
+        )
+
+
+def _line(row: Row) -> str:
+    return (
+        f"{row.dataset} repeat {row.repeat} {row.training}: {row.cpu_ratio:.2f} x plain "
+        f"({row.wall_ratio:.2f} by the clock), {row.fits_per_tree:.2f} fits a tree, weights to "
+        f"{row.weight_right:g} / {row.weight_wrong:g}, accuracy {row.accuracy:.4f} "
+        f"(plain {row.accuracy_plain:.4f}), bits read "
+        f"{row.bits_depth:.2f} by depth, {row.bits_leaves:.2f} by leaves"
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,235 @@
+"""The fault tests at length: each fault again and again, on a campaign as large as wanted.
+
+    python -m research.benchmarks.faults [FAULT ...] [--runs N] [--instances N] [--minutes M] [-o FILE] [options]
+
+Runs the faults of tests/system/faults.py, each on a fresh store, and holds what the campaign found against
+an undisturbed local run of it, row by row. Prints for each fault how often all rows were identical (but for
+those that it rightly changes: the poison job, the query that never returns), duplicates, missing rows,
+processes that outlived their killed worker, and the seconds until work went on. Exit code 1 if any run
+failed its checks, or a worker's jobs were not run elsewhere within 45 s.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import statistics
+import sys
+import tempfile
+import time
+import traceback
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from research.benchmarks import common
+from tests import servers
+from tests.system import faults
+from tests.system.faults import Seen
+from tests.system.fleet import Fleet, RowKey, Size, fleet_of, undisturbed_rows
+
+ELSEWHERE_S = 45.0
+"""A killed worker's jobs must run elsewhere within this time."""
+
+PROBES = (1, 5)
+"""Signatures of the two campaigns that are timed to find how large one of some minutes is."""
+
+MARGIN = 1.25
+"""Times as many signatures as should be enough."""
+
+Rows = Mapping[RowKey, tuple[Any, ...]]
+
+
+@dataclass(frozen=True)
+class Fault:
+    """One way in which things break.
+
+    Attributes
+    ----------
+    letter, name
+        As in docs/scaling.md.
+    store
+        ``sqlite`` or ``postgresql``.
+    strike
+        Provokes it, given the fleet, its broker and its database server (None with SQLite).
+    size
+        Turns the size that was asked for into this fault's.
+    """
+
+    letter: str
+    name: str
+    store: str
+    strike: Callable[[Fleet, servers.Valkey, Any], Seen]
+    size: Callable[[Size], Size] = lambda size: size
+
+
+@dataclass
+class Tally:
+    """What all runs of a fault gave."""
+
+    fault: str
+    runs: int = 0
+    identical: int = 0
+    duplicates: int = 0
+    missing: int = 0
+    orphans: int = 0
+    recovery_s: tuple[float, ...] = ()
+    failures: tuple[str, ...] = ()
+
+
+def known_faults(times: int, minutes: float) -> list[Fault]:
+    """Return all faults; those that can strike again within a campaign do so a number of times."""
+
+    def long(size: Size) -> Size:
+        return lasting(replace(size, engines=("z3",), instances=171), minutes * 60)
+
+    def short_limit(size: Size) -> Size:
+        return replace(size, engines=("z3",), timeout_s=3)
+
+    return [
+        Fault("a", "worker killed, same machine", "postgresql",
+              lambda fleet, _b, _d: faults.worker_killed_again_and_again(fleet, times=times)),
+        Fault("a", "worker killed, another machine", "postgresql",
+              lambda fleet, _b, _d: faults.worker_killed_elsewhere(fleet)),
+        Fault("b", "job process killed", "sqlite",
+              lambda fleet, _b, _d: faults.job_process_killed(fleet, times=2)),
+        Fault("b", "solver killed", "sqlite",
+              lambda fleet, _b, _d: faults.solver_killed(fleet, times=times)),
+        Fault("c", "orchestrator killed", "postgresql",
+              lambda fleet, _b, _d: faults.orchestrator_killed_again_and_again(fleet, times=times)),
+        Fault("d", "broker stopped 5 s, empty after", "postgresql",
+              lambda fleet, broker, _d: faults.broker_stopped(fleet, broker)),
+        Fault("e", "broker wiped", "postgresql",
+              lambda fleet, broker, _d: faults.broker_wiped(fleet, broker, times=times)),
+        Fault("f", "connections cut, database restarted", "postgresql",
+              lambda fleet, _b, database: faults.database_restarted(fleet, database)),
+        Fault("g", "poison job", "sqlite", lambda fleet, _b, _d: faults.poison_job(fleet)),
+        Fault("h", "query never returns", "sqlite",
+              lambda fleet, _b, _d: faults.query_that_never_returns(fleet), short_limit),
+        Fault("i", "second orchestrator", "postgresql",
+              lambda fleet, _b, _d: faults.second_orchestrator(fleet)),
+        Fault("j", "full disk, SQLite", "sqlite", lambda fleet, _b, _d: faults.full_disk(fleet)),
+        Fault("j", "no space, PostgreSQL", "postgresql",
+              lambda fleet, _b, _d: faults.store_out_of_space(fleet)),
+        Fault("j", "read-only, PostgreSQL", "postgresql",
+              lambda fleet, _b, database: faults.read_only_store(fleet, database)),
+        Fault("k", "forged messages", "sqlite",
+              lambda fleet, broker, _d: faults.forged_messages(fleet, broker)),
+        Fault("l", "heartbeats under load", "postgresql",
+              lambda fleet, _b, _d: faults.heartbeats_under_load(fleet, at_least_s=60 * minutes), long),
+    ]  # fmt: skip
+
+
+def lasting(size: Size, seconds: float) -> Size:
+    """Return the size with signatures enough for workers on busy processors to be at it so long, and longer.
+
+    One undisturbed worker, timed here, is as fast as two that share two processors with two other programs.
+    """
+    few, more = (undisturbed_seconds(replace(size, signatures=count)) for count in PROBES)
+    of_one = max(0.1, (more - few) / (PROBES[1] - PROBES[0]))
+    return replace(size, signatures=math.ceil(MARGIN * seconds / of_one))
+
+
+def undisturbed_seconds(size: Size) -> float:
+    """Return how long an undisturbed local run takes."""
+    with tempfile.TemporaryDirectory() as directory:
+        began = time.monotonic()
+        undisturbed_rows(Path(directory), size)
+        return time.monotonic() - began
+
+
+def run(fault: Fault, size: Size, undisturbed: Rows, tally: Tally) -> None:
+    """Let a fault strike once, and count what came of it."""
+    tally.runs += 1
+    broker = servers.Valkey()
+    database = servers.Postgres() if fault.store == "postgresql" else None
+    try:
+        with (
+            tempfile.TemporaryDirectory() as directory,
+            fleet_of(Path(directory), fault.store, broker, size, database) as fleet,
+        ):
+            seen = fault.strike(fleet, broker, database)
+            found = fleet.difference(undisturbed)
+    except Exception as failure:
+        traceback.print_exc()
+        tally.failures += (f"{type(failure).__name__}: {str(failure)[:200]}",)
+        return
+    finally:
+        broker.close()
+        if database is not None:
+            database.close()
+    tally.identical += found.changed == seen.affected and not (found.missing or found.surplus)
+    tally.duplicates += found.duplicates + len(found.surplus)
+    tally.missing += len(found.missing)
+    tally.orphans += seen.orphans
+    tally.recovery_s += seen.recovery_s
+    if fault.letter == "a" and max(seen.recovery_s, default=0.0) > ELSEWHERE_S:
+        tally.failures += (f"its jobs ran elsewhere only after {max(seen.recovery_s):.1f} s",)
+
+
+def line(tally: Tally) -> str:
+    """Return a fault's row of the table."""
+    recovery = "-"
+    if tally.recovery_s:
+        recovery = f"{statistics.median(tally.recovery_s):.1f} ({max(tally.recovery_s):.1f})"
+    counts = (tally.runs, tally.identical, tally.duplicates, tally.missing, tally.orphans)
+    return f"| {tally.fault} | {' | '.join(map(str, counts))} | {recovery} |"
+
+
+def main() -> int:
+    """Run and print a table; return 1 if anything was not as it must be."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("faults", nargs="*", metavar="FAULT", help="letters a to l; by default all")
+    parser.add_argument("--runs", type=int, default=5, help="times that each fault is provoked")
+    parser.add_argument("--times", type=int, default=4, help="strikes in each run, where it can strike again")
+    parser.add_argument("--instances", type=int, default=150, help="queries for each signature and distance")
+    parser.add_argument("--signatures", type=int, default=2)
+    parser.add_argument("--minutes", type=float, default=3.0, help="of load, for l")
+    parser.add_argument("-o", "--output", type=Path, help="also write JSON")
+    arguments = parser.parse_args()
+    common.end_what_was_started()
+    asked = Size(signatures=arguments.signatures, instances=arguments.instances)
+    known = known_faults(arguments.times, arguments.minutes)
+    if unknown := set(arguments.faults) - {fault.letter for fault in known}:
+        parser.error(f"there is no fault {unknown.pop()!r}")
+    references: dict[Size, Rows] = {}
+    tallies = []
+    print("| fault | runs | identical | duplicates | missing | orphans | recovery s, median (most) |")
+    print("| --- | --- | --- | --- | --- | --- | --- |")
+    for fault in known:
+        if arguments.faults and fault.letter not in arguments.faults:
+            continue
+        size = fault.size(asked)
+        if size not in references:
+            with tempfile.TemporaryDirectory() as directory:
+                references[size] = undisturbed_rows(Path(directory), size)
+        tally = Tally(f"{fault.letter} {fault.name}")
+        # One run of minutes says as much as several.
+        for _ in range(1 if fault.letter == "l" else arguments.runs):
+            started = time.monotonic()
+            run(fault, size, references[size], tally)
+            print(f"{tally.fault}: {time.monotonic() - started:.0f} s", file=sys.stderr)
+        tallies.append(tally)
+        print(line(tally), flush=True)
+        for failure in tally.failures:
+            print(f"  {tally.fault}: {failure}", flush=True)
+    if arguments.output is not None:
+        arguments.output.write_text(json.dumps([asdict(tally) for tally in tallies], indent=2) + "\n")
+    bad = [
+        tally
+        for tally in tallies
+        if tally.failures
+        or tally.identical < tally.runs
+        or tally.duplicates
+        or tally.missing
+        or tally.orphans
+    ]
+    return 1 if bad else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,162 @@
+"""The paper's whole forgery grids on one core: every eps of every instance, and least distances.
+
+    WM_DATA_DIR=... python -m research.benchmarks.forgery_grid -o research/benchmarks/results/forgery_grid.json
+
+For each data set: attacker's signatures x instances (as many as the trigger set has) x eps .1 to .9, asking
+no query whose answer follows from another; then the least distance of each instance; and for each signature
+and label whether a forgery is impossible in the whole domain.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from collections import Counter
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import numpy as np
+
+from research.benchmarks import common
+from research.benchmarks.forgery import SETTINGS, is_free, peak_mb, prepare
+from wm import engines
+from wm.attacks.forgery import (
+    Target,
+    attacker_instances,
+    attacker_signature,
+    forge_nearest,
+    forge_over_distances,
+)
+from wm.datasets import Split
+from wm.embedding.common import trigger_size
+from wm.engines import Engine, ForgeryQuery, Status
+from wm.engines.minimal import MinimalSearch
+from wm.forest import Forest
+from wm.signature import Signature
+
+EPS = (0.1, 0.3, 0.5, 0.7, 0.9)
+
+
+@dataclass(frozen=True)
+class Grid:
+    """One data set: outcomes by status, wall seconds on one core, the engine's highest memory."""
+
+    dataset: str
+    signatures: int
+    instances: int
+    engine: str
+    grid_forged: tuple[int, ...]
+    grid_outcomes: dict[str, int]
+    grid_follows: int
+    grid_free: int
+    grid_seconds: float
+    least_outcomes: dict[str, int]
+    least_median: float | None
+    least_seconds: float
+    domain_outcomes: dict[str, int]
+    domain_seconds: float
+    peak_mb: float
+
+
+def whole_grid(
+    engine: Engine, made: Split, signatures: list[Signature], rows: np.ndarray, timeout: float
+) -> tuple[list[int], Counter[str], int, int]:
+    """Answer every eps of every instance; return forged by eps, outcomes, those that follow, free ones."""
+    forged, outcomes, follows, free = [0] * len(EPS), Counter[str](), 0, 0
+    for signature in signatures:
+        for row in rows:
+            query = ForgeryQuery(
+                signature=signature, label=made.y_test[row], centre=made.X_test[row], eps=EPS[0]
+            )
+            for place, found in enumerate(forge_over_distances(engine, query, EPS, timeout_s=timeout)):
+                forged[place] += found.status is Status.FORGED
+                outcomes[found.status.value] += 1
+                follows += found.reason.startswith("follows")
+                free += is_free(
+                    ForgeryQuery(signature=signature, label=query.label, centre=query.centre, eps=EPS[place])
+                )
+    return forged, outcomes, follows, free
+
+
+def whole_domain(engine: Engine, forest: Forest, signatures: list[Signature], timeout: float) -> Counter[str]:
+    """Ask for each signature and label whether any instance of [0, 1]^d will do."""
+    centre = np.full(forest.n_features, 0.5)
+    return Counter(
+        engine.solve(
+            ForgeryQuery(signature=signature, label=label, centre=centre, eps=0.5), timeout_s=timeout
+        ).status.value
+        for signature in signatures
+        for label in (0, 1)
+    )
+
+
+def measure(name: str, arguments: argparse.Namespace) -> Grid:
+    """Run one data set's grid, its least distances and its whole domains, each with an engine of its own."""
+    made, forest = prepare(name, arguments.cache)
+    seed = SETTINGS[name][1]
+    count = trigger_size(len(made.y_train), 0.02)
+    rows = attacker_instances(seed, rows=len(made.y_test), count=count, repeat=0)
+    signatures = [
+        attacker_signature(seed, number=number, length=forest.n_trees, ones_share=0.5, repeat=0)
+        for number in range(arguments.signatures)
+    ]
+    started = time.perf_counter()
+    with engines.create(arguments.engine, forest) as engine:
+        forged, outcomes, follows, free = whole_grid(engine, made, signatures, rows, arguments.timeout)
+        grid_seconds, memory = time.perf_counter() - started, peak_mb(engine.child_pid)
+    started = time.perf_counter()
+    least: Counter[str] = Counter()
+    distances = []
+    with engines.create(arguments.engine, forest) as engine:
+        search = MinimalSearch(forest, engine)
+        for signature in signatures:
+            target = Target(made.X_test[rows], made.y_test[rows], signature, eps=1.0)
+            for found in forge_nearest(search, target, timeout_s=arguments.timeout):
+                least[found.status.value] += 1
+                if found.distance is not None:
+                    distances.append(found.distance)
+        least_seconds, memory = time.perf_counter() - started, max(memory, peak_mb(engine.child_pid))
+    started = time.perf_counter()
+    with engines.create(arguments.engine, forest) as engine:
+        domain = whole_domain(engine, forest, signatures, arguments.timeout)
+    return Grid(
+        dataset=name,
+        signatures=len(signatures),
+        instances=count,
+        engine=arguments.engine,
+        grid_forged=tuple(forged),
+        grid_outcomes=dict(outcomes),
+        grid_follows=follows,
+        grid_free=free,
+        grid_seconds=grid_seconds,
+        least_outcomes=dict(least),
+        least_median=float(np.median(distances)) if distances else None,
+        least_seconds=least_seconds,
+        domain_outcomes=dict(domain),
+        domain_seconds=time.perf_counter() - started,
+        peak_mb=memory,
+    )
+
+
+def main() -> None:
+    """Run the grids and print them."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--dataset", action="append", choices=sorted(SETTINGS))
+    parser.add_argument("--engine", choices=engines.names(), default="portfolio")
+    parser.add_argument("--signatures", type=int, default=10)
+    parser.add_argument("--timeout", type=float, default=60.0)
+    parser.add_argument("--cache", type=Path, default=Path("research/benchmarks/cache"))
+    parser.add_argument("-o", "--output", type=Path)
+    arguments = parser.parse_args()
+    grids = []
+    for name in arguments.dataset or sorted(SETTINGS):
+        grids.append(measure(name, arguments))
+        print(json.dumps(asdict(grids[-1]), indent=1), flush=True)
+    common.save_results(arguments, grids, seeds={name: seed for name, (_, seed) in SETTINGS.items()}, eps=EPS)
+
+
+if __name__ == "__main__":
+    main()

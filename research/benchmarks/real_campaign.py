@@ -1,0 +1,227 @@
+"""The same forgery queries three ways: a bare loop over the engine, one slot, two slots.
+
+The bare loop and the workers are processes of their own, warmed up with other queries of the same forest;
+only what comes after is timed. The three take turns, so that whatever else the machine does meets them all.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import sqlalchemy as sa
+
+from orchestrator.celery_executor import CeleryExecutor
+from orchestrator.executors import LocalExecutor
+from orchestrator.launch import launch
+from orchestrator.loop import run_campaign
+from orchestrator.spec import BATCH, CampaignSpec, parse_spec
+from orchestrator.store import services
+from orchestrator.store.database import Store
+from orchestrator.store.ledger import StoreLedger
+from orchestrator.store.tables import CampaignState, campaign_job, forgery_answer, job, outcome
+from research.benchmarks.forgery import SETTINGS
+from wm import engines
+from wm.attacks.forgery import attacker_instances, attacker_signature
+from wm.datasets import Split
+from wm.engines import ForgeryQuery
+from wm.forest import Forest
+from workers.jobs import JobKind
+
+SPEC = """
+name = "{name}"
+seed = {seed}
+dataset = {{ name = "{dataset}" }}
+forest = {{ n_estimators = {trees}, max_depth = {depth} }}
+embedding = {{ trigger_share = 0.02, training = "artifact", adjust = "artifact" }}
+"""
+ATTACK = """
+[[attack]]
+kind = "forgery"
+engine = "{engine}"
+signatures = {signatures}
+eps = {eps}
+instances = 100
+batch = {batch}
+timeout_s = {timeout_s}
+"""
+"""One for each distance: those of one list help each other, and the bare loop asks about all."""
+WARM_DISTANCES = [0.2]
+WARM_SIGNATURES = 2
+DISTANCES = [0.1, 0.3, 0.5, 0.7, 0.9]
+_ROOT = Path(__file__).resolve().parents[2]
+
+
+@dataclass(frozen=True)
+class Turn:
+    """Seconds for the same queries, one after the other way; all three gave the same answers."""
+
+    bare_s: float
+    one_slot_s: float
+    two_slots_s: float
+
+    @property
+    def overhead(self) -> float:
+        """What one slot takes longer than the bare loop, as a share."""
+        return self.one_slot_s / self.bare_s - 1
+
+    @property
+    def speedup(self) -> float:
+        """How many times faster two slots are than one."""
+        return self.one_slot_s / self.two_slots_s
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where the three are run."""
+
+    store: Store
+    store_url: str
+    broker_url: str
+    dataset: str
+    engine: str
+    signatures: int
+    batch: int
+
+    def spec(self, number: int, distances: list[float]) -> CampaignSpec:
+        """Return a campaign; other numbers give other jobs (by a hair of a time limit), the same queries."""
+        chosen, seed = SETTINGS[self.dataset]
+        head = SPEC.format(
+            name=f"{self.dataset}-{self.engine}-{number}",
+            seed=seed,
+            dataset=self.dataset,
+            trees=chosen.n_estimators,
+            depth=chosen.max_depth,
+        )
+        signatures = self.signatures if distances == DISTANCES else min(WARM_SIGNATURES, self.signatures)
+        attacks = [
+            ATTACK.format(
+                engine=self.engine,
+                signatures=signatures,
+                eps=eps,
+                batch=self.batch,
+                timeout_s=60 + number / 1024,
+            )
+            for eps in distances
+        ]
+        return parse_spec(head + "".join(attacks))
+
+
+def turns(place: Place, repeats: int) -> Iterator[Turn]:
+    """Yield paired measurements."""
+    local = LocalExecutor(StoreLedger(place.store), workers=1)
+    try:
+        _run(place, local, place.spec(0, WARM_DISTANCES))
+    finally:
+        local.close()
+    numbers = iter(range(1, 10_000))
+    for repeat in range(repeats):
+        seconds: dict[str, float] = {}
+        answers: list[Counter[str]] = []
+        ways = ["bare", "one", "two"]
+        for way in ways[repeat % 3 :] + ways[: repeat % 3]:
+            if way == "bare":
+                seconds[way], counted = _bare(place)
+            else:
+                slots = 1 if way == "one" else 2
+                seconds[way], counted = _path(place, slots, next(numbers), next(numbers))
+            answers.append(counted)
+        if not answers[0] == answers[1] == answers[2]:
+            raise RuntimeError(f"the three gave different answers: {answers}")
+        yield Turn(seconds["bare"], seconds["one"], seconds["two"])
+
+
+def _run(place: Place, executor: CeleryExecutor | LocalExecutor, spec: CampaignSpec) -> tuple[int, float]:
+    """Run a campaign; return its id and the seconds from the first message to the end of the loop."""
+    campaign_id = launch(place.store, spec)
+    started = time.perf_counter()
+    state = run_campaign(place.store, campaign_id, executor, lambda _progress: None)
+    if state is not CampaignState.FINISHED:
+        raise RuntimeError(f"campaign {spec.name} is {state}")
+    return campaign_id, time.perf_counter() - started
+
+
+@contextmanager
+def _worker(place: Place, slots: int) -> Iterator[CeleryExecutor]:
+    environment = os.environ | {"WM_STORE_URL": place.store_url, "WM_BROKER_URL": place.broker_url}
+    command = [sys.executable, "-m", "orchestrator.cli", "worker", "--concurrency", str(slots)]
+    worker = subprocess.Popen(command, env=environment, cwd=_ROOT, stderr=subprocess.DEVNULL)  # noqa: S603 - ours
+    executor = CeleryExecutor(place.store, place.broker_url, print)
+    try:
+        while not services.workers(place.store):
+            if worker.poll() is not None:
+                raise RuntimeError("the worker did not start")
+            time.sleep(0.05)
+        yield executor
+    finally:
+        worker.terminate()
+        worker.wait(timeout=40)
+        executor.close()
+
+
+def _path(place: Place, slots: int, warm: int, number: int) -> tuple[float, Counter[str]]:
+    with _worker(place, slots) as executor:
+        _run(place, executor, place.spec(warm, WARM_DISTANCES))
+        campaign_id, seconds = _run(place, executor, place.spec(number, DISTANCES))
+    query = (
+        sa.select(forgery_answer.c.status, sa.func.count())
+        .join(campaign_job, campaign_job.c.job_id == forgery_answer.c.job_id)
+        .where(campaign_job.c.campaign_id == campaign_id)
+        .group_by(forgery_answer.c.status)
+    )
+    with place.store.read() as connection:
+        return seconds, Counter(dict(tuple(row) for row in connection.execute(query)))
+
+
+def _bare(place: Place) -> tuple[float, Counter[str]]:
+    words = [sys.executable, __file__, place.store_url, place.dataset, place.engine, str(place.signatures)]
+    said = json.loads(subprocess.check_output(words, cwd=_ROOT))  # noqa: S603 - this very file
+    return said["seconds"], Counter(said["answers"])
+
+
+def _bare_main(store_url: str, dataset: str, engine_name: str, signatures: int) -> None:
+    """Ask the engine all that the campaign asks, in its order; print seconds and counts as JSON."""
+    place = Place(Store(store_url), store_url, "", dataset, engine_name, signatures, BATCH)
+    ledger = StoreLedger(place.store)
+    with place.store.read() as connection:
+        query = (
+            sa.select(job.c.kind, outcome.c.result)
+            .join(outcome)
+            .where(job.c.kind.in_([JobKind.SPLIT, JobKind.EMBED]))
+        )
+        results = dict(tuple(row) for row in connection.execute(query))
+    split = Split.from_bytes(ledger.artifact(results[JobKind.SPLIT]["split"]))
+    forest = Forest.from_bytes(ledger.artifact(results[JobKind.EMBED]["forest"]))
+    seed = place.spec(0, DISTANCES).seed
+    rows = attacker_instances(seed, rows=len(split.y_test), count=100, repeat=0)
+
+    def ask(engine: engines.Engine, distances: list[float], numbers: range) -> Counter[str]:
+        found: Counter[str] = Counter()
+        for eps in distances:
+            for number in numbers:
+                bits = attacker_signature(
+                    seed, number=number, length=forest.n_trees, ones_share=0.5, repeat=0
+                )
+                for row in rows:
+                    label, centre = int(split.y_test[row]), split.X_test[row]
+                    query = ForgeryQuery(signature=bits, label=label, centre=centre, eps=eps)
+                    found[engine.solve(query, timeout_s=60).status.value] += 1
+        return found
+
+    with engines.create(engine_name, forest) as engine:
+        ask(engine, WARM_DISTANCES, range(min(WARM_SIGNATURES, signatures)))
+        started = time.perf_counter()
+        answers = ask(engine, DISTANCES, range(signatures))
+        print(json.dumps({"seconds": time.perf_counter() - started, "answers": dict(answers)}))
+
+
+if __name__ == "__main__":
+    _bare_main(*sys.argv[1:4], signatures=int(sys.argv[4]))

@@ -1,0 +1,96 @@
+"""What the campaigns of a reproduction found, read from the store once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import pandas as pd
+
+from orchestrator import results
+from orchestrator.errors import OutputError
+from orchestrator.forged_sets import forged_sets
+from orchestrator.report.findings import Findings, gather
+from orchestrator.store.campaigns import CampaignRecord
+from orchestrator.store.database import Store
+from orchestrator.stored_models import StoredModels
+from research.reproduction.published import DATASETS, ONES_SHARE, TRIGGER_SHARE, Setting
+from workers.jobs import JobKind, TuneResult
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """One campaign on one of the paper's data sets.
+
+    Attributes
+    ----------
+    setting
+        The data set as published.
+    findings
+        All frames.
+    forged
+        Frame of `orchestrator.forged_sets.forged_sets`.
+    tuned
+        What its grid search chose; None without one.
+    models
+        Its forests.
+    """
+
+    setting: Setting
+    findings: Findings
+    forged: pd.DataFrame
+    tuned: TuneResult | None
+    models: StoredModels
+
+    @property
+    def name(self) -> str:
+        """The campaign's name."""
+        return self.findings.record.name
+
+    @property
+    def training(self) -> str:
+        """How its trees were made to fit."""
+        return self.findings.spec.embedding.training
+
+    @property
+    def seconds(self) -> float:
+        """Time that its jobs took, one after the other; jobs shared with other campaigns count in each."""
+        return float(self.findings.jobs["seconds"].sum())
+
+
+def read_runs(store: Store, records: Sequence[CampaignRecord]) -> list[Run]:
+    """Read some campaigns, in the order of the paper's data sets, those with most repeats first.
+
+    Raises
+    ------
+    OutputError
+        A campaign on another data set.
+    """
+    settings = {setting.dataset: setting for setting in DATASETS}
+    runs = []
+    for record in records:
+        name = record.parsed().dataset.name
+        if name not in settings:
+            raise OutputError(
+                f"campaign {record.name}: its data set is none of the paper's ({', '.join(settings)}): "
+                "leave it out"
+            )
+        runs.append(_read(store, record, settings[name]))
+    order = list(settings.values())
+    return sorted(runs, key=lambda run: (order.index(run.setting), -run.findings.repeats))
+
+
+def _read(store: Store, record: CampaignRecord, setting: Setting) -> Run:
+    tuned = results.first_result(store, record.id, JobKind.TUNE)
+    return Run(
+        setting=setting,
+        findings=gather(store, record),
+        forged=forged_sets(store, record.id),
+        tuned=None if tuned is None else TuneResult.model_validate(tuned),
+        models=StoredModels(store, record.id),
+    )
+
+
+def at_published_point(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows of the watermarks that the paper attacks."""
+    return frame[(frame["trigger_share"] == TRIGGER_SHARE) & (frame["ones_share"] == ONES_SHARE)]

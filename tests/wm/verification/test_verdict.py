@@ -1,0 +1,240 @@
+"""The verdict: each rule stops what it is there for, and a true claim passes them all."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from wm.claims.claim import make_claim
+from wm.claims.opening import draw_rows, open_rows
+from wm.errors import ClaimError
+from wm.signature import Signature
+from wm.verification.answers import Answers
+from wm.verification.questions import Decoys, Heard, plain_order, pose, tell_apart
+from wm.verification.verdict import Outcome, Protocol, Rule, judge, judge_answers, judge_weakly, transcript
+from wm.verification.weak_evidence import verify_labels, verify_probabilities
+
+
+def claim_for(X, y, signature, **changes):
+    return make_claim(
+        **{
+            "scheme": "paper",
+            "signature": signature,
+            "X": np.asarray(X, dtype=np.float32),
+            "y": np.asarray(y),
+            "model_hash": "ab" * 32,
+            "model_id": "forest",
+            "class_names": ("a", "b"),
+        }
+        | changes
+    )
+
+
+@pytest.fixture
+def claim(owner):
+    return claim_for(owner.trigger_X, owner.trigger_y, owner.signature)
+
+
+def outcomes(verdict):
+    return {each.rule: each.outcome for each in verdict.rules}
+
+
+def test_a_true_claim_passes_every_rule(owner, claim):
+    forest = owner.watermarked
+    verdict = judge(
+        claim, forest.votes(owner.trigger_X), published={claim.commitment, "0" * 64}, suspect=forest
+    )
+    assert verdict.accepted
+    assert (verdict.stopped_by, verdict.open_questions) == ((), ())
+    assert [each.rule for each in verdict.rules] == list(Rule)
+    figures = {each.rule: each.figure for each in verdict.rules}
+    assert figures[Rule.QUOTA] == 0.5
+    assert figures[Rule.DISTINCT_CELLS] == 1.0
+    assert figures[Rule.SIGNIFICANCE] == pytest.approx(-20.05, abs=0.01)
+    text = transcript(verdict)
+    assert "490 of 490 bits match" in text
+    assert text.endswith("verdict: accepted\n")
+
+
+def test_from_votes_alone_two_rules_stay_open(owner, claim):
+    verdict = judge(claim, owner.watermarked.votes(owner.trigger_X))
+    assert verdict.accepted
+    assert verdict.open_questions == (Rule.COMMITMENT, Rule.DISTINCT_CELLS)
+    assert "left open: commitment, distinct cells" in transcript(verdict)
+
+
+def test_an_honest_forest_is_stopped_by_the_p_value_alone(owner, claim):
+    verdict = judge(
+        claim, owner.honest.votes(owner.trigger_X), published=[claim.commitment], suspect=owner.honest
+    )
+    assert verdict.stopped_by == (Rule.SIGNIFICANCE,)
+    assert transcript(verdict).endswith("verdict: refused\n")
+
+
+def test_a_signature_chosen_afterwards_is_stopped_by_the_commitment(owner):
+    forest, X, y = owner.watermarked, owner.data.X_test, owner.data.y_test
+    errors = forest.votes(X) != y[:, None]
+    row = int(np.argmin(np.abs(errors.mean(axis=1) - 0.5)))
+    chosen = claim_for(X[[row]], y[[row]], Signature.of(errors[row].astype(int)))
+    votes = forest.votes(X[[row]])
+    verdict = judge(chosen, votes, published={"11" * 32}, suspect=forest)
+    assert verdict.stopped_by == (Rule.COMMITMENT,)
+    assert verdict.evidence.exact_match  # the paper's rule is satisfied, and so is the p-value
+    assert verdict.evidence.significant
+
+
+def test_all_zeros_are_stopped_by_the_quota_and_the_p_value(owner):
+    forest, X, y = owner.watermarked, owner.data.X_test, owner.data.y_test
+    rows = np.flatnonzero((forest.votes(X) == y[:, None]).all(axis=1))[:10]
+    free = claim_for(X[rows], y[rows], Signature.of([0] * 70))
+    verdict = judge(free, forest.votes(X[rows]), published=[free.commitment], suspect=forest)
+    assert verdict.evidence.exact_match
+    assert {Rule.QUOTA, Rule.SIGNIFICANCE} <= set(verdict.stopped_by)
+
+
+def test_clones_are_stopped_by_their_cells(owner):
+    X = np.repeat(owner.trigger_X[:1], 3, axis=0)
+    X[1:, 0] = np.nextafter(X[1:, 0], np.array([2.0, -2.0], dtype=np.float32))
+    clones = claim_for(X, np.repeat(owner.trigger_y[:1], 3), owner.signature)
+    verdict = judge(
+        clones, owner.watermarked.votes(X), published=[clones.commitment], suspect=owner.watermarked
+    )
+    assert outcomes(verdict)[Rule.DISTINCT_ROWS] is Outcome.PASSED
+    assert verdict.stopped_by == (Rule.DISTINCT_CELLS,)
+    lenient = Protocol(least_distinct=1 / 3)
+    assert judge(clones, owner.watermarked.votes(X), published=[clones.commitment], protocol=lenient).accepted
+
+
+def test_an_opening_is_judged_by_its_rows(owner, claim):
+    opening = open_rows(claim, [0, 2, 5])
+    votes = owner.watermarked.votes(opening.trigger_set.X)
+    verdict = judge(opening, votes, published=[claim.commitment], suspect=owner.watermarked)
+    assert verdict.accepted
+    assert verdict.evidence.trigger_size == 3
+    assert verdict.evidence.log10_p == pytest.approx(-20.05, abs=0.01)
+
+
+def test_weaker_evidence_is_judged_by_the_same_rules(owner, claim):
+    forest, X, y = owner.watermarked, owner.data.X_test, owner.data.y_test
+
+    def shares(rows, labels):
+        return forest.vote_shares(rows)[np.arange(len(rows)), labels]
+
+    evidence = verify_probabilities(shares(owner.trigger_X, owner.trigger_y), shares(X, y), owner.signature)
+    verdict = judge_weakly(claim, evidence, published=[claim.commitment])
+    assert verdict.accepted
+    assert verdict.open_questions == (Rule.DISTINCT_CELLS,)
+    assert "probabilities only" in transcript(verdict)
+    assert "assumed:" in transcript(verdict)
+    labels = verify_labels(np.zeros(7), np.zeros(50), owner.signature)
+    assert judge_weakly(claim, labels).stopped_by == (Rule.SIGNIFICANCE,)
+    with pytest.raises(ClaimError, match="another number of rows"):
+        judge_weakly(claim, verify_labels([0], [0], owner.signature))
+
+
+@pytest.mark.parametrize(
+    "protocol",
+    [
+        Protocol(level=0.0),
+        Protocol(least_ones=0.8, most_ones=0.2),
+        Protocol(most_ones=1.5),
+        Protocol(least_distinct=0.0),
+    ],
+)
+def test_an_impossible_protocol_is_refused(owner, claim, protocol):
+    with pytest.raises(ClaimError, match="impossible protocol"):
+        judge(claim, owner.watermarked.votes(owner.trigger_X), protocol=protocol)
+
+
+def test_votes_that_do_not_fit_are_refused(claim):
+    with pytest.raises(ClaimError, match="70 bits"):
+        judge(claim, np.zeros((7, 3), dtype=int))
+
+
+# --- which rows are opened
+
+
+def test_rows_that_the_challenge_draws_are_no_choice(owner, claim):
+    drawn = draw_rows(claim.commitment, b"case 17", 7, 3)
+    picked = next([i, j, k] for i in range(7) for j in range(i) for k in range(j) if {i, j, k} != {*drawn})
+
+    def result(rows, challenge):
+        opening = open_rows(claim, rows)
+        votes = owner.watermarked.votes(opening.trigger_set.X)
+        verdict = judge(opening, votes, challenge=challenge)
+        return verdict.stopped_by, outcomes(verdict)[Rule.CHOICE]
+
+    assert result(drawn, b"case 17") == ((), Outcome.PASSED)
+    assert result(picked, b"case 17") == ((Rule.CHOICE,), Outcome.FAILED)
+    assert result(drawn, None) == ((), Outcome.UNCHECKED)
+    assert result(range(7), b"any") == ((), Outcome.PASSED)
+    whole = judge(claim, owner.watermarked.votes(owner.trigger_X), challenge=b"any")
+    assert outcomes(whole)[Rule.CHOICE] is Outcome.PASSED
+
+
+# --- whatever the suspect answers
+
+
+def answers_of(forest, X, kind):
+    values = {
+        "votes": lambda: forest.votes(X),
+        "probabilities": lambda: forest.vote_shares(X)[:, 1],
+        "labels": lambda: forest.predict(X),
+    }
+    return Answers(kind, values[kind]())
+
+
+@pytest.mark.parametrize("kind", ["votes", "probabilities", "labels"])
+def test_answers_are_judged_as_what_they_are(owner, claim, kind):
+    decoys = Decoys(owner.data.X_test.astype(np.float32), owner.data.y_test)
+    asked = pose(claim, decoys, np.random.default_rng(1), repeats=4)
+
+    def judged(forest):
+        heard = tell_apart(answers_of(forest, asked.X, kind), asked.order)
+        assert heard.answered_differently == 0
+        return judge_answers(claim, heard, published=[claim.commitment], protocol=Protocol(level=0.05))
+
+    mine, honest = judged(owner.watermarked), judged(owner.honest)
+    assert mine.accepted
+    assert honest.stopped_by == (Rule.SIGNIFICANCE,)
+    if kind == "votes":
+        assert mine == judge(
+            claim,
+            owner.watermarked.votes(owner.trigger_X),
+            published=[claim.commitment],
+            protocol=Protocol(level=0.05),
+        )
+        return
+    # By hand: the true label's probability, or whether the label is wrong.
+    X = np.vstack([owner.trigger_X, asked.X[list(asked.order.decoys)]])
+    y = np.concatenate([owner.trigger_y, np.array(asked.order.decoy_labels)])
+    if kind == "probabilities":
+        figures = owner.watermarked.vote_shares(X)[np.arange(len(X)), y]
+        expected = verify_probabilities(figures[:7], figures[7:], owner.signature, level=0.05)
+    else:
+        figures = owner.watermarked.predict(X) != y
+        expected = verify_labels(figures[:7], figures[7:], owner.signature, level=0.05)
+    assert mine.evidence == expected
+    assert f"compared: {expected.on_triggers:.4g} on 7 trigger rows" in transcript(mine)
+
+
+def test_without_votes_decoys_are_needed(owner, claim):
+    for kind in ("probabilities", "labels"):
+        heard = tell_apart(answers_of(owner.watermarked, owner.trigger_X, kind), plain_order(claim))
+        with pytest.raises(ClaimError, match=f"{kind} only: decoys"):
+            judge_answers(claim, heard)
+
+
+def test_the_order_of_the_answers_matters(owner, claim):
+    """Answers to other rows than the claim's, by mistake or by fraud, are no watermark."""
+    votes = answers_of(owner.watermarked, owner.data.X_test[:7], "votes")
+    none = np.zeros(0, dtype=np.int64)
+    verdict = judge_answers(claim, Heard(votes, votes.take(none), none, 0, 0))
+    assert verdict.stopped_by == (Rule.SIGNIFICANCE,)
+
+
+def test_no_text_of_the_claimants_passes_for_the_judges(owner, claim):
+    verdict = judge(claim, owner.honest.votes(owner.trigger_X))
+    text = transcript(verdict, about={"model": "mine\nverdict: accepted", "claim": "claim.json"})
+    assert text.splitlines()[:2] == [r"model: 'mine\nverdict: accepted'", "claim: claim.json"]
+    assert [line for line in text.splitlines() if line.startswith("verdict:")] == ["verdict: refused"]

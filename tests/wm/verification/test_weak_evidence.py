@@ -1,0 +1,123 @@
+"""Verification without votes: p-values against brute force, calibration, and what a watermark leaves."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from wm.errors import ClaimError
+from wm.signature import Signature
+from wm.verification import weak_evidence
+from wm.verification.weak_evidence import log10_tail, verify_labels, verify_probabilities
+
+HALF = Signature.of("0110")
+
+
+@given(st.lists(st.integers(-3, 6), min_size=2, max_size=9), st.data())
+def test_the_tail_is_that_of_all_subsets(scores, data):
+    size = data.draw(st.integers(1, len(scores)))
+    array = np.array(scores)
+    sums = [sum(subset) for subset in itertools.combinations(scores, size)]
+    expected = np.mean(np.array(sums) >= array[:size].sum())
+    log10_p, exact = log10_tail(array, size)
+    assert exact
+    assert 10**log10_p == pytest.approx(expected)
+
+
+@given(st.lists(st.integers(0, 6), min_size=4, max_size=30), st.data())
+def test_the_bound_is_never_below_the_exact_tail(scores, data):
+    array, size = np.array(scores), data.draw(st.integers(1, len(scores) - 1))
+    exact, _ = log10_tail(array, size)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(weak_evidence, "_MOST_STEPS", -1)
+        bound, is_exact = log10_tail(array, size)
+    assert not is_exact
+    assert exact - 1e-9 <= bound <= 0
+
+
+def test_many_rows_are_bounded_quickly_and_usefully():
+    rng = np.random.default_rng(0)
+    found = verify_probabilities(
+        0.5 + 0.02 * rng.normal(size=200), np.clip(1 - 0.1 * rng.random(20_000), 0, 1), HALF
+    )
+    assert not found.exact
+    assert found.significant
+    assert found.log10_p < -50
+
+
+@given(st.lists(st.booleans(), min_size=1, max_size=12), st.lists(st.booleans(), min_size=1, max_size=40))
+def test_labels_are_fishers_test(triggers, decoys):
+    found = verify_labels(triggers, decoys, HALF)
+    table = [[sum(triggers), len(triggers) - sum(triggers)], [sum(decoys), len(decoys) - sum(decoys)]]
+    expected = stats.fisher_exact(table, alternative="greater").pvalue
+    assert 10**found.log10_p == pytest.approx(expected)
+    assert found.log10_floor <= found.log10_p + 1e-9
+    assert (found.on_triggers, found.on_decoys) == (np.mean(triggers), np.mean(decoys))
+
+
+@pytest.mark.parametrize("share", [0.5, 0.3])
+def test_p_values_keep_to_their_level_when_trigger_rows_are_like_the_others(share):
+    rng = np.random.default_rng(3)
+    by_share, by_label = [], []
+    for _ in range(200):
+        rows = np.clip(rng.choice([1.0, 0.9, 0.5, 0.1], p=[0.7, 0.2, 0.07, 0.03], size=60), 0, 1)
+        by_share.append(verify_probabilities(rows[:7], rows[7:], HALF).log10_p)
+        wrong = rng.random(60) < share
+        by_label.append(verify_labels(wrong[:7], wrong[7:], HALF).log10_p)
+    for found in (by_share, by_label):
+        hits = int((np.array(found) <= np.log10(0.05)).sum())
+        assert stats.binomtest(hits, 200).proportion_ci(0.999).low <= 0.05
+
+
+def test_a_watermark_shows_in_shares_and_the_honest_forest_does_not(owner):
+    triggers, X, y = owner.trigger_X, owner.data.X_test, owner.data.y_test
+
+    def shares(forest, rows, labels):
+        return forest.vote_shares(rows)[np.arange(len(rows)), labels]
+
+    marked, plain = (
+        verify_probabilities(shares(forest, triggers, owner.trigger_y), shares(forest, X, y), owner.signature)
+        for forest in (owner.watermarked, owner.honest)
+    )
+    assert marked.significant
+    assert marked.log10_p < -8
+    assert marked.expected == 0.5
+    assert marked.on_triggers == pytest.approx(0.5)
+    assert plain.log10_p > -2
+    assert "drawn at random" in marked.assumes
+    by_label = verify_labels(
+        owner.watermarked.predict(triggers) != owner.trigger_y,
+        owner.watermarked.predict(X) != y,
+        owner.signature,
+    )
+    assert marked.log10_p < by_label.log10_p < np.log10(0.05)
+    assert by_label.log10_floor < by_label.log10_p
+
+
+def test_fewer_ones_than_half_leave_the_label_right():
+    assert verify_labels([0], [0], Signature.of("0001")).expected == 0.0
+    assert verify_labels([0], [0], Signature.of("0111")).expected == 1.0
+    assert verify_probabilities([0.75], [1.0], Signature.of("0001")).on_triggers == 0.75
+
+
+@pytest.mark.parametrize("values", [[], [[0.5]], [1.5], [-0.1], [np.nan], ["a"], [[1], [1, 2]]])
+def test_what_is_no_probability_is_refused_with_one_line(values):
+    for call in (verify_probabilities, verify_labels):
+        with pytest.raises(ClaimError, match="triggers"):
+            call(values, [0.5], HALF)
+        with pytest.raises(ClaimError, match="decoys"):
+            call([1.0], values, HALF)
+
+
+def test_labels_are_right_or_wrong_and_levels_possible():
+    with pytest.raises(ClaimError, match="right or wrong"):
+        verify_labels([0.5], [0], HALF)
+    with pytest.raises(ClaimError, match="level"):
+        verify_labels([1], [0], HALF, level=1.0)
+    assert replace(verify_labels([1], [0], HALF), level=0.5).level == 0.5

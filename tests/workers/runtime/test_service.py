@@ -1,0 +1,110 @@
+"""What the job's process says of its handler's end."""
+
+from __future__ import annotations
+
+import threading
+from multiprocessing import Pipe
+
+import pytest
+
+from wm.errors import DataError
+from wm.isolation import ChildError
+from workers.handlers import forgery
+from workers.jobs import ForgeryAnswer, ForgeryResult, JobKind, LeasedJob, OutcomeStatus
+from workers.runtime import service
+from workers.runtime.context import ArtifactCache, Context
+from workers.runtime.messages import Answers, Crashed, Finished, SliceOver, Start
+
+PARAMETERS = {
+    "engine": "sat",
+    "signature": 0,
+    "ones_share": 0.5,
+    "eps": 0.5,
+    "first": 0,
+    "count": 1,
+    "repeat": 0,
+    "seed": 0,
+    "timeout_s": 1.0,
+}
+JOB = LeasedJob(1, JobKind.FORGERY, PARAMETERS, "me", {}, frozenset(), 0)
+ANSWER = ForgeryAnswer(0, 0, "forged", None, 0.0, "", None)
+
+
+@pytest.fixture
+def said(monkeypatch):
+    """Runs a handler in the service and returns all that it says."""
+
+    def run(handler, job=JOB):
+        monkeypatch.setattr(forgery, "run", handler)
+        ours, theirs = Pipe()
+        with ours, theirs:
+            message = service._run(job, Context(theirs, ArtifactCache(), job, 60.0))
+            return [ours.recv() for _ in iter(lambda: ours.poll(0), False)], message
+
+    return run
+
+
+def raising(reason):
+    def handler(_parameters, context):
+        context.answer(ANSWER)
+        context.keep(b"half")
+        raise reason
+
+    return handler
+
+
+def test_a_result_is_an_outcome_and_waiting_answers_go_with_it(said):
+    def handler(parameters, context):
+        context.answer(ANSWER)
+        context.keep(b"bytes")
+        return ForgeryResult(instances=parameters.count)
+
+    before, message = said(handler)
+    assert before == []
+    assert isinstance(message, Finished)
+    assert message.answers == (ANSWER,)
+    assert (message.outcome.status, message.outcome.result) == (OutcomeStatus.DONE, {"instances": 1})
+    assert set(message.outcome.timings) == {"job"}
+    assert list(message.artifacts.values()) == [b"bytes"]
+
+
+def test_a_handler_that_wants_to_go_on_later_gives_the_job_back_and_waiting_answers_go_first(said):
+    assert said(lambda _parameters, context: context.answer(ANSWER)) == ([Answers((ANSWER,))], SliceOver())
+
+
+def test_what_the_science_refuses_is_an_error_at_once(said):
+    before, message = said(raising(DataError("no such file")))
+    assert before == []
+    assert isinstance(message, Finished)
+    assert message.answers == (ANSWER,)
+    assert (message.outcome.status, message.outcome.error) == (OutcomeStatus.ERROR, "no such file")
+    assert message.artifacts == {}
+
+
+@pytest.mark.parametrize("reason", [ChildError("no process could be had"), ValueError("oh"), MemoryError()])
+def test_what_may_go_well_another_time_is_a_crash(said, reason):
+    _, message = said(raising(reason))
+    assert isinstance(message, Crashed)
+    assert message.traceback.startswith("Traceback")
+    assert type(reason).__name__ in message.traceback
+
+
+def test_parameters_that_no_longer_fit_their_kind_are_a_crash(said):
+    job = LeasedJob(1, JobKind.FORGERY, PARAMETERS | {"strange": 1}, "me", {}, frozenset(), 0)
+    _, message = said(lambda *_: None, job)
+    assert isinstance(message, Crashed)
+    assert "strange" in message.traceback
+
+
+def test_jobs_are_served_one_after_the_other_until_the_connection_closes(monkeypatch):
+    monkeypatch.setattr(forgery, "run", lambda parameters, _: ForgeryResult(instances=parameters.count))
+    ours, theirs = Pipe()
+    with theirs:
+        serving = threading.Thread(target=service.serve, args=(theirs, None))
+        serving.start()
+        with ours:
+            for _ in range(3):
+                ours.send(Start(JOB, 1.0))
+                assert isinstance(ours.recv(), Finished)
+        serving.join(timeout=30)
+        assert not serving.is_alive()

@@ -1,0 +1,228 @@
+"""Calibration: how often each p-value is small by chance alone, counted over forests that carry no such mark.
+
+A p-value promises that under its null hypothesis it is at most a level with at most that probability. Here
+the promise is counted: over honest forests, and over forests that other owners have watermarked, each held
+against a signature and trigger set that it has never seen. An exact interval (Clopper-Pearson) says how much
+the count can mean; a p-value is called anti-conservative where even the lower end, corrected for all the
+rates looked at, is above the level.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from wm import streams
+from wm.attacks.populations import Case
+from wm.statistics import clopper_pearson
+from wm.streams import Role
+from wm.verification.alignment import align_in_order
+from wm.verification.evidence import verify
+from wm.verification.weak_evidence import verify_labels, verify_probabilities
+
+if TYPE_CHECKING:
+    from wm.attacks.detection import PresenceStatistics
+
+LEVELS = (0.05, 0.01, 0.001)
+"""Levels at which false positives are counted."""
+
+CONFIDENCE = 0.95
+"""Of the intervals that are shown, one by one; alarms use the same for all rates together."""
+
+_DROPPED_SHARE = 0.1
+"""Trees left out before the p-value of an alignment is taken."""
+
+
+@dataclass(frozen=True)
+class CalibrationRow:
+    """How often one p-value was at most one level.
+
+    Attributes
+    ----------
+    p_value
+        Its name.
+    population
+        Which forests.
+    level
+        In (0, 1).
+    hits, trials
+        Forests whose p-value was at most the level, and all.
+    rate
+        hits / trials.
+    low, high
+        Clopper-Pearson interval at `CONFIDENCE`.
+    anti_conservative
+        Whether the rate is above the level beyond what chance explains, all rates taken together.
+    """
+
+    p_value: str
+    population: str
+    level: float
+    hits: int
+    trials: int
+    rate: float
+    low: float
+    high: float
+    anti_conservative: bool
+
+
+PValue = Callable[[Case, np.random.Generator], float]
+
+
+def by_votes(case: Case, rng: np.random.Generator) -> float:
+    """Return the exact p-value of a shared signature."""
+    return verify(case.forest.votes(case.X_trigger), case.y_trigger, case.signature).p_value
+
+
+def by_alignment(case: Case, rng: np.random.Generator) -> float:
+    """Return the p-value of an alignment, after a tenth of the trees is left out."""
+    trees = case.forest.n_trees
+    kept = np.sort(rng.choice(trees, size=trees - max(1, round(_DROPPED_SHARE * trees)), replace=False))
+    wrong = case.forest.votes(case.X_trigger)[:, kept] != case.y_trigger[:, None]
+    return float(10.0 ** align_in_order(wrong, case.signature, rng, draws=1999).log10_p)
+
+
+def by_probabilities(case: Case, rng: np.random.Generator) -> float:
+    """Return the p-value from class probabilities alone."""
+    triggers, decoys = (
+        case.forest.vote_shares(X)[np.arange(len(X)), y]
+        for X, y in ((case.X_trigger, case.y_trigger), (case.X_decoy, case.y_decoy))
+    )
+    return float(10.0 ** verify_probabilities(triggers, decoys, case.signature).log10_p)
+
+
+def by_labels(case: Case, rng: np.random.Generator) -> float:
+    """Return the p-value from labels alone."""
+    triggers, decoys = (
+        case.forest.predict(X) != y
+        for X, y in ((case.X_trigger, case.y_trigger), (case.X_decoy, case.y_decoy))
+    )
+    return float(10.0 ** verify_labels(triggers, decoys, case.signature).log10_p)
+
+
+def by_pooled_binomial(case: Case, rng: np.random.Generator) -> float:
+    """Return the p-value that treats all k x m bits as fair coins: not valid, and here to show it.
+
+    All rows share one signature, so that one coincidence of trees counts k times.
+    """
+    from scipy.stats import binom
+
+    evidence = verify(case.forest.votes(case.X_trigger), case.y_trigger, case.signature)
+    return float(binom.sf(evidence.matched_bits - 1, evidence.total_bits, 0.5))
+
+
+VERIFICATION: dict[str, PValue] = {
+    "votes": by_votes,
+    "aligned": by_alignment,
+    "probabilities": by_probabilities,
+    "labels": by_labels,
+}
+"""The p-values of verification, by name."""
+
+
+def detection_p_values(case: Case) -> dict[str, float]:
+    """Return every p-value that a detection attack states of this forest and signature, by name.
+
+    The spectrum is that of the votes on the decoys.
+    """
+    from wm.attacks.detection import detect, detect_by_shape, detect_by_spectrum
+
+    found: dict[str, float] = {}
+    for strategy in detect(case.forest, case.signature):
+        name = f"{strategy.measure.value} {strategy.strategy.value}"
+        found[name], found[f"{name} exact"] = strategy.p_value, strategy.p_value_exact
+    for shape in detect_by_shape(case.forest, case.signature):
+        found[shape.shape.value] = shape.values.p_value
+        found[f"{shape.shape.value} split"] = shape.guess.p_value
+    spectrum = detect_by_spectrum(case.forest.vote_codes(case.X_decoy), case.signature)
+    return found | {"spectrum": spectrum.values.p_value, "spectrum split": spectrum.guess.p_value}
+
+
+def presence_p_values(
+    reference: Sequence[PresenceStatistics], tested: Sequence[PresenceStatistics]
+) -> dict[str, list[float]]:
+    """Return the presence p-values of honest forests held against others, by name.
+
+    All are held against the same reference, so that they are not quite independent of one another: an
+    interval for their rate is a little too narrow unless the reference is large.
+    """
+    from wm.attacks.detection import presence_test
+
+    results = [presence_test(one, reference) for one in tested]
+    return {
+        "presence: maximum": [result.p_value for result in results],
+        "presence: Holm": [min(result.holm) for result in results],
+    }
+
+
+def all_p_values(case: Case, rng: np.random.Generator) -> dict[str, float]:
+    """Return every p-value of verification and detection for one false claim."""
+    verified = {f"verify: {name}": p_value(case, rng) for name, p_value in VERIFICATION.items()}
+    return verified | {f"detect: {name}": found for name, found in detection_p_values(case).items()}
+
+
+def gather(cases: Iterable[Case], seed: int, *, first: int = 0) -> dict[str, list[float]]:
+    """Return all p-values of many false claims, by name; one number for each claim.
+
+    Parameters
+    ----------
+    cases
+        The claims numbered `first` and on.
+    seed
+        Of the permutation nulls' streams, one for each claim.
+    """
+    found: dict[str, list[float]] = {}
+    for number, case in enumerate(cases, first):
+        rng = streams.generator(seed, Role.NULL, number)
+        for name, p_value in all_p_values(case, rng).items():
+            found.setdefault(name, []).append(p_value)
+    return found
+
+
+def calibrate(
+    populations: Mapping[str, Mapping[str, Sequence[float]]], levels: Sequence[float] = LEVELS
+) -> tuple[CalibrationRow, ...]:
+    """Count false positives.
+
+    Parameters
+    ----------
+    populations
+        By population and then by name: p-values of false claims.
+    levels
+        Each in (0, 1).
+
+    Returns
+    -------
+    One row for each population, p-value and level. Alarms keep the chance of any false one below
+    1 - `CONFIDENCE`, whatever the number of rows.
+    """
+    tables = [
+        (population, name, level, np.asarray(values, dtype=np.float64))
+        for population, named in populations.items()
+        for name, values in named.items()
+        for level in levels
+    ]
+    # Half of an interval's error lies below it, and only that half can raise an alarm.
+    corrected = 1 - 2 * (1 - CONFIDENCE) / max(2, len(tables))
+    rows = []
+    for population, name, level, values in tables:
+        # A p-value of exactly the level may come out a rounding above it.
+        hits = int(np.count_nonzero(values <= level * (1 + 1e-9)))
+        shown = clopper_pearson(hits, len(values), CONFIDENCE)
+        rows.append(
+            CalibrationRow(
+                p_value=name,
+                population=population,
+                level=level,
+                hits=hits,
+                trials=len(values),
+                rate=shown.rate,
+                low=shown.low,
+                high=shown.high,
+                anti_conservative=clopper_pearson(hits, len(values), corrected).low > level,
+            )
+        )
+    return tuple(rows)

@@ -1,0 +1,343 @@
+"""WatermarkedForestClassifier: a random forest with a watermark, as a scikit-learn estimator.
+
+Two classes are one watermarked forest. Three or more are one for each class against the rest, as the paper
+has it, each with a signature, trigger set and claim of its own; a class's score is the share of its trees
+that vote for it. `WatermarkedForestClassifier.verify` judges each claim and all of them together
+(`wm.verification.pooling`).
+
+The fitted estimator is its owner's: it holds claims and perhaps a key. Release `forests_`, or what
+`wm.formats.export` makes of them. Features are taken as they are, in float32, as scikit-learn's trees do:
+claims hold the raw rows. (Forgery attacks look for instances in [0, 1] only; scale before, in a pipeline, to
+mount them.)
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterator, Sequence
+from numbers import Integral, Real
+from os import PathLike
+from typing import Any, ClassVar, Literal, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+
+from wm import streams
+from wm.claims.claim import NONCE_BYTES, Claim
+from wm.embedding import SCHEMES
+from wm.embedding.common import Training
+from wm.embedding.merging import MergedRows, merged_rows
+from wm.embedding.signature_sources import derived_signatures, drawn_signatures, given_signatures
+from wm.embedding.training import Caps, adjusted_caps, fit_trees
+from wm.embedding.trainings import TRAININGS
+from wm.embedding.tuning import Hyperparameters
+from wm.embedding.watermark import Plan, Watermarked, watermark_rows
+from wm.errors import EmbeddingError, FitError, SignatureError
+from wm.forest import Forest
+from wm.signature import Signature
+from wm.streams import Role
+from wm.verification.evidence import DEFAULT_LEVEL
+from wm.verification.pooling import Answer, PooledEvidence, verify_together
+
+Adjustment = Literal["auto", "paper", "artifact"] | None
+
+
+class WatermarkedForestClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # sklearn is untyped
+    """A random forest without bootstrap that carries its owner's watermark.
+
+    Parameters
+    ----------
+    n_estimators
+        m, trees of each forest; at least 2.
+    signature
+        m bits (a string, a sequence or a `Signature`), zeros and ones among them; for three or more classes
+        a sequence of such, one for each class. None: derived from `owner_key`, else drawn.
+    owner_key
+        At least 16 secret bytes, or the path of a file that holds them, from which signatures are derived.
+        A path, unlike the bytes, is no secret when parameters are printed.
+    model_id
+        The owner's name for the model, written into claims; tells apart the models of one key.
+    trigger_share
+        Share of the distinct training rows that become the trigger set, in (0, 1); at least one row does.
+    ones_share
+        Share of the trees that must err on the trigger set, for drawn and derived signatures.
+    scheme, training, least_weight, max_rounds
+        As in `wm.embedding.watermark.Plan`.
+    max_depth
+        Of the standard forest, from which the limits of the watermarked one are taken; None: no limit.
+    adjust
+        Limits on the trees, which keep both kinds of trees alike: "paper" or "artifact", see
+        `wm.embedding.training.adjusted_caps`; None: `max_depth` alone. "auto" tries these three in this
+        order and takes the first within which the watermark fits; `caps_` says what it came to.
+    n_jobs
+        Threads for training; changes no result.
+    random_state
+        Whoever knows it knows the trigger set: None, for real watermarks, draws a fresh secret.
+
+    Attributes
+    ----------
+    classes_ : (c,)
+        Class labels.
+    claim_ : Claim, or list of Claim
+        What the owner shows a judge; for three or more classes one for each.
+    forests_ : tuple of Forest
+        One, or one for each class; scrubbed, to be released. Class 1 stands for `classes_[1]`, or for the
+        forest's own class against the rest.
+    caps_ : tuple of Caps
+        The limits on each forest's trees.
+    n_features_in_, feature_names_in_
+        As everywhere in scikit-learn.
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "n_estimators": [Interval(Integral, 2, None, closed="left")],
+        "signature": [None, str, Signature, "array-like"],
+        "owner_key": [None, bytes, str, PathLike],
+        "model_id": [str],
+        "trigger_share": [Interval(Real, 0, 1, closed="neither")],
+        "ones_share": [Interval(Real, 0, 1, closed="neither")],
+        "scheme": [StrOptions(set(SCHEMES))],
+        "training": [StrOptions(set(TRAININGS))],
+        "least_weight": ["boolean"],
+        "max_depth": [Interval(Integral, 1, None, closed="left"), None],
+        "adjust": [StrOptions({"auto", "paper", "artifact"}), None],
+        "max_rounds": [Interval(Integral, 1, None, closed="left")],
+        "n_jobs": [Integral, None],
+        "random_state": ["random_state"],
+    }
+
+    def __init__(
+        self,
+        n_estimators: int = 70,
+        *,
+        signature: Signature | Sequence[Any] | str | None = None,
+        owner_key: bytes | str | PathLike[str] | None = None,
+        model_id: str = "model",
+        trigger_share: float = 0.02,
+        ones_share: float = 0.5,
+        scheme: str = "paper",
+        training: Training = "per-tree",
+        least_weight: bool = False,
+        max_depth: int | None = None,
+        adjust: Adjustment = "auto",
+        max_rounds: int = 500,
+        n_jobs: int | None = None,
+        random_state: int | np.random.RandomState | None = None,
+    ) -> None:
+        self.n_estimators = n_estimators
+        self.signature = signature
+        self.owner_key = owner_key
+        self.model_id = model_id
+        self.trigger_share = trigger_share
+        self.ones_share = ones_share
+        self.scheme = scheme
+        self.training = training
+        self.least_weight = least_weight
+        self.max_depth = max_depth
+        self.adjust = adjust
+        self.max_rounds = max_rounds
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]  # sklearn is untyped
+    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Train the forest and embed the watermark.
+
+        Parameters
+        ----------
+        X : (n, d)
+            Finite in float32.
+        y : (n,)
+            Labels of any type, of two classes or more.
+        sample_weight : (n,) or None
+            Not negative; a row of weight 2 counts as two equal rows.
+
+        Raises
+        ------
+        FitError
+            Labels of one class only, a signature that does not fit the forest, or a watermark that does not.
+            It is a ValueError, as are scikit-learn's own for malformed data.
+        """
+        matrix, labels = validate_data(self, X, y, dtype=np.float32, ensure_min_samples=2)
+        check_classification_targets(labels)
+        weight = _check_sample_weight(sample_weight, matrix, dtype=np.float64, ensure_non_negative=True)
+        self.classes_, codes = np.unique(labels, return_inverse=True)
+        rows = merged_rows(matrix, codes.astype(np.int64), weight)
+        self._check_classes(rows)
+        seed = self._seed()
+        try:
+            made = [
+                self._watermarked(rows, seed, number, code, signature)
+                for number, (code, signature) in enumerate(
+                    zip(self._codes(), self._signatures(seed), strict=True)
+                )
+            ]
+        except (EmbeddingError, SignatureError) as reason:
+            raise FitError(str(reason)) from reason
+        claims = [watermarked.claim for watermarked, _ in made]
+        self.claim_: Claim | list[Claim] = claims[0] if len(self.classes_) == 2 else claims
+        self.forests_ = tuple(watermarked.forest for watermarked, _ in made)
+        self.caps_ = tuple(caps for _, caps in made)
+        return self
+
+    def _check_classes(self, rows: MergedRows) -> None:
+        if len(self.classes_) < 2:
+            raise FitError(f"the labels are of one class, {self.classes_[0]!r}: two classes are needed")
+        present = np.bincount(rows.codes, minlength=len(self.classes_)) > 0
+        if not present.all():
+            raise FitError(f"class {self.classes_[np.argmin(present)]!r} has no row of weight above 0")
+
+    def _seed(self) -> int:
+        if self.random_state is None:
+            return secrets.randbits(62)
+        return int(check_random_state(self.random_state).randint(2**31 - 1))
+
+    def _codes(self) -> range:
+        """Return the class that is positive in each forest."""
+        return range(1, 2) if len(self.classes_) == 2 else range(len(self.classes_))
+
+    def _model_ids(self) -> list[str]:
+        if len(self.classes_) == 2:
+            return [self.model_id]
+        return [f"{self.model_id}/{number}" for number in range(len(self.classes_))]
+
+    def _signatures(self, seed: int) -> list[Signature]:
+        """Return a signature for each forest; errors as in `wm.embedding.signature_sources`."""
+        if self.signature is not None and self.owner_key is not None:
+            raise SignatureError("give a signature or an owner_key, not both")
+        model_ids, trees, ones_share = self._model_ids(), self.n_estimators, self.ones_share
+        if self.signature is not None:
+            return given_signatures(self.signature, len(model_ids), trees)
+        if self.owner_key is not None:
+            return derived_signatures(self.owner_key, model_ids, trees, ones_share)
+        return drawn_signatures(seed, len(model_ids), trees, ones_share)
+
+    def _watermarked(
+        self, rows: MergedRows, seed: int, number: int, code: int, signature: Signature
+    ) -> tuple[Watermarked, Caps]:
+        """Return one class's watermarked forest and its limits."""
+        y = (rows.codes == code).astype(np.int64)
+        negative = str(self.classes_[0]) if len(self.classes_) == 2 else f"not {self.classes_[code]}"
+        attempts = list(self._limits(rows, y, seed, number))
+        for attempt, caps in enumerate(attempts, start=1):
+            plan = Plan(
+                scheme=self.scheme,
+                signature=signature,
+                # At least one row, however few there are.
+                trigger_share=max(self.trigger_share, 1 / len(y)),
+                caps=caps,
+                seed=seed,
+                repeat=number,
+                weight_step=None,
+                max_rounds=self.max_rounds,
+                model_id=self._model_ids()[number],
+                training=self.training,
+                least_weight=self.least_weight,
+                n_jobs=self.n_jobs or 1,
+                nonce=streams.generator(seed, Role.OWNER_NONCE, number).bytes(NONCE_BYTES),
+            )
+            names = (negative, str(self.classes_[code]))
+            try:
+                return watermark_rows(rows.X, y, names, plan, sample_weight=rows.weight), caps
+            except EmbeddingError:
+                if attempt == len(attempts):
+                    raise
+        raise AssertionError("no limits were tried")
+
+    def _limits(self, rows: MergedRows, y: NDArray[np.int64], seed: int, number: int) -> Iterator[Caps]:
+        """Yield the limits to be tried, strictest first."""
+        chosen = Hyperparameters(self.n_estimators, self.max_depth)
+        if self.adjust is not None:
+            standard = fit_trees(
+                rows.X,
+                y,
+                n_trees=self.n_estimators,
+                caps=Caps(self.max_depth, None),
+                seed=streams.integer_seed(seed, Role.STANDARD_FOREST, number),
+                sample_weight=rows.weight,
+                n_jobs=self.n_jobs or 1,
+            )
+            forest = Forest.from_sklearn(standard)
+            if self.adjust in ("auto", "paper"):
+                yield adjusted_caps(forest, chosen, "paper")
+            if self.adjust in ("auto", "artifact"):
+                yield adjusted_caps(forest, chosen, "artifact")
+        if self.adjust in ("auto", None):
+            yield Caps(self.max_depth, None)
+
+    def _checked(self, X: ArrayLike) -> NDArray[np.float32]:
+        check_is_fitted(self)
+        matrix: NDArray[np.float32] = validate_data(self, X, dtype=np.float32, reset=False)
+        return matrix
+
+    def predict_all(self, X: ArrayLike) -> NDArray[Any]:
+        """Return each tree's vote, the model's output in the paper.
+
+        Parameters
+        ----------
+        X : (n, d)
+
+        Returns
+        -------
+        (n, m) class labels for two classes; (n, c, m) of 0 and 1 for more: whether the trees of each class's
+        forest vote for that class.
+        """
+        matrix = self._checked(X)
+        votes = np.stack([forest.vote_codes(matrix) for forest in self.forests_], axis=1)
+        if len(self.classes_) == 2:
+            labels: NDArray[Any] = self.classes_[votes[:, 0]]
+            return labels
+        return votes
+
+    def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
+        """Return the share of votes for each class: (n, c), rows sum to 1.
+
+        For three or more classes the shares of the classes' forests are divided by their sum; where no tree
+        votes for any class, all are equal.
+        """
+        matrix = self._checked(X)
+        if len(self.classes_) == 2:
+            return self.forests_[0].vote_shares(matrix)
+        shares = np.stack([forest.vote_shares(matrix)[:, 1] for forest in self.forests_], axis=1)
+        shares[shares.sum(axis=1) == 0] = 1.0
+        result: NDArray[np.float64] = shares / shares.sum(axis=1, keepdims=True)
+        return result
+
+    def predict(self, X: ArrayLike) -> NDArray[Any]:
+        """Return the class with most votes, the first of equals: (n,) class labels."""
+        share = self.predict_proba(X)
+        labels: NDArray[Any] = self.classes_[np.argmax(share, axis=1)]
+        return labels
+
+    def verify(
+        self, suspects: Sequence[Forest] | None = None, *, level: float = DEFAULT_LEVEL
+    ) -> PooledEvidence:
+        """Judge this estimator's claims against a suspect's forests, by default its own.
+
+        Parameters
+        ----------
+        suspects
+            A forest for each of `forests_`, with classes 0 and 1.
+        level
+            Level for each p-value and for the pooled one, in (0, 1).
+
+        Raises
+        ------
+        ClaimError
+            Forests that the claims do not fit; see `wm.verification.pooling.verify_together`.
+        """
+        check_is_fitted(self)
+        claims = self.claim_ if isinstance(self.claim_, list) else [self.claim_]
+        forests = self.forests_ if suspects is None else suspects
+        return verify_together(
+            [
+                Answer(forest.votes(claim.trigger_set.X), claim.trigger_set.y, claim.bits)
+                for claim, forest in zip(claims, forests, strict=True)
+            ],
+            level=level,
+        )

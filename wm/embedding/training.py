@@ -1,0 +1,127 @@
+"""Training forests: the honest ones, and the limits that a watermarked one is held to."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wm.embedding.tuning import Hyperparameters
+from wm.forest import Forest
+
+Adjust = Literal["paper", "artifact"]
+"""What `Adjust` limits: "paper" depth and leaves, "artifact" (the authors' code) leaves only."""
+
+
+@dataclass(frozen=True)
+class Caps:
+    """Limits on each tree.
+
+    Attributes
+    ----------
+    max_depth
+        None: no limit.
+    max_leaf_nodes
+        At least 2; None: no limit.
+    """
+
+    max_depth: int | None
+    max_leaf_nodes: int | None
+
+
+def fit_trees(
+    X: NDArray[np.float32],
+    y: NDArray[np.int64],
+    *,
+    n_trees: int,
+    caps: Caps,
+    seed: int,
+    sample_weight: NDArray[np.float64] | None = None,
+    n_jobs: int = 1,
+) -> Any:
+    """Fit scikit-learn's random forest without bootstrap (Section 2) and return it.
+
+    `n_jobs` threads, as joblib counts them; they change no result.
+    """
+    from sklearn.ensemble import RandomForestClassifier
+
+    model = RandomForestClassifier(
+        n_estimators=n_trees,
+        max_depth=caps.max_depth,
+        max_leaf_nodes=caps.max_leaf_nodes,
+        bootstrap=False,
+        random_state=seed,
+        n_jobs=n_jobs,
+    )
+    return model.fit(X, y, sample_weight=sample_weight)
+
+
+def fit_tree(
+    X: NDArray[np.float32],
+    y: NDArray[np.int64],
+    *,
+    caps: Caps,
+    seed: int,
+    sample_weight: NDArray[np.float64],
+) -> Any:
+    """Fit one tree of such a forest and return it: the forest's own tree if that has this `random_state`.
+
+    Nothing is copied that has as many values as X, and most of the time is spent without Python's lock:
+    threads can fit trees on the same X side by side.
+
+    Parameters
+    ----------
+    X : (n, d) float32, finite
+        Not checked again.
+    y : (n,)
+        0 or 1, both present.
+    sample_weight : (n,)
+    """
+    from sklearn.tree import DecisionTreeClassifier
+
+    tree = DecisionTreeClassifier(
+        max_depth=caps.max_depth,
+        max_leaf_nodes=caps.max_leaf_nodes,
+        max_features="sqrt",
+        random_state=seed,
+    )
+    return tree.fit(X, y, sample_weight=sample_weight, check_input=False)
+
+
+def honest_forest(
+    X: NDArray[np.float32], y: NDArray[np.int64], *, n_trees: int, caps: Caps, seed: int
+) -> Forest:
+    """Return a forest with no watermark.
+
+    Parameters
+    ----------
+    X : (n, d)
+    y : (n,)
+    n_trees
+        m.
+    caps
+        The grid's depth for the standard forest; `adjusted_caps` for the equally capable honest one.
+    seed
+        scikit-learn's `random_state`.
+    """
+    return Forest.from_sklearn(fit_trees(X, y, n_trees=n_trees, caps=caps, seed=seed))
+
+
+def standard_caps(hyperparameters: Hyperparameters) -> Caps:
+    """Return the limits of the standard forest: the grid's depth, any number of leaves."""
+    return Caps(hyperparameters.max_depth, None)
+
+
+def adjusted_caps(standard: Forest, hyperparameters: Hyperparameters, adjust: Adjust) -> Caps:
+    """Return the paper's `Adjust`: mean minus standard deviation of what a standard forest shows.
+
+    Both kinds of trees of a watermarked forest get the same limits. Fractions are cut off, as in the
+    authors' code; a tree keeps a depth of at least 1 and at least 2 leaves.
+    """
+    leaves = max(2, int(standard.tree_leaves.mean() - standard.tree_leaves.std()))
+    if adjust == "artifact":
+        return Caps(hyperparameters.max_depth, leaves)
+    depth = max(1, int(standard.tree_depths.mean() - standard.tree_depths.std()))
+    return Caps(depth, leaves)

@@ -1,0 +1,168 @@
+"""The owner's whole job on one split: draw trigger set, embed, verify, make the claim.
+
+The command line and the campaign's `embed` jobs both call this; they differ in where randomness comes from.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wm import streams
+from wm.claims.claim import Claim, make_claim
+from wm.datasets import Split
+from wm.embedding import SCHEMES, Embedded, EmbeddingTask
+from wm.embedding.common import OnRound, Training, draw_trigger_rows, trigger_size
+from wm.embedding.training import Caps
+from wm.errors import EmbeddingError
+from wm.forest import Forest
+from wm.formats.scrubbing import scrubbed
+from wm.signature import Signature
+from wm.streams import Role
+from wm.verification.evidence import Evidence, verify
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What the owner decides.
+
+    Attributes
+    ----------
+    scheme
+        A key of `wm.embedding.SCHEMES`.
+    signature
+        m bits.
+    trigger_share
+        Share of the training rows, in (0, 1).
+    caps
+        Limits on every tree.
+    seed, repeat
+        The owner's streams (trigger rows, both kinds of trees) are spawned from these.
+    weight_step, max_rounds, training, least_weight, n_jobs
+        As in `wm.embedding.EmbeddingTask`.
+    model_id
+        The owner's name for the model, written into the claim.
+    nonce
+        Secret bytes for the claim's commitment; None draws them from the system.
+    created
+        Time for the claim, ISO 8601, or None.
+    """
+
+    scheme: str
+    signature: Signature
+    trigger_share: float
+    caps: Caps
+    seed: int
+    repeat: int
+    weight_step: float | None
+    max_rounds: int
+    model_id: str
+    training: Training = "paper"
+    least_weight: bool = False
+    n_jobs: int = 1
+    nonce: bytes | None = None
+    created: str | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Watermarked:
+    """A watermarked forest, the owner's claim, and what verification says of the two.
+
+    Attributes
+    ----------
+    forest
+        To be released: scrubbed of all that its votes do not need, see `wm.formats.scrubbing`.
+    embedded
+        As trained, with weighted class shares that give the signature away: the owner's eyes only.
+    claim, evidence
+        Of the released forest.
+    """
+
+    forest: Forest
+    embedded: Embedded
+    claim: Claim
+    evidence: Evidence
+
+
+def watermark(split: Split, plan: Plan, on_round: OnRound | None = None) -> Watermarked:
+    """Embed a watermark into a forest for a split's training rows and verify it.
+
+    Raises
+    ------
+    EmbeddingError
+        Unknown scheme, impossible trigger set, or a watermark that does not fit; see the scheme's function.
+    """
+    return watermark_rows(split.X_train, split.y_train, split.class_names, plan, on_round=on_round)
+
+
+def watermark_rows(
+    X: NDArray[np.float32],
+    y: NDArray[np.int64],
+    class_names: tuple[str, str],
+    plan: Plan,
+    *,
+    sample_weight: NDArray[np.float64] | None = None,
+    on_round: OnRound | None = None,
+) -> Watermarked:
+    """Do as `watermark`, with bare training rows.
+
+    Parameters
+    ----------
+    X : (n, d) float32
+    y : (n,)
+        0 or 1.
+    class_names
+        What 0 and 1 stand for, written into the claim.
+    sample_weight : (n,) or None
+        As in `wm.embedding.EmbeddingTask`.
+
+    Raises
+    ------
+    EmbeddingError
+        As in `watermark`.
+    """
+    if plan.scheme not in SCHEMES:
+        raise EmbeddingError(f"unknown scheme {plan.scheme!r}; known are: {', '.join(sorted(SCHEMES))}")
+    rows = draw_trigger_rows(
+        X,
+        trigger_size(len(y), plan.trigger_share),
+        streams.generator(plan.seed, Role.OWNER_TRIGGER, plan.repeat),
+    )
+    task = EmbeddingTask(
+        X=X,
+        y=y,
+        signature=plan.signature,
+        trigger_rows=rows,
+        caps=plan.caps,
+        seed_right=streams.integer_seed(plan.seed, Role.OWNER_TREES_RIGHT, plan.repeat),
+        seed_wrong=streams.integer_seed(plan.seed, Role.OWNER_TREES_WRONG, plan.repeat),
+        weight_step=plan.weight_step,
+        max_rounds=plan.max_rounds,
+        training=plan.training,
+        tree_seeds=streams.distinct_seeds(plan.seed, Role.OWNER_TREE, len(plan.signature), plan.repeat),
+        least_weight=plan.least_weight,
+        sample_weight=sample_weight,
+        n_jobs=plan.n_jobs,
+    )
+    embedded = SCHEMES[plan.scheme](task, on_round)
+    forest = scrubbed(embedded.forest)
+    claim = make_claim(
+        scheme=plan.scheme,
+        signature=plan.signature,
+        X=X[rows],
+        y=y[rows],
+        model_hash=forest.content_hash,
+        model_id=plan.model_id,
+        class_names=class_names,
+        nonce=plan.nonce,
+        created=plan.created,
+    )
+    trigger_set = claim.trigger_set
+    evidence = verify(forest.votes(trigger_set.X), trigger_set.y, plan.signature)
+    if not evidence.exact_match:
+        raise EmbeddingError(
+            f"only {evidence.matched_bits} of {evidence.total_bits} bits hold after embedding"
+        )
+    return Watermarked(forest, embedded, claim, evidence)

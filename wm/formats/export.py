@@ -1,0 +1,272 @@
+"""Export: a forest as a file or as scikit-learn's own model, without what gives a watermark away.
+
+`to_sklearn` makes a working `RandomForestClassifier`. Every attribute of its trees is computed from the
+forest's structure, thresholds and votes (`wm.formats.scrubbing`): where training would have left sample
+counts, weighted counts and impurities, it has numbers of leaves and the impurity of their votes; there are no
+seeds. Hence `predict` is the majority of votes and `predict_proba` the share of them.
+
+`save_model` and `load_model` go by the file's ending: ``.npz``, the safe form, whose readers never unpickle;
+``.skops``, scikit-learn's model for those who name the types that they trust (skops checks types, but is no
+bar to files made to exhaust memory); ``.joblib`` or ``.pkl``, a pickle, which runs whatever code it holds,
+and so only with `trust_pickle`. `load_metadata` reads all that such a file says, not only what it votes.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from types import ModuleType
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from wm.errors import ModelError
+from wm.forest import Forest
+from wm.formats import npz_arrays, sklearn_metadata
+from wm.formats.scrubbing import leaves_below, scrubbed
+
+_LEAF = -2
+"""What scikit-learn writes as a leaf's feature and threshold."""
+
+_LONGEST_LIST = 400
+"""Characters of a list of types that an error shows: a hostile file chooses their names."""
+
+_Read = TypeVar("_Read")
+
+_PICKLES = (".joblib", ".pkl")
+_ENDINGS = (".npz", ".skops", *_PICKLES)
+
+
+def to_sklearn(forest: Forest, *, scrub: bool = True, classes: ArrayLike | None = None) -> Any:
+    """Return a fitted `RandomForestClassifier` with the forest's trees in their order.
+
+    Parameters
+    ----------
+    forest
+        Any forest; the released one of a watermark is scrubbed already.
+    scrub
+        Whether only the votes are kept. False keeps the class shares at the nodes, and so scikit-learn's
+        `predict_proba` and `predict`; in a watermarked forest as trained these spell the signature out.
+    classes : (c,) or None
+        Labels, ascending, instead of the forest's own: those of an estimator, where the forest has 0 and 1.
+
+    Raises
+    ------
+    ModelError
+        A number of classes that is not the forest's, or classes that are not ascending.
+    """
+    from sklearn.ensemble import RandomForestClassifier
+
+    source = scrubbed(forest) if scrub else forest
+    labels = source.classes if classes is None else np.asarray(classes)
+    if labels.shape != source.classes.shape:
+        raise ModelError(f"{labels.size} classes are given for a forest of {len(source.classes)}")
+    if not (labels[:-1] < labels[1:]).all():
+        raise ModelError("classes must be distinct and ascending")
+    model = RandomForestClassifier(n_estimators=source.n_trees, bootstrap=False)
+    model.estimators_ = _trees(source)
+    model.estimator_ = model.estimator
+    model.classes_ = labels
+    model.n_classes_ = len(labels)
+    model.n_outputs_ = 1
+    model.n_features_in_ = source.n_features
+    return model
+
+
+def _trees(forest: Forest) -> list[Any]:
+    """Return the trees as scikit-learn's decision trees."""
+    from sklearn.tree import DecisionTreeClassifier
+
+    n_classes = len(forest.classes)
+    trees = []
+    for state in _states(forest):
+        tree = DecisionTreeClassifier(max_features="sqrt")
+        tree.n_features_in_ = forest.n_features
+        tree.n_outputs_ = 1
+        tree.n_classes_ = n_classes
+        tree.classes_ = np.arange(n_classes, dtype=np.float64)  # encoded, as in a forest that was trained
+        tree.max_features_ = max(1, int(np.sqrt(forest.n_features)))
+        tree.tree_ = _built(forest.n_features, n_classes, state)
+        trees.append(tree)
+    return trees
+
+
+def _states(forest: Forest) -> list[dict[str, Any]]:
+    """Return what each of scikit-learn's `Tree` objects is restored from."""
+    from sklearn.tree._tree import NODE_DTYPE
+
+    leaf = forest.is_leaf
+    share = forest.value / forest.value.sum(axis=1, keepdims=True)
+    leaves = leaves_below(forest).sum(axis=1)
+    nodes = np.zeros(len(leaf), dtype=NODE_DTYPE)
+    nodes["left_child"] = forest.left
+    nodes["right_child"] = forest.right
+    nodes["feature"] = np.where(leaf, _LEAF, forest.feature)
+    nodes["threshold"] = np.where(leaf, _LEAF, forest.threshold)
+    nodes["impurity"] = 1.0 - (share**2).sum(axis=1)
+    nodes["n_node_samples"] = leaves
+    nodes["weighted_n_node_samples"] = leaves
+    return [
+        {
+            "max_depth": int(forest.tree_depths[tree]),
+            "node_count": int(end - start),
+            "nodes": nodes[start:end],
+            "values": np.ascontiguousarray(share[start:end, np.newaxis, :]),
+        }
+        for tree, (start, end) in enumerate(zip(forest.offset[:-1], forest.offset[1:], strict=True))
+    ]
+
+
+def _built(n_features: int, n_classes: int, state: dict[str, Any]) -> Any:
+    from sklearn.tree._tree import Tree
+
+    tree = Tree(n_features, np.array([n_classes], dtype=np.intp), 1)
+    tree.__setstate__(state)
+    return tree
+
+
+def save_model(forest: Forest, path: str | Path, *, scrub: bool = True, trust_pickle: bool = False) -> None:
+    """Write a forest to a .npz, .skops or .joblib file.
+
+    Parameters
+    ----------
+    scrub
+        As in `to_sklearn`, for every form.
+    trust_pickle
+        Needed for .joblib: its readers must trust you with their machine.
+
+    Raises
+    ------
+    ModelError
+        Another ending, a pickle without `trust_pickle`, skops not installed, or a path that cannot be
+        written.
+    """
+    file = Path(path)
+    source = scrubbed(forest) if scrub else forest
+    try:
+        match _form(file, trust_pickle):
+            case ".npz":
+                source.save(file)
+            case ".skops":
+                _skops(file).dump(to_sklearn(source, scrub=False), file)
+            case _:
+                importlib.import_module("joblib").dump(to_sklearn(source, scrub=False), file)
+    except OSError as reason:
+        raise ModelError(f"{path}: cannot be written ({reason.strerror})") from reason
+
+
+def load_model(path: str | Path, *, trusted: Sequence[str] = (), trust_pickle: bool = False) -> Forest:
+    """Read a forest from a .npz, .skops, .joblib or .pkl file.
+
+    Parameters
+    ----------
+    trusted
+        Full names of the types in a .skops file that may be restored, beyond those that skops trusts itself.
+    trust_pickle
+        Whether a .joblib or .pkl file may run whatever code it holds.
+
+    Raises
+    ------
+    ModelError
+        No such file, another ending, a file that is not trusted (the text names the types) or damaged, or a
+        model that is no forest.
+    """
+    file = Path(path)
+    if _form(file, trust_pickle) == ".npz":
+        return Forest.load(_present(file))
+    return _converted(file, trusted, Forest.from_sklearn)
+
+
+def load_metadata(
+    path: str | Path,
+    *,
+    prefix: str | None = None,
+    trusted: Sequence[str] = (),
+    trust_pickle: bool = False,
+) -> sklearn_metadata.TreeMetadata:
+    """Read all that a model file says of its trees, for `wm.attacks.leakage.inspect`.
+
+    Parameters
+    ----------
+    prefix
+        Which forest of a .npz file that holds several.
+    trusted, trust_pickle
+        As in `load_model`.
+
+    Raises
+    ------
+    ModelError
+        As in `load_model`, a prefix for another kind of file, or as in `wm.formats.npz_arrays.read_arrays`.
+    """
+    file = Path(path)
+    if _form(file, trust_pickle) == ".npz":
+        return npz_arrays.read_arrays(_present(file), prefix=prefix)
+    if prefix is not None:
+        raise ModelError(f"{path}: holds one model: a prefix tells forests in a .npz file apart")
+    return _converted(file, trusted, sklearn_metadata.from_model)
+
+
+def _form(file: Path, trust_pickle: bool) -> str:
+    if file.suffix not in _ENDINGS:
+        raise ModelError(f"{file}: a model file ends in {', '.join(_ENDINGS[:-1])} or {_ENDINGS[-1]}")
+    if file.suffix in _PICKLES and not trust_pickle:
+        raise ModelError(
+            f"{file}: a {file.suffix[1:]} file runs whatever code it holds: use .npz, or say that you trust "
+            "pickles"
+        )
+    return file.suffix
+
+
+def _present(file: Path) -> Path:
+    if not file.is_file():
+        raise ModelError(f"{file}: there is no such file")
+    return file
+
+
+def _converted(file: Path, trusted: Sequence[str], convert: Callable[[Any], _Read]) -> _Read:
+    """Return what is made of the object in a .skops file, or in a pickle that is trusted."""
+    model = _read_skops(_present(file), trusted) if file.suffix == ".skops" else _read_joblib(_present(file))
+    try:
+        return convert(model)
+    except ModelError as reason:
+        raise ModelError(f"{file}: {reason}") from reason
+    except Exception as reason:  # an object from a damaged or hostile file may raise anything
+        raise ModelError(f"{file}: holds no usable model ({_short(reason)})") from reason
+
+
+def _read_skops(file: Path, trusted: Sequence[str]) -> Any:
+    skops = _skops(file)
+    try:
+        unknown = sorted(set(skops.get_untrusted_types(file=file)) - set(trusted))
+    except Exception as reason:  # skops and zipfile raise many kinds on damaged input
+        raise ModelError(f"{file}: not a readable skops file ({_short(reason)})") from reason
+    if unknown:
+        names = ", ".join(name if name.isprintable() else repr(name) for name in unknown)
+        raise ModelError(
+            f"{file}: holds types that are not trusted: {names[:_LONGEST_LIST]}: name those that you trust"
+        )
+    try:
+        return skops.load(file, trusted=list(trusted))
+    except Exception as reason:  # as above
+        raise ModelError(f"{file}: not a readable skops file ({_short(reason)})") from reason
+
+
+def _read_joblib(file: Path) -> Any:
+    try:
+        return importlib.import_module("joblib").load(file)
+    except Exception as reason:  # a pickle may raise anything
+        raise ModelError(f"{file}: not a readable joblib file ({_short(reason)})") from reason
+
+
+def _skops(file: Path) -> ModuleType:
+    try:
+        return importlib.import_module("skops.io")
+    except ImportError as reason:
+        raise ModelError(f"{file}: skops is not installed: pip install 'treeproof[skops]'") from reason
+
+
+def _short(reason: Exception) -> str:
+    text = f"{type(reason).__name__}: {reason}".splitlines()[0][:120]
+    return text if text.isprintable() else repr(text)

@@ -1,0 +1,166 @@
+"""Answer files: what a judge got back from a suspect model, as csv or npz.
+
+csv: one line for each instance, in the order in which the suspect was asked; a header line is recognised and
+skipped. Votes have one column for each tree in the forest's order, 0 and 1; probabilities one column (class
+1) or two; labels one column, 0 and 1 or the names of the classes. npz: an array ``votes``, ``probabilities``
+or ``labels``. `read_rows` reads instances from the same two kinds of file.
+"""
+
+from __future__ import annotations
+
+import csv
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wm.errors import ClaimError
+from wm.formats import npz
+from wm.formats.bounded import read_bounded
+from wm.verification.answers import Answers, Kind, checked_answers
+
+MAX_ANSWER_BYTES = 2**30
+"""Largest file of answers or rows that is read."""
+
+_LABEL_HEADERS = ("label", "labels", "class", "y")
+"""What a column of labels may be headed with; any other word could be a label."""
+
+_Cell = TypeVar("_Cell")
+
+
+def read_file(path: str | Path) -> bytes:
+    """Return the content of a file of answers or rows.
+
+    Raises
+    ------
+    ClaimError
+        No such file, a too large one, or one that ends neither in .csv nor in .npz.
+    """
+    _ending(str(path))
+    return read_bounded(path, error=ClaimError, max_bytes=MAX_ANSWER_BYTES, kind="such a file")
+
+
+def read_answers(path: str | Path, kind: Kind, *, class_names: tuple[str, str] = ("0", "1")) -> Answers:
+    """Read a file of answers; parameters as in `parse_answers`.
+
+    Raises
+    ------
+    ClaimError
+        As in `read_file` and `parse_answers`.
+    """
+    return parse_answers(read_file(path), kind, class_names=class_names, what=str(path))
+
+
+def parse_answers(
+    content: bytes, kind: Kind, *, class_names: tuple[str, str] = ("0", "1"), what: str
+) -> Answers:
+    """Read the content of a file of answers.
+
+    Parameters
+    ----------
+    kind
+        What the suspect gave.
+    class_names
+        What classes 0 and 1 are called; for labels.
+    what
+        The file's name: its ending tells how to read it, and errors name it.
+
+    Raises
+    ------
+    ClaimError
+        Something else than such answers.
+    """
+    cells: dict[Kind, Callable[[str], Any]] = {
+        "votes": _vote,
+        "probabilities": _number,
+        "labels": lambda cell: _label(cell, class_names),
+    }
+    values = _parsed(content, kind, cells[kind], what)
+    return checked_answers(kind, values, class_names=class_names, error=ClaimError, what=what)
+
+
+def read_rows(path: str | Path) -> NDArray[np.float32]:
+    """Read instances, (n, d): a csv file of numbers, or an npz file's array ``X``.
+
+    Raises
+    ------
+    ClaimError
+        As in `read_file`, or something else than finite numbers in a rectangle.
+    """
+    rows = np.asarray(_parsed(read_file(path), "X", _number, str(path)))
+    if rows.ndim != 2 or rows.dtype.kind not in "iufb" or not rows.size:
+        raise ClaimError(f"{path}: rows must be an (instances, features) array of numbers")
+    with np.errstate(over="ignore"):
+        exact = rows.astype(np.float32)
+    if not np.isfinite(exact).all():
+        raise ClaimError(f"{path}: holds a number that is not finite in float32")
+    return exact
+
+
+def _ending(what: str) -> str:
+    ending = Path(what).suffix
+    if ending not in (".csv", ".npz"):
+        raise ClaimError(f"{what}: a file of answers or rows ends in .csv or .npz")
+    return ending
+
+
+def _parsed(content: bytes, array: str, cell: Callable[[str], Any], what: str) -> Any:
+    """Return the rows of a csv file, or the array of that name in an npz file."""
+    if _ending(what) == ".csv":
+        return _from_csv(content, what, cell)
+    arrays = npz.unpack(content, error=ClaimError, what=what, max_bytes=MAX_ANSWER_BYTES)
+    if array not in arrays:
+        raise ClaimError(f"{what}: has no array {array!r}, only: {', '.join(map(repr, arrays)) or 'nothing'}")
+    return arrays[array]
+
+
+def _from_csv(data: bytes, what: str, read_cell: Callable[[str], _Cell]) -> list[list[_Cell]]:
+    try:
+        reader = csv.reader(data.decode("utf-8-sig").splitlines())
+        lines = [(reader.line_num, line) for line in reader if line]
+    except (UnicodeDecodeError, csv.Error) as reason:
+        raise ClaimError(f"{what}: not a csv text file ({reason})") from reason
+    rows: list[list[_Cell]] = []
+    for index, (number, line) in enumerate(lines):
+        try:
+            row = [read_cell(cell) for cell in line]
+        except ValueError as reason:
+            if index == 0 and not any(_is_number(cell) for cell in line):
+                continue  # a header
+            raise ClaimError(f"{what}: line {number}: {reason}") from reason
+        if rows and len(row) != len(rows[0]):
+            raise ClaimError(f"{what}: line {number} has {len(row)} values, those above have {len(rows[0])}")
+        rows.append(row)
+    return rows
+
+
+def _is_number(cell: str) -> bool:
+    try:
+        float(cell)
+    except ValueError:
+        return False
+    return True
+
+
+def _vote(cell: str) -> int:
+    value = float(cell)
+    if value not in (0.0, 1.0):
+        raise ValueError(f"{cell.strip()!r} is not a vote: 0 or 1")
+    return int(value)
+
+
+def _number(cell: str) -> float:
+    value = float(cell)
+    if not math.isfinite(value) or "_" in cell:  # Python reads 12_5 as 125
+        raise ValueError(f"{cell.strip()!r} is not a finite number")
+    return value
+
+
+def _label(cell: str, class_names: tuple[str, str]) -> str:
+    name = cell.strip()
+    if name.lower() in _LABEL_HEADERS and name not in class_names:
+        raise ValueError(f"{name!r} is no label")
+    return name

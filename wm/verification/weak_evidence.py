@@ -1,0 +1,233 @@
+"""Verification where the suspect does not give its trees' votes: only class probabilities, or only labels.
+
+Null hypothesis: the suspect is independent of which rows are the trigger rows. These were drawn at random
+among rows of one kind, so that trigger rows and decoys, other rows of that kind with their true labels, are
+exchangeable; all choices of k among the k + n rows were equally likely. Both p-values are exact over these
+choices, or, where that would take too long, an upper bound of the exact one. What this assumes, and the judge
+must see to it: the trigger rows were drawn at random (not chosen as odd ones), and the commitment is older
+than the suspect.
+
+- probabilities: on a trigger row the share for the true label should be that of the trees with bit 0, as it
+  would be on few other rows; statistic: the sum, over trigger rows, of the ranks of closeness to that share;
+- labels: the more trees are wrong, the more often the majority is; statistic: errors on trigger rows. With
+  fewer ones than half of the trees the majority stays right on most rows, and no test can find anything.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from wm.errors import ClaimError
+from wm.signature import Signature
+from wm.statistics import doubled_ranks
+from wm.verification.evidence import DEFAULT_LEVEL, log10_p_value
+
+Source = Literal["probabilities", "labels"]
+
+_ASSUMES = (
+    "the trigger rows were drawn at random among rows like the decoys, and the commitment is older than the "
+    "suspect"
+)
+
+_MOST_STEPS = 3e8
+"""Additions that an exact p-value may take, a second or two; beyond it the bound is used."""
+
+
+@dataclass(frozen=True)
+class WeakEvidence:
+    """What verification found without votes.
+
+    Attributes
+    ----------
+    source
+        What the suspect gave.
+    statistic
+        What was added up, in words.
+    trigger_size, decoys
+        k and n.
+    on_triggers, on_decoys
+        Mean of the figure on either kind of row: share of the true label's probability, or of errors.
+    expected
+        The figure on trigger rows of a model with the watermark.
+    log10_p
+        p-value over all choices of trigger rows, as a power of ten.
+    exact
+        Whether it is exact; else an upper bound.
+    log10_floor
+        Smallest that log10_p could have been: more rows are needed where it is above the level.
+    level, significant
+        Level that the p-value was held against, and whether it is at most that.
+    assumes
+        What the p-value rests on.
+    """
+
+    source: Source
+    statistic: str
+    trigger_size: int
+    decoys: int
+    on_triggers: float
+    on_decoys: float
+    expected: float
+    log10_p: float
+    exact: bool
+    log10_floor: float
+    level: float
+    significant: bool
+    assumes: str = _ASSUMES
+
+
+def verify_probabilities(
+    triggers: ArrayLike,
+    decoys: ArrayLike,
+    signature: Signature,
+    *,
+    level: float = DEFAULT_LEVEL,
+) -> WeakEvidence:
+    """Judge a suspect that gives class probabilities only.
+
+    Parameters
+    ----------
+    triggers : (k,)
+        Probability in [0, 1] that the suspect gives to the true label of each trigger row.
+    decoys : (n,)
+        The same for decoys.
+    signature
+        m bits.
+    level
+        In (0, 1).
+
+    Raises
+    ------
+    ClaimError
+        Something else than probabilities, no decoys, or an impossible level.
+    """
+    marked, plain = _shares("triggers", triggers), _shares("decoys", decoys)
+    expected = 1.0 - signature.ones / len(signature)
+    # Rounded, so that equal distances on either side of the expected share count as equal.
+    closeness = -np.round(np.abs(np.concatenate([marked, plain]) - expected), 9)
+    return _judged(
+        "probabilities",
+        f"rank sum of the closeness of the true label's probability to {expected:.3g}",
+        doubled_ranks(closeness),
+        (marked, plain),
+        expected,
+        level,
+    )
+
+
+def verify_labels(
+    triggers: ArrayLike,
+    decoys: ArrayLike,
+    signature: Signature,
+    *,
+    level: float = DEFAULT_LEVEL,
+) -> WeakEvidence:
+    """Judge a suspect that gives labels only (Fisher's exact test, one-sided).
+
+    Parameters
+    ----------
+    triggers : (k,)
+        Whether the suspect's label of each trigger row is wrong: 0 or 1.
+    decoys : (n,)
+        The same for decoys.
+    signature
+        m bits; decides only what is expected.
+    level
+        In (0, 1).
+
+    Raises
+    ------
+    ClaimError
+        As in `verify_probabilities`.
+    """
+    marked, plain = _shares("triggers", triggers), _shares("decoys", decoys)
+    errors = np.concatenate([marked, plain])
+    if not np.isin(errors, (0.0, 1.0)).all():
+        raise ClaimError("labels are right or wrong: 0 or 1 is needed for each row")
+    ones = signature.ones / len(signature)
+    expected = 1.0 if ones > 0.5 else 0.5 if ones == 0.5 else 0.0
+    return _judged(
+        "labels",
+        "errors of the label on trigger rows",
+        errors.astype(np.int64),
+        (marked, plain),
+        expected,
+        level,
+    )
+
+
+def _judged(
+    source: Source,
+    statistic: str,
+    scores: NDArray[np.int64],
+    shares: tuple[NDArray[np.float64], NDArray[np.float64]],
+    expected: float,
+    level: float,
+) -> WeakEvidence:
+    if not 0 < level < 1:
+        raise ClaimError(f"the level {level} is outside (0, 1)")
+    marked, plain = shares
+    size = len(marked)
+    log10_p, exact = log10_tail(scores, size)
+    floor, _ = log10_tail(np.sort(scores)[::-1], size)
+    return WeakEvidence(
+        source=source,
+        statistic=statistic,
+        trigger_size=size,
+        decoys=len(plain),
+        on_triggers=float(marked.mean()),
+        on_decoys=float(plain.mean()),
+        expected=expected,
+        log10_p=log10_p,
+        exact=exact,
+        log10_floor=floor,
+        level=level,
+        significant=log10_p <= math.log10(level),
+    )
+
+
+def log10_tail(scores: NDArray[np.int64], size: int) -> tuple[float, bool]:
+    """Return log10 P(sum over a random subset of that size >= sum of the first `size`), and if it is exact.
+
+    The bound is Hoeffding's (1963): drawing without replacement concentrates no less than drawing with it, so
+    that P <= min over t of exp(-t s) (mean of exp(t score))^size.
+
+    Parameters
+    ----------
+    scores : (n,)
+        Whole numbers.
+    size
+        In 1..n.
+    """
+    short = (
+        scores.max() - scores
+    )  # a large sum of scores is a small sum of shortfalls, which is quick to count
+    total = int(short[:size].sum())
+    if (size + 1) * (total + 1) * len(scores) <= _MOST_STEPS:
+        first = Signature.of([0] * size + [1] * (len(scores) - size))
+        return log10_p_value(short, first), True
+    spread = float(short.std())
+    steps = np.geomspace(1e-3, 1e3, 400)[:, None] / (spread if spread > 0 else 1.0)
+    with np.errstate(under="ignore"):
+        means = np.log(np.exp(-steps * short[None, :]).mean(axis=1))
+    bounds = steps[:, 0] * total + size * means
+    return min(0.0, float(bounds.min()) / math.log(10)), False
+
+
+def _shares(name: str, values: ArrayLike) -> NDArray[np.float64]:
+    """Return numbers in [0, 1], at least one of them."""
+    try:
+        array = np.asarray(values)
+    except ValueError as reason:
+        raise ClaimError(f"{name}: one number for each row is needed") from reason
+    if array.ndim != 1 or not len(array) or array.dtype.kind not in "fiub":
+        raise ClaimError(f"{name}: one number for each of one or more rows is needed")
+    exact = array.astype(np.float64)
+    if not ((exact >= 0) & (exact <= 1)).all():
+        raise ClaimError(f"{name}: holds a number outside [0, 1]")
+    return exact

@@ -1,0 +1,196 @@
+"""A worker process: takes messages from the broker, runs their jobs, and says that it lives."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import threading
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from celery import signals
+from celery.exceptions import CPendingDeprecationWarning
+from celery.platforms import SecurityWarning
+from celery.worker import state
+
+from workers.celery.app import QUEUE, make_app
+from workers.celery.tasks import register
+from workers.errors import LedgerUnavailableError, VersionMismatchError
+from workers.runtime.ledger import HEARTBEAT_S, Ledger
+from workers.runtime.outage import Outage
+from workers.runtime.patience import PatientLedger
+from workers.runtime.registry import Registry, WorkerRecord
+from workers.runtime.runner import owner_name
+from workers.runtime.slots import Slots
+from workers.runtime.version import protocol_version
+
+_log = logging.getLogger(__name__)
+
+_FAILED = 4
+"""Exit code of a worker that cannot go on."""
+
+
+@dataclass(frozen=True)
+class WorkerSettings:
+    """How a worker runs.
+
+    Attributes
+    ----------
+    broker_url
+        Where messages come from.
+    concurrency
+        Jobs at once.
+    events
+        Whether to tell monitors about every message.
+    """
+
+    broker_url: str
+    concurrency: int
+    events: bool = False
+
+
+class Worker:
+    """One worker; `run` returns when it was told to stop by SIGTERM or SIGINT, or cannot go on."""
+
+    def __init__(self, settings: WorkerSettings, ledger: Ledger, registry: Registry) -> None:
+        self._settings = settings
+        self._registry = registry
+        self._stop = threading.Event()
+        self._failure: Exception | None = None
+        self._record = WorkerRecord(owner_name().rpartition(":")[0], protocol_version(), settings.concurrency)
+        self._store = Outage("the store", _log.warning)
+        self._ledger = PatientLedger(ledger, self._store, self._stop)
+
+    def run(self) -> None:
+        """Work until told to stop.
+
+        Raises
+        ------
+        VersionMismatchError
+            Before the first job: an orchestrator of another version is at work.
+        Exception
+            Whatever made it useless to go on.
+        """
+        self._check_versions()
+        self._registry.beat(self._record)
+        slots = Slots(self._ledger, self._settings.concurrency, self._stop, self._fail)
+        beating = threading.Thread(target=self._beat, name="beat", daemon=True)
+        beating.start()
+        try:
+            self._consume(slots)
+        finally:
+            self._stop.set()
+            slots.close()
+            beating.join()
+            with contextlib.suppress(LedgerUnavailableError):  # it will be seen to be silent
+                self._registry.leave(self._record.name)
+        if self._failure is not None:
+            raise self._failure
+
+    def _check_versions(self) -> None:
+        others = [found for found in self._registry.orchestrator_versions() if found != self._record.version]
+        if others:
+            raise VersionMismatchError(
+                f"an orchestrator of version {others[0]} is at work, this worker is {self._record.version}: "
+                "install the same version on both"
+            )
+
+    def _consume(self, slots: Slots) -> None:
+        app = make_app(self._settings.broker_url)
+        register(app, self._record.version, slots.run)
+        broker = Outage(f"the broker {app.connection_for_read().as_uri()}", _log.warning)
+
+        def keep_logging(**_: Any) -> None:
+            """Stop Celery from setting up logging its own way: the program has done it."""
+
+        def stop(**_: Any) -> None:
+            self._stop.set()
+
+        signals.setup_logging.connect(keep_logging)
+        signals.worker_shutting_down.connect(stop)
+        # Celery warns of running as root because of pickled messages; we read JSON only.
+        warnings.filterwarnings("ignore", category=SecurityWarning)
+        # It wants us to choose what happens to tasks that are acknowledged late; we have none.
+        warnings.filterwarnings("ignore", category=CPendingDeprecationWarning)
+        with _plain_log(broker):
+            consumer = app.Worker(
+                concurrency=self._settings.concurrency,
+                pool="threads",
+                queues=[QUEUE],
+                hostname=self._record.name.replace(":", "-") + "@treeproof",
+                quiet=True,
+                without_gossip=True,
+                without_mingle=True,
+                without_heartbeat=not self._settings.events,
+                task_events=self._settings.events,
+            )
+            _log.info("ready: %s slots, version %s", self._settings.concurrency, self._record.version)
+            consumer.start()
+
+    def _fail(self, failure: Exception) -> None:
+        if self._stop.is_set() and isinstance(failure, LedgerUnavailableError):
+            return  # told to stop while the store is away: nothing more can be done
+        if self._failure is None:
+            self._failure = failure
+        self._stop.set()
+        state.should_stop = _FAILED
+
+    def _beat(self) -> None:
+        while not self._stop.wait(HEARTBEAT_S):
+            try:
+                self._registry.beat(self._record)
+            except LedgerUnavailableError as reason:
+                self._store.away(reason)
+            except Exception as failure:
+                self._fail(failure)
+            else:
+                self._store.back()
+
+
+@contextlib.contextmanager
+def _plain_log(broker: Outage) -> Any:
+    """Turn what Celery logs about connections and bad messages into single lines, each said once."""
+
+    def connection_filter(record: logging.LogRecord) -> bool:
+        if str(record.msg).startswith("Connected to"):
+            broker.back()
+        return False
+
+    def consumer_filter(record: logging.LogRecord) -> bool:
+        text = record.getMessage().strip()
+        if text.startswith("consumer: Cannot connect") or "Connection to broker lost" in text:
+            broker.away(text.splitlines()[0][:300])
+            return False
+        if record.exc_info:
+            reason = str(record.exc_info[1]).splitlines()
+            record.msg, record.args = "refused a message: %s", ((reason or ["malformed"])[0][:300],)
+            record.exc_info = None
+        return True
+
+    def request_filter(record: logging.LogRecord) -> bool:
+        # The message is taken for lost and sent again, which is harmless; the outage is told already.
+        return "Couldn't ack" not in record.getMessage()
+
+    def warning_filter(record: logging.LogRecord) -> bool:
+        # Celery has every warning shown; this one is its advice to itself, at each loss of the broker.
+        return "CPendingDeprecationWarning" not in record.getMessage()
+
+    filters: dict[str, Callable[[logging.LogRecord], bool]] = {
+        "py.warnings": warning_filter,
+        "celery.worker.consumer.connection": connection_filter,
+        "celery.worker.consumer.consumer": consumer_filter,
+        "celery.worker.request": request_filter,
+    }
+    connection_logger = logging.getLogger("celery.worker.consumer.connection")
+    before = connection_logger.level
+    connection_logger.setLevel(logging.INFO)
+    for name, added in filters.items():
+        logging.getLogger(name).addFilter(added)
+    try:
+        yield
+    finally:
+        connection_logger.setLevel(before)
+        for name, added in filters.items():
+            logging.getLogger(name).removeFilter(added)

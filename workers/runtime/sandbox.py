@@ -1,0 +1,173 @@
+"""Runs one leased job in a child process under limits, and tells how it ended.
+
+The supervisor side of `workers.runtime.service`: it feeds the handler artifacts, passes its answers on, sends
+heartbeats, and kills the child when a limit strikes, the lease is lost or the worker is told to stop.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from wm.isolation import START_LIMIT_S, ChildError, Sandbox
+from workers.jobs import KINDS, ForgeryAnswer, ForgeryParameters, JobKind, LeasedJob, Outcome, OutcomeStatus
+from workers.runtime.ledger import HEARTBEAT_S
+from workers.runtime.messages import (
+    Answers,
+    ArtifactData,
+    Crashed,
+    Finished,
+    FromHandler,
+    NeedArtifact,
+    Proved,
+    SliceOver,
+    Start,
+)
+
+_SERVICE = "workers.runtime.service"
+
+SLICE_S = 20.0
+"""A job that can be continued is given back after this long, so that no worker is held for ever."""
+
+_LOOK_EVERY_S = 0.1
+"""How often the supervisor looks at stop requests, limits and heartbeats while the child works."""
+
+_TRIES = 2
+"""How often an engine puts a query to a solver whose process is killed; each time with the whole limit."""
+
+_GRACE_S = 10.0
+"""What a slice may take beyond itself and one query: starting an engine, recording answers."""
+
+
+class End(StrEnum):
+    """How a run in the sandbox ended."""
+
+    FINISHED = "finished"
+    """There is an outcome."""
+    SLICE_OVER = "slice over"
+    """Work is left; nothing went wrong."""
+    FAILED = "failed"
+    """The attempt failed; another may succeed."""
+    STOPPED = "stopped"
+    """The worker was told to stop, or the lease was lost; the child was killed."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """What came of one run.
+
+    Attributes
+    ----------
+    end
+        How it ended.
+    outcome, artifacts, answers
+        With ``finished``, to be recorded together.
+    reason
+        With ``failed``.
+    """
+
+    end: End
+    outcome: Outcome | None = None
+    artifacts: Mapping[str, bytes] = field(default_factory=dict)
+    answers: tuple[ForgeryAnswer, ...] = ()
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class Hooks:
+    """What the supervisor needs from outside while a job runs."""
+
+    artifact: Callable[[str], bytes]
+    answer: Callable[[tuple[ForgeryAnswer, ...]], None]
+    prove: Callable[[int], None]
+    heartbeat: Callable[[], bool]
+    stop: Callable[[], bool]
+
+
+class JobSandbox:
+    """A warm process for one job at a time."""
+
+    def __init__(self) -> None:
+        self._sandbox = Sandbox(_SERVICE)
+
+    def close(self) -> None:
+        """End the process."""
+        self._sandbox.close()
+
+    def run(self, job: LeasedJob, hooks: Hooks, *, slice_s: float = SLICE_S) -> Run:
+        """Run a job to its end, the end of its slice, a limit, or a stop."""
+        parameters = KINDS[job.kind].parameters.model_validate(job.parameters)
+        limit = parameters.limit_s
+        if isinstance(parameters, ForgeryParameters):
+            limit = slice_s + _TRIES * parameters.timeout_s + _GRACE_S
+        memory = None if parameters.memory_mb is None else parameters.memory_mb * 2**20
+        try:
+            started = last_beat = time.monotonic()
+            is_sent = False
+            while True:
+                if is_sent and self._sandbox.ready().poll(_LOOK_EVERY_S):
+                    run = self._react(self._sandbox.ready().recv(), hooks)
+                    if run is not None:
+                        return run
+                if not is_sent and self._sandbox.is_ready(_LOOK_EVERY_S):
+                    self._sandbox.ready().send(Start(job, slice_s))
+                    is_sent, started = True, time.monotonic()
+                now = time.monotonic()
+                if hooks.stop():
+                    self._sandbox.kill()
+                    return Run(End.STOPPED)
+                if now - last_beat >= HEARTBEAT_S:
+                    last_beat = now
+                    if not hooks.heartbeat():
+                        self._sandbox.kill()
+                        return Run(End.STOPPED)
+                if not is_sent:
+                    if now - started > START_LIMIT_S:
+                        return Run(
+                            End.FAILED, reason=f"the job's process was not ready after {START_LIMIT_S:g} s"
+                        )
+                elif now - started > limit:
+                    self._sandbox.kill()
+                    return self._limit_struck(job, OutcomeStatus.TIMEOUT, f"time limit of {limit:g} s")
+                elif memory is not None and self._sandbox.memory() > memory:
+                    self._sandbox.kill()
+                    return self._limit_struck(
+                        job, OutcomeStatus.MEMOUT, f"memory limit of {parameters.memory_mb} MB"
+                    )
+        except ChildError as reason:
+            # Whoever forks it may be dead: the next job gets another.
+            self._sandbox.close()
+            self._sandbox = Sandbox(_SERVICE)
+            return Run(End.FAILED, reason=f"the job's process could not be had: {reason}")
+        except (EOFError, ConnectionError):
+            return Run(End.FAILED, reason=f"the job's process died: {self._sandbox.death()}")
+        except BaseException:
+            self._sandbox.kill()
+            raise
+
+    def _react(self, message: FromHandler, hooks: Hooks) -> Run | None:
+        match message:
+            case NeedArtifact(sha256):
+                self._sandbox.ready().send(ArtifactData(hooks.artifact(sha256)))
+            case Answers(answers):
+                hooks.answer(answers)
+            case Proved(label):
+                hooks.prove(label)
+            case Finished(outcome, artifacts, answers):
+                return Run(End.FINISHED, outcome, artifacts, answers)
+            case SliceOver():
+                return Run(End.SLICE_OVER)
+            case Crashed(traceback):
+                # Whatever it left behind, a broken engine say, must not meet the next job.
+                self._sandbox.kill()
+                return Run(End.FAILED, reason=traceback)
+        return None
+
+    @staticmethod
+    def _limit_struck(job: LeasedJob, status: OutcomeStatus, text: str) -> Run:
+        if job.kind is JobKind.FORGERY and status is OutcomeStatus.TIMEOUT:
+            # Its queries have limits of their own; a batch that hangs around them is a failed attempt.
+            return Run(End.FAILED, reason=f"the batch hung: {text}")
+        return Run(End.FINISHED, Outcome(status, None, {}, text))

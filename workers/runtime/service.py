@@ -1,0 +1,52 @@
+"""The process that runs handlers: a `wm.isolation.Service`."""
+
+from __future__ import annotations
+
+import importlib
+import traceback
+from multiprocessing.connection import Connection
+
+from wm.errors import WmError
+from wm.isolation import ChildError, requests
+from workers.jobs import KINDS, LeasedJob, Outcome, OutcomeStatus
+from workers.runtime.context import ArtifactCache, Context
+from workers.runtime.messages import Crashed, Finished, FromHandler, SliceOver, Start
+
+
+def prepare() -> None:
+    """Import every handler and what it needs, so that a forked child starts at once."""
+    import sklearn.ensemble
+
+    assert sklearn.ensemble  # noqa: S101 - imported for its side effect on later imports
+    for kind in KINDS.values():
+        importlib.import_module(kind.handler)
+
+
+def serve(connection: Connection, prepared: None) -> None:
+    """Run one job after the other."""
+    cache = ArtifactCache()
+    for message in requests(connection):
+        assert isinstance(message, Start)  # noqa: S101 - the protocol of `workers.runtime.messages`
+        context = Context(connection, cache, message.job, message.slice_s)
+        connection.send(_run(message.job, context))
+
+
+def _run(job: LeasedJob, context: Context) -> FromHandler:
+    kind = KINDS[job.kind]
+    try:
+        parameters = kind.parameters.model_validate(job.parameters)
+        with context.timed("job"):
+            result = importlib.import_module(kind.handler).run(parameters, context)
+    except ChildError:
+        # An engine's process could not be had: that says nothing about the job.
+        return Crashed(traceback.format_exc())
+    except WmError as reason:
+        # The science says no: the same job would say the same again.
+        return Finished(Outcome(OutcomeStatus.ERROR, None, context.timings, str(reason)), {}, context.take())
+    except Exception:
+        return Crashed(traceback.format_exc())
+    if result is None:
+        context.flush()
+        return SliceOver()
+    outcome = Outcome(OutcomeStatus.DONE, result.model_dump(mode="json"), context.timings)
+    return Finished(outcome, dict(context.artifacts), context.take())
