@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from orchestrator.errors import SpecError
-from orchestrator.plan.attacks import Target, attack_jobs, calibration_jobs
+from orchestrator.plan.attacks import Watermark, attacks_on_campaign, attacks_on_watermark
 from orchestrator.plan.base import Cell, DataFacts, PlannedJob, make_job
-from orchestrator.spec import CalibrationSpec, CampaignSpec, ForgerySpec, FreeForgerySpec, TuneSpec
+from orchestrator.spec import CampaignSpec, TuneSpec
 from wm import streams
 from wm.embedding.common import trigger_size
 from wm.errors import EmbeddingError
@@ -39,12 +39,11 @@ def check_against_data(spec: CampaignSpec, facts: DataFacts, *, what: str = "cam
         for share in spec.embedding.ones_share
         if not 0 < count_of_ones(trees, share) < trees
     ]
-    for number, attack in enumerate(spec.attack):
-        if isinstance(attack, ForgerySpec | FreeForgerySpec) and (attack.instances or 0) > facts.rows_test:
-            problems.append(
-                f"{what}: attack.{number}.instances: {attack.instances} is more than the "
-                f"{facts.rows_test} test rows"
-            )
+    problems += [
+        f"{what}: attack.{number}.{name}: {reason}"
+        for number, attack in enumerate(spec.attack)
+        for name, reason in attack.options.problems(facts.rows_test)
+    ]
     if problems:
         raise SpecError(problems)
 
@@ -98,9 +97,7 @@ def _jobs(spec: CampaignSpec, facts: DataFacts) -> Iterator[PlannedJob]:
         )
         yield baseline
         if repeat == 0:
-            for attack in spec.attack:
-                if isinstance(attack, CalibrationSpec):
-                    yield from calibration_jobs(spec, attack, split, baseline, limits)
+            yield from attacks_on_campaign(spec, split, baseline, limits)
         yield from _embeddings(spec, facts, repeat, split, baseline, limits)
 
 
@@ -163,5 +160,4 @@ def _embeddings(
         )
         embed = make_job(JobKind.EMBED, parameters, cell, split, baseline)
         yield embed
-        for attack in spec.attack:
-            yield from attack_jobs(spec, facts, attack, Target(cell, split, baseline, embed), limits)
+        yield from attacks_on_watermark(spec, facts, Watermark(cell, split, baseline, embed), limits)

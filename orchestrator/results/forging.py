@@ -11,7 +11,7 @@ from orchestrator.results.columns import COLUMNS, GRID, OUTCOMES
 from orchestrator.results.rows import frame_of, outcomes_of, place, typed
 from orchestrator.store.database import Store
 from orchestrator.store.tables import campaign_job, cell, forgery_answer, job
-from wm.attacks.following import FOLLOWS
+from wm.attacks.forgery.following import FOLLOWS
 from workers.jobs import JobKind
 
 
@@ -100,4 +100,4 @@ def distances(store: Store, campaign_id: int) -> pd.DataFrame:
     with store.read() as connection:
         # A row for every query: as tuples, half the time of dictionaries.
         rows = [tuple(row) for row in connection.execute(query)]
-    return typed(pd.DataFrame(rows, columns=COLUMNS["distances"]))
+    return typed(pd.DataFrame(rows, columns=list(COLUMNS["distances"])))

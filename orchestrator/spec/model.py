@@ -9,12 +9,12 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from orchestrator.spec.base import Distinct, OneOrMore, Several, SpecModel, known
+from orchestrator.spec.base import SpecModel
+from wm.attacks.base import Distinct, OneOrMore, Several, Share, known
 from wm.datasets import Source
 from wm.embedding import SCHEMES
 from wm.embedding.common import Training
 from wm.errors import DataError
-from workers.jobs import Share
 
 Scheme = Annotated[str, known("scheme", sorted(SCHEMES))]
 TreeCount = Annotated[int, Field(ge=2, le=10_000)]

@@ -10,10 +10,10 @@ from typing import Any
 from pydantic import ValidationError
 
 from orchestrator.errors import SpecError
-from orchestrator.spec.attacks import NUMBERS, WORD
 from orchestrator.spec.campaign import CampaignSpec
 from orchestrator.spec.profiles import place, profiled
 from orchestrator.toml_lines import Path, line_of, lines_of_keys
+from wm.attacks.forgery import NUMBERS, WORD
 
 
 def parse_spec(text: str, *, what: str = "campaign", profile: str | None = None) -> CampaignSpec:

@@ -57,19 +57,19 @@ class StoreLedger:
                 .outerjoin(outcome, outcome.c.job_id == job.c.id)
                 .where(job_need.c.job_id == job_id)
             )
-            inputs: dict[JobKind, tuple[dict[str, Any], ...]] = {}
+            inputs: dict[str, tuple[dict[str, Any], ...]] = {}
             helpers: dict[int, float] = {}
             embed_id = None
             for need in needed:
-                kind = JobKind(need.kind)
+                kind = need.kind
                 if not need.optional:
                     inputs[kind] = (*inputs.get(kind, ()), need.result)
-                    embed_id = need.id if kind is JobKind.EMBED else embed_id
-                elif kind is JobKind.FORGERY:
+                    embed_id = need.id if kind == JobKind.EMBED else embed_id
+                elif kind == JobKind.FORGERY:
                     helpers[need.id] = need.parameters["eps"]
             return LeasedJob(
                 job_id=job_id,
-                kind=JobKind(row.kind),
+                kind=row.kind,
                 parameters=row.parameters,
                 owner=owner,
                 inputs=inputs,

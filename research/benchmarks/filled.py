@@ -25,7 +25,7 @@ from orchestrator.store.campaigns import create_campaign
 from orchestrator.store.database import Store
 from orchestrator.store.ledger import StoreLedger
 from orchestrator.store.tables import CampaignState, JobState, forgery_answer, job, outcome
-from wm.attacks.following import following_reason
+from wm.attacks.forgery.following import following_reason
 from workers.jobs import JobKind
 
 SPEC = """

@@ -14,7 +14,7 @@ from orchestrator.loop import run_campaign
 from orchestrator.store.database import Store
 from orchestrator.store.ledger import StoreLedger
 from orchestrator.store.tables import CampaignState, campaign_job, cell, forgery_answer
-from wm.attacks.following import following_reason, follows
+from wm.attacks.forgery.following import following_reason, follows
 
 EPS = (0.1, 0.3, 0.5, 0.7, 0.9)
 
@@ -100,7 +100,7 @@ def test_at_most_three_of_five_distances_are_asked_and_the_others_name_theirs(wh
             kept = ("status", "distance", "witness", "row")
             assert [row[name] for name in kept] == [first[name] for name in kept]
             assert row["seconds"] == 0.0
-    frame = results.forgery(whole, 1)
+    frame = results.frame(whole, 1, "forgery")
     assert frame["followed"].sum() == len(found) - sum(asked.values())
 
 

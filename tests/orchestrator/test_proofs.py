@@ -69,5 +69,5 @@ def test_what_is_proved_is_kept(spec, tmp_path):
     proved = sum(("impossible", WHOLE_DOMAIN) in ends(store, signature) for signature in (0, 1))
     assert proved > 0
     assert proved <= kept <= 2 * proved
-    assert results.forgery(store, 1)["timeout"].sum() == 0
+    assert results.frame(store, 1, "forgery")["timeout"].sum() == 0
     store.close()

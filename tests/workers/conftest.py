@@ -10,26 +10,21 @@ import pytest
 
 from tests.family import Family
 from workers.jobs import (
+    KINDS,
     BaselineParameters,
-    CalibrationParameters,
-    DetectionParameters,
     EmbedParameters,
     ForgeryAnswer,
     ForgeryParameters,
-    FreeForgeryParameters,
     JobKind,
-    LeakageParameters,
     LeasedJob,
-    ModificationParameters,
     Parameters,
     SplitParameters,
-    SuppressionParameters,
     TuneFoldParameters,
     TuneParameters,
 )
 from workers.runtime.sandbox import End, Hooks, JobSandbox, Run
 
-PARAMETERS: dict[JobKind, Parameters] = {
+PARAMETERS: dict[str, Parameters] = {
     JobKind.SPLIT: SplitParameters(
         name="breast-cancer",
         path=None,
@@ -49,14 +44,14 @@ PARAMETERS: dict[JobKind, Parameters] = {
     JobKind.EMBED: EmbedParameters(
         scheme="paper", trigger_share=0.02, ones_share=0.5, repeat=0, seed=1, weight_step=1.0, max_rounds=500
     ),
-    JobKind.LEAKAGE: LeakageParameters(),
-    JobKind.DETECTION: DetectionParameters(
+    "leakage": KINDS["leakage"].parameters(),
+    "detection": KINDS["detection"].parameters(
         methods=("strategies", "shapes", "spectrum", "presence"), honest=3, seed=1, repeat=0
     ),
-    JobKind.SUPPRESSION: SuppressionParameters(
+    "suppression": KINDS["suppression"].parameters(
         methods=("disagreement", "repeats", "shadow"), shadows=2, orders=2, seed=1, repeat=0
     ),
-    JobKind.FREE_FORGERY: FreeForgeryParameters(
+    "free-forgery": KINDS["free-forgery"].parameters(
         methods=("all zeros", "best pattern", "clones", "local search", "recovered signature"),
         eps=0.5,
         instances=5,
@@ -66,10 +61,10 @@ PARAMETERS: dict[JobKind, Parameters] = {
         seed=1,
         repeat=0,
     ),
-    JobKind.MODIFICATION: ModificationParameters(
+    "modification": KINDS["modification"].parameters(
         steps=("drop", "noise"), strengths=((0.0, 0.0), (0.25, 0.1)), tries=2, seed=1, repeat=0
     ),
-    JobKind.CALIBRATION: CalibrationParameters(
+    "calibration": KINDS["calibration"].parameters(
         population="honest", first=0, count=3, trigger_share=0.02, ones_share=0.5, seed=1, repeat=0
     ),
     JobKind.FORGERY: ForgeryParameters(
@@ -84,15 +79,15 @@ NEEDS = {
     JobKind.EMBED: (JobKind.SPLIT, JobKind.BASELINE),
     **dict.fromkeys(
         (
-            JobKind.LEAKAGE,
-            JobKind.DETECTION,
-            JobKind.SUPPRESSION,
-            JobKind.FREE_FORGERY,
-            JobKind.MODIFICATION,
+            "leakage",
+            "detection",
+            "suppression",
+            "free-forgery",
+            "modification",
         ),
         (JobKind.SPLIT, JobKind.BASELINE, JobKind.EMBED),
     ),
-    JobKind.CALIBRATION: (JobKind.SPLIT, JobKind.BASELINE),
+    "calibration": (JobKind.SPLIT, JobKind.BASELINE),
     JobKind.FORGERY: (JobKind.SPLIT, JobKind.EMBED),
 }
 
@@ -102,13 +97,13 @@ class Bench:
     """One sandbox, and what earlier jobs left: results by kind, artifacts by hash, answers, proved labels."""
 
     sandbox: JobSandbox
-    results: dict[JobKind, dict[str, Any]] = field(default_factory=dict)
+    results: dict[str, dict[str, Any]] = field(default_factory=dict)
     folds: tuple[dict[str, Any], ...] = ()
     artifacts: dict[str, bytes] = field(default_factory=dict)
     answers: list[ForgeryAnswer] = field(default_factory=list)
     proved: set[int] = field(default_factory=set)
 
-    def job(self, kind: JobKind, *, answered: frozenset[int] = frozenset(), **changes: Any) -> LeasedJob:
+    def job(self, kind: str, *, answered: frozenset[int] = frozenset(), **changes: Any) -> LeasedJob:
         """Return a job with the parameters above, some changed; what it needs has been run before."""
         parameters = PARAMETERS[kind].model_dump(mode="json") | changes
         inputs = {
@@ -138,7 +133,7 @@ class Bench:
         self.answers += run.answers
         return run
 
-    def result(self, kind: JobKind, **changes: Any) -> dict[str, Any]:
+    def result(self, kind: str, **changes: Any) -> dict[str, Any]:
         """Run a job that must succeed; return its result and keep its artifacts."""
         run = self.run(self.job(kind, **changes))
         assert run.end is End.FINISHED, run.reason

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from wm import engines
-from wm.attacks.following import asking_order, follows, settles
 from wm.attacks.forgery import attacker_instances, attacker_signature
+from wm.attacks.forgery.following import asking_order, follows, settles
 from wm.datasets import Split
 from wm.engines.certification import is_certified
 from wm.engines.isolated import replay_fault

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wm import engines
-from wm.attacks.following import following_reason, settles
 from wm.attacks.forgery import attacker_instances, attacker_signature
+from wm.attacks.forgery.following import following_reason, settles
 from wm.datasets import Split
 from wm.engines import ForgeryOutcome, ForgeryQuery, Status
 from wm.engines.certification import CertifyingEngine

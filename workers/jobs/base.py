@@ -6,8 +6,19 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 
-Share = Annotated[float, Field(gt=0, lt=1)]
-ClosedShare = Annotated[float, Field(ge=0, le=1)]
+from wm.attacks.base import ClosedShare, Share
+
+__all__ = [
+    "AttackParameters",
+    "ClosedShare",
+    "FrozenModel",
+    "Parameters",
+    "Result",
+    "Seed",
+    "Sha256",
+    "Share",
+]
+
 Seed = Annotated[int, Field(ge=0)]
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Literal
+from typing import Annotated
 
 from pydantic import Field
 
+from wm.attacks.forgery import Minimal
 from workers.jobs.base import ClosedShare, Parameters, Result, Seed
-
-Minimal = Literal["minimal"]
-"""In place of a distance: find for each instance the least one at which it can be forged."""
 
 
 class ForgeryParameters(Parameters):

@@ -67,10 +67,10 @@ class LeasedJob:
     """
 
     job_id: int
-    kind: JobKind
+    kind: str
     parameters: dict[str, Any]
     owner: str
-    inputs: dict[JobKind, tuple[dict[str, Any], ...]]
+    inputs: dict[str, tuple[dict[str, Any], ...]]
     answered: frozenset[int]
     failures: int
     known: tuple[KnownAnswer, ...] = ()

@@ -67,6 +67,11 @@ class Context:
         self.timings: dict[str, float] = {}
 
     @property
+    def kind(self) -> str:
+        """The job's kind."""
+        return self._job.kind
+
+    @property
     def answered(self) -> frozenset[int]:
         """Instances of a forgery batch that need no answer any more."""
         return self._job.answered

@@ -98,6 +98,9 @@ class JobSandbox:
 
     def run(self, job: LeasedJob, hooks: Hooks, *, slice_s: float = SLICE_S) -> Run:
         """Run a job to its end, the end of its slice, a limit, or a stop."""
+        if job.kind not in KINDS:
+            unknown = f"this worker has no attack {job.kind!r}: install the package that brings it"
+            return Run(End.FAILED, reason=unknown)
         parameters = KINDS[job.kind].parameters.model_validate(job.parameters)
         limit = parameters.limit_s
         if isinstance(parameters, ForgeryParameters):
@@ -167,7 +170,7 @@ class JobSandbox:
 
     @staticmethod
     def _limit_struck(job: LeasedJob, status: OutcomeStatus, text: str) -> Run:
-        if job.kind is JobKind.FORGERY and status is OutcomeStatus.TIMEOUT:
+        if job.kind == JobKind.FORGERY and status is OutcomeStatus.TIMEOUT:
             # Its queries have limits of their own; a batch that hangs around them is a failed attempt.
             return Run(End.FAILED, reason=f"the batch hung: {text}")
         return Run(End.FINISHED, Outcome(status, None, {}, text))

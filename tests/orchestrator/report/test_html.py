@@ -240,7 +240,7 @@ def test_hostile_texts_are_shown_not_run(make_campaign: Callable[..., Any]) -> N
     hostile = "</pre><script>alert(1)</script>\n<img src=x onerror=alert(1)> \"' & {{ 7 * 7 }}"
     made = make_campaign(
         is_small=True,
-        failing={JobKind.DETECTION: hostile},
+        failing={"detection": hostile},
         class_names=(hostile, "<b>yes</b>"),
         provenance={"<i>python": hostile},
         state=CampaignState.INCOMPLETE,
@@ -302,7 +302,7 @@ def test_incomplete_campaign_names_what_failed_and_what_that_blocks(
     assert troubles.iloc[0]["Reason"] == "the watermark does not fit"
     blocked = troubles[troubles["State"] == "blocked"]
     assert blocked["Reason"].str.match(r"needs embed job \d+ \(paper, .*\), which failed").all()
-    jobs = results.jobs(made.store, made.record.id)
+    jobs = results.frame(made.store, made.record.id, "jobs")
     assert troubles["Number"].sum() == jobs["state"].isin(["failed", "blocked"]).sum()
 
 

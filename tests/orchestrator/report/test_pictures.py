@@ -172,7 +172,7 @@ def test_alternatives_of_attacks_have_the_numbers(attacked: Findings) -> None:
 
 
 def test_calibration_without_detection_has_its_pictures_in_its_own_section(attacked: Findings) -> None:
-    jobs = attacked.jobs[attacked.jobs["kind"] != JobKind.DETECTION.value]
+    jobs = attacked.jobs[attacked.jobs["kind"] != "detection".value]
     places = {picture.name: picture.section for picture in calibration_pictures(replace(attacked, jobs=jobs))}
     assert places == {"calibration-verification": "verification", "calibration-detection": "calibration"}
 

@@ -93,7 +93,7 @@ def test_later_jobs_of_a_signature_are_given_what_one_proved_in_the_whole_domain
         workshop.job("another forest", kind=JobKind.EMBED),
         forgery("first", "forest"),
         forgery("elsewhere", "another forest"),
-        workshop.job("detection", "forest", kind=JobKind.DETECTION),
+        workshop.job("detection", "forest", kind="detection"),
         *(forgery(f"alike {number}", "forest", **changes) for number, changes in enumerate(alike)),
         *(forgery(f"other {number}", "forest", **changes) for number, changes in enumerate(others)),
     )

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wm.attacks.following import asking_order, following_reason, follows, settles
+from wm.attacks.forgery.following import asking_order, following_reason, follows, settles
 from wm.engines import Status
 from wm.engines.certification import is_certified
 

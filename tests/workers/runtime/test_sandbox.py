@@ -62,7 +62,7 @@ def test_an_unforeseen_exception_is_a_failed_attempt_with_its_traceback(bench):
     worker = bench.sandbox._sandbox
     worker.ready()
     before = worker.child_pid
-    run = bench.run(replace(bench.job(JobKind.DETECTION), inputs={}))
+    run = bench.run(replace(bench.job("detection"), inputs={}))
     assert (run.end, run.outcome) == (End.FAILED, None)
     assert run.reason.startswith("Traceback")
     assert "KeyError" in run.reason
