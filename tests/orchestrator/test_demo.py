@@ -12,7 +12,7 @@ from orchestrator.launch import planned_jobs
 from orchestrator.spec import parse_spec
 from wm.claims.claim import read_claim
 from wm.forest import Forest
-from workers.jobs import JobKind
+from workers.jobs import KINDS, JobKind
 
 
 def test_the_exported_forest_and_claim_verify(finished, tmp_path):
@@ -44,4 +44,4 @@ def test_tables_sum_up_the_frames(finished):
 def test_the_demos_own_campaign_can_be_planned():
     text = (resources.files("orchestrator") / "demo.toml").read_text(encoding="utf-8")
     jobs = planned_jobs(parse_spec(text))
-    assert {job.kind for job in jobs} == set(JobKind) - {JobKind.TUNE_FOLD, JobKind.TUNE, "calibration"}
+    assert {job.kind for job in jobs} == set(KINDS) - {JobKind.TUNE_FOLD, JobKind.TUNE, "calibration"}

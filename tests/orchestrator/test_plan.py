@@ -97,7 +97,7 @@ def test_every_point_of_the_grid_is_planned(campaign):
     for attack in spec.attack:
         attacked = points * min(grid.repeats, attack.only.repeats or grid.repeats)
         if attack.kind != "forgery":
-            assert kinds[JobKind(attack.kind)] == attacked
+            assert kinds[attack.kind] == attacked
         else:
             cells = {job.cell for job in jobs if job.kind is JobKind.FORGERY}
             assert len(cells) == attacked * len(attack.engine) * attack.signatures * len(attack.eps)
@@ -250,7 +250,7 @@ BASE = {
     ],
 }
 FACTS_OF_FILE = DataFacts(rows_train=398, rows_test=171, file_sha256="0" * 64)
-EVERYTHING = set(JobKind)
+EVERYTHING = set(KINDS)
 AFTER_SPLIT = EVERYTHING - {JobKind.SPLIT}
 AFTER_TUNING = AFTER_SPLIT - {JobKind.TUNE_FOLD, JobKind.TUNE}
 AFTER_BASELINE = AFTER_TUNING - {JobKind.BASELINE}

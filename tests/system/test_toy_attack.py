@@ -12,7 +12,6 @@ from pathlib import Path
 import pytest
 
 from tests import toy_attack
-from wm.attacks.base import LoadedScene, Streams
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -77,9 +76,3 @@ def test_mistakes_in_its_table_are_told_with_their_lines(wm, tmp_path):
     said = wm("campaign", "validate", "toy.toml", code=2)
     assert "toy.toml:10: attack.0.sample: input should be greater than or equal to 1 (got 0)" in said
     assert "toy.toml:11: attack.0.simple: unknown key" in said
-
-
-def test_a_notebook_gets_the_rows_of_a_job(owner):
-    scene = LoadedScene(owner.data, owner.watermarked, owner.claim, owner.watermarked, owner.caps)
-    once, again = (toy_attack.run(scene, toy_attack.Options(), Streams(5)) for _ in range(2))
-    assert list(once.rows) == list(again.rows)

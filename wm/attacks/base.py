@@ -14,14 +14,16 @@ from enum import StrEnum
 from typing import Annotated, Any, Protocol, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 
 from wm import streams
 from wm.claims.claim import Claim
 from wm.datasets import Split
 from wm.embedding.training import Caps
+from wm.embedding.watermark import Watermarked
 from wm.forest import Forest
+from wm.formats.npz_arrays import parse_arrays
+from wm.formats.sklearn_metadata import TreeMetadata, from_model
 from wm.streams import Role
 
 
@@ -106,8 +108,8 @@ class Scene(Protocol):
         """Limits on every tree of the suspect."""
 
     @property
-    def files(self) -> Mapping[str, Mapping[str, NDArray[Any]]]:
-        """Arrays of the model files by form: ``as trained``, ``released``, ``standard``."""
+    def files(self) -> Mapping[str, TreeMetadata]:
+        """What the model files hold, by form: ``as trained``, ``released``, ``standard``."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,12 +121,41 @@ class LoadedScene:
     claim: Claim
     standard: Forest
     caps: Caps
-    files: Mapping[str, Mapping[str, NDArray[Any]]] = field(default_factory=dict)
+    files: Mapping[str, TreeMetadata] = field(default_factory=dict)
 
     @property
     def n_trees(self) -> int:
         """Number of trees of every forest here."""
         return self.forest.n_trees
+
+    @classmethod
+    def of(cls, split: Split, made: Watermarked, standard: Any, caps: Caps) -> LoadedScene:
+        """Return the scene of a watermark made in this process.
+
+        Parameters
+        ----------
+        split
+            What it was trained on, and the attacker's rows.
+        made
+            As `wm.embedding.watermark.watermark` returns it.
+        standard
+            The honest forest as scikit-learn fitted it.
+        caps
+            The limits that the watermarked trees were trained with.
+        """
+        forest = made.forest
+        return cls(
+            split,
+            forest,
+            made.claim,
+            Forest.from_sklearn(standard),
+            caps,
+            {
+                "as trained": from_model(list(made.embedded.trees)),
+                "released": parse_arrays(forest.to_bytes(), what="released"),
+                "standard": from_model(standard),
+            },
+        )
 
 
 @dataclass(frozen=True)

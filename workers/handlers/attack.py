@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cached_property
-from typing import Any
-
-from numpy.typing import NDArray
 
 from wm.attacks import registry
 from wm.attacks.base import AttackOptions, Streams
@@ -15,6 +12,7 @@ from wm.datasets import Split
 from wm.embedding.training import Caps
 from wm.forest import Forest
 from wm.formats.npz_arrays import parse_arrays
+from wm.formats.sklearn_metadata import TreeMetadata
 from workers.handlers.inputs import read_claim, read_forest, read_split
 from workers.jobs import KINDS, AttackParameters, BaselineResult, EmbedResult, JobKind, Parameters, Result
 from workers.runtime.context import Context
@@ -61,8 +59,8 @@ class JobScene:
         return Caps(self._baseline.cap_depth, self._baseline.cap_leaves)
 
     @cached_property
-    def files(self) -> Mapping[str, Mapping[str, NDArray[Any]]]:
-        """Arrays of the model files by form."""
+    def files(self) -> Mapping[str, TreeMetadata]:
+        """What the model files hold, by form."""
         embedded = self._context.input(JobKind.EMBED, EmbedResult)
         artifacts = {
             "as trained": embedded.record,
@@ -70,7 +68,7 @@ class JobScene:
             "standard": self._baseline.standard_record,
         }
         return {
-            form: parse_arrays(self._context.artifact(sha256), what=form).arguments()
+            form: parse_arrays(self._context.artifact(sha256), what=form)
             for form, sha256 in artifacts.items()
         }
 
