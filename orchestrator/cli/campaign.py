@@ -52,6 +52,18 @@ def campaign() -> None:
 
 
 @campaign.command()
+@click.option("--markdown", is_flag=True, help="Print the page of all attacks' options and columns instead.")
+def schema(markdown: bool) -> None:
+    """Print the JSON Schema of campaign files."""
+    from orchestrator.spec import document
+
+    if markdown:
+        click.echo(document.markdown())
+    else:
+        print_json(document.json_schema())
+
+
+@campaign.command()
 @FILE
 @PROFILE
 @json_option

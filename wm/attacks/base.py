@@ -14,7 +14,18 @@ from enum import StrEnum
 from typing import Annotated, Any, Protocol, Self
 
 import numpy as np
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    GetCoreSchemaHandler,
+    GetJsonSchemaHandler,
+)
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema
+from pydantic_core.core_schema import no_info_before_validator_function
 
 from wm import streams
 from wm.claims.claim import Claim
@@ -283,7 +294,20 @@ def known(kind: str, names: Sequence[str]) -> BeforeValidator:
     return BeforeValidator(check)
 
 
-OneOrMore = BeforeValidator(_as_list)
+class _OneOrMore:
+    """A list that may be given as its only value; its JSON Schema says so."""
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        return no_info_before_validator_function(_as_list, handler(source))
+
+    def __get_pydantic_json_schema__(
+        self, schema: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> JsonSchemaValue:
+        several = handler(schema)
+        return {"anyOf": [several, several["items"]]}
+
+
+OneOrMore = _OneOrMore()
 Distinct = AfterValidator(_no_value_twice)
 Several = Field(min_length=1)
 Distance = Annotated[float, Field(ge=0, le=1)]

@@ -26,6 +26,9 @@ _BUILT_IN: dict[str, str] = {
 
 GROUP = "treeproof.attacks"
 
+_RESERVED = {"kind", "only", "seed", "repeat", "limit_s", "memory_mb"}
+"""What an `[[attack]]` table or a job has beside options."""
+
 
 @functools.cache
 def kinds() -> tuple[str, ...]:
@@ -51,6 +54,9 @@ def attack(kind: str) -> Attack:
         found = points[0].load()
     if not isinstance(found, Attack) or found.kind != kind:
         raise AttackError(f"entry point {kind!r} of group {GROUP} is no attack of that kind")
+    taken = _RESERVED.intersection(found.job_options.model_fields, found.options.model_fields)
+    if taken and not found.is_queried:
+        raise AttackError(f"attack {kind!r}: options cannot be called {', '.join(sorted(taken))}")
     return found
 
 
