@@ -201,7 +201,7 @@ def test_types_and_a_part_that_asks_its_package_later_are_no_circle(tmp_path):
     assert circle(found) is None
 
 
-HEAVY = ("sklearn", "pandas", "matplotlib", "sqlalchemy", "scipy.stats", "z3", "pysat")
+HEAVY = ("sklearn", "pandas", "matplotlib", "sqlalchemy", "scipy.stats", "z3", "pysat", "httpx")
 
 
 @pytest.mark.parametrize(
