@@ -38,7 +38,7 @@ def holm(p_values: Sequence[float]) -> tuple[float, ...]:
 
 
 @dataclass(frozen=True)
-class Rate:
+class Proportion:
     """How often something happened, with an exact interval for its probability.
 
     Attributes
@@ -63,7 +63,7 @@ class Rate:
         return self.hits / self.trials if self.trials else float("nan")
 
 
-def clopper_pearson(hits: int, trials: int, confidence: float = 0.95) -> Rate:
+def clopper_pearson(hits: int, trials: int, confidence: float = 0.95) -> Proportion:
     """Return the exact interval of a probability (Clopper and Pearson 1934).
 
     Raises
@@ -74,11 +74,11 @@ def clopper_pearson(hits: int, trials: int, confidence: float = 0.95) -> Rate:
     if not 0 <= hits <= trials or not 0 < confidence < 1:
         raise ValueError(f"{hits} hits in {trials} trials at confidence {confidence} are impossible")
     if not trials:
-        return Rate(hits, trials, 0.0, 1.0, confidence)
+        return Proportion(hits, trials, 0.0, 1.0, confidence)
     from scipy.stats import binomtest
 
     interval = binomtest(hits, trials).proportion_ci(confidence, method="exact")
-    return Rate(hits, trials, float(interval.low), float(interval.high), confidence)
+    return Proportion(hits, trials, float(interval.low), float(interval.high), confidence)
 
 
 def doubled_ranks(values: ArrayLike) -> NDArray[np.int64]:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 Training = Literal["paper", "artifact", "per-tree"]
 """How trigger weights are raised until the trees fit; see `wm.embedding.trainings.TRAININGS`."""
 
-Kind = Literal["right", "wrong"]
+TreeKind = Literal["right", "wrong"]
 """Trees with bit 0, right on the trigger set, and trees with bit 1, wrong on it."""
 
 
@@ -82,7 +82,7 @@ class EmbeddingTask:
         weight[self.trigger_rows] *= trigger_weight
         return weight
 
-    def trees_of(self, kind: Kind) -> NDArray[np.int64]:
+    def trees_of(self, kind: TreeKind) -> NDArray[np.int64]:
         """Return the positions of the trees of a kind, ascending."""
         return np.flatnonzero(self.signature.array == (kind == "wrong"))
 
@@ -137,7 +137,7 @@ class Embedded:
 class OnRound(Protocol):
     """Called after each round."""
 
-    def __call__(self, kind: Kind, round_number: int, unfit_trees: int) -> None:
+    def __call__(self, kind: TreeKind, round_number: int, unfit_trees: int) -> None:
         """Report the kind of trees, the round (from 1) and how many trees of the kind do not fit yet."""
 
 

@@ -36,13 +36,13 @@ from wm.embedding.signature_sources import derived_signatures, drawn_signatures,
 from wm.embedding.training import Caps, adjusted_caps, fit_trees
 from wm.embedding.trainings import TRAININGS
 from wm.embedding.tuning import Hyperparameters
-from wm.embedding.watermark import Plan, Watermarked, watermark_rows
+from wm.embedding.watermark import Plan, WatermarkedForest, watermark_rows
 from wm.errors import EmbeddingError, FitError, SignatureError
 from wm.forest import Forest
 from wm.signature import Signature
 from wm.streams import Role
 from wm.verification.evidence import DEFAULT_LEVEL
-from wm.verification.pooling import Answer, PooledEvidence, verify_together
+from wm.verification.pooling import ClaimVotes, PooledEvidence, verify_together
 
 Adjustment = Literal["auto", "paper", "artifact"] | None
 
@@ -219,7 +219,7 @@ class WatermarkedForestClassifier(ClassifierMixin, BaseEstimator):  # type: igno
 
     def _watermarked(
         self, rows: MergedRows, seed: int, number: int, code: int, signature: Signature
-    ) -> tuple[Watermarked, Caps]:
+    ) -> tuple[WatermarkedForest, Caps]:
         """Return one class's watermarked forest and its limits."""
         y = (rows.codes == code).astype(np.int64)
         negative = str(self.classes_[0]) if len(self.classes_) == 2 else f"not {self.classes_[code]}"
@@ -336,7 +336,7 @@ class WatermarkedForestClassifier(ClassifierMixin, BaseEstimator):  # type: igno
         forests = self.forests_ if suspects is None else suspects
         return verify_together(
             [
-                Answer(forest.votes(claim.trigger_set.X), claim.trigger_set.y, claim.bits)
+                ClaimVotes(forest.votes(claim.trigger_set.X), claim.trigger_set.y, claim.bits)
                 for claim, forest in zip(claims, forests, strict=True)
             ],
             level=level,

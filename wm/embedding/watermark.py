@@ -67,7 +67,7 @@ class Plan:
 
 
 @dataclass(frozen=True, eq=False)
-class Watermarked:
+class WatermarkedForest:
     """A watermarked forest, the owner's claim, and what verification says of the two.
 
     Attributes
@@ -86,7 +86,7 @@ class Watermarked:
     evidence: Evidence
 
 
-def watermark(split: Split, plan: Plan, on_round: OnRound | None = None) -> Watermarked:
+def watermark(split: Split, plan: Plan, on_round: OnRound | None = None) -> WatermarkedForest:
     """Embed a watermark into a forest for a split's training rows and verify it.
 
     Raises
@@ -105,7 +105,7 @@ def watermark_rows(
     *,
     sample_weight: NDArray[np.float64] | None = None,
     on_round: OnRound | None = None,
-) -> Watermarked:
+) -> WatermarkedForest:
     """Do as `watermark`, with bare training rows.
 
     Parameters
@@ -165,4 +165,4 @@ def watermark_rows(
         raise EmbeddingError(
             f"only {evidence.matched_bits} of {evidence.total_bits} bits hold after embedding"
         )
-    return Watermarked(forest, embedded, claim, evidence)
+    return WatermarkedForest(forest, embedded, claim, evidence)

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from wm.errors import ClaimError
 from wm.formats import npz
 from wm.formats.bounded import read_bounded
-from wm.verification.answers import Answers, Kind, checked_answers
+from wm.verification.answers import AnswerKind, Answers, checked_answers
 
 MAX_ANSWER_BYTES = 2**30
 """Largest file of answers or rows that is read."""
@@ -43,7 +43,7 @@ def read_file(path: str | Path) -> bytes:
     return read_bounded(path, error=ClaimError, max_bytes=MAX_ANSWER_BYTES, kind="such a file")
 
 
-def read_answers(path: str | Path, kind: Kind, *, class_names: tuple[str, str] = ("0", "1")) -> Answers:
+def read_answers(path: str | Path, kind: AnswerKind, *, class_names: tuple[str, str] = ("0", "1")) -> Answers:
     """Read a file of answers; parameters as in `parse_answers`.
 
     Raises
@@ -55,7 +55,7 @@ def read_answers(path: str | Path, kind: Kind, *, class_names: tuple[str, str] =
 
 
 def parse_answers(
-    content: bytes, kind: Kind, *, class_names: tuple[str, str] = ("0", "1"), what: str
+    content: bytes, kind: AnswerKind, *, class_names: tuple[str, str] = ("0", "1"), what: str
 ) -> Answers:
     """Read the content of a file of answers.
 
@@ -73,7 +73,7 @@ def parse_answers(
     ClaimError
         Something else than such answers.
     """
-    cells: dict[Kind, Callable[[str], Any]] = {
+    cells: dict[AnswerKind, Callable[[str], Any]] = {
         "votes": _vote,
         "probabilities": _number,
         "labels": lambda cell: _label(cell, class_names),

@@ -13,10 +13,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from wm.errors import WmError
 
-Kind = Literal["votes", "probabilities", "labels"]
+AnswerKind = Literal["votes", "probabilities", "labels"]
 """What a suspect gives, from the most telling to the least."""
 
-KINDS: tuple[Kind, ...] = ("votes", "probabilities", "labels")
+KINDS: tuple[AnswerKind, ...] = ("votes", "probabilities", "labels")
 
 _ROUNDING = 0.02
 """How far from 1 two probabilities may add up to: a suspect may round to two decimals."""
@@ -34,7 +34,7 @@ class Answers:
         votes: (n, m) int64, 0 and 1; probabilities: (n,) float64, of class 1; labels: (n,) int64, 0 and 1.
     """
 
-    kind: Kind
+    kind: AnswerKind
     values: NDArray[Any]
 
     def __len__(self) -> int:
@@ -46,7 +46,7 @@ class Answers:
 
 
 def checked_answers(
-    kind: Kind,
+    kind: AnswerKind,
     values: Any,
     *,
     class_names: tuple[str, str],
