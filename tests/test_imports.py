@@ -205,7 +205,7 @@ HEAVY = ("sklearn", "pandas", "matplotlib", "sqlalchemy", "scipy.stats", "z3", "
 
 
 @pytest.mark.parametrize(
-    "module", ["wm.engines", "wm.isolation", "workers.runtime.sandbox", "orchestrator.cli"]
+    "module", ["wm", "wm.engines", "wm.isolation", "workers.runtime.sandbox", "orchestrator.cli"]
 )
 def test_what_starts_often_is_light(module):
     """Solver children import the first two; the command line must answer at once."""

@@ -9,7 +9,8 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from wm.embedding.common import EmbeddingTask, FittedTree, OnRound, Training, TreeKind
+from wm.embedding.common import EmbeddingTask, FittedTree, OnRound, TreeKind
+from wm.embedding.options import Training
 from wm.embedding.per_tree import train_each
 from wm.embedding.together import train_together
 
