@@ -22,6 +22,7 @@ WITH_EXAMPLES = [
     "wm.embedding.options",
     "wm.engines",
     "wm.forest",
+    "wm.formats.csv_cells",
     "wm.signature",
 ]
 PROGRAMS = {
