@@ -60,16 +60,18 @@ _HOMES = {
 """Public name -> module that holds it."""
 
 
-def __getattr__(name: str) -> Any:
-    """Import a public name on its first use (PEP 562)."""
-    if name in _MODULES:
-        found: Any = importlib.import_module(_MODULES[name])
-    elif name in _HOMES:
-        found = getattr(importlib.import_module(_HOMES[name]), name)
-    else:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    globals()[name] = found
-    return found
+if not TYPE_CHECKING:  # or else type checkers would believe in any name
+
+    def __getattr__(name: str) -> Any:
+        """Import a public name on its first use (PEP 562)."""
+        if name in _MODULES:
+            found = importlib.import_module(_MODULES[name])
+        elif name in _HOMES:
+            found = getattr(importlib.import_module(_HOMES[name]), name)
+        else:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        globals()[name] = found
+        return found
 
 
 def __dir__() -> list[str]:
