@@ -16,7 +16,7 @@ from orchestrator.files import SECRET, write_whole, writing
 from wm import streams
 from wm.datasets import Scaling
 from wm.embedding import SCHEMES
-from wm.embedding.common import Training
+from wm.embedding.options import DEFAULTS, Adjust, Training
 from wm.errors import SignatureError
 from wm.signature import Signature, keyed_signature, random_signature
 from wm.streams import Role
@@ -51,15 +51,25 @@ def _printable(_context: click.Context, _option: click.Parameter, text: str) -> 
     "--max-depth", type=click.IntRange(1, 1000), help="Depth of the standard forest.  [default: no limit]"
 )
 @click.option("--scheme", type=click.Choice(sorted(SCHEMES)), default="paper", show_default=True)
-@click.option("--trigger-share", type=float, default=0.02, show_default=True, help="Share of training rows.")
 @click.option(
-    "--ones-share", type=float, default=0.5, show_default=True, help="Share of trees that must err."
+    "--trigger-share",
+    type=float,
+    default=DEFAULTS.trigger_share,
+    show_default=True,
+    help="Share of training rows.",
 )
-@click.option("--adjust", type=click.Choice(["paper", "artifact"]), default="paper", show_default=True)
+@click.option(
+    "--ones-share",
+    type=float,
+    default=DEFAULTS.ones_share,
+    show_default=True,
+    help="Share of trees that must err.",
+)
+@click.option("--adjust", type=click.Choice(get_args(Adjust)), default=DEFAULTS.adjust, show_default=True)
 @click.option(
     "--training",
     type=click.Choice(get_args(Training)),
-    default="paper",
+    default=DEFAULTS.training,
     show_default=True,
     help="How trees are made to fit: the loop of the paper or of its authors' code, or each tree by itself.",
 )
@@ -68,7 +78,7 @@ def _printable(_context: click.Context, _option: click.Parameter, text: str) -> 
     type=click.FloatRange(0, 1e6, min_open=True),
     help="Weight added in each round of a loop.  [default: 1, or 30 for the authors' loop]",
 )
-@click.option("--max-rounds", type=click.IntRange(1, 100_000), default=500, show_default=True)
+@click.option("--max-rounds", type=click.IntRange(1, 100_000), default=DEFAULTS.max_rounds, show_default=True)
 @click.option("--key-file", type=INPUT, help="Derive the signature from the secret bytes in this file.")
 @click.option(
     "--model-id",

@@ -13,7 +13,7 @@ from orchestrator.spec.base import SpecModel
 from wm.attacks.base import Distinct, OneOrMore, Several, Share, known
 from wm.datasets import Source
 from wm.embedding import SCHEMES
-from wm.embedding.common import Training
+from wm.embedding.options import DEFAULTS, Adjust, Training
 from wm.errors import DataError
 
 Scheme = Annotated[str, known("scheme", sorted(SCHEMES))]
@@ -91,8 +91,8 @@ class GridSpec(SpecModel):
     """One of several grids: every combination of the listed values."""
 
     scheme: Schemes = ("paper",)
-    trigger_share: Shares = (0.02,)
-    ones_share: Shares = (0.5,)
+    trigger_share: Shares = (DEFAULTS.trigger_share,)
+    ones_share: Shares = (DEFAULTS.ones_share,)
 
     def points(self) -> Iterator[Point]:
         """Yield each point of this grid."""
@@ -108,14 +108,14 @@ class EmbeddingSpec(SpecModel):
     """
 
     scheme: Schemes = ("paper",)
-    trigger_share: Shares = (0.02,)
-    ones_share: Shares = (0.5,)
+    trigger_share: Shares = (DEFAULTS.trigger_share,)
+    ones_share: Shares = (DEFAULTS.ones_share,)
     grid: tuple[GridSpec, ...] = ()
     repeats: int = Field(default=1, ge=1, le=10_000)
-    adjust: Literal["paper", "artifact"] = "paper"
-    training: Training = "paper"
-    weight_step: float | None = Field(default=None, gt=0, le=1e6)
-    max_rounds: int = Field(default=500, ge=1, le=100_000)
+    adjust: Adjust = DEFAULTS.adjust
+    training: Training = DEFAULTS.training
+    weight_step: float | None = Field(default=DEFAULTS.weight_step, gt=0, le=1e6)
+    max_rounds: int = Field(default=DEFAULTS.max_rounds, ge=1, le=100_000)
 
     @model_validator(mode="after")
     def _step_has_a_meaning(self) -> EmbeddingSpec:

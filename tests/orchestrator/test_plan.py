@@ -238,7 +238,7 @@ BASE = {
     "seed": 1,
     "dataset": {"path": "rows.csv", "label": "y"},
     "forest": {"tune": {"n_estimators": [10, 20], "max_depth": [3, 4]}},
-    "embedding": {"repeats": 2},
+    "embedding": {"repeats": 2, "training": "paper"},
     "attack": [
         {"kind": "detection"},
         {"kind": "suppression"},

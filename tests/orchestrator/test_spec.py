@@ -42,7 +42,7 @@ def test_defaults():
         "grid": (),
         "repeats": 1,
         "adjust": "paper",
-        "training": "paper",
+        "training": "per-tree",
         "weight_step": None,
         "max_rounds": 500,
     }
@@ -376,6 +376,7 @@ fields = st.fixed_dictionaries(
             st.sampled_from([0.1, 0.2, 0.3]), min_size=1, max_size=2, unique=True
         ),
         "embedding.repeats": st.integers(1, 3),
+        "embedding.training": st.just("paper"),
         "embedding.weight_step": st.sampled_from([1, 1.0, 2.5]),
         "dataset.name": st.just("breast-cancer"),
         "forest.n_estimators": st.integers(2, 4),

@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from wm.embedding.common import Training
+from wm.embedding.options import Training
 from workers.jobs.base import Parameters, Result, Seed, Sha256, Share
 
 
