@@ -31,7 +31,7 @@ from wm import streams
 from wm.claims.claim import Claim
 from wm.datasets import Split
 from wm.embedding.training import Caps
-from wm.embedding.watermark import Watermarked
+from wm.embedding.watermark import WatermarkedForest
 from wm.forest import Forest
 from wm.formats.npz_arrays import parse_arrays
 from wm.formats.sklearn_metadata import TreeMetadata, from_model
@@ -140,7 +140,7 @@ class LoadedScene:
         return self.forest.n_trees
 
     @classmethod
-    def of(cls, split: Split, made: Watermarked, standard: Any, caps: Caps) -> LoadedScene:
+    def of(cls, split: Split, made: WatermarkedForest, standard: Any, caps: Caps) -> LoadedScene:
         """Return the scene of a watermark made in this process.
 
         Parameters
