@@ -153,9 +153,7 @@ def _embeddings(
             ones_share=ones_share,
             repeat=repeat,
             seed=spec.seed,
-            training=grid.training,
-            weight_step=grid.weight_step,
-            max_rounds=grid.max_rounds,
+            **grid.fit_options(),
             **limits,
         )
         embed = make_job(JobKind.EMBED, parameters, cell, split, baseline)

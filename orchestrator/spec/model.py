@@ -13,7 +13,7 @@ from orchestrator.spec.base import SpecModel
 from wm.attacks.base import Distinct, OneOrMore, Several, Share, known
 from wm.datasets import Source
 from wm.embedding import SCHEMES
-from wm.embedding.options import DEFAULTS, Adjust, Training
+from wm.embedding.options import DEFAULTS, Adjust, FitOptions
 from wm.errors import DataError
 
 Scheme = Annotated[str, known("scheme", sorted(SCHEMES))]
@@ -99,12 +99,12 @@ class GridSpec(SpecModel):
         yield from product(self.scheme, self.trigger_share, self.ones_share)
 
 
-class EmbeddingSpec(SpecModel):
+class EmbeddingSpec(FitOptions, SpecModel):
     """The watermarks: every combination of the listed values, `repeats` times with other seeds.
 
     With one or more `grid`, the combinations of each of these instead; a point of several is made once.
     `scheme`, `trigger_share` and `ones_share` are then left out of the file, and hold all values that occur
-    in any grid. `weight_step` left out is the training's own: 1 for "paper", 30 for "artifact".
+    in any grid.
     """
 
     scheme: Schemes = ("paper",)
@@ -113,15 +113,6 @@ class EmbeddingSpec(SpecModel):
     grid: tuple[GridSpec, ...] = ()
     repeats: int = Field(default=1, ge=1, le=10_000)
     adjust: Adjust = DEFAULTS.adjust
-    training: Training = DEFAULTS.training
-    weight_step: float | None = Field(default=DEFAULTS.weight_step, gt=0, le=1e6)
-    max_rounds: int = Field(default=DEFAULTS.max_rounds, ge=1, le=100_000)
-
-    @model_validator(mode="after")
-    def _step_has_a_meaning(self) -> EmbeddingSpec:
-        if self.training == "per-tree" and self.weight_step is not None:
-            raise ValueError('weight_step has no meaning for training = "per-tree": leave it out')
-        return self
 
     @model_validator(mode="after")
     def _grids_stand_alone(self) -> EmbeddingSpec:
