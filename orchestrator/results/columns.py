@@ -141,6 +141,7 @@ COLUMNS: dict[str, list[str]] = {
         "slowest_seconds",
         "mean_distance",
         "followed",
+        "certified",
     ],
     "distances": [
         *GRID,

@@ -50,7 +50,7 @@ def requeue_lapsed(store: Store) -> int:
     with store.write() as connection:
         lapsed = _lapsed(store, connection, for_update=True)
         for job_id, owner in lapsed:
-            count_failure(store, connection, job_id, owner, "the worker was not heard of any more")
+            count_failure(store, connection, job_id, owner, "worker lost: lease expired")
     return len(lapsed)
 
 

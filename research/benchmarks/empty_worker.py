@@ -30,10 +30,11 @@ class SlotInTurn(slots.Slot):
     """A slot that does one thing at a time."""
 
     def run(self, job_id: int) -> None:
-        """Run a job and wait until the ledger knows how it ended."""
+        """Run a job and wait until it is recorded how it ended."""
         super().run(job_id)
-        self.tell()
-        self._settle()
+        self.record()
+        if self._recording is not None:
+            self._recording.result()
 
 
 class EmptySandbox:
@@ -46,9 +47,9 @@ class EmptySandbox:
             ForgeryAnswer(first + number, number, "impossible", None, 0.0, "", None)
             for number in range(count)
         ]
-        early = max(0, count - context._ANSWERS_AT_ONCE)
+        early = max(0, count - context._ROWS_AT_ONCE)
         if early:  # the others go with the outcome, as from a real handler
-            hooks.answer(tuple(answers[:early]))
+            hooks.save(tuple(answers[:early]))
         outcome = Outcome(OutcomeStatus.DONE, {"instances": count}, {"job": 0.0})
         return Run(End.FINISHED, outcome, {}, tuple(answers[early:]))
 

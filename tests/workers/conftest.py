@@ -16,6 +16,7 @@ from workers.jobs import (
     EmbedParameters,
     ForgeryAnswer,
     ForgeryParameters,
+    ForgeryState,
     FreeForgeryParameters,
     JobKind,
     LeakageParameters,
@@ -99,23 +100,23 @@ NEEDS = {
 
 @dataclass
 class Bench:
-    """One sandbox, and what earlier jobs left: results by kind, artifacts by hash, answers, proved labels."""
+    """One sandbox, and what earlier jobs left: results by kind, artifacts by hash, rows of state."""
 
     sandbox: JobSandbox
     results: dict[JobKind, dict[str, Any]] = field(default_factory=dict)
     folds: tuple[dict[str, Any], ...] = ()
     artifacts: dict[str, bytes] = field(default_factory=dict)
-    answers: list[ForgeryAnswer] = field(default_factory=list)
-    proved: set[int] = field(default_factory=set)
+    rows: list[object] = field(default_factory=list)
 
-    def job(self, kind: JobKind, *, answered: frozenset[int] = frozenset(), **changes: Any) -> LeasedJob:
+    def job(self, kind: JobKind, **changes: Any) -> LeasedJob:
         """Return a job with the parameters above, some changed; what it needs has been run before."""
         parameters = PARAMETERS[kind].model_dump(mode="json") | changes
         inputs = {
             needed: self.folds if needed is JobKind.TUNE_FOLD else (self.results[needed],)
             for needed in NEEDS[kind]
         }
-        return LeasedJob(1, kind, parameters, "me", inputs, answered, 0)
+        state = ForgeryState() if kind is JobKind.FORGERY else None
+        return LeasedJob(1, kind, parameters, inputs, 0, state)
 
     def run(
         self,
@@ -129,13 +130,12 @@ class Bench:
         """Run a job to its end."""
         hooks = Hooks(
             artifact=artifact or self.artifacts.__getitem__,
-            answer=self.answers.extend,
-            prove=self.proved.add,
+            save=self.rows.extend,
             heartbeat=heartbeat,
             stop=stop,
         )
         run = self.sandbox.run(job, hooks, slice_s=slice_s)
-        self.answers += run.answers
+        self.rows += run.rows
         return run
 
     def result(self, kind: JobKind, **changes: Any) -> dict[str, Any]:
@@ -149,8 +149,8 @@ class Bench:
 
     def take_answers(self) -> list[ForgeryAnswer]:
         """Return the answers since the last time."""
-        taken = self.answers.copy()
-        self.answers.clear()
+        taken = [row for row in self.rows if isinstance(row, ForgeryAnswer)]
+        self.rows.clear()
         return taken
 
 
@@ -168,7 +168,7 @@ def shared_bench() -> Iterator[Bench]:
 @pytest.fixture
 def bench(shared_bench: Bench) -> Bench:
     """The shared bench, without the answers of earlier tests."""
-    shared_bench.answers.clear()
+    shared_bench.rows.clear()
     return shared_bench
 
 

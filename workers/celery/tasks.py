@@ -42,7 +42,7 @@ class Gate:
 
     def __init__(self, version: str) -> None:
         self._version = version
-        self._strangers: set[str] = set()
+        self._refused: set[str] = set()
 
     def job_ids(self, arguments: Sequence[object], keywords: dict[str, object]) -> list[int]:
         """Return the jobs that a message names; none if it is refused."""
@@ -58,8 +58,8 @@ class Gate:
             _log.error("refused a message: %s", reason)
             return []
         if message.version != self._version:
-            if message.version not in self._strangers and len(self._strangers) < 100:
-                self._strangers.add(message.version)
+            if message.version not in self._refused and len(self._refused) < 100:
+                self._refused.add(message.version)
                 _log.error(
                     "refused jobs of an orchestrator of version %s, this worker is %s: install one version",
                     message.version[:100],

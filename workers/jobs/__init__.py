@@ -35,9 +35,17 @@ from workers.jobs.attacks import (
     SuppressionRow,
 )
 from workers.jobs.base import AttackParameters, ClosedShare, Parameters, Result, Seed, Sha256, Share
-from workers.jobs.forging import ForgeryAnswer, ForgeryParameters, ForgeryResult, KnownAnswer, Minimal
+from workers.jobs.forging import (
+    ForgeryAnswer,
+    ForgeryParameters,
+    ForgeryResult,
+    ForgeryState,
+    GlobalProof,
+    KnownAnswer,
+    Minimal,
+)
 from workers.jobs.kinds import KINDS, JobKind, Kind
-from workers.jobs.lifecycle import LeasedJob, Outcome, OutcomeStatus, proof_subject
+from workers.jobs.lifecycle import LeasedJob, Outcome, OutcomeStatus
 from workers.jobs.owner import (
     BaselineParameters,
     BaselineResult,
@@ -70,9 +78,11 @@ __all__ = [
     "ForgeryAnswer",
     "ForgeryParameters",
     "ForgeryResult",
+    "ForgeryState",
     "FreeForgeryMethod",
     "FreeForgeryParameters",
     "FreeForgeryResult",
+    "GlobalProof",
     "JobKind",
     "Kind",
     "KnownAnswer",
@@ -104,5 +114,4 @@ __all__ = [
     "TuneFoldResult",
     "TuneParameters",
     "TuneResult",
-    "proof_subject",
 ]

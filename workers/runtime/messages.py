@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from workers.jobs import ForgeryAnswer, LeasedJob, Outcome
+from workers.jobs import LeasedJob, Outcome
 
 
 @dataclass(frozen=True)
@@ -30,17 +30,10 @@ class ArtifactData:
 
 
 @dataclass(frozen=True)
-class Answers:
-    """Handler: record these before I am done."""
+class Rows:
+    """Handler: record these rows of the kind's state before I am done."""
 
-    answers: tuple[ForgeryAnswer, ...]
-
-
-@dataclass(frozen=True)
-class Proved:
-    """Handler: this forgery job's engine forges no instance of a label at all with its signature."""
-
-    label: int
+    rows: tuple[object, ...]
 
 
 @dataclass(frozen=True)
@@ -49,7 +42,7 @@ class Finished:
 
     outcome: Outcome
     artifacts: dict[str, bytes]
-    answers: tuple[ForgeryAnswer, ...] = ()
+    rows: tuple[object, ...] = ()
     """To be recorded together with the outcome."""
 
 
@@ -65,4 +58,4 @@ class Crashed:
     traceback: str
 
 
-FromHandler = NeedArtifact | Answers | Proved | Finished | SliceOver | Crashed
+FromHandler = NeedArtifact | Rows | Finished | SliceOver | Crashed

@@ -111,12 +111,12 @@ class Runner:
         """Give a job's lease up, if it is still ours."""
         self._ledger.hand_back(job_id, self._owner)
 
-    def tell(self, job_id: int, run: Run) -> None:
-        """Tell the ledger how a run ended; any thread may do that."""
+    def record(self, job_id: int, run: Run) -> None:
+        """Record in the ledger how a run ended; any thread may do that."""
         match run.end:
             case End.FINISHED:
                 assert run.outcome is not None  # noqa: S101 - `Run`'s contract
-                self._ledger.record(job_id, self._owner, run.outcome, run.artifacts, run.answers)
+                self._ledger.record(job_id, self._owner, run.outcome, run.artifacts, run.rows)
             case End.FAILED:
                 self._ledger.fail(job_id, self._owner, run.reason)
             case End.SLICE_OVER | End.STOPPED:
@@ -125,8 +125,7 @@ class Runner:
     def _hooks(self, job: LeasedJob) -> Hooks:
         return Hooks(
             artifact=self._ledger.artifact,
-            answer=lambda answers: self._ledger.answer(job.job_id, answers),
-            prove=lambda label: self._ledger.prove(job.job_id, label),
+            save=lambda rows: self._ledger.save(job.job_id, rows),
             heartbeat=lambda: self._ledger.heartbeat(job.job_id, self._owner),
             stop=self._stop,
         )

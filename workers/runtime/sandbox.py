@@ -1,6 +1,6 @@
-"""Runs one leased job in a child process under limits, and tells how it ended.
+"""Runs one leased job in a child process under limits, and returns how it ended.
 
-The supervisor side of `workers.runtime.service`: it feeds the handler artifacts, passes its answers on, sends
+The supervisor side of `workers.runtime.service`: it feeds the handler artifacts, passes its rows on, sends
 heartbeats, and kills the child when a limit strikes, the lease is lost or the worker is told to stop.
 """
 
@@ -12,16 +12,15 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from wm.isolation import START_LIMIT_S, ChildError, Sandbox
-from workers.jobs import KINDS, ForgeryAnswer, ForgeryParameters, JobKind, LeasedJob, Outcome, OutcomeStatus
+from workers.jobs import KINDS, LeasedJob, Outcome, OutcomeStatus
 from workers.runtime.ledger import HEARTBEAT_S
 from workers.runtime.messages import (
-    Answers,
     ArtifactData,
     Crashed,
     Finished,
     FromHandler,
     NeedArtifact,
-    Proved,
+    Rows,
     SliceOver,
     Start,
 )
@@ -33,12 +32,6 @@ SLICE_S = 20.0
 
 _LOOK_EVERY_S = 0.1
 """How often the supervisor looks at stop requests, limits and heartbeats while the child works."""
-
-_TRIES = 2
-"""How often an engine puts a query to a solver whose process is killed; each time with the whole limit."""
-
-_GRACE_S = 10.0
-"""What a slice may take beyond itself and one query: starting an engine, recording answers."""
 
 
 class End(StrEnum):
@@ -62,7 +55,7 @@ class Run:
     ----------
     end
         How it ended.
-    outcome, artifacts, answers
+    outcome, artifacts, rows
         With ``finished``, to be recorded together.
     reason
         With ``failed``.
@@ -71,7 +64,7 @@ class Run:
     end: End
     outcome: Outcome | None = None
     artifacts: Mapping[str, bytes] = field(default_factory=dict)
-    answers: tuple[ForgeryAnswer, ...] = ()
+    rows: tuple[object, ...] = ()
     reason: str = ""
 
 
@@ -80,8 +73,7 @@ class Hooks:
     """What the supervisor needs from outside while a job runs."""
 
     artifact: Callable[[str], bytes]
-    answer: Callable[[tuple[ForgeryAnswer, ...]], None]
-    prove: Callable[[int], None]
+    save: Callable[[tuple[object, ...]], None]
     heartbeat: Callable[[], bool]
     stop: Callable[[], bool]
 
@@ -99,9 +91,7 @@ class JobSandbox:
     def run(self, job: LeasedJob, hooks: Hooks, *, slice_s: float = SLICE_S) -> Run:
         """Run a job to its end, the end of its slice, a limit, or a stop."""
         parameters = KINDS[job.kind].parameters.model_validate(job.parameters)
-        limit = parameters.limit_s
-        if isinstance(parameters, ForgeryParameters):
-            limit = slice_s + _TRIES * parameters.timeout_s + _GRACE_S
+        limit = parameters.time_limit(slice_s)
         memory = None if parameters.memory_mb is None else parameters.memory_mb * 2**20
         try:
             started = last_beat = time.monotonic()
@@ -128,14 +118,16 @@ class JobSandbox:
                         return Run(
                             End.FAILED, reason=f"the job's process was not ready after {START_LIMIT_S:g} s"
                         )
-                elif now - started > limit:
+                elif now - started > limit.seconds:
                     self._sandbox.kill()
-                    return self._limit_struck(job, OutcomeStatus.TIMEOUT, f"time limit of {limit:g} s")
+                    text = f"time limit of {limit.seconds:g} s"
+                    if limit.is_failure:
+                        return Run(End.FAILED, reason=f"the job hung: {text}")
+                    return Run(End.FINISHED, Outcome(OutcomeStatus.TIMEOUT, None, {}, text))
                 elif memory is not None and self._sandbox.memory() > memory:
                     self._sandbox.kill()
-                    return self._limit_struck(
-                        job, OutcomeStatus.MEMOUT, f"memory limit of {parameters.memory_mb} MB"
-                    )
+                    text = f"memory limit of {parameters.memory_mb} MB"
+                    return Run(End.FINISHED, Outcome(OutcomeStatus.MEMOUT, None, {}, text))
         except ChildError as reason:
             # Whoever forks it may be dead: the next job gets another.
             self._sandbox.close()
@@ -151,12 +143,10 @@ class JobSandbox:
         match message:
             case NeedArtifact(sha256):
                 self._sandbox.ready().send(ArtifactData(hooks.artifact(sha256)))
-            case Answers(answers):
-                hooks.answer(answers)
-            case Proved(label):
-                hooks.prove(label)
-            case Finished(outcome, artifacts, answers):
-                return Run(End.FINISHED, outcome, artifacts, answers)
+            case Rows(rows):
+                hooks.save(rows)
+            case Finished(outcome, artifacts, rows):
+                return Run(End.FINISHED, outcome, artifacts, rows)
             case SliceOver():
                 return Run(End.SLICE_OVER)
             case Crashed(traceback):
@@ -164,10 +154,3 @@ class JobSandbox:
                 self._sandbox.kill()
                 return Run(End.FAILED, reason=traceback)
         return None
-
-    @staticmethod
-    def _limit_struck(job: LeasedJob, status: OutcomeStatus, text: str) -> Run:
-        if job.kind is JobKind.FORGERY and status is OutcomeStatus.TIMEOUT:
-            # Its queries have limits of their own; a batch that hangs around them is a failed attempt.
-            return Run(End.FAILED, reason=f"the batch hung: {text}")
-        return Run(End.FINISHED, Outcome(status, None, {}, text))

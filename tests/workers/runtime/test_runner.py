@@ -15,7 +15,7 @@ from workers.runtime import runner
 from workers.runtime.runner import Runner, machine, owner_is_gone, owner_name, process_start
 from workers.runtime.sandbox import End, Run
 
-JOB = LeasedJob(7, JobKind.SPLIT, {}, "me", {}, frozenset(), 0)
+JOB = LeasedJob(7, JobKind.SPLIT, {}, {}, 0)
 OUTCOME = Outcome(OutcomeStatus.DONE, {}, {})
 
 
@@ -39,7 +39,7 @@ class WrittenLedger:
 
 @pytest.fixture
 def run_with(monkeypatch):
-    """Runs job 7 in a sandbox that ends as given, and tells; returns the calls to the ledger meanwhile."""
+    """Runs job 7 in a sandbox that ends as given, and records it; returns the calls to the ledger."""
 
     def run(ledger, end, during=lambda _hooks: None):
         class Fake:
@@ -57,7 +57,7 @@ def run_with(monkeypatch):
             if job is not None:
                 run = slot.run(job)
                 ledger.calls.append(("ended",))
-                slot.tell(7, run)
+                slot.record(7, run)
         assert ledger.calls.pop(0) == ("lease", 7, "me")
         return ledger.calls
 
@@ -73,7 +73,7 @@ def run_with(monkeypatch):
         (Run(End.STOPPED), ("hand_back", 7, "me")),
     ],
 )
-def test_every_end_is_told_to_the_ledger_when_that_is_wished(run_with, run, call):
+def test_every_end_is_recorded_when_that_is_wished(run_with, run, call):
     assert run_with(WrittenLedger(), run) == [("ended",), call, ("closed",)]
     assert {Run(end).end for end in End} == {End.FINISHED, End.FAILED, End.SLICE_OVER, End.STOPPED}
 
@@ -85,15 +85,13 @@ def test_a_job_that_cannot_be_leased_is_left_alone_and_no_process_is_started(run
 def test_what_the_job_needs_meanwhile_goes_to_the_ledger(run_with):
     def during(hooks):
         hooks.artifact("ab")
-        hooks.answer((1, 2))
-        hooks.prove(1)
+        hooks.save((1, 2))
         assert hooks.heartbeat()
         assert not hooks.stop()
 
     assert run_with(WrittenLedger(), Run(End.SLICE_OVER), during) == [
         ("artifact", "ab"),
-        ("answer", 7, (1, 2)),
-        ("prove", 7, 1),
+        ("save", 7, (1, 2)),
         ("heartbeat", 7, "me"),
         ("ended",),
         ("hand_back", 7, "me"),

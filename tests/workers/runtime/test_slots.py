@@ -14,14 +14,14 @@ WAIT_S = 30
 
 
 class Work:
-    """Stands in for `Runner`, and for the ledger that it tells: writes down in what order things happen.
+    """Stands in for `Runner`, and for the ledger: writes down in what order things happen.
 
     Attributes
     ----------
     held
-        Jobs of which the ledger does not hear before they are let go.
+        Jobs that are not recorded before they are let go.
     failing
-        What raises: ("lease", "run", "tell" or "hand back", job).
+        What raises: ("lease", "run", "record" or "hand back", job).
     """
 
     def __init__(self):
@@ -41,11 +41,11 @@ class Work:
         self._happens("run", job)
         return f"run of {job}"
 
-    def tell(self, job_id, run):
+    def record(self, job_id, run):
         assert run == f"run of {job_id}"
         if job_id in self.held:
             assert self.held[job_id].wait(WAIT_S)
-        self._happens("tell", job_id)
+        self._happens("record", job_id)
 
     def hand_back(self, job_id):
         self._happens("hand back", job_id)
@@ -95,7 +95,7 @@ def test_the_ledger_is_told_while_the_next_job_runs(work, slot, ended):
     work.held[1].set()
     running.join(WAIT_S)
     slot.close()
-    assert work.happened[4:] == [("tell", 1), ("tell", 2), ("close",)]
+    assert work.happened[4:] == [("record", 1), ("record", 2), ("close",)]
     assert ended == [1, 2]
 
 
@@ -103,22 +103,22 @@ def test_not_before_the_next_job_is_leased(work, slot):
     slot.run(1)
     slot.run(2)
     slot.close()
-    assert work.happened.index(("lease", 2)) < work.happened.index(("tell", 1))
+    assert work.happened.index(("lease", 2)) < work.happened.index(("record", 1))
 
 
-def test_the_ledger_is_told_at_once_if_no_job_follows(work, slot, ended):
+def test_an_end_is_recorded_at_once_if_no_job_follows(work, slot, ended):
     work.held = {1: threading.Event()}
     slot.run(1)
-    slot.tell()
+    slot.record()
     assert ended == []
     work.held[1].set()
     deadline = time.monotonic() + WAIT_S
     while not ended and time.monotonic() < deadline:
         time.sleep(0.01)
     assert ended == [1]
-    slot.tell()
+    slot.record()
     slot.close()
-    assert work.happened == [("lease", 1), ("run", 1), ("tell", 1), ("close",)]
+    assert work.happened == [("lease", 1), ("run", 1), ("record", 1), ("close",)]
 
 
 def test_closing_waits_until_the_ledger_knows_all(work, slot, ended):
@@ -130,7 +130,7 @@ def test_closing_waits_until_the_ledger_knows_all(work, slot, ended):
     assert closing.is_alive()
     work.held[1].set()
     closing.join(WAIT_S)
-    assert work.happened == [("lease", 1), ("run", 1), ("tell", 1), ("close",)]
+    assert work.happened == [("lease", 1), ("run", 1), ("record", 1), ("close",)]
     assert ended == [1]
 
 
@@ -140,7 +140,7 @@ def test_a_job_that_cannot_be_leased_has_ended_for_this_slot(work, slot, ended):
     assert (work.happened, ended) == ([("lease", 0), ("close",)], [0])
 
 
-@pytest.mark.parametrize("what", ["lease", "run", "tell"])
+@pytest.mark.parametrize("what", ["lease", "run", "record"])
 def test_what_fails_is_told_and_the_job_given_back(work, slot, ended, failures, what):
     work.failing = {(what, 1)}
     slot.run(1)
@@ -148,7 +148,7 @@ def test_what_fails_is_told_and_the_job_given_back(work, slot, ended, failures, 
     slot.close()
     assert list(map(str, failures)) == [f"{what} 1"]
     assert ("hand back", 1) in work.happened
-    assert ("tell", 2) in work.happened
+    assert ("record", 2) in work.happened
     assert ended == [2]
 
 
@@ -158,7 +158,7 @@ def test_a_job_that_cannot_be_given_back_is_told_in_one_line(work, slot, failure
     slot.close()
     assert list(map(str, failures)) == ["run 1"]
     assert [record.getMessage() for record in caplog.records] == [
-        "job 1 could not be given back, its lease will lapse: hand back 1"
+        "job 1 could not be given back, its lease will expire: hand back 1"
     ]
 
 
@@ -177,7 +177,7 @@ def test_nothing_is_begun_once_slots_are_to_stop(work):
     stop.set()
     slots.run([3])
     slots.close()
-    happened = [("lease", 1), ("run", 1), ("tell", 1), ("lease", 2), ("run", 2), ("tell", 2), ("close",)]
+    happened = [("lease", 1), ("run", 1), ("record", 1), ("lease", 2), ("run", 2), ("record", 2), ("close",)]
     assert sorted(work.happened) == sorted(happened)
 
 
@@ -185,7 +185,7 @@ def test_a_message_does_not_leave_the_last_end_untold(work):
     slots = Slots(object(), 1, threading.Event(), pytest.fail)
     slots.run([1])
     deadline = time.monotonic() + WAIT_S
-    while ("tell", 1) not in work.happened and time.monotonic() < deadline:
+    while ("record", 1) not in work.happened and time.monotonic() < deadline:
         time.sleep(0.01)
-    assert ("tell", 1) in work.happened
+    assert ("record", 1) in work.happened
     slots.close()
