@@ -199,6 +199,14 @@ class Progress:
         """Whether every job is finished."""
         return all(state.is_finished for state, count in self.jobs.items() if count)
 
+    @property
+    def end_state(self) -> CampaignState:
+        """State of a campaign that is over."""
+        if self.jobs[JobState.CANCELLED]:
+            return CampaignState.CANCELLED
+        all_done = self.jobs[JobState.DONE] == sum(self.jobs.values())
+        return CampaignState.FINISHED if all_done else CampaignState.INCOMPLETE
+
 
 def progress(store: Store, campaign_id: int) -> Progress:
     """Return a campaign's progress."""

@@ -41,7 +41,7 @@ def ready_jobs(store: Store, campaign_id: int, *, limit: int, other_than: Collec
         return list(connection.execute(query).scalars())
 
 
-def requeue_lapsed(store: Store) -> int:
+def requeue_expired(store: Store) -> int:
     """Take back jobs whose lease has lapsed, as failed attempts; return how many."""
     with store.read() as connection:
         lapsed = _lapsed(store, connection, for_update=False)

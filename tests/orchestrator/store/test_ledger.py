@@ -175,7 +175,7 @@ def test_a_heartbeat_renews_the_lease(workshop):
     with workshop.store.read() as connection:
         now = workshop.store.now(connection)
     assert now < workshop.row(job_id).lease_until <= now + LEASE_S
-    assert queue.requeue_lapsed(workshop.store) == 0
+    assert queue.requeue_expired(workshop.store) == 0
 
 
 def test_a_heartbeat_tells_of_a_lost_lease(workshop):
@@ -185,7 +185,7 @@ def test_a_heartbeat_tells_of_a_lost_lease(workshop):
     ledger.lease(job_id, "me")
     assert not ledger.heartbeat(job_id, "another")
     workshop.lapse(job_id)
-    queue.requeue_lapsed(workshop.store)
+    queue.requeue_expired(workshop.store)
     assert not ledger.heartbeat(job_id, "me"), "queued again"
     ledger.lease(job_id, "another")
     assert not ledger.heartbeat(job_id, "me"), "taken"
@@ -198,10 +198,10 @@ def test_only_lapsed_leases_are_queued_again(workshop):
     lapsed, alive, never = workshop.jobs("a", "b", "c")
     for job_id in (lapsed, alive):
         workshop.ledger.lease(job_id, "me")
-    assert queue.requeue_lapsed(workshop.store) == 0
+    assert queue.requeue_expired(workshop.store) == 0
     workshop.lapse(lapsed)
-    assert queue.requeue_lapsed(workshop.store) == 1
-    assert queue.requeue_lapsed(workshop.store) == 0
+    assert queue.requeue_expired(workshop.store) == 1
+    assert queue.requeue_expired(workshop.store) == 0
     assert workshop.states("a", "b", "c") == [JobState.READY, JobState.RUNNING, JobState.READY]
     assert [workshop.row(job_id).failures for job_id in (lapsed, alive, never)] == [1, 0, 0]
     again = workshop.ledger.lease(lapsed, "another")
@@ -226,7 +226,7 @@ def test_after_the_last_attempt_a_job_ends_as_error_with_its_history(workshop):
         assert outcome_of(workshop, job_id) is None
     ledger.lease(job_id, "worker 2")
     workshop.lapse(job_id)
-    assert queue.requeue_lapsed(workshop.store) == 1
+    assert queue.requeue_expired(workshop.store) == 1
     ended = outcome_of(workshop, job_id)
     assert (ended.status, ended.result, ended.owner) == (OutcomeStatus.ERROR, None, "worker 2")
     assert ended.error == (
@@ -244,7 +244,7 @@ def test_a_worker_that_lost_its_lease_cannot_fail_or_hand_back_the_job(workshop)
     ledger = workshop.ledger
     ledger.lease(job_id, "me")
     workshop.lapse(job_id)
-    queue.requeue_lapsed(workshop.store)
+    queue.requeue_expired(workshop.store)
     ledger.lease(job_id, "another")
     ledger.fail(job_id, "me", "too late")
     ledger.hand_back(job_id, "me")
@@ -274,7 +274,7 @@ def test_the_first_outcome_wins(workshop):
     ledger = workshop.ledger
     ledger.lease(job_id, "slow")
     workshop.lapse(job_id)
-    queue.requeue_lapsed(workshop.store)
+    queue.requeue_expired(workshop.store)
     ledger.lease(job_id, "quick")
     assert ledger.record(job_id, "slow", replace(DONE, result={"by": "slow"}), {})
     first = outcome_of(workshop, job_id)
@@ -464,7 +464,7 @@ def test_random_campaigns_end_as_their_needs_say(workshop, seed):
                 ledger.fail(job_id, "me", "crash")
             case 2 if workshop.row(job_id).failures < MAX_ATTEMPTS - 1:
                 workshop.lapse(job_id)
-                queue.requeue_lapsed(workshop.store)
+                queue.requeue_expired(workshop.store)
             case _:
                 ledger.record(job_id, "me", FAILURE if by_id[job_id] in fails else DONE, {})
     expected = {}

@@ -65,7 +65,7 @@ def test_a_worker_can_do_its_work(workshop, worker):
     registry.beat(WorkerRecord("w", "1", 2))
     assert registry.orchestrator_versions() == []
     registry.leave("w")
-    assert queue.requeue_lapsed(workshop.store) == 0
+    assert queue.requeue_expired(workshop.store) == 0
 
 
 FORBIDDEN = [
