@@ -14,7 +14,7 @@ from orchestrator.store.database import Store
 from orchestrator.store.tables import CampaignState
 from workers.runtime.ledger import HEARTBEAT_S
 from workers.runtime.outage import Outage
-from workers.runtime.runner import owner_is_gone
+from workers.runtime.owners import owner_is_gone
 
 _TAKE_BACK_EVERY_S = 5.0
 """How often expired leases are looked for: with their 30 s, a dead worker's job is ready within 35 s."""

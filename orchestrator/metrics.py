@@ -30,7 +30,7 @@ class Metrics(Collector):
     """What the orchestrator's loop tells, and what a thread of its own sees of the store now and then.
 
     A scrape touches neither store nor broker: it costs a millisecond however large the campaigns are, and
-    is answered while both are away. Keeps the contract of `orchestrator.service.Observer`.
+    is answered while both are away.
 
     Parameters
     ----------

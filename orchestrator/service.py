@@ -4,39 +4,23 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Collection
-from typing import Protocol
+from collections.abc import Callable
 
 from orchestrator.executors import Executor
 from orchestrator.loop import Loop
+from orchestrator.metrics import Metrics
 from orchestrator.pace import Due
 from orchestrator.store import launched, services
 from orchestrator.store.campaigns import Progress
 from orchestrator.store.database import Store
 from workers.runtime.ledger import HEARTBEAT_S
 from workers.runtime.outage import Outage
-from workers.runtime.runner import owner_is_gone, owner_name
+from workers.runtime.owners import owner_is_gone, owner_name
 from workers.runtime.version import protocol_version
 
 _FORGET_AFTER_S = 86_400.0
 _STAND_BY_S = 0.5
 _COUNT_EVERY_S = 1.0
-
-
-class Observer(Protocol):
-    """Is given by an orchestrator's loop, in its thread, what goes on."""
-
-    def leads(self, leads: bool) -> None:
-        """Take whether this orchestrator hands out jobs, when that changes."""
-
-    def turn(self, unfinished: Collection[int]) -> None:
-        """Take which campaigns are run, at each turn; none while another orchestrator leads."""
-
-    def progress(self, campaign_id: int, progress: Progress) -> None:
-        """Take how far a campaign is, now and then."""
-
-    def taken_back(self, *, lapsed: int, gone: int) -> None:
-        """Take how many jobs were taken back: leases that expired, workers known to be dead."""
 
 
 class Orchestrator:
@@ -49,7 +33,7 @@ class Orchestrator:
     say
         Takes one line for people when something changes.
     observer
-        Is given what goes on.
+        Is given what goes on, in the loop's thread.
     """
 
     def __init__(
@@ -57,7 +41,7 @@ class Orchestrator:
         store: Store,
         executor: Executor,
         say: Callable[[str], None],
-        observer: Observer,
+        observer: Metrics,
     ) -> None:
         self._store = store
         self._say = say

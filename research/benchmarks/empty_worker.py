@@ -13,7 +13,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from orchestrator.store import services
@@ -22,8 +22,9 @@ from orchestrator.store.ledger import StoreLedger
 from orchestrator.store.services import StoreRegistry
 from workers.celery.worker import Worker, WorkerSettings
 from workers.jobs import ForgeryAnswer, LeasedJob, Outcome, OutcomeStatus
-from workers.runtime import context, runner, slots
-from workers.runtime.sandbox import End, Hooks, Run
+from workers.runtime import context, slots
+from workers.runtime.ledger import Ledger
+from workers.runtime.sandbox import End, Run
 
 
 class SlotInTurn(slots.Slot):
@@ -40,7 +41,9 @@ class SlotInTurn(slots.Slot):
 class EmptySandbox:
     """Answers a batch at once."""
 
-    def run(self, job: LeasedJob, hooks: Hooks, *, slice_s: float) -> Run:
+    def run(
+        self, job: LeasedJob, ledger: Ledger, owner: str, stop: Callable[[], bool], *, slice_s: float
+    ) -> Run:
         """Give every query of a batch the same answer."""
         first, count = job.parameters["first"], job.parameters["count"]
         answers = [
@@ -49,7 +52,7 @@ class EmptySandbox:
         ]
         early = max(0, count - context._ROWS_AT_ONCE)
         if early:  # the others go with the outcome, as from a real handler
-            hooks.save(tuple(answers[:early]))
+            ledger.save(job.job_id, answers[:early])
         outcome = Outcome(OutcomeStatus.DONE, {"instances": count}, {"job": 0.0})
         return Run(End.FINISHED, outcome, {}, tuple(answers[early:]))
 
@@ -79,7 +82,7 @@ def empty_worker(
 
 def _main(count: int, *, in_turn: bool) -> None:
     logging.basicConfig(level=logging.WARNING)
-    runner.JobSandbox = EmptySandbox  # type: ignore[assignment, misc] # the point of this program
+    slots.JobSandbox = EmptySandbox  # type: ignore[assignment, misc] # the point of this program
     if in_turn:
         slots.Slot = SlotInTurn  # type: ignore[misc]
     store = Store(os.environ["WM_STORE_URL"])

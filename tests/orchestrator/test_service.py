@@ -14,7 +14,7 @@ from orchestrator.store.ledger import StoreLedger
 from orchestrator.store.tables import CampaignState, JobState
 from tests.orchestrator.test_loop import Inline
 from workers.jobs import Outcome, OutcomeStatus
-from workers.runtime.runner import owner_name
+from workers.runtime.owners import owner_name
 from workers.runtime.version import protocol_version
 
 

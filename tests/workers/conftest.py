@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -28,7 +29,7 @@ from workers.jobs import (
     TuneFoldParameters,
     TuneParameters,
 )
-from workers.runtime.sandbox import End, Hooks, JobSandbox, Run
+from workers.runtime.sandbox import End, JobSandbox, Run
 
 PARAMETERS: dict[JobKind, Parameters] = {
     JobKind.SPLIT: SplitParameters(
@@ -128,13 +129,12 @@ class Bench:
         stop: Callable[[], bool] = lambda: False,
     ) -> Run:
         """Run a job to its end."""
-        hooks = Hooks(
+        ledger = SimpleNamespace(
             artifact=artifact or self.artifacts.__getitem__,
-            save=self.rows.extend,
-            heartbeat=heartbeat,
-            stop=stop,
+            save=lambda _job_id, rows: self.rows.extend(rows),
+            heartbeat=lambda _job_id, _owner: heartbeat(),
         )
-        run = self.sandbox.run(job, hooks, slice_s=slice_s)
+        run = self.sandbox.run(job, ledger, "me", stop, slice_s=slice_s)
         self.rows += run.rows
         return run
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
-from types import TracebackType
 from typing import Self
 
 from wm.engines.isolated import IsolatedEngine
@@ -61,13 +60,9 @@ class CertifyingEngine:
         self._prover.close()
 
     def __enter__(self) -> Self:
-        """Return the engine."""
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        """Close the engine."""
+    def __exit__(self, *_: object) -> None:
         self.close()
 
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -19,40 +18,28 @@ class FrozenModel(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
-@dataclass(frozen=True)
-class TimeLimit:
-    """How long one run of a job may take.
-
-    Attributes
-    ----------
-    seconds
-        Wall time.
-    is_failure
-        Whether a job that reaches it has failed an attempt; else it ends as ``timeout``.
-    """
-
-    seconds: float
-    is_failure: bool = False
-
-
 class Parameters(FrozenModel):
     """What every job takes.
 
     Attributes
     ----------
     limit_s
-        Hard limit on the job's wall time in seconds; see `time_limit`.
+        Hard limit on the job's wall time in seconds; see `run_limit_s`.
     memory_mb
         Limit on the resident memory of the job's process; None for no limit.
+    late_is_failure
+        Of the kind: whether a run beyond its limit is a failed attempt; else the job ends as ``timeout``.
     """
+
+    late_is_failure: ClassVar[bool] = False
 
     limit_s: float = Field(default=3600.0, gt=0)
     memory_mb: int | None = Field(default=None, gt=0)
 
-    def time_limit(self, slice_s: float) -> TimeLimit:
-        """Return the limit on a run that is to be given back after `slice_s` if it can be continued."""
+    def run_limit_s(self, slice_s: float) -> float:
+        """Return the limit in seconds on a run that is given back after `slice_s` if it can be continued."""
         del slice_s  # for kinds that can
-        return TimeLimit(self.limit_s)
+        return self.limit_s
 
 
 class AttackParameters(Parameters):

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from workers.jobs.base import ClosedShare, Parameters, Result, Seed, TimeLimit
+from workers.jobs.base import ClosedShare, Parameters, Result, Seed
 
 _TRIES = 2
 """How often an engine puts a query to a solver whose process is killed; each time with the whole limit."""
@@ -35,6 +35,8 @@ class ForgeryParameters(Parameters):
         Have every ``impossible`` confirmed by a checked proof, see `ForgeryAnswer`.
     """
 
+    late_is_failure: ClassVar[bool] = True  # queries have limits of their own: the fault is not theirs
+
     engine: str
     signature: int = Field(ge=0)
     ones_share: ClosedShare
@@ -48,9 +50,9 @@ class ForgeryParameters(Parameters):
     timeout_s: float = Field(gt=0)
     query_memory_mb: int | None = Field(default=None, gt=0)
 
-    def time_limit(self, slice_s: float) -> TimeLimit:
-        """Return the limit on one slice; as queries have limits of their own, reaching it is a failure."""
-        return TimeLimit(slice_s + _TRIES * self.timeout_s + _GRACE_S, is_failure=True)
+    def run_limit_s(self, slice_s: float) -> float:
+        """Return the limit on one slice in seconds."""
+        return slice_s + _TRIES * self.timeout_s + _GRACE_S
 
 
 class ForgeryResult(Result):

@@ -17,7 +17,7 @@ class WorkerRecord:
     Attributes
     ----------
     name
-        As in `workers.runtime.runner.owner_name`, without the slot.
+        As in `workers.runtime.owners.owner_name`, without the slot.
     version
         See `workers.runtime.version`.
     slots

@@ -13,7 +13,7 @@ from enum import StrEnum
 
 from wm.isolation import START_LIMIT_S, ChildError, Sandbox
 from workers.jobs import KINDS, LeasedJob, Outcome, OutcomeStatus
-from workers.runtime.ledger import HEARTBEAT_S
+from workers.runtime.ledger import HEARTBEAT_S, Ledger
 from workers.runtime.messages import (
     ArtifactData,
     Crashed,
@@ -68,16 +68,6 @@ class Run:
     reason: str = ""
 
 
-@dataclass(frozen=True)
-class Hooks:
-    """What the supervisor needs from outside while a job runs."""
-
-    artifact: Callable[[str], bytes]
-    save: Callable[[tuple[object, ...]], None]
-    heartbeat: Callable[[], bool]
-    stop: Callable[[], bool]
-
-
 class JobSandbox:
     """A warm process for one job at a time."""
 
@@ -88,40 +78,51 @@ class JobSandbox:
         """End the process."""
         self._sandbox.close()
 
-    def run(self, job: LeasedJob, hooks: Hooks, *, slice_s: float = SLICE_S) -> Run:
-        """Run a job to its end, the end of its slice, a limit, or a stop."""
+    def run(
+        self, job: LeasedJob, ledger: Ledger, owner: str, stop: Callable[[], bool], *, slice_s: float
+    ) -> Run:
+        """Run a job to its end, the end of its slice, a limit, or a stop.
+
+        Parameters
+        ----------
+        ledger, owner
+            Where what the job needs and records on the way goes, and who holds its lease.
+        stop
+            Asked several times a second; once true, the run is ended.
+        slice_s
+            See `SLICE_S`.
+        """
         parameters = KINDS[job.kind].parameters.model_validate(job.parameters)
-        limit = parameters.time_limit(slice_s)
+        limit_s = parameters.run_limit_s(slice_s)
         memory = None if parameters.memory_mb is None else parameters.memory_mb * 2**20
         try:
             started = last_beat = time.monotonic()
             is_sent = False
             while True:
                 if is_sent and self._sandbox.ready().poll(_LOOK_EVERY_S):
-                    run = self._react(self._sandbox.ready().recv(), hooks)
+                    run = self._react(self._sandbox.ready().recv(), job.job_id, ledger)
                     if run is not None:
                         return run
                 if not is_sent and self._sandbox.is_ready(_LOOK_EVERY_S):
                     self._sandbox.ready().send(Start(job, slice_s))
                     is_sent, started = True, time.monotonic()
                 now = time.monotonic()
-                if hooks.stop():
+                is_stopped = stop()
+                if not is_stopped and now - last_beat >= HEARTBEAT_S:
+                    last_beat = now
+                    is_stopped = not ledger.heartbeat(job.job_id, owner)
+                if is_stopped:
                     self._sandbox.kill()
                     return Run(End.STOPPED)
-                if now - last_beat >= HEARTBEAT_S:
-                    last_beat = now
-                    if not hooks.heartbeat():
-                        self._sandbox.kill()
-                        return Run(End.STOPPED)
                 if not is_sent:
                     if now - started > START_LIMIT_S:
                         return Run(
                             End.FAILED, reason=f"the job's process was not ready after {START_LIMIT_S:g} s"
                         )
-                elif now - started > limit.seconds:
+                elif now - started > limit_s:
                     self._sandbox.kill()
-                    text = f"time limit of {limit.seconds:g} s"
-                    if limit.is_failure:
+                    text = f"time limit of {limit_s:g} s"
+                    if parameters.late_is_failure:
                         return Run(End.FAILED, reason=f"the job hung: {text}")
                     return Run(End.FINISHED, Outcome(OutcomeStatus.TIMEOUT, None, {}, text))
                 elif memory is not None and self._sandbox.memory() > memory:
@@ -139,12 +140,12 @@ class JobSandbox:
             self._sandbox.kill()
             raise
 
-    def _react(self, message: FromHandler, hooks: Hooks) -> Run | None:
+    def _react(self, message: FromHandler, job_id: int, ledger: Ledger) -> Run | None:
         match message:
             case NeedArtifact(sha256):
-                self._sandbox.ready().send(ArtifactData(hooks.artifact(sha256)))
+                self._sandbox.ready().send(ArtifactData(ledger.artifact(sha256)))
             case Rows(rows):
-                hooks.save(rows)
+                ledger.save(job_id, rows)
             case Finished(outcome, artifacts, rows):
                 return Run(End.FINISHED, outcome, artifacts, rows)
             case SliceOver():

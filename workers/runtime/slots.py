@@ -8,9 +8,10 @@ import threading
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 
+from workers.jobs import LeasedJob
 from workers.runtime.ledger import Ledger
-from workers.runtime.runner import Runner, owner_name
-from workers.runtime.sandbox import SLICE_S, Run
+from workers.runtime.owners import owner_name
+from workers.runtime.sandbox import SLICE_S, End, JobSandbox, Run
 
 _log = logging.getLogger(__name__)
 
@@ -46,7 +47,11 @@ class Slot:
         *,
         slice_s: float = SLICE_S,
     ) -> None:
-        self._runner = Runner(ledger, owner_name(number), stop.is_set, slice_s=slice_s)
+        self._ledger = ledger
+        self._owner = owner_name(number)
+        self._stop = stop
+        self._slice_s = slice_s
+        self._sandbox: JobSandbox | None = None  # started with the first job: there may be none
         self._on_end = on_end
         self._on_failure = on_failure
         self._recorder = ThreadPoolExecutor(1, thread_name_prefix=f"recorder-{number}")
@@ -56,9 +61,9 @@ class Slot:
     def run(self, job_id: int) -> None:
         """Run a job; call `record` if no other follows at once."""
         try:
-            job = self._runner.lease(job_id)
+            job = self._ledger.lease(job_id, self._owner)
             self.record()
-            run = None if job is None else self._runner.run(job)
+            run = None if job is None else self._run(job)
         except Exception as failure:
             self.record()
             self._fail(job_id, failure)
@@ -77,12 +82,24 @@ class Slot:
         """Wait until all is recorded, and end the slot's process."""
         self.record()
         self._recorder.shutdown()
-        self._runner.close()
+        if self._sandbox is not None:
+            self._sandbox.close()
+
+    def _run(self, job: LeasedJob) -> Run:
+        if self._sandbox is None:
+            self._sandbox = JobSandbox()
+        return self._sandbox.run(job, self._ledger, self._owner, self._stop.is_set, slice_s=self._slice_s)
 
     def _record(self, job_id: int, run: Run | None) -> None:
         try:
-            if run is not None:
-                self._runner.record(job_id, run)
+            if run is None:
+                pass
+            elif run.end is End.FAILED:
+                self._ledger.fail(job_id, self._owner, run.reason)
+            elif run.outcome is not None:
+                self._ledger.record(job_id, self._owner, run.outcome, run.artifacts, run.rows)
+            else:
+                self._ledger.hand_back(job_id, self._owner)
         except Exception as failure:
             self._fail(job_id, failure)
         else:
@@ -91,7 +108,7 @@ class Slot:
     def _fail(self, job_id: int, failure: Exception) -> None:
         self._on_failure(failure)
         try:
-            self._runner.hand_back(job_id)
+            self._ledger.hand_back(job_id, self._owner)
         except Exception as reason:
             _log.warning("job %s could not be given back, its lease will expire: %s", job_id, reason)
 
