@@ -11,8 +11,7 @@ import sqlalchemy as sa
 from orchestrator.errors import NotFoundError
 from orchestrator.store import forgery_state
 from orchestrator.store.database import Store
-from orchestrator.store.queue import count_failure, finish, given_back
-from orchestrator.store.settling import lock_jobs
+from orchestrator.store.queue import count_failure, finish, given_back, lock_jobs
 from orchestrator.store.tables import JobState, artifact, job, job_need, outcome
 from workers.jobs import JobKind, LeasedJob, Outcome
 from workers.runtime.ledger import LEASE_S

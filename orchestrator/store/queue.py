@@ -1,4 +1,4 @@
-"""Which jobs are ready, and taking back what dead workers held."""
+"""From waiting to ended: when jobs become ready or blocked, who gets them, what is taken back."""
 
 from __future__ import annotations
 
@@ -8,10 +8,70 @@ from typing import Any
 import sqlalchemy as sa
 
 from orchestrator.store.database import Store
-from orchestrator.store.settling import lock_jobs, settle
 from orchestrator.store.tables import JobState, attempt, campaign_job, job, job_need, outcome
 from workers.jobs import OutcomeStatus
 from workers.runtime.ledger import MAX_ATTEMPTS
+
+_WILL_NOT_BE = (JobState.FAILED, JobState.BLOCKED, JobState.CANCELLED)
+_UNFINISHED = tuple(state for state in JobState if not state.is_finished)
+
+
+def lock_jobs(store: Store, connection: sa.Connection, among: sa.Select[Any]) -> None:
+    """Wait until no other transaction changes some jobs, and keep them until this one ends.
+
+    In the order of their ids, so that no two transactions wait for each other. SQLite needs none: it lets
+    one writer in at a time.
+    """
+    if not store.is_sqlite:
+        locked = sa.select(job.c.id).where(job.c.id.in_(among)).order_by(job.c.id).with_for_update()
+        connection.execute(sa.select(sa.func.count()).select_from(locked.subquery()))
+
+
+def settle(connection: sa.Connection, among: sa.Select[Any]) -> None:
+    """Among some jobs, make waiting ones blocked whose needs failed, and ready whose needs are done.
+
+    An optional need only has to be finished, in whatever way. Blocking spreads from need to dependent, beyond
+    those jobs too, until nothing changes.
+    """
+    needed = job.alias("needed")
+
+    def needs(*conditions: sa.ColumnElement[bool]) -> sa.Exists:
+        return sa.exists().where(
+            job_need.c.job_id == job.c.id, needed.c.id == job_need.c.needs_id, *conditions
+        )
+
+    is_waiting = job.c.state == JobState.WAITING
+    block = sa.update(job).values(state=JobState.BLOCKED).returning(job.c.id)
+    blocked = connection.execute(
+        block.where(
+            is_waiting, job.c.id.in_(among), needs(needed.c.state.in_(_WILL_NOT_BE), ~job_need.c.optional)
+        )
+    ).all()
+    concerned: sa.ColumnElement[bool] = job.c.id.in_(among)
+    if blocked:
+        # Who only waited for help from a blocked job may go on without.
+        concerned |= needs(needed.c.state == JobState.BLOCKED, job_need.c.optional)
+    while blocked:
+        blocked = connection.execute(
+            block.where(is_waiting, needs(needed.c.state == JobState.BLOCKED, ~job_need.c.optional))
+        ).all()
+    unmet = sa.or_(
+        needed.c.state.in_(_UNFINISHED), sa.and_(needed.c.state != JobState.DONE, ~job_need.c.optional)
+    )
+    connection.execute(
+        sa.update(job).where(is_waiting, concerned, ~needs(unmet)).values(state=JobState.READY)
+    )
+
+
+def lock_campaign(store: Store, connection: sa.Connection, campaign_id: int) -> None:
+    """Let no worker end a campaign's job before this transaction: it would not see the states set here."""
+    going_on = job.c.state.in_((JobState.READY, JobState.RUNNING))
+    lock_jobs(store, connection, sa.select(job.c.id).where(job.c.id.in_(jobs_of(campaign_id)), going_on))
+
+
+def jobs_of(campaign_id: int) -> sa.Select[Any]:
+    """Return the query for the ids of a campaign's jobs."""
+    return sa.select(campaign_job.c.job_id).where(campaign_job.c.campaign_id == campaign_id)
 
 
 def ready_jobs(store: Store, campaign_id: int, *, limit: int, other_than: Collection[int]) -> list[int]:
@@ -21,9 +81,7 @@ def ready_jobs(store: Store, campaign_id: int, *, limit: int, other_than: Collec
     """
     if limit <= 0:
         return []
-    ours = sa.select(campaign_job.c.job_id).where(
-        campaign_job.c.campaign_id == campaign_id, campaign_job.c.job_id == job.c.id
-    )
+    ours = jobs_of(campaign_id).where(campaign_job.c.job_id == job.c.id)
     # Ids grow with the plan; by position, all ready jobs would have to be sorted for each handful. Written so
     # that both databases can but walk along the index `ix_job_ready`, whatever they guess of the numbers: the
     # state as a constant, which proves that the index serves, and a subquery that cannot become a join.
@@ -42,27 +100,21 @@ def ready_jobs(store: Store, campaign_id: int, *, limit: int, other_than: Collec
 
 
 def requeue_expired(store: Store) -> int:
-    """Take back jobs whose lease has lapsed, as failed attempts; return how many."""
-    with store.read() as connection:
-        lapsed = _lapsed(store, connection, for_update=False)
-    if not lapsed:
-        return 0
-    with store.write() as connection:
-        lapsed = _lapsed(store, connection, for_update=True)
-        for job_id, owner in lapsed:
-            count_failure(store, connection, job_id, owner, "worker lost: lease expired")
-    return len(lapsed)
-
-
-def _lapsed(store: Store, connection: sa.Connection, *, for_update: bool) -> list[tuple[int, str]]:
-    query = (
+    """Take back jobs whose lease has expired, as failed attempts; return how many."""
+    expired = (
         sa.select(job.c.id, job.c.lease_owner)
         .where(job.c.state == JobState.RUNNING, job.c.lease_until < store.clock())
         .order_by(job.c.id)
     )
-    if for_update:  # two orchestrators must not both count a failure
-        query = query.with_for_update(skip_locked=True)
-    return [(row.id, row.lease_owner) for row in connection.execute(query)]
+    with store.read() as connection:
+        if connection.execute(expired.limit(1)).first() is None:  # as most often
+            return 0
+    with store.write() as connection:
+        # Two orchestrators must not both count a failure.
+        rows = connection.execute(expired.with_for_update(skip_locked=True)).all()
+        for row in rows:
+            count_failure(store, connection, row.id, row.lease_owner, "worker lost: lease expired")
+    return len(rows)
 
 
 def release_dead(store: Store, is_gone: Callable[[str], bool]) -> int:

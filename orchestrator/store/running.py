@@ -81,7 +81,7 @@ def running_jobs(store: Store, campaign_id: int) -> list[RunningJob]:
 
 
 def lapsed_leases(store: Store) -> int:
-    """Return how many running jobs of the whole store have a lease that lapsed a while ago."""
+    """Return how many running jobs of the whole store have a lease that expired a while ago."""
     a_while_ago = store.clock() - LEASE_S  # what an orchestrator that is alive has taken back by then
     query = (
         sa.select(sa.func.count())

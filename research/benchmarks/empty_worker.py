@@ -20,11 +20,11 @@ from orchestrator.store import services
 from orchestrator.store.database import Store
 from orchestrator.store.ledger import StoreLedger
 from orchestrator.store.services import StoreRegistry
-from workers.celery.worker import Worker, WorkerSettings
+from workers.celery.worker import Worker
 from workers.jobs import ForgeryAnswer, LeasedJob, Outcome, OutcomeStatus
 from workers.runtime import context, slots
 from workers.runtime.ledger import Ledger
-from workers.runtime.sandbox import End, Run
+from workers.runtime.messages import End, Run
 
 
 class SlotInTurn(slots.Slot):
@@ -86,8 +86,8 @@ def _main(count: int, *, in_turn: bool) -> None:
     if in_turn:
         slots.Slot = SlotInTurn  # type: ignore[misc]
     store = Store(os.environ["WM_STORE_URL"])
-    settings = WorkerSettings(os.environ["WM_BROKER_URL"], count)
-    Worker(settings, StoreLedger(store), StoreRegistry(store)).run()
+    broker_url = os.environ["WM_BROKER_URL"]
+    Worker(broker_url, StoreLedger(store), StoreRegistry(store), concurrency=count).run()
 
 
 if __name__ == "__main__":

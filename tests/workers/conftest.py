@@ -29,7 +29,8 @@ from workers.jobs import (
     TuneFoldParameters,
     TuneParameters,
 )
-from workers.runtime.sandbox import End, JobSandbox, Run
+from workers.runtime.messages import End, Run
+from workers.runtime.sandbox import JobSandbox
 
 PARAMETERS: dict[JobKind, Parameters] = {
     JobKind.SPLIT: SplitParameters(

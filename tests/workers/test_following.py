@@ -20,7 +20,7 @@ from wm.forest import Forest
 from workers.handlers import forgery
 from workers.jobs import ForgeryAnswer, ForgeryParameters, ForgeryResult, ForgeryState, JobKind, KnownAnswer
 from workers.runtime.context import ArtifactCache, Context
-from workers.runtime.sandbox import End
+from workers.runtime.messages import End
 
 GRID = (0.05, 0.1, 0.2, 0.3, 0.5)
 

@@ -20,7 +20,8 @@ from wm.engines.protocol import WHOLE_DOMAIN, ForgeryQuery
 from wm.forest import Forest
 from wm.verification.evidence import verify
 from workers.jobs import KINDS, ForgeryState, GlobalProof, JobKind, OutcomeStatus
-from workers.runtime.sandbox import End, JobSandbox
+from workers.runtime.messages import End
+from workers.runtime.sandbox import JobSandbox
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from multiprocessing.connection import Connection
 from typing import TypeVar, cast
@@ -53,7 +53,15 @@ class ArtifactCache:
 
 
 class Context:
-    """One job's view, in the process that runs it."""
+    """One job's view, in the process that runs it.
+
+    Attributes
+    ----------
+    artifacts
+        What the handler kept, by SHA-256.
+    timings
+        Seconds by name.
+    """
 
     def __init__(self, connection: Connection, cache: ArtifactCache, job: LeasedJob, slice_s: float) -> None:
         self._connection = connection
@@ -62,13 +70,8 @@ class Context:
         self._ends = time.monotonic() + slice_s
         self._pending: list[object] = []
         self._sent = time.monotonic()
-        self._artifacts: dict[str, bytes] = {}
+        self.artifacts: dict[str, bytes] = {}
         self.timings: dict[str, float] = {}
-
-    @property
-    def artifacts(self) -> Mapping[str, bytes]:
-        """What the handler kept, by SHA-256."""
-        return self._artifacts
 
     def state(self, model: type[T]) -> T:
         """Return what the job goes on from, in the type of its kind."""
@@ -106,7 +109,7 @@ class Context:
     def keep(self, data: bytes) -> str:
         """Make bytes an artifact of this job and return their SHA-256."""
         sha256 = hashlib.sha256(data).hexdigest()
-        self._artifacts[sha256] = data
+        self.artifacts[sha256] = data
         self._cache.put(sha256, data)
         return sha256
 

@@ -7,23 +7,12 @@ heartbeats, and kills the child when a limit strikes, the lease is lost or the w
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from enum import StrEnum
+from collections.abc import Callable
 
 from wm.isolation import START_LIMIT_S, ChildError, Sandbox
 from workers.jobs import KINDS, LeasedJob, Outcome, OutcomeStatus
 from workers.runtime.ledger import HEARTBEAT_S, Ledger
-from workers.runtime.messages import (
-    ArtifactData,
-    Crashed,
-    Finished,
-    FromHandler,
-    NeedArtifact,
-    Rows,
-    SliceOver,
-    Start,
-)
+from workers.runtime.messages import ArtifactData, End, FromHandler, NeedArtifact, Rows, Run, Start
 
 _SERVICE = "workers.runtime.service"
 
@@ -32,40 +21,6 @@ SLICE_S = 20.0
 
 _LOOK_EVERY_S = 0.1
 """How often the supervisor looks at stop requests, limits and heartbeats while the child works."""
-
-
-class End(StrEnum):
-    """How a run in the sandbox ended."""
-
-    FINISHED = "finished"
-    """There is an outcome."""
-    SLICE_OVER = "slice over"
-    """Work is left; nothing went wrong."""
-    FAILED = "failed"
-    """The attempt failed; another may succeed."""
-    STOPPED = "stopped"
-    """The worker was told to stop, or the lease was lost; the child was killed."""
-
-
-@dataclass(frozen=True)
-class Run:
-    """What came of one run.
-
-    Attributes
-    ----------
-    end
-        How it ended.
-    outcome, artifacts, rows
-        With ``finished``, to be recorded together.
-    reason
-        With ``failed``.
-    """
-
-    end: End
-    outcome: Outcome | None = None
-    artifacts: Mapping[str, bytes] = field(default_factory=dict)
-    rows: tuple[object, ...] = ()
-    reason: str = ""
 
 
 class JobSandbox:
@@ -146,12 +101,9 @@ class JobSandbox:
                 self._sandbox.ready().send(ArtifactData(ledger.artifact(sha256)))
             case Rows(rows):
                 ledger.save(job_id, rows)
-            case Finished(outcome, artifacts, rows):
-                return Run(End.FINISHED, outcome, artifacts, rows)
-            case SliceOver():
-                return Run(End.SLICE_OVER)
-            case Crashed(traceback):
-                # Whatever it left behind, a broken engine say, must not meet the next job.
-                self._sandbox.kill()
-                return Run(End.FAILED, reason=traceback)
+            case Run(end):
+                if end is End.FAILED:
+                    # Whatever the job left behind, a broken engine say, must not meet the next one.
+                    self._sandbox.kill()
+                return message
         return None

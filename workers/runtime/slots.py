@@ -10,8 +10,9 @@ from concurrent.futures import Future, ThreadPoolExecutor
 
 from workers.jobs import LeasedJob
 from workers.runtime.ledger import Ledger
+from workers.runtime.messages import End, Run
 from workers.runtime.owners import owner_name
-from workers.runtime.sandbox import SLICE_S, End, JobSandbox, Run
+from workers.runtime.sandbox import SLICE_S, JobSandbox
 
 _log = logging.getLogger(__name__)
 

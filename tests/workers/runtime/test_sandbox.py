@@ -10,7 +10,8 @@ import pytest
 
 from workers.jobs import ForgeryState, JobKind, OutcomeStatus, forging
 from workers.runtime import sandbox
-from workers.runtime.sandbox import End, JobSandbox
+from workers.runtime.messages import End
+from workers.runtime.sandbox import JobSandbox
 
 ENDLESS = {"n_estimators": [10_000], "max_depth": [None], "folds": 100}
 """Changes that make a tuning job take hours."""

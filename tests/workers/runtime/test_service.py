@@ -13,7 +13,7 @@ from workers.handlers import forgery
 from workers.jobs import ForgeryResult, JobKind, LeasedJob, OutcomeStatus
 from workers.runtime import service
 from workers.runtime.context import ArtifactCache, Context
-from workers.runtime.messages import Crashed, Finished, Rows, SliceOver, Start
+from workers.runtime.messages import End, Rows, Run, Start
 
 PARAMETERS = {
     "engine": "sat",
@@ -61,7 +61,7 @@ def test_a_result_is_an_outcome_and_waiting_rows_go_with_it(said):
 
     before, message = said(handler)
     assert before == []
-    assert isinstance(message, Finished)
+    assert message.end is End.FINISHED
     assert message.rows == (ROW,)
     assert (message.outcome.status, message.outcome.result) == (OutcomeStatus.DONE, {"instances": 1})
     assert set(message.outcome.timings) == {"job"}
@@ -69,31 +69,31 @@ def test_a_result_is_an_outcome_and_waiting_rows_go_with_it(said):
 
 
 def test_a_handler_that_wants_to_go_on_later_gives_the_job_back_and_waiting_rows_go_first(said):
-    assert said(lambda _parameters, context: context.record(ROW)) == ([Rows((ROW,))], SliceOver())
+    assert said(lambda _parameters, context: context.record(ROW)) == ([Rows((ROW,))], Run(End.SLICE_OVER))
 
 
 def test_what_the_science_refuses_is_an_error_at_once(said):
     before, message = said(raising(DataError("no such file")))
     assert before == []
-    assert isinstance(message, Finished)
+    assert message.end is End.FINISHED
     assert message.rows == (ROW,)
     assert (message.outcome.status, message.outcome.error) == (OutcomeStatus.ERROR, "no such file")
     assert message.artifacts == {}
 
 
 @pytest.mark.parametrize("reason", [ChildError("no process could be had"), ValueError("oh"), MemoryError()])
-def test_what_may_go_well_another_time_is_a_crash(said, reason):
+def test_what_may_go_well_another_time_is_a_failed_attempt(said, reason):
     _, message = said(raising(reason))
-    assert isinstance(message, Crashed)
-    assert message.traceback.startswith("Traceback")
-    assert type(reason).__name__ in message.traceback
+    assert (message.end, message.outcome, message.rows) == (End.FAILED, None, ())
+    assert message.reason.startswith("Traceback")
+    assert type(reason).__name__ in message.reason
 
 
-def test_parameters_that_no_longer_fit_their_kind_are_a_crash(said):
+def test_parameters_that_no_longer_fit_their_kind_are_a_failed_attempt(said):
     job = LeasedJob(1, JobKind.FORGERY, PARAMETERS | {"strange": 1}, {}, 0)
     _, message = said(lambda *_: None, job)
-    assert isinstance(message, Crashed)
-    assert "strange" in message.traceback
+    assert (message.end, message.outcome, message.rows) == (End.FAILED, None, ())
+    assert "strange" in message.reason
 
 
 def test_jobs_are_served_one_after_the_other_until_the_connection_closes(monkeypatch):
@@ -105,6 +105,6 @@ def test_jobs_are_served_one_after_the_other_until_the_connection_closes(monkeyp
         with ours:
             for _ in range(3):
                 ours.send(Start(JOB, 1.0))
-                assert isinstance(ours.recv(), Finished)
+                assert ours.recv().end is End.FINISHED
         serving.join(timeout=30)
         assert not serving.is_alive()

@@ -9,8 +9,9 @@ import pytest
 
 from workers.jobs import JobKind, LeasedJob, Outcome, OutcomeStatus
 from workers.runtime import slots as module
+from workers.runtime.messages import End, Run
 from workers.runtime.owners import owner_name
-from workers.runtime.sandbox import SLICE_S, End, Run
+from workers.runtime.sandbox import SLICE_S
 from workers.runtime.slots import Slot, Slots
 
 OUTCOME = Outcome(OutcomeStatus.DONE, {}, {})
