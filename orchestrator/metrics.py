@@ -16,8 +16,8 @@ from orchestrator.pace import Due
 from orchestrator.store import services
 from orchestrator.store.campaigns import Progress
 from orchestrator.store.database import Store
+from orchestrator.store.monitoring import Tally, tally
 from orchestrator.store.services import Service
-from orchestrator.store.tally import Tally, tally
 from workers.runtime.version import protocol_version
 
 LOOK_EVERY_S = 5.0

@@ -22,7 +22,7 @@ from orchestrator.errors import StoreUnavailableError
 from orchestrator.pace import Counter, Due
 from orchestrator.store.campaigns import Progress
 from orchestrator.store.database import Store
-from orchestrator.store.running import RunningJob, running_jobs
+from orchestrator.store.monitoring import RunningJob, running_jobs
 from orchestrator.store.services import Service
 from orchestrator.store.tables import CampaignState, JobState
 

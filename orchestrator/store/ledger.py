@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 from typing import Any
 
 import sqlalchemy as sa
@@ -100,7 +99,7 @@ class StoreLedger:
             # other's reference to go.
             lock_jobs(self._store, connection, sa.select(job.c.id).where(job.c.id == job_id))
             forgery_state.save(self._store, connection, job_id, rows)
-            return finish(self._store, connection, job_id, owner, asdict(outcome))
+            return finish(self._store, connection, job_id, owner, outcome)
 
     def hand_back(self, job_id: int, owner: str) -> None:
         """Make a job ready again, if the lease is still this owner's."""

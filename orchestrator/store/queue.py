@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
+from dataclasses import asdict
 from typing import Any
 
 import sqlalchemy as sa
 
 from orchestrator.store.database import Store
 from orchestrator.store.tables import JobState, attempt, campaign_job, job, job_need, outcome
-from workers.jobs import OutcomeStatus
+from workers.jobs import Outcome, OutcomeStatus
 from workers.runtime.ledger import MAX_ATTEMPTS
 
 _WILL_NOT_BE = (JobState.FAILED, JobState.BLOCKED, JobState.CANCELLED)
@@ -157,31 +158,19 @@ def count_failure(store: Store, connection: sa.Connection, job_id: int, owner: s
     lines = [
         f"attempt {number}: {text.strip()}" for number, text in enumerate(reversed(list(history)), start=1)
     ]
-    finish(
-        store,
-        connection,
-        job_id,
-        owner,
-        {
-            "status": OutcomeStatus.ERROR,
-            "result": None,
-            "timings": {},
-            "error": f"failed {failures} times\n" + "\n".join(lines),
-        },
-    )
+    error = "\n".join([f"failed {failures} times", *lines])
+    finish(store, connection, job_id, owner, Outcome(OutcomeStatus.ERROR, None, {}, error))
 
 
-def finish(
-    store: Store, connection: sa.Connection, job_id: int, owner: str, columns: dict[str, object]
-) -> bool:
+def finish(store: Store, connection: sa.Connection, job_id: int, owner: str, ended: Outcome) -> bool:
     """Insert a job's outcome unless it has one, free its lease and settle what depends on it.
 
     The job must be locked by this transaction.
     """
-    row = {"job_id": job_id, "owner": owner, "recorded_at": store.clock(), **columns}
+    row = {"job_id": job_id, "owner": owner, "recorded_at": store.clock(), **asdict(ended)}
     if not store.insert_new(connection, outcome, [row]):
         return False
-    state = JobState.DONE if columns["status"] == OutcomeStatus.DONE else JobState.FAILED
+    state = JobState.DONE if ended.status is OutcomeStatus.DONE else JobState.FAILED
     connection.execute(
         sa.update(job).where(job.c.id == job_id).values(state=state, lease_owner=None, lease_until=None)
     )

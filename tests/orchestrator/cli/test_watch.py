@@ -20,7 +20,7 @@ from orchestrator.plan import Cell, PlannedJob
 from orchestrator.spec import parse_spec
 from orchestrator.store import campaigns, launched
 from orchestrator.store.ledger import StoreLedger
-from orchestrator.store.running import running_jobs
+from orchestrator.store.monitoring import running_jobs
 from orchestrator.store.services import StoreRegistry
 from orchestrator.store.tables import CampaignState, worker
 from workers.jobs import ForgeryAnswer, JobKind, Outcome, OutcomeStatus
