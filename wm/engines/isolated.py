@@ -132,7 +132,7 @@ class IsolatedEngine:
         if not isinstance(answer, Answer):
             return ended(Status.ERROR, str(answer))
         if answer.witness is None:
-            if answer.reason == WHOLE_DOMAIN:
+            if answer.is_global:
                 self.whole_domain.add(query.pair)
             return replace(ended(Status.IMPOSSIBLE, answer.reason), certified=answer.certified)
         if fault := replay_fault(self._forest, query, answer.witness):

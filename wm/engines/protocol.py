@@ -150,11 +150,14 @@ class Answer:
         None: proved impossible.
     reason, certified
         As in `ForgeryOutcome`.
+    is_global
+        Whether no instance at all, at any distance, has the query's signature and label.
     """
 
     witness: NDArray[np.float32] | None
     reason: str = "solver"
     certified: bool | None = None
+    is_global: bool = False
 
 
 class OutOfResourcesError(Exception):
