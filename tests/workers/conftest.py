@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -15,6 +16,7 @@ from workers.jobs import (
     EmbedParameters,
     ForgeryAnswer,
     ForgeryParameters,
+    ForgeryState,
     JobKind,
     LeasedJob,
     Parameters,
@@ -22,7 +24,8 @@ from workers.jobs import (
     TuneFoldParameters,
     TuneParameters,
 )
-from workers.runtime.sandbox import End, Hooks, JobSandbox, Run
+from workers.runtime.messages import End, Run
+from workers.runtime.sandbox import JobSandbox
 
 PARAMETERS: dict[str, Parameters] = {
     JobKind.SPLIT: SplitParameters(
@@ -94,23 +97,23 @@ NEEDS = {
 
 @dataclass
 class Bench:
-    """One sandbox, and what earlier jobs left: results by kind, artifacts by hash, answers, proved labels."""
+    """One sandbox, and what earlier jobs left: results by kind, artifacts by hash, rows of state."""
 
     sandbox: JobSandbox
     results: dict[str, dict[str, Any]] = field(default_factory=dict)
     folds: tuple[dict[str, Any], ...] = ()
     artifacts: dict[str, bytes] = field(default_factory=dict)
-    answers: list[ForgeryAnswer] = field(default_factory=list)
-    proved: set[int] = field(default_factory=set)
+    rows: list[object] = field(default_factory=list)
 
-    def job(self, kind: str, *, answered: frozenset[int] = frozenset(), **changes: Any) -> LeasedJob:
+    def job(self, kind: str, **changes: Any) -> LeasedJob:
         """Return a job with the parameters above, some changed; what it needs has been run before."""
         parameters = PARAMETERS[kind].model_dump(mode="json") | changes
         inputs = {
             needed: self.folds if needed is JobKind.TUNE_FOLD else (self.results[needed],)
             for needed in NEEDS[kind]
         }
-        return LeasedJob(1, kind, parameters, "me", inputs, answered, 0)
+        state = ForgeryState() if kind is JobKind.FORGERY else None
+        return LeasedJob(1, kind, parameters, inputs, 0, state)
 
     def run(
         self,
@@ -122,15 +125,13 @@ class Bench:
         stop: Callable[[], bool] = lambda: False,
     ) -> Run:
         """Run a job to its end."""
-        hooks = Hooks(
+        ledger = SimpleNamespace(
             artifact=artifact or self.artifacts.__getitem__,
-            answer=self.answers.extend,
-            prove=self.proved.add,
-            heartbeat=heartbeat,
-            stop=stop,
+            save=lambda _job_id, rows: self.rows.extend(rows),
+            heartbeat=lambda _job_id, _owner: heartbeat(),
         )
-        run = self.sandbox.run(job, hooks, slice_s=slice_s)
-        self.answers += run.answers
+        run = self.sandbox.run(job, ledger, "me", stop, slice_s=slice_s)
+        self.rows += run.rows
         return run
 
     def result(self, kind: str, **changes: Any) -> dict[str, Any]:
@@ -144,8 +145,8 @@ class Bench:
 
     def take_answers(self) -> list[ForgeryAnswer]:
         """Return the answers since the last time."""
-        taken = self.answers.copy()
-        self.answers.clear()
+        taken = [row for row in self.rows if isinstance(row, ForgeryAnswer)]
+        self.rows.clear()
         return taken
 
 
@@ -163,7 +164,7 @@ def shared_bench() -> Iterator[Bench]:
 @pytest.fixture
 def bench(shared_bench: Bench) -> Bench:
     """The shared bench, without the answers of earlier tests."""
-    shared_bench.answers.clear()
+    shared_bench.rows.clear()
     return shared_bench
 
 

@@ -9,9 +9,16 @@ one handler module, a pair of models and one line in `KINDS`.
 """
 
 from workers.jobs.base import AttackParameters, ClosedShare, Parameters, Result, Seed, Sha256, Share
-from workers.jobs.forging import ForgeryAnswer, ForgeryParameters, ForgeryResult, KnownAnswer
+from workers.jobs.forging import (
+    ForgeryAnswer,
+    ForgeryParameters,
+    ForgeryResult,
+    ForgeryState,
+    GlobalProof,
+    KnownAnswer,
+)
 from workers.jobs.kinds import KINDS, JobKind, Kind
-from workers.jobs.lifecycle import LeasedJob, Outcome, OutcomeStatus, proof_subject
+from workers.jobs.lifecycle import LeasedJob, Outcome, OutcomeStatus
 from workers.jobs.owner import (
     BaselineParameters,
     BaselineResult,
@@ -36,6 +43,8 @@ __all__ = [
     "ForgeryAnswer",
     "ForgeryParameters",
     "ForgeryResult",
+    "ForgeryState",
+    "GlobalProof",
     "JobKind",
     "Kind",
     "KnownAnswer",
@@ -53,5 +62,4 @@ __all__ = [
     "TuneFoldResult",
     "TuneParameters",
     "TuneResult",
-    "proof_subject",
 ]

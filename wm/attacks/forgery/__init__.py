@@ -37,7 +37,6 @@ from wm.attacks.forgery.asking import (
     forge_nearest,
     forge_over_distances,
 )
-from wm.attacks.forgery.following import follows
 from wm.engines import ForgeryOutcome, ForgeryQuery, Status
 from wm.engines.certification import CertifyingEngine
 from wm.engines.minimal import MinimalOutcome, MinimalSearch
@@ -167,6 +166,8 @@ class Row(AttackRow):
     """Mean distance of the forged instances."""
     followed: int
     """Answers that follow from those at another distance, and were not asked for."""
+    certified: int
+    """Answers "impossible" that a checked proof confirms."""
 
 
 def run(scene: Scene, options: Options, rng: Streams) -> Result:
@@ -220,7 +221,7 @@ def _row(
         for one in outcomes
         if (distance := one.forged_at if isinstance(one, MinimalOutcome) else one.distance) is not None
     ]
-    asked = [one.seconds for one in outcomes if not follows(one.reason)]
+    asked = [one.seconds for one in outcomes if getattr(one, "followed_from", None) is None]
     return Row.model_validate(
         counts
         | {
@@ -233,6 +234,7 @@ def _row(
             "slowest_seconds": max(asked, default=None),
             "mean_distance": sum(distances) / len(distances) if distances else None,
             "followed": len(outcomes) - len(asked),
+            "certified": sum(bool(getattr(one, "certified", None)) for one in outcomes),
         }
     )
 
