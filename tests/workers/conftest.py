@@ -45,7 +45,14 @@ PARAMETERS: dict[str, Parameters] = {
         n_estimators=12, max_depth=4, adjust="paper", standard_seed=5, capped_seed=6
     ),
     JobKind.EMBED: EmbedParameters(
-        scheme="paper", trigger_share=0.02, ones_share=0.5, repeat=0, seed=1, weight_step=1.0, max_rounds=500
+        scheme="paper",
+        trigger_share=0.02,
+        ones_share=0.5,
+        repeat=0,
+        seed=1,
+        training="paper",
+        weight_step=1.0,
+        max_rounds=500,
     ),
     "leakage": KINDS["leakage"].parameters(),
     "detection": KINDS["detection"].parameters(
