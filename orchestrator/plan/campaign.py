@@ -8,7 +8,8 @@ from typing import Any
 from orchestrator.errors import SpecError
 from orchestrator.plan.attacks import Target, attack_jobs, calibration_jobs
 from orchestrator.plan.base import Cell, DataFacts, PlannedJob, make_job
-from orchestrator.spec import CalibrationSpec, CampaignSpec, ForgerySpec, FreeForgerySpec, TuneSpec
+from orchestrator.spec import CalibrationSpec, CampaignSpec, TuneSpec
+from orchestrator.spec.draft import Fault
 from wm import streams
 from wm.embedding.common import trigger_size
 from wm.errors import EmbeddingError
@@ -24,27 +25,43 @@ from workers.jobs import (
 )
 
 
-def check_against_data(spec: CampaignSpec, facts: DataFacts, *, what: str = "campaign") -> None:
-    """Raise `SpecError` with everything that the data or the number of trees make impossible."""
-    problems = []
-    for share in spec.embedding.trigger_share:
+def faults_against_data(spec: CampaignSpec, facts: DataFacts | None) -> Iterator[Fault]:
+    """Yield what the data, or the number of trees, make impossible.
+
+    Parameters
+    ----------
+    spec
+        A campaign, or the draft of one of which parts are wrong: these are passed over.
+    facts
+        None where the data cannot be used.
+    """
+    embedding, forest = getattr(spec, "embedding", None), getattr(spec, "forest", None)
+    for share in getattr(embedding, "trigger_share", ()) if facts is not None else ():
         try:
             trigger_size(facts.rows_train, share)
         except EmbeddingError as reason:
-            problems.append(f"{what}: embedding.trigger_share: {reason}")
-    trees = spec.forest.fewest_trees
-    problems += [
-        f"{what}: embedding.ones_share: {share} of {trees} trees leaves all bits equal: a signature needs "
-        "both zeros and ones"
-        for share in spec.embedding.ones_share
-        if not 0 < count_of_ones(trees, share) < trees
-    ]
-    for number, attack in enumerate(spec.attack):
-        if isinstance(attack, ForgerySpec | FreeForgerySpec) and (attack.instances or 0) > facts.rows_test:
-            problems.append(
-                f"{what}: attack.{number}.instances: {attack.instances} is more than the "
-                f"{facts.rows_test} test rows"
+            yield ("embedding", "trigger_share"), str(reason)
+    trees = getattr(forest, "fewest_trees", None)
+    for share in getattr(embedding, "ones_share", ()) if trees is not None else ():
+        if not 0 < count_of_ones(trees, share) < trees:
+            yield (
+                ("embedding", "ones_share"),
+                f"{share} of {trees} trees leaves all bits equal: a signature needs both zeros and ones",
             )
+    for number, attack in enumerate(spec.attack):
+        instances = getattr(attack, "instances", None) or 0
+        if facts is not None and instances > facts.rows_test:
+            yield (
+                ("attack", number, "instances"),
+                f"{instances} is more than the {facts.rows_test} test rows",
+            )
+
+
+def check_against_data(spec: CampaignSpec, facts: DataFacts, *, what: str = "campaign") -> None:
+    """Raise `SpecError` with everything that the data or the number of trees make impossible."""
+    problems = [
+        f"{what}: {'.'.join(map(str, path))}: {message}" for path, message in faults_against_data(spec, facts)
+    ]
     if problems:
         raise SpecError(problems)
 

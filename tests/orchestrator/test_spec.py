@@ -139,7 +139,7 @@ memory_mb = 1.5
         (34, "attack.1.eps.1"),
         (35, "attack.1.only.repeats"),
         (35, "attack.1.only.scheme.0"),
-        (37, "attack.2"),
+        (38, "attack.2.kind"),
         (41, "limits.job_s"),
         (42, "limits.memory_mb"),
     ]
@@ -148,12 +148,12 @@ memory_mb = 1.5
 @pytest.mark.parametrize(
     ("text", "place", "words"),
     [
-        (LEAST + "sed = 1", (5, "sed"), "unknown key: remove it or mend its spelling"),
+        (LEAST + "sed = 1", (5, "sed"), "unknown key: did you mean `seed`?"),
         (LEAST.replace("seed = 0\n", ""), (0, "seed"), "is missing: add it"),
         (LEAST + "[[attack]]\neps = 1", (5, "attack.0"), "kind is missing: add it"),
         (
             LEAST + '[[attack]]\nkind = "magic"',
-            (5, "attack.0"),
+            (6, "attack.0.kind"),
             "unknown kind 'magic'; known are: 'leakage', 'detection'",
         ),
         (LEAST + '[[attack]]\nkind = "forgery"', (5, "attack.0.eps"), "is missing: add it"),
@@ -170,7 +170,12 @@ memory_mb = 1.5
             "lists 'sat' twice",
         ),
         (LEAST.replace("breast-cancer", "iris"), (3, "dataset"), "unknown data set 'iris': known are"),
-        (LEAST + "forest.tune = { max_depth = 3 }", (5, "forest.tune.n_estimators"), "is missing"),
+        (
+            LEAST.replace("forest.n_estimators = 10", "forest.tune = { max_depth = 3 }"),
+            (4, "forest.tune.n_estimators"),
+            "is missing",
+        ),
+        (LEAST + "rubbish = 1", (5, "rubbish"), "unknown key: remove it or fix its spelling"),
         (
             LEAST + "forest.tune = { n_estimators = 3, max_depth = 3 }",
             (4, "forest"),
