@@ -35,15 +35,16 @@ def faults_against_data(spec: CampaignSpec, facts: DataFacts | None) -> Iterator
     facts
         None where the data cannot be used.
     """
-    embedding, forest = getattr(spec, "embedding", None), getattr(spec, "forest", None)
-    for share in getattr(embedding, "trigger_share", ()) if facts is not None else ():
+    embedding = getattr(spec, "embedding", None)
+    for share in getattr(embedding, "trigger_share", ()):
         try:
-            trigger_size(facts.rows_train, share)
+            if facts is not None:
+                trigger_size(facts.rows_train, share)
         except EmbeddingError as reason:
             yield ("embedding", "trigger_share"), str(reason)
-    trees = getattr(forest, "fewest_trees", None)
-    for share in getattr(embedding, "ones_share", ()) if trees is not None else ():
-        if not 0 < count_of_ones(trees, share) < trees:
+    trees: int | None = getattr(getattr(spec, "forest", None), "fewest_trees", None)
+    for share in getattr(embedding, "ones_share", ()):
+        if trees is not None and not 0 < count_of_ones(trees, share) < trees:
             yield (
                 ("embedding", "ones_share"),
                 f"{share} of {trees} trees leaves all bits equal: a signature needs both zeros and ones",

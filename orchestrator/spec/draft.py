@@ -1,12 +1,13 @@
 """Every fault of a campaign's tables at once, and what of them can be used to look for more.
 
-pydantic checks a table as a whole only when all of its keys are right. Here each key is checked by itself, and
-then each check of the table that needs right keys only: one that asks for another finds no such attribute. The
-same way faults between tables are looked for in what is right of them.
+pydantic checks a table as a whole only when all of its keys are right. Here each key is checked by itself,
+and then each check of the table that needs right keys only: one that asks for another finds none.
+In the same way faults between tables are looked for in what is right of them.
 """
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import json
 import re
@@ -36,8 +37,8 @@ class Checked:
     Attributes
     ----------
     table
-        Its model with the keys that are right; the others are no attributes of it. None where the keys do not
-        go together, or where that cannot be said.
+        Its model with the keys that are right; others, and those that do not go together, are no attributes
+        of it. None where nothing of it can be used.
     faults
         What is wrong with it.
     """
@@ -102,7 +103,7 @@ def check_campaign(
         for number, table in zip(numbers or range(len(given)), given, strict=True):
             found = _check_attack(table, ("attack", number))
             faults += found.faults
-            if found.table is not None and not found.faults:
+            if found.table is not None and is_whole(found.table):
                 attacks[number] = found.table
             else:  # where it is run may be wrong as well
                 attacks[number] = _NoAttack(only=_only(found.table))
@@ -114,8 +115,12 @@ def check_campaign(
 
 
 def is_whole(table: BaseModel | None) -> bool:
-    """Return whether every key of a table of a draft is right."""
-    return table is not None and type(table).model_fields.keys() <= table.__dict__.keys()
+    """Return whether every key of a table of a draft is right, and of the tables in it."""
+    return (
+        table is not None
+        and type(table).model_fields.keys() <= table.__dict__.keys()
+        and all(is_whole(inner) for inner in table.__dict__.values() if isinstance(inner, BaseModel))
+    )
 
 
 def check_table(
@@ -149,18 +154,43 @@ def check_table(
     table = model.model_construct(**right)
     for name in wrong:
         table.__dict__.pop(name, None)
-    goes_together = True
+    unsure: set[str] = set()
     for name, check in model.__pydantic_decorators__.model_validators.items():
         if check.info.mode != "after":
             continue
         try:
             getattr(table, name)()
         except AttributeError:  # it needs a key that is wrong
-            goes_together = False
+            unsure |= _keys_of(name, table)
         except ValueError as reason:
-            goes_together = False
+            unsure |= _keys_of(name, table)
             faults.append((path, readable(str(reason))))
-    return Checked(table if goes_together else None, tuple(faults))
+    if unsure - model.model_fields.keys():
+        return Checked(None, tuple(faults))
+    for name in unsure:
+        table.__dict__.pop(name, None)
+    return Checked(table, tuple(faults))
+
+
+class _Reader:
+    """Passes on what is read of a table, and remembers it."""
+
+    def __init__(self, table: BaseModel) -> None:
+        self._table = table
+        self.read: set[str] = set()
+
+    def __getattr__(self, name: str) -> Any:
+        if name != "model_fields_set":
+            self.read.add(name)
+        return getattr(self._table, name)
+
+
+def _keys_of(check: str, table: BaseModel) -> set[str]:
+    """Return what a check that fails reads of its table: the keys of which one may be wrong, or a method."""
+    reader = _Reader(table)
+    with contextlib.suppress(AttributeError, ValueError):
+        getattr(type(table), check)(reader)
+    return reader.read
 
 
 def _check_attack(data: Mapping[str, Any], path: Path) -> Checked:
@@ -228,7 +258,7 @@ def _places(location: tuple[str | int, ...]) -> Path:
 def _conflicts(draft: CampaignSpec) -> list[Fault]:
     """Return what does not go together though each part is right."""
     embedding = getattr(draft, "embedding", None)
-    if embedding is None:
+    if embedding is None or not hasattr(embedding, "grid"):  # without which the three lists are not known
         return []
     # A list that is wrong may have any value: those that attacks name are taken to be in it.
     unknown = [name for name in _GRID if not hasattr(embedding, name)]

@@ -19,7 +19,7 @@ def suggest(message: str, given: str, known: Sequence[str]) -> str:
 
 
 def readable(message: str) -> str:
-    """Return a message as it goes on after a path; one that lists what is known suggests the nearest of it."""
+    """Return a message as it goes on after a path; from names that it lists the nearest is suggested."""
     message = message[:1].lower() + message[1:]
     named = re.search(r"unknown [^']*'(.*?)'[:;] known are:? (.*)", message)
     return message if named is None else suggest(message, named[1], re.findall(r"[\w.<>:-]+", named[2]))

@@ -63,7 +63,7 @@ def test_groups_of_columns_repeat_what_identifies_a_row():
         ["signature", "eps", "impossible"],
     ]
 
-    assert layout(columns, rows, 26)[0].split() == ["#", "signature", "eps"], "rows are numbered where that fits"
+    assert layout(columns, rows, 26)[0].split() == ["#", "signature", "eps"], "numbers fit where keys do not"
 
 
 def test_rows_with_long_texts_become_blocks():
