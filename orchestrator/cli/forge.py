@@ -20,7 +20,7 @@ from orchestrator.files import writing
 from wm.attacks.forgery import Target, attacker_instances, attacker_signature, forge_nearest
 from wm.attacks.forgery import forge as forge_all
 from wm.datasets import Scaling, Source, load, split
-from wm.engines import ForgeryOutcome, Status, create, names
+from wm.engines import EngineOptions, ForgeryOutcome, Status, create, names, options_model
 from wm.engines.certification import CertifyingEngine
 from wm.engines.minimal import MinimalOutcome, MinimalSearch
 from wm.errors import QueryError, SignatureError
@@ -52,6 +52,12 @@ class _Eps(click.ParamType[Any]):
         if not 0 <= distance <= 1:
             self.fail(f"{value!r} is neither a number from 0 to 1 nor the word minimal", param, ctx)
         return distance
+
+
+def _pairs(_context: click.Context, _option: click.Parameter, texts: tuple[str, ...]) -> dict[str, str]:
+    if wrong := [text for text in texts if "=" not in text]:
+        raise click.BadParameter(f"{wrong[0]!r} is not of the form NAME=VALUE")
+    return {name.strip(): value.strip() for name, _, value in (text.partition("=") for text in texts)}
 
 
 @dataclass(frozen=True)
@@ -97,6 +103,13 @@ class _Answer:
 )
 @click.option("--engine", type=click.Choice(names()), default="portfolio", show_default=True)
 @click.option(
+    "--engine-option",
+    multiple=True,
+    metavar="NAME=VALUE",
+    callback=_pairs,
+    help="Option of the engine, as in margin=1e-4 for z3; repeatable.",
+)
+@click.option(
     "--timeout",
     "timeout_s",
     type=click.FloatRange(0, min_open=True),
@@ -125,6 +138,8 @@ def forge(model: Path, output: Path | None, json: bool, trust_pickle: bool, **op
         raise click.UsageError("--certify proves single answers: give --eps as a number")
     if output is not None and output.suffix != ".npz":
         raise click.UsageError(f"{output}: the ending must be .npz")
+    engine = options["engine"]
+    options["engine_option"] = options_model(engine).of_texts(options["engine_option"], engine=engine)
     forest = load_model(model, trust_pickle=trust_pickle)
     X, y = _instances(**options)
     if X.shape[1] != forest.n_features:
@@ -201,13 +216,14 @@ def _answers(
     *,
     eps: float | None,
     engine: str,
+    engine_option: EngineOptions,
     timeout_s: float,
     memory_mb: int | None,
     certify: bool,
     **_: Any,
 ) -> Iterator[_Answer]:
     memory = None if memory_mb is None else memory_mb * 2**20
-    plain = create(engine, forest)
+    plain = create(engine, forest, **engine_option.model_dump())
     with CertifyingEngine(plain, forest) if certify else plain as solver:
         search = MinimalSearch(forest, solver)
         for number, signature in enumerate(signatures):
