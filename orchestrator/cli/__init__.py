@@ -69,7 +69,12 @@ class _LazyGroup(click.Group):
 
 
 @click.group(
-    cls=_LazyGroup, context_settings={"auto_envvar_prefix": "WM", "help_option_names": ["-h", "--help"]}
+    cls=_LazyGroup,
+    context_settings={
+        "auto_envvar_prefix": "WM",
+        "help_option_names": ["-h", "--help"],
+        "show_default": True,
+    },
 )
 # Not from the environment: WM_VERSION may well be set for another purpose.
 @click.version_option(wm.__version__, prog_name="wm", allow_from_autoenv=False)

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from orchestrator.cli import Exit
-from orchestrator.cli.common import json_option, print_facts, print_json, print_table
-from orchestrator.cli.model_files import INPUT, trust_options
+from orchestrator.cli.common import INPUT, json_option, print_facts, print_json, print_table
+from orchestrator.cli.model_files import trust_options
 from wm.errors import ModelError
 
 if TYPE_CHECKING:

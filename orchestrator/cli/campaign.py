@@ -13,15 +13,17 @@ import click
 from orchestrator.attention import situation
 from orchestrator.cli import Exit
 from orchestrator.cli.common import (
+    INPUT,
     json_option,
     open_store,
-    print_facts,
+    option_group,
+    print_either,
     print_json,
     print_table,
     store_option,
 )
 from orchestrator.cli.progress import shown, states
-from orchestrator.cli.urls import executor_options
+from orchestrator.cli.urls import broker_option
 from orchestrator.executors import Executor, LocalExecutor, default_workers
 from orchestrator.launch import launch, planned_jobs, read_campaign
 from orchestrator.loop import run_campaign
@@ -32,17 +34,25 @@ from orchestrator.store.ledger import StoreLedger
 from orchestrator.store.tables import CampaignState, JobState
 from workers.runtime.outage import Outage
 
-_CAMPAIGN_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
-FILE = click.argument("file", type=_CAMPAIGN_FILE)
-FILES = click.argument("files", metavar="FILE...", nargs=-1, required=True, type=_CAMPAIGN_FILE)
+FILE = click.argument("file", type=INPUT)
+FILES = click.argument("files", metavar="FILE...", nargs=-1, required=True, type=INPUT)
+CAMPAIGN = click.argument("campaign_name", metavar="CAMPAIGN")
 PROFILE = click.option(
     "--profile", metavar="NAME", help="Change FILE as its table [profile.NAME] says: see docs/campaigns.md."
 )
 WORKERS = click.option(
-    "--workers",
-    type=click.IntRange(min=1),
-    default=None,
-    help="Processes that run jobs.  [default: number of processors]",
+    "--workers", type=click.IntRange(min=1), help="Processes that run jobs.  [default: number of processors]"
+)
+EXECUTOR = option_group(
+    WORKERS,
+    click.option(
+        "--executor",
+        "executor_kind",
+        type=click.Choice(["local", "celery"]),
+        default="local",
+        help="Who runs the jobs: this command, or wm worker processes that the broker reaches.",
+    ),
+    broker_option,
 )
 
 
@@ -70,27 +80,17 @@ def validate(file: Path, profile: str | None, json: bool) -> None:
         "jobs_by_kind": dict(kinds),
         "forgery_queries": queries,
     }
-    if json:
-        print_json(facts)
-    else:
+    if not json:
         facts["jobs_by_kind"] = ", ".join(f"{count} {kind}" for kind, count in kinds.items())
-        print_facts(facts)
+    print_either(facts, json)
 
 
 @campaign.command()
 @FILES
 @PROFILE
 @store_option
-@WORKERS
-@executor_options
-def run(
-    files: tuple[Path, ...],
-    profile: str | None,
-    store_url: str,
-    workers: int | None,
-    executor_kind: str,
-    broker_url: str,
-) -> None:
+@EXECUTOR
+def run(files: tuple[Path, ...], profile: str | None, store_url: str, **executor: Any) -> None:
     """Run each campaign FILE in turn to its end, or go on where it was stopped.
 
     Work that the store holds already, from this or another campaign, is not done again. With --executor
@@ -98,7 +98,7 @@ def run(
     """
     store = Store(store_url)
     specs = [read_campaign(file, profile=profile) for file in files]
-    make = executor_maker(store, executor_kind, workers, broker_url)
+    make = executor_maker(store, **executor)
     worst = 0
     for spec in specs:
         try:
@@ -124,7 +124,7 @@ def launch_campaign(file: Path, profile: str | None, store_url: str) -> None:
 
 
 @campaign.command()
-@click.argument("campaign_name", metavar="CAMPAIGN")
+@CAMPAIGN
 @store_option
 def cancel(campaign_name: str, store_url: str) -> None:
     """Stop a CAMPAIGN (name or id) for good: no new job of it is begun, running slices end by themselves."""
@@ -141,32 +141,26 @@ def cancel(campaign_name: str, store_url: str) -> None:
 
 
 @campaign.command()
-@click.argument("campaign_name", metavar="CAMPAIGN")
+@CAMPAIGN
 @store_option
-@WORKERS
-@executor_options
+@EXECUTOR
 @click.option("--retry", is_flag=True, help="Run jobs again that ended as timeout, memout or error.")
-def resume(
-    campaign_name: str,
-    store_url: str,
-    workers: int | None,
-    executor_kind: str,
-    broker_url: str,
-    retry: bool,
-) -> None:
+def resume(campaign_name: str, store_url: str, retry: bool, **executor: Any) -> None:
     """Go on with a CAMPAIGN (name or id) that was interrupted or cancelled."""
     store = open_store(store_url)
     record = campaigns.find_campaign(store, campaign_name)
-    make = executor_maker(store, executor_kind, workers, broker_url)
+    make = executor_maker(store, **executor)
     launched.revive(store, record.id)
     if retry:
         click.echo(f"{record.name}: {campaigns.retry_failed(store, record.id)} jobs queued again", err=True)
     run_to_end(store, record.id, record.name, make)
 
 
-def executor_maker(store: Store, kind: str, workers: int | None, broker_url: str) -> Callable[[], Executor]:
-    """Return what makes the executor of a kind."""
-    if kind == "local":
+def executor_maker(
+    store: Store, workers: int | None, executor_kind: str = "local", broker_url: str = ""
+) -> Callable[[], Executor]:
+    """Return what makes the executor that the options name."""
+    if executor_kind == "local":
         return lambda: LocalExecutor(StoreLedger(store), workers or default_workers())
     if workers is not None:
         raise click.UsageError("--workers is for the local executor; say wm worker --concurrency N instead")
@@ -212,7 +206,7 @@ def _broken_promises(store: Store, campaign_id: int) -> Iterator[str]:
 
 
 @campaign.command()
-@click.argument("campaign_name", metavar="CAMPAIGN")
+@CAMPAIGN
 @store_option
 @json_option
 @click.option("--watch", is_flag=True, help="Show it again and again until the campaign ends.")
@@ -240,11 +234,9 @@ def status(campaign_name: str, store_url: str, json: bool, watch: bool) -> None:
         "orchestrators_alive": len(seen.orchestrators_alive),
         "attention": seen.attention,
     }
-    if json:
-        print_json(facts)
-    else:
+    if not json:
         facts |= {"state": seen.state, "jobs": states(seen.progress)}
-        print_facts(facts)
+    print_either(facts, json)
 
 
 @campaign.command(name="list")

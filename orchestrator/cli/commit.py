@@ -7,8 +7,8 @@ from pathlib import Path
 
 import click
 
-from orchestrator.cli.common import json_option
-from orchestrator.cli.model_files import INPUT, OUTPUT, moment, print_either
+from orchestrator.cli.common import INPUT, OUTPUT, json_option, print_either
+from orchestrator.cli.model_files import moment
 from orchestrator.errors import OutputError
 from orchestrator.files import write_new, writing
 from wm.claims.claim import read_claim

@@ -7,7 +7,7 @@ import shutil
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args, get_origin
 
 import click
 
@@ -19,29 +19,77 @@ from orchestrator.store.database import Store
 
 if TYPE_CHECKING:
     import pandas as pd
+    from pydantic import BaseModel
+    from pydantic.fields import FieldInfo
 
 DEFAULT_STORE = "sqlite:///wm.db"
+
+INPUT = click.Path(exists=True, dir_okay=False, path_type=Path)
+OUTPUT = click.Path(dir_okay=False, path_type=Path)
+FOLDER = click.Path(file_okay=False, path_type=Path)
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
 
-def store_option(command: _Command) -> _Command:
-    """Add ``--store``."""
+def option_group(*decorators: Callable[[_Command], _Command]) -> Callable[[_Command], _Command]:
+    """Return a decorator that adds several options, in this order."""
+
+    def add(command: _Command) -> _Command:
+        for decorate in reversed(decorators):
+            command = decorate(command)
+        return command
+
+    return add
+
+
+def model_options(model: type[BaseModel]) -> Callable[[_Command], _Command]:
+    """Return a decorator that adds an option for each field of a model.
+
+    Its name, type, range, default and help are the field's; the command gets it by the field's name. A field
+    that is true or false becomes a flag, one with a few values a choice, one with many (a tuple) repeatable.
+    """
+    return option_group(*(_field_option(name, field) for name, field in model.model_fields.items()))
+
+
+def _field_option(name: str, field: FieldInfo) -> Callable[[_Command], _Command]:
+    from wm.engines.options import limits_of, plain_type
+
+    kind, limits, flag = plain_type(field), limits_of(field), f"--{name.replace('_', '-')}"
+    is_several = get_origin(kind) is tuple
+    kind = get_args(kind)[0] if is_several else kind
+    if kind is bool:
+        return click.option(f"{flag}/--no-{flag[2:]}", default=field.default, help=field.description)
+    bounds: dict[str, Any] = {
+        "min": limits.get("ge", limits.get("gt")),
+        "max": limits.get("le", limits.get("lt")),
+    }
+    of_click: Any = kind
+    if get_origin(kind) is Literal:
+        of_click = click.Choice(get_args(kind))
+    elif kind is int:
+        of_click = click.IntRange(**bounds, min_open="gt" in limits, max_open="lt" in limits)
+    elif kind is float:
+        of_click = click.FloatRange(**bounds, min_open="gt" in limits, max_open="lt" in limits)
     return click.option(
-        "--store",
-        "store_url",
-        envvar="WM_STORE_URL",
-        default=DEFAULT_STORE,
-        show_default=True,
-        metavar="URL",
-        callback=with_password,
-        help="Database of campaigns and outcomes.",
-    )(command)
+        flag,
+        type=of_click,
+        required=field.is_required(),
+        default=None if field.is_required() else field.get_default(call_default_factory=True),
+        multiple=is_several,
+        help=field.description,
+    )
 
 
-def json_option(command: _Command) -> _Command:
-    """Add ``--json``."""
-    return click.option("--json", is_flag=True, help="Print one JSON document, nothing else.")(command)
+store_option = click.option(
+    "--store",
+    "store_url",
+    envvar="WM_STORE_URL",
+    default=DEFAULT_STORE,
+    metavar="URL",
+    callback=with_password,
+    help="Database of campaigns and outcomes.",
+)
+json_option = click.option("--json", is_flag=True, help="Print one JSON document, nothing else.")
 
 
 def open_store(url: str) -> Store:
@@ -80,3 +128,11 @@ def print_facts(facts: Mapping[str, Any]) -> None:
     for name, value in facts.items():
         for each in value if isinstance(value, list) else [value]:
             click.echo(f"{name.ljust(longest)}  {cell(each)}")
+
+
+def print_either(facts: Mapping[str, Any], json: bool) -> None:
+    """Print facts as one JSON document, or one a line."""
+    if json:
+        print_json(facts)
+    else:
+        print_facts(facts)

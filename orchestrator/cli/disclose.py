@@ -6,8 +6,7 @@ from pathlib import Path
 
 import click
 
-from orchestrator.cli.common import json_option
-from orchestrator.cli.model_files import INPUT, OUTPUT, print_either
+from orchestrator.cli.common import INPUT, OUTPUT, json_option, print_either
 from orchestrator.files import SECRET, write_new
 from wm.claims.claim import Claim, read_claim
 from wm.claims.opening import draw_rows, open_rows

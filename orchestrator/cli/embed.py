@@ -9,12 +9,11 @@ from typing import Any, get_args
 
 import click
 
-from orchestrator.cli.common import json_option
-from orchestrator.cli.model_files import INPUT, OUTPUT, column, print_either
+from orchestrator.cli.common import FOLDER, INPUT, OUTPUT, json_option, option_group, print_either
+from orchestrator.cli.model_files import column, data_options
 from orchestrator.errors import OutputError
 from orchestrator.files import SECRET, write_whole, writing
 from wm import streams
-from wm.datasets import Scaling
 from wm.embedding import SCHEMES
 from wm.embedding.common import Training
 from wm.errors import SignatureError
@@ -29,59 +28,56 @@ def _printable(_context: click.Context, _option: click.Parameter, text: str) -> 
     return text
 
 
+_OF_PLAN = ("scheme", "trigger_share", "training", "weight_step", "max_rounds", "model_id")
+
+_scheme_options = option_group(
+    click.option("--trigger-share", type=float, default=0.02, help="Share of training rows."),
+    click.option("--ones-share", type=float, default=0.5, help="Share of trees that must err."),
+    click.option(
+        "--adjust",
+        type=click.Choice(["paper", "artifact"]),
+        default="paper",
+        help="What is limited: depth and leaves as in the paper, or leaves only as by its authors.",
+    ),
+    click.option(
+        "--training",
+        type=click.Choice(get_args(Training)),
+        default="paper",
+        help="How trees are made to fit: in the loop of the paper or of its authors' code, or each alone.",
+    ),
+    click.option(
+        "--weight-step",
+        type=click.FloatRange(0, 1e6, min_open=True),
+        help="Weight added in each round of a loop.  [default: 1, or 30 for the authors' loop]",
+    ),
+    click.option(
+        "--max-rounds",
+        type=click.IntRange(1, 100_000),
+        default=500,
+        help="Fits of one tree after which embedding gives up.",
+    ),
+)
+
+
 @click.command()
 @click.option("--dataset", help="breast-cancer, mnist2-6, ijcnn1 or openml:<id>.")
 @click.option("--path", type=INPUT, help="Training data instead: csv, npz or svmlight file.")
-@click.option("--label", help="Label column of a csv file: name, or index from 0.")
-@click.option("--positive", help="Class that counts as 1.  [needed for three classes or more]")
-@click.option(
-    "--test-share", type=float, default=0.3, show_default=True, help="Share of rows kept for testing."
-)
-@click.option(
-    "--scaling",
-    type=click.Choice(get_args(Scaling)),
-    default="train",
-    show_default=True,
-    help="How to scale to [0, 1].",
-)
-@click.option(
-    "--trees", type=click.IntRange(2, 10_000), default=70, show_default=True, help="Number of trees, m."
-)
+@data_options
+@click.option("--trees", type=click.IntRange(2, 10_000), default=70, help="Number of trees, m.")
 @click.option(
     "--max-depth", type=click.IntRange(1, 1000), help="Depth of the standard forest.  [default: no limit]"
 )
-@click.option("--scheme", type=click.Choice(sorted(SCHEMES)), default="paper", show_default=True)
-@click.option("--trigger-share", type=float, default=0.02, show_default=True, help="Share of training rows.")
-@click.option(
-    "--ones-share", type=float, default=0.5, show_default=True, help="Share of trees that must err."
-)
-@click.option("--adjust", type=click.Choice(["paper", "artifact"]), default="paper", show_default=True)
-@click.option(
-    "--training",
-    type=click.Choice(get_args(Training)),
-    default="paper",
-    show_default=True,
-    help="How trees are made to fit: the loop of the paper or of its authors' code, or each tree by itself.",
-)
-@click.option(
-    "--weight-step",
-    type=click.FloatRange(0, 1e6, min_open=True),
-    help="Weight added in each round of a loop.  [default: 1, or 30 for the authors' loop]",
-)
-@click.option("--max-rounds", type=click.IntRange(1, 100_000), default=500, show_default=True)
+@click.option("--scheme", type=click.Choice(sorted(SCHEMES)), default="paper", help="Watermarking scheme.")
+@_scheme_options
 @click.option("--key-file", type=INPUT, help="Derive the signature from the secret bytes in this file.")
 @click.option(
-    "--model-id",
-    default="model",
-    show_default=True,
-    callback=_printable,
-    help="Your name for this model; in the claim.",
+    "--model-id", default="model", callback=_printable, help="Your name for this model; in the claim."
 )
 @click.option("--seed", type=click.IntRange(min=0), help="Secret seed.  [default: fresh from the system]")
 @click.option(
     "-o",
     "--output",
-    type=click.Path(file_okay=False, path_type=Path),
+    type=FOLDER,
     required=True,
     help="Directory for forest.npz (to release) and claim.json (to keep secret).",
 )
@@ -122,12 +118,8 @@ def embed(
             f"{claim_file}: exists: choose another directory, or give --force to lose that claim"
         )
     signature = _signature(seed, key_file, **options)
-    source = Source(
-        name=options["dataset"],
-        path=options["path"],
-        label=column(options["label"]),
-        positive=options["positive"],
-    )
+    named = {name: options[name] for name in ("path", "positive")}
+    source = Source(name=options["dataset"], label=column(options["label"]), **named)
     rows = split(
         load(source),
         test_share=options["test_share"],
@@ -148,16 +140,11 @@ def embed(
     made = watermark(
         rows,
         Plan(
-            scheme=options["scheme"],
             signature=signature,
-            trigger_share=options["trigger_share"],
             caps=adjusted_caps(standard, chosen, options["adjust"]),
             seed=seed,
             repeat=0,
-            training=options["training"],
-            weight_step=options["weight_step"],
-            max_rounds=options["max_rounds"],
-            model_id=options["model_id"],
+            **{name: options[name] for name in _OF_PLAN},
             created=datetime.now(UTC).isoformat(timespec="seconds"),
         ),
         lambda kind, number, unfit: click.echo(f"{kind} trees, round {number}: {unfit} unfit", err=True),

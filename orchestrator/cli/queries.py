@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from orchestrator.cli.model_files import INPUT, OUTPUT
+from orchestrator.cli.common import INPUT, OUTPUT
 from orchestrator.cli.suspects import decoy_options, posed
 from orchestrator.files import SECRET, write_new, writing
 from wm.claims.opening import read_claim_or_opening

@@ -27,7 +27,6 @@ _ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 @click.option(
     "--concurrency",
     type=click.IntRange(min=1, max=1024),
-    default=None,
     help="Jobs at once.  [default: number of processors]",
 )
 @click.option("--events", is_flag=True, help="Tell monitors such as Flower about every message.")
@@ -63,12 +62,9 @@ def _check_broker(broker_url: str) -> None:
 @store_option
 @broker_option
 @click.option(
-    "--metrics-port",
-    type=click.IntRange(min=1, max=65535),
-    default=None,
-    help="Serve Prometheus metrics on this port.",
+    "--metrics-port", type=click.IntRange(min=1, max=65535), help="Serve Prometheus metrics on this port."
 )
-@click.option("--metrics-host", default="127.0.0.1", show_default=True, help="Address of the metrics port.")
+@click.option("--metrics-host", default="127.0.0.1", help="Address of the metrics port.")
 def orchestrate(store_url: str, broker_url: str, metrics_port: int | None, metrics_host: str) -> None:
     """Feed launched campaigns to workers, until told to stop.
 

@@ -71,6 +71,8 @@ def layout(columns: Sequence[str], rows: Sequence[Sequence[Any]], width: int | N
     ]
     if width is None or _total(shown) <= width:
         return _grid(shown)
+    if not rows:
+        return list(_wrapped("  ".join(column.name for column in shown), width))
     constant = [column for column in shown if len(rows) > 1 and len(set(column.cells)) == 1]
     varying = [column for column in shown if column not in constant]
     above = [*_packed(constant, width), ""] if constant else []

@@ -11,8 +11,8 @@ from typing import Any
 import click
 
 from orchestrator.cli import Exit
-from orchestrator.cli.common import json_option, print_facts, print_json
-from orchestrator.cli.model_files import INPUT, OUTPUT, moment
+from orchestrator.cli.common import INPUT, OUTPUT, json_option, print_facts, print_json
+from orchestrator.cli.model_files import moment
 from orchestrator.cli.suspects import Suspect, hear, suspect_options
 from orchestrator.files import write_whole
 from wm.claims.opening import Opening, read_claim_or_opening
@@ -38,32 +38,17 @@ _DEFAULT = Protocol()
     help="Of the published commitments, count those dated before this (ISO 8601).",
 )
 @click.option("--challenge", help="Your challenge that drew the opened rows; for an opening.")
+@click.option("--level", type=float, default=_DEFAULT.level, help="Largest p-value that counts as proof.")
 @click.option(
-    "--level",
-    type=float,
-    default=_DEFAULT.level,
-    show_default=True,
-    help="Largest p-value that counts as proof.",
+    "--least-ones", type=float, default=_DEFAULT.least_ones, help="Least share of ones in the signature."
 )
 @click.option(
-    "--least-ones",
-    type=float,
-    default=_DEFAULT.least_ones,
-    show_default=True,
-    help="Least share of ones in the signature.",
-)
-@click.option(
-    "--most-ones",
-    type=float,
-    default=_DEFAULT.most_ones,
-    show_default=True,
-    help="Largest share of ones in the signature.",
+    "--most-ones", type=float, default=_DEFAULT.most_ones, help="Largest share of ones in the signature."
 )
 @click.option(
     "--least-distinct",
     type=float,
     default=_DEFAULT.least_distinct,
-    show_default=True,
     help="Least share of trigger rows that differ, as rows and in the leaves they reach.",
 )
 @click.option(

@@ -99,6 +99,7 @@ def frames(draw):
 
 @given(frames(), st.integers(60, 200))
 @example((["a"], []), 60)
+@example((["a" * 20, "b" * 20, "c" * 20], []), 60)
 @example((["a", "b"], [("x " * 29 + "y", 1), ("z", 2)]), 60)
 def test_every_value_can_be_read_whatever_the_width(frame, width):
     columns, rows = frame
