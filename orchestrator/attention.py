@@ -1,4 +1,4 @@
-"""What keeps a campaign from going on, one line each with its mend."""
+"""What keeps a campaign from going on, one line each with its fix."""
 
 from __future__ import annotations
 

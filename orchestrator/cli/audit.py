@@ -38,9 +38,9 @@ def audit(
     rows: Path | None,
     json: bool,
 ) -> None:
-    """Say what the file of a MODEL gives away of its watermark: npz arrays, skops, joblib.
+    """List what a MODEL file reveals of its watermark.
 
-    Only the file is looked at, no data and no votes. Exit code 1 when something secret leaks, 0 when not.
+    The file may be npz arrays, skops or joblib. Only the file is looked at, no data and no votes. Exit code 1 when something secret leaks, 0 when not.
     """
     from wm.attacks.leakage import inspect
     from wm.formats.export import load_metadata
@@ -77,7 +77,7 @@ def _facts(report: LeakageReport) -> dict[str, Any]:
 def _print(model: Path, report: LeakageReport, membership: list[float] | None) -> None:
     if report.findings:
         print_table(
-            ["severity", "finding", "what the file gives away", "how to mend it"],
+            ["severity", "finding", "what the file gives away", "how to fix it"],
             [[each.severity, each.name, each.detail, each.remedy] for each in report.findings],
         )
     known = {

@@ -58,7 +58,7 @@ EXECUTOR = option_group(
 
 @click.group()
 def campaign() -> None:
-    """Run grids of watermarks and attacks, described in a TOML file."""
+    """Run grids of watermarks and attacks from a TOML file."""
 
 
 @campaign.command()
@@ -66,7 +66,7 @@ def campaign() -> None:
 @PROFILE
 @json_option
 def validate(file: Path, profile: str | None, json: bool) -> None:
-    """Check a campaign FILE and its data, and say what it would do; runs nothing."""
+    """Check a campaign FILE and its data; run nothing."""
     spec = read_campaign(file, profile=profile)
     kinds: Counter[str] = Counter()
     queries = 0
@@ -91,7 +91,7 @@ def validate(file: Path, profile: str | None, json: bool) -> None:
 @store_option
 @EXECUTOR
 def run(files: tuple[Path, ...], profile: str | None, store_url: str, **executor: Any) -> None:
-    """Run each campaign FILE in turn to its end, or go on where it was stopped.
+    """Run each campaign FILE to its end, or resume it.
 
     Work that the store holds already, from this or another campaign, is not done again. With --executor
     celery the jobs are run by `wm worker` processes, here or on other machines.
@@ -113,7 +113,7 @@ def run(files: tuple[Path, ...], profile: str | None, store_url: str, **executor
 @PROFILE
 @store_option
 def launch_campaign(file: Path, profile: str | None, store_url: str) -> None:
-    """Leave a campaign FILE to the orchestrator (`wm orchestrate`), and return at once."""
+    """Hand a campaign FILE to `wm orchestrate` and return at once."""
     store = Store(store_url)
     spec = read_campaign(file, profile=profile)
     campaign_id = launch(store, spec)
@@ -127,7 +127,10 @@ def launch_campaign(file: Path, profile: str | None, store_url: str) -> None:
 @CAMPAIGN
 @store_option
 def cancel(campaign_name: str, store_url: str) -> None:
-    """Stop a CAMPAIGN (name or id) for good: no new job of it is begun, running slices end by themselves."""
+    """Cancel a CAMPAIGN (name or id).
+
+    No new job of it is begun; running slices end by themselves.
+    """
     store = open_store(store_url)
     record = campaigns.find_campaign(store, campaign_name)
     if record.state in (CampaignState.FINISHED, CampaignState.INCOMPLETE):
@@ -146,7 +149,10 @@ def cancel(campaign_name: str, store_url: str) -> None:
 @EXECUTOR
 @click.option("--retry", is_flag=True, help="Run jobs again that ended as timeout, memout or error.")
 def resume(campaign_name: str, store_url: str, retry: bool, **executor: Any) -> None:
-    """Go on with a CAMPAIGN (name or id) that was interrupted or cancelled."""
+    """Resume a CAMPAIGN that was interrupted or cancelled.
+
+    CAMPAIGN is a name or an id.
+    """
     store = open_store(store_url)
     record = campaigns.find_campaign(store, campaign_name)
     make = executor_maker(store, **executor)
@@ -211,7 +217,7 @@ def _broken_promises(store: Store, campaign_id: int) -> Iterator[str]:
 @json_option
 @click.option("--watch", is_flag=True, help="Show it again and again until the campaign ends.")
 def status(campaign_name: str, store_url: str, json: bool, watch: bool) -> None:
-    """Tell how far a CAMPAIGN (name or id) is, and what keeps it from going on.
+    """Show how far a CAMPAIGN (name or id) is and what blocks it.
 
     With --watch the exit code tells how it ended: 3 if some jobs have no result.
     """
@@ -243,7 +249,7 @@ def status(campaign_name: str, store_url: str, json: bool, watch: bool) -> None:
 @store_option
 @json_option
 def list_all(store_url: str, json: bool) -> None:
-    """List the campaigns of a store, the oldest first."""
+    """List the campaigns of a store, oldest first."""
     found = [_facts(record) for record in campaigns.list_campaigns(open_store(store_url))]
     if json:
         print_json(found)

@@ -27,9 +27,9 @@ from orchestrator.store.database import Store
 )
 @WORKERS
 def demo(output: Path, workers: int | None) -> None:
-    """Embed, verify, attack and report on breast-cancer, in about a minute.
+    """Embed, verify, attack and report on one small data set.
 
-    Run it again: nothing is computed twice.
+    It is breast-cancer and takes about a minute. Run it again: nothing is computed twice.
     """
     from orchestrator import demo as summary
     from orchestrator.report import write_report

@@ -36,9 +36,10 @@ def disclose(
     output: Path,
     json: bool,
 ) -> None:
-    """Open some trigger rows of a CLAIM to a judge and keep the others secret.
+    """Open some trigger rows of a CLAIM to a judge.
 
-    A judge should not let the owner pick them: give --draw with the judge's --challenge.
+    The others stay secret. A judge should not let the owner pick them: give --draw with the judge's
+    --challenge.
     """
     claim = read_claim(claim_file)
     opening = open_rows(claim, _chosen(claim, rows, draw, challenge))

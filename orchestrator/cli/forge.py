@@ -116,9 +116,9 @@ class _Answer:
 )
 @json_option
 def forge(model: Path, output: Path | None, json: bool, trust_pickle: bool, **options: Any) -> None:
-    """Search instances near natural ones on which MODEL draws a false signature.
+    """Search instances on which MODEL shows a false signature.
 
-    Exit code 3 when a limit left some instance without an answer.
+    They are sought near natural ones. Exit code 3 when a limit left some instance without an answer.
     """
     from wm.formats.export import load_model
 

@@ -31,7 +31,7 @@ _ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 )
 @click.option("--events", is_flag=True, help="Tell monitors such as Flower about every message.")
 def worker(store_url: str, broker_url: str, concurrency: int | None, events: bool) -> None:
-    """Run jobs that the broker brings, until told to stop.
+    """Run jobs from the broker until told to stop.
 
     On SIGTERM or Ctrl-C unfinished jobs are given back at once, and others take them up.
     """
@@ -66,7 +66,7 @@ def _check_broker(broker_url: str) -> None:
 )
 @click.option("--metrics-host", default="127.0.0.1", help="Address of the metrics port.")
 def orchestrate(store_url: str, broker_url: str, metrics_port: int | None, metrics_host: str) -> None:
-    """Feed launched campaigns to workers, until told to stop.
+    """Feed launched campaigns to workers until told to stop.
 
     Any number may run at the same time: one hands out jobs, the others stand by.
     """

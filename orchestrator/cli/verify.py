@@ -68,11 +68,11 @@ def verify(
     json: bool,
     **options: Any,
 ) -> None:
-    """Judge whether a suspect carries the watermark of a CLAIM, or of the opened part of one.
+    """Judge whether a suspect carries the watermark of a CLAIM.
 
-    The suspect is a model file, a file of its answers to the rows of wm queries, or a network address. Every
-    rule of the protocol is named with its figure. Exit code 0 when no rule failed, 1 when one did, 4 when the
-    network address does not answer.
+    CLAIM may be the opened part of one. The suspect is a model file, a file of its answers to the rows of
+    wm queries, or a network address. Every rule of the protocol is named with its figure. Exit code 0
+    when no rule failed, 1 when one did, 4 when the network address does not answer.
     """
     claim = read_claim_or_opening(claim_file)
     if suspect_since is not None and not published:
