@@ -40,7 +40,8 @@ def audit(
 ) -> None:
     """List what a MODEL file reveals of its watermark.
 
-    The file may be npz arrays, skops or joblib. Only the file is looked at, no data and no votes. Exit code 1 when something secret leaks, 0 when not.
+    The file may be npz arrays, skops or joblib. Only the file is looked at, no data and no votes. Exit
+    code 1 when something secret leaks, 0 when not.
     """
     from wm.attacks.leakage import inspect
     from wm.formats.export import load_metadata

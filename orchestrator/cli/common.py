@@ -55,29 +55,23 @@ def _field_option(name: str, field: FieldInfo) -> Callable[[_Command], _Command]
     from wm.engines.options import limits_of, plain_type
 
     kind, limits, flag = plain_type(field), limits_of(field), f"--{name.replace('_', '-')}"
-    is_several = get_origin(kind) is tuple
-    kind = get_args(kind)[0] if is_several else kind
+    given: dict[str, Any] = {"help": field.description, "required": field.is_required()}
+    if not field.is_required():
+        given["default"] = field.get_default(call_default_factory=True)
+    if get_origin(kind) is tuple:
+        kind, given["multiple"] = get_args(kind)[0], True
     if kind is bool:
-        return click.option(f"{flag}/--no-{flag[2:]}", default=field.default, help=field.description)
-    bounds: dict[str, Any] = {
-        "min": limits.get("ge", limits.get("gt")),
-        "max": limits.get("le", limits.get("lt")),
-    }
-    of_click: Any = kind
+        return click.option(f"{flag}/--no-{flag[2:]}", **given)
     if get_origin(kind) is Literal:
-        of_click = click.Choice(get_args(kind))
-    elif kind is int:
-        of_click = click.IntRange(**bounds, min_open="gt" in limits, max_open="lt" in limits)
-    elif kind is float:
-        of_click = click.FloatRange(**bounds, min_open="gt" in limits, max_open="lt" in limits)
-    return click.option(
-        flag,
-        type=of_click,
-        required=field.is_required(),
-        default=None if field.is_required() else field.get_default(call_default_factory=True),
-        multiple=is_several,
-        help=field.description,
-    )
+        return click.option(flag, type=click.Choice(get_args(kind)), **given)
+    if kind in (int, float):
+        given["type"] = (click.IntRange if kind is int else click.FloatRange)(
+            min=limits.get("ge", limits.get("gt")),
+            max=limits.get("le", limits.get("lt")),
+            min_open="gt" in limits,
+            max_open="lt" in limits,
+        )
+    return click.option(flag, **given)
 
 
 store_option = click.option(

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import types
 from collections.abc import Mapping
-from typing import Any, Literal, Self, get_args, get_origin
+from typing import Annotated, Any, Literal, Self, get_args, get_origin
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 from pydantic.fields import FieldInfo
@@ -71,18 +70,24 @@ class EngineOptions(BaseModel):
 
 
 def plain_type(field: FieldInfo) -> Any:
-    """Return the type of a field, without the None of one that may be left out."""
-    kinds = [kind for kind in get_args(field.annotation) if kind is not type(None)]
-    is_optional = isinstance(field.annotation, types.UnionType) or type(None) in get_args(field.annotation)
-    return kinds[0] if is_optional else field.annotation
+    """Return the type of a field, without its limits and the None of one that may be left out."""
+    kind = _present(field)
+    return get_args(kind)[0] if get_origin(kind) is Annotated else kind
 
 
-def limits_of(field: FieldInfo) -> dict[str, float]:
+def _present(field: FieldInfo) -> Any:
+    kinds = get_args(field.annotation)
+    if type(None) not in kinds:
+        return field.annotation
+    return next(kind for kind in kinds if kind is not type(None))
+
+
+def limits_of(field: FieldInfo) -> dict[str, Any]:
     """Return the limits of a number, of ``ge``, ``gt``, ``le`` and ``lt`` those that it has."""
-    nested = getattr(plain_type(field), "__metadata__", ())
+    nested = getattr(_present(field), "__metadata__", ())
     parts = [*field.metadata, *(part for each in nested for part in getattr(each, "metadata", [each]))]
     return {
-        name: float(value)
+        name: value
         for name in ("ge", "gt", "le", "lt")
         for part in parts
         if (value := getattr(part, name, None)) is not None
