@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from orchestrator.loop import end_state
 from orchestrator.store import campaigns, launched, services
 from orchestrator.store.campaigns import CampaignRecord, Progress
 from orchestrator.store.database import Store
@@ -35,19 +34,19 @@ class Situation:
 
     @property
     def workers_alive(self) -> list[Service]:
-        """Workers heard of lately."""
+        """Workers with a recent heartbeat."""
         return [worker for worker in self.workers if worker.is_alive]
 
     @property
     def orchestrators_alive(self) -> list[Service]:
-        """Orchestrators heard of lately."""
+        """Orchestrators with a recent heartbeat."""
         return [orchestrator for orchestrator in self.orchestrators if orchestrator.is_alive]
 
     @property
     def state(self) -> str:
         """Its state for people: what waits for an orchestrator is launched, not interrupted."""
         if self.progress.is_over:  # which whoever runs it will mark in a moment
-            return end_state(self.progress).value
+            return self.progress.end_state.value
         if self.is_launched and self.record.state is CampaignState.INTERRUPTED:
             return "launched"
         return self.record.state.value
@@ -82,10 +81,10 @@ class Situation:
         if not self.workers_alive:
             found.append("no worker is alive: start one with wm worker")
         versions = {orchestrator.version for orchestrator in self.orchestrators_alive}
-        strangers = [worker for worker in self.workers_alive if versions and worker.version not in versions]
-        if strangers:
+        mismatches = [worker for worker in self.workers_alive if versions and worker.version not in versions]
+        if mismatches:
             found.append(
-                f"{len(strangers)} of {len(self.workers_alive)} workers are of another version than the "
+                f"{len(mismatches)} of {len(self.workers_alive)} workers are of another version than the "
                 f"orchestrator and get no jobs: install {min(versions)} there"
             )
         return found

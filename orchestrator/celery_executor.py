@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -90,6 +90,7 @@ class CeleryExecutor:
         self._connection = open_broker(self._app)
         self._producer = self._new_producer()
         self._broker = Outage(f"the broker {self._connection.as_uri()}", say)
+        self._broker_errors = (*self._connection.connection_errors, OperationalError, OSError)
         self._broker_retry_at = 0.0
         self._sent: dict[int, _Sent] = {}
         self._messages = 0
@@ -101,7 +102,7 @@ class CeleryExecutor:
 
     def capacity(self) -> int:
         """Return how many more jobs may be handed over now."""
-        if self._broker.is_on and time.monotonic() < self._broker_retry_at:
+        if time.monotonic() < self._broker_retry_at:
             return 0
         self._count()
         window = min(_LARGEST_WINDOW, max(_SMALLEST_WINDOW, _WINDOW_PER_SLOT * self._slots))
@@ -143,13 +144,13 @@ class CeleryExecutor:
 
     def queue_length(self) -> int | None:
         """Return the number of messages that wait; None while the broker does not answer."""
-        if self._broker.is_on and time.monotonic() < self._broker_retry_at:
+        if time.monotonic() < self._broker_retry_at:
             return None
         try:
             waiting = int(self._connection.default_channel.queue_declare(QUEUE, passive=True).message_count)
-        except self._channel_errors():  # an empty queue does not exist
+        except tuple(self._connection.channel_errors):  # an empty queue does not exist
             waiting = 0
-        except self._connection_errors() as reason:
+        except self._broker_errors as reason:
             self._away(reason)
             return None
         self._broker.back()
@@ -163,45 +164,39 @@ class CeleryExecutor:
         touched = (job.c.state != JobState.READY) | (job.c.leases > 0)
         ours = self._store.is_one_of(job.c.id, self._sent)
         query = sa.select(job.c.id, job.c.state, job.c.leases).where(ours, touched)
-        dropped = False
+        waiting = dict(self._sent)
+        ended = 0
         with self._store.read() as connection:
             rows = connection.execute(query).all()
         for row in rows:
             sent = self._sent[row.id]
             if row.leases != sent.leases:
                 self._taken = max(self._taken, sent.number)
-            if row.state == JobState.READY and row.leases == sent.leases:
+            elif row.state == JobState.READY:
                 continue
+            del waiting[row.id]
             if row.state != JobState.RUNNING:
                 del self._sent[row.id]
-                dropped = True
-                self._ended += 1
-        self._send_again()
-        return dropped
+                ended += 1
+        self._ended += ended
+        self._send_again(waiting)
+        return ended > 0
 
-    def _send_again(self) -> None:
+    def _send_again(self, waiting: Mapping[int, _Sent]) -> None:
+        """Send those jobs again, of some that nobody has taken, whose messages seem lost."""
         now = time.monotonic()
-        old = [(job_id, sent) for job_id, sent in self._sent.items() if now - sent.at >= sent.again_after_s]
-        if not old or (self._broker.is_on and now < self._broker_retry_at):
-            return
-        waiting = [(job_id, sent) for job_id, sent in old if self._is_untouched(job_id, sent)]
-        if not waiting:
+        old = [(job_id, sent) for job_id, sent in waiting.items() if now - sent.at >= sent.again_after_s]
+        if not old or now < self._broker_retry_at:
             return
         is_empty = self.queue_length() == 0
         # The queue is in order: what was sent well before a message that was taken should have been taken.
         overtaken = self._taken - self._slots
-        lost = [job_id for job_id, sent in waiting if is_empty or sent.number < overtaken]
-        for job_id in lost:
+        for job_id, sent in old:
+            if not is_empty and sent.number >= overtaken:
+                continue
             if not self._publish([job_id]):
                 return
-            sent = self._sent[job_id]
             sent.number, sent.at, sent.again_after_s = self._messages, now, 2 * sent.again_after_s
-
-    def _is_untouched(self, job_id: int, sent: _Sent) -> bool:
-        query = sa.select(job.c.state, job.c.leases).where(job.c.id == job_id)
-        with self._store.read() as connection:
-            row = connection.execute(query).one()
-        return bool(row.state == JobState.READY and row.leases == sent.leases)
 
     def _publish(self, job_ids: list[int]) -> bool:
         self._messages += 1
@@ -215,7 +210,7 @@ class CeleryExecutor:
                 retry=False,
                 ignore_result=True,
             )
-        except self._connection_errors() as reason:
+        except self._broker_errors as reason:
             self._away(reason)
             return False
         self._broker.back()
@@ -230,12 +225,6 @@ class CeleryExecutor:
 
     def _new_producer(self) -> Any:
         return self._app.amqp.Producer(self._connection, auto_declare=False)
-
-    def _connection_errors(self) -> tuple[type[BaseException], ...]:
-        return (*self._connection.connection_errors, OperationalError, OSError)
-
-    def _channel_errors(self) -> tuple[type[BaseException], ...]:
-        return tuple(self._connection.channel_errors)
 
     def _count(self) -> None:
         """See how many slots there are and how quickly jobs end."""

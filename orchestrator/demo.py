@@ -32,13 +32,13 @@ def verify_exported(store: Store, campaign_id: int, directory: Path) -> Evidence
 
 def tables(store: Store, campaign_id: int) -> list[Table]:
     """Return title, columns and rows of what a first look should show."""
-    accuracy = results.accuracy(store, campaign_id)
+    accuracy = results.frame(store, campaign_id, "accuracy")
     by_share = accuracy.groupby("trigger_share")[
         ["accuracy_standard", "accuracy_capped", "accuracy_watermarked"]
     ]
-    suppression = results.suppression(store, campaign_id)
+    suppression = results.frame(store, campaign_id, "suppression")
     by_method = suppression.groupby("method")[["auc", "tpr_at_1pct_fpr"]].mean()
-    forgery = results.forgery(store, campaign_id)
+    forgery = results.frame(store, campaign_id, "forgery")
     by_eps = forgery.groupby(["engine", "eps"]).agg(
         signatures=("signature", "nunique"),
         trigger_size=("trigger_size", "max"),

@@ -114,7 +114,7 @@ class LocalExecutor:
         with closing(slot):
             while not self._stop.is_set():
                 if self._waiting.empty():
-                    slot.tell()
+                    slot.record()
                 job_id = self._waiting.get()
                 if job_id is None or self._failure is not None:
                     return

@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 from orchestrator.store.database import Store
 from orchestrator.store.tables import campaign_job, cell, forgery_answer, job
 from orchestrator.stored_models import Place, StoredModels, Watermarked
-from wm.attacks.forged_sets import ForgedSet, ForgedSetScore, score_forged_set
 from wm.attacks.forgery import attacker_signature
+from wm.attacks.forgery.forged_sets import ForgedSet, ForgedSetScore, score_forged_set
 from wm.signature import Signature
 from wm.verification.evidence import Evidence
 from workers.jobs import ForgeryParameters, JobKind

@@ -1,9 +1,9 @@
-"""The loop: hands ready jobs to an executor, takes back what was lost, finishes the campaign."""
+"""The loop: hands ready jobs to an executor, takes back what was lost, marks how campaigns end."""
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Collection
 
 from orchestrator.errors import StoreUnavailableError
 from orchestrator.executors import Executor
@@ -11,13 +11,103 @@ from orchestrator.pace import Counter, Due
 from orchestrator.store import campaigns, queue
 from orchestrator.store.campaigns import Progress
 from orchestrator.store.database import Store
-from orchestrator.store.tables import CampaignState, JobState
+from orchestrator.store.tables import CampaignState
 from workers.runtime.ledger import HEARTBEAT_S
 from workers.runtime.outage import Outage
-from workers.runtime.runner import owner_is_gone
+from workers.runtime.owners import owner_is_gone
 
-_LOOK_EVERY_S = 0.5
-"""How long the loop sleeps when no job ends: dependents of other processes' jobs become ready meanwhile."""
+_TAKE_BACK_EVERY_S = 5.0
+"""How often expired leases are looked for: with their 30 s, a dead worker's job is ready within 35 s."""
+
+_TURN_S = 0.5
+"""How long a turn waits when no job ends: dependents of other processes' jobs become ready meanwhile."""
+
+
+class Loop:
+    """Runs any number of campaigns through one executor, turn by turn.
+
+    Two loops at once send some messages twice; the lease lets one of them count.
+
+    Parameters
+    ----------
+    store, executor
+        Where campaigns are, and who runs their jobs.
+    on_progress
+        Takes a campaign's id and how far it is, each time that its jobs were counted; at its end last of all.
+    on_taken_back
+        Takes how many jobs were taken back: expired leases, and jobs of workers known to be dead.
+    count_every_s
+        Minimum time between two counts of a campaign; with 0 it is counted as soon as nothing is left to do.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        executor: Executor,
+        on_progress: Callable[[int, Progress], None],
+        on_taken_back: Callable[[int, int], None] = lambda _expired, _gone: None,
+        *,
+        count_every_s: float = 0.0,
+    ) -> None:
+        self._store = store
+        self._executor = executor
+        self._on_progress = on_progress
+        self._on_taken_back = on_taken_back
+        self._count_every_s = count_every_s
+        self._take_back = Due(_TAKE_BACK_EVERY_S)
+        self._running: dict[int, tuple[Counter, Due]] = {}
+
+    def repeat(self, turn: Callable[[], None], outage: Outage | None, stop: threading.Event) -> None:
+        """Call `turn` until told to stop; with `outage`, a store that does not answer is waited for."""
+        while not stop.is_set():
+            try:
+                turn()
+            except StoreUnavailableError as reason:
+                if outage is None:
+                    raise
+                # Workers need time to renew their leases before any counts as expired.
+                self._take_back.postpone(_TAKE_BACK_EVERY_S + HEARTBEAT_S)
+                stop.wait(outage.away(reason))
+            else:
+                if outage is not None:
+                    outage.back()
+
+    def turn(self, campaign_ids: Collection[int]) -> None:
+        """Do once for some campaigns all that there is to do, and wait a little for jobs to end."""
+        if self._take_back.now():
+            # In this order: what killed a whole worker was not the job, and counts as no attempt of its.
+            gone = queue.release_dead(self._store, owner_is_gone)
+            expired = queue.requeue_expired(self._store)
+            if expired or gone:
+                self._on_taken_back(expired, gone)
+        for campaign_id in self._running.keys() - set(campaign_ids):  # cancelled
+            del self._running[campaign_id]
+        for campaign_id in campaign_ids:
+            self._feed(campaign_id)
+        if self._running or not campaign_ids:  # else all have just ended
+            self._executor.wait(_TURN_S)
+
+    def _feed(self, campaign_id: int) -> None:
+        executor = self._executor
+        ready = queue.ready_jobs(
+            self._store, campaign_id, limit=executor.capacity(), other_than=executor.in_flight()
+        )
+        if ready:
+            executor.submit(ready)
+        if campaign_id not in self._running:
+            counter = Counter(self._store, campaign_id, every_s=self._count_every_s)
+            self._running[campaign_id] = counter, Due(HEARTBEAT_S)
+        counter, beat = self._running[campaign_id]
+        if beat.now():
+            campaigns.mark(self._store, campaign_id, CampaignState.RUNNING)
+        is_idle = not ready and not executor.in_flight()
+        progress = counter.look(at_once=is_idle and self._count_every_s == 0.0)
+        if progress is None:
+            return
+        if progress.is_over:
+            campaigns.mark(self._store, campaign_id, progress.end_state)
+            del self._running[campaign_id]
+        self._on_progress(campaign_id, progress)
 
 
 def run_campaign(
@@ -34,58 +124,20 @@ def run_campaign(
     Whatever ends the loop before that, Ctrl-C included, leaves the campaign to be resumed: it is marked as
     interrupted, and running jobs are given back when the executor is closed.
     """
-    queue.release_dead(store, owner_is_gone)
-    campaigns.mark(store, campaign_id, CampaignState.RUNNING)
-    beat = Due(HEARTBEAT_S)
-    beat.postpone()
-    counter = Counter(store, campaign_id, every_s=0.0)
+    stop = threading.Event()
     state = CampaignState.INTERRUPTED
-    try:
-        while True:
-            try:
-                ended = _turn(store, campaign_id, executor, counter, on_progress)
-                if ended is not None:
-                    state = ended
-                    return state
-                if beat.now():
-                    campaigns.mark(store, campaign_id, CampaignState.RUNNING)
-                    queue.requeue_lapsed(store)
-                    queue.release_dead(store, owner_is_gone)
-            except StoreUnavailableError as reason:
-                if outage is None:
-                    raise
-                beat.postpone()  # let workers renew their leases before any is taken for lapsed
-                time.sleep(outage.away(reason))
-            else:
-                if outage is not None:
-                    outage.back()
-    finally:
-        campaigns.mark(store, campaign_id, state)
 
-
-def _turn(
-    store: Store,
-    campaign_id: int,
-    executor: Executor,
-    counter: Counter,
-    on_progress: Callable[[Progress], None],
-) -> CampaignState | None:
-    """Hand out what is ready and wait a little; return the campaign's state once it is over."""
-    ready = queue.ready_jobs(store, campaign_id, limit=executor.capacity(), other_than=executor.in_flight())
-    if ready:
-        executor.submit(ready)
-    progress = counter.look(at_once=not ready and not executor.in_flight())
-    if progress is not None:
+    def see(_campaign_id: int, progress: Progress) -> None:
+        nonlocal state
         on_progress(progress)
         if progress.is_over:
-            return end_state(progress)
-    executor.wait(_LOOK_EVERY_S)
-    return None
+            state = progress.end_state
+            stop.set()
 
-
-def end_state(progress: Progress) -> CampaignState:
-    """Return the state of a campaign that is over."""
-    if progress.jobs[JobState.CANCELLED]:
-        return CampaignState.CANCELLED
-    all_done = progress.jobs[JobState.DONE] == sum(progress.jobs.values())
-    return CampaignState.FINISHED if all_done else CampaignState.INCOMPLETE
+    loop = Loop(store, executor, see)
+    try:
+        loop.repeat(lambda: loop.turn([campaign_id]), outage, stop)
+    except BaseException:
+        campaigns.mark(store, campaign_id, CampaignState.INTERRUPTED)
+        raise
+    return state

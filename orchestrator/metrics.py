@@ -16,8 +16,8 @@ from orchestrator.pace import Due
 from orchestrator.store import services
 from orchestrator.store.campaigns import Progress
 from orchestrator.store.database import Store
+from orchestrator.store.monitoring import Tally, tally
 from orchestrator.store.services import Service
-from orchestrator.store.tally import Tally, tally
 from workers.runtime.version import protocol_version
 
 LOOK_EVERY_S = 5.0
@@ -30,7 +30,7 @@ class Metrics(Collector):
     """What the orchestrator's loop tells, and what a thread of its own sees of the store now and then.
 
     A scrape touches neither store nor broker: it costs a millisecond however large the campaigns are, and
-    is answered while both are away. Keeps the contract of `orchestrator.service.Observer`.
+    is answered while both are away.
 
     Parameters
     ----------

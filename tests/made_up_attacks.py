@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from orchestrator.plan import PlannedJob
-from workers.jobs import JobKind
 
 ANTI_CONSERVATIVE = "detect: depth A exact"
 """The p-value that is far too small on honest forests."""
@@ -28,17 +27,17 @@ def attack_result(planned: PlannedJob, rng: np.random.Generator, trees: int) -> 
     """Return the result of one attack job on a forest of some trees, half of which have bit 1."""
     parameters = planned.parameters
     match planned.kind:
-        case JobKind.LEAKAGE:
+        case "leakage":
             return {"rows": _leaks(rng)}
-        case JobKind.DETECTION:
+        case "detection":
             return _detection(parameters, rng, trees)
-        case JobKind.SUPPRESSION:
+        case "suppression":
             return {"rows": [_curve(rng, method) for method in parameters["methods"]]}
-        case JobKind.FREE_FORGERY:
+        case "free-forgery":
             return {"rows": [_forged(rng, method) for method in parameters["methods"]]}
-        case JobKind.MODIFICATION:
+        case "modification":
             return {"rows": _modified(parameters, rng, trees)}
-        case JobKind.CALIBRATION:
+        case "calibration":
             return _calibrated(parameters, rng)
         case other:
             raise AssertionError(other)
@@ -253,5 +252,5 @@ def _calibrated(parameters: Mapping[str, Any], rng: np.random.Generator) -> dict
         values = rng.uniform(0.1, 1, size=count)
         if name == ANTI_CONSERVATIVE and population == "honest":
             values = values / 1000
-        rows.append({"name": name, "values": values.tolist()})
-    return {"population": population, "rows": rows}
+        rows.append({"population": population, "name": name, "values": values.tolist()})
+    return {"rows": rows}

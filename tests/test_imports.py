@@ -201,11 +201,11 @@ def test_types_and_a_part_that_asks_its_package_later_are_no_circle(tmp_path):
     assert circle(found) is None
 
 
-HEAVY = ("sklearn", "pandas", "matplotlib", "sqlalchemy", "scipy.stats", "z3", "pysat")
+HEAVY = ("sklearn", "pandas", "matplotlib", "sqlalchemy", "scipy.stats", "z3", "pysat", "httpx")
 
 
 @pytest.mark.parametrize(
-    "module", ["wm.engines", "wm.isolation", "workers.runtime.sandbox", "orchestrator.cli"]
+    "module", ["wm", "wm.engines", "wm.isolation", "workers.runtime.sandbox", "orchestrator.cli"]
 )
 def test_what_starts_often_is_light(module):
     """Solver children import the first two; the command line must answer at once."""

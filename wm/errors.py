@@ -1,4 +1,4 @@
-"""The exceptions of `wm`: one root, one kind for each thing that a user can mend."""
+"""The exceptions of `wm`: one root, one kind for each thing that a user can fix."""
 
 
 class WmError(Exception):
@@ -35,6 +35,10 @@ class EndpointUnavailableError(EndpointError):
 
 class QueryError(WmError):
     """A forgery query does not fit its forest."""
+
+
+class AttackError(WmError):
+    """An unknown attack, an installed package's attack that cannot be used, or options without a meaning."""
 
 
 class FitError(EmbeddingError, ValueError):

@@ -58,6 +58,18 @@ class Forest:
         d.
     classes : (c,)
         Class values, ascending, in the order of `value`'s columns.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.ensemble import RandomForestClassifier
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = RandomForestClassifier(n_estimators=5, random_state=0).fit(X, y)
+    >>> forest = Forest.from_sklearn(model)
+    >>> forest.votes(X).shape
+    (569, 5)
+    >>> bool((forest.predict_proba(X) == model.predict_proba(X)).all())
+    True
     """
 
     offset: NDArray[np.int64]

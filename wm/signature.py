@@ -33,6 +33,14 @@ class Signature:
     ----------
     bits : tuple of 0 and 1
         One for each tree, in the forest's order.
+
+    Examples
+    --------
+    >>> signature = Signature.of("0110")
+    >>> len(signature), signature.ones
+    (4, 2)
+    >>> signature.agreement(Signature.of([0, 1, 0, 1]))
+    0.5
     """
 
     bits: tuple[int, ...]

@@ -32,15 +32,13 @@ def holm(p_values: Sequence[float]) -> tuple[float, ...]:
     """Return p-values adjusted for trying all of them, valid under any dependence (Holm 1979)."""
     order = np.argsort(p_values, kind="stable")
     adjusted = np.empty(len(p_values))
-    worst = 0.0
-    for rank, index in enumerate(order):
-        worst = max(worst, min(1.0, (len(p_values) - rank) * p_values[index]))
-        adjusted[index] = worst
+    steps = np.arange(len(p_values), 0, -1) * np.asarray(p_values, dtype=np.float64)[order]
+    adjusted[order] = np.minimum(1.0, np.maximum.accumulate(steps))
     return tuple(adjusted.tolist())
 
 
 @dataclass(frozen=True)
-class Rate:
+class Proportion:
     """How often something happened, with an exact interval for its probability.
 
     Attributes
@@ -65,7 +63,7 @@ class Rate:
         return self.hits / self.trials if self.trials else float("nan")
 
 
-def clopper_pearson(hits: int, trials: int, confidence: float = 0.95) -> Rate:
+def clopper_pearson(hits: int, trials: int, confidence: float = 0.95) -> Proportion:
     """Return the exact interval of a probability (Clopper and Pearson 1934).
 
     Raises
@@ -75,18 +73,16 @@ def clopper_pearson(hits: int, trials: int, confidence: float = 0.95) -> Rate:
     """
     if not 0 <= hits <= trials or not 0 < confidence < 1:
         raise ValueError(f"{hits} hits in {trials} trials at confidence {confidence} are impossible")
-    from scipy.stats import beta
+    if not trials:
+        return Proportion(hits, trials, 0.0, 1.0, confidence)
+    from scipy.stats import binomtest
 
-    half = (1 - confidence) / 2
-    low = 0.0 if hits == 0 else float(beta.ppf(half, hits, trials - hits + 1))
-    high = 1.0 if hits == trials else float(beta.ppf(1 - half, hits + 1, trials - hits))
-    return Rate(hits, trials, low, high, confidence)
+    interval = binomtest(hits, trials).proportion_ci(confidence, method="exact")
+    return Proportion(hits, trials, float(interval.low), float(interval.high), confidence)
 
 
 def doubled_ranks(values: ArrayLike) -> NDArray[np.int64]:
     """Return twice the rank of each value, from 2; ties share their mean rank, whose double is whole."""
-    array = np.asarray(values, dtype=np.float64)
-    _, inverse, count = np.unique(array, return_inverse=True, return_counts=True)
-    last = np.cumsum(count)
-    doubled: NDArray[np.int64] = (2 * last - count + 1)[inverse.reshape(-1)]
-    return doubled
+    from scipy.stats import rankdata
+
+    return np.asarray(2 * rankdata(values), dtype=np.int64)

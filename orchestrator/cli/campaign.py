@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -62,6 +62,18 @@ def campaign() -> None:
 
 
 @campaign.command()
+@click.option("--markdown", is_flag=True, help="Print the page of all attacks' options and columns instead.")
+def schema(markdown: bool) -> None:
+    """Print the JSON Schema of campaign files."""
+    from orchestrator.spec import document
+
+    if markdown:
+        click.echo(document.markdown())
+    else:
+        print_json(document.json_schema())
+
+
+@campaign.command()
 @FILE
 @PROFILE
 @json_option
@@ -71,7 +83,7 @@ def validate(file: Path, profile: str | None, json: bool) -> None:
     kinds: Counter[str] = Counter()
     queries = 0
     for job in planned_jobs(spec):
-        kinds[job.kind.value] += 1
+        kinds[str(job.kind)] += 1
         queries += job.weight if job.kind == "forgery" else 0
     facts: dict[str, Any] = {
         "name": spec.name,
@@ -193,22 +205,12 @@ def run_to_end(store: Store, campaign_id: int, name: str, make_executor: Callabl
     if state is not CampaignState.FINISHED:
         click.echo(f"{name}: some jobs have no result; see: wm results jobs {name}", err=True)
         click.get_current_context().exit(Exit.INCOMPLETE)
-    if alarms := list(_broken_promises(store, campaign_id)):
-        for alarm in alarms:
+    from orchestrator.results import alarms
+
+    if found := alarms(store, campaign_id):
+        for alarm in found:
             click.echo(f"{name}: {alarm}", err=True)
         click.get_current_context().exit(Exit.NEGATIVE)
-
-
-def _broken_promises(store: Store, campaign_id: int) -> Iterator[str]:
-    """Yield what a calibration found of p-values that are smaller by chance than they may be."""
-    from orchestrator.results import calibration
-
-    for row in calibration(store, campaign_id).itertuples():
-        if row.anti_conservative:
-            yield (
-                f"anti-conservative p-value: {row.p_value} over {row.population}: {row.hits} of {row.trials} "
-                f"at {row.level:g}, rate {row.rate:.3g} (95% interval {row.low:.3g} to {row.high:.3g})"
-            )
 
 
 @campaign.command()

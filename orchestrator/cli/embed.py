@@ -5,17 +5,17 @@ from __future__ import annotations
 import secrets
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import click
 
-from orchestrator.cli.common import FOLDER, INPUT, OUTPUT, json_option, option_group, print_either
+from orchestrator.cli.common import FOLDER, INPUT, OUTPUT, json_option, model_options, print_either
 from orchestrator.cli.model_files import column, data_options
 from orchestrator.errors import OutputError
 from orchestrator.files import SECRET, write_whole, writing
 from wm import streams
 from wm.embedding import SCHEMES
-from wm.embedding.common import Training
+from wm.embedding.options import PaperOptions
 from wm.errors import SignatureError
 from wm.signature import Signature, keyed_signature, random_signature
 from wm.streams import Role
@@ -30,34 +30,6 @@ def _printable(_context: click.Context, _option: click.Parameter, text: str) -> 
 
 _OF_PLAN = ("scheme", "trigger_share", "training", "weight_step", "max_rounds", "model_id")
 
-_scheme_options = option_group(
-    click.option("--trigger-share", type=float, default=0.02, help="Share of training rows."),
-    click.option("--ones-share", type=float, default=0.5, help="Share of trees that must err."),
-    click.option(
-        "--adjust",
-        type=click.Choice(["paper", "artifact"]),
-        default="paper",
-        help="What is limited: depth and leaves as in the paper, or leaves only as by its authors.",
-    ),
-    click.option(
-        "--training",
-        type=click.Choice(get_args(Training)),
-        default="paper",
-        help="How trees are made to fit: in the loop of the paper or of its authors' code, or each alone.",
-    ),
-    click.option(
-        "--weight-step",
-        type=click.FloatRange(0, 1e6, min_open=True),
-        help="Weight added in each round of a loop.  [default: 1, or 30 for the authors' loop]",
-    ),
-    click.option(
-        "--max-rounds",
-        type=click.IntRange(1, 100_000),
-        default=500,
-        help="Fits of one tree after which embedding gives up.",
-    ),
-)
-
 
 @click.command()
 @click.option("--dataset", help="breast-cancer, mnist2-6, ijcnn1 or openml:<id>.")
@@ -68,7 +40,7 @@ _scheme_options = option_group(
     "--max-depth", type=click.IntRange(1, 1000), help="Depth of the standard forest.  [default: no limit]"
 )
 @click.option("--scheme", type=click.Choice(sorted(SCHEMES)), default="paper", help="Watermarking scheme.")
-@_scheme_options
+@model_options(PaperOptions)
 @click.option("--key-file", type=INPUT, help="Derive the signature from the secret bytes in this file.")
 @click.option(
     "--model-id", default="model", callback=_printable, help="Your name for this model; in the claim."

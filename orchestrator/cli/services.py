@@ -40,12 +40,12 @@ def worker(store_url: str, broker_url: str, concurrency: int | None, events: boo
     _set_up_log()
     store = open_store(store_url)
     from orchestrator.store.services import StoreRegistry
-    from workers.celery.worker import Worker, WorkerSettings
+    from workers.celery.worker import Worker
 
     _check_broker(broker_url)
-    settings = WorkerSettings(broker_url, concurrency or default_workers(), events)
+    slots = concurrency or default_workers()
     try:
-        Worker(settings, StoreLedger(store), StoreRegistry(store)).run()
+        Worker(broker_url, StoreLedger(store), StoreRegistry(store), concurrency=slots, events=events).run()
     finally:
         store.close()
 

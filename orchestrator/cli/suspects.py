@@ -16,8 +16,7 @@ from orchestrator.cli.model_files import column, trust_options
 from orchestrator.cli.urls import read_secret
 from wm.claims.claim import Claim
 from wm.claims.opening import Opening
-from wm.errors import ClaimError
-from wm.verification.answers import KINDS, Answers
+from wm.verification.answers import KINDS, Answers, model_votes
 from wm.verification.endpoint import Limits
 from wm.verification.questions import (
     DECOYS_FOR_EACH,
@@ -181,24 +180,9 @@ def _from_model(claim: Claim | Opening, options: dict[str, Any]) -> Suspect:
 
     file = options["model"]
     forest = load_model(file, trusted=options["trusted"], trust_pickle=options["trust_pickle"])
-    codes = _codes_of_classes(forest.classes.tolist(), claim.class_names, file)
-    # A class is voted for by its place among the forest's own.
-    votes = Answers("votes", codes[forest.vote_codes(claim.trigger_set.X)])
+    votes = Answers("votes", model_votes(forest, claim.trigger_set.X, claim.class_names, what=str(file)))
     return Suspect(
         tell_apart(votes, plain_order(claim)), forest, f"model {file}, content hash {forest.content_hash}"
-    )
-
-
-def _codes_of_classes(classes: list[Any], class_names: tuple[str, str], file: Path) -> Any:
-    import numpy as np
-
-    if classes == [0, 1]:
-        return np.array([0, 1])
-    names = [str(each) for each in classes]
-    if sorted(names) == sorted(class_names):
-        return np.array([class_names.index(name) for name in names])
-    raise ClaimError(
-        f"{file}: has classes {classes}, not 0 and 1, nor {' and '.join(map(repr, class_names))} as the claim"
     )
 
 

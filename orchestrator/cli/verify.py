@@ -17,9 +17,9 @@ from orchestrator.cli.suspects import Suspect, hear, suspect_options
 from orchestrator.files import write_whole
 from wm.claims.opening import Opening, read_claim_or_opening
 from wm.claims.publication import commitments_before, read_publications
-from wm.verification.verdict import Protocol, RuleResult, Verdict, judge_answers, transcript
+from wm.verification.verdict import Policy, RuleResult, Verdict, judge_answers, transcript
 
-_DEFAULT = Protocol()
+_DEFAULT = Policy()
 
 
 @click.command()
@@ -82,7 +82,7 @@ def verify(
     verdict = judge_answers(
         claim,
         suspect.heard,
-        protocol=Protocol(level, least_ones, most_ones, least_distinct),
+        policy=Policy(level, least_ones, most_ones, least_distinct),
         published=commitments_before(publications, suspect_since) if published else None,
         suspect=suspect.forest,
         challenge=None if challenge is None else challenge.encode(),

@@ -19,11 +19,10 @@ from rich.text import Text
 from orchestrator.attention import Situation, situation
 from orchestrator.cli.progress import states
 from orchestrator.errors import StoreUnavailableError
-from orchestrator.loop import end_state
 from orchestrator.pace import Counter, Due
 from orchestrator.store.campaigns import Progress
 from orchestrator.store.database import Store
-from orchestrator.store.running import RunningJob, running_jobs
+from orchestrator.store.monitoring import RunningJob, running_jobs
 from orchestrator.store.services import Service
 from orchestrator.store.tables import CampaignState, JobState
 
@@ -272,5 +271,5 @@ def watch_campaign(store: Store, campaign_id: int) -> CampaignState:
             else:
                 show.view(view)
                 if view.seen.progress.is_over:
-                    return end_state(view.seen.progress)
+                    return view.seen.progress.end_state
             time.sleep(_EVERY_S)

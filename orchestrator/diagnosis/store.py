@@ -13,8 +13,8 @@ from orchestrator.diagnosis.finding import Finding, fix_for
 from orchestrator.errors import NotFoundError, SchemaError, StoreError, StoreUrlError
 from orchestrator.store import launched, services
 from orchestrator.store.database import Store, head_revision
+from orchestrator.store.monitoring import lapsed_leases
 from orchestrator.store.roles import WORKER_ROLE, worker_role_exists
-from orchestrator.store.running import lapsed_leases
 from orchestrator.store.services import Service
 from workers.runtime.version import protocol_version
 

@@ -7,7 +7,7 @@ import json
 from dataclasses import dataclass, field
 from typing import Any
 
-from workers.jobs import KINDS, JobKind, Parameters
+from workers.jobs import KINDS, Parameters
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ class PlannedJob:
     """
 
     key: str
-    kind: JobKind
+    kind: str
     parameters: dict[str, Any] = field(hash=False)
     needs: tuple[str, ...]
     cell: Cell
@@ -73,7 +73,7 @@ class PlannedJob:
 
 
 def make_job(
-    kind: JobKind, parameters: Parameters, cell: Cell, *needs: PlannedJob, weight: int = 1
+    kind: str, parameters: Parameters, cell: Cell, *needs: PlannedJob, weight: int = 1
 ) -> PlannedJob:
     """Return a job that needs others, with its content key."""
     data = parameters.model_dump(mode="json")

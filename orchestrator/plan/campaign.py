@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from orchestrator.errors import SpecError
-from orchestrator.plan.attacks import Target, attack_jobs, calibration_jobs
+from orchestrator.plan.attacks import Watermark, attacks_on_campaign, attacks_on_watermark
 from orchestrator.plan.base import Cell, DataFacts, PlannedJob, make_job
-from orchestrator.spec import CalibrationSpec, CampaignSpec, TuneSpec
+from orchestrator.spec import CampaignSpec, TuneSpec
 from orchestrator.spec.draft import Fault
 from wm import streams
 from wm.embedding.common import trigger_size
@@ -50,12 +50,8 @@ def faults_against_data(spec: CampaignSpec, facts: DataFacts | None) -> Iterator
                 f"{share} of {trees} trees leaves all bits equal: a signature needs both zeros and ones",
             )
     for number, attack in enumerate(spec.attack):
-        instances = getattr(attack, "instances", None) or 0
-        if facts is not None and instances > facts.rows_test:
-            yield (
-                ("attack", number, "instances"),
-                f"{instances} is more than the {facts.rows_test} test rows",
-            )
+        for name, problem in attack.options.problems(facts.rows_test) if facts is not None else ():
+            yield ("attack", number, name), problem
 
 
 def check_against_data(spec: CampaignSpec, facts: DataFacts, *, what: str = "campaign") -> None:
@@ -116,9 +112,7 @@ def _jobs(spec: CampaignSpec, facts: DataFacts) -> Iterator[PlannedJob]:
         )
         yield baseline
         if repeat == 0:
-            for attack in spec.attack:
-                if isinstance(attack, CalibrationSpec):
-                    yield from calibration_jobs(spec, attack, split, baseline, limits)
+            yield from attacks_on_campaign(spec, split, baseline, limits)
         yield from _embeddings(spec, facts, repeat, split, baseline, limits)
 
 
@@ -174,12 +168,9 @@ def _embeddings(
             ones_share=ones_share,
             repeat=repeat,
             seed=spec.seed,
-            training=grid.training,
-            weight_step=grid.weight_step,
-            max_rounds=grid.max_rounds,
+            **grid.fit_options(),
             **limits,
         )
         embed = make_job(JobKind.EMBED, parameters, cell, split, baseline)
         yield embed
-        for attack in spec.attack:
-            yield from attack_jobs(spec, facts, attack, Target(cell, split, baseline, embed), limits)
+        yield from attacks_on_watermark(spec, facts, Watermark(cell, split, baseline, embed), limits)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import pandas as pd
 
@@ -10,10 +11,7 @@ from orchestrator import results
 from orchestrator.report.images import ForgedImages, forged_images
 from orchestrator.report.summaries.detection import PRESENCE
 from orchestrator.spec import (
-    CalibrationSpec,
     CampaignSpec,
-    ForgerySpec,
-    SuppressionSpec,
 )
 from orchestrator.store.campaigns import CampaignRecord, Progress, progress
 from orchestrator.store.database import Store
@@ -96,12 +94,12 @@ class Findings:
     @property
     def budget_orders(self) -> tuple[int, ...]:
         """Random orders behind the query-budget curves, one number for each suppression attack."""
-        return tuple(attack.orders for attack in self.spec.attack if isinstance(attack, SuppressionSpec))
+        return tuple(attack.orders for attack in self._attacks("suppression"))
 
     @property
     def calibration_forests(self) -> dict[str, int]:
         """Forests of each population that calibration was asked to look at; none without calibration."""
-        attacks = [attack for attack in self.spec.attack if isinstance(attack, CalibrationSpec)]
+        attacks = self._attacks("calibration")
         if not attacks:
             return {}
         asked = attacks[0]
@@ -114,44 +112,47 @@ class Findings:
         return str(self.spec.dataset.name or self.spec.dataset.path)
 
     @property
-    def _forgeries(self) -> list[ForgerySpec]:
-        return [attack for attack in self.spec.attack if isinstance(attack, ForgerySpec)]
+    def _forgeries(self) -> list[Any]:
+        return self._attacks("forgery")
 
-    def asks_for(self, kind: JobKind) -> bool:
+    def _attacks(self, kind: str) -> list[Any]:
+        return [attack for attack in self.spec.attack if attack.kind == kind]
+
+    def asks_for(self, kind: str) -> bool:
         """Return whether the campaign has any job of a kind."""
-        return bool((self.jobs["kind"] == kind.value).any())
+        return bool((self.jobs["kind"] == kind).any())
 
 
 def gather(store: Store, record: CampaignRecord) -> Findings:
     """Read what a report needs."""
     split = _split(store, record.id)
-    detection = results.detection(store, record.id)
+    detection = results.frame(store, record.id, "detection")
     of_the_paper = detection["measure"].isin([measure.value for measure in Measure])
     of_presence = detection["measure"].astype(str).str.startswith(PRESENCE)
-    forgery = results.forgery(store, record.id)
+    forgery = results.frame(store, record.id, "forgery")
     least = forgery["eps"].isna()
     return Findings(
         record=record,
         spec=record.parsed(),
         progress=progress(store, record.id),
         split=split,
-        accuracy=results.accuracy(store, record.id),
-        leakage=results.leakage(store, record.id),
+        accuracy=results.frame(store, record.id, "accuracy"),
+        leakage=results.frame(store, record.id, "leakage"),
         detection=detection[of_the_paper].reset_index(drop=True),
         guesses=detection[~of_the_paper & ~of_presence].reset_index(drop=True),
         presence=detection[of_presence].reset_index(drop=True),
         spectra=results.spectra(store, record.id),
-        suppression=results.suppression(store, record.id),
+        suppression=results.frame(store, record.id, "suppression"),
         roc_curves=results.roc_curves(store, record.id),
         budget_curves=results.budget_curves(store, record.id),
         forgery=forgery[~least].reset_index(drop=True),
         least_forgery=forgery[least].reset_index(drop=True),
-        distances=results.distances(store, record.id),
-        free_forgery=results.free_forgery(store, record.id),
-        modification=results.modification(store, record.id),
-        calibration=results.calibration(store, record.id),
+        distances=results.frame(store, record.id, "distances"),
+        free_forgery=results.frame(store, record.id, "free-forgery"),
+        modification=results.frame(store, record.id, "modification"),
+        calibration=results.frame(store, record.id, "calibration"),
         images=forged_images(store, record.id, split),
-        jobs=results.jobs(store, record.id),
+        jobs=results.frame(store, record.id, "jobs"),
         fingerprint=results.fingerprint(store, record.id),
     )
 

@@ -67,7 +67,7 @@ class Section:
 class _Part:
     """How to make a section: the jobs it tells of, whether they gave anything, and what it holds then."""
 
-    kind: JobKind
+    kind: str
     name: str
     title: str
     lead: Callable[[Findings], str]
@@ -202,7 +202,7 @@ _PARTS = (
         lambda findings: (tables.verification_table(findings.accuracy, findings.calibration),),
     ),
     _Part(
-        JobKind.LEAKAGE,
+        "leakage",
         "leakage",
         "Leakage",
         lambda _: (
@@ -213,7 +213,7 @@ _PARTS = (
         _leakage,
     ),
     _Part(
-        JobKind.DETECTION,
+        "detection",
         "detection",
         "Detection",
         lambda _: (
@@ -224,7 +224,7 @@ _PARTS = (
         _detection,
     ),
     _Part(
-        JobKind.SUPPRESSION,
+        "suppression",
         "suppression",
         "Suppression",
         lambda _: (
@@ -246,7 +246,7 @@ _PARTS = (
         _forgery,
     ),
     _Part(
-        JobKind.FREE_FORGERY,
+        "free-forgery",
         "free-forgery",
         "Free forgery",
         lambda _: (
@@ -257,7 +257,7 @@ _PARTS = (
         lambda findings: (tables.free_forgery_table(free_forgery_summaries(findings.free_forgery)),),
     ),
     _Part(
-        JobKind.MODIFICATION,
+        "modification",
         "modification",
         "Robustness",
         _modification_lead,
@@ -265,7 +265,7 @@ _PARTS = (
         lambda findings: (tables.modification_table(modification_summaries(findings.modification)),),
     ),
     _Part(
-        JobKind.CALIBRATION,
+        "calibration",
         "calibration",
         "Calibration",
         _calibration_lead,

@@ -7,14 +7,13 @@ import pandas as pd
 from orchestrator.results.columns import GRID
 from orchestrator.results.rows import expanded, outcomes_of, place
 from orchestrator.store.database import Store
-from workers.jobs import JobKind
 
 
 def spectra(store: Store, campaign_id: int) -> pd.DataFrame:
     """Return each vote spectrum: grid, mode, `strengths`, and each tree's part in `scores` and `bits`."""
     rows = [
         place(row) | spectrum
-        for row in outcomes_of(store, campaign_id, JobKind.DETECTION)
+        for row in outcomes_of(store, campaign_id, "detection")
         if row.result is not None
         for spectrum in row.result["spectra"]
     ]
@@ -25,7 +24,7 @@ def budget_curves(store: Store, campaign_id: int) -> pd.DataFrame:
     """Return the bits of the signature that each method knows after 1, 2, 3, ... trigger queries."""
     rows = [
         {key: row[key] for key in (*GRID, "method")} | point
-        for row in expanded(store, campaign_id, JobKind.SUPPRESSION)
+        for row in expanded(store, campaign_id, "suppression")
         for point in row["budget"]
     ]
     names = ["trigger_queries", "bits", "low", "high", "null_bits", "spotted"]
@@ -37,7 +36,7 @@ def roc_curves(store: Store, campaign_id: int) -> pd.DataFrame:
     rows = [
         {key: row[key] for key in (*GRID, "method")}
         | {"false_positive_rate": false_positive, "true_positive_rate": true_positive}
-        for row in expanded(store, campaign_id, JobKind.SUPPRESSION)
+        for row in expanded(store, campaign_id, "suppression")
         for false_positive, true_positive in zip(
             row["false_positive_rate"], row["true_positive_rate"], strict=True
         )

@@ -11,7 +11,6 @@ from orchestrator.results.columns import COLUMNS, GRID, OUTCOMES
 from orchestrator.results.rows import frame_of, outcomes_of, place, typed
 from orchestrator.store.database import Store
 from orchestrator.store.tables import campaign_job, cell, forgery_answer, job
-from wm.attacks.following import FOLLOWS
 from workers.jobs import JobKind
 
 
@@ -21,6 +20,7 @@ def forgery(store: Store, campaign_id: int) -> pd.DataFrame:
     `instances` counts the queries planned, so a row whose five outcomes add up to less is not complete;
     `forged` is the size of the forged trigger set, to be held against `trigger_size`. `followed` answers were
     not asked for, as they follow from those at another eps: `slowest_seconds` is None where all did.
+    `certified` counts those of `impossible` that a checked proof confirms.
     """
     counts = [
         sa.func.coalesce(sa.func.sum(sa.case((forgery_answer.c.status == status, 1), else_=0)), 0).label(
@@ -28,8 +28,6 @@ def forgery(store: Store, campaign_id: int) -> pd.DataFrame:
         )
         for status in OUTCOMES
     ]
-    # What followed took no time: the number tells that quicker than the text.
-    is_followed = sa.and_(forgery_answer.c.seconds == 0.0, forgery_answer.c.reason.like(f"{FOLLOWS}%"))
     columns = [*(cell.c[name] for name in (*GRID, "signature", "eps", "engine"))]
     answered = (
         sa.select(
@@ -38,7 +36,8 @@ def forgery(store: Store, campaign_id: int) -> pd.DataFrame:
             sa.func.sum(forgery_answer.c.seconds).label("seconds"),
             sa.func.max(forgery_answer.c.seconds).label("slowest_seconds"),
             sa.func.avg(forgery_answer.c.distance).label("mean_distance"),
-            sa.func.sum(sa.case((is_followed, 1), else_=0)).label("followed"),
+            sa.func.count(forgery_answer.c.followed_from).label("followed"),
+            sa.func.sum(sa.case((forgery_answer.c.certified, 1), else_=0)).label("certified"),
         )
         .join(campaign_job, campaign_job.c.cell_id == cell.c.id)
         .join(forgery_answer, forgery_answer.c.job_id == campaign_job.c.job_id)
@@ -69,7 +68,7 @@ def forgery(store: Store, campaign_id: int) -> pd.DataFrame:
     }
     for row in rows:
         row["trigger_size"] = sizes.get(tuple(row[name] for name in GRID))
-        for name in (*OUTCOMES, "followed"):
+        for name in (*OUTCOMES, "followed", "certified"):
             row[name] = int(row[name] or 0)
         row["instances"] = int(row["instances"])
         if row["followed"] == sum(row[name] for name in OUTCOMES):
@@ -100,4 +99,4 @@ def distances(store: Store, campaign_id: int) -> pd.DataFrame:
     with store.read() as connection:
         # A row for every query: as tuples, half the time of dictionaries.
         rows = [tuple(row) for row in connection.execute(query)]
-    return typed(pd.DataFrame(rows, columns=COLUMNS["distances"]))
+    return typed(pd.DataFrame(rows, columns=list(COLUMNS["distances"])))

@@ -11,10 +11,9 @@ import sqlalchemy as sa
 from orchestrator.results.columns import COLUMNS, GRID, WHOLE
 from orchestrator.store.database import Store
 from orchestrator.store.tables import campaign_job, cell, job, outcome
-from workers.jobs import JobKind
 
 
-def outcomes_of(store: Store, campaign_id: int, kind: JobKind) -> Sequence[Any]:
+def outcomes_of(store: Store, campaign_id: int, kind: str) -> Sequence[Any]:
     """Return the outcomes of one kind with their place in the grid, in the plan's order."""
     query = (
         sa.select(*(cell.c[name] for name in GRID), outcome.c.result, outcome.c.timings)
@@ -28,13 +27,26 @@ def outcomes_of(store: Store, campaign_id: int, kind: JobKind) -> Sequence[Any]:
         return connection.execute(query).all()
 
 
-def expanded(store: Store, campaign_id: int, kind: JobKind) -> list[dict[str, Any]]:
+def expanded(store: Store, campaign_id: int, kind: str) -> list[dict[str, Any]]:
     """Return the rows inside outcomes that hold several, each with its place in the grid."""
     return [
         place(row) | inner
         for row in outcomes_of(store, campaign_id, kind)
         if row.result is not None
         for inner in row.result["rows"]
+    ]
+
+
+def inner_rows(store: Store, campaign_id: int, kind: str) -> list[dict[str, Any]]:
+    """Return the rows inside outcomes that hold several, as they are.
+
+    What an outcome holds once for all its rows, as those of older versions do, is part of each.
+    """
+    found = [row.result for row in outcomes_of(store, campaign_id, kind) if row.result is not None]
+    return [
+        {name: value for name, value in result.items() if not isinstance(value, list)} | inner
+        for result in found
+        for inner in result["rows"]
     ]
 
 
@@ -45,7 +57,7 @@ def place(row: sa.Row[Any]) -> dict[str, Any]:
 
 def frame_of(rows: list[dict[str, Any]], name: str) -> pd.DataFrame:
     """Return the frame of a result, with exactly its columns; None for what a row lacks."""
-    columns = COLUMNS[name]
+    columns = list(COLUMNS[name])
     return typed(pd.DataFrame([[row.get(column) for column in columns] for row in rows], columns=columns))
 
 

@@ -1,23 +1,20 @@
-"""What each watermarked forest, and each attack on it but forgery, came to."""
+"""Each watermarked forest, and each attack on it that is one job."""
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from collections.abc import Sequence
 
 import pandas as pd
 
-from orchestrator.results.rows import expanded, frame_of, outcomes_of, place
+from orchestrator.results.rows import expanded, frame_of, inner_rows, outcomes_of, place
 from orchestrator.store.database import Store
-from wm.attacks.calibration import calibrate
-from workers.jobs import CalibrationResult, JobKind
+from wm.attacks import registry
+from wm.attacks.base import Attack, AttackRow
+from workers.jobs import JobKind
 
 
 def accuracy(store: Store, campaign_id: int) -> pd.DataFrame:
-    """Return accuracies and cost of each embedding, beside its honest forests.
-
-    `seconds` is the embedding's own time, training of the honest forests left out; `rounds` is the fits of
-    both kinds of trees together.
-    """
+    """Return accuracies and cost of each embedding, beside its honest forests."""
     baselines = {
         row.repeat: row.result
         for row in outcomes_of(store, campaign_id, JobKind.BASELINE)
@@ -34,42 +31,24 @@ def accuracy(store: Store, campaign_id: int) -> pd.DataFrame:
     return frame_of(rows, "accuracy")
 
 
-def detection(store: Store, campaign_id: int) -> pd.DataFrame:
-    """Return what each detection method read off each watermarked forest."""
-    return frame_of(expanded(store, campaign_id, JobKind.DETECTION), "detection")
+def attack_rows(store: Store, campaign_id: int, kind: str) -> pd.DataFrame:
+    """Return the rows of an attack, each with its place in the grid, or what they aggregate to."""
+    attack = registry.attack(kind)
+    if attack.aggregate is None:
+        return frame_of(expanded(store, campaign_id, kind), kind)
+    return frame_of([row.model_dump() for row in _aggregated(store, campaign_id, attack)], kind)
 
 
-def suppression(store: Store, campaign_id: int) -> pd.DataFrame:
-    """Return how well each method spots trigger queries."""
-    return frame_of(expanded(store, campaign_id, JobKind.SUPPRESSION), "suppression")
+def alarms(store: Store, campaign_id: int) -> list[str]:
+    """Return a line for each result of an attack that makes the campaign's verdict negative."""
+    return [
+        alarm
+        for attack in registry.attacks()
+        if attack.alarms is not None
+        for alarm in attack.alarms(_aggregated(store, campaign_id, attack))
+    ]
 
 
-def leakage(store: Store, campaign_id: int) -> pd.DataFrame:
-    """Return what the files of each watermarked forest give away, in each form, and the honest one's."""
-    return frame_of(expanded(store, campaign_id, JobKind.LEAKAGE), "leakage")
-
-
-def free_forgery(store: Store, campaign_id: int) -> pd.DataFrame:
-    """Return what each freely forged trigger set is worth, and which rules of verification refuse it."""
-    return frame_of(expanded(store, campaign_id, JobKind.FREE_FORGERY), "free_forgery")
-
-
-def modification(store: Store, campaign_id: int) -> pd.DataFrame:
-    """Return what is left of each watermark, and of the accuracy, after each modification."""
-    return frame_of(expanded(store, campaign_id, JobKind.MODIFICATION), "modification")
-
-
-def calibration(store: Store, campaign_id: int) -> pd.DataFrame:
-    """Return how often each p-value of false claims was small, with exact intervals.
-
-    Over the forests done so far: `trials` says how many these are.
-    """
-    populations: dict[str, dict[str, list[float]]] = {}
-    for row in outcomes_of(store, campaign_id, JobKind.CALIBRATION):
-        if row.result is None:
-            continue
-        found = CalibrationResult.model_validate(row.result)
-        named = populations.setdefault(found.population, {})
-        for p_values in found.rows:
-            named.setdefault(p_values.name, []).extend(p_values.values)
-    return frame_of([asdict(row) for row in calibrate(populations)], "calibration")
+def _aggregated(store: Store, campaign_id: int, attack: Attack) -> Sequence[AttackRow]:
+    rows = [attack.row.model_validate(row) for row in inner_rows(store, campaign_id, attack.kind)]
+    return rows if attack.aggregate is None else attack.aggregate(rows)

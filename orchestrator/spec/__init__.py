@@ -6,39 +6,20 @@ Unknown keys, wrong types and impossible values are refused before anything runs
   changes; `reading`: from text.
 """
 
-from orchestrator.spec.attacks import (
-    BATCH,
-    AttackSpec,
-    CalibrationSpec,
-    DetectionSpec,
-    ForgerySpec,
-    FreeForgerySpec,
-    LeakageSpec,
-    ModificationSpec,
-    OnlySpec,
-    SuppressionSpec,
-)
+from orchestrator.spec.attacks import AttackSpec, OnlySpec
 from orchestrator.spec.campaign import CampaignSpec, LimitsSpec
 from orchestrator.spec.model import DatasetSpec, EmbeddingSpec, ForestSpec, GridSpec, TuneSpec
 from orchestrator.spec.reading import parse_spec, read_spec
 
 __all__ = [
-    "BATCH",
     "AttackSpec",
-    "CalibrationSpec",
     "CampaignSpec",
     "DatasetSpec",
-    "DetectionSpec",
     "EmbeddingSpec",
     "ForestSpec",
-    "ForgerySpec",
-    "FreeForgerySpec",
     "GridSpec",
-    "LeakageSpec",
     "LimitsSpec",
-    "ModificationSpec",
     "OnlySpec",
-    "SuppressionSpec",
     "TuneSpec",
     "parse_spec",
     "read_spec",

@@ -9,7 +9,7 @@ from itertools import combinations
 
 from pydantic import Field
 
-from orchestrator.spec.attacks import AttackSpec, CalibrationSpec, ForgerySpec, OnlySpec
+from orchestrator.spec.attacks import AnyAttackSpec, OnlySpec
 from orchestrator.spec.base import SpecModel
 from orchestrator.spec.model import DatasetSpec, EmbeddingSpec, ForestSpec
 from orchestrator.toml_lines import Path
@@ -30,7 +30,7 @@ class CampaignSpec(SpecModel):
     dataset: DatasetSpec
     forest: ForestSpec
     embedding: EmbeddingSpec = EmbeddingSpec()
-    attack: tuple[AttackSpec, ...] = ()
+    attack: tuple[AnyAttackSpec, ...] = ()
     limits: LimitsSpec = LimitsSpec()
 
     @property
@@ -41,14 +41,13 @@ class CampaignSpec(SpecModel):
     def conflicts(self) -> Iterator[tuple[Path, str]]:
         """Yield what does not go together though each part is right: path of the key, and why."""
         for number, attack in enumerate(self.attack):
-            if not isinstance(attack, CalibrationSpec):
-                yield from _outside_the_grid(("attack", number, "only"), attack.only, self.embedding)
+            if attack.restriction is not None:
+                yield from _outside_the_grid(("attack", number, "only"), attack.restriction, self.embedding)
         for (first, one), (second, other) in combinations(enumerate(self.attack), 2):
             if one.meets(other, self.embedding):
-                subject = "engine, eps and watermark" if isinstance(one, ForgerySpec) else "watermark"
                 yield (
                     ("attack", second),
-                    f"asks other questions than attack.{first} about the same {subject}, "
+                    f"asks other questions than attack.{first} about the same watermark, "
                     "which results could not tell apart: give it other values, or an `only`",
                 )
 

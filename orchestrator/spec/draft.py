@@ -17,12 +17,11 @@ from typing import Annotated, Any, get_args
 
 from pydantic import BaseModel, ValidationError, create_model
 
-from orchestrator.spec import attacks as attack_specs
-from orchestrator.spec.attacks import OnlySpec
-from orchestrator.spec.base import SpecModel
+from orchestrator.spec.attacks import TABLES, AttackSpec, OnlySpec
 from orchestrator.spec.campaign import CampaignSpec
 from orchestrator.spec.suggestions import closest, readable, suggest
 from orchestrator.toml_lines import Path
+from wm.attacks.base import AttackOptions
 
 Fault = tuple[Path, str]
 """Path of a key, and what is wrong with it."""
@@ -47,29 +46,26 @@ class Checked:
     faults: tuple[Fault, ...] = ()
 
 
-class _NoAttack(SpecModel):
-    """Stands where an attack is wrong, or left out: it conflicts with nothing."""
+class _NoAttack(AttackSpec):
+    """Stands where an attack is wrong, or left out: it conflicts with nothing, nor with the data."""
 
     kind: str = ""
     only: OnlySpec = OnlySpec()
 
-    def meets(self, *_: object) -> bool:
-        """Return that it does not."""
-        return False
+    @property
+    def options(self) -> AttackOptions:
+        """None."""
+        return AttackOptions()
 
 
 def attack_kinds() -> list[str]:
     """Return the kinds of attacks that there are."""
-    return [kind for each in _attack_models() for kind in get_args(each.model_fields["kind"].annotation)]
+    return list(TABLES)
 
 
 def attack_model(kind: str) -> type[BaseModel] | None:
     """Return the model of an attack's table; None where there is no such kind."""
-    return dict(zip(attack_kinds(), _attack_models(), strict=True)).get(kind)
-
-
-def _attack_models() -> tuple[type[BaseModel], ...]:
-    return get_args(get_args(attack_specs.AttackSpec)[0])
+    return TABLES.get(kind)
 
 
 def check_campaign(
@@ -247,7 +243,8 @@ def _alone(model: type[BaseModel], name: str) -> type[BaseModel]:
     field = model.model_fields[name]
     kind: Any = Annotated[(field.annotation, *field.metadata)] if field.metadata else field.annotation
     fields: dict[str, Any] = {name: (kind, ...)}
-    return create_model(model.__name__, __config__=model.model_config, **fields)
+    config = model.model_config | {"use_attribute_docstrings": False}
+    return create_model(model.__name__, __config__=config, **fields)
 
 
 def _places(location: tuple[str | int, ...]) -> Path:

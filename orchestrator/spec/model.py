@@ -9,12 +9,12 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from orchestrator.spec.base import Distinct, OneOrMore, Several, SpecModel, known
+from orchestrator.spec.base import SpecModel
+from wm.attacks.base import Distinct, OneOrMore, Several, Share, known
 from wm.datasets import Source
 from wm.embedding import SCHEMES
-from wm.embedding.common import Training
+from wm.embedding.options import DEFAULTS, Adjust, FitOptions
 from wm.errors import DataError
-from workers.jobs import Share
 
 Scheme = Annotated[str, known("scheme", sorted(SCHEMES))]
 TreeCount = Annotated[int, Field(ge=2, le=10_000)]
@@ -91,37 +91,28 @@ class GridSpec(SpecModel):
     """One of several grids: every combination of the listed values."""
 
     scheme: Schemes = ("paper",)
-    trigger_share: Shares = (0.02,)
-    ones_share: Shares = (0.5,)
+    trigger_share: Shares = (DEFAULTS.trigger_share,)
+    ones_share: Shares = (DEFAULTS.ones_share,)
 
     def points(self) -> Iterator[Point]:
         """Yield each point of this grid."""
         yield from product(self.scheme, self.trigger_share, self.ones_share)
 
 
-class EmbeddingSpec(SpecModel):
+class EmbeddingSpec(FitOptions, SpecModel):
     """The watermarks: every combination of the listed values, `repeats` times with other seeds.
 
     With one or more `grid`, the combinations of each of these instead; a point of several is made once.
     `scheme`, `trigger_share` and `ones_share` are then left out of the file, and hold all values that occur
-    in any grid. `weight_step` left out is the training's own: 1 for "paper", 30 for "artifact".
+    in any grid.
     """
 
     scheme: Schemes = ("paper",)
-    trigger_share: Shares = (0.02,)
-    ones_share: Shares = (0.5,)
+    trigger_share: Shares = (DEFAULTS.trigger_share,)
+    ones_share: Shares = (DEFAULTS.ones_share,)
     grid: tuple[GridSpec, ...] = ()
     repeats: int = Field(default=1, ge=1, le=10_000)
-    adjust: Literal["paper", "artifact"] = "paper"
-    training: Training = "paper"
-    weight_step: float | None = Field(default=None, gt=0, le=1e6)
-    max_rounds: int = Field(default=500, ge=1, le=100_000)
-
-    @model_validator(mode="after")
-    def _step_has_a_meaning(self) -> EmbeddingSpec:
-        if self.training == "per-tree" and self.weight_step is not None:
-            raise ValueError('weight_step has no meaning for training = "per-tree": leave it out')
-        return self
+    adjust: Adjust = DEFAULTS.adjust
 
     @model_validator(mode="after")
     def _grids_stand_alone(self) -> EmbeddingSpec:

@@ -1,9 +1,9 @@
-"""Campaigns in the store: created from a plan, looked up by name or id, their state told."""
+"""Campaigns in the store: created from a plan, looked up by name or id, and their state."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 import sqlalchemy as sa
@@ -13,18 +13,11 @@ from orchestrator.plan import PlannedJob
 from orchestrator.spec import CampaignSpec
 from orchestrator.store.database import Lock, Store
 from orchestrator.store.planned import insert_jobs
-from orchestrator.store.settling import lock_jobs, settle
-from orchestrator.store.tables import (
-    CampaignState,
-    JobState,
-    campaign,
-    campaign_job,
-    job,
-    outcome,
-)
+from orchestrator.store.queue import jobs_of, lock_campaign, settle
+from orchestrator.store.tables import CampaignState, JobState, campaign, campaign_job, job, outcome
 
 STALE_S = 30.0
-"""A running campaign whose loop was not heard of for this long is told as interrupted."""
+"""A running campaign without a heartbeat of its loop for this long counts as interrupted."""
 
 _MANY_JOBS = 1000
 
@@ -38,7 +31,7 @@ class CampaignRecord:
     id, name, seed
         `name` may occur several times, once for each version of its file; `id` is unique.
     state
-        As told now: a loop that was not heard of lately counts as interrupted.
+        As of now: without a recent heartbeat of its loop it counts as interrupted.
     spec, provenance
         JSON-ready data.
     created_at, finished_at
@@ -91,20 +84,9 @@ def create_campaign(
         if count >= _MANY_JOBS and not store.is_sqlite:
             # Else PostgreSQL takes the tables for empty, and searches them so, until it looks by itself.
             connection.exec_driver_sql("ANALYZE job, job_need, campaign_job, cell")
-        _settle_new(store, connection, campaign_id)
+        lock_campaign(store, connection, campaign_id)
+        settle(connection, jobs_of(campaign_id))
     return int(campaign_id)
-
-
-def _settle_new(store: Store, connection: sa.Connection, campaign_id: int) -> None:
-    """Give the campaign's waiting jobs their true state: needs may be done, or failed, already."""
-    ours = sa.select(campaign_job.c.job_id).where(campaign_job.c.campaign_id == campaign_id)
-    # A worker that ends a shared job now would not see our jobs that need it.
-    lock_jobs(
-        store,
-        connection,
-        sa.select(job.c.id).where(job.c.id.in_(ours), job.c.state.in_((JobState.READY, JobState.RUNNING))),
-    )
-    settle(connection, ours)
 
 
 def find_campaign(store: Store, name_or_id: str) -> CampaignRecord:
@@ -154,16 +136,8 @@ def _record(row: sa.Row[Any], now: float) -> CampaignRecord:
     state = CampaignState(row.state)
     if state is CampaignState.RUNNING and now - (row.heartbeat_at or 0.0) > STALE_S:
         state = CampaignState.INTERRUPTED
-    return CampaignRecord(
-        id=row.id,
-        name=row.name,
-        seed=row.seed,
-        state=state,
-        spec=row.spec,
-        provenance=row.provenance,
-        created_at=row.created_at,
-        finished_at=row.finished_at,
-    )
+    columns = {field.name: row._mapping[field.name] for field in fields(CampaignRecord)}
+    return CampaignRecord(**columns | {"state": state})
 
 
 def mark(store: Store, campaign_id: int, state: CampaignState) -> None:
@@ -199,6 +173,14 @@ class Progress:
         """Whether every job is finished."""
         return all(state.is_finished for state, count in self.jobs.items() if count)
 
+    @property
+    def end_state(self) -> CampaignState:
+        """State of a campaign that is over."""
+        if self.jobs[JobState.CANCELLED]:
+            return CampaignState.CANCELLED
+        all_done = self.jobs[JobState.DONE] == sum(self.jobs.values())
+        return CampaignState.FINISHED if all_done else CampaignState.INCOMPLETE
+
 
 def progress(store: Store, campaign_id: int) -> Progress:
     """Return a campaign's progress."""
@@ -221,9 +203,10 @@ def progress(store: Store, campaign_id: int) -> Progress:
 
 def retry_failed(store: Store, campaign_id: int) -> int:
     """Forget the outcomes of a campaign's failed jobs so that they run again; return how many."""
-    ours = sa.select(campaign_job.c.job_id).where(campaign_job.c.campaign_id == campaign_id)
+    ours = jobs_of(campaign_id)
     with store.write() as connection:
         store.lock(connection, Lock.PLAN)
+        lock_campaign(store, connection, campaign_id)
         failed = sa.select(job.c.id).where(job.c.id.in_(ours), job.c.state == JobState.FAILED)
         connection.execute(sa.delete(outcome).where(outcome.c.job_id.in_(failed)))
         count = connection.execute(

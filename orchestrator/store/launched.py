@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlalchemy as sa
 
 from orchestrator.store.database import Lock, Store
-from orchestrator.store.settling import lock_jobs, settle
+from orchestrator.store.queue import jobs_of, lock_campaign, settle
 from orchestrator.store.tables import CampaignState, JobState, campaign, campaign_job, job
 
 
@@ -52,8 +52,7 @@ def cancel(store: Store, campaign_id: int) -> int:
             campaign.c.id == other.c.campaign_id,
             campaign.c.state.in_((CampaignState.RUNNING, CampaignState.INTERRUPTED)),
         )
-        ours = sa.select(campaign_job.c.job_id).where(campaign_job.c.campaign_id == campaign_id)
-        doomed = (job.c.id.in_(ours), ~wanted_elsewhere)
+        doomed = (job.c.id.in_(jobs_of(campaign_id)), ~wanted_elsewhere)
         connection.execute(
             sa.update(job).where(*doomed, job.c.state == JobState.RUNNING).values(cancelled=True)
         )
@@ -73,7 +72,7 @@ def revive(store: Store, campaign_id: int) -> int:
             .where(campaign.c.id == campaign_id, campaign.c.state == CampaignState.CANCELLED)
             .values(state=CampaignState.INTERRUPTED)
         )
-        ours = sa.select(campaign_job.c.job_id).where(campaign_job.c.campaign_id == campaign_id)
+        ours = jobs_of(campaign_id)
         connection.execute(sa.update(job).where(job.c.id.in_(ours), job.c.cancelled).values(cancelled=False))
         count = connection.execute(
             sa.update(job)
@@ -81,9 +80,6 @@ def revive(store: Store, campaign_id: int) -> int:
             .values(state=JobState.WAITING)
         ).rowcount
         if count:
-            running = (JobState.READY, JobState.RUNNING)
-            lock_jobs(
-                store, connection, sa.select(job.c.id).where(job.c.id.in_(ours), job.c.state.in_(running))
-            )
+            lock_campaign(store, connection, campaign_id)
             settle(connection, ours)
     return count

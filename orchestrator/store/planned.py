@@ -25,7 +25,8 @@ def insert_jobs(store: Store, connection: sa.Connection, campaign_id: int, jobs:
     newest = connection.execute(sa.select(sa.func.max(job.c.id))).scalar_one() or 0
     cells: dict[Cell, int] = {}
     count = 0
-    for batch in _batched(jobs):
+    iterator = iter(jobs)
+    while batch := tuple(itertools.islice(iterator, _JOBS_AT_ONCE)):
         ids = _insert(store, connection, batch)
         needs = [row for planned in batch for row in _needs(planned, ids, newest)]
         store.insert_new(connection, job_need, needs)
@@ -33,12 +34,6 @@ def insert_jobs(store: Store, connection: sa.Connection, campaign_id: int, jobs:
         count += len(batch)
     _forget_foreign_help(connection, campaign_id, newest)
     return count
-
-
-def _batched(jobs: Iterable[PlannedJob]) -> Iterator[tuple[PlannedJob, ...]]:
-    iterator = iter(jobs)
-    while batch := tuple(itertools.islice(iterator, _JOBS_AT_ONCE)):
-        yield batch
 
 
 def _insert(store: Store, connection: sa.Connection, batch: Sequence[PlannedJob]) -> dict[str, int]:

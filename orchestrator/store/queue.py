@@ -1,17 +1,78 @@
-"""Which jobs are ready, and taking back what dead workers held."""
+"""From waiting to ended: when jobs become ready or blocked, who gets them, what is taken back."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
+from dataclasses import asdict
 from typing import Any
 
 import sqlalchemy as sa
 
 from orchestrator.store.database import Store
-from orchestrator.store.settling import lock_jobs, settle
 from orchestrator.store.tables import JobState, attempt, campaign_job, job, job_need, outcome
-from workers.jobs import OutcomeStatus
+from workers.jobs import Outcome, OutcomeStatus
 from workers.runtime.ledger import MAX_ATTEMPTS
+
+_WILL_NOT_BE = (JobState.FAILED, JobState.BLOCKED, JobState.CANCELLED)
+_UNFINISHED = tuple(state for state in JobState if not state.is_finished)
+
+
+def lock_jobs(store: Store, connection: sa.Connection, among: sa.Select[Any]) -> None:
+    """Wait until no other transaction changes some jobs, and keep them until this one ends.
+
+    In the order of their ids, so that no two transactions wait for each other. SQLite needs none: it lets
+    one writer in at a time.
+    """
+    if not store.is_sqlite:
+        locked = sa.select(job.c.id).where(job.c.id.in_(among)).order_by(job.c.id).with_for_update()
+        connection.execute(sa.select(sa.func.count()).select_from(locked.subquery()))
+
+
+def settle(connection: sa.Connection, among: sa.Select[Any]) -> None:
+    """Among some jobs, make waiting ones blocked whose needs failed, and ready whose needs are done.
+
+    An optional need only has to be finished, in whatever way. Blocking spreads from need to dependent, beyond
+    those jobs too, until nothing changes.
+    """
+    needed = job.alias("needed")
+
+    def needs(*conditions: sa.ColumnElement[bool]) -> sa.Exists:
+        return sa.exists().where(
+            job_need.c.job_id == job.c.id, needed.c.id == job_need.c.needs_id, *conditions
+        )
+
+    is_waiting = job.c.state == JobState.WAITING
+    block = sa.update(job).values(state=JobState.BLOCKED).returning(job.c.id)
+    blocked = connection.execute(
+        block.where(
+            is_waiting, job.c.id.in_(among), needs(needed.c.state.in_(_WILL_NOT_BE), ~job_need.c.optional)
+        )
+    ).all()
+    concerned: sa.ColumnElement[bool] = job.c.id.in_(among)
+    if blocked:
+        # Who only waited for help from a blocked job may go on without.
+        concerned |= needs(needed.c.state == JobState.BLOCKED, job_need.c.optional)
+    while blocked:
+        blocked = connection.execute(
+            block.where(is_waiting, needs(needed.c.state == JobState.BLOCKED, ~job_need.c.optional))
+        ).all()
+    unmet = sa.or_(
+        needed.c.state.in_(_UNFINISHED), sa.and_(needed.c.state != JobState.DONE, ~job_need.c.optional)
+    )
+    connection.execute(
+        sa.update(job).where(is_waiting, concerned, ~needs(unmet)).values(state=JobState.READY)
+    )
+
+
+def lock_campaign(store: Store, connection: sa.Connection, campaign_id: int) -> None:
+    """Let no worker end a campaign's job before this transaction: it would not see the states set here."""
+    going_on = job.c.state.in_((JobState.READY, JobState.RUNNING))
+    lock_jobs(store, connection, sa.select(job.c.id).where(job.c.id.in_(jobs_of(campaign_id)), going_on))
+
+
+def jobs_of(campaign_id: int) -> sa.Select[Any]:
+    """Return the query for the ids of a campaign's jobs."""
+    return sa.select(campaign_job.c.job_id).where(campaign_job.c.campaign_id == campaign_id)
 
 
 def ready_jobs(store: Store, campaign_id: int, *, limit: int, other_than: Collection[int]) -> list[int]:
@@ -21,9 +82,7 @@ def ready_jobs(store: Store, campaign_id: int, *, limit: int, other_than: Collec
     """
     if limit <= 0:
         return []
-    ours = sa.select(campaign_job.c.job_id).where(
-        campaign_job.c.campaign_id == campaign_id, campaign_job.c.job_id == job.c.id
-    )
+    ours = jobs_of(campaign_id).where(campaign_job.c.job_id == job.c.id)
     # Ids grow with the plan; by position, all ready jobs would have to be sorted for each handful. Written so
     # that both databases can but walk along the index `ix_job_ready`, whatever they guess of the numbers: the
     # state as a constant, which proves that the index serves, and a subquery that cannot become a join.
@@ -41,28 +100,22 @@ def ready_jobs(store: Store, campaign_id: int, *, limit: int, other_than: Collec
         return list(connection.execute(query).scalars())
 
 
-def requeue_lapsed(store: Store) -> int:
-    """Take back jobs whose lease has lapsed, as failed attempts; return how many."""
-    with store.read() as connection:
-        lapsed = _lapsed(store, connection, for_update=False)
-    if not lapsed:
-        return 0
-    with store.write() as connection:
-        lapsed = _lapsed(store, connection, for_update=True)
-        for job_id, owner in lapsed:
-            count_failure(store, connection, job_id, owner, "the worker was not heard of any more")
-    return len(lapsed)
-
-
-def _lapsed(store: Store, connection: sa.Connection, *, for_update: bool) -> list[tuple[int, str]]:
-    query = (
+def requeue_expired(store: Store) -> int:
+    """Take back jobs whose lease has expired, as failed attempts; return how many."""
+    expired = (
         sa.select(job.c.id, job.c.lease_owner)
         .where(job.c.state == JobState.RUNNING, job.c.lease_until < store.clock())
         .order_by(job.c.id)
     )
-    if for_update:  # two orchestrators must not both count a failure
-        query = query.with_for_update(skip_locked=True)
-    return [(row.id, row.lease_owner) for row in connection.execute(query)]
+    with store.read() as connection:
+        if connection.execute(expired.limit(1)).first() is None:  # as most often
+            return 0
+    with store.write() as connection:
+        # Two orchestrators must not both count a failure.
+        rows = connection.execute(expired.with_for_update(skip_locked=True)).all()
+        for row in rows:
+            count_failure(store, connection, row.id, row.lease_owner, "worker lost: lease expired")
+    return len(rows)
 
 
 def release_dead(store: Store, is_gone: Callable[[str], bool]) -> int:
@@ -105,31 +158,19 @@ def count_failure(store: Store, connection: sa.Connection, job_id: int, owner: s
     lines = [
         f"attempt {number}: {text.strip()}" for number, text in enumerate(reversed(list(history)), start=1)
     ]
-    finish(
-        store,
-        connection,
-        job_id,
-        owner,
-        {
-            "status": OutcomeStatus.ERROR,
-            "result": None,
-            "timings": {},
-            "error": f"failed {failures} times\n" + "\n".join(lines),
-        },
-    )
+    error = "\n".join([f"failed {failures} times", *lines])
+    finish(store, connection, job_id, owner, Outcome(OutcomeStatus.ERROR, None, {}, error))
 
 
-def finish(
-    store: Store, connection: sa.Connection, job_id: int, owner: str, columns: dict[str, object]
-) -> bool:
+def finish(store: Store, connection: sa.Connection, job_id: int, owner: str, ended: Outcome) -> bool:
     """Insert a job's outcome unless it has one, free its lease and settle what depends on it.
 
     The job must be locked by this transaction.
     """
-    row = {"job_id": job_id, "owner": owner, "recorded_at": store.clock(), **columns}
+    row = {"job_id": job_id, "owner": owner, "recorded_at": store.clock(), **asdict(ended)}
     if not store.insert_new(connection, outcome, [row]):
         return False
-    state = JobState.DONE if columns["status"] == OutcomeStatus.DONE else JobState.FAILED
+    state = JobState.DONE if ended.status is OutcomeStatus.DONE else JobState.FAILED
     connection.execute(
         sa.update(job).where(job.c.id == job_id).values(state=state, lease_owner=None, lease_until=None)
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 import sqlalchemy as sa
 
@@ -23,7 +23,7 @@ class Service:
     slots
         Jobs at once; 0 for an orchestrator.
     silent_s
-        Seconds since it was last heard of.
+        Seconds since its last heartbeat.
     """
 
     name: str
@@ -33,7 +33,7 @@ class Service:
 
     @property
     def is_alive(self) -> bool:
-        """Whether it was heard of lately."""
+        """Whether its last heartbeat is recent."""
         return self.silent_s <= ALIVE_S
 
 
@@ -44,20 +44,16 @@ class StoreRegistry:
         self._store = store
 
     def beat(self, record: WorkerRecord) -> None:
-        """Say that a worker lives."""
-        _beat(
-            self._store,
-            worker,
-            {"name": record.name, "version": record.version, "slots": record.slots},
-        )
+        """Renew a worker's entry, or add it."""
+        _beat(self._store, worker, asdict(record))
 
     def leave(self, name: str) -> None:
-        """Say that a worker has ended in good order."""
+        """Remove a worker that ended in good order."""
         with self._store.write() as connection:
             connection.execute(sa.delete(worker).where(worker.c.name == name))
 
     def orchestrator_versions(self) -> list[str]:
-        """Return the versions of the orchestrators that live."""
+        """Return the versions of the orchestrators that are alive."""
         return sorted({service.version for service in orchestrators(self._store) if service.is_alive})
 
 
@@ -72,7 +68,7 @@ def _beat(store: Store, table: sa.Table, values: dict[str, object]) -> None:
 
 
 def beat_orchestrator(store: Store, name: str, version: str) -> bool:
-    """Say that an orchestrator lives; return whether it leads: of the living, the one that began first."""
+    """Renew an orchestrator's entry; return whether it leads: of those alive, the one that began first."""
     _beat(store, orchestrator, {"name": name, "version": version})
     leader = (
         sa.select(orchestrator.c.name)
@@ -85,23 +81,23 @@ def beat_orchestrator(store: Store, name: str, version: str) -> bool:
 
 
 def leave_orchestrator(store: Store, name: str) -> None:
-    """Say that an orchestrator has ended in good order."""
+    """Remove an orchestrator that ended in good order."""
     with store.write() as connection:
         connection.execute(sa.delete(orchestrator).where(orchestrator.c.name == name))
 
 
 def workers(store: Store) -> list[Service]:
-    """Return all workers known, those heard of last first."""
+    """Return all workers known, the latest heartbeat first."""
     return _services(store, worker)
 
 
 def orchestrators(store: Store) -> list[Service]:
-    """Return all orchestrators known, those heard of last first."""
+    """Return all orchestrators known, the latest heartbeat first."""
     return _services(store, orchestrator)
 
 
 def forget_dead(store: Store, is_gone: Callable[[str], bool], *, after_s: float) -> None:
-    """Drop workers and orchestrators that are known to have ended, or were not heard of for long."""
+    """Drop workers and orchestrators that are known to have ended, or had no heartbeat for long."""
     with store.write() as connection:
         for table in (worker, orchestrator):
             names = connection.execute(sa.select(table.c.name)).scalars().all()

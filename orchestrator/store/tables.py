@@ -15,7 +15,7 @@ class JobState(StrEnum):
     READY = "ready"
     """May be leased."""
     RUNNING = "running"
-    """Leased; ready again when the lease lapses."""
+    """Leased; ready again when the lease expires."""
     DONE = "done"
     """Has an outcome with a result."""
     FAILED = "failed"
@@ -93,7 +93,7 @@ job = sa.Table(
     sa.Index(None, "state"),
     sa.Index("ix_job_ready", "id", postgresql_where=_IS_READY, sqlite_where=_IS_READY),
 )
-"""`leases` counts how often the job was leased: a change tells that a worker got the message about it.
+"""`leases` counts how often the job was leased: a change shows that a worker got the message about it.
 `cancelled` says of a running job that it must not become ready again."""
 
 job_need = sa.Table(
@@ -175,16 +175,19 @@ forgery_answer = sa.Table(
     sa.Column("seconds", sa.Float, nullable=False),
     sa.Column("reason", sa.String(REASON_LENGTH), nullable=False),
     sa.Column("witness", sa.LargeBinary),
+    sa.Column("followed_from", sa.Float),
+    sa.Column("certified", sa.Boolean),
 )
+"""`followed_from` is null where the question was asked, `certified` where no proof was asked for."""
 
-whole_domain_proof = sa.Table(
-    "whole_domain_proof",
+global_proof = sa.Table(
+    "global_proof",
     metadata,
     sa.Column("embed_id", sa.ForeignKey("job.id"), primary_key=True),
     sa.Column("subject", sa.String(64), primary_key=True),
     sa.Column("label", sa.Integer, primary_key=True, autoincrement=False),
 )
-"""What forgery jobs found about the forest of an embed job; see `workers.jobs.proof_subject`."""
+"""What forgery jobs found about the forest of an embed job; see `orchestrator.store.forgery_state`."""
 
 worker = sa.Table(
     "worker",

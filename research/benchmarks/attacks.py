@@ -98,7 +98,7 @@ def grouped(frame: pd.DataFrame, keys: Sequence[str], columns: Columns) -> str:
 
 def leakage(run: Run) -> str:
     """Return what each form of the model gives away."""
-    frame = results.leakage(run.store, run.campaign_id).drop_duplicates(
+    frame = results.frame(run.store, run.campaign_id, "leakage").drop_duplicates(
         ["repeat", "trigger_share", "ones_share", "form"]
     )
     columns: Columns = [
@@ -112,7 +112,7 @@ def leakage(run: Run) -> str:
 
 def detection(run: Run) -> str:
     """Return what each measure gives away of the signature, without any metadata."""
-    frame = results.detection(run.store, run.campaign_id)
+    frame = results.frame(run.store, run.campaign_id, "detection")
     columns: Columns = [
         ("bits", "bits", 2),
         ("by chance", "null_bits", 2),
@@ -126,7 +126,7 @@ def detection(run: Run) -> str:
 
 def suppression(run: Run) -> str:
     """Return how well triggers are spotted, and what that does to the claim."""
-    frame = results.suppression(run.store, run.campaign_id)
+    frame = results.frame(run.store, run.campaign_id, "suppression")
     columns: Columns = [
         ("AUC", "auc", 3),
         ("TPR at 1% FPR", "tpr_at_1pct_fpr", 2),
@@ -141,7 +141,7 @@ def suppression(run: Run) -> str:
 
 def free_forgery(run: Run) -> str:
     """Return what freely forged sets are worth."""
-    frame = results.free_forgery(run.store, run.campaign_id)
+    frame = results.frame(run.store, run.campaign_id, "free-forgery")
     frame["stopped_but_for_commitment"] = frame["stopped_but_for_commitment"].replace("", "nothing")
     stops = frame.groupby("method", sort=False)["stopped_but_for_commitment"].agg(
         lambda values: "; ".join(
@@ -164,7 +164,7 @@ def free_forgery(run: Run) -> str:
 
 def modification(run: Run) -> str:
     """Return what each modification costs and leaves."""
-    frame = results.modification(run.store, run.campaign_id)
+    frame = results.frame(run.store, run.campaign_id, "modification")
     frame["exact"] = frame["exact_match"].astype(float)
     columns: Columns = [
         ("accuracy change", "accuracy_change", 3),
@@ -179,7 +179,7 @@ def modification(run: Run) -> str:
 
 def calibration(run: Run) -> str:
     """Return how often p-values of false claims were small."""
-    frame = results.calibration(run.store, run.campaign_id)
+    frame = results.frame(run.store, run.campaign_id, "calibration")
     rows = [
         [
             row.population,
@@ -234,15 +234,15 @@ def timed_jobs(run: Run) -> pd.DataFrame:
 def what_was_done(kind: str, parameters: Mapping[str, Any]) -> tuple[str, int]:
     """Return what tells a job's cost from that of others of its kind, and how many times it was done."""
     match kind:
-        case JobKind.MODIFICATION:
+        case "modification":
             return "+".join(parameters["steps"]), len(parameters["strengths"]) * parameters["tries"]
-        case JobKind.DETECTION:
+        case "detection":
             return f"{', '.join(parameters['methods'])} ({parameters['honest']} honest forests)", 1
-        case JobKind.SUPPRESSION:
+        case "suppression":
             return f"{', '.join(parameters['methods'])} ({parameters['shadows']} shadow models)", 1
-        case JobKind.FREE_FORGERY:
+        case "free-forgery":
             return ", ".join(parameters["methods"]), 1
-        case JobKind.CALIBRATION:
+        case "calibration":
             return f"a false claim to a forest, {parameters['population']}", parameters["count"]
         case _:
             return "", 1
@@ -259,7 +259,7 @@ def cost(run: Run) -> str:
     fits = timed.loc[is_fit, "seconds"]
     rest = timed[~is_fit & ~timed["kind"].isin([JobKind.SPLIT, JobKind.BASELINE])]
     ratios = rest.assign(ratio=rest["seconds"] / fits.mean()).rename(columns={"what": "done"})
-    jobs = results.jobs(run.store, run.campaign_id)
+    jobs = results.frame(run.store, run.campaign_id, "jobs")
     parts = [
         f"{kind} {len(part)} jobs, {part['seconds'].sum():.0f} s"
         for kind, part in jobs.groupby("kind", sort=False)
@@ -279,14 +279,14 @@ def document(runs: Sequence[Run]) -> Iterator[str]:
     yield INTRODUCTION
     for run in runs:
         yield f"## {run.name}\n"
-        accuracy = results.accuracy(run.store, run.campaign_id)
+        accuracy = results.frame(run.store, run.campaign_id, "accuracy")
         yield (
             f"{accuracy['n_estimators'].iloc[0]} trees; k = {spread(accuracy['trigger_size'], 0)}; accuracy "
             f"of the standard forest {spread(accuracy['accuracy_standard'], 4)}, of the equally capped "
             f"{spread(accuracy['accuracy_capped'], 4)}, watermarked "
             f"{spread(accuracy['accuracy_watermarked'], 4)}.\n"
         )
-        kinds = set(results.jobs(run.store, run.campaign_id)["kind"])
+        kinds = set(results.frame(run.store, run.campaign_id, "jobs")["kind"])
         for title, section in SECTIONS.items():
             if KINDS[title] in kinds:
                 yield f"### {title}\n"

@@ -104,7 +104,7 @@ def _transactions(ledger: StoreLedger, database: servers.Postgres, ids: list[int
     answers = [ForgeryAnswer(at, at, "forged", 0.1, 0.1, "solver", _WITNESS) for at in range(BATCH)]
     cpu = database.cpu_seconds
     lease_s = _seconds(lambda number: ledger.lease(ids[number], "cost"), len(ids))
-    answer_s = _seconds(lambda number: ledger.answer(ids[number], answers), len(ids))
+    answer_s = _seconds(lambda number: ledger.save(ids[number], answers), len(ids))
     beats = database.cpu_seconds
     heartbeat_s = _seconds(lambda number: ledger.heartbeat(ids[number], "cost"), len(ids))
     beats = database.cpu_seconds - beats

@@ -32,7 +32,8 @@ from wm import streams
 from wm.attacks.detection import Measure, Strategy, detect
 from wm.datasets import Source, Split, load, split
 from wm.embedding import EmbeddingTask
-from wm.embedding.common import Training, draw_trigger_rows, trigger_size
+from wm.embedding.common import draw_trigger_rows, trigger_size
+from wm.embedding.options import Training
 from wm.embedding.paper import embed_paper
 from wm.embedding.training import Adjust, Caps, adjusted_caps, fit_trees, honest_forest, standard_caps
 from wm.embedding.tuning import Hyperparameters

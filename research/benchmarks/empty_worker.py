@@ -13,42 +13,46 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from orchestrator.store import services
 from orchestrator.store.database import Store
 from orchestrator.store.ledger import StoreLedger
 from orchestrator.store.services import StoreRegistry
-from workers.celery.worker import Worker, WorkerSettings
+from workers.celery.worker import Worker
 from workers.jobs import ForgeryAnswer, LeasedJob, Outcome, OutcomeStatus
-from workers.runtime import context, runner, slots
-from workers.runtime.sandbox import End, Hooks, Run
+from workers.runtime import context, slots
+from workers.runtime.ledger import Ledger
+from workers.runtime.messages import End, Run
 
 
 class SlotInTurn(slots.Slot):
     """A slot that does one thing at a time."""
 
     def run(self, job_id: int) -> None:
-        """Run a job and wait until the ledger knows how it ended."""
+        """Run a job and wait until it is recorded how it ended."""
         super().run(job_id)
-        self.tell()
-        self._settle()
+        self.record()
+        if self._recording is not None:
+            self._recording.result()
 
 
 class EmptySandbox:
     """Answers a batch at once."""
 
-    def run(self, job: LeasedJob, hooks: Hooks, *, slice_s: float) -> Run:
+    def run(
+        self, job: LeasedJob, ledger: Ledger, owner: str, stop: Callable[[], bool], *, slice_s: float
+    ) -> Run:
         """Give every query of a batch the same answer."""
         first, count = job.parameters["first"], job.parameters["count"]
         answers = [
             ForgeryAnswer(first + number, number, "impossible", None, 0.0, "", None)
             for number in range(count)
         ]
-        early = max(0, count - context._ANSWERS_AT_ONCE)
+        early = max(0, count - context._ROWS_AT_ONCE)
         if early:  # the others go with the outcome, as from a real handler
-            hooks.answer(tuple(answers[:early]))
+            ledger.save(job.job_id, answers[:early])
         outcome = Outcome(OutcomeStatus.DONE, {"instances": count}, {"job": 0.0})
         return Run(End.FINISHED, outcome, {}, tuple(answers[early:]))
 
@@ -78,12 +82,12 @@ def empty_worker(
 
 def _main(count: int, *, in_turn: bool) -> None:
     logging.basicConfig(level=logging.WARNING)
-    runner.JobSandbox = EmptySandbox  # type: ignore[assignment, misc] # the point of this program
+    slots.JobSandbox = EmptySandbox  # type: ignore[assignment, misc] # the point of this program
     if in_turn:
         slots.Slot = SlotInTurn  # type: ignore[misc]
     store = Store(os.environ["WM_STORE_URL"])
-    settings = WorkerSettings(os.environ["WM_BROKER_URL"], count)
-    Worker(settings, StoreLedger(store), StoreRegistry(store)).run()
+    broker_url = os.environ["WM_BROKER_URL"]
+    Worker(broker_url, StoreLedger(store), StoreRegistry(store), concurrency=count).run()
 
 
 if __name__ == "__main__":

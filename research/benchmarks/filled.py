@@ -25,7 +25,6 @@ from orchestrator.store.campaigns import create_campaign
 from orchestrator.store.database import Store
 from orchestrator.store.ledger import StoreLedger
 from orchestrator.store.tables import CampaignState, JobState, forgery_answer, job, outcome
-from wm.attacks.following import following_reason
 from workers.jobs import JobKind
 
 SPEC = """
@@ -222,6 +221,7 @@ def _answers(jobs: Any, random: np.random.Generator) -> Iterator[dict[str, Any]]
                 "status": status,
                 "distance": float(share * eps) if forged else None,
                 "seconds": 0.0 if followed else float(seconds[number]),
-                "reason": following_reason("solver", at=0.5) if followed else "solver",
+                "reason": "solver",
+                "followed_from": 0.5 if followed else None,
                 "witness": witnesses[number].tobytes() if forged else None,
             }

@@ -114,9 +114,9 @@ def prepare(name: str, cache: Path) -> tuple[Split, Forest]:
         caps=adjusted_caps(standard, chosen, "artifact"),
         seed=seed,
         repeat=0,
-        weight_step=30.0,
-        max_rounds=500,
         model_id=name,
+        training="paper",
+        weight_step=30.0,
     )
     forest = watermark(made, plan).embedded.forest
     cache.mkdir(parents=True, exist_ok=True)

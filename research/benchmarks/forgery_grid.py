@@ -72,7 +72,7 @@ def whole_grid(
             for place, found in enumerate(forge_over_distances(engine, query, EPS, timeout_s=timeout)):
                 forged[place] += found.status is Status.FORGED
                 outcomes[found.status.value] += 1
-                follows += found.reason.startswith("follows")
+                follows += found.followed_from is not None
                 free += is_free(
                     ForgeryQuery(signature=signature, label=query.label, centre=query.centre, eps=EPS[place])
                 )

@@ -195,7 +195,7 @@ def _orchestrate(world: _World) -> Process:
 
 
 def _slot(world: _World, who: Resource) -> Process:
-    """As `workers.runtime.slots.Slots` and `workers.runtime.runner.Runner` do it."""
+    """As `workers.runtime.slots` does it."""
     costs, setting = world.costs, world.setting
     each_answer_s = max(0.0, costs.answer_s - costs.heartbeat_s) / BATCH
     told = events.Store()

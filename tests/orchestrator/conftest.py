@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import shutil
+from types import SimpleNamespace
 
 import pytest
 
+from orchestrator import pace
 from orchestrator.executors import LocalExecutor
 from orchestrator.launch import launch
 from orchestrator.loop import run_campaign
@@ -27,6 +29,15 @@ def spec():
 def facts():
     """What breast-cancer is like."""
     return DataFacts(rows_train=398, rows_test=171, file_sha256=None)
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    """What is done now and then goes by this clock, in seconds, which stands still."""
+    time = SimpleNamespace(now=100.0)
+    time.monotonic = lambda: time.now
+    monkeypatch.setattr(pace, "time", time)
+    return time
 
 
 @pytest.fixture

@@ -81,15 +81,15 @@ def store(tmp_path_factory):
 
 @pytest.mark.parametrize("kind", sorted(COLUMNS))
 def test_columns_are_fixed_with_rows_or_without(store, kind):
-    found, none = (getattr(results, kind)(store, number) for number in (1, 99))
-    assert list(found.columns) == list(none.columns) == COLUMNS[kind]
+    found, none = (results.frame(store, number, kind) for number in (1, 99))
+    assert list(found.columns) == list(none.columns) == list(COLUMNS[kind])
     assert len(found)
     assert records(none) == []
 
 
 def test_least_distances_tell_the_same_as_single_questions(store):
-    least = results.distances(store, 1)
-    asked = results.forgery(store, 1).dropna(subset="eps")
+    least = results.frame(store, 1, "distances")
+    asked = results.frame(store, 1, "forgery").dropna(subset="eps")
     assert len(asked) == 4
     for row in asked.itertuples():
         of_signature = least[least["signature"] == row.signature]
@@ -98,7 +98,7 @@ def test_least_distances_tell_the_same_as_single_questions(store):
 
 
 def test_calibration_counts_over_all_batches(store):
-    frame = results.calibration(store, 1)
+    frame = results.frame(store, 1, "calibration")
     trials = {population: set(rows["trials"]) for population, rows in frame.groupby("population")}
     assert trials == {"honest": {3}, "other owners": {2}}
     assert set(frame["level"]) == set(LEVELS)
@@ -116,6 +116,6 @@ def test_spectra_and_budget_curves_fit_their_forests(store):
 
 
 def test_modifications_come_with_every_strength(store):
-    frame = results.modification(store, 1)
+    frame = results.frame(store, 1, "modification")
     counts = frame.groupby("modification").size().to_dict()
     assert counts == {"noise": 5, "shuffle+collapse": 3}

@@ -12,7 +12,7 @@ from orchestrator.launch import planned_jobs
 from orchestrator.spec import parse_spec
 from wm.claims.claim import read_claim
 from wm.forest import Forest
-from workers.jobs import JobKind
+from workers.jobs import KINDS, JobKind
 
 
 def test_the_exported_forest_and_claim_verify(finished, tmp_path):
@@ -26,11 +26,11 @@ def test_the_exported_forest_and_claim_verify(finished, tmp_path):
 def test_tables_sum_up_the_frames(finished):
     accuracy, suppression, forgery = tables(finished, 1)
     (row,) = accuracy[2]
-    frame = results.accuracy(finished, 1)
+    frame = results.frame(finished, 1, "accuracy")
     assert accuracy[1] == ["trigger_share", "accuracy_standard", "accuracy_capped", "accuracy_watermarked"]
     assert row == [0.02, *(pytest.approx(frame[name].mean()) for name in accuracy[1][1:])]
-    assert {row[0] for row in suppression[2]} == set(results.suppression(finished, 1)["method"])
-    attack = results.forgery(finished, 1)
+    assert {row[0] for row in suppression[2]} == set(results.frame(finished, 1, "suppression")["method"])
+    attack = results.frame(finished, 1, "forgery")
     assert [tuple(row[:2]) for row in forgery[2]] == [("sat", 0.3), ("sat", 0.7), ("z3", 0.3), ("z3", 0.7)]
     for row in forgery[2]:
         told = dict(zip(forgery[1], row, strict=True))
@@ -44,4 +44,4 @@ def test_tables_sum_up_the_frames(finished):
 def test_the_demos_own_campaign_can_be_planned():
     text = (resources.files("orchestrator") / "demo.toml").read_text(encoding="utf-8")
     jobs = planned_jobs(parse_spec(text))
-    assert {job.kind for job in jobs} == set(JobKind) - {JobKind.TUNE_FOLD, JobKind.TUNE, JobKind.CALIBRATION}
+    assert {job.kind for job in jobs} == set(KINDS) - {JobKind.TUNE_FOLD, JobKind.TUNE, "calibration"}

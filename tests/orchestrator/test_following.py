@@ -14,7 +14,6 @@ from orchestrator.loop import run_campaign
 from orchestrator.store.database import Store
 from orchestrator.store.ledger import StoreLedger
 from orchestrator.store.tables import CampaignState, campaign_job, cell, forgery_answer
-from wm.attacks.following import following_reason, follows
 
 EPS = (0.1, 0.3, 0.5, 0.7, 0.9)
 
@@ -81,26 +80,26 @@ def test_a_list_finds_what_each_distance_finds_alone(whole, alone):
     assert {place: (row["row"], row["status"]) for place, row in found.items()} == {
         place: (row["row"], row["status"]) for place, row in alone.items()
     }
-    assert not any(follows(row["reason"]) for row in alone.values())
+    assert all(row["followed_from"] is None for row in alone.values())
 
 
 def test_at_most_three_of_five_distances_are_asked_and_the_others_name_theirs(whole):
     found = answers(whole, 1)
     asked = Counter(
-        (signature, instance) for (_, signature, instance), row in found.items() if not follows(row["reason"])
+        (signature, instance)
+        for (_, signature, instance), row in found.items()
+        if row["followed_from"] is None
     )
     assert len(asked) == 2 * 60
     assert max(asked.values()) <= 3
     for (_, signature, instance), row in found.items():
-        if follows(row["reason"]):
-            original = float(row["reason"].split()[3].rstrip(":"))
-            first = found[original, signature, instance]
-            assert row["reason"] == following_reason(first["reason"], at=original)
-            assert not follows(first["reason"])
-            kept = ("status", "distance", "witness", "row")
+        if row["followed_from"] is not None:
+            first = found[row["followed_from"], signature, instance]
+            assert first["followed_from"] is None
+            kept = ("status", "distance", "witness", "row", "reason", "certified")
             assert [row[name] for name in kept] == [first[name] for name in kept]
             assert row["seconds"] == 0.0
-    frame = results.forgery(whole, 1)
+    frame = results.frame(whole, 1, "forgery")
     assert frame["followed"].sum() == len(found) - sum(asked.values())
 
 
@@ -125,5 +124,5 @@ def test_an_enlarged_list_asks_only_what_does_not_follow_from_what_is_done(campa
         lower, upper = (few[other, signature, instance]["status"] for other in (0.3, 0.7))
         known = (eps > 0.3 and lower == "forged") or (eps < 0.7 and upper == "impossible")
         known |= (eps > 0.7 and upper == "forged") or (eps < 0.3 and lower == "impossible")
-        assert follows(row["reason"]) == known
+        assert (row["followed_from"] is not None) == known
     store.close()

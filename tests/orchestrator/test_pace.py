@@ -3,21 +3,9 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from types import SimpleNamespace
-
-import pytest
 
 from orchestrator import pace
 from orchestrator.pace import Counter, Due
-
-
-@pytest.fixture
-def clock(monkeypatch):
-    """A clock that stands still, in seconds."""
-    time = SimpleNamespace(now=100.0)
-    time.monotonic = lambda: time.now
-    monkeypatch.setattr(pace, "time", time)
-    return time
 
 
 def test_it_is_due_at_first_and_then_after_each_while(clock):

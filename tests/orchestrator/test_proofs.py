@@ -15,11 +15,11 @@ from orchestrator.store.tables import (
     campaign_job,
     cell,
     forgery_answer,
+    global_proof,
     job,
-    whole_domain_proof,
 )
 from wm.engines.protocol import WHOLE_DOMAIN
-from workers.jobs import JobKind
+from workers.jobs import GlobalProof, JobKind
 
 
 def run(store, campaign_id):
@@ -51,7 +51,7 @@ def test_a_kept_proof_spares_queries_of_its_signature_and_label_alone(spec, tmp_
         first = connection.execute(
             sa.select(job.c.id).where(job.c.kind == JobKind.FORGERY).limit(1)
         ).scalar_one()
-    StoreLedger(store).prove(first, 1)
+    StoreLedger(store).save(first, [GlobalProof(1)])
     run(store, campaign_id)
     assert ends(store, 0) == {("forged", "solver"), ("impossible", WHOLE_DOMAIN)}
     assert ends(store, 1) == {("forged", "solver")}
@@ -65,9 +65,9 @@ def test_what_is_proved_is_kept(spec, tmp_path):
     store = Store(f"sqlite:///{tmp_path / 'wm.db'}")
     run(store, launch(store, spec.model_copy(update={"forest": forest, "attack": (forgery,)})))
     with store.read() as connection:
-        kept = connection.execute(sa.select(sa.func.count()).select_from(whole_domain_proof)).scalar_one()
+        kept = connection.execute(sa.select(sa.func.count()).select_from(global_proof)).scalar_one()
     proved = sum(("impossible", WHOLE_DOMAIN) in ends(store, signature) for signature in (0, 1))
     assert proved > 0
     assert proved <= kept <= 2 * proved
-    assert results.forgery(store, 1)["timeout"].sum() == 0
+    assert results.frame(store, 1, "forgery")["timeout"].sum() == 0
     store.close()

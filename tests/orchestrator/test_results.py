@@ -24,7 +24,6 @@ from orchestrator.store.tables import (
     job,
     outcome,
 )
-from wm.attacks.following import following_reason, follows
 from workers.jobs import ForgeryAnswer, JobKind, Outcome, OutcomeStatus
 
 KINDS = ["accuracy", "detection", "forgery", "jobs", "suppression"]
@@ -40,7 +39,7 @@ STATUSES = ("forged", "impossible", "timeout", "memout", "error")
 
 
 def frame_of(kind, store, campaign_id=1):
-    return getattr(results, kind)(store, campaign_id)
+    return results.frame(store, campaign_id, kind)
 
 
 def rows_of(store, query):
@@ -65,7 +64,7 @@ def untouched(spec, tmp_path):
 @pytest.mark.parametrize("kind", KINDS)
 def test_columns_are_fixed_and_hold_the_contract(finished, untouched, kind):
     frame = frame_of(kind, finished)
-    assert list(frame.columns) == list(frame_of(kind, untouched).columns) == COLUMNS[kind]
+    assert list(frame.columns) == list(frame_of(kind, untouched).columns) == list(COLUMNS[kind])
     assert len(frame)
     assert set(CONTRACT.get(kind, "job").split(", ")) <= set(frame.columns)
 
@@ -98,7 +97,7 @@ def test_accuracy_is_what_the_jobs_recorded(finished):
         "ones_share": 0.5,
         "repeat": 0,
     }
-    for name in COLUMNS["accuracy"][4:]:
+    for name in list(COLUMNS["accuracy"])[4:]:
         if name == "rounds":
             expected = embedded["result"]["rounds_right"] + embedded["result"]["rounds_wrong"]
         elif name == "seconds":
@@ -108,12 +107,12 @@ def test_accuracy_is_what_the_jobs_recorded(finished):
         assert row[name] == expected, name
 
 
-@pytest.mark.parametrize("kind", [JobKind.DETECTION, JobKind.SUPPRESSION])
+@pytest.mark.parametrize("kind", ["detection", "suppression"])
 def test_attacks_with_several_rows_are_spread_out(finished, kind):
-    rows = records(frame_of(kind.value, finished))
+    rows = records(frame_of(kind, finished))
     ((stored),) = results_of(finished, kind)
     inner = stored["result"]["rows"]
-    own = [name for name in COLUMNS[kind.value] if name not in COLUMNS["accuracy"][:4]]
+    own = [name for name in COLUMNS[kind] if name not in list(COLUMNS["accuracy"])[:4]]
     assert [{name: row[name] for name in own} for row in rows] == [
         {name: row[name] for name in own} for row in inner
     ]
@@ -122,7 +121,7 @@ def test_attacks_with_several_rows_are_spread_out(finished, kind):
 
 def test_curves_have_a_row_for_each_corner(finished):
     curves = results.roc_curves(finished, 1)
-    ((stored),) = results_of(finished, JobKind.SUPPRESSION)
+    ((stored),) = results_of(finished, "suppression")
     for row in stored["result"]["rows"]:
         curve = curves[curves["method"] == row["method"]]
         assert list(curve["false_positive_rate"]) == row["false_positive_rate"]
@@ -146,8 +145,9 @@ def naive_forgery(store):
         told = counted.setdefault((row["engine"], row["signature"], row["eps"]), [0, Counter(), [], []])
         told[0] += row["weight"]
         told[1].update(answer["status"] for answer in here)
-        told[1]["followed"] += sum(follows(answer["reason"]) for answer in here)
-        told[2] += [answer["seconds"] for answer in here if not follows(answer["reason"])]
+        told[1]["followed"] += sum(answer["followed_from"] is not None for answer in here)
+        told[1]["certified"] += sum(answer["certified"] is True for answer in here)
+        told[2] += [answer["seconds"] for answer in here if answer["followed_from"] is None]
         told[3] += [answer["distance"] for answer in here if answer["distance"] is not None]
     return counted
 
@@ -160,7 +160,7 @@ def assert_forgery_is_counted(store):
     for row in rows:
         instances, statuses, seconds, distances = counted[row["engine"], row["signature"], row["eps"]]
         assert (row["instances"], row["trigger_size"]) == (instances, 7)
-        for name in (*STATUSES, "followed"):
+        for name in (*STATUSES, "followed", "certified"):
             assert row[name] == statuses[name], name
         assert row["seconds"] == pytest.approx(sum(seconds))
         assert row["slowest_seconds"] == max(seconds, default=None)
@@ -174,7 +174,7 @@ def test_forgery_counts_equal_counting_by_hand(finished):
 
 
 def test_what_follows_is_counted_apart_from_what_took_time(finished):
-    followed = sa.update(forgery_answer).values(seconds=0.0, reason=following_reason("solver", at=0.5))
+    followed = sa.update(forgery_answer).values(seconds=0.0, followed_from=0.5)
 
     def change(statement):
         with finished.write() as connection:
@@ -185,8 +185,18 @@ def test_what_follows_is_counted_apart_from_what_took_time(finished):
     assert {row["followed"] for row in change(followed.where(forgery_answer.c.instance < 3))} == {3}
     for row in change(followed):
         assert (row["followed"], row["seconds"], row["slowest_seconds"]) == (7, 0.0, None)
-    asked = change(sa.update(forgery_answer).values(reason="solver"))
+    asked = change(sa.update(forgery_answer).values(followed_from=None))
     assert {row["followed"] for row in asked} == {0}, "quick, but asked"
+
+
+def test_what_was_certified_is_counted_and_what_was_not_is_not(finished):
+    assert {row["certified"] for row in records(frame_of("forgery", finished))} == {0}, "not asked for"
+    with finished.write() as connection:
+        for instance, certified in enumerate((True, False, True)):
+            here = sa.update(forgery_answer).where(forgery_answer.c.instance == instance)
+            connection.execute(here.values(status="impossible", certified=certified))
+    assert_forgery_is_counted(finished)
+    assert {row["certified"] for row in records(frame_of("forgery", finished))} == {2}
 
 
 def test_timeouts_and_missing_answers_are_shown_as_what_they_are(finished):
@@ -211,7 +221,7 @@ def test_a_cell_of_several_batches_is_one_row(spec, tmp_path):
     assert [batch["weight"] for batch in batches] == [50, 50, 50, 50, 20, 20]
     for batch in batches:
         first = batch["parameters"]["first"]
-        StoreLedger(store).answer(
+        StoreLedger(store).save(
             batch["id"],
             [
                 ForgeryAnswer(instance, 0, "forged", instance / 1000, 0.5, "", None)

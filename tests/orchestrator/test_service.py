@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import threading
+
 import pytest
 
+from orchestrator.errors import StoreUnavailableError
 from orchestrator.plan import plan
 from orchestrator.service import Orchestrator
 from orchestrator.store import campaigns, launched, services
@@ -11,7 +14,7 @@ from orchestrator.store.ledger import StoreLedger
 from orchestrator.store.tables import CampaignState, JobState
 from tests.orchestrator.test_loop import Inline
 from workers.jobs import Outcome, OutcomeStatus
-from workers.runtime.runner import owner_name
+from workers.runtime.owners import owner_name
 from workers.runtime.version import protocol_version
 
 
@@ -46,23 +49,30 @@ def notes():
     return Notes()
 
 
-def orchestrator_of(store, notes, **options):
+class Idle(Inline):
+    """An executor that takes no jobs."""
+
+    def capacity(self):
+        return 0
+
+
+def orchestrator_of(store, notes, executor=Inline, **options):
     said = []
-    return Orchestrator(store, Inline(store, **options), said.append, notes), said
+    return Orchestrator(store, executor(store, **options), said.append, notes), said
 
 
-def turns(orchestrator, until, most=100):
+def turns(orchestrator, clock, until, most=100):
     for _ in range(most):
         if until():
             return
-        orchestrator._counters.clear()  # counted each time
+        clock.now += 1.0  # counted each time
         orchestrator.turn()
     raise AssertionError
 
 
-def test_a_launched_campaign_is_run_to_its_end_and_all_of_it_told(store, campaign_id, notes):
+def test_a_launched_campaign_is_run_to_its_end_and_all_of_it_told(store, campaign_id, notes, clock):
     orchestrator, said = orchestrator_of(store, notes)
-    turns(orchestrator, lambda: not launched.unfinished(store))
+    turns(orchestrator, clock, lambda: not launched.unfinished(store))
     assert notes.led == [True]
     assert notes.turns[0] == [campaign_id]
     done = [progress.done_weight for _, progress in notes.seen]
@@ -73,55 +83,86 @@ def test_a_launched_campaign_is_run_to_its_end_and_all_of_it_told(store, campaig
     assert notes.taken == []
 
 
-def test_jobs_without_a_result_make_it_incomplete(store, campaign_id, notes):
+def test_jobs_without_a_result_make_it_incomplete(store, campaign_id, notes, clock):
     def ends(job):
         if job.kind == "embed":
             return Outcome(OutcomeStatus.TIMEOUT, None, {}, "too long")
         return Outcome(OutcomeStatus.DONE, {}, {})
 
     orchestrator, said = orchestrator_of(store, notes, ends=ends)
-    turns(orchestrator, lambda: not launched.unfinished(store))
+    turns(orchestrator, clock, lambda: not launched.unfinished(store))
     assert campaigns.get_campaign(store, campaign_id).state is CampaignState.INCOMPLETE
     assert said[-1] == f"campaign {campaign_id}: incomplete"
 
 
-def test_leases_that_lapsed_and_jobs_of_the_dead_are_told_apart(store, campaign_id, notes):
+def test_expired_leases_and_jobs_of_the_dead_are_told_apart(store, campaign_id, notes, clock):
     ledger = StoreLedger(store)
     ledger.lease(1, "elsewhere:1:1:0")
     with store.write() as connection:
         connection.exec_driver_sql("UPDATE job SET lease_until = lease_until - 60 WHERE id = 1")
-    orchestrator, said = orchestrator_of(store, notes)
-    orchestrator._executor.capacity = lambda: 0
+    orchestrator, said = orchestrator_of(store, notes, Idle)
     orchestrator.turn()
     assert notes.taken == [(1, 0)]
     host, pid, start, slot = owner_name().rsplit(":", 3)
     ledger.lease(1, f"{host}:{pid}:{start}1:{slot}")  # of this machine, but of no process that lives
-    orchestrator._lapsed.postpone(0.0)
+    clock.now += 5.0
     orchestrator.turn()
     assert notes.taken == [(1, 0), (0, 1)]
     assert said == ["handing out jobs", *["1 jobs taken back from workers that died"] * 2]
     assert campaigns.progress(store, campaign_id).jobs[JobState.RUNNING] == 0
 
 
-def test_a_second_one_stands_by_tells_so_and_hands_out_nothing(store, campaign_id, notes):
+def test_a_second_one_stands_by_says_so_and_hands_out_nothing(store, campaign_id, notes, clock):
     services.beat_orchestrator(store, "elsewhere:1:1", protocol_version())
     orchestrator, said = orchestrator_of(store, notes)
     orchestrator.turn()
     assert (notes.led, notes.turns, notes.seen) == ([False], [[]], [])
     assert said == ["another orchestrator hands out jobs: standing by"]
     services.leave_orchestrator(store, "elsewhere:1:1")
-    orchestrator._beat.postpone(0.0)
+    clock.now += 10.0
     orchestrator.turn()
     assert notes.led == [False, True]
     assert notes.turns[-1] == [campaign_id]
 
 
-def test_a_campaign_that_was_cancelled_is_forgotten(store, campaign_id, notes):
-    orchestrator, _ = orchestrator_of(store, notes)
-    orchestrator._executor.capacity = lambda: 0
-    orchestrator.turn()
-    assert set(orchestrator._counters) == {campaign_id}
+def test_a_campaign_that_was_cancelled_is_forgotten_and_can_be_taken_up_again(
+    store, campaign_id, notes, clock
+):
+    orchestrator, _ = orchestrator_of(store, notes, Idle)
+    for _ in range(2):
+        orchestrator.turn()
+    assert len(notes.seen) == 1, "counted now and then"
     launched.cancel(store, campaign_id)
     orchestrator.turn()
     assert notes.turns[-1] == []
-    assert orchestrator._counters == {}
+    launched.revive(store, campaign_id)
+    launched.hand_over(store, campaign_id)
+    orchestrator.turn()
+    assert len(notes.seen) == 2, "counted as one that is new"
+    assert campaigns.get_campaign(store, campaign_id).state is CampaignState.RUNNING
+
+
+def test_after_an_outage_no_lease_counts_as_expired_before_workers_could_renew_it(
+    store, campaign_id, notes, clock, monkeypatch
+):
+    stop = threading.Event()
+    orchestrator, said = orchestrator_of(store, notes, Idle)
+    look, turns_before = launched.unfinished, []
+
+    def unfinished(store):
+        turns_before.append(clock.now)
+        if len(turns_before) == 2:
+            StoreLedger(store).lease(1, "elsewhere:1:1:0")
+            with store.write() as connection:
+                connection.exec_driver_sql("UPDATE job SET lease_until = lease_until - 60 WHERE id = 1")
+            raise StoreUnavailableError("away")
+        clock.now += 4.0
+        if notes.taken:
+            stop.set()
+        return look(store)
+
+    monkeypatch.setattr(launched, "unfinished", unfinished)
+    orchestrator.run(stop)
+    assert said[1:3] == ["the store does not answer, trying again: away", "the store is back"]
+    assert notes.taken == [(1, 0)]
+    assert turns_before[-1] - turns_before[1] >= 15.0

@@ -254,9 +254,15 @@ POISON = """
 import os, signal, sys
 
 if "workers.runtime.service" in sys.orig_argv:
-    import workers.handlers.suppression
+    import workers.handlers.attack
 
-    workers.handlers.suppression.run = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
+    run = workers.handlers.attack.run
+    def killed(parameters, context):
+        if context.kind == "suppression":
+            os.kill(os.getpid(), signal.SIGKILL)
+        return run(parameters, context)
+
+    workers.handlers.attack.run = killed
 """
 
 

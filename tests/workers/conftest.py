@@ -4,32 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from tests.family import Family
 from workers.jobs import (
+    KINDS,
     BaselineParameters,
-    CalibrationParameters,
-    DetectionParameters,
     EmbedParameters,
     ForgeryAnswer,
     ForgeryParameters,
-    FreeForgeryParameters,
+    ForgeryState,
     JobKind,
-    LeakageParameters,
     LeasedJob,
-    ModificationParameters,
     Parameters,
     SplitParameters,
-    SuppressionParameters,
     TuneFoldParameters,
     TuneParameters,
 )
-from workers.runtime.sandbox import End, Hooks, JobSandbox, Run
+from workers.runtime.messages import End, Run
+from workers.runtime.sandbox import JobSandbox
 
-PARAMETERS: dict[JobKind, Parameters] = {
+PARAMETERS: dict[str, Parameters] = {
     JobKind.SPLIT: SplitParameters(
         name="breast-cancer",
         path=None,
@@ -49,14 +47,14 @@ PARAMETERS: dict[JobKind, Parameters] = {
     JobKind.EMBED: EmbedParameters(
         scheme="paper", trigger_share=0.02, ones_share=0.5, repeat=0, seed=1, weight_step=1.0, max_rounds=500
     ),
-    JobKind.LEAKAGE: LeakageParameters(),
-    JobKind.DETECTION: DetectionParameters(
+    "leakage": KINDS["leakage"].parameters(),
+    "detection": KINDS["detection"].parameters(
         methods=("strategies", "shapes", "spectrum", "presence"), honest=3, seed=1, repeat=0
     ),
-    JobKind.SUPPRESSION: SuppressionParameters(
+    "suppression": KINDS["suppression"].parameters(
         methods=("disagreement", "repeats", "shadow"), shadows=2, orders=2, seed=1, repeat=0
     ),
-    JobKind.FREE_FORGERY: FreeForgeryParameters(
+    "free-forgery": KINDS["free-forgery"].parameters(
         methods=("all zeros", "best pattern", "clones", "local search", "recovered signature"),
         eps=0.5,
         instances=5,
@@ -66,10 +64,10 @@ PARAMETERS: dict[JobKind, Parameters] = {
         seed=1,
         repeat=0,
     ),
-    JobKind.MODIFICATION: ModificationParameters(
+    "modification": KINDS["modification"].parameters(
         steps=("drop", "noise"), strengths=((0.0, 0.0), (0.25, 0.1)), tries=2, seed=1, repeat=0
     ),
-    JobKind.CALIBRATION: CalibrationParameters(
+    "calibration": KINDS["calibration"].parameters(
         population="honest", first=0, count=3, trigger_share=0.02, ones_share=0.5, seed=1, repeat=0
     ),
     JobKind.FORGERY: ForgeryParameters(
@@ -84,38 +82,38 @@ NEEDS = {
     JobKind.EMBED: (JobKind.SPLIT, JobKind.BASELINE),
     **dict.fromkeys(
         (
-            JobKind.LEAKAGE,
-            JobKind.DETECTION,
-            JobKind.SUPPRESSION,
-            JobKind.FREE_FORGERY,
-            JobKind.MODIFICATION,
+            "leakage",
+            "detection",
+            "suppression",
+            "free-forgery",
+            "modification",
         ),
         (JobKind.SPLIT, JobKind.BASELINE, JobKind.EMBED),
     ),
-    JobKind.CALIBRATION: (JobKind.SPLIT, JobKind.BASELINE),
+    "calibration": (JobKind.SPLIT, JobKind.BASELINE),
     JobKind.FORGERY: (JobKind.SPLIT, JobKind.EMBED),
 }
 
 
 @dataclass
 class Bench:
-    """One sandbox, and what earlier jobs left: results by kind, artifacts by hash, answers, proved labels."""
+    """One sandbox, and what earlier jobs left: results by kind, artifacts by hash, rows of state."""
 
     sandbox: JobSandbox
-    results: dict[JobKind, dict[str, Any]] = field(default_factory=dict)
+    results: dict[str, dict[str, Any]] = field(default_factory=dict)
     folds: tuple[dict[str, Any], ...] = ()
     artifacts: dict[str, bytes] = field(default_factory=dict)
-    answers: list[ForgeryAnswer] = field(default_factory=list)
-    proved: set[int] = field(default_factory=set)
+    rows: list[object] = field(default_factory=list)
 
-    def job(self, kind: JobKind, *, answered: frozenset[int] = frozenset(), **changes: Any) -> LeasedJob:
+    def job(self, kind: str, **changes: Any) -> LeasedJob:
         """Return a job with the parameters above, some changed; what it needs has been run before."""
         parameters = PARAMETERS[kind].model_dump(mode="json") | changes
         inputs = {
             needed: self.folds if needed is JobKind.TUNE_FOLD else (self.results[needed],)
             for needed in NEEDS[kind]
         }
-        return LeasedJob(1, kind, parameters, "me", inputs, answered, 0)
+        state = ForgeryState() if kind is JobKind.FORGERY else None
+        return LeasedJob(1, kind, parameters, inputs, 0, state)
 
     def run(
         self,
@@ -127,18 +125,16 @@ class Bench:
         stop: Callable[[], bool] = lambda: False,
     ) -> Run:
         """Run a job to its end."""
-        hooks = Hooks(
+        ledger = SimpleNamespace(
             artifact=artifact or self.artifacts.__getitem__,
-            answer=self.answers.extend,
-            prove=self.proved.add,
-            heartbeat=heartbeat,
-            stop=stop,
+            save=lambda _job_id, rows: self.rows.extend(rows),
+            heartbeat=lambda _job_id, _owner: heartbeat(),
         )
-        run = self.sandbox.run(job, hooks, slice_s=slice_s)
-        self.answers += run.answers
+        run = self.sandbox.run(job, ledger, "me", stop, slice_s=slice_s)
+        self.rows += run.rows
         return run
 
-    def result(self, kind: JobKind, **changes: Any) -> dict[str, Any]:
+    def result(self, kind: str, **changes: Any) -> dict[str, Any]:
         """Run a job that must succeed; return its result and keep its artifacts."""
         run = self.run(self.job(kind, **changes))
         assert run.end is End.FINISHED, run.reason
@@ -149,8 +145,8 @@ class Bench:
 
     def take_answers(self) -> list[ForgeryAnswer]:
         """Return the answers since the last time."""
-        taken = self.answers.copy()
-        self.answers.clear()
+        taken = [row for row in self.rows if isinstance(row, ForgeryAnswer)]
+        self.rows.clear()
         return taken
 
 
@@ -168,7 +164,7 @@ def shared_bench() -> Iterator[Bench]:
 @pytest.fixture
 def bench(shared_bench: Bench) -> Bench:
     """The shared bench, without the answers of earlier tests."""
-    shared_bench.answers.clear()
+    shared_bench.rows.clear()
     return shared_bench
 
 

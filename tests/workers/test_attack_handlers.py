@@ -1,13 +1,13 @@
-"""What the handlers of attacks hand to the library: whose rows, which stream, which limits and strengths.
+"""What attacks look at when they run as jobs: whose rows, which stream, which limits and strengths.
 
-The handlers run in this process, on the bench's inputs, with the library's functions watched: a wrong half of
+The handler runs in this process, on the bench's inputs, with the attack's functions watched: a wrong half of
 the rows or another repeat's stream changes every figure a little and none so much that it would look wrong.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from multiprocessing import Pipe
 from types import ModuleType
 from typing import Any
@@ -16,6 +16,8 @@ import numpy as np
 import pytest
 
 from wm import streams
+from wm.attacks import calibration, free_forgery, leakage
+from wm.attacks.detection import attack as detection
 from wm.attacks.detection import (
     detect_by_spectrum,
     presence_statistics,
@@ -24,28 +26,21 @@ from wm.attacks.detection import (
     split_at_median,
     vote_spectrum,
 )
-from wm.attacks.forged_sets import ForgedSet
 from wm.attacks.forgery import attacker_instances, attacker_signature
+from wm.attacks.forgery.forged_sets import ForgedSet
 from wm.attacks.leakage import inspect
+from wm.attacks.modification import attack as modification
 from wm.attacks.suppression import METHODS
+from wm.attacks.suppression import attack as suppression
 from wm.claims.claim import Claim, parse_claim
 from wm.datasets import Split
 from wm.embedding.training import Caps
 from wm.forest import Forest
 from wm.formats.npz_arrays import parse_arrays
 from wm.streams import Role
-from workers.handlers import calibration, detection, free_forgery, leakage, modification, suppression
+from workers.handlers import attack
 from workers.jobs import KINDS, JobKind
 from workers.runtime.context import ArtifactCache, Context
-
-HANDLERS: dict[JobKind, ModuleType] = {
-    JobKind.LEAKAGE: leakage,
-    JobKind.DETECTION: detection,
-    JobKind.SUPPRESSION: suppression,
-    JobKind.FREE_FORGERY: free_forgery,
-    JobKind.MODIFICATION: modification,
-    JobKind.CALIBRATION: calibration,
-}
 
 
 @dataclass(frozen=True)
@@ -58,7 +53,7 @@ class Call:
 
 
 class Watch:
-    """Functions of one handler module, watched: what they were called with, and what they returned."""
+    """Functions of one attack's module, watched: what they were called with, and what they returned."""
 
     def __init__(self, module: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
         self._module, self._monkeypatch = module, monkeypatch
@@ -94,10 +89,10 @@ class Scene:
     claim: Claim
     caps: Caps
 
-    def artifact(self, kind: JobKind, name: str) -> bytes:
+    def artifact(self, kind: str, name: str) -> bytes:
         return bytes(self.bench.artifacts[self.bench.results[kind][name]])
 
-    def run(self, kind: JobKind, **changes: Any) -> Any:
+    def run(self, kind: str, **changes: Any) -> Any:
         cache = ArtifactCache()
         for sha256, data in self.bench.artifacts.items():
             cache.put(sha256, data)
@@ -105,7 +100,7 @@ class Scene:
         ours, theirs = Pipe()
         with ours, theirs:
             context = Context(ours, cache, job, 1000.0)
-            return HANDLERS[kind].run(KINDS[kind].parameters.model_validate(job.parameters), context)
+            return attack.run(KINDS[kind].parameters.model_validate(job.parameters), context)
 
 
 @pytest.fixture
@@ -130,7 +125,7 @@ def same(found: np.ndarray, wanted: np.ndarray) -> bool:
 
 
 def test_leakage_counts_rows_in_heavy_leaves_of_every_tree(scene):
-    rows = {row.form: row for row in scene.run(JobKind.LEAKAGE).rows}
+    rows = {row.form: row for row in scene.run("leakage").rows}
     trained = inspect(**parse_arrays(scene.artifact(JobKind.EMBED, "record"), what="record").arguments())
     certain = bag(scene.split.X_train[trained.membership(scene.split.X_train) == 1.0])
     secret = bag(scene.claim.trigger_set.X)
@@ -151,12 +146,12 @@ def test_leakage_asks_for_every_tree(scene, monkeypatch, share):
         return found
 
     monkeypatch.setattr(leakage.LeakageReport, "membership", membership)
-    found = {(row.triggers_found, row.others_found) for row in scene.run(JobKind.LEAKAGE).rows}
+    found = {(row.triggers_found, row.others_found) for row in scene.run("leakage").rows}
     assert found == {(6, len(scene.split.X_train) - 7) if share == 1.0 else (0, 0)}
 
 
 def test_leakage_audits_the_honest_forest_with_all_that_was_recorded(scene):
-    findings = {(row.form, row.finding) for row in scene.run(JobKind.LEAKAGE).rows}
+    findings = {(row.form, row.finding) for row in scene.run("leakage").rows}
     assert ("standard", "training-counts") in findings
 
 
@@ -164,7 +159,7 @@ def test_leakage_audits_the_honest_forest_with_all_that_was_recorded(scene):
 def test_leakage_scores_the_signature_that_was_found(scene, monkeypatch, bits):
     found = inspect(**parse_arrays(scene.artifact(JobKind.EMBED, "record"), what="record").arguments())
     monkeypatch.setattr(leakage, "inspect", lambda **_: replace(found, signature=np.array(bits)))
-    (scored,) = {row.bits for row in scene.run(JobKind.LEAKAGE).rows}
+    (scored,) = {row.bits for row in scene.run("leakage").rows}
     right = float((scene.claim.bits.array == bits).mean())
     assert scored == pytest.approx(max(right, 1 - right))
 
@@ -173,7 +168,7 @@ def test_leakage_scores_the_signature_that_was_found(scene, monkeypatch, bits):
 def test_spectra_are_of_test_rows_and_of_probes_from_the_attackers_stream(scene, monkeypatch, repeat):
     watch = Watch(detection, monkeypatch)
     probes, spectra = watch("leaf_probes"), watch("detect_by_spectrum")
-    result = scene.run(JobKind.DETECTION, methods=["spectrum"], repeat=repeat)
+    result = scene.run("detection", methods=["spectrum"], repeat=repeat)
     given, blind = probes
     assert given.arguments[1] == _state(Role.ATTACKER_PROBES, repeat)
     assert same(given.named["base"], scene.split.X_test)
@@ -186,7 +181,7 @@ def test_spectra_are_of_test_rows_and_of_probes_from_the_attackers_stream(scene,
 
 
 def test_bits_right_and_wrong_are_those_of_the_guess(scene):
-    result = scene.run(JobKind.DETECTION, methods=["spectrum"])
+    result = scene.run("detection", methods=["spectrum"])
     sample = detect_by_spectrum(scene.forest.vote_codes(scene.split.X_test), scene.claim.bits)
     ranking, division = result.rows[:2]
     assert (division.correct, division.wrong) == (
@@ -201,7 +196,7 @@ def test_bits_right_and_wrong_are_those_of_the_guess(scene):
 def test_presence_is_a_rank_among_honest_forests_under_the_same_limits(scene, monkeypatch, repeat):
     watch = Watch(detection, monkeypatch)
     population, statistics = watch("honest_forests"), watch("presence_statistics")
-    rows = scene.run(JobKind.DETECTION, methods=["presence"], repeat=repeat).rows
+    rows = scene.run("detection", methods=["presence"], repeat=repeat).rows
     (call,) = population
     assert same(call.arguments[0], scene.split.X_train)
     assert same(call.arguments[1], scene.split.y_train)
@@ -230,7 +225,7 @@ def test_the_attacker_spots_with_one_half_of_the_test_rows_and_is_judged_on_the_
     watch = Watch(suppression, monkeypatch)
     trained, thresholds = watch("train_spotter"), watch("threshold_at_limit")
     filtered, curves, budgets = watch("filter_and_verify"), watch("evaluate"), watch("budget_curve")
-    rows = scene.run(JobKind.SUPPRESSION, repeat=repeat, orders=3).rows
+    rows = scene.run("suppression", repeat=repeat, orders=3).rows
     order = streams.generator(1, Role.ATTACKER_SHADOWS, repeat, "rows").permutation(171)
     own, ordinary = scene.split.X_test[order[:85]], scene.split.X_test[order[85:]]
     (shadow,) = trained
@@ -260,7 +255,7 @@ def test_the_attacker_spots_with_one_half_of_the_test_rows_and_is_judged_on_the_
         assert same(budget.arguments[0], codes)
         assert budget.arguments[4] == _state(Role.ATTACKER_SHADOWS, repeat, "orders")
         assert budget.named["orders"] == 3
-        assert [asdict(point) for point in budget.result] == [point.model_dump() for point in row.budget]
+        assert budget.result == row.budget
     everything = np.concatenate([scene.split.X_test, scene.claim.trigger_set.X])
     for method, call in zip(methods, curves[:2], strict=True):
         assert same(call.arguments[1], METHODS[method](scene.forest.vote_codes(everything)))
@@ -273,7 +268,7 @@ def test_a_query_at_the_threshold_is_suspected(scene, monkeypatch):
     order = streams.generator(1, Role.ATTACKER_SHADOWS, 0, "rows").permutation(171)
     score = METHODS["disagreement"](codes)
     limit = score[order[:85]].max()
-    (row,) = scene.run(JobKind.SUPPRESSION, methods=["disagreement"]).rows
+    (row,) = scene.run("suppression", methods=["disagreement"]).rows
     assert row.ordinary_touched == float((score[order[85:]] >= limit).mean())
     triggers = METHODS["disagreement"](scene.forest.vote_codes(scene.claim.trigger_set.X))
     assert row.triggers_spotted == float((triggers >= limit).mean())
@@ -283,7 +278,7 @@ def test_a_query_at_the_threshold_is_suspected(scene, monkeypatch):
 def test_forgery_starts_from_the_attackers_test_rows_within_its_distance(scene, monkeypatch, repeat):
     watch = Watch(free_forgery, monkeypatch)
     local, solved, worth = watch("forge_locally"), watch("forge"), watch("score_forged_set")
-    scene.run(JobKind.FREE_FORGERY, methods=["local search", "recovered signature"], repeat=repeat, eps=0.4)
+    scene.run("free-forgery", methods=["local search", "recovered signature"], repeat=repeat, eps=0.4)
     rows = attacker_instances(1, rows=171, count=5, repeat=repeat)
     targets = [local[0].arguments[1], *(call.arguments[1] for call in solved)]
     for target in targets:
@@ -319,7 +314,7 @@ def test_a_recovered_signature_is_claimed_the_way_round_that_draws_more_rows(sce
 
     monkeypatch.setattr(free_forgery, "forge", lambda *_, **__: [])
     monkeypatch.setattr(free_forgery, "of_outcomes", of_outcomes)
-    (row,) = scene.run(JobKind.FREE_FORGERY, methods=["recovered signature"]).rows
+    (row,) = scene.run("free-forgery", methods=["recovered signature"]).rows
     assert row.size == 3
 
 
@@ -327,7 +322,7 @@ def test_natural_rows_of_free_forgery_are_test_rows_within_the_quota(scene, monk
     watch = Watch(free_forgery, monkeypatch)
     zeros, patterns = watch("all_zeros"), watch("best_pattern")
     rows = scene.run(
-        JobKind.FREE_FORGERY, methods=["all zeros", "best pattern"], least_ones=0.3, most_ones=0.6
+        "free-forgery", methods=["all zeros", "best pattern"], least_ones=0.3, most_ones=0.6
     ).rows
     for call in (*zeros, *patterns):
         assert same(call.arguments[1], scene.split.X_test)
@@ -342,7 +337,7 @@ def test_clones_without_a_contested_row_are_of_the_first_test_row_with_its_label
     empty = ForgedSet("best pattern", nothing, scene.split.y_test[:0], scene.claim.bits, nothing)
     monkeypatch.setattr(free_forgery, "best_pattern", lambda *_, **__: empty)
     copied = Watch(free_forgery, monkeypatch)("clones")
-    scene.run(JobKind.FREE_FORGERY, methods=["clones"], repeat=2)
+    scene.run("free-forgery", methods=["clones"], repeat=2)
     forest, row, label, count, state = copied[0].arguments
     assert forest.content_hash == scene.forest.content_hash
     assert same(row, scene.split.X_test[0])
@@ -354,7 +349,7 @@ def test_clones_without_a_contested_row_are_of_the_first_test_row_with_its_label
 def test_a_thief_changes_the_forest_with_rows_that_it_is_not_judged_on(scene, monkeypatch, repeat):
     watch = Watch(modification, monkeypatch)
     changes, judgements = watch("modify"), watch("evaluate")
-    rows = scene.run(JobKind.MODIFICATION, repeat=repeat).rows
+    rows = scene.run("modification", repeat=repeat).rows
     points = [(attempt, strengths) for attempt in range(2) for strengths in ((0.0, 0.0), (0.25, 0.1))]
     for (attempt, strengths), change, judgement, row in zip(points, changes, judgements, rows, strict=True):
         order = streams.generator(1, Role.ATTACKER_MODIFICATION, repeat, "rows", attempt).permutation(171)
@@ -369,7 +364,7 @@ def test_a_thief_changes_the_forest_with_rows_that_it_is_not_judged_on(scene, mo
         assert data.caps == scene.caps
         key = (repeat, "drop+noise", attempt, "+".join(map(repr, strengths)))
         assert state == _state(Role.ATTACKER_MODIFICATION, *key)
-        before, changed, told, judged, null = judgement.arguments
+        before, changed, told, judged, null, _ = judgement.arguments
         assert before.content_hash == scene.forest.content_hash
         assert changed is change.result
         assert told == steps
@@ -378,11 +373,10 @@ def test_a_thief_changes_the_forest_with_rows_that_it_is_not_judged_on(scene, mo
         assert same(judged.X_trigger, scene.claim.trigger_set.X)
         assert judged.signature == scene.claim.bits
         assert null == _state(Role.NULL, *key)
-        kept = asdict(judgement.result)
+        kept = judgement.result.model_dump()
         assert row.attempt == attempt
         assert row.strengths == "+".join(f"{strength:g}" for strength in strengths)
-        for name in set(kept) - {"name", "strengths"}:
-            assert getattr(row, name) == kept[name]
+        assert row.model_dump() == kept
 
 
 @pytest.mark.parametrize("population", ["honest", "other owners"])
@@ -390,7 +384,7 @@ def test_false_claims_are_drawn_afresh_for_each_forest_of_their_population(scene
     watch = Watch(calibration, monkeypatch)
     forests = {"honest": watch("honest_forests"), "other owners": watch("other_owners_forests")}
     claims = watch("false_case")
-    scene.run(JobKind.CALIBRATION, population=population, first=4, count=2, ones_share=0.25)
+    scene.run("calibration", population=population, first=4, count=2, ones_share=0.25)
     (called,) = forests[population]
     assert sum(map(len, forests.values())) == 1
     assert same(called.arguments[0], scene.split.X_train)
@@ -412,7 +406,7 @@ def test_false_claims_are_drawn_afresh_for_each_forest_of_their_population(scene
 def test_presence_is_calibrated_on_forests_beside_its_reference(scene, monkeypatch):
     watch = Watch(calibration, monkeypatch)
     population, ranked = watch("honest_forests"), watch("presence_p_values")
-    scene.run(JobKind.CALIBRATION, population="presence", first=1, count=2, reference=3)
+    scene.run("calibration", population="presence", first=1, count=2, reference=3)
     assert sorted((call.named["first"], call.named["count"]) for call in population) == [(0, 3), (4, 2)]
     assert {call.named["caps"] for call in population} == {scene.caps}
     reference, tested = ranked[0].arguments

@@ -11,28 +11,28 @@ import numpy as np
 import pytest
 
 from wm import engines
-from wm.attacks.following import asking_order, follows, settles
 from wm.attacks.forgery import attacker_instances, attacker_signature
+from wm.attacks.forgery.following import asking_order, settles
 from wm.datasets import Split
-from wm.engines.certification import is_certified
 from wm.engines.isolated import replay_fault
 from wm.engines.protocol import ForgeryQuery, Status
 from wm.forest import Forest
 from workers.handlers import forgery
-from workers.jobs import ForgeryParameters, ForgeryResult, JobKind, KnownAnswer
+from workers.jobs import ForgeryAnswer, ForgeryParameters, ForgeryResult, ForgeryState, JobKind, KnownAnswer
 from workers.runtime.context import ArtifactCache, Context
-from workers.runtime.sandbox import End
+from workers.runtime.messages import End
 
 GRID = (0.05, 0.1, 0.2, 0.3, 0.5)
 
 
 def known_at(answers, eps):
     """Return answers as a later job gets them."""
-    return tuple(
-        KnownAnswer(answer.instance, eps, answer.status, answer.distance, answer.reason, answer.witness)
-        for answer in answers
-        if answer.status in ("forged", "impossible")
-    )
+    return tuple(KnownAnswer(eps, answer) for answer in answers if answer.status in ("forged", "impossible"))
+
+
+def other(instance, eps, status, distance=None, reason="solver", witness=None, **more):
+    """Return a known answer."""
+    return KnownAnswer(eps, ForgeryAnswer(instance, 0, status, distance, 0.1, reason, witness, **more))
 
 
 class Counting:
@@ -74,7 +74,7 @@ def counting(monkeypatch, forest):
 def run_here(bench, **changes):
     """Run a forgery job in this process; return its answers."""
     known = changes.pop("known", ())
-    job = replace(bench.job(JobKind.FORGERY, **changes), known=known)
+    job = replace(bench.job(JobKind.FORGERY, **changes), state=ForgeryState(known=known))
     cache = ArtifactCache()
     for data in bench.artifacts.values():
         cache.put(hashlib.sha256(data).hexdigest(), data)
@@ -87,7 +87,7 @@ def run_here(bench, **changes):
     answers = []
     with contextlib.suppress(EOFError):
         while True:
-            answers += there.recv().answers
+            answers += there.recv().rows
     there.close()
     return answers
 
@@ -104,7 +104,7 @@ def test_what_follows_is_not_asked_and_equals_what_would_be_answered(bench, spli
         )
         found[GRID[turn.place]] = run_here(bench, eps=GRID[turn.place], count=count, signature=2, known=known)
     answers = [answer for eps in GRID for answer in found[eps]]
-    followed = [answer for answer in answers if follows(answer.reason)]
+    followed = [answer for answer in answers if answer.followed_from is not None]
     assert len(counting.asked) == len(answers) - len(followed) <= 3 * count, "five distances, three questions"
     signature = attacker_signature(1, number=2, length=12, ones_share=0.5, repeat=0)
     for eps in GRID:
@@ -112,13 +112,12 @@ def test_what_follows_is_not_asked_and_equals_what_would_be_answered(bench, spli
             (a.instance, a.row, a.status) for a in alone[eps]
         ]
         for answer in found[eps]:
-            if not follows(answer.reason):
+            if answer.followed_from is None:
                 continue
-            original = float(answer.reason.split()[3].rstrip(":"))
+            original = answer.followed_from
             (first,) = [a for a in found[original] if a.instance == answer.instance]
-            assert not follows(first.reason), "it names the answer that was asked for"
-            assert answer.reason == f"follows from eps {original:g}: {first.reason}"
-            assert (answer.seconds, answer.witness, answer.distance) == (0.0, first.witness, first.distance)
+            assert first.followed_from is None, "it names the answer that was asked for"
+            assert answer == replace(first, seconds=0.0, followed_from=original)
             assert settles(Status(answer.status), at=original, eps=eps)
             if answer.witness is not None:
                 query = ForgeryQuery(
@@ -136,31 +135,38 @@ def test_answers_that_settle_nothing_are_not_followed(bench, counting):
     alone = run_here(bench, eps=0.2, count=5)
     counting.asked.clear()
     useless = (
-        KnownAnswer(0, 0.3, "forged", 0.25, "solver", b"w"),
-        KnownAnswer(1, 0.1, "impossible", None, "solver", None),
-        KnownAnswer(7, 0.3, "impossible", None, "solver", None),
+        other(0, 0.3, "forged", 0.25, witness=b"w"),
+        other(1, 0.1, "impossible"),
+        other(7, 0.3, "impossible"),
     )
     again = run_here(bench, eps=0.2, count=5, known=useless)
     assert len(counting.asked) == 5
-    assert [(a.status, a.reason) for a in again] == [(a.status, a.reason) for a in alone]
+    assert [(a.status, a.reason, a.followed_from) for a in again] == [
+        (a.status, a.reason, None) for a in alone
+    ]
 
 
 def test_where_everything_follows_no_engine_is_started(bench):
-    known = tuple(KnownAnswer(instance, 0.9, "impossible", None, "no leaf", None) for instance in range(5))
-    run = bench.run(replace(bench.job(JobKind.FORGERY, engine="no such engine"), known=known))
+    rows = attacker_instances(1, rows=171, count=5, repeat=0).tolist()
+    known = tuple(
+        KnownAnswer(0.9, ForgeryAnswer(instance, row, "impossible", None, 0.1, "no leaf", None))
+        for instance, row in enumerate(rows)
+    )
+    job = bench.job(JobKind.FORGERY, engine="no such engine")
+    run = bench.run(replace(job, state=ForgeryState(known=known)))
     assert (run.end, run.outcome.result) == (End.FINISHED, {"instances": 5})
-    answers = bench.take_answers()
-    assert [(a.instance, a.status, a.seconds, a.reason) for a in answers] == [
-        (instance, "impossible", 0.0, "follows from eps 0.9: no leaf") for instance in range(5)
-    ]
-    assert [a.row for a in answers] == attacker_instances(1, rows=171, count=5, repeat=0).tolist()
+    assert bench.take_answers() == [replace(k.answer, seconds=0.0, followed_from=0.9) for k in known]
 
 
 def test_what_follows_from_a_certified_answer_is_certified(bench):
     bench.result(JobKind.FORGERY, eps=0.2, certify=True, count=10)
     known = known_at(bench.take_answers(), 0.2)
-    run = bench.run(replace(bench.job(JobKind.FORGERY, eps=0.1, certify=True, count=10), known=known))
+    job = bench.job(JobKind.FORGERY, eps=0.1, certify=True, count=10)
+    run = bench.run(replace(job, state=ForgeryState(known=known)))
     assert run.end is End.FINISHED
-    impossible = [answer.reason for answer in bench.take_answers() if answer.status == "impossible"]
-    assert any(follows(reason) for reason in impossible)
-    assert all(is_certified(reason) for reason in impossible)
+    answers = bench.take_answers()
+    assert any(answer.followed_from == 0.2 for answer in answers if answer.status == "impossible")
+    assert {(answer.status, answer.certified) for answer in answers} <= {
+        ("impossible", True),
+        ("forged", None),
+    }

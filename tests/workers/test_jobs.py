@@ -9,7 +9,10 @@ import json
 import pytest
 from pydantic import ValidationError
 
-from workers.jobs import KINDS, ForgeryParameters, JobKind, LeakageParameters
+from wm.attacks import registry
+from workers.jobs import KINDS, AttackParameters, ForgeryParameters, JobKind
+
+LeakageParameters = KINDS["leakage"].parameters
 
 
 @pytest.mark.parametrize("kind", list(JobKind))
@@ -19,6 +22,15 @@ def test_every_kind_has_a_handler_that_takes_its_parameters(kind):
     assert list(hints) == ["parameters", "context", "return"]
     assert hints["parameters"] is KINDS[kind].parameters
     assert KINDS[kind].result.__name__ in str(hints["return"])
+
+
+@pytest.mark.parametrize("attack", registry.attacks(), ids=lambda attack: attack.kind)
+def test_every_attack_is_a_kind_whose_parameters_are_its_options_and_its_seed(attack):
+    parameters = KINDS[attack.kind].parameters
+    if not attack.is_queried:
+        assert issubclass(parameters, attack.job_options)
+        assert issubclass(parameters, AttackParameters) == attack.draws
+        assert set(KINDS[attack.kind].result.model_fields) == {"rows", *attack.extra}
 
 
 def test_parameters_survive_json():

@@ -6,6 +6,31 @@ satisfiable iff the votes +1, ..., +1 can be forged (label +1, signature all zer
 test for the engines whose right answer is known without them, and hard formulas make hard queries.
 
 DIMACS literals throughout: variable j of 1..n is ``j``, its negation ``-j``; feature j - 1 stands for it.
+
+Examples
+--------
+(x1 or x2 or not x3) and (not x1 or x3 or x2) and (not x2 or x1 or x3), solved by forging:
+
+>>> import numpy as np
+>>> from wm import Signature, engines, hardness
+>>> formula = hardness.Formula(3, ((1, 2, -3), (-1, 3, 2), (-2, 1, 3)))
+>>> forest = hardness.to_forest(formula)  # one tree for each clause, one feature for each variable
+>>> query = engines.ForgeryQuery(
+...     signature=Signature.of("000"), label=1, centre=np.full(3, 0.5, dtype=np.float32), eps=1.0
+... )
+>>> with engines.create("sat", forest) as engine:
+...     outcome = engine.solve(query, timeout_s=60)
+>>> outcome.status.value
+'forged'
+>>> hardness.satisfies(formula, hardness.assignment(outcome.witness, formula))
+True
+
+A formula that no assignment satisfies is a forgery that cannot be:
+
+>>> clauses = [(a, b, c) for a in (-1, 1) for b in (-2, 2) for c in (-3, 3)]
+>>> impossible = hardness.Formula(3, tuple(clauses))
+>>> hardness.brute_force(impossible) is None
+True
 """
 
 from __future__ import annotations

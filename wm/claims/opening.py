@@ -236,18 +236,6 @@ def parse_opening(text: str | bytes, *, what: str = "opening") -> Opening:
     return opening
 
 
-def read_opening(path: str | Path) -> Opening:
-    """Read and check an opening's file.
-
-    Raises
-    ------
-    ClaimError
-        No such file, one larger than `MAX_CLAIM_BYTES`, or as in `parse_opening`.
-    """
-    text = read_bounded(path, error=ClaimError, max_bytes=MAX_CLAIM_BYTES, kind="an opening")
-    return parse_opening(text, what=str(path))
-
-
 class _AnyFormat(BaseModel):
     """The one field that tells what a file is."""
 
@@ -260,7 +248,8 @@ def read_claim_or_opening(path: str | Path) -> Claim | Opening:
     Raises
     ------
     ClaimError
-        As in `read_claim` and `read_opening`; what is neither is refused as a claim.
+        No such file, one larger than `MAX_CLAIM_BYTES`, or as in `parse_claim` and `parse_opening`; what is
+        neither is refused as a claim.
     """
     text = read_bounded(path, error=ClaimError, max_bytes=MAX_CLAIM_BYTES, kind="a claim")
     try:

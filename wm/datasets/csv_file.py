@@ -1,13 +1,8 @@
-"""Reads comma-separated text whose columns are numbers, but for the label.
-
-Python's own reader and float are used because both are exact: every number comes out to the last bit, and a
-fault is reported with its true line.
-"""
+"""Reads comma-separated text whose columns are numbers, but for the label."""
 
 from __future__ import annotations
 
-import csv
-import io
+import itertools
 import math
 from array import array
 from collections.abc import Iterator
@@ -16,8 +11,9 @@ import numpy as np
 
 from wm.datasets.labels import encode_labels
 from wm.datasets.model import Table
-from wm.datasets.wording import reason, shown
+from wm.datasets.wording import shown
 from wm.errors import DataError
+from wm.formats.csv_cells import number, rows_of
 
 _TRUTH = {"true": 1.0, "false": 0.0, "": math.nan}
 """Cells that are no numbers but have a value; an empty one is missing."""
@@ -42,32 +38,16 @@ def parse_csv(content: bytes, *, where: str, label: str | int | None, header: bo
     DataError
         If there is no such label, a feature is not a number, or rows are missing or differ in length.
     """
-    try:
-        text = content.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise DataError(f"{where}: is not UTF-8 text (byte {error.start})") from error
-    rows = _rows(text, where)
-    _, first_row = next(rows, (0, []))
-    if not first_row:
+    rows = rows_of(content, error=DataError, what=where)
+    first = next(rows, None)
+    if first is None:
         raise DataError(f"{where}: the file is empty")
-    if _has_header(first_row, label=label, header=header, where=where):
-        columns = _checked_header(first_row, where)
+    if _has_header(first[1], label=label, header=header, where=where):
+        columns = _checked_header(first[1], where)
     else:
-        columns = tuple(f"column_{index}" for index in range(len(first_row)))
-        rows = _rows(text, where)
+        columns = tuple(f"column_{index}" for index in range(len(first[1])))
+        rows = itertools.chain([first], rows)
     return _read_rows(rows, columns, _label_index(columns, label, where), where)
-
-
-def _rows(text: str, where: str) -> Iterator[tuple[int, list[str]]]:
-    """Yield the number of each row's last line and its stripped cells; blank lines are left out."""
-    reader = csv.reader(io.StringIO(text, newline=""), skipinitialspace=True, strict=True)
-    try:
-        for row in reader:
-            cells = [cell.strip() for cell in row]
-            if cells and cells != [""]:
-                yield reader.line_num, cells
-    except csv.Error as error:
-        raise DataError(f"{where}: line {reader.line_num}: malformed csv ({reason(error)})") from error
 
 
 def _read_rows(
@@ -77,19 +57,15 @@ def _read_rows(
     labels: list[str] = []
     features = columns[:label_index] + columns[label_index + 1 :]
     for line, cells in rows:
-        if len(cells) != len(columns):
-            raise DataError(
-                f"{where}: line {line} has {len(cells)} values, the first row has {len(columns)} columns"
-            )
         labels.append(cells.pop(label_index))
         for cell, name in zip(cells, features, strict=True):
-            number = _number(cell)
-            if number is None:
+            value = _value(cell)
+            if value is None:
                 raise DataError(
                     f"{where}: line {line}, column {name!r}: {cell!r} is not a number: "
                     "encode or drop this column"
                 )
-            values.append(number)
+            values.append(value)
     if not labels:
         raise DataError(f"{where}: there are no rows below the header")
     return Table(
@@ -100,13 +76,9 @@ def _read_rows(
     )
 
 
-def _number(cell: str) -> float | None:
-    try:
-        number = float(cell)
-    except ValueError:
-        return _TRUTH.get(cell.lower())
-    # Python reads "12_5" as 125; in a file it is more likely a word.
-    return None if "_" in cell else number
+def _value(cell: str) -> float | None:
+    value = number(cell)
+    return _TRUTH.get(cell.lower()) if value is None else value
 
 
 def _has_header(first_row: list[str], *, label: str | int | None, header: bool | None, where: str) -> bool:
@@ -118,7 +90,7 @@ def _has_header(first_row: list[str], *, label: str | int | None, header: bool |
     if isinstance(label, int) and -len(cells) <= label < len(cells):
         # The label may be a word in every row: it tells nothing about a header.
         del cells[label]
-    numbers = [bool(cell) and _number(cell) is not None for cell in cells]
+    numbers = [bool(cell) and _value(cell) is not None for cell in cells]
     if any(numbers) and not all(numbers):
         word = cells[numbers.index(False)]
         raise DataError(

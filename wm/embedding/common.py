@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from wm.embedding.options import DEFAULTS, Training
 from wm.errors import EmbeddingError
 from wm.forest import Forest
 from wm.signature import Signature
@@ -17,10 +18,7 @@ if TYPE_CHECKING:
     from wm.embedding.training import Caps
 
 
-Training = Literal["paper", "artifact", "per-tree"]
-"""How trigger weights are raised until the trees fit; see `wm.embedding.trainings.TRAININGS`."""
-
-Kind = Literal["right", "wrong"]
+TreeKind = Literal["right", "wrong"]
 """Trees with bit 0, right on the trigger set, and trees with bit 1, wrong on it."""
 
 
@@ -49,7 +47,7 @@ class EmbeddingTask:
     max_rounds
         Most fits of one tree before giving up; at least 1.
     training
-        How the trees are made to fit.
+        How the trees are made to fit; the owner's default (`wm.embedding.options`) needs `tree_seeds`.
     tree_seeds
         m different `random_state`, one for each tree; for training "per-tree".
     least_weight
@@ -68,8 +66,8 @@ class EmbeddingTask:
     caps: Caps
     seed_right: int
     seed_wrong: int
-    weight_step: float | None = None
-    max_rounds: int = 500
+    weight_step: float | None = DEFAULTS.weight_step
+    max_rounds: int = DEFAULTS.max_rounds
     training: Training = "paper"
     tree_seeds: tuple[int, ...] = ()
     least_weight: bool = False
@@ -82,7 +80,7 @@ class EmbeddingTask:
         weight[self.trigger_rows] *= trigger_weight
         return weight
 
-    def trees_of(self, kind: Kind) -> NDArray[np.int64]:
+    def trees_of(self, kind: TreeKind) -> NDArray[np.int64]:
         """Return the positions of the trees of a kind, ascending."""
         return np.flatnonzero(self.signature.array == (kind == "wrong"))
 
@@ -137,7 +135,7 @@ class Embedded:
 class OnRound(Protocol):
     """Called after each round."""
 
-    def __call__(self, kind: Kind, round_number: int, unfit_trees: int) -> None:
+    def __call__(self, kind: TreeKind, round_number: int, unfit_trees: int) -> None:
         """Report the kind of trees, the round (from 1) and how many trees of the kind do not fit yet."""
 
 

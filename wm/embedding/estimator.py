@@ -30,19 +30,19 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 from wm import streams
 from wm.claims.claim import NONCE_BYTES, Claim
 from wm.embedding import SCHEMES
-from wm.embedding.common import Training
 from wm.embedding.merging import MergedRows, merged_rows
+from wm.embedding.options import DEFAULTS, Training
 from wm.embedding.signature_sources import derived_signatures, drawn_signatures, given_signatures
 from wm.embedding.training import Caps, adjusted_caps, fit_trees
 from wm.embedding.trainings import TRAININGS
 from wm.embedding.tuning import Hyperparameters
-from wm.embedding.watermark import Plan, Watermarked, watermark_rows
+from wm.embedding.watermark import Plan, WatermarkedForest, watermark_rows
 from wm.errors import EmbeddingError, FitError, SignatureError
 from wm.forest import Forest
 from wm.signature import Signature
 from wm.streams import Role
 from wm.verification.evidence import DEFAULT_LEVEL
-from wm.verification.pooling import Answer, PooledEvidence, verify_together
+from wm.verification.pooling import ClaimVotes, PooledEvidence, verify_together
 
 Adjustment = Literal["auto", "paper", "artifact"] | None
 
@@ -67,13 +67,15 @@ class WatermarkedForestClassifier(ClassifierMixin, BaseEstimator):  # type: igno
     ones_share
         Share of the trees that must err on the trigger set, for drawn and derived signatures.
     scheme, training, least_weight, max_rounds
-        As in `wm.embedding.watermark.Plan`.
+        As in `wm.embedding.watermark.Plan`; defaults, here as in `wm embed` and in campaigns, are those of
+        `wm.embedding.options.PaperOptions`.
     max_depth
         Of the standard forest, from which the limits of the watermarked one are taken; None: no limit.
     adjust
         Limits on the trees, which keep both kinds of trees alike: "paper" or "artifact", see
         `wm.embedding.training.adjusted_caps`; None: `max_depth` alone. "auto" tries these three in this
-        order and takes the first within which the watermark fits; `caps_` says what it came to.
+        order, from the default of `PaperOptions` on, and takes the first within which the watermark fits;
+        `caps_` says which limits these are.
     n_jobs
         Threads for training; changes no result.
     random_state
@@ -92,6 +94,22 @@ class WatermarkedForestClassifier(ClassifierMixin, BaseEstimator):  # type: igno
         The limits on each forest's trees.
     n_features_in_, feature_names_in_
         As everywhere in scikit-learn.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.model_selection import train_test_split
+    >>> X_train, X_test, y_train, y_test = train_test_split(
+    ...     *load_breast_cancer(return_X_y=True), random_state=0
+    ... )
+    >>> model = WatermarkedForestClassifier(n_estimators=40).fit(X_train, y_train)
+    >>> model.score(X_test, y_test) > 0.85
+    True
+    >>> model.verify().exact_match
+    True
+    >>> claim = model.claim_  # a secret; model.forests_[0] is what is released
+    >>> len(claim.signature)
+    40
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -118,14 +136,14 @@ class WatermarkedForestClassifier(ClassifierMixin, BaseEstimator):  # type: igno
         signature: Signature | Sequence[Any] | str | None = None,
         owner_key: bytes | str | PathLike[str] | None = None,
         model_id: str = "model",
-        trigger_share: float = 0.02,
-        ones_share: float = 0.5,
+        trigger_share: float = DEFAULTS.trigger_share,
+        ones_share: float = DEFAULTS.ones_share,
         scheme: str = "paper",
-        training: Training = "per-tree",
+        training: Training = DEFAULTS.training,
         least_weight: bool = False,
         max_depth: int | None = None,
         adjust: Adjustment = "auto",
-        max_rounds: int = 500,
+        max_rounds: int = DEFAULTS.max_rounds,
         n_jobs: int | None = None,
         random_state: int | np.random.RandomState | None = None,
     ) -> None:
@@ -219,7 +237,7 @@ class WatermarkedForestClassifier(ClassifierMixin, BaseEstimator):  # type: igno
 
     def _watermarked(
         self, rows: MergedRows, seed: int, number: int, code: int, signature: Signature
-    ) -> tuple[Watermarked, Caps]:
+    ) -> tuple[WatermarkedForest, Caps]:
         """Return one class's watermarked forest and its limits."""
         y = (rows.codes == code).astype(np.int64)
         negative = str(self.classes_[0]) if len(self.classes_) == 2 else f"not {self.classes_[code]}"
@@ -233,7 +251,6 @@ class WatermarkedForestClassifier(ClassifierMixin, BaseEstimator):  # type: igno
                 caps=caps,
                 seed=seed,
                 repeat=number,
-                weight_step=None,
                 max_rounds=self.max_rounds,
                 model_id=self._model_ids()[number],
                 training=self.training,
@@ -336,7 +353,7 @@ class WatermarkedForestClassifier(ClassifierMixin, BaseEstimator):  # type: igno
         forests = self.forests_ if suspects is None else suspects
         return verify_together(
             [
-                Answer(forest.votes(claim.trigger_set.X), claim.trigger_set.y, claim.bits)
+                ClaimVotes(forest.votes(claim.trigger_set.X), claim.trigger_set.y, claim.bits)
                 for claim, forest in zip(claims, forests, strict=True)
             ],
             level=level,

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from wm.embedding.common import Embedded, EmbeddingTask, FittedTree, Kind, OnRound
+from wm.embedding.common import Embedded, EmbeddingTask, FittedTree, OnRound, TreeKind
 from wm.embedding.trainings import TRAININGS
 from wm.errors import EmbeddingError
 from wm.forest import Forest
@@ -43,7 +43,7 @@ def embed_paper(task: EmbeddingTask, on_round: OnRound | None = None) -> Embedde
     )
 
 
-def _most(task: EmbeddingTask, kind: Kind, fitted: list[FittedTree]) -> tuple[int, float]:
+def _most(task: EmbeddingTask, kind: TreeKind, fitted: list[FittedTree]) -> tuple[int, float]:
     """Return the most fits and the largest weight among the trees of a kind."""
     trees = [fitted[position] for position in task.trees_of(kind)]
     return max((one.fits for one in trees), default=0), max((one.weight for one in trees), default=1.0)

@@ -23,7 +23,7 @@ from typing import Any, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from wm.embedding.common import EmbeddingTask, FittedTree, Kind, OnRound
+from wm.embedding.common import EmbeddingTask, FittedTree, OnRound, TreeKind
 from wm.embedding.training import fit_tree
 from wm.errors import EmbeddingError
 
@@ -36,7 +36,7 @@ FIRST_GROWTH = 4.0
 START_QUANTILE = 0.8
 """Share of the trees so far for which the start of the next wave would have been enough."""
 
-LEAST_START: dict[Kind, float] = {"right": 32.0, "wrong": 1.0}
+LEAST_START: dict[TreeKind, float] = {"right": 32.0, "wrong": 1.0}
 """Weights below which no tree of a kind starts, but for `least_weight`, which asks for as little as fits."""
 
 PRECISION = 1.05
@@ -139,7 +139,7 @@ def _fit_one(
 
 
 def train_each(
-    task: EmbeddingTask, labels: Mapping[Kind, NDArray[np.int64]], on_round: OnRound | None
+    task: EmbeddingTask, labels: Mapping[TreeKind, NDArray[np.int64]], on_round: OnRound | None
 ) -> list[FittedTree]:
     """Train each tree by itself; see `wm.embedding.trainings.Train`.
 
@@ -165,13 +165,13 @@ def train_each(
     return [fitted[position] for position in range(len(task.signature))]
 
 
-_Wave = list[tuple[Kind, int]]
-"""Kind and position of each tree that is fitted side by side with the others."""
+_Wave = list[tuple[TreeKind, int]]
+"""TreeKind and position of each tree that is fitted side by side with the others."""
 
 
 def _waves(task: EmbeddingTask) -> Iterator[_Wave]:
     """Yield the trees: one of each kind, then always as many of each as there were before."""
-    trees = {kind: [int(position) for position in task.trees_of(kind)] for kind in get_args(Kind)}
+    trees = {kind: [int(position) for position in task.trees_of(kind)] for kind in get_args(TreeKind)}
     done = 0
     while any(len(positions) > done for positions in trees.values()):
         until = max(1, 2 * done)
@@ -179,7 +179,7 @@ def _waves(task: EmbeddingTask) -> Iterator[_Wave]:
         done = until
 
 
-def _start(task: EmbeddingTask, kind: Kind, fitted: Mapping[int, FittedTree]) -> _Start:
+def _start(task: EmbeddingTask, kind: TreeKind, fitted: Mapping[int, FittedTree]) -> _Start:
     """Return the weight that the next trees of a kind start at."""
     least = 1.0 if task.least_weight else LEAST_START[kind]
     weights = [fitted[position].weight for position in task.trees_of(kind) if position in fitted]

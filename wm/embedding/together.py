@@ -11,7 +11,7 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from wm.embedding.common import EmbeddingTask, FittedTree, Kind, OnRound
+from wm.embedding.common import EmbeddingTask, FittedTree, OnRound, TreeKind
 from wm.embedding.training import fit_trees
 from wm.errors import EmbeddingError
 from wm.forest import Forest
@@ -19,7 +19,7 @@ from wm.forest import Forest
 
 def train_together(
     task: EmbeddingTask,
-    labels: Mapping[Kind, NDArray[np.int64]],
+    labels: Mapping[TreeKind, NDArray[np.int64]],
     on_round: OnRound | None,
     *,
     first_weight: float,
@@ -46,7 +46,7 @@ def train_together(
 
 def _train(
     task: EmbeddingTask,
-    kind: Kind,
+    kind: TreeKind,
     y: NDArray[np.int64],
     first_weight: float,
     step: float,

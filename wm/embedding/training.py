@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from wm.embedding.options import Adjust
 from wm.embedding.tuning import Hyperparameters
 from wm.forest import Forest
-
-Adjust = Literal["paper", "artifact"]
-"""What `Adjust` limits: "paper" depth and leaves, "artifact" (the authors' code) leaves only."""
 
 
 @dataclass(frozen=True)

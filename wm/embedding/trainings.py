@@ -9,7 +9,8 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from wm.embedding.common import EmbeddingTask, FittedTree, Kind, OnRound, Training
+from wm.embedding.common import EmbeddingTask, FittedTree, OnRound, TreeKind
+from wm.embedding.options import Training
 from wm.embedding.per_tree import train_each
 from wm.embedding.together import train_together
 
@@ -18,7 +19,7 @@ class Train(Protocol):
     """Makes all trees of a forest fit."""
 
     def __call__(
-        self, task: EmbeddingTask, labels: Mapping[Kind, NDArray[np.int64]], on_round: OnRound | None
+        self, task: EmbeddingTask, labels: Mapping[TreeKind, NDArray[np.int64]], on_round: OnRound | None
     ) -> list[FittedTree]:
         """Return m trees in the signature's order, those of a kind fitted to that kind's labels, (n,)."""
 

@@ -14,7 +14,8 @@ from wm import streams
 from wm.claims.claim import Claim, make_claim
 from wm.datasets import Split
 from wm.embedding import SCHEMES, Embedded, EmbeddingTask
-from wm.embedding.common import OnRound, Training, draw_trigger_rows, trigger_size
+from wm.embedding.common import OnRound, draw_trigger_rows, trigger_size
+from wm.embedding.options import DEFAULTS, Training
 from wm.embedding.training import Caps
 from wm.errors import EmbeddingError
 from wm.forest import Forest
@@ -40,10 +41,10 @@ class Plan:
         Limits on every tree.
     seed, repeat
         The owner's streams (trigger rows, both kinds of trees) are spawned from these.
-    weight_step, max_rounds, training, least_weight, n_jobs
-        As in `wm.embedding.EmbeddingTask`.
     model_id
         The owner's name for the model, written into the claim.
+    weight_step, max_rounds, training, least_weight, n_jobs
+        As in `wm.embedding.EmbeddingTask`; defaults as in `wm.embedding.options`.
     nonce
         Secret bytes for the claim's commitment; None draws them from the system.
     created
@@ -56,10 +57,10 @@ class Plan:
     caps: Caps
     seed: int
     repeat: int
-    weight_step: float | None
-    max_rounds: int
     model_id: str
-    training: Training = "paper"
+    weight_step: float | None = DEFAULTS.weight_step
+    max_rounds: int = DEFAULTS.max_rounds
+    training: Training = DEFAULTS.training
     least_weight: bool = False
     n_jobs: int = 1
     nonce: bytes | None = None
@@ -67,7 +68,7 @@ class Plan:
 
 
 @dataclass(frozen=True, eq=False)
-class Watermarked:
+class WatermarkedForest:
     """A watermarked forest, the owner's claim, and what verification says of the two.
 
     Attributes
@@ -86,7 +87,7 @@ class Watermarked:
     evidence: Evidence
 
 
-def watermark(split: Split, plan: Plan, on_round: OnRound | None = None) -> Watermarked:
+def watermark(split: Split, plan: Plan, on_round: OnRound | None = None) -> WatermarkedForest:
     """Embed a watermark into a forest for a split's training rows and verify it.
 
     Raises
@@ -105,7 +106,7 @@ def watermark_rows(
     *,
     sample_weight: NDArray[np.float64] | None = None,
     on_round: OnRound | None = None,
-) -> Watermarked:
+) -> WatermarkedForest:
     """Do as `watermark`, with bare training rows.
 
     Parameters
@@ -165,4 +166,4 @@ def watermark_rows(
         raise EmbeddingError(
             f"only {evidence.matched_bits} of {evidence.total_bits} bits hold after embedding"
         )
-    return Watermarked(forest, embedded, claim, evidence)
+    return WatermarkedForest(forest, embedded, claim, evidence)

@@ -8,18 +8,11 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
-from types import TracebackType
 from typing import Self
 
 from wm.engines.isolated import IsolatedEngine
 from wm.engines.protocol import ForgeryOutcome, ForgeryQuery, Status
 from wm.forest import Forest
-
-CERTIFIED = "certified: "
-"""Begins what a certified outcome's reason says of the certificate."""
-
-NOT_CERTIFIED = "not certified: "
-"""The same where there is none."""
 
 _PROVER = "sat"
 
@@ -49,7 +42,7 @@ class CertifyingEngine:
     ) -> ForgeryOutcome:
         """Answer one query; answer and certificate together within the limits.
 
-        ``impossible`` stays so where the proof takes too long, and its reason says that it is not certified.
+        ``impossible`` stays so where the proof takes too long, and is marked as not certified.
         Where the prover finds a witness the two contradict each other: an ``error``.
         """
         started = time.perf_counter()
@@ -67,29 +60,22 @@ class CertifyingEngine:
         self._prover.close()
 
     def __enter__(self) -> Self:
-        """Return the engine."""
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        """Close the engine."""
+    def __exit__(self, *_: object) -> None:
         self.close()
 
 
 def certified(outcome: ForgeryOutcome, proved: ForgeryOutcome) -> ForgeryOutcome:
     """Return an ``impossible`` outcome with what the prover says of it."""
-    if proved.status is Status.IMPOSSIBLE:
-        return replace(outcome, reason=f"{outcome.reason}; {CERTIFIED}{proved.reason}")
     if proved.status is Status.FORGED:
         return replace(
             outcome,
             status=Status.ERROR,
             reason=f"{outcome.engine} proves it impossible ({outcome.reason}), {_PROVER} has a witness",
         )
-    return replace(outcome, reason=f"{outcome.reason}; {NOT_CERTIFIED}{proved.status} ({proved.reason})")
-
-
-def is_certified(reason: str) -> bool:
-    """Return whether the reason of an ``impossible`` outcome tells of a checked proof."""
-    return CERTIFIED in reason.replace(NOT_CERTIFIED, "")
+    is_confirmed = proved.status is Status.IMPOSSIBLE
+    text = (
+        f"certified: {proved.reason}" if is_confirmed else f"not certified: {proved.status} ({proved.reason})"
+    )
+    return replace(outcome, certified=is_confirmed, reason=f"{outcome.reason}; {text}")

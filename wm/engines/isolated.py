@@ -8,6 +8,7 @@ from __future__ import annotations
 import time
 import traceback
 from collections.abc import Mapping
+from dataclasses import replace
 from multiprocessing.connection import Connection
 from typing import Any
 
@@ -131,9 +132,9 @@ class IsolatedEngine:
         if not isinstance(answer, Answer):
             return ended(Status.ERROR, str(answer))
         if answer.witness is None:
-            if answer.reason == WHOLE_DOMAIN:
+            if answer.is_global:
                 self.whole_domain.add(query.pair)
-            return ended(Status.IMPOSSIBLE, answer.reason)
+            return replace(ended(Status.IMPOSSIBLE, answer.reason), certified=answer.certified)
         if fault := replay_fault(self._forest, query, answer.witness):
             return ended(Status.ERROR, fault)
         return ForgeryOutcome(

@@ -81,15 +81,16 @@ class PortfolioSolver:
             return Answer(None, "empty box")
         subject = self._memory.subject(query)
         if reason := subject.reason(box):
-            return Answer(None, reason)
+            return Answer(None, reason, is_global=subject.whole_impossible)
         if self._status is not None and self._is_impossible(self._status, query, box, subject):
-            return Answer(None, WHOLE_DOMAIN if subject.whole_impossible else "solver")
+            reason = WHOLE_DOMAIN if subject.whole_impossible else "solver"
+            return Answer(None, reason, is_global=subject.whole_impossible)
         search = pose_box(self._geometry, query, box)
         found = None
         if not search.advance(QUICK_CHOICES):
             found = self._share(search, query, box, subject)
         if subject.whole_impossible:
-            return Answer(None, WHOLE_DOMAIN)
+            return Answer(None, WHOLE_DOMAIN, is_global=True)
         if search.found is not None:
             found = witness(self._geometry, query, box, search.found)
         if found is None:

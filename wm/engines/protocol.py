@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Protocol
 
@@ -119,7 +119,12 @@ class ForgeryOutcome:
     engine
         Name of the engine.
     reason
-        What the answer follows from ("solver", "empty box", "no leaf"), or what went wrong.
+        What the answer rests on ("solver", "empty box", "no leaf"), or what went wrong; for people.
+    followed_from
+        The eps whose answer this one follows from, see
+        `wm.attacks.forgery.following`; None if it was asked for.
+    certified
+        With ``impossible``: whether a checked proof confirms it; None if none was asked for.
     """
 
     status: Status
@@ -128,6 +133,8 @@ class ForgeryOutcome:
     seconds: float
     engine: str
     reason: str = "solver"
+    followed_from: float | None = None
+    certified: bool | None = None
 
 
 WHOLE_DOMAIN = "whole domain"
@@ -142,12 +149,16 @@ class Answer:
     ----------
     witness : (d,) float32, or None
         None: proved impossible.
-    reason
+    reason, certified
         As in `ForgeryOutcome`.
+    is_global
+        Whether no instance at all, at any distance, has the query's signature and label.
     """
 
     witness: NDArray[np.float32] | None
-    reason: str = field(default="solver")
+    reason: str = "solver"
+    certified: bool | None = None
+    is_global: bool = False
 
 
 class OutOfResourcesError(Exception):

@@ -150,7 +150,7 @@ class SatSolver:
             found = self._checker.trivial_reason(query)
             if found != reason:
                 raise OutOfResourcesError(Status.ERROR, f"not certified: {reason}; the checker finds {found}")
-            return Answer(None, f"{reason}, checked")
+            return Answer(None, f"{reason}, checked", certified=True)
         return Answer(None, reason)
 
     def _checked(self, query: ForgeryQuery, tests: list[tuple[int, float]], proof: list[str]) -> Answer:
@@ -163,4 +163,4 @@ class SatSolver:
             number = self._checker.check(query, tests, steps)
         except ProofError as reason:
             raise OutOfResourcesError(Status.ERROR, f"not certified: {reason}") from reason
-        return Answer(None, f"solver, proof checked ({number} steps)")
+        return Answer(None, f"solver, proof checked ({number} steps)", certified=True)

@@ -8,11 +8,10 @@ or ``labels``. `read_rows` reads instances from the same two kinds of file.
 
 from __future__ import annotations
 
-import csv
 import math
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,15 +19,14 @@ from numpy.typing import NDArray
 from wm.errors import ClaimError
 from wm.formats import npz
 from wm.formats.bounded import read_bounded
-from wm.verification.answers import Answers, Kind, checked_answers
+from wm.formats.csv_cells import number, rows_of
+from wm.verification.answers import AnswerKind, Answers, checked_answers
 
 MAX_ANSWER_BYTES = 2**30
 """Largest file of answers or rows that is read."""
 
 _LABEL_HEADERS = ("label", "labels", "class", "y")
 """What a column of labels may be headed with; any other word could be a label."""
-
-_Cell = TypeVar("_Cell")
 
 
 def read_file(path: str | Path) -> bytes:
@@ -43,19 +41,8 @@ def read_file(path: str | Path) -> bytes:
     return read_bounded(path, error=ClaimError, max_bytes=MAX_ANSWER_BYTES, kind="such a file")
 
 
-def read_answers(path: str | Path, kind: Kind, *, class_names: tuple[str, str] = ("0", "1")) -> Answers:
-    """Read a file of answers; parameters as in `parse_answers`.
-
-    Raises
-    ------
-    ClaimError
-        As in `read_file` and `parse_answers`.
-    """
-    return parse_answers(read_file(path), kind, class_names=class_names, what=str(path))
-
-
 def parse_answers(
-    content: bytes, kind: Kind, *, class_names: tuple[str, str] = ("0", "1"), what: str
+    content: bytes, kind: AnswerKind, *, class_names: tuple[str, str] = ("0", "1"), what: str
 ) -> Answers:
     """Read the content of a file of answers.
 
@@ -73,9 +60,9 @@ def parse_answers(
     ClaimError
         Something else than such answers.
     """
-    cells: dict[Kind, Callable[[str], Any]] = {
+    cells: dict[AnswerKind, Callable[[str], Any]] = {
         "votes": _vote,
-        "probabilities": _number,
+        "probabilities": _finite,
         "labels": lambda cell: _label(cell, class_names),
     }
     values = _parsed(content, kind, cells[kind], what)
@@ -90,7 +77,7 @@ def read_rows(path: str | Path) -> NDArray[np.float32]:
     ClaimError
         As in `read_file`, or something else than finite numbers in a rectangle.
     """
-    rows = np.asarray(_parsed(read_file(path), "X", _number, str(path)))
+    rows = np.asarray(_parsed(read_file(path), "X", _finite, str(path)))
     if rows.ndim != 2 or rows.dtype.kind not in "iufb" or not rows.size:
         raise ClaimError(f"{path}: rows must be an (instances, features) array of numbers")
     with np.errstate(over="ignore"):
@@ -117,50 +104,33 @@ def _parsed(content: bytes, array: str, cell: Callable[[str], Any], what: str) -
     return arrays[array]
 
 
-def _from_csv(data: bytes, what: str, read_cell: Callable[[str], _Cell]) -> list[list[_Cell]]:
-    try:
-        reader = csv.reader(data.decode("utf-8-sig").splitlines())
-        lines = [(reader.line_num, line) for line in reader if line]
-    except (UnicodeDecodeError, csv.Error) as reason:
-        raise ClaimError(f"{what}: not a csv text file ({reason})") from reason
-    rows: list[list[_Cell]] = []
-    for index, (number, line) in enumerate(lines):
+def _from_csv(content: bytes, what: str, read_cell: Callable[[str], Any]) -> list[list[Any]]:
+    found: list[list[Any]] = []
+    for index, (line, cells) in enumerate(rows_of(content, error=ClaimError, what=what)):
         try:
-            row = [read_cell(cell) for cell in line]
+            found.append([read_cell(cell) for cell in cells])
         except ValueError as reason:
-            if index == 0 and not any(_is_number(cell) for cell in line):
+            if index == 0 and all(number(cell) is None for cell in cells):
                 continue  # a header
-            raise ClaimError(f"{what}: line {number}: {reason}") from reason
-        if rows and len(row) != len(rows[0]):
-            raise ClaimError(f"{what}: line {number} has {len(row)} values, those above have {len(rows[0])}")
-        rows.append(row)
-    return rows
-
-
-def _is_number(cell: str) -> bool:
-    try:
-        float(cell)
-    except ValueError:
-        return False
-    return True
+            raise ClaimError(f"{what}: line {line}: {reason}") from reason
+    return found
 
 
 def _vote(cell: str) -> int:
-    value = float(cell)
+    value = number(cell)
     if value not in (0.0, 1.0):
-        raise ValueError(f"{cell.strip()!r} is not a vote: 0 or 1")
+        raise ValueError(f"{cell!r} is not a vote: 0 or 1")
     return int(value)
 
 
-def _number(cell: str) -> float:
-    value = float(cell)
-    if not math.isfinite(value) or "_" in cell:  # Python reads 12_5 as 125
-        raise ValueError(f"{cell.strip()!r} is not a finite number")
+def _finite(cell: str) -> float:
+    value = number(cell)
+    if value is None or not math.isfinite(value):
+        raise ValueError(f"{cell!r} is not a finite number")
     return value
 
 
 def _label(cell: str, class_names: tuple[str, str]) -> str:
-    name = cell.strip()
-    if name.lower() in _LABEL_HEADERS and name not in class_names:
-        raise ValueError(f"{name!r} is no label")
-    return name
+    if cell.lower() in _LABEL_HEADERS and cell not in class_names:
+        raise ValueError(f"{cell!r} is no label")
+    return cell

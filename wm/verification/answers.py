@@ -11,12 +11,13 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from wm.errors import WmError
+from wm.errors import ClaimError, WmError
+from wm.forest import Forest
 
-Kind = Literal["votes", "probabilities", "labels"]
+AnswerKind = Literal["votes", "probabilities", "labels"]
 """What a suspect gives, from the most telling to the least."""
 
-KINDS: tuple[Kind, ...] = ("votes", "probabilities", "labels")
+KINDS: tuple[AnswerKind, ...] = ("votes", "probabilities", "labels")
 
 _ROUNDING = 0.02
 """How far from 1 two probabilities may add up to: a suspect may round to two decimals."""
@@ -34,7 +35,7 @@ class Answers:
         votes: (n, m) int64, 0 and 1; probabilities: (n,) float64, of class 1; labels: (n,) int64, 0 and 1.
     """
 
-    kind: Kind
+    kind: AnswerKind
     values: NDArray[Any]
 
     def __len__(self) -> int:
@@ -46,7 +47,7 @@ class Answers:
 
 
 def checked_answers(
-    kind: Kind,
+    kind: AnswerKind,
     values: Any,
     *,
     class_names: tuple[str, str],
@@ -80,6 +81,42 @@ def checked_answers(
             return Answers(kind, _probabilities(array, error, what))
         case "labels":
             return Answers(kind, _labels(array, class_names, error, what))
+
+
+def model_votes(
+    forest: Forest, X: NDArray[np.float32], class_names: tuple[str, str], *, what: str = "the suspect"
+) -> NDArray[np.int64]:
+    """Return a model's votes, (n, m), of 0 and 1, whichever of the two ways its classes are written.
+
+    Parameters
+    ----------
+    X : (n, d)
+    class_names
+        What classes 0 and 1 are called in the claim.
+    what
+        How the error names the model.
+
+    Raises
+    ------
+    ClaimError
+        Classes that are neither 0 and 1 nor the claim's.
+    ModelError
+        X does not fit the model.
+    """
+    classes = forest.classes.tolist()
+    names = [str(each) for each in classes]
+    if classes == [0, 1]:
+        codes = [0, 1]
+    elif sorted(names) == sorted(class_names):
+        codes = [class_names.index(name) for name in names]
+    else:
+        raise ClaimError(
+            f"{what}: has classes {classes}, not 0 and 1, nor {' and '.join(map(repr, class_names))} as the "
+            "claim"
+        )
+    # A class is voted for by its place among the forest's own.
+    votes: NDArray[np.int64] = np.array(codes)[forest.vote_codes(X)]
+    return votes
 
 
 def _votes(array: NDArray[Any], error: type[WmError], what: str) -> NDArray[np.int64]:

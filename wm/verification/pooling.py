@@ -52,7 +52,7 @@ class PooledEvidence:
 
 
 @dataclass(frozen=True, eq=False)
-class Answer:
+class ClaimVotes:
     """A suspect's votes on the trigger set of one claim.
 
     Attributes
@@ -70,7 +70,7 @@ class Answer:
     signature: Signature
 
 
-def verify_together(answers: Sequence[Answer], *, level: float = DEFAULT_LEVEL) -> PooledEvidence:
+def verify_together(answers: Sequence[ClaimVotes], *, level: float = DEFAULT_LEVEL) -> PooledEvidence:
     """Judge a suspect model's answers to several claims, each by itself and all together.
 
     The claims must be of one owner who chose every signature by itself: two equal ones are refused.
@@ -96,7 +96,7 @@ def verify_together(answers: Sequence[Answer], *, level: float = DEFAULT_LEVEL) 
     )
 
 
-def _log10_p(errors: list[NDArray[np.int64]], answers: Sequence[Answer]) -> float:
+def _log10_p(errors: list[NDArray[np.int64]], answers: Sequence[ClaimVotes]) -> float:
     """Return log10 P(all errors in trees with bit 1 are at least as many), for all claims together.
 
     With the errors of all trees given, these are many exactly if the errors in trees with bit 0 are few: only

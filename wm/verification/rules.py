@@ -35,7 +35,7 @@ class Rule(StrEnum):
     SIGNIFICANCE = "p-value"
 
 
-class Outcome(StrEnum):
+class RuleOutcome(StrEnum):
     """How a rule ended."""
 
     PASSED = "passed"
@@ -45,7 +45,7 @@ class Outcome(StrEnum):
 
 
 @dataclass(frozen=True)
-class Protocol:
+class Policy:
     """What a judge asks for.
 
     Attributes
@@ -79,31 +79,31 @@ class RuleResult:
     """
 
     rule: Rule
-    outcome: Outcome
+    outcome: RuleOutcome
     figure: float | None
     reason: str
 
 
-def checked_protocol(protocol: Protocol | None) -> Protocol:
-    """Return a protocol, the default one for None.
+def checked_policy(policy: Policy | None) -> Policy:
+    """Return a policy, the default one for None.
 
     Raises
     ------
     ClaimError
         A level, quota or share that no claim could be held against.
     """
-    protocol = protocol or Protocol()
-    if not 0 < protocol.level < 1:
-        raise ClaimError(f"an impossible protocol: the level {protocol.level} is outside (0, 1)")
-    if not 0 <= protocol.least_ones <= protocol.most_ones <= 1:
+    policy = policy or Policy()
+    if not 0 < policy.level < 1:
+        raise ClaimError(f"an impossible protocol: the level {policy.level} is outside (0, 1)")
+    if not 0 <= policy.least_ones <= policy.most_ones <= 1:
         raise ClaimError(
-            f"an impossible protocol: a share of ones from {protocol.least_ones} to {protocol.most_ones}"
+            f"an impossible protocol: a share of ones from {policy.least_ones} to {policy.most_ones}"
         )
-    if not 0 < protocol.least_distinct <= 1:
+    if not 0 < policy.least_distinct <= 1:
         raise ClaimError(
-            f"an impossible protocol: the share of distinct rows {protocol.least_distinct} is outside (0, 1]"
+            f"an impossible protocol: the share of distinct rows {policy.least_distinct} is outside (0, 1]"
         )
-    return protocol
+    return policy
 
 
 def commitment_rule(commitment: str, published: Collection[str] | None) -> RuleResult:
@@ -111,17 +111,20 @@ def commitment_rule(commitment: str, published: Collection[str] | None) -> RuleR
     if published is None:
         return RuleResult(
             Rule.COMMITMENT,
-            Outcome.UNCHECKED,
+            RuleOutcome.UNCHECKED,
             None,
             "it fits the claim; that it is older than the suspect must be shown by its publication",
         )
     if commitment in published:
         return RuleResult(
-            Rule.COMMITMENT, Outcome.PASSED, None, "the commitment was published before the suspect was seen"
+            Rule.COMMITMENT,
+            RuleOutcome.PASSED,
+            None,
+            "the commitment was published before the suspect was seen",
         )
     return RuleResult(
         Rule.COMMITMENT,
-        Outcome.FAILED,
+        RuleOutcome.FAILED,
         None,
         f"not among the {len(published)} commitments published before: signature or rows may have been "
         "chosen after seeing the suspect",
@@ -132,15 +135,15 @@ def choice_rule(claim: Claim | Opening, challenge: bytes | None) -> RuleResult:
     """Hold the rows that are shown against those that the judge's challenge draws (`draw_rows`)."""
     if isinstance(claim, Claim):
         shown = len(claim.trigger_set.rows)
-        return RuleResult(Rule.CHOICE, Outcome.PASSED, 1.0, f"all {shown} trigger rows are shown")
+        return RuleResult(Rule.CHOICE, RuleOutcome.PASSED, 1.0, f"all {shown} trigger rows are shown")
     count, size = len(claim.opened), claim.trigger_size
     share = count / size
     if count == size:
-        return RuleResult(Rule.CHOICE, Outcome.PASSED, share, f"all {size} trigger rows are opened")
+        return RuleResult(Rule.CHOICE, RuleOutcome.PASSED, share, f"all {size} trigger rows are opened")
     if challenge is None:
         return RuleResult(
             Rule.CHOICE,
-            Outcome.UNCHECKED,
+            RuleOutcome.UNCHECKED,
             share,
             f"{count} of {size} rows are opened; without a challenge the owner may have picked them",
         )
@@ -150,49 +153,49 @@ def choice_rule(claim: Claim | Opening, challenge: bytes | None) -> RuleResult:
     )
     return RuleResult(
         Rule.CHOICE,
-        Outcome.PASSED if fits else Outcome.FAILED,
+        RuleOutcome.PASSED if fits else RuleOutcome.FAILED,
         share,
         f"{count} of {size} rows are opened, {reason}",
     )
 
 
-def quota_rule(share: float, protocol: Protocol) -> RuleResult:
+def quota_rule(share: float, policy: Policy) -> RuleResult:
     """Hold a shared signature's share of ones against the quota."""
-    fits = protocol.least_ones <= share <= protocol.most_ones
+    fits = policy.least_ones <= share <= policy.most_ones
     return RuleResult(
         Rule.QUOTA,
-        Outcome.PASSED if fits else Outcome.FAILED,
+        RuleOutcome.PASSED if fits else RuleOutcome.FAILED,
         share,
-        f"{share:.1%} of the bits are 1; {protocol.least_ones:.0%} to {protocol.most_ones:.0%} are asked for"
+        f"{share:.1%} of the bits are 1; {policy.least_ones:.0%} to {policy.most_ones:.0%} are asked for"
         + ("" if fits else ": trees that mostly agree are found around any ordinary row"),
     )
 
 
-def distinct_rows_rule(X: NDArray[np.float32], protocol: Protocol) -> RuleResult:
+def distinct_rows_rule(X: NDArray[np.float32], policy: Policy) -> RuleResult:
     """Count distinct trigger rows, (k, d)."""
     found = len(np.unique(X, axis=0))
-    return _distinct(Rule.DISTINCT_ROWS, found, len(X), "rows", protocol)
+    return _distinct(Rule.DISTINCT_ROWS, found, len(X), "rows", policy)
 
 
-def distinct_cells_rule(X: NDArray[np.float32], suspect: Forest | None, protocol: Protocol) -> RuleResult:
+def distinct_cells_rule(X: NDArray[np.float32], suspect: Forest | None, policy: Policy) -> RuleResult:
     """Count distinct tuples of leaves that the trigger rows, (k, d), reach in the suspect."""
     if suspect is None:
         return RuleResult(
             Rule.DISTINCT_CELLS,
-            Outcome.UNCHECKED,
+            RuleOutcome.UNCHECKED,
             None,
             "the suspect model is not at hand: whether rows share all their leaves cannot be seen from votes",
         )
     found = len(np.unique(suspect.apply(X), axis=0))
-    return _distinct(Rule.DISTINCT_CELLS, found, len(X), "leaf tuples", protocol)
+    return _distinct(Rule.DISTINCT_CELLS, found, len(X), "leaf tuples", policy)
 
 
-def _distinct(rule: Rule, found: int, size: int, words: str, protocol: Protocol) -> RuleResult:
+def _distinct(rule: Rule, found: int, size: int, words: str, policy: Policy) -> RuleResult:
     share = found / size
-    fits = share >= protocol.least_distinct
+    fits = share >= policy.least_distinct
     return RuleResult(
         rule,
-        Outcome.PASSED if fits else Outcome.FAILED,
+        RuleOutcome.PASSED if fits else RuleOutcome.FAILED,
         share,
         f"{found} distinct {words} among {size} trigger rows"
         + ("" if fits else ": the others are copies and prove nothing more"),
@@ -204,7 +207,7 @@ def significance_rule(evidence: Evidence | WeakEvidence) -> RuleResult:
     weak = f" ({evidence.source} only; {evidence.statistic})" if isinstance(evidence, WeakEvidence) else ""
     return RuleResult(
         Rule.SIGNIFICANCE,
-        Outcome.PASSED if evidence.significant else Outcome.FAILED,
+        RuleOutcome.PASSED if evidence.significant else RuleOutcome.FAILED,
         evidence.log10_p,
         f"p = 10^{evidence.log10_p:.2f}, level {evidence.level:g}{weak}",
     )

@@ -15,11 +15,11 @@ from wm.forest import Forest
 from wm.verification.evidence import Evidence, verify
 from wm.verification.questions import Heard
 from wm.verification.rules import (
-    Outcome,
-    Protocol,
+    Policy,
     Rule,
+    RuleOutcome,
     RuleResult,
-    checked_protocol,
+    checked_policy,
     choice_rule,
     commitment_rule,
     distinct_cells_rule,
@@ -30,9 +30,9 @@ from wm.verification.rules import (
 from wm.verification.weak_evidence import WeakEvidence, verify_labels, verify_probabilities
 
 __all__ = [
-    "Outcome",
-    "Protocol",
+    "Policy",
     "Rule",
+    "RuleOutcome",
     "RuleResult",
     "Verdict",
     "judge",
@@ -65,19 +65,19 @@ class Verdict:
     @property
     def stopped_by(self) -> tuple[Rule, ...]:
         """The rules that failed."""
-        return tuple(each.rule for each in self.rules if each.outcome is Outcome.FAILED)
+        return tuple(each.rule for each in self.rules if each.outcome is RuleOutcome.FAILED)
 
     @property
     def open_questions(self) -> tuple[Rule, ...]:
         """The rules that were not checked."""
-        return tuple(each.rule for each in self.rules if each.outcome is Outcome.UNCHECKED)
+        return tuple(each.rule for each in self.rules if each.outcome is RuleOutcome.UNCHECKED)
 
 
 def judge(
     claim: Claim | Opening,
     votes: ArrayLike,
     *,
-    protocol: Protocol | None = None,
+    policy: Policy | None = None,
     published: Collection[str] | None = None,
     suspect: Forest | None = None,
     challenge: bytes | None = None,
@@ -90,7 +90,7 @@ def judge(
         Already checked: read by `wm.claims.claim` or `wm.claims.opening`, which refuse edited ones.
     votes : (k, m)
         The suspect's class values on the claim's rows.
-    protocol
+    policy
         None: the default one.
     published
         Commitments known to be older than the suspect; None: nothing is known.
@@ -102,18 +102,18 @@ def judge(
     Raises
     ------
     ClaimError
-        Votes that do not fit the claim, or an impossible protocol.
+        Votes that do not fit the claim, or an impossible policy.
     """
-    protocol = checked_protocol(protocol)
-    evidence = verify(votes, claim.trigger_set.y, claim.bits, level=protocol.level)
-    return _verdict(claim, evidence, protocol, published=published, suspect=suspect, challenge=challenge)
+    policy = checked_policy(policy)
+    evidence = verify(votes, claim.trigger_set.y, claim.bits, level=policy.level)
+    return _verdict(claim, evidence, policy, published=published, suspect=suspect, challenge=challenge)
 
 
 def judge_weakly(
     claim: Claim | Opening,
     evidence: WeakEvidence,
     *,
-    protocol: Protocol | None = None,
+    policy: Policy | None = None,
     published: Collection[str] | None = None,
     challenge: bytes | None = None,
 ) -> Verdict:
@@ -122,20 +122,20 @@ def judge_weakly(
     Raises
     ------
     ClaimError
-        Evidence of another number of rows or another level, or an impossible protocol.
+        Evidence of another number of rows or another level, or an impossible policy.
     """
-    protocol = checked_protocol(protocol)
-    if evidence.trigger_size != len(claim.trigger_set.rows) or evidence.level != protocol.level:
+    policy = checked_policy(policy)
+    if evidence.trigger_size != len(claim.trigger_set.rows) or evidence.level != policy.level:
         raise ClaimError(
             "the evidence is of another number of rows or another level than the claim is judged at"
         )
-    return _verdict(claim, evidence, protocol, published=published, suspect=None, challenge=challenge)
+    return _verdict(claim, evidence, policy, published=published, suspect=None, challenge=challenge)
 
 
 def _verdict(
     claim: Claim | Opening,
     evidence: Evidence | WeakEvidence,
-    protocol: Protocol,
+    policy: Policy,
     *,
     published: Collection[str] | None,
     suspect: Forest | None,
@@ -147,9 +147,9 @@ def _verdict(
         rules=(
             commitment_rule(claim.commitment, published),
             choice_rule(claim, challenge),
-            quota_rule(claim.bits.ones / len(claim.bits), protocol),
-            distinct_rows_rule(rows, protocol),
-            distinct_cells_rule(rows, suspect, protocol),
+            quota_rule(claim.bits.ones / len(claim.bits), policy),
+            distinct_rows_rule(rows, policy),
+            distinct_cells_rule(rows, suspect, policy),
             significance_rule(evidence),
         ),
         evidence=evidence,
@@ -160,7 +160,7 @@ def judge_answers(
     claim: Claim | Opening,
     heard: Heard,
     *,
-    protocol: Protocol | None = None,
+    policy: Policy | None = None,
     published: Collection[str] | None = None,
     suspect: Forest | None = None,
     challenge: bytes | None = None,
@@ -175,15 +175,13 @@ def judge_answers(
     Raises
     ------
     ClaimError
-        Answers that do not fit the claim, no decoys where there are no votes, or an impossible protocol.
+        Answers that do not fit the claim, no decoys where there are no votes, or an impossible policy.
     """
-    protocol = checked_protocol(protocol)
+    policy = checked_policy(policy)
     kind, labels = heard.triggers.kind, claim.trigger_set.y
     if kind == "votes":
         votes = heard.triggers.values
-        return judge(
-            claim, votes, protocol=protocol, published=published, suspect=suspect, challenge=challenge
-        )
+        return judge(claim, votes, policy=policy, published=published, suspect=suspect, challenge=challenge)
     if not len(heard.decoys):
         raise ClaimError(
             f"the suspect gives {kind} only: decoys, ordinary rows with their labels, are needed too"
@@ -197,8 +195,8 @@ def judge_answers(
     else:
         test = verify_labels
         triggers, decoys = heard.triggers.values != labels, heard.decoys.values != heard.decoy_labels
-    evidence = test(triggers, decoys, claim.bits, level=protocol.level)
-    return judge_weakly(claim, evidence, protocol=protocol, published=published, challenge=challenge)
+    evidence = test(triggers, decoys, claim.bits, level=policy.level)
+    return judge_weakly(claim, evidence, policy=policy, published=published, challenge=challenge)
 
 
 def transcript(verdict: Verdict, *, about: Mapping[str, str] | None = None) -> str:

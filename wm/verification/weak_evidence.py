@@ -27,7 +27,7 @@ from wm.signature import Signature
 from wm.statistics import doubled_ranks
 from wm.verification.evidence import DEFAULT_LEVEL, log10_p_value
 
-Source = Literal["probabilities", "labels"]
+WeakKind = Literal["probabilities", "labels"]
 
 _ASSUMES = (
     "the trigger rows were drawn at random among rows like the decoys, and the commitment is older than the "
@@ -66,7 +66,7 @@ class WeakEvidence:
         What the p-value rests on.
     """
 
-    source: Source
+    source: WeakKind
     statistic: str
     trigger_size: int
     decoys: int
@@ -162,7 +162,7 @@ def verify_labels(
 
 
 def _judged(
-    source: Source,
+    source: WeakKind,
     statistic: str,
     scores: NDArray[np.int64],
     shares: tuple[NDArray[np.float64], NDArray[np.float64]],

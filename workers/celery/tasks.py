@@ -6,7 +6,7 @@ Whatever else is in the queue is refused: anyone who reaches the broker can writ
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Annotated
 
 from celery import Celery
@@ -16,6 +16,9 @@ from workers.celery.app import TASK
 
 MOST_JOBS = 1000
 """Most jobs that one message may name."""
+
+_MOST_REFUSED = 100
+"""Most versions that the log says are refused: anyone can make them up."""
 
 _log = logging.getLogger(__name__)
 
@@ -37,45 +40,28 @@ class RunMessage(BaseModel):
     version: Annotated[str, Field(max_length=100)]
 
 
-class Gate:
-    """Lets in messages that are well formed and of our version; says why it refuses others."""
+def register(app: Celery, version: str, run: Callable[[list[int]], None]) -> None:
+    """Add the task to an application; `run` is called with the job ids of each message that is let in.
 
-    def __init__(self, version: str) -> None:
-        self._version = version
-        self._strangers: set[str] = set()
+    That is one that is well formed and of our version; for others the log says why they are refused.
+    """
+    refused: set[str] = set()
 
-    def job_ids(self, arguments: Sequence[object], keywords: dict[str, object]) -> list[int]:
-        """Return the jobs that a message names; none if it is refused."""
+    def task(*arguments: object, **keywords: object) -> None:
+        if arguments:
+            _log.error("refused a message: positional arguments")
+            return
         try:
-            if arguments:
-                raise ValueError("positional arguments")
             message = RunMessage.model_validate(keywords)
         except ValidationError as reason:
             fault = reason.errors(include_url=False, include_input=False)[0]
             _log.error("refused a message: %s %s", ".".join(map(str, fault["loc"])), fault["msg"])
-            return []
-        except ValueError as reason:
-            _log.error("refused a message: %s", reason)
-            return []
-        if message.version != self._version:
-            if message.version not in self._strangers and len(self._strangers) < 100:
-                self._strangers.add(message.version)
-                _log.error(
-                    "refused jobs of an orchestrator of version %s, this worker is %s: install one version",
-                    message.version[:100],
-                    self._version,
-                )
-            return []
-        return message.job_ids
-
-
-def register(app: Celery, version: str, run: Callable[[list[int]], None]) -> None:
-    """Add the task to an application; `run` is called with the job ids of each message that is let in."""
-    gate = Gate(version)
-
-    def task(*arguments: object, **keywords: object) -> None:
-        job_ids = gate.job_ids(arguments, keywords)
-        if job_ids:
-            run(job_ids)
+            return
+        if message.version == version:
+            run(message.job_ids)
+        elif message.version not in refused and len(refused) < _MOST_REFUSED:
+            refused.add(message.version)
+            text = "refused jobs of an orchestrator of version %s, this worker is %s: install one version"
+            _log.error(text, message.version, version)
 
     app.task(task, name=TASK, typing=False, ignore_result=True, acks_late=False)

@@ -7,7 +7,6 @@ import logging
 import threading
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 from celery import signals
@@ -20,9 +19,9 @@ from workers.celery.tasks import register
 from workers.errors import LedgerUnavailableError, VersionMismatchError
 from workers.runtime.ledger import HEARTBEAT_S, Ledger
 from workers.runtime.outage import Outage
+from workers.runtime.owners import owner_name
 from workers.runtime.patience import PatientLedger
 from workers.runtime.registry import Registry, WorkerRecord
-from workers.runtime.runner import owner_name
 from workers.runtime.slots import Slots
 from workers.runtime.version import protocol_version
 
@@ -32,34 +31,31 @@ _FAILED = 4
 """Exit code of a worker that cannot go on."""
 
 
-@dataclass(frozen=True)
-class WorkerSettings:
-    """How a worker runs.
+class Worker:
+    """One worker; `run` returns when it was told to stop by SIGTERM or SIGINT, or cannot go on.
 
-    Attributes
+    Parameters
     ----------
     broker_url
         Where messages come from.
+    ledger, registry
+        Access to the store.
     concurrency
         Jobs at once.
     events
-        Whether to tell monitors about every message.
+        Whether to send monitors an event about every message.
     """
 
-    broker_url: str
-    concurrency: int
-    events: bool = False
-
-
-class Worker:
-    """One worker; `run` returns when it was told to stop by SIGTERM or SIGINT, or cannot go on."""
-
-    def __init__(self, settings: WorkerSettings, ledger: Ledger, registry: Registry) -> None:
-        self._settings = settings
+    def __init__(
+        self, broker_url: str, ledger: Ledger, registry: Registry, *, concurrency: int, events: bool = False
+    ) -> None:
+        self._broker_url = broker_url
+        self._concurrency = concurrency
+        self._events = events
         self._registry = registry
         self._stop = threading.Event()
         self._failure: Exception | None = None
-        self._record = WorkerRecord(owner_name().rpartition(":")[0], protocol_version(), settings.concurrency)
+        self._record = WorkerRecord(owner_name().rpartition(":")[0], protocol_version(), concurrency)
         self._store = Outage("the store", _log.warning)
         self._ledger = PatientLedger(ledger, self._store, self._stop)
 
@@ -75,7 +71,7 @@ class Worker:
         """
         self._check_versions()
         self._registry.beat(self._record)
-        slots = Slots(self._ledger, self._settings.concurrency, self._stop, self._fail)
+        slots = Slots(self._ledger, self._concurrency, self._stop, self._fail)
         beating = threading.Thread(target=self._beat, name="beat", daemon=True)
         beating.start()
         try:
@@ -98,7 +94,7 @@ class Worker:
             )
 
     def _consume(self, slots: Slots) -> None:
-        app = make_app(self._settings.broker_url)
+        app = make_app(self._broker_url)
         register(app, self._record.version, slots.run)
         broker = Outage(f"the broker {app.connection_for_read().as_uri()}", _log.warning)
 
@@ -114,20 +110,20 @@ class Worker:
         warnings.filterwarnings("ignore", category=SecurityWarning)
         # It wants us to choose what happens to tasks that are acknowledged late; we have none.
         warnings.filterwarnings("ignore", category=CPendingDeprecationWarning)
-        with _plain_log(broker):
-            consumer = app.Worker(
-                concurrency=self._settings.concurrency,
-                pool="threads",
-                queues=[QUEUE],
-                hostname=self._record.name.replace(":", "-") + "@treeproof",
-                quiet=True,
-                without_gossip=True,
-                without_mingle=True,
-                without_heartbeat=not self._settings.events,
-                task_events=self._settings.events,
-            )
-            _log.info("ready: %s slots, version %s", self._settings.concurrency, self._record.version)
-            consumer.start()
+        _simplify_log(broker)
+        consumer = app.Worker(
+            concurrency=self._concurrency,
+            pool="threads",
+            queues=[QUEUE],
+            hostname=self._record.name.replace(":", "-") + "@treeproof",
+            quiet=True,
+            without_gossip=True,
+            without_mingle=True,
+            without_heartbeat=not self._events,
+            task_events=self._events,
+        )
+        _log.info("ready: %s slots, version %s", self._concurrency, self._record.version)
+        consumer.start()
 
     def _fail(self, failure: Exception) -> None:
         if self._stop.is_set() and isinstance(failure, LedgerUnavailableError):
@@ -149,8 +145,7 @@ class Worker:
                 self._store.back()
 
 
-@contextlib.contextmanager
-def _plain_log(broker: Outage) -> Any:
+def _simplify_log(broker: Outage) -> None:
     """Turn what Celery logs about connections and bad messages into single lines, each said once."""
 
     def connection_filter(record: logging.LogRecord) -> bool:
@@ -183,14 +178,6 @@ def _plain_log(broker: Outage) -> Any:
         "celery.worker.consumer.consumer": consumer_filter,
         "celery.worker.request": request_filter,
     }
-    connection_logger = logging.getLogger("celery.worker.consumer.connection")
-    before = connection_logger.level
-    connection_logger.setLevel(logging.INFO)
     for name, added in filters.items():
         logging.getLogger(name).addFilter(added)
-    try:
-        yield
-    finally:
-        connection_logger.setLevel(before)
-        for name, added in filters.items():
-            logging.getLogger(name).removeFilter(added)
+    logging.getLogger("celery.worker.consumer.connection").setLevel(logging.INFO)

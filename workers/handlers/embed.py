@@ -32,9 +32,7 @@ def run(parameters: EmbedParameters, context: Context) -> EmbedResult:
         caps=Caps(baseline.cap_depth, baseline.cap_leaves),
         seed=seed,
         repeat=repeat,
-        training=parameters.training,
-        weight_step=parameters.weight_step,
-        max_rounds=parameters.max_rounds,
+        **parameters.fit_options(),
         model_id=f"{split.dataset_sha256[:16]}/{parameters.model_dump_json()}",
         nonce=streams.generator(seed, Role.OWNER_NONCE, repeat).bytes(NONCE_BYTES),
     )

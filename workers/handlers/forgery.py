@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
-
-import numpy as np
-from numpy.typing import NDArray
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 
 from wm import engines
-from wm.attacks.following import following_reason, settles
 from wm.attacks.forgery import attacker_instances, attacker_signature
+from wm.attacks.forgery.following import settles
 from wm.datasets import Split
 from wm.engines import ForgeryOutcome, ForgeryQuery, Status
 from wm.engines.certification import CertifyingEngine
@@ -19,7 +16,15 @@ from wm.engines.minimal import MinimalOutcome, MinimalSearch
 from wm.engines.whole_domain import WholeDomainProofs
 from wm.forest import Forest
 from workers.handlers.inputs import read_split
-from workers.jobs import EmbedResult, ForgeryAnswer, ForgeryParameters, ForgeryResult, JobKind, KnownAnswer
+from workers.jobs import (
+    EmbedResult,
+    ForgeryAnswer,
+    ForgeryParameters,
+    ForgeryResult,
+    ForgeryState,
+    GlobalProof,
+    JobKind,
+)
 from workers.runtime.context import Context
 
 
@@ -36,12 +41,8 @@ class _Warm:
 _warm: dict[tuple[str, bool, str], _Warm] = {}
 """The engine used last, by (name, certify, forest): the next batch is most often for the same."""
 
-
 _Asking = Callable[[int, int], ForgeryAnswer]
 """Takes an instance's position and row."""
-
-_Answering = Callable[[ForgeryQuery, int, int], ForgeryAnswer]
-"""Takes a query with its position and row."""
 
 
 def run(parameters: ForgeryParameters, context: Context) -> ForgeryResult | None:
@@ -50,48 +51,39 @@ def run(parameters: ForgeryParameters, context: Context) -> ForgeryResult | None
     What follows from a known answer at another distance is not asked; where all does, no engine is started.
     """
     split = read_split(context)
+    state = context.state(ForgeryState)
     end = parameters.first + parameters.count
     shuffled = attacker_instances(
         parameters.seed, rows=len(split.y_test), count=end, repeat=parameters.repeat
     )
-    left = [position for position in range(parameters.first, end) if position not in context.answered]
-    settled = _settled(parameters, context.known)
+    left = [position for position in range(parameters.first, end) if position not in state.answered]
+    following = _following(parameters, state)
     ask: _Asking | None = None
     for number, position in enumerate(left):
-        row = int(shuffled[position])
-        if position in settled:
-            context.answer(_following(settled[position], row))
+        if position in following:
+            context.record(following[position])
         else:
-            ask = ask or _asking(parameters, split, context)
-            context.answer(ask(position, row))
+            ask = ask or _asking(parameters, split, state, context)
+            context.record(ask(position, int(shuffled[position])))
         if context.slice_over() and number + 1 < len(left):
             return None
     return ForgeryResult(instances=parameters.count)
 
 
-def _settled(parameters: ForgeryParameters, known: Iterable[KnownAnswer]) -> dict[int, KnownAnswer]:
-    """Return by instance the known answers that settle this batch's."""
+def _following(parameters: ForgeryParameters, state: ForgeryState) -> dict[int, ForgeryAnswer]:
+    """Return by instance the answers that follow from known ones; each names the one that was asked for."""
     if parameters.eps == "minimal":
         return {}
-    settling = [
-        answer for answer in known if settles(Status(answer.status), at=answer.eps, eps=parameters.eps)
-    ]
-    return {answer.instance: answer for answer in settling}
+    found = {}
+    for known in state.known:
+        answer = known.answer
+        if settles(Status(answer.status), at=known.eps, eps=parameters.eps):
+            origin = known.eps if answer.followed_from is None else answer.followed_from
+            found[answer.instance] = replace(answer, seconds=0.0, followed_from=origin)
+    return found
 
 
-def _following(known: KnownAnswer, row: int) -> ForgeryAnswer:
-    return ForgeryAnswer(
-        instance=known.instance,
-        row=row,
-        status=known.status,
-        distance=known.distance,
-        seconds=0.0,
-        reason=following_reason(known.reason, at=known.eps),
-        witness=known.witness,
-    )
-
-
-def _asking(parameters: ForgeryParameters, split: Split, context: Context) -> _Asking:
+def _asking(parameters: ForgeryParameters, split: Split, state: ForgeryState, context: Context) -> _Asking:
     """Return what asks about an instance, with its engine ready."""
     warm = _ready(parameters, context.input(JobKind.EMBED, EmbedResult).forest, context)
     signature = attacker_signature(
@@ -101,45 +93,33 @@ def _asking(parameters: ForgeryParameters, split: Split, context: Context) -> _A
         ones_share=parameters.ones_share,
         repeat=parameters.repeat,
     )
-    answer = _minimal(warm, parameters) if parameters.eps == "minimal" else _asked(warm, parameters)
     eps = parameters.cap if parameters.eps == "minimal" else parameters.eps
-
-    for label in context.proved:
+    proved = set(state.proved)
+    for label in proved:
         warm.proofs.add((signature.array.tobytes(), label))
 
     def ask(position: int, row: int) -> ForgeryAnswer:
         query = ForgeryQuery(signature=signature, label=split.y_test[row], centre=split.X_test[row], eps=eps)
-        answered = answer(query, position, row)
-        if query.pair in warm.proofs:
-            context.prove(query.label)
-        return answered
+        answer = _answer(warm, parameters, query, position, row)
+        if query.pair in warm.proofs and query.label not in proved:
+            proved.add(query.label)
+            context.record(GlobalProof(query.label), at_once=True)
+        return answer
 
     return ask
 
 
-def _asked(warm: _Warm, parameters: ForgeryParameters) -> _Answering:
-    def answer(query: ForgeryQuery, position: int, row: int) -> ForgeryAnswer:
-        found = warm.engine.solve(query, timeout_s=parameters.timeout_s, memory_bytes=_memory(parameters))
-        return _record(found, found.distance, position, row)
-
-    return answer
-
-
-def _minimal(warm: _Warm, parameters: ForgeryParameters) -> _Answering:
-    def answer(query: ForgeryQuery, position: int, row: int) -> ForgeryAnswer:
-        found = warm.minimal.find(query, timeout_s=parameters.timeout_s, memory_bytes=_memory(parameters))
-        return _record(found, found.forged_at, position, row)
-
-    return answer
-
-
-def _memory(parameters: ForgeryParameters) -> int | None:
-    return None if parameters.query_memory_mb is None else parameters.query_memory_mb * 2**20
-
-
-def _record(
-    found: ForgeryOutcome | MinimalOutcome, distance: float | None, position: int, row: int
+def _answer(
+    warm: _Warm, parameters: ForgeryParameters, query: ForgeryQuery, position: int, row: int
 ) -> ForgeryAnswer:
+    memory = None if parameters.query_memory_mb is None else parameters.query_memory_mb * 2**20
+    found: ForgeryOutcome | MinimalOutcome
+    if parameters.eps == "minimal":
+        found = warm.minimal.find(query, timeout_s=parameters.timeout_s, memory_bytes=memory)
+        distance, certified = found.forged_at, None
+    else:
+        found = warm.engine.solve(query, timeout_s=parameters.timeout_s, memory_bytes=memory)
+        distance, certified = found.distance, found.certified
     return ForgeryAnswer(
         instance=position,
         row=row,
@@ -147,12 +127,9 @@ def _record(
         distance=distance,
         seconds=found.seconds,
         reason=found.reason,
-        witness=_bytes(found.witness),
+        witness=None if found.witness is None else found.witness.astype("<f4").tobytes(),
+        certified=certified,
     )
-
-
-def _bytes(witness: NDArray[np.float32] | None) -> bytes | None:
-    return None if witness is None else witness.astype("<f4").tobytes()
 
 
 def _ready(parameters: ForgeryParameters, sha256: str, context: Context) -> _Warm:

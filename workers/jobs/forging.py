@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar
 
 from pydantic import Field
 
+from wm.attacks.forgery import Minimal
 from workers.jobs.base import ClosedShare, Parameters, Result, Seed
 
-Minimal = Literal["minimal"]
-"""In place of a distance: find for each instance the least one at which it can be forged."""
+_TRIES = 2
+"""How often an engine puts a query to a solver whose process is killed; each time with the whole limit."""
+
+_GRACE_S = 10.0
+"""What a slice may take beyond itself and one query: starting an engine, recording answers."""
 
 
 class ForgeryParameters(Parameters):
     """Answer one batch of forgery queries: attacker signature number `signature` at distance `eps`.
 
     The batch is instances `first` to `first + count - 1` of the attacker's shuffle of the test rows.
-    `limit_s` does not count here: a slice and one query's limit bound the job.
+    `limit_s` does not count here: a slice and one query's limit bound a run.
 
     Attributes
     ----------
@@ -26,8 +30,10 @@ class ForgeryParameters(Parameters):
     cap
         Only with `Minimal`.
     certify
-        Have every ``impossible`` confirmed by a checked proof; the answer's reason says so.
+        Have every ``impossible`` confirmed by a checked proof, see `ForgeryAnswer`.
     """
+
+    late_is_failure: ClassVar[bool] = True  # queries have limits of their own: the fault is not theirs
 
     engine: str
     signature: int = Field(ge=0)
@@ -41,6 +47,10 @@ class ForgeryParameters(Parameters):
     seed: Seed
     timeout_s: float = Field(gt=0)
     query_memory_mb: int | None = Field(default=None, gt=0)
+
+    def run_limit_s(self, slice_s: float) -> float:
+        """Return the limit on one slice in seconds."""
+        return slice_s + _TRIES * self.timeout_s + _GRACE_S
 
 
 class ForgeryResult(Result):
@@ -59,7 +69,7 @@ class ForgeryAnswer:
         Position in the attacker's shuffle of the test rows.
     row
         Index among the test rows.
-    status, distance, seconds, reason
+    status, distance, seconds, reason, followed_from, certified
         As in `wm.engines.ForgeryOutcome`; where the least distance was sought, as in
         `wm.engines.minimal.MinimalOutcome`, `distance` being ``forged_at``.
     witness
@@ -73,25 +83,42 @@ class ForgeryAnswer:
     seconds: float
     reason: str
     witness: bytes | None
+    followed_from: float | None = None
+    certified: bool | None = None
+
+
+@dataclass(frozen=True)
+class GlobalProof:
+    """What a job found of a label: its engine forges no instance at all with its signature.
+
+    It is recorded like an answer, for later jobs with the same forest, signature, engine and limits.
+    """
+
+    label: int
 
 
 @dataclass(frozen=True)
 class KnownAnswer:
-    """A decision about an instance of the batch that was found at another distance.
+    """A decision, ``forged`` or ``impossible``, about an instance of the batch at another distance, `eps`."""
+
+    eps: float
+    answer: ForgeryAnswer
+
+
+@dataclass(frozen=True)
+class ForgeryState:
+    """What a forgery job goes on from: the resume state of its kind.
 
     Attributes
     ----------
-    instance, distance, reason, witness
-        As in `ForgeryAnswer`.
-    eps
-        The distance that was asked about.
-    status
-        ``forged`` or ``impossible``.
+    answered
+        Instances of the batch that have an answer.
+    known
+        From these, answers of the batch may follow.
+    proved
+        Labels of `GlobalProof`.
     """
 
-    instance: int
-    eps: float
-    status: str
-    distance: float | None
-    reason: str
-    witness: bytes | None
+    answered: frozenset[int] = frozenset()
+    known: tuple[KnownAnswer, ...] = ()
+    proved: frozenset[int] = frozenset()

@@ -2,28 +2,28 @@
 
 from __future__ import annotations
 
+import types
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Any
 
-from workers.jobs import attacks, forging, owner
-from workers.jobs.base import Parameters, Result
+from pydantic import ConfigDict, create_model
+
+from wm.attacks import registry
+from wm.attacks.base import Attack
+from workers.jobs import forging, owner
+from workers.jobs.base import AttackParameters, Parameters, Result
 
 
 class JobKind(StrEnum):
-    """The kinds of jobs."""
+    """The kinds of jobs that have a handler of their own; every other attack is a kind too, by its name."""
 
     SPLIT = "split"
     TUNE_FOLD = "tune-fold"
     TUNE = "tune"
     BASELINE = "baseline"
     EMBED = "embed"
-    LEAKAGE = "leakage"
-    DETECTION = "detection"
-    SUPPRESSION = "suppression"
     FORGERY = "forgery"
-    FREE_FORGERY = "free-forgery"
-    MODIFICATION = "modification"
-    CALIBRATION = "calibration"
 
 
 @dataclass(frozen=True)
@@ -46,29 +46,33 @@ class Kind:
     version: int = 1
 
 
-KINDS: dict[JobKind, Kind] = {
+_AT_RUN_TIME = ConfigDict(strict=False, use_attribute_docstrings=False)
+"""JSON has no tuples; a class that no file holds has no source to look for texts in."""
+
+
+def _of_attack(attack: Attack) -> Kind:
+    """Return the kind of an attack's jobs: its options with limits and, if it draws, the campaign's seed."""
+    common = AttackParameters if attack.draws else Parameters
+    parameters = type(
+        f"{attack.kind} parameters",
+        (attack.job_options, common),
+        {"__module__": __name__, "model_config": _AT_RUN_TIME},
+    )
+    models: dict[str, Any] = {"rows": attack.row, **attack.extra}
+    tables: dict[str, Any] = {
+        name: (types.GenericAlias(tuple, (model, ...)), ...) for name, model in models.items()
+    }
+    result = create_model(f"{attack.kind} result", __base__=Result, **tables)
+    return Kind(parameters, result, "workers.handlers.attack", attack.version)
+
+
+KINDS: dict[str, Kind] = {
     JobKind.SPLIT: Kind(owner.SplitParameters, owner.SplitResult, "workers.handlers.data"),
     JobKind.TUNE_FOLD: Kind(owner.TuneFoldParameters, owner.TuneFoldResult, "workers.handlers.tune_fold"),
     JobKind.TUNE: Kind(owner.TuneParameters, owner.TuneResult, "workers.handlers.tune", version=2),
     JobKind.BASELINE: Kind(owner.BaselineParameters, owner.BaselineResult, "workers.handlers.baseline", 2),
     JobKind.EMBED: Kind(owner.EmbedParameters, owner.EmbedResult, "workers.handlers.embed", version=4),
-    JobKind.LEAKAGE: Kind(attacks.LeakageParameters, attacks.LeakageResult, "workers.handlers.leakage"),
-    JobKind.DETECTION: Kind(
-        attacks.DetectionParameters, attacks.DetectionResult, "workers.handlers.detection", version=3
-    ),
-    JobKind.SUPPRESSION: Kind(
-        attacks.SuppressionParameters, attacks.SuppressionResult, "workers.handlers.suppression", version=2
-    ),
     JobKind.FORGERY: Kind(
         forging.ForgeryParameters, forging.ForgeryResult, "workers.handlers.forgery", version=3
     ),
-    JobKind.FREE_FORGERY: Kind(
-        attacks.FreeForgeryParameters, attacks.FreeForgeryResult, "workers.handlers.free_forgery", version=2
-    ),
-    JobKind.MODIFICATION: Kind(
-        attacks.ModificationParameters, attacks.ModificationResult, "workers.handlers.modification"
-    ),
-    JobKind.CALIBRATION: Kind(
-        attacks.CalibrationParameters, attacks.CalibrationResult, "workers.handlers.calibration"
-    ),
-}
+} | {attack.kind: _of_attack(attack) for attack in registry.attacks() if not attack.is_queried}

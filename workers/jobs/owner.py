@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from wm.embedding.common import Training
+from wm.embedding.options import FitOptions
 from workers.jobs.base import Parameters, Result, Seed, Sha256, Share
 
 
@@ -102,7 +102,7 @@ class BaselineResult(Result):
     accuracy_capped: float
 
 
-class EmbedParameters(Parameters):
+class EmbedParameters(FitOptions, Parameters):
     """Embed one watermark. `seed` is the campaign's; owner's streams are spawned from it and `repeat`."""
 
     scheme: str
@@ -110,9 +110,6 @@ class EmbedParameters(Parameters):
     ones_share: float = Field(ge=0, le=1)
     repeat: int = Field(ge=0)
     seed: Seed
-    training: Training = "paper"
-    weight_step: float | None = Field(default=None, gt=0)
-    max_rounds: int = Field(ge=1)
 
 
 class EmbedResult(Result):

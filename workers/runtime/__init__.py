@@ -1,5 +1,6 @@
 """How a job runs, whoever sent it: lease, sandboxed process, heartbeat, outcome.
 
-`ledger`: what the store must offer; `runner` and `slots`: the supervisor; `sandbox`, `messages`, `service`
-and `context`: the child process and its view of the world. Knows no broker.
+`ledger`: what the store must offer; `slots` and `sandbox`: the supervisor; `messages`, `service`
+and `context`: the child process and its view of the world; `owners`: who holds leases. Knows no broker, and
+nothing of what a kind of job does: the rows that a job records and goes on from are opaque here.
 """

@@ -1,23 +1,23 @@
-"""What a handler sees of the world: its inputs, artifacts, and a place to record answers."""
+"""What a handler sees of the world: inputs, artifacts, what it goes on from and records on the way."""
 
 from __future__ import annotations
 
 import hashlib
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Mapping, Set
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from multiprocessing.connection import Connection
 from typing import TypeVar, cast
 
-from workers.jobs import KINDS, ForgeryAnswer, JobKind, KnownAnswer, LeasedJob, Result
-from workers.runtime.messages import Answers, ArtifactData, NeedArtifact, Proved
+from workers.jobs import KINDS, JobKind, LeasedJob, Result
+from workers.runtime.messages import ArtifactData, NeedArtifact, Rows
 
 CACHE_BYTES = 512 * 2**20
 """Most bytes of artifacts that one process keeps for its next jobs."""
 
-_ANSWERS_AT_ONCE = 50
-_ANSWERS_EVERY_S = 1.0
+_ROWS_AT_ONCE = 50
+_ROWS_EVERY_S = 1.0
 
 R = TypeVar("R", bound=Result)
 T = TypeVar("T")
@@ -53,38 +53,35 @@ class ArtifactCache:
 
 
 class Context:
-    """One job's view, in the process that runs it."""
+    """One job's view, in the process that runs it.
+
+    Attributes
+    ----------
+    artifacts
+        What the handler kept, by SHA-256.
+    timings
+        Seconds by name.
+    """
 
     def __init__(self, connection: Connection, cache: ArtifactCache, job: LeasedJob, slice_s: float) -> None:
         self._connection = connection
         self._cache = cache
         self._job = job
-        self._proved = set(job.proved)
         self._ends = time.monotonic() + slice_s
-        self._pending: list[ForgeryAnswer] = []
+        self._pending: list[object] = []
         self._sent = time.monotonic()
-        self._artifacts: dict[str, bytes] = {}
+        self.artifacts: dict[str, bytes] = {}
         self.timings: dict[str, float] = {}
 
     @property
-    def answered(self) -> frozenset[int]:
-        """Instances of a forgery batch that need no answer any more."""
-        return self._job.answered
+    def kind(self) -> str:
+        """The job's kind."""
+        return self._job.kind
 
-    @property
-    def known(self) -> tuple[KnownAnswer, ...]:
-        """Decisions about instances of a forgery batch at other distances."""
-        return self._job.known
-
-    @property
-    def proved(self) -> Set[int]:
-        """Labels of which a forgery batch's engine is known to forge no instance, whichever."""
-        return self._proved
-
-    @property
-    def artifacts(self) -> Mapping[str, bytes]:
-        """What the handler kept, by SHA-256."""
-        return self._artifacts
+    def state(self, model: type[T]) -> T:
+        """Return what the job goes on from, in the type of its kind."""
+        assert isinstance(self._job.state, model)  # noqa: S101 - a handler's own mistake
+        return self._job.state
 
     def input(self, kind: JobKind, model: type[R]) -> R:
         """Return the result of the one needed job of a kind."""
@@ -117,7 +114,7 @@ class Context:
     def keep(self, data: bytes) -> str:
         """Make bytes an artifact of this job and return their SHA-256."""
         sha256 = hashlib.sha256(data).hexdigest()
-        self._artifacts[sha256] = data
+        self.artifacts[sha256] = data
         self._cache.put(sha256, data)
         return sha256
 
@@ -128,31 +125,25 @@ class Context:
         yield
         self.timings[name] = time.perf_counter() - started
 
-    def answer(self, answer: ForgeryAnswer) -> None:
-        """Have an answer recorded, together with others, within about a second."""
-        if len(self._pending) == _ANSWERS_AT_ONCE:  # not before there are more: the last go with the outcome
+    def record(self, row: object, *, at_once: bool = False) -> None:
+        """Have a row of the kind's state recorded, together with others, within about a second or at once."""
+        if len(self._pending) == _ROWS_AT_ONCE:  # not before there are more: the last go with the outcome
             self.flush()
-        self._pending.append(answer)
-        if time.monotonic() - self._sent >= _ANSWERS_EVERY_S:
+        self._pending.append(row)
+        if at_once or time.monotonic() - self._sent >= _ROWS_EVERY_S:
             self.flush()
-
-    def prove(self, label: int) -> None:
-        """Have it kept for other jobs that a label belongs to `proved`, once."""
-        if label not in self._proved:
-            self._proved.add(label)
-            self._connection.send(Proved(label))
 
     def flush(self) -> None:
-        """Send all answers that wait."""
-        if answers := self.take():
-            self._connection.send(Answers(answers))
+        """Send all rows that wait."""
+        if rows := self.take():
+            self._connection.send(Rows(rows))
         self._sent = time.monotonic()
 
-    def take(self) -> tuple[ForgeryAnswer, ...]:
-        """Return all answers that wait, which go with the outcome."""
-        answers = tuple(self._pending)
+    def take(self) -> tuple[object, ...]:
+        """Return all rows that wait, which go with the outcome."""
+        rows = tuple(self._pending)
         self._pending.clear()
-        return answers
+        return rows
 
     def slice_over(self) -> bool:
         """Return whether the job should be given back if work is left."""

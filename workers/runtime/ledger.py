@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
-from workers.jobs import ForgeryAnswer, LeasedJob, Outcome
+from workers.jobs import LeasedJob, Outcome
 
 LEASE_S = 30.0
-"""A lease lapses this long after its last heartbeat; long enough for a busy machine to miss two of them."""
+"""A lease expires this long after its last heartbeat; long enough for a busy machine to miss two of them."""
 
 HEARTBEAT_S = 10.0
 """Time between heartbeats, which the supervisor sends, never the busy child."""
@@ -21,7 +21,7 @@ class Ledger(Protocol):
     """Access to jobs and artifacts for one worker.
 
     Every method is one transaction. Any number of workers may call at the same time, also on other machines.
-    A job has at most one lease that has not lapsed, and at most one outcome, which never changes: the first
+    A job has at most one lease that has not expired, and at most one outcome, which never changes: the first
     writer wins and the others are ignored, because equal jobs give equal results.
     """
 
@@ -29,18 +29,15 @@ class Ledger(Protocol):
         """Take the right to run a job for `LEASE_S`; None if it is not ready or another worker has it."""
 
     def heartbeat(self, job_id: int, owner: str) -> bool:
-        """Renew a lease; False if it was lost, lapsed and taken, or the job was cancelled."""
+        """Renew a lease; False if it expired and another has it, or the job was cancelled."""
 
     def artifact(self, sha256: str) -> bytes:
         """Return an artifact's bytes."""
 
-    def answer(self, job_id: int, answers: Sequence[ForgeryAnswer]) -> None:
-        """Record answers to queries of a job that goes on; an instance already answered keeps its answer."""
+    def save(self, job_id: int, rows: Sequence[object]) -> None:
+        """Record rows of the state of a job that goes on; those that are there already stay as they are.
 
-    def prove(self, job_id: int, label: int) -> None:
-        """Keep what a forgery job found: its engine forges no instance of a label with its signature.
-
-        Jobs of the same `workers.jobs.proof_subject` are given it when they are leased.
+        What they are, and which later leases bring them along, is the kind's business.
         """
 
     def record(
@@ -49,9 +46,9 @@ class Ledger(Protocol):
         owner: str,
         outcome: Outcome,
         artifacts: Mapping[str, bytes],
-        answers: Sequence[ForgeryAnswer] = (),
+        rows: Sequence[object] = (),
     ) -> bool:
-        """Record the outcome, artifacts and last answers, free the lease, ready dependents; all or nothing.
+        """Record the outcome, artifacts and last rows, free the lease, ready dependents; all or nothing.
 
         False if the job already had an outcome.
         """

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
 
-from workers.jobs import ForgeryAnswer, LeasedJob, Outcome
+from workers.jobs import LeasedJob, Outcome
 
 
 @dataclass(frozen=True)
@@ -30,39 +32,44 @@ class ArtifactData:
 
 
 @dataclass(frozen=True)
-class Answers:
-    """Handler: record these before I am done."""
+class Rows:
+    """Handler: record these rows of the kind's state before I am done."""
 
-    answers: tuple[ForgeryAnswer, ...]
-
-
-@dataclass(frozen=True)
-class Proved:
-    """Handler: this forgery job's engine forges no instance of a label at all with its signature."""
-
-    label: int
+    rows: tuple[object, ...]
 
 
-@dataclass(frozen=True)
-class Finished:
-    """Handler: the job is done, or failed in a way that a second try would not change."""
+class End(StrEnum):
+    """How a run ended."""
 
-    outcome: Outcome
-    artifacts: dict[str, bytes]
-    answers: tuple[ForgeryAnswer, ...] = ()
-    """To be recorded together with the outcome."""
+    FINISHED = "finished"
+    """There is an outcome; a second try would not change it."""
+    SLICE_OVER = "slice over"
+    """Work is left; nothing went wrong."""
+    FAILED = "failed"
+    """The attempt failed; another may succeed."""
+    STOPPED = "stopped"
+    """The worker was told to stop, or the lease was lost; the child was killed."""
 
 
 @dataclass(frozen=True)
-class SliceOver:
-    """Handler: the slice is over and work is left."""
+class Run:
+    """Handler: the run is over; also what the supervisor makes of one whose process it killed, or lost.
+
+    Attributes
+    ----------
+    end
+        How it ended.
+    outcome, artifacts, rows
+        With ``finished``, to be recorded together.
+    reason
+        With ``failed``.
+    """
+
+    end: End
+    outcome: Outcome | None = None
+    artifacts: Mapping[str, bytes] = field(default_factory=dict)
+    rows: tuple[object, ...] = ()
+    reason: str = ""
 
 
-@dataclass(frozen=True)
-class Crashed:
-    """Handler: an unforeseen exception; a second try may help."""
-
-    traceback: str
-
-
-FromHandler = NeedArtifact | Answers | Proved | Finished | SliceOver | Crashed
+FromHandler = NeedArtifact | Rows | Run

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping, Sequence
-from typing import TypeVar
+from collections.abc import Callable
+from typing import ParamSpec, TypeVar
 
 from workers.errors import LedgerUnavailableError
-from workers.jobs import ForgeryAnswer, LeasedJob, Outcome
+from workers.jobs import LeasedJob
 from workers.runtime.ledger import Ledger
 from workers.runtime.outage import Outage
 
+P = ParamSpec("P")
 T = TypeVar("T")
 
 
@@ -25,6 +26,11 @@ class PatientLedger:
         self._ledger = ledger
         self._outage = outage
         self._stop = stop
+        self.artifact = self._patient(ledger.artifact)
+        self.save = self._patient(ledger.save)
+        self.record = self._patient(ledger.record)
+        self.hand_back = self._patient(ledger.hand_back)
+        self.fail = self._patient(ledger.fail)
 
     def lease(self, job_id: int, owner: str) -> LeasedJob | None:
         """Take the right to run a ready job."""
@@ -32,12 +38,12 @@ class PatientLedger:
 
         def attempt() -> LeasedJob | None:
             nonlocal again
-            if again:  # the first try may have been recorded without our hearing of it
+            if again:  # the first try may have been recorded although its answer was lost
                 self._ledger.hand_back(job_id, owner)
             again = True
             return self._ledger.lease(job_id, owner)
 
-        return self._persist(attempt)
+        return self._patient(attempt)()
 
     def heartbeat(self, job_id: int, owner: str) -> bool:
         """Renew a lease; while the store is away nobody else can take it, so the job goes on."""
@@ -47,44 +53,16 @@ class PatientLedger:
             self._outage.away(reason)
             return True
 
-    def artifact(self, sha256: str) -> bytes:
-        """Return an artifact's bytes."""
-        return self._persist(lambda: self._ledger.artifact(sha256))
+    def _patient(self, call: Callable[P, T]) -> Callable[P, T]:
+        def persist(*args: P.args, **kwargs: P.kwargs) -> T:
+            while True:
+                try:
+                    result = call(*args, **kwargs)
+                except LedgerUnavailableError as reason:
+                    if self._stop.wait(self._outage.away(reason)):
+                        raise
+                else:
+                    self._outage.back()
+                    return result
 
-    def answer(self, job_id: int, answers: Sequence[ForgeryAnswer]) -> None:
-        """Record answers."""
-        self._persist(lambda: self._ledger.answer(job_id, answers))
-
-    def prove(self, job_id: int, label: int) -> None:
-        """Keep a proof in the whole domain."""
-        self._persist(lambda: self._ledger.prove(job_id, label))
-
-    def record(
-        self,
-        job_id: int,
-        owner: str,
-        outcome: Outcome,
-        artifacts: Mapping[str, bytes],
-        answers: Sequence[ForgeryAnswer] = (),
-    ) -> bool:
-        """Record an outcome."""
-        return self._persist(lambda: self._ledger.record(job_id, owner, outcome, artifacts, answers))
-
-    def hand_back(self, job_id: int, owner: str) -> None:
-        """Give up a lease."""
-        self._persist(lambda: self._ledger.hand_back(job_id, owner))
-
-    def fail(self, job_id: int, owner: str, reason: str) -> None:
-        """Count a failed attempt."""
-        self._persist(lambda: self._ledger.fail(job_id, owner, reason))
-
-    def _persist(self, call: Callable[[], T]) -> T:
-        while True:
-            try:
-                result = call()
-            except LedgerUnavailableError as reason:
-                if self._stop.wait(self._outage.away(reason)):
-                    raise
-            else:
-                self._outage.back()
-                return result
+        return persist

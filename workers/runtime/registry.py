@@ -1,4 +1,4 @@
-"""Who is alive: what a worker tells of itself, and where."""
+"""Who is alive: the list of workers that every worker adds itself to."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 ALIVE_S = 30.0
-"""A worker or orchestrator that was not heard of for this long is taken for dead."""
+"""A worker or orchestrator without a heartbeat for this long counts as dead."""
 
 
 @dataclass(frozen=True)
@@ -17,7 +17,7 @@ class WorkerRecord:
     Attributes
     ----------
     name
-        As in `workers.runtime.runner.owner_name`, without the slot.
+        As in `workers.runtime.owners.owner_name`, without the slot.
     version
         See `workers.runtime.version`.
     slots
@@ -33,10 +33,10 @@ class Registry(Protocol):
     """The list of workers, for workers."""
 
     def beat(self, record: WorkerRecord) -> None:
-        """Say that a worker lives."""
+        """Renew a worker's entry, or add it."""
 
     def leave(self, name: str) -> None:
-        """Say that a worker has ended in good order."""
+        """Remove a worker that ended in good order."""
 
     def orchestrator_versions(self) -> Sequence[str]:
-        """Return the versions of the orchestrators that live."""
+        """Return the versions of the orchestrators that are alive."""

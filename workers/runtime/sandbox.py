@@ -1,30 +1,18 @@
-"""Runs one leased job in a child process under limits, and tells how it ended.
+"""Runs one leased job in a child process under limits, and returns how it ended.
 
-The supervisor side of `workers.runtime.service`: it feeds the handler artifacts, passes its answers on, sends
+The supervisor side of `workers.runtime.service`: it feeds the handler artifacts, passes its rows on, sends
 heartbeats, and kills the child when a limit strikes, the lease is lost or the worker is told to stop.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from enum import StrEnum
+from collections.abc import Callable
 
 from wm.isolation import START_LIMIT_S, ChildError, Sandbox
-from workers.jobs import KINDS, ForgeryAnswer, ForgeryParameters, JobKind, LeasedJob, Outcome, OutcomeStatus
-from workers.runtime.ledger import HEARTBEAT_S
-from workers.runtime.messages import (
-    Answers,
-    ArtifactData,
-    Crashed,
-    Finished,
-    FromHandler,
-    NeedArtifact,
-    Proved,
-    SliceOver,
-    Start,
-)
+from workers.jobs import KINDS, LeasedJob, Outcome, OutcomeStatus
+from workers.runtime.ledger import HEARTBEAT_S, Ledger
+from workers.runtime.messages import ArtifactData, End, FromHandler, NeedArtifact, Rows, Run, Start
 
 _SERVICE = "workers.runtime.service"
 
@@ -33,57 +21,6 @@ SLICE_S = 20.0
 
 _LOOK_EVERY_S = 0.1
 """How often the supervisor looks at stop requests, limits and heartbeats while the child works."""
-
-_TRIES = 2
-"""How often an engine puts a query to a solver whose process is killed; each time with the whole limit."""
-
-_GRACE_S = 10.0
-"""What a slice may take beyond itself and one query: starting an engine, recording answers."""
-
-
-class End(StrEnum):
-    """How a run in the sandbox ended."""
-
-    FINISHED = "finished"
-    """There is an outcome."""
-    SLICE_OVER = "slice over"
-    """Work is left; nothing went wrong."""
-    FAILED = "failed"
-    """The attempt failed; another may succeed."""
-    STOPPED = "stopped"
-    """The worker was told to stop, or the lease was lost; the child was killed."""
-
-
-@dataclass(frozen=True)
-class Run:
-    """What came of one run.
-
-    Attributes
-    ----------
-    end
-        How it ended.
-    outcome, artifacts, answers
-        With ``finished``, to be recorded together.
-    reason
-        With ``failed``.
-    """
-
-    end: End
-    outcome: Outcome | None = None
-    artifacts: Mapping[str, bytes] = field(default_factory=dict)
-    answers: tuple[ForgeryAnswer, ...] = ()
-    reason: str = ""
-
-
-@dataclass(frozen=True)
-class Hooks:
-    """What the supervisor needs from outside while a job runs."""
-
-    artifact: Callable[[str], bytes]
-    answer: Callable[[tuple[ForgeryAnswer, ...]], None]
-    prove: Callable[[int], None]
-    heartbeat: Callable[[], bool]
-    stop: Callable[[], bool]
 
 
 class JobSandbox:
@@ -96,46 +33,60 @@ class JobSandbox:
         """End the process."""
         self._sandbox.close()
 
-    def run(self, job: LeasedJob, hooks: Hooks, *, slice_s: float = SLICE_S) -> Run:
-        """Run a job to its end, the end of its slice, a limit, or a stop."""
+    def run(
+        self, job: LeasedJob, ledger: Ledger, owner: str, stop: Callable[[], bool], *, slice_s: float
+    ) -> Run:
+        """Run a job to its end, the end of its slice, a limit, or a stop.
+
+        Parameters
+        ----------
+        ledger, owner
+            Where what the job needs and records on the way goes, and who holds its lease.
+        stop
+            Asked several times a second; once true, the run is ended.
+        slice_s
+            See `SLICE_S`.
+        """
+        if job.kind not in KINDS:
+            unknown = f"this worker has no attack {job.kind!r}: install the package that brings it"
+            return Run(End.FAILED, reason=unknown)
         parameters = KINDS[job.kind].parameters.model_validate(job.parameters)
-        limit = parameters.limit_s
-        if isinstance(parameters, ForgeryParameters):
-            limit = slice_s + _TRIES * parameters.timeout_s + _GRACE_S
+        limit_s = parameters.run_limit_s(slice_s)
         memory = None if parameters.memory_mb is None else parameters.memory_mb * 2**20
         try:
             started = last_beat = time.monotonic()
             is_sent = False
             while True:
                 if is_sent and self._sandbox.ready().poll(_LOOK_EVERY_S):
-                    run = self._react(self._sandbox.ready().recv(), hooks)
+                    run = self._react(self._sandbox.ready().recv(), job.job_id, ledger)
                     if run is not None:
                         return run
                 if not is_sent and self._sandbox.is_ready(_LOOK_EVERY_S):
                     self._sandbox.ready().send(Start(job, slice_s))
                     is_sent, started = True, time.monotonic()
                 now = time.monotonic()
-                if hooks.stop():
+                is_stopped = stop()
+                if not is_stopped and now - last_beat >= HEARTBEAT_S:
+                    last_beat = now
+                    is_stopped = not ledger.heartbeat(job.job_id, owner)
+                if is_stopped:
                     self._sandbox.kill()
                     return Run(End.STOPPED)
-                if now - last_beat >= HEARTBEAT_S:
-                    last_beat = now
-                    if not hooks.heartbeat():
-                        self._sandbox.kill()
-                        return Run(End.STOPPED)
                 if not is_sent:
                     if now - started > START_LIMIT_S:
                         return Run(
                             End.FAILED, reason=f"the job's process was not ready after {START_LIMIT_S:g} s"
                         )
-                elif now - started > limit:
+                elif now - started > limit_s:
                     self._sandbox.kill()
-                    return self._limit_struck(job, OutcomeStatus.TIMEOUT, f"time limit of {limit:g} s")
+                    text = f"time limit of {limit_s:g} s"
+                    if parameters.late_is_failure:
+                        return Run(End.FAILED, reason=f"the job hung: {text}")
+                    return Run(End.FINISHED, Outcome(OutcomeStatus.TIMEOUT, None, {}, text))
                 elif memory is not None and self._sandbox.memory() > memory:
                     self._sandbox.kill()
-                    return self._limit_struck(
-                        job, OutcomeStatus.MEMOUT, f"memory limit of {parameters.memory_mb} MB"
-                    )
+                    text = f"memory limit of {parameters.memory_mb} MB"
+                    return Run(End.FINISHED, Outcome(OutcomeStatus.MEMOUT, None, {}, text))
         except ChildError as reason:
             # Whoever forks it may be dead: the next job gets another.
             self._sandbox.close()
@@ -147,27 +98,15 @@ class JobSandbox:
             self._sandbox.kill()
             raise
 
-    def _react(self, message: FromHandler, hooks: Hooks) -> Run | None:
+    def _react(self, message: FromHandler, job_id: int, ledger: Ledger) -> Run | None:
         match message:
             case NeedArtifact(sha256):
-                self._sandbox.ready().send(ArtifactData(hooks.artifact(sha256)))
-            case Answers(answers):
-                hooks.answer(answers)
-            case Proved(label):
-                hooks.prove(label)
-            case Finished(outcome, artifacts, answers):
-                return Run(End.FINISHED, outcome, artifacts, answers)
-            case SliceOver():
-                return Run(End.SLICE_OVER)
-            case Crashed(traceback):
-                # Whatever it left behind, a broken engine say, must not meet the next job.
-                self._sandbox.kill()
-                return Run(End.FAILED, reason=traceback)
+                self._sandbox.ready().send(ArtifactData(ledger.artifact(sha256)))
+            case Rows(rows):
+                ledger.save(job_id, rows)
+            case Run(end):
+                if end is End.FAILED:
+                    # Whatever the job left behind, a broken engine say, must not meet the next one.
+                    self._sandbox.kill()
+                return message
         return None
-
-    @staticmethod
-    def _limit_struck(job: LeasedJob, status: OutcomeStatus, text: str) -> Run:
-        if job.kind is JobKind.FORGERY and status is OutcomeStatus.TIMEOUT:
-            # Its queries have limits of their own; a batch that hangs around them is a failed attempt.
-            return Run(End.FAILED, reason=f"the batch hung: {text}")
-        return Run(End.FINISHED, Outcome(status, None, {}, text))

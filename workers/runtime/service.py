@@ -10,7 +10,7 @@ from wm.errors import WmError
 from wm.isolation import ChildError, requests
 from workers.jobs import KINDS, LeasedJob, Outcome, OutcomeStatus
 from workers.runtime.context import ArtifactCache, Context
-from workers.runtime.messages import Crashed, Finished, FromHandler, SliceOver, Start
+from workers.runtime.messages import End, Run, Start
 
 
 def prepare() -> None:
@@ -31,7 +31,7 @@ def serve(connection: Connection, prepared: None) -> None:
         connection.send(_run(message.job, context))
 
 
-def _run(job: LeasedJob, context: Context) -> FromHandler:
+def _run(job: LeasedJob, context: Context) -> Run:
     kind = KINDS[job.kind]
     try:
         parameters = kind.parameters.model_validate(job.parameters)
@@ -39,14 +39,15 @@ def _run(job: LeasedJob, context: Context) -> FromHandler:
             result = importlib.import_module(kind.handler).run(parameters, context)
     except ChildError:
         # An engine's process could not be had: that says nothing about the job.
-        return Crashed(traceback.format_exc())
+        return Run(End.FAILED, reason=traceback.format_exc())
     except WmError as reason:
         # The science says no: the same job would say the same again.
-        return Finished(Outcome(OutcomeStatus.ERROR, None, context.timings, str(reason)), {}, context.take())
+        outcome = Outcome(OutcomeStatus.ERROR, None, context.timings, str(reason))
+        return Run(End.FINISHED, outcome, rows=context.take())
     except Exception:
-        return Crashed(traceback.format_exc())
+        return Run(End.FAILED, reason=traceback.format_exc())
     if result is None:
         context.flush()
-        return SliceOver()
+        return Run(End.SLICE_OVER)
     outcome = Outcome(OutcomeStatus.DONE, result.model_dump(mode="json"), context.timings)
-    return Finished(outcome, dict(context.artifacts), context.take())
+    return Run(End.FINISHED, outcome, context.artifacts, context.take())

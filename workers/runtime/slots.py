@@ -8,15 +8,17 @@ import threading
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 
+from workers.jobs import LeasedJob
 from workers.runtime.ledger import Ledger
-from workers.runtime.runner import Runner, owner_name
-from workers.runtime.sandbox import SLICE_S, Run
+from workers.runtime.messages import End, Run
+from workers.runtime.owners import owner_name
+from workers.runtime.sandbox import SLICE_S, JobSandbox
 
 _log = logging.getLogger(__name__)
 
 
 class Slot:
-    """Runs jobs one after the other; while one runs, the ledger is told how the one before ended.
+    """Runs jobs one after the other; while one runs, how the one before ended is recorded.
 
     Not while the next is leased: that is what the slot's process waits for.
 
@@ -29,7 +31,7 @@ class Slot:
     stop
         Once set, the running job is given back.
     on_end
-        Given each job once the ledger knows how it ended, or that it could not be leased.
+        Given each job once it is recorded how it ended, or known that it could not be leased.
     on_failure
         Given what makes it useless to go on, such as a full disk.
     slice_s
@@ -46,47 +48,59 @@ class Slot:
         *,
         slice_s: float = SLICE_S,
     ) -> None:
-        self._runner = Runner(ledger, owner_name(number), stop.is_set, slice_s=slice_s)
+        self._ledger = ledger
+        self._owner = owner_name(number)
+        self._stop = stop
+        self._slice_s = slice_s
+        self._sandbox: JobSandbox | None = None  # started with the first job: there may be none
         self._on_end = on_end
         self._on_failure = on_failure
-        self._teller = ThreadPoolExecutor(1, thread_name_prefix=f"teller-{number}")
-        self._untold: tuple[int, Run | None] | None = None
-        self._telling: Future[None] | None = None
+        self._recorder = ThreadPoolExecutor(1, thread_name_prefix=f"recorder-{number}")
+        self._pending: tuple[int, Run | None] | None = None
+        self._recording: Future[None] | None = None
 
     def run(self, job_id: int) -> None:
-        """Run a job; call `tell` if no other follows at once."""
+        """Run a job; call `record` if no other follows at once."""
         try:
-            job = self._runner.lease(job_id)
-            self.tell()
-            run = None if job is None else self._runner.run(job)
+            job = self._ledger.lease(job_id, self._owner)
+            self.record()
+            run = None if job is None else self._run(job)
         except Exception as failure:
-            self.tell()
+            self.record()
             self._fail(job_id, failure)
             return
-        self._settle()  # what the slot holds stays small
-        self._untold = job_id, run
+        if self._recording is not None:
+            self._recording.result()  # what the slot holds stays small
+        self._pending = job_id, run
 
-    def tell(self) -> None:
-        """Have the ledger told how the last job ended; return before it knows."""
-        if self._untold is not None:
-            self._telling = self._teller.submit(self._tell, *self._untold)
-            self._untold = None
+    def record(self) -> None:
+        """Have it recorded how the last job ended; return before it is."""
+        if self._pending is not None:
+            self._recording = self._recorder.submit(self._record, *self._pending)
+            self._pending = None
 
     def close(self) -> None:
-        """Wait until the ledger knows all, and end the slot's process."""
-        self.tell()
-        self._settle()
-        self._teller.shutdown()
-        self._runner.close()
+        """Wait until all is recorded, and end the slot's process."""
+        self.record()
+        self._recorder.shutdown()
+        if self._sandbox is not None:
+            self._sandbox.close()
 
-    def _settle(self) -> None:
-        if self._telling is not None:
-            self._telling.result()
+    def _run(self, job: LeasedJob) -> Run:
+        if self._sandbox is None:
+            self._sandbox = JobSandbox()
+        return self._sandbox.run(job, self._ledger, self._owner, self._stop.is_set, slice_s=self._slice_s)
 
-    def _tell(self, job_id: int, run: Run | None) -> None:
+    def _record(self, job_id: int, run: Run | None) -> None:
         try:
-            if run is not None:
-                self._runner.tell(job_id, run)
+            if run is None:
+                pass
+            elif run.end is End.FAILED:
+                self._ledger.fail(job_id, self._owner, run.reason)
+            elif run.outcome is not None:
+                self._ledger.record(job_id, self._owner, run.outcome, run.artifacts, run.rows)
+            else:
+                self._ledger.hand_back(job_id, self._owner)
         except Exception as failure:
             self._fail(job_id, failure)
         else:
@@ -95,9 +109,9 @@ class Slot:
     def _fail(self, job_id: int, failure: Exception) -> None:
         self._on_failure(failure)
         try:
-            self._runner.hand_back(job_id)
+            self._ledger.hand_back(job_id, self._owner)
         except Exception as reason:
-            _log.warning("job %s could not be given back, its lease will lapse: %s", job_id, reason)
+            _log.warning("job %s could not be given back, its lease will expire: %s", job_id, reason)
 
 
 class Slots:
@@ -133,10 +147,10 @@ class Slots:
                     return
                 slot.run(job_id)
         finally:
-            slot.tell()
+            slot.record()
             self._free.put(slot)
 
     def close(self) -> None:
-        """Wait until the ledger knows how all jobs ended, and end the processes of all slots."""
+        """Wait until it is recorded how all jobs ended, and end the processes of all slots."""
         for slot in self._all:
             slot.close()

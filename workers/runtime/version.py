@@ -15,7 +15,7 @@ def protocol_version() -> str:
     The hash tells two source trees apart that both call themselves the same version.
     """
     kinds = {
-        name.value: [kind.version, kind.parameters.model_json_schema(), kind.result.model_json_schema()]
+        str(name): [kind.version, kind.parameters.model_json_schema(), kind.result.model_json_schema()]
         for name, kind in KINDS.items()
     }
     digest = hashlib.sha256(json.dumps(kinds, sort_keys=True).encode()).hexdigest()

@@ -22,14 +22,14 @@ from workers.jobs import JobKind
 
 __all__ = ["NOTHING_YET", "Statement", "caveats", "headline"]
 
-_ATTACKS: tuple[tuple[JobKind, str, Callable[[Findings], str]], ...] = (
-    (JobKind.LEAKAGE, "Leakage", leakage),
-    (JobKind.DETECTION, "Detection", detection),
-    (JobKind.SUPPRESSION, "Suppression", suppression),
+_ATTACKS: tuple[tuple[str, str, Callable[[Findings], str]], ...] = (
+    ("leakage", "Leakage", leakage),
+    ("detection", "Detection", detection),
+    ("suppression", "Suppression", suppression),
     (JobKind.FORGERY, "Forgery", forgery),
-    (JobKind.FREE_FORGERY, "Free forgery", free_forgery),
-    (JobKind.MODIFICATION, "Robustness", modification),
-    (JobKind.CALIBRATION, "Calibration", calibration),
+    ("free-forgery", "Free forgery", free_forgery),
+    ("modification", "Robustness", modification),
+    ("calibration", "Calibration", calibration),
 )
 """What may be asked for, in the order of the page."""
 

@@ -10,14 +10,13 @@ from orchestrator.report.figures.calibration import calibration_figure
 from orchestrator.report.findings import Findings
 from orchestrator.report.pictures.picture import Picture
 from orchestrator.report.wording import listed
-from workers.jobs import JobKind
 
 
 def calibration_pictures(findings: Findings) -> Iterator[Picture]:
     """Yield false-positive rates of the p-values of verification, and of those of detection."""
     frame = findings.calibration
     of_verification = frame["p_value"].astype(str).str.startswith(VERIFY).astype(bool)
-    beside_detection = "detection" if findings.asks_for(JobKind.DETECTION) else "calibration"
+    beside_detection = "detection" if findings.asks_for("detection") else "calibration"
     for name, section, what, part in (
         ("verification", "verification", "verification", frame[of_verification]),
         ("detection", beside_detection, "detection", frame[~of_verification]),

@@ -85,7 +85,7 @@ def by_what(comparisons):
 def test_facts_and_models_are_those_of_the_store(store, run):
     found = by_what(setting_comparisons(run))
     assert [found[name].verdict for name in ("rows", "features", "trigger rows")] == 3 * [Verdict.SAME]
-    frame = results.accuracy(store, 1).drop_duplicates("repeat")
+    frame = results.frame(store, 1, "accuracy").drop_duplicates("repeat")
     standard = found["accuracy of the standard forest"]
     mean, sd = frame["accuracy_standard"].mean(), frame["accuracy_standard"].std()
     assert (standard.ours, standard.n) == (f"{mean:.4f} ± {sd:.4f}", "3 forests")
@@ -101,7 +101,7 @@ def test_losses_are_paired_by_repeat(store, run):
         "accuracy lost at 2% trigger rows",
         "largest drop over shares of ones",
     ]
-    frame = results.accuracy(store, 1)
+    frame = results.frame(store, 1, "accuracy")
     part = frame[(frame["trigger_share"] == 0.02) & (frame["ones_share"] == 0.5)]
     loss = 100 * (part["accuracy_standard"] - part["accuracy_watermarked"])
     assert found["accuracy lost at 2% trigger rows"].ours == f"{loss.mean():.2f} ± {loss.std():.2f} points"
@@ -110,7 +110,7 @@ def test_losses_are_paired_by_repeat(store, run):
 def test_detection_is_counted_over_signatures(store, run):
     found = by_what(detection_comparisons(run))
     assert len(found) == 6
-    frame = results.detection(store, 1)
+    frame = results.frame(store, 1, "detection")
     part = frame[(frame["measure"] == "depth") & (frame["strategy"] == "B")]
     text = found["depth, strategy B: correct / wrong / uncertain"].ours
     assert text.startswith(f"{part['correct'].mean():.1f} ± {part['correct'].std():.1f} / ")
@@ -118,7 +118,7 @@ def test_detection_is_counted_over_signatures(store, run):
 
 def test_forged_shares_are_those_of_the_least_distances(store, run):
     mean, most = forgery_comparisons(run)
-    frame = results.distances(store, 1)
+    frame = results.frame(store, 1, "distances")
     sizes = (frame["distance"] <= 0.9).groupby(frame["signature"]).sum() / 7
     assert mean.ours == f"{100 * sizes.mean():.1f} ± {100 * sizes.std():.1f}%"
     assert most.ours == f"{100 * sizes.max():.1f}%"

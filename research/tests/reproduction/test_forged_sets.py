@@ -33,10 +33,10 @@ def test_witnesses_draw_the_attackers_signature(store, run):
 
 def test_sizes_are_those_of_the_answers(store, run):
     frame = run.forged
-    asked = results.forgery(store, 1).dropna(subset="eps").set_index(["signature", "eps"])["forged"]
+    asked = results.frame(store, 1, "forgery").dropna(subset="eps").set_index(["signature", "eps"])["forged"]
     given = frame[frame["witnesses"] == "any"].set_index(["signature", "eps"])["size"]
     assert given.to_dict() == asked.to_dict()
-    least = results.distances(store, 1)
+    least = results.frame(store, 1, "distances")
     nearest = frame[frame["witnesses"] == "nearest"]
     assert sorted(set(nearest["eps"])) == list(PLACES)
     for row in nearest.itertuples():

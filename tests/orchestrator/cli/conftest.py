@@ -29,6 +29,7 @@ max_depth = 3
 
 [embedding]
 trigger_share = [0.01, 0.02]
+training = "paper"
 weight_step = 20.0
 
 [[attack]]
@@ -141,7 +142,7 @@ def tiny(tmp_path_factory: pytest.TempPathFactory) -> Campaign:
 
 EMBED = (
     *("embed", "--dataset", "breast-cancer", "--trees", "24", "--max-depth", "4"),
-    *("--weight-step", "20"),
+    *("--training", "paper", "--weight-step", "20"),
 )
 """An embedding that takes a fifth of a second, with just enough trees for a p-value below 10^-6."""
 

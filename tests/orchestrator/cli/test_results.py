@@ -72,7 +72,7 @@ def test_json_keeps_the_contract(wm, tiny, kind: str) -> None:
     rows = ran.json()
     assert len(rows) == ROWS[kind]
     for row in rows:
-        assert list(row) == COLUMNS[kind]
+        assert list(row) == list(COLUMNS[kind])
         for name, type_ in CONTRACT[kind].items():
             assert isinstance(row[name], type_), (name, row[name])
             assert not isinstance(row[name], bool)
@@ -129,7 +129,7 @@ def test_files_hold_what_is_printed(wm, tiny, kind: str, tmp_path: Path) -> None
     assert json.loads((tmp_path / "out.json").read_text()) == printed
     with (tmp_path / "out.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))
-    assert [list(row) for row in rows] == [COLUMNS[kind]] * len(printed)
+    assert [list(row) for row in rows] == [list(COLUMNS[kind])] * len(printed)
     for row, wanted in zip(rows, printed, strict=True):
         for name, value in wanted.items():
             cell = row[name]

@@ -51,7 +51,7 @@ def test_every_promised_command_is_there() -> None:
             "db check",
         ),
         *(f"campaign {name}" for name in ("validate", "run", "resume", "status", "list")),
-        *(f"results {name.replace('_', '-')}" for name in COLUMNS),
+        *(f"results {name}" for name in COLUMNS),
     }
     assert promised <= {" ".join(path) for path in ALL}
 

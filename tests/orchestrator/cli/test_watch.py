@@ -20,7 +20,7 @@ from orchestrator.plan import Cell, PlannedJob
 from orchestrator.spec import parse_spec
 from orchestrator.store import campaigns, launched
 from orchestrator.store.ledger import StoreLedger
-from orchestrator.store.running import running_jobs
+from orchestrator.store.monitoring import running_jobs
 from orchestrator.store.services import StoreRegistry
 from orchestrator.store.tables import CampaignState, worker
 from workers.jobs import ForgeryAnswer, JobKind, Outcome, OutcomeStatus
@@ -50,7 +50,7 @@ def campaign_id(store):
     ledger.record(1, "host-a:1:1:0", DONE, {})
     for job_id in (2, 3, 4):
         ledger.lease(job_id, f"host-{'ab'[job_id % 2]}:1:1:{job_id}")
-    ledger.answer(4, [ForgeryAnswer(50 + at, 0, "impossible", None, 0.1, "", None) for at in range(7)])
+    ledger.save(4, [ForgeryAnswer(50 + at, 0, "impossible", None, 0.1, "", None) for at in range(7)])
     registry = StoreRegistry(store)
     for name, slots in (("host-a:1:1", 2), ("host-b:1:1", 4), ("host-c:1:1", 8)):
         registry.beat(WorkerRecord(name, "1", slots))
@@ -128,7 +128,7 @@ def test_everything_about_a_running_campaign_is_shown(store, campaign_id, clock)
     query = f"on host-a:1:1:4 ({place})"
     assert second["slowest"] == [f"forgery job 4, instance 57: 10 s or more, {query}"]
 
-    ledger.answer(4, [ForgeryAnswer(57, 0, "timeout", None, 12.0, "", None)])
+    ledger.save(4, [ForgeryAnswer(57, 0, "timeout", None, 12.0, "", None)])
     clock.now += 2
     third = shown(watched.look())
     assert third["slowest"] == [f"forgery job 4, instance 58: 0 s or more, {query}"]

@@ -152,7 +152,7 @@ def make_campaign(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MakeCamp
                 ledger.record(ids[planned.key], "me", failed, {})
                 continue
             if planned.kind is JobKind.FORGERY:
-                ledger.answer(ids[planned.key], _answers(planned, number))
+                ledger.save(ids[planned.key], _answers(planned, number))
             result = _result(planned, np.random.default_rng(number), class_names)
             KINDS[planned.kind].result.model_validate(result)
             timings = {"job": 1.0 + number, "embed": 0.5 + number / 8}

@@ -18,7 +18,7 @@ from orchestrator.report.sections import sections
 from orchestrator.report.summaries import free_forgery_summaries
 from orchestrator.store.tables import CampaignState
 from tests.report_page import Page, assert_column, assert_spread
-from workers.jobs import JobKind
+from workers.jobs import KINDS, JobKind
 
 _CONFIGURATION = ["scheme", "trigger_share", "ones_share"]
 _ATTACKS = [
@@ -30,7 +30,7 @@ _ATTACKS = [
     "modification",
     "calibration",
 ]
-_KINDS = frozenset(JobKind) - {JobKind.SPLIT, JobKind.TUNE, JobKind.BASELINE, JobKind.EMBED}
+_KINDS = frozenset(KINDS) - {JobKind.SPLIT, JobKind.TUNE, JobKind.BASELINE, JobKind.EMBED}
 _BY_CHANCE = "\N{LESS-THAN OR EQUAL TO} 0.05 by chance (false claims)"
 
 

@@ -12,7 +12,6 @@ import pytest
 from orchestrator.report.findings import Findings, gather
 from orchestrator.report.headline import headline
 from orchestrator.report.wording import p_value, p_value_of_log10, signed
-from workers.jobs import JobKind
 
 
 @pytest.fixture(scope="module")
@@ -74,7 +73,7 @@ def test_suppression_gives_the_range_over_configurations(findings: Findings) -> 
 
 
 def test_missing_parts_are_told_apart_from_those_not_asked_for(make_campaign: Callable[..., Any]) -> None:
-    made = make_campaign(unfinished=frozenset({JobKind.DETECTION}))
+    made = make_campaign(unfinished=frozenset({"detection"}))
     said = _said(gather(made.store, made.record))
     assert said["Detection"] == "Nothing to tell: no such job has a result."
     assert "Nothing" not in said["Suppression"]

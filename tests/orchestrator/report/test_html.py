@@ -20,7 +20,7 @@ from orchestrator.report.findings import gather
 from orchestrator.report.html import report_html, write_report
 from orchestrator.store.tables import CampaignState
 from tests.report_page import Page, assert_column, assert_spread
-from workers.jobs import JobKind
+from workers.jobs import KINDS, JobKind
 
 _CONFIGURATION = ["scheme", "trigger_share", "ones_share"]
 _BEYOND = ["leakage", "free-forgery", "modification", "calibration"]
@@ -229,7 +229,7 @@ def test_same_store_gives_the_same_bytes(make_campaign: Callable[..., Any], tmp_
 
 
 def test_moment_of_making_is_told_only_when_given(make_campaign: Callable[..., Any]) -> None:
-    made = make_campaign(unfinished=frozenset(JobKind))
+    made = make_campaign(unfinished=frozenset(KINDS))
     findings = gather(made.store, made.record)
     assert "Generated" not in report_html(findings)
     moment = datetime(2030, 1, 2, 4, 4, 5, tzinfo=timezone(timedelta(hours=1)))
@@ -240,7 +240,7 @@ def test_hostile_texts_are_shown_not_run(make_campaign: Callable[..., Any]) -> N
     hostile = "</pre><script>alert(1)</script>\n<img src=x onerror=alert(1)> \"' & {{ 7 * 7 }}"
     made = make_campaign(
         is_small=True,
-        failing={JobKind.DETECTION: hostile},
+        failing={"detection": hostile},
         class_names=(hostile, "<b>yes</b>"),
         provenance={"<i>python": hostile},
         state=CampaignState.INCOMPLETE,
@@ -256,7 +256,7 @@ def test_hostile_texts_are_shown_not_run(make_campaign: Callable[..., Any]) -> N
 
 
 def test_campaign_without_any_result_gets_a_sensible_page(make_campaign: Callable[..., Any]) -> None:
-    made = make_campaign(unfinished=frozenset(JobKind), state=CampaignState.INTERRUPTED)
+    made = make_campaign(unfinished=frozenset(KINDS), state=CampaignState.INTERRUPTED)
     page = Page(report_html(gather(made.store, made.record)))
     assert not page.all_of("img")
     assert "This campaign is interrupted." in page.text
@@ -302,7 +302,7 @@ def test_incomplete_campaign_names_what_failed_and_what_that_blocks(
     assert troubles.iloc[0]["Reason"] == "the watermark does not fit"
     blocked = troubles[troubles["State"] == "blocked"]
     assert blocked["Reason"].str.match(r"needs embed job \d+ \(paper, .*\), which failed").all()
-    jobs = results.jobs(made.store, made.record.id)
+    jobs = results.frame(made.store, made.record.id, "jobs")
     assert troubles["Number"].sum() == jobs["state"].isin(["failed", "blocked"]).sum()
 
 
@@ -311,7 +311,7 @@ def test_single_repeat_is_said_to_have_no_spread(make_campaign: Callable[..., An
     page = Page(report_html(gather(made.store, made.record)))
     assert "Each configuration was embedded only once" in page.text
     assert not [title for title in page.table("accuracy-table").columns if "sd" in title]
-    several = make_campaign(repeats=2, unfinished=frozenset(JobKind))
+    several = make_campaign(repeats=2, unfinished=frozenset(KINDS))
     assert "embedded only once" not in report_html(gather(several.store, several.record))
 
 
@@ -322,7 +322,7 @@ def test_undecided_queries_are_counted_first_of_all(whole: _Whole) -> None:
 
 
 def test_unwritable_path_is_one_clear_line(make_campaign: Callable[..., Any], tmp_path: Path) -> None:
-    made = make_campaign(unfinished=frozenset(JobKind))
+    made = make_campaign(unfinished=frozenset(KINDS))
     path = tmp_path / "missing" / "report.html"
     with pytest.raises(OrchestratorError, match=r"report\.html: cannot be written \(No such file"):
         write_report(made.store, made.record, path)

@@ -16,7 +16,7 @@ from orchestrator.report.pictures import all_pictures, write_figures
 from orchestrator.report.pictures.calibration import calibration_pictures
 from orchestrator.report.pictures.modification import modification_pictures, tradeoff_pictures
 from orchestrator.report.sections import sections
-from workers.jobs import JobKind
+from workers.jobs import KINDS
 
 _NAMES = [
     "accuracy-over-trigger-share",
@@ -79,7 +79,7 @@ def test_files_are_written_in_each_format_twice_the_same(
 
 
 def test_campaign_without_results_has_no_pictures(make_campaign: Callable[..., Any], tmp_path: Path) -> None:
-    made = make_campaign(unfinished=frozenset(JobKind))
+    made = make_campaign(unfinished=frozenset(KINDS))
     assert write_figures(made.store, made.record, tmp_path / "none") == []
 
 
@@ -105,7 +105,7 @@ def test_many_configurations_are_spread_over_several_pictures(make_campaign: Cal
 
 
 def test_faulty_requests_are_one_clear_line(make_campaign: Callable[..., Any], tmp_path: Path) -> None:
-    made = make_campaign(unfinished=frozenset(JobKind))
+    made = make_campaign(unfinished=frozenset(KINDS))
     with pytest.raises(OrchestratorError, match="unknown picture format 'gif'; known are: png, svg, pdf"):
         write_figures(made.store, made.record, tmp_path, ["gif"])
     (tmp_path / "file").touch()
@@ -172,7 +172,7 @@ def test_alternatives_of_attacks_have_the_numbers(attacked: Findings) -> None:
 
 
 def test_calibration_without_detection_has_its_pictures_in_its_own_section(attacked: Findings) -> None:
-    jobs = attacked.jobs[attacked.jobs["kind"] != JobKind.DETECTION.value]
+    jobs = attacked.jobs[attacked.jobs["kind"] != "detection".value]
     places = {picture.name: picture.section for picture in calibration_pictures(replace(attacked, jobs=jobs))}
     assert places == {"calibration-verification": "verification", "calibration-detection": "calibration"}
 

@@ -95,7 +95,7 @@ def test_nothing_is_half_written_and_later_all_is_well(workshop, kind):
     with fault(workshop.store) as reason:
         for write in (
             lambda: ledger.record(job_id, "w", DONE, LARGE),
-            lambda: ledger.answer(job_id, many),
+            lambda: ledger.save(job_id, many),
             lambda: ledger.fail(job_id, "w", "it failed " + "x" * 1_000_000),
         ):
             with pytest.raises(StoreError, match=reason) as caught:
@@ -106,7 +106,7 @@ def test_nothing_is_half_written_and_later_all_is_well(workshop, kind):
         assert (row.state, row.lease_owner, row.failures) == (JobState.RUNNING, "w", 0)
         for table in (artifact, attempt, forgery_answer, outcome):
             assert workshop.count(table) == 0, table.name
-    ledger.answer(job_id, many)
+    ledger.save(job_id, many)
     assert ledger.record(job_id, "w", DONE, LARGE)
     assert workshop.states("a") == [JobState.DONE]
     assert ledger.artifact(SHA256) == LARGE[SHA256]

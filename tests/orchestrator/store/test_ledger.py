@@ -14,7 +14,16 @@ from orchestrator.store import campaigns, queue
 from orchestrator.store.database import Store
 from orchestrator.store.ledger import StoreLedger
 from orchestrator.store.tables import JobState, artifact, attempt, forgery_answer, outcome
-from workers.jobs import ForgeryAnswer, ForgeryParameters, JobKind, LeasedJob, Outcome, OutcomeStatus
+from workers.jobs import (
+    ForgeryAnswer,
+    ForgeryParameters,
+    ForgeryState,
+    GlobalProof,
+    JobKind,
+    LeasedJob,
+    Outcome,
+    OutcomeStatus,
+)
 from workers.runtime.ledger import LEASE_S, MAX_ATTEMPTS
 
 DONE = Outcome(OutcomeStatus.DONE, {"value": 1}, {"job": 0.5})
@@ -44,17 +53,16 @@ def test_a_lease_brings_all_that_the_job_needs(workshop):
     job_id = workshop.id("forgery")
     first = workshop.ledger.lease(job_id, "another")
     assert first is not None
-    assert first.answered == frozenset()
-    workshop.ledger.answer(job_id, [answer(3), answer(5)])
+    assert first.state == ForgeryState()
+    workshop.ledger.save(job_id, [answer(3), answer(5)])
     workshop.ledger.hand_back(job_id, "another")
     assert workshop.ledger.lease(job_id, "me") == LeasedJob(
         job_id=job_id,
         kind=JobKind.FORGERY,
         parameters={"of": "forgery"},
-        owner="me",
         inputs={JobKind.SPLIT: ({"of": "split"},), JobKind.EMBED: ({"of": "embed"},)},
-        answered=frozenset({3, 5}),
         failures=0,
+        state=ForgeryState(answered=frozenset({3, 5})),
     )
     assert workshop.states("forgery") == [JobState.RUNNING]
 
@@ -93,19 +101,27 @@ def test_later_jobs_of_a_signature_are_given_what_one_proved_in_the_whole_domain
         workshop.job("another forest", kind=JobKind.EMBED),
         forgery("first", "forest"),
         forgery("elsewhere", "another forest"),
-        workshop.job("detection", "forest", kind=JobKind.DETECTION),
+        workshop.job("detection", "forest", kind="detection"),
         *(forgery(f"alike {number}", "forest", **changes) for number, changes in enumerate(alike)),
         *(forgery(f"other {number}", "forest", **changes) for number, changes in enumerate(others)),
     )
     workshop.finish(["forest", "another forest"])
     ledger = workshop.ledger
-    assert ledger.lease(workshop.id("first"), "me").proved == frozenset()
+    assert ledger.lease(workshop.id("first"), "me").state.proved == frozenset()
     for label in (1, 0, 1):
-        ledger.prove(workshop.id("first"), label)
+        ledger.save(workshop.id("first"), [GlobalProof(label)])
     for number in range(len(alike)):
-        assert ledger.lease(workshop.id(f"alike {number}"), "me").proved == {0, 1}
-    for key in ("elsewhere", "detection", *(f"other {number}" for number in range(len(others)))):
-        assert ledger.lease(workshop.id(key), "me").proved == frozenset()
+        assert ledger.lease(workshop.id(f"alike {number}"), "me").state.proved == {0, 1}
+    assert ledger.lease(workshop.id("detection"), "me").state is None
+    for key in ("elsewhere", *(f"other {number}" for number in range(len(others)))):
+        assert ledger.lease(workshop.id(key), "me").state.proved == frozenset()
+
+
+def test_a_row_that_is_neither_answer_nor_proof_is_refused(workshop):
+    (job_id,) = workshop.jobs("a")
+    with pytest.raises(TypeError, match="no kind of job but forgery"):
+        workshop.ledger.save(job_id, [answer(1), "a row"])
+    assert workshop.count(forgery_answer) == 0
 
 
 def test_only_a_ready_job_can_be_leased(workshop):
@@ -159,7 +175,7 @@ def test_a_heartbeat_renews_the_lease(workshop):
     with workshop.store.read() as connection:
         now = workshop.store.now(connection)
     assert now < workshop.row(job_id).lease_until <= now + LEASE_S
-    assert queue.requeue_lapsed(workshop.store) == 0
+    assert queue.requeue_expired(workshop.store) == 0
 
 
 def test_a_heartbeat_tells_of_a_lost_lease(workshop):
@@ -169,7 +185,7 @@ def test_a_heartbeat_tells_of_a_lost_lease(workshop):
     ledger.lease(job_id, "me")
     assert not ledger.heartbeat(job_id, "another")
     workshop.lapse(job_id)
-    queue.requeue_lapsed(workshop.store)
+    queue.requeue_expired(workshop.store)
     assert not ledger.heartbeat(job_id, "me"), "queued again"
     ledger.lease(job_id, "another")
     assert not ledger.heartbeat(job_id, "me"), "taken"
@@ -182,10 +198,10 @@ def test_only_lapsed_leases_are_queued_again(workshop):
     lapsed, alive, never = workshop.jobs("a", "b", "c")
     for job_id in (lapsed, alive):
         workshop.ledger.lease(job_id, "me")
-    assert queue.requeue_lapsed(workshop.store) == 0
+    assert queue.requeue_expired(workshop.store) == 0
     workshop.lapse(lapsed)
-    assert queue.requeue_lapsed(workshop.store) == 1
-    assert queue.requeue_lapsed(workshop.store) == 0
+    assert queue.requeue_expired(workshop.store) == 1
+    assert queue.requeue_expired(workshop.store) == 0
     assert workshop.states("a", "b", "c") == [JobState.READY, JobState.RUNNING, JobState.READY]
     assert [workshop.row(job_id).failures for job_id in (lapsed, alive, never)] == [1, 0, 0]
     again = workshop.ledger.lease(lapsed, "another")
@@ -210,12 +226,12 @@ def test_after_the_last_attempt_a_job_ends_as_error_with_its_history(workshop):
         assert outcome_of(workshop, job_id) is None
     ledger.lease(job_id, "worker 2")
     workshop.lapse(job_id)
-    assert queue.requeue_lapsed(workshop.store) == 1
+    assert queue.requeue_expired(workshop.store) == 1
     ended = outcome_of(workshop, job_id)
     assert (ended.status, ended.result, ended.owner) == (OutcomeStatus.ERROR, None, "worker 2")
     assert ended.error == (
         "failed 3 times\nattempt 1: it crashed\nattempt 2: it crashed\nagain\n"
-        "attempt 3: the worker was not heard of any more"
+        "attempt 3: worker lost: lease expired"
     )
     assert workshop.states("a", "b") == [JobState.FAILED, JobState.BLOCKED]
     assert workshop.row(job_id).lease_owner is None
@@ -228,7 +244,7 @@ def test_a_worker_that_lost_its_lease_cannot_fail_or_hand_back_the_job(workshop)
     ledger = workshop.ledger
     ledger.lease(job_id, "me")
     workshop.lapse(job_id)
-    queue.requeue_lapsed(workshop.store)
+    queue.requeue_expired(workshop.store)
     ledger.lease(job_id, "another")
     ledger.fail(job_id, "me", "too late")
     ledger.hand_back(job_id, "me")
@@ -258,7 +274,7 @@ def test_the_first_outcome_wins(workshop):
     ledger = workshop.ledger
     ledger.lease(job_id, "slow")
     workshop.lapse(job_id)
-    queue.requeue_lapsed(workshop.store)
+    queue.requeue_expired(workshop.store)
     ledger.lease(job_id, "quick")
     assert ledger.record(job_id, "slow", replace(DONE, result={"by": "slow"}), {})
     first = outcome_of(workshop, job_id)
@@ -289,7 +305,7 @@ def test_the_last_answers_come_with_the_outcome(workshop):
     (job_id,) = workshop.jobs("a")
     ledger = workshop.ledger
     ledger.lease(job_id, "me")
-    ledger.answer(job_id, [answer(1, seconds=0.5)])
+    ledger.save(job_id, [answer(1, seconds=0.5)])
     assert ledger.record(job_id, "me", DONE, {}, [answer(1, seconds=0.9), answer(2, seconds=0.9)])
     with workshop.store.read() as connection:
         rows = connection.execute(
@@ -355,26 +371,22 @@ def test_an_unknown_artifact_is_told(workshop):
 
 
 def test_an_answer_is_kept_once(workshop):
-    (job_id,) = workshop.jobs("a")
+    workshop.campaign(workshop.job("a", kind=JobKind.FORGERY))
+    job_id = workshop.id("a")
     ledger = workshop.ledger
-    ledger.answer(job_id, [answer(1, seconds=0.5), answer(2, seconds=0.5)])
-    ledger.answer(job_id, [answer(2, seconds=9.0), replace(answer(3), witness=None, distance=None)])
-    ledger.answer(job_id, [])
+    last = replace(answer(3), witness=None, distance=None, followed_from=0.5, certified=False)
+    ledger.save(job_id, [answer(1, seconds=0.5), answer(2, seconds=0.5)])
+    ledger.save(job_id, [answer(2, seconds=9.0), last])
+    ledger.save(job_id, [])
     with workshop.store.read() as connection:
         rows = connection.execute(sa.select(forgery_answer).order_by(forgery_answer.c.instance)).all()
-    kept = [
-        ForgeryAnswer(*row[1:-1], row.witness if row.witness is None else bytes(row.witness)) for row in rows
-    ]
-    assert kept == [
-        answer(1, seconds=0.5),
-        answer(2, seconds=0.5),
-        replace(answer(3), witness=None, distance=None),
-    ]
+    kept = [ForgeryAnswer(*row[1:]) for row in rows]
+    assert kept == [answer(1, seconds=0.5), answer(2, seconds=0.5), last]
     ledger.lease(job_id, "another")
     ledger.hand_back(job_id, "another")
     leased = ledger.lease(job_id, "me")
     assert leased is not None
-    assert leased.answered == {1, 2, 3}
+    assert leased.state.answered == {1, 2, 3}
 
 
 def test_a_long_reason_is_cut_in_the_middle_and_no_store_refuses_it(workshop):
@@ -382,7 +394,7 @@ def test_a_long_reason_is_cut_in_the_middle_and_no_store_refuses_it(workshop):
     (job_id,) = workshop.jobs("a")
     reason = "Traceback (most recent call last): " + "x" * 5000 + " ZeroDivisionError: by zero"
     exact = "r" * 200
-    workshop.ledger.answer(job_id, [replace(answer(1), reason=reason), replace(answer(2), reason=exact)])
+    workshop.ledger.save(job_id, [replace(answer(1), reason=reason), replace(answer(2), reason=exact)])
     with workshop.store.read() as connection:
         query = sa.select(forgery_answer.c.reason).order_by(forgery_answer.c.instance)
         cut, kept = connection.execute(query).scalars()
@@ -452,7 +464,7 @@ def test_random_campaigns_end_as_their_needs_say(workshop, seed):
                 ledger.fail(job_id, "me", "crash")
             case 2 if workshop.row(job_id).failures < MAX_ATTEMPTS - 1:
                 workshop.lapse(job_id)
-                queue.requeue_lapsed(workshop.store)
+                queue.requeue_expired(workshop.store)
             case _:
                 ledger.record(job_id, "me", FAILURE if by_id[job_id] in fails else DONE, {})
     expected = {}

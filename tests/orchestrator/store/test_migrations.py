@@ -10,7 +10,7 @@ from alembic.migration import MigrationContext
 
 from orchestrator.store import database
 from orchestrator.store.database import Store, head_revision, known_revisions
-from orchestrator.store.tables import metadata
+from orchestrator.store.tables import forgery_answer, global_proof, metadata
 
 
 @pytest.mark.parametrize("revision", known_revisions()[1:])
@@ -42,4 +42,50 @@ def test_an_upgrade_from_each_earlier_revision_keeps_what_is_there(store_url, re
             assert storage in ("e", b"e"), "as it is, outside of the row"
     assert (row.key, row.state, row.leases, bool(row.cancelled)) == ("k", "ready", 0, False)
     assert (need.job_id, need.needs_id, bool(need.optional)) == (1, 1, False)
+    store.close()
+
+
+OLD_REASONS = {
+    # status, seconds, reason: followed_from, certified
+    ("forged", 0.1, "solver"): (None, None),
+    ("forged", 0.0, "follows from eps 0.25: solver"): (0.25, None),
+    ("impossible", 0.0, "follows from eps 1e-05: no leaf"): (1e-05, None),
+    ("impossible", 0.2, "solver; certified: solver, proof checked (3 steps)"): (None, True),
+    ("impossible", 0.2, "solver; not certified: timeout (time limit of 1 s)"): (None, False),
+    ("impossible", 0.2, "solver; not certified: error (not certified: no proof)"): (None, False),
+    ("impossible", 0.0, "follows from eps 0.5: no leaf; certified: no leaf, checked"): (0.5, True),
+    ("impossible", 0.0, "follows from eps 0.5: solver; not certified: memout (2 MB)"): (0.5, False),
+    ("error", 0.3, "not certified: refused"): (None, None),
+    ("error", 0.3, "follows from eps nowhere: a traceback"): (None, None),
+}
+
+
+def test_what_reasons_said_of_answers_becomes_columns(store_url):
+    store = Store(store_url)
+    config = database._alembic_config()
+    with store.write() as connection:
+        config.attributes["connection"] = connection
+        command.upgrade(config, "0006")
+        connection.exec_driver_sql(
+            "INSERT INTO job (key, kind, parameters, weight, state, failures)"
+            " VALUES ('k', 'forgery', '{}', 1, 'done', 0)"
+        )
+        connection.exec_driver_sql(
+            "INSERT INTO whole_domain_proof (embed_id, subject, label) VALUES (1, 's', 0)"
+        )
+        insert = sa.text(
+            "INSERT INTO forgery_answer (job_id, instance, row, status, seconds, reason)"
+            " VALUES (1, :instance, 7, :status, :seconds, :reason)"
+        )
+        for instance, (status, seconds, reason) in enumerate(OLD_REASONS):
+            values = {"instance": instance, "status": status, "seconds": seconds, "reason": reason}
+            connection.execute(insert, values)
+    store.upgrade()
+    with store.read() as connection:
+        rows = connection.execute(sa.select(forgery_answer).order_by(forgery_answer.c.instance)).all()
+        proofs = [tuple(row) for row in connection.execute(sa.select(global_proof))]
+    assert {(row.status, row.seconds, row.reason): (row.followed_from, row.certified) for row in rows} == (
+        OLD_REASONS
+    ), "and the reasons stay as they were"
+    assert proofs == [(1, "s", 0)]
     store.close()

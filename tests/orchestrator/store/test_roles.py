@@ -15,7 +15,7 @@ from orchestrator.store.roles import set_worker_login, worker_role_exists
 from orchestrator.store.services import StoreRegistry
 from orchestrator.store.tables import JobState, metadata
 from tests.orchestrator.store.conftest import DONE, Workshop
-from workers.jobs import ForgeryAnswer, JobKind
+from workers.jobs import ForgeryAnswer, GlobalProof, JobKind
 from workers.runtime.registry import WorkerRecord
 
 PASSWORD = "it's $1$:"  # noqa: S105 - of a login that lives as long as the test
@@ -53,8 +53,8 @@ def test_a_worker_can_do_its_work(workshop, worker):
     assert ledger.record(a, "w", DONE, {"ab" * 32: b"bytes"})
     assert ledger.artifact("ab" * 32) == b"bytes"
     assert ledger.lease(b, "w").inputs == {JobKind.EMBED: (DONE.result,)}
-    ledger.prove(b, 1)
-    ledger.answer(b, [ForgeryAnswer(0, 0, "forged", 0.1, 0.1, "", b"w")])
+    ledger.save(b, [GlobalProof(1)])
+    ledger.save(b, [ForgeryAnswer(0, 0, "forged", 0.1, 0.1, "", b"w")])
     ledger.hand_back(b, "w")
     for _ in range(3):
         ledger.lease(c, "w")
@@ -65,7 +65,7 @@ def test_a_worker_can_do_its_work(workshop, worker):
     registry.beat(WorkerRecord("w", "1", 2))
     assert registry.orchestrator_versions() == []
     registry.leave("w")
-    assert queue.requeue_lapsed(workshop.store) == 0
+    assert queue.requeue_expired(workshop.store) == 0
 
 
 FORBIDDEN = [
@@ -85,7 +85,7 @@ FORBIDDEN = [
     "UPDATE outcome SET status = 'done'",
     "UPDATE forgery_answer SET status = 'forged'",
     "UPDATE artifact SET data = ''",
-    "UPDATE whole_domain_proof SET label = 0",
+    "UPDATE global_proof SET label = 0",
     "UPDATE attempt SET reason = ''",
     "UPDATE alembic_version SET version_num = '9999'",
     "UPDATE orchestrator SET version = '0'",

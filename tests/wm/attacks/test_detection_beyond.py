@@ -19,7 +19,6 @@ from wm.attacks.detection import (
     detect_by_spectrum,
     leaf_probes,
     measure_shape,
-    presence_auc,
     presence_statistics,
     presence_test,
     score_guess,
@@ -258,12 +257,9 @@ def test_presence_of_a_watermark_among_honest_forests(owner):
     assert result.deviation > 2
     assert (np.array(result.holm) >= result.p_values).all()
     assert len(result.names) == len(astuple(suspect))
-    assert presence_auc([suspect], honest) == 1.0
 
 
 def test_presence_needs_honest_forests():
     one = statistics_of(np.random.default_rng(0))
     with pytest.raises(ModelError, match="at least two"):
         presence_test(one, [one])
-    with pytest.raises(ModelError, match="at least one suspect"):
-        presence_auc([], [one, one])

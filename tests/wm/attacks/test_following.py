@@ -8,9 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wm.attacks.following import asking_order, following_reason, follows, settles
+from wm.attacks.forgery.following import asking_order, settles
 from wm.engines import Status
-from wm.engines.certification import is_certified
 
 counts = st.integers(0, 200)
 
@@ -47,13 +46,3 @@ def test_only_decisions_settle_and_only_in_their_direction(status):
     assert settles(status, at=0.3, eps=0.5) == upwards
     assert settles(status, at=0.5, eps=0.3) == downwards
     assert settles(status, at=0.3, eps=0.3) == (upwards or downwards)
-
-
-def test_a_reason_names_the_original_and_keeps_what_it_says():
-    first = following_reason("solver; certified: DRAT proof", at=0.5)
-    assert first == "follows from eps 0.5: solver; certified: DRAT proof"
-    assert following_reason(first, at=0.3) == first
-    assert follows(first)
-    assert is_certified(first)
-    assert not follows("solver")
-    assert not is_certified(following_reason("solver; not certified: timeout (limit)", at=1.0))

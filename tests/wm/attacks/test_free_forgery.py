@@ -8,10 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from wm import engines
-from wm.attacks.forged_sets import ForgedSet, score_forged_set
 from wm.attacks.forgery import Target, forge
+from wm.attacks.forgery.forged_sets import ForgedSet, score_forged_set
 from wm.attacks.free_forgery import all_zeros, best_pattern, cell_of, clones, forge_locally, of_outcomes
-from wm.attacks.local_search import LocalSearcher, SearchPlan
+from wm.attacks.free_forgery.local_search import LocalSearcher, SearchPlan
 from wm.attacks.suppression import disagreement, recover_signature
 from wm.engines import ForgeryQuery
 from wm.errors import ModelError, QueryError

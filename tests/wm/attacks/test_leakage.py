@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from sklearn.ensemble import RandomForestClassifier
 
 from wm.attacks.leakage import Severity, inspect
-from wm.attacks.leakage_findings import GUESSED_SEEDS
+from wm.attacks.leakage.findings import GUESSED_SEEDS
 from wm.errors import ModelError
 from wm.forest import Forest
 from wm.formats.export import to_sklearn

@@ -20,7 +20,6 @@ from wm.claims.opening import (
     open_rows,
     parse_opening,
     read_claim_or_opening,
-    read_opening,
 )
 from wm.errors import ClaimError
 from wm.signature import Signature
@@ -132,9 +131,9 @@ def test_two_openings_of_one_claim_go_together():
 def test_round_trip_through_a_file(tmp_path):
     path = tmp_path / "opening.json"
     path.write_text(TEXT)
-    assert read_opening(path) == OPENING
+    assert read_claim_or_opening(path) == OPENING
     with pytest.raises(ClaimError, match="cannot be read"):
-        read_opening(tmp_path / "none.json")
+        read_claim_or_opening(tmp_path / "none.json")
 
 
 def test_an_old_claim_can_only_be_shown_whole():

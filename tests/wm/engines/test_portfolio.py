@@ -252,7 +252,7 @@ def test_no_distance_is_asked_whose_answer_follows(forest):
         ]
         assert statuses == direct
         for eps, outcome in zip(DISTANCES, outcomes, strict=True):
-            assert outcome.reason.startswith("follows from eps") == (eps not in engine.asked[:3])
+            assert (outcome.followed_from is None) == (eps in engine.asked[:3])
 
 
 def test_a_timeout_tells_nothing_of_other_distances(forest):

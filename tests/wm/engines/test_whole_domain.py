@@ -66,9 +66,10 @@ class Solving:
         return self.answer
 
 
-@pytest.mark.parametrize(("reason", "asked"), [(WHOLE_DOMAIN, 1), ("larger box", 3), ("solver", 3)])
-def test_only_a_proof_in_the_whole_domain_spares_the_solver(monkeypatch, figure_1, reason, asked):
-    solving = Solving(Answer(None, reason))
+@pytest.mark.parametrize(("is_global", "asked"), [(True, 1), (False, 3)])
+def test_only_a_proof_in_the_whole_domain_spares_the_solver(monkeypatch, figure_1, is_global, asked):
+    reason = WHOLE_DOMAIN if is_global else "larger box"
+    solving = Solving(Answer(None, reason, is_global=is_global))
     monkeypatch.setattr("wm.engines.isolated.Sandbox", lambda *_: solving)
     with IsolatedEngine("portfolio", figure_1) as engine:
         outcomes = [engine.solve(QUERY, timeout_s=2) for _ in range(3)]

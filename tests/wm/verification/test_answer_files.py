@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from wm.errors import ClaimError
-from wm.verification.answer_files import read_answers, read_rows
+from wm.verification.answer_files import parse_answers, read_file, read_rows
 
 votes_tables = st.tuples(st.integers(1, 6), st.integers(1, 6)).flatmap(
     lambda shape: st.lists(
@@ -25,6 +25,11 @@ votes_tables = st.tuples(st.integers(1, 6), st.integers(1, 6)).flatmap(
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     return tmp_path_factory.mktemp("votes")
+
+
+def read_answers(path, kind, **options):
+    """Return the answers in a file."""
+    return parse_answers(read_file(path), kind, what=str(path), **options)
 
 
 def read_votes(path):
@@ -117,17 +122,20 @@ def test_ways_to_write_the_same_votes(folder, text):
         ("", "holds no votes"),
         ("\n\n", "holds no votes"),
         ("a,b\n", "holds no votes"),
-        ("0,1\n1\n", "line 2 has 1 values, those above have 2"),
-        ("a,b\n0,1\n\n1,0,1\n", "line 4 has 3 values, those above have 2"),
+        ("0,1\n1\n", "line 2 has 1 values, the first row has 2 columns"),
+        ("a,b\n0,1\n\n1,0,1\n", "line 4 has 3 values, the first row has 2 columns"),
         ("0,1\n\n\n0,2\n", "line 4: '2' is not a vote"),
         ("0,-1\n", "line 1: '-1' is not a vote"),
         ("0,0.5\n", "line 1: '0.5' is not a vote"),
         ("0,nan\n", "line 1: 'nan' is not a vote"),
         ("0,inf\n", "line 1: 'inf' is not a vote"),
-        ("0,1\n0,\n", "line 2: could not convert"),
-        ("0,1\ncat,dog\n", "line 2: could not convert"),
-        ("0,1\na,b\n", "line 2: could not convert"),
-        ("tree,1\n0,1\n", "line 1: could not convert"),  # half a header is a mistake, not a header
+        ("0,1\n0,\n", "line 2: '' is not a vote"),
+        ("0,1\ncat,dog\n", "line 2: 'cat' is not a vote"),
+        ("0,1\na,b\n", "line 2: 'a' is not a vote"),
+        ("0,1\n0,0_1\n", "line 2: '0_1' is not a vote"),
+        ('0,1\n0,"1\n', "line 2: malformed csv"),
+        (b"0,1\n0,\xff\n", "is not UTF-8 text (byte 6)"),
+        ("tree,1\n0,1\n", "line 1: 'tree' is not a vote"),  # half a header is a mistake, not a header
         ("0,1,2\n0,1,0\n", "line 1: '2' is not a vote"),  # a header of numbers is not told from votes
     ],
 )
@@ -267,7 +275,7 @@ def test_rows_round_trip(folder, rows):
 @pytest.mark.parametrize(
     ("name", "content", "reason"),
     [
-        ("rows.csv", b"1,2\n3,x", "line 2: could not convert"),
+        ("rows.csv", b"1,2\n3,x", "line 2: 'x' is not a finite number"),
         ("rows.csv", b"1,2\n3,inf", "not a finite number"),
         ("rows.csv", b"1,2\n3,1e39", "not finite in float32"),
         ("rows.csv", b"", "must be an (instances, features) array"),

@@ -13,13 +13,13 @@ from hypothesis import strategies as st
 from wm.errors import ClaimError
 from wm.signature import Signature, random_signature
 from wm.verification.evidence import verify
-from wm.verification.pooling import Answer, verify_together
+from wm.verification.pooling import ClaimVotes, verify_together
 
 
 def answer_of(errors, bits, rows):
     """Return the votes of trees that err on the first rows, as often as `errors` says."""
     wrong = np.arange(rows)[:, None] < np.array(errors)
-    return Answer(wrong.astype(np.int64), np.zeros(rows, dtype=np.int64), Signature.of(bits))
+    return ClaimVotes(wrong.astype(np.int64), np.zeros(rows, dtype=np.int64), Signature.of(bits))
 
 
 def brute_force(answers):
@@ -105,4 +105,4 @@ def test_claims_that_cannot_be_pooled_are_refused():
     with pytest.raises(ClaimError, match="same signature"):
         verify_together([one, one])
     with pytest.raises(ClaimError, match="3 bits"):
-        verify_together([Answer(one.votes, one.labels, Signature.of("101"))])
+        verify_together([ClaimVotes(one.votes, one.labels, Signature.of("101"))])

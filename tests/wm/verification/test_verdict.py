@@ -11,7 +11,7 @@ from wm.errors import ClaimError
 from wm.signature import Signature
 from wm.verification.answers import Answers
 from wm.verification.questions import Decoys, Heard, plain_order, pose, tell_apart
-from wm.verification.verdict import Outcome, Protocol, Rule, judge, judge_answers, judge_weakly, transcript
+from wm.verification.verdict import Policy, Rule, RuleOutcome, judge, judge_answers, judge_weakly, transcript
 from wm.verification.weak_evidence import verify_labels, verify_probabilities
 
 
@@ -99,10 +99,10 @@ def test_clones_are_stopped_by_their_cells(owner):
     verdict = judge(
         clones, owner.watermarked.votes(X), published=[clones.commitment], suspect=owner.watermarked
     )
-    assert outcomes(verdict)[Rule.DISTINCT_ROWS] is Outcome.PASSED
+    assert outcomes(verdict)[Rule.DISTINCT_ROWS] is RuleOutcome.PASSED
     assert verdict.stopped_by == (Rule.DISTINCT_CELLS,)
-    lenient = Protocol(least_distinct=1 / 3)
-    assert judge(clones, owner.watermarked.votes(X), published=[clones.commitment], protocol=lenient).accepted
+    lenient = Policy(least_distinct=1 / 3)
+    assert judge(clones, owner.watermarked.votes(X), published=[clones.commitment], policy=lenient).accepted
 
 
 def test_an_opening_is_judged_by_its_rows(owner, claim):
@@ -133,17 +133,17 @@ def test_weaker_evidence_is_judged_by_the_same_rules(owner, claim):
 
 
 @pytest.mark.parametrize(
-    "protocol",
+    "policy",
     [
-        Protocol(level=0.0),
-        Protocol(least_ones=0.8, most_ones=0.2),
-        Protocol(most_ones=1.5),
-        Protocol(least_distinct=0.0),
+        Policy(level=0.0),
+        Policy(least_ones=0.8, most_ones=0.2),
+        Policy(most_ones=1.5),
+        Policy(least_distinct=0.0),
     ],
 )
-def test_an_impossible_protocol_is_refused(owner, claim, protocol):
+def test_an_impossible_policy_is_refused(owner, claim, policy):
     with pytest.raises(ClaimError, match="impossible protocol"):
-        judge(claim, owner.watermarked.votes(owner.trigger_X), protocol=protocol)
+        judge(claim, owner.watermarked.votes(owner.trigger_X), policy=policy)
 
 
 def test_votes_that_do_not_fit_are_refused(claim):
@@ -164,12 +164,12 @@ def test_rows_that_the_challenge_draws_are_no_choice(owner, claim):
         verdict = judge(opening, votes, challenge=challenge)
         return verdict.stopped_by, outcomes(verdict)[Rule.CHOICE]
 
-    assert result(drawn, b"case 17") == ((), Outcome.PASSED)
-    assert result(picked, b"case 17") == ((Rule.CHOICE,), Outcome.FAILED)
-    assert result(drawn, None) == ((), Outcome.UNCHECKED)
-    assert result(range(7), b"any") == ((), Outcome.PASSED)
+    assert result(drawn, b"case 17") == ((), RuleOutcome.PASSED)
+    assert result(picked, b"case 17") == ((Rule.CHOICE,), RuleOutcome.FAILED)
+    assert result(drawn, None) == ((), RuleOutcome.UNCHECKED)
+    assert result(range(7), b"any") == ((), RuleOutcome.PASSED)
     whole = judge(claim, owner.watermarked.votes(owner.trigger_X), challenge=b"any")
-    assert outcomes(whole)[Rule.CHOICE] is Outcome.PASSED
+    assert outcomes(whole)[Rule.CHOICE] is RuleOutcome.PASSED
 
 
 # --- whatever the suspect answers
@@ -192,7 +192,7 @@ def test_answers_are_judged_as_what_they_are(owner, claim, kind):
     def judged(forest):
         heard = tell_apart(answers_of(forest, asked.X, kind), asked.order)
         assert heard.answered_differently == 0
-        return judge_answers(claim, heard, published=[claim.commitment], protocol=Protocol(level=0.05))
+        return judge_answers(claim, heard, published=[claim.commitment], policy=Policy(level=0.05))
 
     mine, honest = judged(owner.watermarked), judged(owner.honest)
     assert mine.accepted
@@ -202,7 +202,7 @@ def test_answers_are_judged_as_what_they_are(owner, claim, kind):
             claim,
             owner.watermarked.votes(owner.trigger_X),
             published=[claim.commitment],
-            protocol=Protocol(level=0.05),
+            policy=Policy(level=0.05),
         )
         return
     # By hand: the true label's probability, or whether the label is wrong.

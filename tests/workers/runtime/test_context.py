@@ -3,23 +3,18 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import replace
 from multiprocessing import Pipe
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workers.jobs import ForgeryAnswer, ForgeryResult, JobKind, LeasedJob, SplitResult
+from workers.jobs import ForgeryResult, JobKind, LeasedJob, SplitResult
 from workers.runtime import context as module
 from workers.runtime.context import ArtifactCache, Context
-from workers.runtime.messages import Answers, ArtifactData, NeedArtifact, Proved
+from workers.runtime.messages import ArtifactData, NeedArtifact, Rows
 
-JOB = LeasedJob(1, JobKind.FORGERY, {}, "me", {JobKind.FORGERY: ({"instances": 3},)}, frozenset({4}), 0)
-
-
-def answer(instance):
-    return ForgeryAnswer(instance, 0, "forged", None, 0.0, "", None)
+JOB = LeasedJob(1, JobKind.FORGERY, {}, {JobKind.FORGERY: ({"instances": 3},)}, 0, state="after 3")
 
 
 @pytest.fixture
@@ -43,7 +38,6 @@ def sent(connection):
 
 def test_inputs_are_read_as_models(context):
     assert context.input(JobKind.FORGERY, ForgeryResult) == ForgeryResult(instances=3)
-    assert context.answered == {4}
     with pytest.raises(AssertionError):
         context.input(JobKind.FORGERY, SplitResult)
 
@@ -90,43 +84,45 @@ def test_what_a_job_keeps_is_named_by_its_hash_and_at_hand(ends, context):
     assert sent(ends[1]) == []
 
 
-def test_answers_are_sent_in_bundles_and_none_is_lost(ends, context, monkeypatch):
-    monkeypatch.setattr(module, "_ANSWERS_EVERY_S", 1000.0)
-    for instance in range(120):
-        context.answer(answer(instance))
-    bundles = [message.answers for message in sent(ends[1])]
+def test_a_job_goes_on_from_the_state_of_its_kind(context):
+    assert context.state(str) == "after 3"
+    with pytest.raises(AssertionError):
+        context.state(int)
+
+
+def test_rows_are_sent_in_bundles_and_none_is_lost(ends, context, monkeypatch):
+    monkeypatch.setattr(module, "_ROWS_EVERY_S", 1000.0)
+    for row in range(120):
+        context.record(row)
+    bundles = [message.rows for message in sent(ends[1])]
     assert list(map(len, bundles)) == [50, 50]
     context.flush()
     context.flush()
     (last,) = sent(ends[1])
-    assert isinstance(last, Answers)
-    instances = [given.instance for bundle in (*bundles, last.answers) for given in bundle]
-    assert instances == list(range(120))
+    assert isinstance(last, Rows)
+    assert [row for bundle in (*bundles, last.rows) for row in bundle] == list(range(120))
 
 
 def test_a_whole_bundle_waits_for_more_so_that_it_may_go_with_the_outcome(ends, context, monkeypatch):
-    monkeypatch.setattr(module, "_ANSWERS_EVERY_S", 1000.0)
-    for instance in range(50):
-        context.answer(answer(instance))
+    monkeypatch.setattr(module, "_ROWS_EVERY_S", 1000.0)
+    for row in range(50):
+        context.record(row)
     assert sent(ends[1]) == []
-    assert context.take() == tuple(map(answer, range(50)))
+    assert context.take() == tuple(range(50))
     context.flush()
     assert sent(ends[1]) == []
 
 
-def test_an_answer_that_has_waited_long_enough_is_sent(ends, context, monkeypatch):
-    monkeypatch.setattr(module, "_ANSWERS_EVERY_S", 0.0)
-    context.answer(answer(0))
-    assert sent(ends[1]) == [Answers((answer(0),))]
+def test_a_row_that_has_waited_long_enough_is_sent(ends, context, monkeypatch):
+    monkeypatch.setattr(module, "_ROWS_EVERY_S", 0.0)
+    context.record(0)
+    assert sent(ends[1]) == [Rows((0,))]
 
 
-def test_only_what_is_new_is_told_of_proofs_and_once(ends):
-    context = Context(ends[0], ArtifactCache(), replace(JOB, proved=frozenset({1})), slice_s=1000.0)
-    assert context.proved == {1}
-    for label in (1, 0, 0):
-        context.prove(label)
-    assert context.proved == {0, 1}
-    assert sent(ends[1]) == [Proved(0)]
+def test_what_others_need_is_sent_at_once_with_what_waits(ends, context):
+    context.record(0)
+    context.record(1, at_once=True)
+    assert sent(ends[1]) == [Rows((0, 1))]
 
 
 def test_the_slice_is_over_after_its_time(ends):

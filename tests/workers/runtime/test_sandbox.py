@@ -8,9 +8,10 @@ from dataclasses import replace
 
 import pytest
 
-from workers.jobs import JobKind, OutcomeStatus
+from workers.jobs import ForgeryState, JobKind, OutcomeStatus, forging
 from workers.runtime import sandbox
-from workers.runtime.sandbox import End, JobSandbox
+from workers.runtime.messages import End
+from workers.runtime.sandbox import JobSandbox
 
 ENDLESS = {"n_estimators": [10_000], "max_depth": [None], "folds": 100}
 """Changes that make a tuning job take hours."""
@@ -62,7 +63,7 @@ def test_an_unforeseen_exception_is_a_failed_attempt_with_its_traceback(bench):
     worker = bench.sandbox._sandbox
     worker.ready()
     before = worker.child_pid
-    run = bench.run(replace(bench.job(JobKind.DETECTION), inputs={}))
+    run = bench.run(replace(bench.job("detection"), inputs={}))
     assert (run.end, run.outcome) == (End.FAILED, None)
     assert run.reason.startswith("Traceback")
     assert "KeyError" in run.reason
@@ -185,8 +186,8 @@ def test_a_batch_cut_into_slices_ends_as_in_one_run(bench, engine):
 
     ends, sliced = [], []
     while End.FINISHED not in ends:
-        answered = frozenset(answer.instance for answer in sliced)
-        run = bench.run(replace(job, answered=answered), slice_s=0.0)
+        state = ForgeryState(answered=frozenset(answer.instance for answer in sliced))
+        run = bench.run(replace(job, state=state), slice_s=0.0)
         ends.append(run.end)
         new = bench.take_answers()
         assert len(new) == 1, "a slice of no time still answers one query: the batch cannot stand still"
@@ -197,7 +198,8 @@ def test_a_batch_cut_into_slices_ends_as_in_one_run(bench, engine):
 
 
 def test_a_batch_whose_answers_are_all_there_is_done_at_once(bench):
-    run = bench.run(replace(bench.job(JobKind.FORGERY), answered=frozenset(range(5))), slice_s=0.0)
+    state = ForgeryState(answered=frozenset(range(5)))
+    run = bench.run(replace(bench.job(JobKind.FORGERY), state=state), slice_s=0.0)
     assert (run.end, run.outcome.result) == (End.FINISHED, {"instances": 5})
     assert bench.take_answers() == []
 
@@ -215,7 +217,7 @@ def test_answers_given_before_a_crash_are_not_lost(bench):
     killed = []
 
     def kill_after_first_answers():
-        if bench.answers and not killed:
+        if bench.rows and not killed:
             killed.append(bench.sandbox._sandbox.child_pid)
             os.kill(killed[0], signal.SIGKILL)
         return False
@@ -239,10 +241,10 @@ def test_a_query_that_times_out_is_an_answer_not_a_failure(bench):
 
 def test_a_batch_that_hangs_around_its_queries_is_a_failed_attempt(bench, monkeypatch):
     """Its queries have limits of their own, so the fault is not the query's."""
-    monkeypatch.setattr(sandbox, "_GRACE_S", -179.5)
+    monkeypatch.setattr(forging, "_GRACE_S", -179.5)
     run = bench.run(bench.job(JobKind.FORGERY, engine="z3", count=171))
     assert (run.end, run.outcome) == (End.FAILED, None)
-    assert run.reason == "the batch hung: time limit of 0.5 s"
+    assert run.reason == "the job hung: time limit of 0.5 s"
     assert works(bench)
 
 

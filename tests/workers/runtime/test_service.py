@@ -10,10 +10,10 @@ import pytest
 from wm.errors import DataError
 from wm.isolation import ChildError
 from workers.handlers import forgery
-from workers.jobs import ForgeryAnswer, ForgeryResult, JobKind, LeasedJob, OutcomeStatus
+from workers.jobs import ForgeryResult, JobKind, LeasedJob, OutcomeStatus
 from workers.runtime import service
 from workers.runtime.context import ArtifactCache, Context
-from workers.runtime.messages import Answers, Crashed, Finished, SliceOver, Start
+from workers.runtime.messages import End, Rows, Run, Start
 
 PARAMETERS = {
     "engine": "sat",
@@ -26,8 +26,8 @@ PARAMETERS = {
     "seed": 0,
     "timeout_s": 1.0,
 }
-JOB = LeasedJob(1, JobKind.FORGERY, PARAMETERS, "me", {}, frozenset(), 0)
-ANSWER = ForgeryAnswer(0, 0, "forged", None, 0.0, "", None)
+JOB = LeasedJob(1, JobKind.FORGERY, PARAMETERS, {}, 0)
+ROW = "a row"
 
 
 @pytest.fixture
@@ -46,54 +46,54 @@ def said(monkeypatch):
 
 def raising(reason):
     def handler(_parameters, context):
-        context.answer(ANSWER)
+        context.record(ROW)
         context.keep(b"half")
         raise reason
 
     return handler
 
 
-def test_a_result_is_an_outcome_and_waiting_answers_go_with_it(said):
+def test_a_result_is_an_outcome_and_waiting_rows_go_with_it(said):
     def handler(parameters, context):
-        context.answer(ANSWER)
+        context.record(ROW)
         context.keep(b"bytes")
         return ForgeryResult(instances=parameters.count)
 
     before, message = said(handler)
     assert before == []
-    assert isinstance(message, Finished)
-    assert message.answers == (ANSWER,)
+    assert message.end is End.FINISHED
+    assert message.rows == (ROW,)
     assert (message.outcome.status, message.outcome.result) == (OutcomeStatus.DONE, {"instances": 1})
     assert set(message.outcome.timings) == {"job"}
     assert list(message.artifacts.values()) == [b"bytes"]
 
 
-def test_a_handler_that_wants_to_go_on_later_gives_the_job_back_and_waiting_answers_go_first(said):
-    assert said(lambda _parameters, context: context.answer(ANSWER)) == ([Answers((ANSWER,))], SliceOver())
+def test_a_handler_that_wants_to_go_on_later_gives_the_job_back_and_waiting_rows_go_first(said):
+    assert said(lambda _parameters, context: context.record(ROW)) == ([Rows((ROW,))], Run(End.SLICE_OVER))
 
 
 def test_what_the_science_refuses_is_an_error_at_once(said):
     before, message = said(raising(DataError("no such file")))
     assert before == []
-    assert isinstance(message, Finished)
-    assert message.answers == (ANSWER,)
+    assert message.end is End.FINISHED
+    assert message.rows == (ROW,)
     assert (message.outcome.status, message.outcome.error) == (OutcomeStatus.ERROR, "no such file")
     assert message.artifacts == {}
 
 
 @pytest.mark.parametrize("reason", [ChildError("no process could be had"), ValueError("oh"), MemoryError()])
-def test_what_may_go_well_another_time_is_a_crash(said, reason):
+def test_what_may_go_well_another_time_is_a_failed_attempt(said, reason):
     _, message = said(raising(reason))
-    assert isinstance(message, Crashed)
-    assert message.traceback.startswith("Traceback")
-    assert type(reason).__name__ in message.traceback
+    assert (message.end, message.outcome, message.rows) == (End.FAILED, None, ())
+    assert message.reason.startswith("Traceback")
+    assert type(reason).__name__ in message.reason
 
 
-def test_parameters_that_no_longer_fit_their_kind_are_a_crash(said):
-    job = LeasedJob(1, JobKind.FORGERY, PARAMETERS | {"strange": 1}, "me", {}, frozenset(), 0)
+def test_parameters_that_no_longer_fit_their_kind_are_a_failed_attempt(said):
+    job = LeasedJob(1, JobKind.FORGERY, PARAMETERS | {"strange": 1}, {}, 0)
     _, message = said(lambda *_: None, job)
-    assert isinstance(message, Crashed)
-    assert "strange" in message.traceback
+    assert (message.end, message.outcome, message.rows) == (End.FAILED, None, ())
+    assert "strange" in message.reason
 
 
 def test_jobs_are_served_one_after_the_other_until_the_connection_closes(monkeypatch):
@@ -105,6 +105,6 @@ def test_jobs_are_served_one_after_the_other_until_the_connection_closes(monkeyp
         with ours:
             for _ in range(3):
                 ours.send(Start(JOB, 1.0))
-                assert isinstance(ours.recv(), Finished)
+                assert ours.recv().end is End.FINISHED
         serving.join(timeout=30)
         assert not serving.is_alive()

@@ -4,17 +4,18 @@
 - `shapes`: mean leaf depth, share of positive leaves, volume of leaves and of the positive region;
 - `spectrum`: the leading direction of the votes, on sample rows or on points clipped into leaves;
 - `guesses`: how good a guess is up to complement, with exact permutation p-values;
-- `presence`: whether a forest is watermarked at all, against honest ones of equal settings.
+- `presence`: whether a forest is watermarked at all, against honest ones of equal settings;
+- `attack`: all of them on one forest, scored.
 
 May import `wm.forest`, `wm.signature`, `wm.statistics`, `wm.verification.evidence` (exact subset sums) and
 `wm.engines.encoding` (boxes).
 """
 
+from wm.attacks.detection.attack import ATTACK, Options, Row, SpectrumRow, run
 from wm.attacks.detection.guesses import GuessScore, ValueScore, score_guess, score_values
 from wm.attacks.detection.presence import (
     PresenceResult,
     PresenceStatistics,
-    presence_auc,
     presence_statistics,
     presence_test,
 )
@@ -40,17 +41,21 @@ from wm.attacks.detection.strategies import (
 )
 
 __all__ = [
+    "ATTACK",
     "UNDECIDED",
     "DetectionResult",
     "GuessScore",
     "Measure",
     "Mode",
+    "Options",
     "PresenceResult",
     "PresenceStatistics",
+    "Row",
     "Shape",
     "ShapeResult",
     "Spectrum",
     "SpectrumResult",
+    "SpectrumRow",
     "Strategy",
     "ValueScore",
     "detect",
@@ -61,9 +66,9 @@ __all__ = [
     "leaf_probes",
     "measure_shape",
     "measure_trees",
-    "presence_auc",
     "presence_statistics",
     "presence_test",
+    "run",
     "score_guess",
     "score_values",
     "split_at_median",

@@ -141,27 +141,6 @@ def presence_test(suspect: PresenceStatistics, honest: Sequence[PresenceStatisti
     )
 
 
-def presence_auc(suspects: Sequence[PresenceStatistics], honest: Sequence[PresenceStatistics]) -> float:
-    """Return the chance that a watermarked forest deviates more than an honest one does.
-
-    Each forest, suspect or honest, is held against the (other) honest ones.
-
-    Raises
-    ------
-    ModelError
-        Fewer than two honest forests, or no suspect.
-    """
-    from sklearn.metrics import roc_auc_score
-
-    if not suspects:
-        raise ModelError("presence needs at least one suspect forest")
-    table = _table(honest)
-    marked = [_deviation(np.array(astuple(suspect)), table) for suspect in suspects]
-    plain = [_deviation(row, np.delete(table, index, axis=0)) for index, row in enumerate(table)]
-    truth = [1] * len(marked) + [0] * len(plain)
-    return float(roc_auc_score(truth, marked + plain))
-
-
 def _table(honest: Sequence[PresenceStatistics]) -> NDArray[np.float64]:
     if len(honest) < 2:
         raise ModelError(f"presence needs at least two honest forests to compare with, not {len(honest)}")
@@ -174,9 +153,3 @@ def _deviations(table: NDArray[np.float64]) -> NDArray[np.float64]:
     standard = np.abs(table - table.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
     largest: NDArray[np.float64] = standard.max(axis=1)
     return largest
-
-
-def _deviation(row: NDArray[np.float64], others: NDArray[np.float64]) -> float:
-    """Return how far a row is from others, in their standard deviations; a spread of 0 counts as tiny."""
-    spread = np.maximum(others.std(axis=0), 1e-9 * np.maximum(1.0, np.abs(others).max(axis=0)))
-    return float((np.abs(row - others.mean(axis=0)) / spread).max())

@@ -4,32 +4,37 @@
 - `pruning`: truncate, cost-complexity, reduced-error;
 - `splits`: noise on thresholds, coarser thresholds, flipped leaves;
 - `distillation`: students of votes or labels; majority collapse, a wrapper of votes;
-- `evaluation`: the registry, one or several in a row, and the score of what comes out.
+- `evaluation`: the registry, one or several in a row, and the score of what comes out;
+- `attack`: all of them over their strengths.
 
 The paper leaves all of this to future work. Each is a pure function (forest, strength, thief's data,
 generator) -> forest or wrapper. A new one is a function and a line in `evaluation.MODIFICATIONS`.
 """
 
+from wm.attacks.modification.attack import ATTACK, Options, run
 from wm.attacks.modification.common import AttackerData, Modification, Suspect
 from wm.attacks.modification.evaluation import (
     MODIFICATIONS,
     STRENGTHS,
     Judged,
-    ModificationResult,
+    Row,
     Step,
     evaluate,
     modify,
 )
 
 __all__ = [
+    "ATTACK",
     "MODIFICATIONS",
     "STRENGTHS",
     "AttackerData",
     "Judged",
     "Modification",
-    "ModificationResult",
+    "Options",
+    "Row",
     "Step",
     "Suspect",
     "evaluate",
     "modify",
+    "run",
 ]

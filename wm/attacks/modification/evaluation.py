@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from wm.attacks.base import AttackRow
 from wm.attacks.modification.common import AttackerData, Modification, Suspect
 from wm.attacks.modification.distillation import collapse, distil_labels, distil_votes
 from wm.attacks.modification.ensemble import drop, regrow, replace, shuffle
@@ -63,47 +64,37 @@ class Step:
     strength: float
 
 
-@dataclass(frozen=True)
-class ModificationResult:
-    """What became of a forest and of the claim to it.
+class Row(AttackRow):
+    """What became of a forest and of the claim to it: one point of a curve."""
 
-    Attributes
-    ----------
-    name
-        Of the modification; two joined by ``+`` where combined.
-    strengths
-        One for each.
-    n_trees
-        Of the changed forest.
-    accuracy_before, accuracy_after, accuracy_change
-        Of the majority on test rows; the change is after minus before.
-    fidelity
-        Share of test rows whose majority stays as it was.
-    bits
-        Share of the k x m bits (or those of the trees that are left) as the signature wants.
-    exact_match
-        The paper's rule.
-    log10_p
-        Exact for places as given; where trees were dropped, of the best alignment in order.
-    p_null
-        Which null it is: ``exact`` or ``aligned``.
-    log10_p_shares
-        p-value from vote shares alone, which need no order of the trees
-        (`wm.verification.weak_evidence`), with the test rows as decoys.
-    """
-
-    name: str
-    strengths: tuple[float, ...]
+    modification: str
+    """What was done; several in a row joined by "+"."""
+    strength: float
+    """Strength of the first."""
+    strengths: str
+    """Strengths of all, joined by "+"."""
+    attempt: int
+    """Number of the try, from 0: other random numbers, other rows of the thief."""
     n_trees: int
+    """Trees of the changed forest."""
     accuracy_before: float
+    """Share of test rows that the majority got right before."""
     accuracy_after: float
+    """The same afterwards."""
     accuracy_change: float
+    """After minus before."""
     fidelity: float
+    """Share of test rows whose majority stays as it was."""
     bits: float
+    """Share of the trigger set's votes, in the trees that are left, that are as the signature wants."""
     exact_match: bool
+    """Whether all of them are: the paper's rule."""
     log10_p: float
+    """Evidence from votes, as log10 p; where trees were dropped, of the best alignment in order."""
     p_null: str
+    """Which null it is: ``exact`` or ``aligned``."""
     log10_p_shares: float
+    """Evidence from vote shares alone, which needs no order of the trees; the test rows are decoys."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,8 +139,13 @@ def modify(forest: Forest, steps: Sequence[Step], data: AttackerData, rng: np.ra
 
 
 def evaluate(
-    forest: Forest, changed: Suspect, steps: Sequence[Step], judged: Judged, rng: np.random.Generator
-) -> ModificationResult:
+    forest: Forest,
+    changed: Suspect,
+    steps: Sequence[Step],
+    judged: Judged,
+    rng: np.random.Generator,
+    attempt: int = 0,
+) -> Row:
     """Hold a changed forest against the original and the claim.
 
     Parameters
@@ -158,6 +154,8 @@ def evaluate(
         What was done, for the record.
     rng
         Draws the permutation null of an alignment; not used where the places are as they were.
+    attempt
+        Number of the try, for the record.
     """
     before, after = forest.predict(judged.X_test), changed.predict(judged.X_test)
     votes = changed.votes(judged.X_trigger)
@@ -172,9 +170,11 @@ def evaluate(
         aligned = align_in_order(votes != judged.y_trigger[:, None], judged.signature, rng)
         bits, exact, log10_p = aligned.bits, False, aligned.log10_p
     accuracies = [float((found == judged.y_test).mean()) for found in (before, after)]
-    return ModificationResult(
-        name="+".join(step.name for step in steps),
-        strengths=tuple(step.strength for step in steps),
+    return Row(
+        modification="+".join(step.name for step in steps),
+        strength=steps[0].strength,
+        strengths="+".join(f"{step.strength:g}" for step in steps),
+        attempt=attempt,
         n_trees=changed.n_trees,
         accuracy_before=accuracies[0],
         accuracy_after=accuracies[1],

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from wm.attacks.base import AttackRow
 from wm.attacks.detection.guesses import score_guess
 from wm.attacks.detection.spectrum import vote_spectrum
 from wm.errors import SignatureError
@@ -17,30 +17,21 @@ Spot = Callable[[NDArray[np.int64]], NDArray[np.bool_]]
 """Takes the indexes of the queries seen so far, in order, and says which are suspected: (q,) -> (q,)."""
 
 
-@dataclass(frozen=True)
-class BudgetPoint:
-    """What is known after a number of trigger queries.
-
-    Attributes
-    ----------
-    trigger_queries
-        How many of them the model has answered, among ordinary ones in random order.
-    bits
-        Mean share of bits known, up to complement; 0.5 while nothing is spotted.
-    low, high
-        Smallest and largest share over the orders.
-    null_bits
-        Mean share that a guess unrelated to the signature would have.
-    spotted
-        Mean number of queries suspected so far, ordinary ones among them.
-    """
+class BudgetPoint(AttackRow):
+    """What is known after a number of trigger queries."""
 
     trigger_queries: int
+    """How many of them the model has answered, among ordinary ones in random order."""
     bits: float
+    """Mean share of bits known, up to complement; 0.5 while nothing is spotted."""
     low: float
+    """Smallest share over the orders."""
     high: float
+    """Largest share over the orders."""
     null_bits: float
+    """Mean share that a guess unrelated to the signature would have."""
     spotted: float
+    """Mean number of queries suspected so far, ordinary ones among them."""
 
 
 def recover_signature(codes: NDArray[np.int64]) -> NDArray[np.int64] | None:

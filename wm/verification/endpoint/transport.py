@@ -1,26 +1,31 @@
 """One HTTP request under hard limits on its time and on the size of its reply.
 
 Redirects are never followed: rows of a secret trigger set, and a token, go where they were sent and nowhere
-else. Certificates are always checked. A timer cuts the connection when the time is up, because a socket's own
-time limit is for each read, and a server that drips keeps within it for ever.
+else, not through a proxy that the environment names either. Certificates are always checked. httpx's own time
+limits are for each read, and a server that drips keeps within them for ever: the limit here is anyio's, on
+the whole exchange.
 """
 
 from __future__ import annotations
 
-import http.client
 import ipaddress
-import socket
+import os
 import ssl
-import threading
-import urllib.error
 import urllib.parse
-import urllib.request
 from dataclasses import dataclass
-from typing import IO, Any
+from typing import TYPE_CHECKING
 
 from wm.errors import EndpointError, EndpointUnavailableError
 
-_AGENT = "treeproof"
+if TYPE_CHECKING:
+    import httpx
+
+_HEADERS = {
+    "Content-Type": "application/json",
+    "Accept": "application/json",
+    "Accept-Encoding": "identity",  # a packed body could unpack to any size
+    "User-Agent": "treeproof",
+}
 
 _RETRIED = frozenset({408, 425, 429, 500, 502, 503, 504})
 """Replies that say "not now"."""
@@ -101,156 +106,68 @@ def post(
     EndpointError
         A redirect, a refusal, a certificate that does not hold, or a larger body.
     """
-    headers = {"Content-Type": "application/json", "Accept": "application/json", "User-Agent": _AGENT}
-    if token is not None:
-        headers["Authorization"] = f"Bearer {token}"
-    # `check_address`, which comes first, has checked the scheme.
-    request = urllib.request.Request(url, data=body, headers=headers, method="POST")  # noqa: S310 - as said
-    with _Watch(limit_s) as watch:
-        opener = urllib.request.build_opener(_NoRedirect, _Http(watch), _Https(watch))
-        try:
-            with opener.open(request, timeout=limit_s) as response:
-                content = _body(response, max_bytes, what)
-        except urllib.error.HTTPError as reply:
-            with reply:
-                return _refused(reply, what)
-        except (OSError, http.client.HTTPException, ValueError) as reason:
-            raise _fault(reason, watch, what) from reason
-        if watch.expired:
-            raise EndpointUnavailableError(f"{what}: no whole answer within {limit_s:g} s")
-    return content
+    import anyio
+    import httpx
+    from anyio.from_thread import start_blocking_portal
+
+    async def exchange() -> bytes | Refusal:
+        # The default context checks certificates and host names; there is no way to ask for less.
+        context = ssl.create_default_context()
+        headers = _HEADERS if token is None else {**_HEADERS, "Authorization": f"Bearer {token}"}
+        # httpx's limits are for each read: the one on all of them is anyio's.
+        client = httpx.AsyncClient(verify=context, trust_env=False, timeout=None)  # noqa: S113 - as said
+        with anyio.fail_after(limit_s):
+            async with client, client.stream("POST", url, content=body, headers=headers) as reply:
+                return await _body(reply, max_bytes, what) if reply.is_success else _refused(reply, what)
+
+    try:
+        # A loop in a thread of its own: the caller, a notebook say, may be in one already.
+        with start_blocking_portal() as portal:
+            return portal.call(exchange)
+    except TimeoutError as reason:
+        raise EndpointUnavailableError(f"{what}: no whole answer within {limit_s:g} s") from reason
+    except (httpx.HTTPError, httpx.InvalidURL, OSError, ValueError) as reason:
+        raise _fault(reason, what) from reason
 
 
-def _body(response: http.client.HTTPResponse, max_bytes: int, what: str) -> bytes:
-    content = response.read(max_bytes + 1)
-    if len(content) > max_bytes:
-        raise EndpointError(f"{what}: answered with more than the {max_bytes} bytes allowed")
-    announced = response.headers.get("Content-Length", "")
-    if announced.isdecimal() and not response.chunked and len(content) != int(announced):
-        raise OSError(f"the answer was cut off after {len(content)} of {announced} bytes")
-    return content
+async def _body(response: httpx.Response, max_bytes: int, what: str) -> bytes:
+    content = bytearray()
+    async for chunk in response.aiter_raw():
+        content += chunk
+        if len(content) > max_bytes:
+            raise EndpointError(f"{what}: answered with more than the {max_bytes} bytes allowed")
+    return bytes(content)
 
 
-def _refused(reply: urllib.error.HTTPError, what: str) -> Refusal:
-    if reply.code in _RETRIED:
-        return Refusal(f"answered {reply.code} {_one_line(reply.reason)}", reply.headers.get("Retry-After"))
-    if 300 <= reply.code < 400:
-        target = _one_line(reply.headers.get("Location", "nowhere"))
+def _refused(response: httpx.Response, what: str) -> Refusal:
+    code, headers = response.status_code, response.headers
+    answered = f"answered {code} {_one_line(response.reason_phrase)}"
+    if code in _RETRIED:
+        return Refusal(answered, headers.get("Retry-After"))
+    if 300 <= code < 400:
+        target = _one_line(headers.get("Location", "nowhere"))
         raise EndpointError(f"{what}: redirects to {target}: redirects are not followed; give that address")
-    if reply.code in (401, 403):
-        raise EndpointError(f"{what}: answered {reply.code}: the token is missing or wrong")
-    raise EndpointError(f"{what}: answered {reply.code} {_one_line(reply.reason)}")
+    if code in (401, 403):
+        raise EndpointError(f"{what}: answered {code}: the token is missing or wrong")
+    raise EndpointError(f"{what}: {answered}")
 
 
-def _fault(reason: Exception, watch: _Watch, what: str) -> EndpointError:
-    cause: Any = reason.reason if isinstance(reason, urllib.error.URLError) else reason
-    if isinstance(cause, ssl.SSLCertVerificationError):
-        return EndpointError(f"{what}: its certificate does not hold ({_one_line(cause.verify_message)})")
-    if watch.expired or isinstance(cause, TimeoutError):
-        return EndpointUnavailableError(f"{what}: no whole answer within {watch.limit_s:g} s")
-    return EndpointUnavailableError(f"{what}: cannot be reached ({_one_line(cause) or type(cause).__name__})")
+def _fault(reason: BaseException, what: str) -> EndpointError:
+    """Say what the system or TLS complained of, below the layers that passed it on."""
+    below: BaseException | None = reason
+    fault: object = reason
+    while below is not None:
+        if isinstance(below, ssl.SSLCertVerificationError):
+            return EndpointError(f"{what}: its certificate does not hold ({_one_line(below.verify_message)})")
+        if isinstance(below, OSError) and below.errno is not None:
+            fault = os.strerror(below.errno) if isinstance(below, ConnectionError) else below
+        if isinstance(below, BaseExceptionGroup):  # of several attempts to connect
+            below = below.exceptions[0]
+        else:
+            below = below.__cause__ or below.__context__
+    text = _one_line(fault)
+    return EndpointUnavailableError(f"{what}: cannot be reached ({text or type(reason).__name__})")
 
 
 def _one_line(text: object) -> str:
     return "".join(character if character.isprintable() else " " for character in str(text))[:200]
-
-
-class _NoRedirect(urllib.request.HTTPRedirectHandler):
-    def redirect_request(
-        self, req: urllib.request.Request, fp: IO[bytes], code: int, msg: str, headers: Any, newurl: str
-    ) -> None:
-        return None
-
-
-class _Watch:
-    """Cuts the connections that it is shown when the time is up.
-
-    Attributes
-    ----------
-    limit_s
-        Seconds from entering the context.
-    expired
-        Whether the time was up before it was left.
-    """
-
-    def __init__(self, limit_s: float) -> None:
-        self.limit_s = limit_s
-        self.expired = False
-        self._lock = threading.Lock()
-        self._sockets: list[socket.socket] = []
-        self._timer = threading.Timer(limit_s, self._cut)
-        self._timer.daemon = True
-
-    def __enter__(self) -> _Watch:
-        self._timer.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._timer.cancel()
-        self._timer.join()
-        for connection in self._sockets:
-            connection.close()
-
-    def show(self, connection: socket.socket) -> None:
-        """Watch a connection, also after TLS has taken its socket over."""
-        with self._lock:
-            self._sockets.append(connection.dup())
-        if self.expired:
-            self._cut()
-
-    def _cut(self) -> None:
-        self.expired = True
-        with self._lock:
-            for connection in self._sockets:
-                _shut(connection)
-
-
-def _shut(connection: socket.socket) -> None:
-    try:
-        connection.shutdown(socket.SHUT_RDWR)
-    except OSError:
-        # It was closed by the other side already: there is nothing left to cut.
-        return
-
-
-class _Watched(http.client.HTTPConnection):
-    """A connection that shows its socket to a watch as soon as it has one."""
-
-    watch: _Watch
-
-    def connect(self) -> None:
-        super().connect()
-        self.watch.show(self.sock)
-
-
-class _WatchedSecure(http.client.HTTPSConnection, _Watched):
-    """The same with TLS, which `HTTPSConnection.connect` puts on what `_Watched.connect` has opened."""
-
-
-class _Http(urllib.request.HTTPHandler):
-    def __init__(self, watch: _Watch) -> None:
-        super().__init__()
-        self._watch = watch
-
-    def http_open(self, req: urllib.request.Request) -> http.client.HTTPResponse:
-        def connection(host: str, /, **options: Any) -> http.client.HTTPConnection:
-            made = _Watched(host, **options)
-            made.watch = self._watch
-            return made
-
-        return self.do_open(connection, req)
-
-
-class _Https(urllib.request.HTTPSHandler):
-    def __init__(self, watch: _Watch) -> None:
-        super().__init__()
-        self._watch = watch
-
-    def https_open(self, req: urllib.request.Request) -> http.client.HTTPResponse:
-        def connection(host: str, /, **options: Any) -> http.client.HTTPConnection:
-            # The default context checks certificates and host names; there is no way to ask for less.
-            made = _WatchedSecure(host, context=ssl.create_default_context(), **options)
-            made.watch = self._watch
-            return made
-
-        return self.do_open(connection, req)

@@ -346,7 +346,7 @@ def test_dropped_trees_are_aligned(owner, thief, judged):
 
 def test_two_in_a_row(owner, thief, judged):
     both = result(owner, thief, judged, ("noise", 0.03), ("shuffle", 0.5))
-    assert (both.name, both.strengths) == ("noise+shuffle", (0.03, 0.5))
+    assert (both.modification, both.strengths) == ("noise+shuffle", "0.03+0.5")
     alone = result(owner, thief, judged, ("noise", 0.03))
     assert both.log10_p > alone.log10_p
     last = result(owner, thief, judged, ("drop", 0.1), ("collapse", 1.0))

@@ -1,13 +1,23 @@
-"""The jobs that are being run, and which query each is at."""
+"""What monitors see of a store: the jobs that run, and the query each is at; leases; all in numbers."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import sqlalchemy as sa
 
 from orchestrator.store.database import Store
-from orchestrator.store.tables import JobState, campaign_job, cell, forgery_answer, job
+from orchestrator.store.tables import (
+    JobState,
+    attempt,
+    campaign,
+    campaign_job,
+    cell,
+    forgery_answer,
+    job,
+    outcome,
+)
 from workers.jobs import JobKind
 from workers.runtime.ledger import LEASE_S
 
@@ -43,12 +53,7 @@ class RunningJob:
 
 def running_jobs(store: Store, campaign_id: int) -> list[RunningJob]:
     """Return a campaign's running jobs, the one that was planned first first."""
-    answered = (
-        sa.select(sa.func.count())
-        .select_from(forgery_answer)
-        .where(forgery_answer.c.job_id == job.c.id)
-        .scalar_subquery()
-    )
+    answered = sa.select(sa.func.count()).where(forgery_answer.c.job_id == job.c.id).scalar_subquery()
     query = (
         sa.select(
             job.c.id,
@@ -81,12 +86,54 @@ def running_jobs(store: Store, campaign_id: int) -> list[RunningJob]:
 
 
 def lapsed_leases(store: Store) -> int:
-    """Return how many running jobs of the whole store have a lease that lapsed a while ago."""
+    """Return how many running jobs of the whole store have a lease that expired a while ago."""
     a_while_ago = store.clock() - LEASE_S  # what an orchestrator that is alive has taken back by then
-    query = (
-        sa.select(sa.func.count())
-        .select_from(job)
-        .where(job.c.state == JobState.RUNNING, job.c.lease_until < a_while_ago)
+    query = sa.select(sa.func.count(job.c.id)).where(
+        job.c.state == JobState.RUNNING, job.c.lease_until < a_while_ago
     )
     with store.read() as connection:
         return int(connection.execute(query).scalar_one())
+
+
+@dataclass(frozen=True)
+class Tally:
+    """What a store holds, over all campaigns.
+
+    Attributes
+    ----------
+    campaigns
+        Name and state of each campaign by its id; the state as it was marked last.
+    outcomes
+        Number of outcomes by the job's kind and the outcome's status.
+    answers
+        Number of answered forgery queries by status.
+    failed_attempts
+        How often a job's process or its worker died.
+    """
+
+    campaigns: Mapping[int, tuple[str, str]]
+    outcomes: Mapping[tuple[str, str], int]
+    answers: Mapping[str, int]
+    failed_attempts: int
+
+
+def tally(store: Store) -> Tally:
+    """Count a whole store: reads every outcome and every answer, some seconds for 10^7 of them."""
+    outcomes = (
+        sa.select(job.c.kind, outcome.c.status, sa.func.count())
+        .join(outcome, outcome.c.job_id == job.c.id)
+        .group_by(job.c.kind, outcome.c.status)
+    )
+    answers = sa.select(forgery_answer.c.status, sa.func.count().label("number")).group_by(
+        forgery_answer.c.status
+    )
+    with store.read() as connection:
+        return Tally(
+            campaigns={
+                row.id: (row.name, row.state)
+                for row in connection.execute(sa.select(campaign.c.id, campaign.c.name, campaign.c.state))
+            },
+            outcomes={(kind, status): count for kind, status, count in connection.execute(outcomes)},
+            answers={row.status: row.number for row in connection.execute(answers)},
+            failed_attempts=connection.execute(sa.select(sa.func.count()).select_from(attempt)).scalar_one(),
+        )

@@ -12,7 +12,7 @@ from wm.claims.claim import make_claim
 from wm.errors import ModelError
 from wm.forest import Forest
 from wm.signature import Signature
-from wm.verification.verdict import Protocol, Rule, Verdict, judge
+from wm.verification.verdict import Policy, Rule, Verdict, judge
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,7 +90,7 @@ def score_forged_set(
     trigger_size: int,
     independent: Forest,
     published: Collection[str] = frozenset(),
-    protocol: Protocol | None = None,
+    policy: Policy | None = None,
 ) -> ForgedSetScore:
     """Score a forged set, and put it before the judge.
 
@@ -104,7 +104,7 @@ def score_forged_set(
         A forest that the claimant had no part in.
     published
         Commitments older than the model; a claimant who starts from the model has none among them.
-    protocol
+    policy
         The judge's; None: the default.
 
     Raises
@@ -125,13 +125,11 @@ def score_forged_set(
         max_distance=float(distances.max(initial=0.0)),
         independent_accuracy=independent.accuracy(forged.X, forged.labels) if size else float("nan"),
         ones_share=forged.signature.ones / len(forged.signature),
-        verdict=_verdict(forged, forest, published, protocol) if size else None,
+        verdict=_verdict(forged, forest, published, policy) if size else None,
     )
 
 
-def _verdict(
-    forged: ForgedSet, forest: Forest, published: Collection[str], protocol: Protocol | None
-) -> Verdict:
+def _verdict(forged: ForgedSet, forest: Forest, published: Collection[str], policy: Policy | None) -> Verdict:
     # A claim with a row twice is refused before it is judged; the claimant leaves such rows out.
     _, first = np.unique(forged.X, axis=0, return_index=True)
     rows = np.sort(first)
@@ -144,4 +142,4 @@ def _verdict(
         model_id="forged",
         class_names=("0", "1"),
     )
-    return judge(claim, forest.votes(forged.X[rows]), protocol=protocol, published=published, suspect=forest)
+    return judge(claim, forest.votes(forged.X[rows]), policy=policy, published=published, suspect=forest)

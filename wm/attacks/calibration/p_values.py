@@ -10,21 +10,24 @@ rates looked at, is above the level.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from wm import streams
+from wm.attacks.base import AttackRow
+from wm.attacks.detection import (
+    PresenceStatistics,
+    detect,
+    detect_by_shape,
+    detect_by_spectrum,
+    presence_test,
+)
 from wm.attacks.populations import Case
 from wm.statistics import clopper_pearson
 from wm.streams import Role
 from wm.verification.alignment import align_in_order
 from wm.verification.evidence import verify
 from wm.verification.weak_evidence import verify_labels, verify_probabilities
-
-if TYPE_CHECKING:
-    from wm.attacks.detection import PresenceStatistics
 
 LEVELS = (0.05, 0.01, 0.001)
 """Levels at which false positives are counted."""
@@ -36,37 +39,27 @@ _DROPPED_SHARE = 0.1
 """Trees left out before the p-value of an alignment is taken."""
 
 
-@dataclass(frozen=True)
-class CalibrationRow:
-    """How often one p-value was at most one level.
+class Rate(AttackRow):
+    """How often one p-value was at most one level."""
 
-    Attributes
-    ----------
-    p_value
-        Its name.
-    population
-        Which forests.
-    level
-        In (0, 1).
-    hits, trials
-        Forests whose p-value was at most the level, and all.
-    rate
-        hits / trials.
-    low, high
-        Clopper-Pearson interval at `CONFIDENCE`.
-    anti_conservative
-        Whether the rate is above the level beyond what chance explains, all rates taken together.
-    """
-
-    p_value: str
     population: str
+    """Which forests: ``honest``, ``other owners``, or ``presence``."""
+    p_value: str
+    """Name of the p-value."""
     level: float
+    """In (0, 1)."""
     hits: int
+    """Forests whose p-value was at most the level."""
     trials: int
+    """All forests."""
     rate: float
+    """hits / trials."""
     low: float
+    """Lower end of the exact 95% interval (Clopper-Pearson)."""
     high: float
+    """Upper end."""
     anti_conservative: bool
+    """Whether the rate is above the level beyond what chance explains, all rates taken together."""
 
 
 PValue = Callable[[Case, np.random.Generator], float]
@@ -103,17 +96,6 @@ def by_labels(case: Case, rng: np.random.Generator) -> float:
     return float(10.0 ** verify_labels(triggers, decoys, case.signature).log10_p)
 
 
-def by_pooled_binomial(case: Case, rng: np.random.Generator) -> float:
-    """Return the p-value that treats all k x m bits as fair coins: not valid, and here to show it.
-
-    All rows share one signature, so that one coincidence of trees counts k times.
-    """
-    from scipy.stats import binom
-
-    evidence = verify(case.forest.votes(case.X_trigger), case.y_trigger, case.signature)
-    return float(binom.sf(evidence.matched_bits - 1, evidence.total_bits, 0.5))
-
-
 VERIFICATION: dict[str, PValue] = {
     "votes": by_votes,
     "aligned": by_alignment,
@@ -128,8 +110,6 @@ def detection_p_values(case: Case) -> dict[str, float]:
 
     The spectrum is that of the votes on the decoys.
     """
-    from wm.attacks.detection import detect, detect_by_shape, detect_by_spectrum
-
     found: dict[str, float] = {}
     for strategy in detect(case.forest, case.signature):
         name = f"{strategy.measure.value} {strategy.strategy.value}"
@@ -149,8 +129,6 @@ def presence_p_values(
     All are held against the same reference, so that they are not quite independent of one another: an
     interval for their rate is a little too narrow unless the reference is large.
     """
-    from wm.attacks.detection import presence_test
-
     results = [presence_test(one, reference) for one in tested]
     return {
         "presence: maximum": [result.p_value for result in results],
@@ -184,7 +162,7 @@ def gather(cases: Iterable[Case], seed: int, *, first: int = 0) -> dict[str, lis
 
 def calibrate(
     populations: Mapping[str, Mapping[str, Sequence[float]]], levels: Sequence[float] = LEVELS
-) -> tuple[CalibrationRow, ...]:
+) -> tuple[Rate, ...]:
     """Count false positives.
 
     Parameters
@@ -213,7 +191,7 @@ def calibrate(
         hits = int(np.count_nonzero(values <= level * (1 + 1e-9)))
         shown = clopper_pearson(hits, len(values), CONFIDENCE)
         rows.append(
-            CalibrationRow(
+            Rate(
                 p_value=name,
                 population=population,
                 level=level,

@@ -1,45 +1,42 @@
-"""Job kind `suppression`."""
+"""The suppression attack: spot the trigger rows in a stream, filter them, read the signature off them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
+from typing import Annotated, Literal
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import Field
 
-from wm import streams
-from wm.attacks.detection import score_guess
-from wm.attacks.suppression import (
-    METHODS,
-    ShadowPlan,
+from wm.attacks.base import (
+    Attack,
+    AttackOptions,
+    AttackRow,
+    Distinct,
+    OneOrMore,
+    Result,
+    Scene,
+    Several,
+    Streams,
+)
+from wm.attacks.detection.guesses import score_guess
+from wm.attacks.suppression.filtering import filter_and_verify
+from wm.attacks.suppression.recovery import (
+    BudgetPoint,
     Spot,
-    Spotter,
     budget_curve,
-    evaluate,
-    filter_and_verify,
     recover_signature,
     spot_by_votes,
-    threshold_at_limit,
-    train_spotter,
 )
-from wm.attacks.suppression import SuppressionResult as Curve
+from wm.attacks.suppression.scores import METHODS, SuppressionResult, evaluate, threshold_at_limit
+from wm.attacks.suppression.shadow import ShadowPlan, Spotter, train_spotter
 from wm.claims.claim import Claim
-from wm.datasets import Split
-from wm.embedding.training import Caps
 from wm.forest import Forest
 from wm.streams import Role
-from workers.handlers.inputs import read_claim, read_forest, read_split
-from workers.jobs import (
-    BaselineResult,
-    BudgetRow,
-    JobKind,
-    SuppressionMethod,
-    SuppressionParameters,
-    SuppressionResult,
-    SuppressionRow,
-)
-from workers.runtime.context import Context
+
+Method = Literal["disagreement", "repeats", "shadow"]
 
 _ROWS_PER_TRIGGER = 12
 """Of the attacker's rows, for each trigger row of a shadow model: half of them train it."""
@@ -49,6 +46,52 @@ _BUDGET_ROWS = 2000
 
 _MOST_TRIGGERS = 20
 """Last point of a query-budget curve."""
+
+
+class Options(AttackOptions):
+    """Spotting trigger queries, filtering them, and reading the signature off them."""
+
+    methods: Annotated[tuple[Method, ...], OneOrMore, Several, Distinct] = ("disagreement", "repeats")
+    """How queries are ranked: by disagreement, repeated votes, or a classifier trained on shadow models."""
+    shadows: int = Field(default=4, ge=2, le=1_000)
+    """Forests that method "shadow" watermarks itself."""
+    orders: int = Field(default=10, ge=1, le=1_000)
+    """Random orders of the stream that the query-budget curve is averaged over."""
+
+
+class Row(AttackRow):
+    """How well one method spots, and what it is good for."""
+
+    method: str
+    """How queries are ranked."""
+    auc: float
+    """Area under the ROC curve; 0.5 is chance."""
+    tpr_at_1pct_fpr: float
+    """Share of trigger queries spotted at a threshold that suspects at most 1% of ordinary ones."""
+    triggers: int
+    """Trigger queries."""
+    ordinary: int
+    """Ordinary queries."""
+    false_positive_rate: tuple[float, ...]
+    """Corners of the ROC curve, ascending."""
+    true_positive_rate: tuple[float, ...]
+    """The same."""
+    triggers_spotted: float
+    """Share of trigger queries that the filter catches, at a threshold set on the attacker's own rows."""
+    ordinary_touched: float
+    """Share of ordinary queries that it catches."""
+    ordinary_votes_changed: float
+    """Share of all votes on ordinary queries that it changes."""
+    log10_p_before: float
+    """Evidence of the claim without the filter, as log10 p."""
+    log10_p_after: float
+    """Evidence on the filtered answers."""
+    bits: float | None
+    """Share of the signature read off the spotted queries, up to complement; none where none was spotted."""
+    null_bits: float | None
+    """Mean of that share for an unrelated guess."""
+    budget: tuple[BudgetPoint, ...]
+    """Bits known after 1, 2, 3, ... trigger queries."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,32 +111,30 @@ class _Stream:
 class _Judgement:
     """How a method tells triggers apart, what it suspects of a stream, and of the queries seen so far."""
 
-    curve: Curve
+    curve: SuppressionResult
     spotted: NDArray[np.bool_]
     spot: Callable[[_Stream], Spot]
 
 
-def run(parameters: SuppressionParameters, context: Context) -> SuppressionResult:
+def run(scene: Scene, options: Options, rng: Streams) -> Result:
     """Spot the trigger rows among test rows; then filter them, and read the signature off them.
 
     The attacker has half of the test rows, which thresholds are set and shadow models trained on; the other
     half comes as ordinary queries.
     """
-    split, claim, forest = read_split(context), read_claim(context), read_forest(context)
-    shuffled = streams.generator(
-        parameters.seed, Role.ATTACKER_SHADOWS, parameters.repeat, "rows"
-    ).permutation(len(split.y_test))
+    split, claim, forest = scene.split, scene.claim, scene.forest
+    shuffled = rng.generator(Role.ATTACKER_SHADOWS, "rows").permutation(len(split.y_test))
     own, ordinary = shuffled[: len(shuffled) // 2], shuffled[len(shuffled) // 2 :]
     stream = _stream(forest, split.X_test[ordinary], claim)
     rows = []
-    for method in parameters.methods:
+    for method in options.methods:
         if method == "shadow":
-            judged = _by_shadow(_spotter(split, own, forest, claim, parameters, context), stream)
+            judged = _by_shadow(_spotter(scene, own, options, rng), stream)
         else:
             everything = _stream(forest, split.X_test, claim)
             judged = _by_votes(method, everything, forest.vote_codes(split.X_test[own]), stream)
-        rows.append(_row(stream, judged, claim, parameters))
-    return SuppressionResult(rows=tuple(rows))
+        rows.append(_row(stream, judged, claim, options, rng))
+    return Result(rows)
 
 
 def _stream(forest: Forest, ordinary: NDArray[np.float32], claim: Claim) -> _Stream:
@@ -102,12 +143,12 @@ def _stream(forest: Forest, ordinary: NDArray[np.float32], claim: Claim) -> _Str
 
 
 def _by_votes(
-    method: SuppressionMethod, everything: _Stream, own_codes: NDArray[np.int64], stream: _Stream
+    method: Method, everything: _Stream, own_codes: NDArray[np.int64], stream: _Stream
 ) -> _Judgement:
     """Judge by the votes alone; nothing is trained, so the ROC curve is that of all test rows."""
     score = METHODS[method]
     threshold = threshold_at_limit(score(own_codes))
-    # `spot_by_votes` asks for more than its threshold, this one is the least that is suspected.
+    # `spot_by_votes` asks for more than its threshold, this one is the smallest that is suspected.
     below = float(np.nextafter(threshold, -np.inf))
     return _Judgement(
         evaluate(method, score(everything.codes), everything.is_trigger),
@@ -128,39 +169,28 @@ def _by_shadow(spotter: Spotter, stream: _Stream) -> _Judgement:
     return _Judgement(evaluate("shadow", scores, stream.is_trigger), scores >= spotter.threshold, spot)
 
 
-def _spotter(
-    split: Split,
-    own: NDArray[np.int64],
-    forest: Forest,
-    claim: Claim,
-    parameters: SuppressionParameters,
-    context: Context,
-) -> Spotter:
-    baseline = context.input(JobKind.BASELINE, BaselineResult)
+def _spotter(scene: Scene, own: NDArray[np.int64], options: Options, rng: Streams) -> Spotter:
     # The attacker does not know k: it marks as many rows as its own can spare, up to the true share.
-    triggers = max(2, min(len(claim.trigger_set.rows), len(own) // _ROWS_PER_TRIGGER))
+    triggers = max(2, min(len(scene.claim.trigger_set.rows), len(own) // _ROWS_PER_TRIGGER))
     plan = ShadowPlan(
-        n_trees=forest.n_trees,
-        caps=Caps(baseline.cap_depth, baseline.cap_leaves),
+        n_trees=scene.forest.n_trees,
+        caps=scene.caps,
         trigger_rows=triggers,
-        shadows=parameters.shadows,
-        scheme=claim.scheme,
-        seed=parameters.seed,
-        repeat=parameters.repeat,
+        shadows=options.shadows,
+        scheme=scene.claim.scheme,
+        seed=rng.seed,
+        repeat=rng.repeat,
     )
-    return train_spotter(split.X_test[own], split.y_test[own], plan)
+    return train_spotter(scene.split.X_test[own], scene.split.y_test[own], plan)
 
 
-def _row(
-    stream: _Stream, judged: _Judgement, claim: Claim, parameters: SuppressionParameters
-) -> SuppressionRow:
+def _row(stream: _Stream, judged: _Judgement, claim: Claim, options: Options, rng: Streams) -> Row:
     signature, spotted = claim.bits, judged.spotted
     filtered = filter_and_verify(
         judged.curve.method, stream.codes, stream.is_trigger, spotted, claim.trigger_set.y, signature
     )
     guess = recover_signature(stream.codes[spotted])
     scored = None if guess is None else score_guess(guess, signature)
-    rng = streams.generator(parameters.seed, Role.ATTACKER_SHADOWS, parameters.repeat, "orders")
     ordinary = np.flatnonzero(~stream.is_trigger)[:_BUDGET_ROWS]
     shorter = stream.part(np.concatenate([ordinary, np.flatnonzero(stream.is_trigger)]))
     budget = budget_curve(
@@ -168,11 +198,11 @@ def _row(
         shorter.is_trigger,
         judged.spot(shorter),
         signature,
-        rng,
-        orders=parameters.orders,
+        rng.generator(Role.ATTACKER_SHADOWS, "orders"),
+        orders=options.orders,
         most=_MOST_TRIGGERS,
     )
-    return SuppressionRow(
+    return Row(
         **asdict(judged.curve),
         triggers_spotted=filtered.triggers_spotted,
         ordinary_touched=filtered.ordinary_touched,
@@ -181,5 +211,15 @@ def _row(
         log10_p_after=filtered.evidence.log10_p,
         bits=None if scored is None else scored.bits,
         null_bits=None if scored is None else scored.null_bits,
-        budget=tuple(BudgetRow(**asdict(point)) for point in budget),
+        budget=budget,
     )
+
+
+ATTACK = Attack(
+    kind="suppression",
+    summary="How well trigger queries are spotted in each forest",
+    options=Options,
+    row=Row,
+    run=run,
+    version=2,
+)

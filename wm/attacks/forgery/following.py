@@ -12,9 +12,6 @@ from dataclasses import dataclass
 
 from wm.engines.protocol import Status
 
-FOLLOWS = "follows from eps "
-"""Begins the reason of every answer that was not asked for."""
-
 
 @dataclass(frozen=True)
 class Turn:
@@ -51,16 +48,3 @@ def asking_order(count: int) -> Iterator[Turn]:
 def settles(status: Status, *, at: float, eps: float) -> bool:
     """Return whether the answer at one distance, `at`, is that at another, `eps`, too."""
     return (status is Status.FORGED and at <= eps) or (status is Status.IMPOSSIBLE and at >= eps)
-
-
-def following_reason(reason: str, *, at: float) -> str:
-    """Return the reason of an answer that follows from the one at a distance, which has a reason itself.
-
-    It keeps what that one says, such as of a certificate; one that follows already names the original.
-    """
-    return reason if follows(reason) else f"{FOLLOWS}{at:g}: {reason}"
-
-
-def follows(reason: str) -> bool:
-    """Return whether an answer's reason says that it was not asked for."""
-    return reason.startswith(FOLLOWS)

@@ -8,7 +8,7 @@ from enum import StrEnum
 import numpy as np
 from numpy.typing import NDArray
 
-from wm.attacks.node_weights import NodeWeights, two_groups
+from wm.attacks.leakage.node_weights import NodeWeights, two_groups
 
 GUESSED_SEEDS = 2000
 """How many small seeds of a whole forest are tried against the seeds of its trees."""

@@ -12,9 +12,9 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import NDArray
 
-from wm.attacks.forged_sets import ForgedSet
-from wm.attacks.forgery import Target
-from wm.attacks.local_search import LocalSearcher, SearchPlan
+from wm.attacks.forgery.asking import Target
+from wm.attacks.forgery.forged_sets import ForgedSet
+from wm.attacks.free_forgery.local_search import LocalSearcher, SearchPlan
 from wm.engines.encoding import leaf_bounds
 from wm.engines.protocol import ForgeryOutcome, ForgeryQuery
 from wm.errors import ModelError

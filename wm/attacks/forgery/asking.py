@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wm import streams
-from wm.attacks.following import asking_order, following_reason, settles
+from wm.attacks.forgery.following import asking_order, settles
 from wm.engines import Engine, ForgeryOutcome, ForgeryQuery
 from wm.engines.minimal import MinimalOutcome, MinimalSearch
 from wm.errors import QueryError
@@ -60,13 +60,17 @@ class Target:
     signature: Signature
     eps: float
 
+    def queries(self) -> Iterator[ForgeryQuery]:
+        """Yield the query of each instance."""
+        for centre, label in zip(self.X, self.labels, strict=True):
+            yield ForgeryQuery(signature=self.signature, label=label, centre=centre, eps=self.eps)
+
 
 def forge(
     engine: Engine, target: Target, *, timeout_s: float, memory_bytes: int | None = None
 ) -> Iterator[ForgeryOutcome]:
     """Yield the outcome for each instance in turn; the forged trigger set is those with a witness."""
-    for centre, label in zip(target.X, target.labels, strict=True):
-        query = ForgeryQuery(signature=target.signature, label=label, centre=centre, eps=target.eps)
+    for query in target.queries():
         yield engine.solve(query, timeout_s=timeout_s, memory_bytes=memory_bytes)
 
 
@@ -77,8 +81,7 @@ def forge_nearest(
 
     Limits hold for each instance as a whole.
     """
-    for centre, label in zip(target.X, target.labels, strict=True):
-        query = ForgeryQuery(signature=target.signature, label=label, centre=centre, eps=target.eps)
+    for query in target.queries():
         yield search.find(query, timeout_s=timeout_s, memory_bytes=memory_bytes)
 
 
@@ -92,8 +95,8 @@ def forge_over_distances(
 ) -> list[ForgeryOutcome]:
     """Answer one instance at several distances, asking no query whose answer follows from another.
 
-    The reason of an outcome that follows names the eps that it follows from, and it took no time; see
-    `wm.attacks.following`.
+    An outcome that follows names the eps that it follows from, and took no time; see
+    `wm.attacks.forgery.following`.
 
     Parameters
     ----------
@@ -112,8 +115,8 @@ def forge_over_distances(
         ]
         if known:
             outcome, at = known[0]
-            reason = following_reason(outcome.reason, at=at)
-            outcomes[turn.place] = replace(outcome, seconds=0.0, reason=reason)
+            origin = at if outcome.followed_from is None else outcome.followed_from
+            outcomes[turn.place] = replace(outcome, seconds=0.0, followed_from=origin)
             continue
         asked = ForgeryQuery(signature=query.signature, label=query.label, centre=query.centre, eps=eps)
         outcomes[turn.place] = engine.solve(asked, timeout_s=timeout_s, memory_bytes=memory_bytes)

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from wm.attacks.leakage_findings import (
+from wm.attacks.leakage.findings import (
     Finding,
     Severity,
     count_findings,
@@ -22,7 +22,7 @@ from wm.attacks.leakage_findings import (
     root_groups,
     seed_findings,
 )
-from wm.attacks.node_weights import NodeWeights, read_node_weights, read_seeds, votes_only
+from wm.attacks.leakage.node_weights import NodeWeights, read_node_weights, read_seeds, votes_only
 from wm.errors import ModelError
 
 __all__ = ["Finding", "LeakageReport", "Severity", "inspect"]

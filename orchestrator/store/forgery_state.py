@@ -1,0 +1,117 @@
+"""What forgery jobs go on from: their own answers, those at other distances, and proofs that jobs share.
+
+All that the store's core knows of this is when to load it and when to save it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import fields
+from typing import Any
+
+import sqlalchemy as sa
+
+from orchestrator.store.database import Store
+from orchestrator.store.tables import REASON_LENGTH, forgery_answer, global_proof, job, job_need
+from wm.engines import Status
+from workers.jobs import KINDS, ForgeryAnswer, ForgeryState, GlobalProof, JobKind, KnownAnswer
+
+_CUT = " [...] "
+_ONE_BATCH = frozenset({"eps", "cap", "first", "count"})
+_ANSWER = [forgery_answer.c[field.name] for field in fields(ForgeryAnswer)]
+
+
+def load(
+    connection: sa.Connection,
+    job_id: int,
+    parameters: Mapping[str, Any],
+    needs: Iterable[Any],
+    *,
+    again: bool,
+) -> ForgeryState:
+    """Return the state of a forgery job that is being leased.
+
+    Parameters
+    ----------
+    parameters
+        `workers.jobs.ForgeryParameters` as JSON-ready data.
+    needs
+        Rows of the jobs that it needs: `id`, `kind`, `parameters` and `optional`.
+    again
+        Whether it was leased before: else it has no answers of its own yet.
+    """
+    forests = [need.id for need in needs if need.kind == JobKind.EMBED]
+    helpers = {
+        need.id: need.parameters["eps"] for need in needs if need.optional and need.kind == JobKind.FORGERY
+    }
+    own = sa.select(forgery_answer.c.instance).where(forgery_answer.c.job_id == job_id)
+    labels = sa.select(global_proof.c.label).where(
+        global_proof.c.embed_id.in_(forests), global_proof.c.subject == _subject(parameters)
+    )
+    return ForgeryState(
+        answered=frozenset(connection.execute(own).scalars()) if again else frozenset(),
+        known=_known(connection, helpers) if helpers else (),
+        proved=frozenset(connection.execute(labels).scalars()) if forests else frozenset(),
+    )
+
+
+def _known(connection: sa.Connection, helpers: Mapping[int, float]) -> tuple[KnownAnswer, ...]:
+    """Return the decisions of forgery jobs, which are given with their distances."""
+    decisions = (
+        sa.select(forgery_answer.c.job_id, *_ANSWER)
+        .where(
+            forgery_answer.c.job_id.in_(helpers),
+            forgery_answer.c.status.in_((Status.FORGED, Status.IMPOSSIBLE)),
+        )
+        .order_by(forgery_answer.c.job_id, forgery_answer.c.instance)
+    )
+    rows = connection.execute(decisions)
+    return tuple(KnownAnswer(helpers[helper], ForgeryAnswer(*answer)) for helper, *answer in rows)
+
+
+def save(store: Store, connection: sa.Connection, job_id: int, rows: Sequence[object]) -> None:
+    """Add answers and proofs; those already there stay."""
+    answers = [row for row in rows if isinstance(row, ForgeryAnswer)]
+    store.insert_new(
+        connection,
+        forgery_answer,
+        [{"job_id": job_id, **vars(answer), "reason": _short(answer.reason)} for answer in answers],
+    )
+    labels = [row.label for row in rows if isinstance(row, GlobalProof)]
+    if labels:
+        store.insert_new(connection, global_proof, _proofs(connection, job_id, labels))
+    if len(answers) + len(labels) != len(rows):
+        raise TypeError("no kind of job but forgery has a state, of answers and proofs")
+
+
+def _proofs(connection: sa.Connection, job_id: int, labels: Sequence[int]) -> list[dict[str, Any]]:
+    query = (
+        sa.select(job.c.parameters, job_need.c.needs_id)
+        .join(job_need, job_need.c.job_id == job.c.id)
+        .join(needed := job.alias(), needed.c.id == job_need.c.needs_id)
+        .where(job.c.id == job_id, needed.c.kind == JobKind.EMBED)
+    )
+    asked = connection.execute(query).one()
+    subject = _subject(asked.parameters)
+    return [{"embed_id": asked.needs_id, "subject": subject, "label": label} for label in labels]
+
+
+def _subject(parameters: Mapping[str, Any]) -> str:
+    """Return what a forgery job's proofs are about, beside its forest: 64 hex digits.
+
+    Equal for all batches and distances of one attack with one signature. Other engines and other limits have
+    other keys: what one attack finds must not make another look fast.
+    """
+    asked = {name: value for name, value in parameters.items() if name not in _ONE_BATCH}
+    content = [KINDS[JobKind.FORGERY].version, asked]
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+
+
+def _short(reason: str) -> str:
+    """Return a reason that fits its column: of a long one, such as a traceback, beginning and end."""
+    if len(reason) <= REASON_LENGTH:
+        return reason
+    part = (REASON_LENGTH - len(_CUT)) // 2
+    return reason[:part] + _CUT + reason[-part:]

@@ -1,0 +1,78 @@
+"""An attack is added in one place: a package's module of forty lines runs from campaign file to report."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests import toy_attack
+
+ROOT = Path(__file__).resolve().parents[2]
+
+CAMPAIGN = """
+name = "toy"
+seed = 5
+dataset = { name = "breast-cancer" }
+forest = { n_estimators = 8, max_depth = 4 }
+embedding = { training = "per-tree", repeats = 2 }
+
+[[attack]]
+kind = "lean"
+sample = 30
+"""
+
+
+@pytest.fixture
+def wm(tmp_path):
+    """Run the command where a package with the toy attack is installed; its exit code must be as given."""
+    package = tmp_path / "site"
+    (package / "lean-1.0.dist-info").mkdir(parents=True)
+    (package / "lean.py").write_text(Path(toy_attack.__file__).read_text())
+    (package / "lean-1.0.dist-info" / "METADATA").write_text(
+        "Metadata-Version: 2.1\nName: lean\nVersion: 1.0\n"
+    )
+    (package / "lean-1.0.dist-info" / "entry_points.txt").write_text(
+        "[treeproof.attacks]\nlean = lean:ATTACK\n"
+    )
+    (tmp_path / "toy.toml").write_text(CAMPAIGN)
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(package), str(ROOT)])}
+
+    def run(*words, code=0):
+        command = [sys.executable, "-m", "orchestrator.cli", *map(str, words)]
+        done = subprocess.run(
+            command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == code, done.stderr
+        return done.stdout + (done.stderr if code else "")
+
+    return run
+
+
+def test_a_toy_attack_of_forty_lines_runs_from_file_to_report(wm, tmp_path):
+    code = [line for line in Path(toy_attack.__file__).read_text().splitlines() if line.strip()]
+    assert len(code) <= 40
+    wm("campaign", "run", "toy.toml", "--workers", "1")
+    rows = json.loads(wm("results", "lean", "toy", "--json"))
+    assert len(rows) == 2 * 8
+    assert list(rows[0]) == ["scheme", "trigger_share", "ones_share", "repeat", "tree", "lean", "bit"]
+    assert [row["lean"] for row in rows[:8]] == sorted((row["lean"] for row in rows[:8]), reverse=True)
+    wm("results", "lean", "toy", "-o", "lean.csv")
+    with (tmp_path / "lean.csv").open() as file:
+        assert [int(row["tree"]) for row in csv.DictReader(file)] == [row["tree"] for row in rows]
+    wm("report", "toy", "-o", "report.html")
+    page = (tmp_path / "report.html").read_text()
+    assert toy_attack.ATTACK.summary in page
+    assert "How far each tree leans" in wm("results", "--help")
+
+
+def test_mistakes_in_its_table_are_told_with_their_lines(wm, tmp_path):
+    (tmp_path / "toy.toml").write_text(CAMPAIGN.replace("sample = 30", "sample = 0\nsimple = 1"))
+    said = wm("campaign", "validate", "toy.toml", code=2)
+    assert "toy.toml:10: attack.0.sample: input should be greater than or equal to 1 (got 0)" in said
+    assert "toy.toml:11: attack.0.simple: unknown key" in said

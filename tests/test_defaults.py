@@ -1,0 +1,53 @@
+"""One place for an embedding's defaults: what the estimator, `wm embed` and campaigns do is what it says."""
+
+from __future__ import annotations
+
+import inspect
+
+import pytest
+from pydantic import ValidationError
+
+from orchestrator.cli.embed import embed as embed_command
+from orchestrator.spec.model import EmbeddingSpec
+from wm.embedding.estimator import WatermarkedForestClassifier
+from wm.embedding.options import DEFAULTS, PaperOptions
+from wm.embedding.watermark import Plan
+
+NAMES = list(PaperOptions.model_fields)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_default_is_the_same_everywhere(name):
+    wanted = getattr(DEFAULTS, name)
+    assert embed_command.make_context("embed", ["-o", "model"]).params[name] == wanted
+    in_campaigns = EmbeddingSpec.model_fields[name].default
+    assert in_campaigns == ((wanted,) if name.endswith("_share") else wanted)
+    of_estimator = inspect.signature(WatermarkedForestClassifier).parameters
+    if name in of_estimator and name != "adjust":  # "auto" starts from the default
+        assert of_estimator[name].default == wanted
+    of_plan = inspect.signature(Plan).parameters
+    if name in of_plan and name != "trigger_share":  # which a plan has to say
+        assert of_plan[name].default == wanted
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_option_says_what_it_is(name):
+    assert PaperOptions.model_fields[name].description.endswith(".")
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        {"trigger_share": 0},
+        {"ones_share": 1},
+        {"training": "fast"},
+        {"adjust": "auto"},
+        {"training": "paper", "weight_step": 0},
+        {"weight_step": 1},
+        {"max_rounds": 0},
+        {"trigger_size": 3},
+    ],
+)
+def test_impossible_options_are_refused(bad):
+    with pytest.raises(ValidationError):
+        PaperOptions(**bad)

@@ -1,0 +1,316 @@
+"""What every attack is made of: options, rows, a scene to look at, random streams, and a result.
+
+An attack is one module (or package) with `Options`, `Row` and ``run(scene, options, rng) -> Result``, and an
+`Attack` that names them. Campaign schema, planned jobs, content keys, result frames, columns and their
+documentation are derived from it. `run` is pure: the same call in a notebook, a test and a job gives the same
+rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Annotated, Any, Protocol, Self
+
+import numpy as np
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    GetCoreSchemaHandler,
+    GetJsonSchemaHandler,
+)
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema
+from pydantic_core.core_schema import no_info_before_validator_function
+
+from wm import streams
+from wm.claims.claim import Claim
+from wm.datasets import Split
+from wm.embedding.training import Caps
+from wm.embedding.watermark import WatermarkedForest
+from wm.forest import Forest
+from wm.formats.npz_arrays import parse_arrays
+from wm.formats.sklearn_metadata import TreeMetadata, from_model
+from wm.streams import Role
+
+
+class AttackOptions(BaseModel):
+    """Options of an attack: an ``[[attack]]`` table, a job's parameters, and their documentation.
+
+    Immutable; nothing unknown, nothing of another type, no number that is not finite. The text under each
+    field is its description.
+    """
+
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", strict=True, allow_inf_nan=False, use_attribute_docstrings=True
+    )
+
+    def parts(self) -> Iterator[AttackOptions]:
+        """Yield the options of each job: parts that do not depend on one another, all of them in order."""
+        yield self
+
+    def overlaps(self, other: Self) -> bool:
+        """Return whether two attacks on one watermark would give different results for the same rows."""
+        return self != other
+
+    def problems(self, rows_test: int) -> Iterator[tuple[str, str]]:
+        """Yield each option that so many test rows make impossible: its name, and why."""
+        return iter(())
+
+
+class AttackRow(BaseModel):
+    """One row of results; its fields are the columns of the frame, their texts its documentation.
+
+    A field that holds several values (a curve) is no column; see `columns_of`.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+
+
+@dataclass(frozen=True)
+class Result:
+    """What an attack found.
+
+    Attributes
+    ----------
+    rows
+        Of the attack's `Row`, in a fixed order.
+    extra
+        Further tables by name, as the attack's `extra` declares them.
+    """
+
+    rows: Sequence[AttackRow]
+    extra: Mapping[str, Sequence[AttackRow]] = field(default_factory=dict)
+
+
+class Scene(Protocol):
+    """What an attack may look at.
+
+    The attacker has the suspect and the test rows; claim, training rows and honest forests are there to score
+    what it found, unless the attack says otherwise.
+    """
+
+    @property
+    def split(self) -> Split:
+        """Training and test rows, labels 0 and 1."""
+
+    @property
+    def forest(self) -> Forest:
+        """The suspect, as released."""
+
+    @property
+    def claim(self) -> Claim:
+        """The owner's; only to score what an attacker found."""
+
+    @property
+    def standard(self) -> Forest:
+        """The honest standard forest, which has nothing to do with the watermark."""
+
+    @property
+    def n_trees(self) -> int:
+        """Number of trees of every forest here."""
+
+    @property
+    def caps(self) -> Caps:
+        """Limits on every tree of the suspect."""
+
+    @property
+    def files(self) -> Mapping[str, TreeMetadata]:
+        """What the model files hold, by form: ``as trained``, ``released``, ``standard``."""
+
+
+@dataclass(frozen=True, eq=False)
+class LoadedScene:
+    """A `Scene` whose parts are in memory; attributes as there."""
+
+    split: Split
+    forest: Forest
+    claim: Claim
+    standard: Forest
+    caps: Caps
+    files: Mapping[str, TreeMetadata] = field(default_factory=dict)
+
+    @property
+    def n_trees(self) -> int:
+        """Number of trees of every forest here."""
+        return self.forest.n_trees
+
+    @classmethod
+    def of(cls, split: Split, made: WatermarkedForest, standard: Any, caps: Caps) -> LoadedScene:
+        """Return the scene of a watermark made in this process.
+
+        Parameters
+        ----------
+        split
+            What it was trained on, and the attacker's rows.
+        made
+            As `wm.embedding.watermark.watermark` returns it.
+        standard
+            The honest forest as scikit-learn fitted it.
+        caps
+            The limits that the watermarked trees were trained with.
+        """
+        forest = made.forest
+        return cls(
+            split,
+            forest,
+            made.claim,
+            Forest.from_sklearn(standard),
+            caps,
+            {
+                "as trained": from_model(list(made.embedded.trees)),
+                "released": parse_arrays(forest.to_bytes(), what="released"),
+                "standard": from_model(standard),
+            },
+        )
+
+
+@dataclass(frozen=True)
+class Streams:
+    """The random streams of one attack; no role shares one with another.
+
+    Attributes
+    ----------
+    seed
+        The campaign's.
+    repeat
+        Which repeat of the watermark is attacked.
+    """
+
+    seed: int
+    repeat: int = 0
+
+    def generator(self, role: Role, *key: int | str) -> np.random.Generator:
+        """Return a fresh generator of a role's stream in this repeat."""
+        return streams.generator(self.seed, role, self.repeat, *key)
+
+
+class Target(StrEnum):
+    """What an attack is run on."""
+
+    WATERMARK = "watermark"
+    """Each watermarked forest of the grid, or those that `only` names."""
+    CAMPAIGN = "campaign"
+    """Once: on the data and the honest forests of the first repeat."""
+
+
+@dataclass(frozen=True)
+class Attack:
+    """An attack as the registry knows it.
+
+    Attributes
+    ----------
+    kind
+        Its name in campaign files, on the command line and in the store.
+    summary
+        What its results are, as a heading; one line.
+    options, row
+        Its models.
+    run
+        Does it, or one of its parts.
+    part
+        Model of one job's options, where that differs from `options`.
+    extra
+        Models of further tables in its results, by name.
+    shown, aggregate
+        Where rows of several jobs are aggregated before they are shown: the model and the function.
+    alarms
+        Takes the shown rows and returns a line for each that makes the campaign's verdict negative.
+    target
+        What it is run on.
+    draws
+        Whether it draws random numbers: else no seed is part of its jobs' content keys.
+    version
+        Part of the content keys: raise it when equal options begin to give other results.
+    is_queried
+        Whether it is answered query by query, by a job of its own kind; only forgery is.
+    """
+
+    kind: str
+    summary: str
+    options: type[AttackOptions]
+    row: type[AttackRow]
+    run: Callable[[Scene, Any, Streams], Result]
+    part: type[AttackOptions] | None = None
+    extra: Mapping[str, type[AttackRow]] = field(default_factory=dict)
+    shown: type[AttackRow] | None = None
+    aggregate: Callable[[Sequence[Any]], Sequence[AttackRow]] | None = None
+    alarms: Callable[[Sequence[Any]], Sequence[str]] | None = None
+    target: Target = Target.WATERMARK
+    draws: bool = True
+    version: int = 1
+    is_queried: bool = False
+
+    @property
+    def job_options(self) -> type[AttackOptions]:
+        """Model of the options of one job."""
+        return self.part or self.options
+
+    @property
+    def columns(self) -> dict[str, str]:
+        """Columns of the attack's frame with their descriptions, in order."""
+        return columns_of(self.shown or self.row)
+
+
+_SEVERAL = ("tuple[", "Sequence[", "list[")
+
+
+def columns_of(row: type[AttackRow]) -> dict[str, str]:
+    """Return the fields of a row model that are columns, with their descriptions, in order."""
+    return {
+        name: info.description or ""
+        for name, info in row.model_fields.items()
+        if not str(info.annotation).startswith(_SEVERAL)
+    }
+
+
+def whole_columns_of(row: type[AttackRow]) -> set[str]:
+    """Return the columns of whole numbers that may be missing."""
+    return {name for name, info in row.model_fields.items() if info.annotation == (int | None)}
+
+
+def _as_list(value: object) -> object:
+    return tuple(value) if isinstance(value, list | tuple) else (value,)
+
+
+def _no_value_twice(values: tuple[Any, ...]) -> tuple[Any, ...]:
+    if twice := [value for number, value in enumerate(values) if value in values[:number]]:
+        raise ValueError(f"lists {twice[0]!r} twice")
+    return values
+
+
+def known(kind: str, names: Sequence[str]) -> BeforeValidator:
+    """Return a validator that refuses a name which is not in a registry, and says what is."""
+
+    def check(value: object) -> object:
+        if value not in names:
+            raise ValueError(f"unknown {kind} {value!r}; known are: {', '.join(names)}")
+        return value
+
+    return BeforeValidator(check)
+
+
+class _OneOrMore:
+    """A list that may be given as its only value; its JSON Schema says so."""
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        return no_info_before_validator_function(_as_list, handler(source))
+
+    def __get_pydantic_json_schema__(
+        self, schema: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> JsonSchemaValue:
+        several = handler(schema)
+        return {"anyOf": [several, several["items"]]}
+
+
+OneOrMore = _OneOrMore()
+Distinct = AfterValidator(_no_value_twice)
+Several = Field(min_length=1)
+Distance = Annotated[float, Field(ge=0, le=1)]
+Share = Annotated[float, Field(gt=0, lt=1)]
+ClosedShare = Annotated[float, Field(ge=0, le=1)]
+Timeout = Annotated[float, Field(gt=0, le=1e6)]

@@ -1,0 +1,250 @@
+"""Forgery of prescribed signatures (Section 4.2.2): a fake trigger set for a signature drawn at random.
+
+- `asking`: what the attacker draws, and one query after another;
+- `following`: what the answer at one distance says of others;
+- `forged_sets`: what a forged trigger set is worth before a judge;
+- here: the attack. In campaigns its queries are answered in batches, by jobs of their own kind.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Annotated, Literal
+
+from pydantic import Discriminator, Field, Tag, model_validator
+
+from wm import engines
+from wm.attacks.base import (
+    Attack,
+    AttackOptions,
+    AttackRow,
+    ClosedShare,
+    Distance,
+    Distinct,
+    OneOrMore,
+    Result,
+    Scene,
+    Several,
+    Streams,
+    Timeout,
+    known,
+)
+from wm.attacks.forgery.asking import (
+    Target,
+    attacker_instances,
+    attacker_signature,
+    forge,
+    forge_nearest,
+    forge_over_distances,
+)
+from wm.engines import ForgeryOutcome, ForgeryQuery, Status
+from wm.engines.certification import CertifyingEngine
+from wm.engines.minimal import MinimalOutcome, MinimalSearch
+
+__all__ = [
+    "ATTACK",
+    "ForgeryQuery",
+    "Minimal",
+    "Options",
+    "Row",
+    "Target",
+    "attacker_instances",
+    "attacker_signature",
+    "forge",
+    "forge_nearest",
+    "forge_over_distances",
+    "run",
+]
+
+Minimal = Literal["minimal"]
+"""In place of a distance: find for each instance the smallest one at which it can be forged."""
+
+WORD, NUMBERS = "<word>", "<numbers>"
+"""Tags of `Distances`, which no key of a file can be."""
+
+Distances = Annotated[
+    Annotated[Minimal, Tag(WORD)]
+    | Annotated[tuple[Distance, ...], OneOrMore, Several, Distinct, Tag(NUMBERS)],
+    Discriminator(lambda value: WORD if isinstance(value, str) else NUMBERS),
+]
+"""Told apart by type first, so that a fault in a list is not also called a wrong word."""
+
+DOMAIN = 1.0
+"""Largest distance sought where no cap is given: the whole of [0, 1], for an instance inside it."""
+
+BATCH = 100
+"""Forgery queries of one job where nothing else is asked for."""
+
+
+class Options(AttackOptions):
+    """Forgery of prescribed signatures by a solver."""
+
+    engine: Annotated[
+        tuple[Annotated[str, known("engine", engines.names())], ...], OneOrMore, Several, Distinct
+    ] = ("portfolio",)
+    """Which solvers answer."""
+    signatures: int = Field(default=10, ge=1, le=100_000)
+    """Random signatures that the attacker tries."""
+    ones_share: ClosedShare = 0.5
+    """Share of ones of each."""
+    eps: Distances
+    """Largest change of any feature; or "minimal": the smallest at which each instance can be forged."""
+    cap: float | None = Field(default=None, ge=0, le=1)
+    """Largest distance looked at with "minimal"; 1 unless given."""
+    certify: bool = False
+    """Have every "impossible" confirmed by a checked proof."""
+    timeout_s: Timeout = 60.0
+    """Limit on each query in seconds."""
+    memory_mb: int | None = Field(default=None, ge=1)
+    """Limit on each query's memory."""
+    instances: int | None = Field(default=None, ge=1)
+    """Test rows tried for each signature and distance; as many as the trigger set has unless given."""
+    batch: int = Field(default=BATCH, ge=1, le=10_000)
+    """Queries that are one job."""
+
+    @model_validator(mode="after")
+    def _options_have_a_meaning(self) -> Options:
+        if self.cap is not None and self.eps != "minimal":
+            raise ValueError('cap goes with eps = "minimal": leave it out')
+        if self.certify and self.eps == "minimal":
+            raise ValueError("certify proves single answers, not minimal distances: give eps as numbers")
+        return self
+
+    @property
+    def distances(self) -> tuple[float | Minimal, ...]:
+        """The distances asked about, ascending; the one word "minimal" where the smallest are sought."""
+        return ("minimal",) if self.eps == "minimal" else tuple(sorted(self.eps))
+
+    @property
+    def largest_distance(self) -> float:
+        """With "minimal": how far is looked."""
+        return DOMAIN if self.cap is None else self.cap
+
+    def overlaps(self, other: Options) -> bool:
+        """Return whether two attacks ask other questions about one engine and distance."""
+        questions = ("ones_share", "timeout_s", "memory_mb", "instances", "cap", "certify", "batch")
+        return (
+            not set(self.engine).isdisjoint(other.engine)
+            and not set(self.distances).isdisjoint(other.distances)
+            and any(getattr(self, name) != getattr(other, name) for name in questions)
+        )
+
+    def problems(self, rows_test: int) -> Iterator[tuple[str, str]]:
+        """Yield what so many test rows make impossible."""
+        if (self.instances or 0) > rows_test:
+            yield "instances", f"{self.instances} is more than the {rows_test} test rows"
+
+
+class Row(AttackRow):
+    """Outcomes for one engine, signature and distance."""
+
+    signature: int
+    """Number of the attacker's signature."""
+    eps: float | None
+    """Largest change of any feature; none where the smallest distances were sought."""
+    engine: str
+    """Which solver answered."""
+    instances: int
+    """Queries planned; the five outcomes add up to fewer while some are pending."""
+    trigger_size: int | None
+    """Size of the true trigger set, which the forged set is held against."""
+    forged: int
+    """Size of the forged trigger set: instances found and replayed on the model."""
+    impossible: int
+    """Queries that provably have no answer."""
+    timeout: int
+    """Queries ended by the time limit."""
+    memout: int
+    """Queries ended by the memory limit."""
+    error: int
+    """Queries ended by a fault."""
+    seconds: float
+    """Solving time of all."""
+    slowest_seconds: float | None
+    """Longest solving time; none where every answer follows from another distance."""
+    mean_distance: float | None
+    """Mean distance of the forged instances."""
+    followed: int
+    """Answers that follow from those at another distance, and were not asked for."""
+    certified: int
+    """Answers "impossible" that a checked proof confirms."""
+
+
+def run(scene: Scene, options: Options, rng: Streams) -> Result:
+    """Forge every signature at every distance; the same queries as a campaign's jobs."""
+    rows: list[Row] = []
+    for name in options.engine:
+        plain = engines.create(name, scene.forest)
+        with CertifyingEngine(plain, scene.forest) if options.certify else plain as engine:
+            for number in range(options.signatures):
+                rows += _of_signature(scene, options, rng, engine, number)
+    return Result(rows)
+
+
+def _of_signature(
+    scene: Scene, options: Options, rng: Streams, engine: engines.Engine, number: int
+) -> Iterator[Row]:
+    """Yield the row of each distance for one signature."""
+    split, size = scene.split, len(scene.claim.trigger_set.rows)
+    memory = None if options.memory_mb is None else options.memory_mb * 2**20
+    count = min(options.instances or size, len(split.y_test))
+    chosen = attacker_instances(rng.seed, rows=len(split.y_test), count=count, repeat=rng.repeat)
+    ones_share, cap = options.ones_share, options.largest_distance
+    signature = attacker_signature(
+        rng.seed, number=number, length=scene.n_trees, ones_share=ones_share, repeat=rng.repeat
+    )
+    target = Target(split.X_test[chosen], split.y_test[chosen], signature, cap)
+    if options.eps == "minimal":
+        search = MinimalSearch(scene.forest, engine)
+        nearest = forge_nearest(search, target, timeout_s=options.timeout_s, memory_bytes=memory)
+        yield _row(number, None, engine.name, list(nearest), size)
+        return
+    distances = sorted(options.eps)
+    found = [
+        forge_over_distances(engine, query, distances, timeout_s=options.timeout_s, memory_bytes=memory)
+        for query in target.queries()
+    ]
+    for place, eps in enumerate(distances):
+        yield _row(number, eps, engine.name, [outcomes[place] for outcomes in found], size)
+
+
+def _row(
+    number: int,
+    eps: float | None,
+    engine: str,
+    outcomes: Sequence[ForgeryOutcome | MinimalOutcome],
+    trigger_size: int,
+) -> Row:
+    counts = {status.value: sum(one.status is status for one in outcomes) for status in Status}
+    distances = [
+        distance
+        for one in outcomes
+        if (distance := one.forged_at if isinstance(one, MinimalOutcome) else one.distance) is not None
+    ]
+    asked = [one.seconds for one in outcomes if getattr(one, "followed_from", None) is None]
+    return Row.model_validate(
+        counts
+        | {
+            "signature": number,
+            "eps": eps,
+            "engine": engine,
+            "instances": len(outcomes),
+            "trigger_size": trigger_size,
+            "seconds": sum(asked),
+            "slowest_seconds": max(asked, default=None),
+            "mean_distance": sum(distances) / len(distances) if distances else None,
+            "followed": len(outcomes) - len(asked),
+            "certified": sum(bool(getattr(one, "certified", None)) for one in outcomes),
+        }
+    )
+
+
+ATTACK = Attack(
+    kind="forgery",
+    summary="Counts of forgery outcomes for each signature and distance",
+    options=Options,
+    row=Row,
+    run=run,
+    version=3,
+    is_queried=True,
+)

@@ -1,0 +1,130 @@
+"""The modification attack: each listed modification over its strengths, held against the claim."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Annotated
+
+from pydantic import BeforeValidator, Field
+
+from wm.attacks.base import (
+    Attack,
+    AttackOptions,
+    Distinct,
+    OneOrMore,
+    Result,
+    Scene,
+    Several,
+    Streams,
+)
+from wm.attacks.modification.common import AttackerData
+from wm.attacks.modification.evaluation import (
+    MODIFICATIONS,
+    STRENGTHS,
+    Judged,
+    Row,
+    Step,
+    evaluate,
+    modify,
+)
+from wm.streams import Role
+
+
+def _chain(name: object) -> object:
+    if isinstance(name, str):
+        for step in name.split("+"):
+            if step not in MODIFICATIONS:
+                raise ValueError(
+                    f"unknown modification {step!r}; known are: {', '.join(MODIFICATIONS)}, "
+                    'and several in a row joined by "+"'
+                )
+        if "collapse" in name.split("+")[:-1]:
+            raise ValueError(f"{name!r}: collapse changes votes alone: put it last")
+    return name
+
+
+class Curve(AttackOptions):
+    """One chain of modifications over its strengths."""
+
+    steps: tuple[str, ...] = Field(min_length=1)
+    """Names of modifications, done in this order."""
+    strengths: tuple[tuple[float, ...], ...] = Field(min_length=1)
+    """One strength for each step, for each point of the curve."""
+    tries: int = Field(ge=1)
+    """Times that each point is done with other random numbers."""
+
+
+class Options(AttackOptions):
+    """What a thief does to the stolen forest: each listed modification over its strengths."""
+
+    modifications: Annotated[
+        tuple[Annotated[str, BeforeValidator(_chain)], ...], OneOrMore, Several, Distinct
+    ] = tuple(MODIFICATIONS)
+    """What is done; several in a row are joined by "+", as in "drop+noise": their strengths grow together."""
+    strengths: Annotated[tuple[float, ...], OneOrMore, Several, Distinct] | None = None
+    """Replaces the usual strengths of every listed modification."""
+    tries: int = Field(default=1, ge=1, le=1_000)
+    """Times that each point is done with other random numbers."""
+
+    def parts(self) -> Iterator[Curve]:
+        """Yield the curve of each chain."""
+        for chain in self.modifications:
+            yield Curve(steps=tuple(chain.split("+")), strengths=self._points(chain), tries=self.tries)
+
+    def overlaps(self, other: Options) -> bool:
+        """Return whether two attacks would draw one curve twice."""
+        return self != other and not set(self.modifications).isdisjoint(other.modifications)
+
+    def _points(self, chain: str) -> tuple[tuple[float, ...], ...]:
+        """Return the strengths of each step, for each point of a chain's curve."""
+        steps = chain.split("+")
+        if self.strengths is not None:
+            return tuple((strength,) * len(steps) for strength in self.strengths)
+        count = min(len(STRENGTHS[step]) for step in steps)
+        return tuple(
+            tuple(
+                STRENGTHS[step][math.ceil((point + 1) * len(STRENGTHS[step]) / count) - 1] for step in steps
+            )
+            for point in range(count)
+        )
+
+
+def run(scene: Scene, options: Options | Curve, rng: Streams) -> Result:
+    """Change the stolen forest at each strength, and hold what comes out against the claim.
+
+    Half of the test rows are the thief's, the other half measure accuracy and fidelity.
+    """
+    curves = options.parts() if isinstance(options, Options) else [options]
+    return Result([row for curve in curves for row in _rows(scene, curve, rng)])
+
+
+def _rows(scene: Scene, curve: Curve, rng: Streams) -> Iterator[Row]:
+    for attempt in range(curve.tries):
+        data, judged = _divided(scene, rng, attempt)
+        for strengths in curve.strengths:
+            steps = [Step(name, strength) for name, strength in zip(curve.steps, strengths, strict=True)]
+            key = ("+".join(curve.steps), attempt, "+".join(map(repr, strengths)))
+            changed = modify(scene.forest, steps, data, rng.generator(Role.ATTACKER_MODIFICATION, *key))
+            null = rng.generator(Role.NULL, *key)
+            yield evaluate(scene.forest, changed, steps, judged, null, attempt)
+
+
+def _divided(scene: Scene, rng: Streams, attempt: int) -> tuple[AttackerData, Judged]:
+    split, trigger_set = scene.split, scene.claim.trigger_set
+    shuffled = rng.generator(Role.ATTACKER_MODIFICATION, "rows", attempt).permutation(len(split.y_test))
+    own, others = shuffled[: len(shuffled) // 2], shuffled[len(shuffled) // 2 :]
+    return (
+        AttackerData(split.X_test[own], split.y_test[own], scene.caps),
+        Judged(trigger_set.X, trigger_set.y, scene.claim.bits, split.X_test[others], split.y_test[others]),
+    )
+
+
+ATTACK = Attack(
+    kind="modification",
+    summary="What modified forests keep of watermark and accuracy",
+    options=Options,
+    part=Curve,
+    row=Row,
+    run=run,
+)

@@ -1,0 +1,72 @@
+"""Options of scheme `paper` and their defaults: the one place that estimator, `wm embed` and campaigns read.
+
+Imports only pydantic: whoever needs a default does not pay for what trains forests.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+Training = Literal["paper", "artifact", "per-tree"]
+"""How trigger weights are raised until the trees fit; see `wm.embedding.trainings.TRAININGS`."""
+
+Adjust = Literal["paper", "artifact"]
+"""What `Adjust` limits: "paper" depth and leaves, "artifact" (the authors' code) leaves only."""
+
+Share = Annotated[float, Field(gt=0, lt=1)]
+
+
+class FitOptions(BaseModel):
+    """How the trees of scheme `paper` are made to fit the trigger set."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+    training: Training = Field(
+        default="per-tree",
+        description="How trees are made to fit: each by itself, or in the loop of the paper or of its "
+        "authors' code.",
+    )
+    weight_step: Annotated[float, Field(gt=0, le=1e6)] | None = Field(
+        default=None,
+        description="Weight added to trigger rows in each round of a loop; left out: 1 for the paper's, 30 "
+        "for the authors'. Training per-tree has none.",
+    )
+    max_rounds: int = Field(
+        default=500, ge=1, le=100_000, description="Fits of one tree after which embedding gives up."
+    )
+
+    @model_validator(mode="after")
+    def _step_has_a_meaning(self) -> Self:
+        if self.training == "per-tree" and self.weight_step is not None:
+            raise ValueError('weight_step has no meaning for training = "per-tree": leave it out')
+        return self
+
+    def fit_options(self) -> dict[str, Any]:
+        """Return these options alone, as keyword arguments."""
+        return {name: getattr(self, name) for name in FitOptions.model_fields}
+
+
+class PaperOptions(FitOptions):
+    """What an owner may choose about a watermark of scheme `paper`, each with its range and default.
+
+    Examples
+    --------
+    >>> PaperOptions(trigger_share=0.01).training
+    'per-tree'
+    """
+
+    trigger_share: Share = Field(
+        default=0.02, description="Share of the training rows that become the trigger set."
+    )
+    ones_share: Share = Field(default=0.5, description="Share of the trees that must err on the trigger set.")
+    adjust: Adjust = Field(
+        default="paper",
+        description="Limits on the trees, from a standard forest: on depth and leaves as in the paper, or on "
+        "leaves only as in its authors' code.",
+    )
+
+
+DEFAULTS = PaperOptions()
+"""What is embedded where nothing is said."""

@@ -1,0 +1,86 @@
+"""Every attack that is one job: its `run` on what the campaign's other jobs made."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+
+from wm.attacks import registry
+from wm.attacks.base import AttackOptions, Streams
+from wm.claims.claim import Claim
+from wm.datasets import Split
+from wm.embedding.training import Caps
+from wm.forest import Forest
+from wm.formats.npz_arrays import parse_arrays
+from wm.formats.sklearn_metadata import TreeMetadata
+from workers.handlers.inputs import read_claim, read_forest, read_split
+from workers.jobs import KINDS, AttackParameters, BaselineResult, EmbedResult, JobKind, Parameters, Result
+from workers.runtime.context import Context
+
+
+class JobScene:
+    """The scene of a job: every part is read when it is first looked at; see `wm.attacks.base.Scene`."""
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+
+    @cached_property
+    def _baseline(self) -> BaselineResult:
+        return self._context.input(JobKind.BASELINE, BaselineResult)
+
+    @cached_property
+    def split(self) -> Split:
+        """Training and test rows."""
+        return read_split(self._context)
+
+    @cached_property
+    def forest(self) -> Forest:
+        """The suspect."""
+        return read_forest(self._context)
+
+    @cached_property
+    def claim(self) -> Claim:
+        """The owner's claim."""
+        return read_claim(self._context)
+
+    @cached_property
+    def standard(self) -> Forest:
+        """The honest standard forest."""
+        return Forest.from_bytes(self._context.artifact(self._baseline.standard))
+
+    @property
+    def n_trees(self) -> int:
+        """Number of trees of every forest."""
+        return self._baseline.n_estimators
+
+    @property
+    def caps(self) -> Caps:
+        """Limits on every tree of the suspect."""
+        return Caps(self._baseline.cap_depth, self._baseline.cap_leaves)
+
+    @cached_property
+    def files(self) -> Mapping[str, TreeMetadata]:
+        """What the model files hold, by form."""
+        embedded = self._context.input(JobKind.EMBED, EmbedResult)
+        artifacts = {
+            "as trained": embedded.record,
+            "released": embedded.forest,
+            "standard": self._baseline.standard_record,
+        }
+        return {
+            form: parse_arrays(self._context.artifact(sha256), what=form)
+            for form, sha256 in artifacts.items()
+        }
+
+
+def run(parameters: Parameters, context: Context) -> Result:
+    """Run the attack that the job is named after."""
+    assert isinstance(parameters, AttackOptions)  # noqa: S101 - as `workers.jobs.kinds` makes them
+    attack = registry.attack(context.kind)
+    streams = (
+        Streams(parameters.seed, parameters.repeat)
+        if isinstance(parameters, AttackParameters)
+        else Streams(0)
+    )
+    found = attack.run(JobScene(context), parameters, streams)
+    return KINDS[attack.kind].result.model_validate({"rows": tuple(found.rows), **found.extra})
