@@ -117,17 +117,15 @@ def _run() -> int:
     except click.ClickException as mistake:
         mistake.show()
         return mistake.exit_code
-    except (StoreError, BrokerError, ChildError, EndpointUnavailableError) as fault:
-        return _complain(fault, Exit.INFRASTRUCTURE)
-    except (WmError, WorkerError, OrchestratorError) as mistake:
-        return _complain(mistake, Exit.USER_MISTAKE)
     except KeyboardInterrupt:
         return Exit.INTERRUPTED
     except SystemExit:
         # How click leaves when the reader of our output has, as in `wm results ... | head`: nothing is wrong.
         return Exit.DONE
-    except OSError as fault:
+    except (StoreError, BrokerError, ChildError, EndpointUnavailableError, OSError) as fault:
         return _complain(fault, Exit.INFRASTRUCTURE)
+    except (WmError, WorkerError, OrchestratorError) as mistake:
+        return _complain(mistake, Exit.USER_MISTAKE)
     except Exception:
         # Python's own exit code for a crash is 1, which would say "not verified".
         traceback.print_exc()

@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from orchestrator.cli import Exit
-from orchestrator.cli.common import INPUT, OUTPUT, json_option, print_facts, print_json
+from orchestrator.cli.common import INPUT, OUTPUT, json_option, option_group, print_facts, print_json
 from orchestrator.cli.model_files import moment
 from orchestrator.cli.suspects import Suspect, hear, suspect_options
 from orchestrator.files import write_whole
@@ -19,7 +19,18 @@ from wm.claims.opening import Opening, read_claim_or_opening
 from wm.claims.publication import commitments_before, read_publications
 from wm.verification.verdict import Policy, RuleResult, Verdict, judge_answers, transcript
 
-_DEFAULT = Policy()
+_POLICY = {
+    "level": "Largest p-value that counts as proof.",
+    "least_ones": "Least share of ones in the signature.",
+    "most_ones": "Largest share of ones in the signature.",
+    "least_distinct": "Least share of trigger rows that differ, as rows and in the leaves they reach.",
+}
+_policy_options = option_group(
+    *(
+        click.option(f"--{name.replace('_', '-')}", type=float, default=getattr(Policy(), name), help=text)
+        for name, text in _POLICY.items()
+    )
+)
 
 
 @click.command()
@@ -38,19 +49,7 @@ _DEFAULT = Policy()
     help="Of the published commitments, count those dated before this (ISO 8601).",
 )
 @click.option("--challenge", help="Your challenge that drew the opened rows; for an opening.")
-@click.option("--level", type=float, default=_DEFAULT.level, help="Largest p-value that counts as proof.")
-@click.option(
-    "--least-ones", type=float, default=_DEFAULT.least_ones, help="Least share of ones in the signature."
-)
-@click.option(
-    "--most-ones", type=float, default=_DEFAULT.most_ones, help="Largest share of ones in the signature."
-)
-@click.option(
-    "--least-distinct",
-    type=float,
-    default=_DEFAULT.least_distinct,
-    help="Least share of trigger rows that differ, as rows and in the leaves they reach.",
-)
+@_policy_options
 @click.option(
     "--transcript", "transcript_file", type=OUTPUT, help="Write the verdict as text, for the record."
 )
@@ -60,10 +59,6 @@ def verify(
     published: tuple[Path, ...],
     suspect_since: datetime | None,
     challenge: str | None,
-    level: float,
-    least_ones: float,
-    most_ones: float,
-    least_distinct: float,
     transcript_file: Path | None,
     json: bool,
     **options: Any,
@@ -82,7 +77,7 @@ def verify(
     verdict = judge_answers(
         claim,
         suspect.heard,
-        policy=Policy(level, least_ones, most_ones, least_distinct),
+        policy=Policy(**{name: options[name] for name in _POLICY}),
         published=commitments_before(publications, suspect_since) if published else None,
         suspect=suspect.forest,
         challenge=None if challenge is None else challenge.encode(),
