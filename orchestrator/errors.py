@@ -1,4 +1,4 @@
-"""The exceptions of `orchestrator`: one root, one kind for each thing that a user can mend."""
+"""The exceptions of `orchestrator`: one root, one kind for each thing that a user can fix."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ class SchemaError(StoreError):
 
     Attributes
     ----------
-    mend
+    fix
         What to do about it.
     """
 
-    def __init__(self, what: str, mend: str) -> None:
-        super().__init__(f"{what}: {mend}")
-        self.mend = mend
+    def __init__(self, what: str, fix: str) -> None:
+        super().__init__(f"{what}: {fix}")
+        self.fix = fix
 
 
 class StoreUnavailableError(StoreError, LedgerUnavailableError):

@@ -15,7 +15,7 @@ SECRET = 0o600
 """Mode of a file that only its owner may read."""
 
 _NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO}
-"""Faults in writing that no other file name would mend."""
+"""Faults in writing that no other file name would fix."""
 
 
 @contextlib.contextmanager

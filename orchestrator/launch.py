@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from orchestrator.plan import DataFacts, PlannedJob, check_against_data, plan
+from orchestrator.plan import DataFacts, PlannedJob, check_against_data, faults_against_data, plan
 from orchestrator.provenance import provenance
-from orchestrator.spec import CampaignSpec, read_spec
+from orchestrator.spec import CampaignSpec, DatasetSpec, read_spec
+from orchestrator.spec.draft import Fault, is_whole
 from orchestrator.store import launched
 from orchestrator.store.campaigns import create_campaign
 from orchestrator.store.database import Store
 from wm import datasets
+from wm.errors import DataError
 
 
 def read_campaign(path: str | Path, *, profile: str | None = None) -> CampaignSpec:
@@ -20,15 +22,27 @@ def read_campaign(path: str | Path, *, profile: str | None = None) -> CampaignSp
     Raises
     ------
     SpecError
-        As in `read_spec`.
+        As in `read_spec`; what the data make impossible is told with the rest.
     """
-    spec = read_spec(path, profile=profile)
-    if spec.dataset.path is None:
-        return spec
-    beside = Path(path).resolve().parent / spec.dataset.path
-    if not beside.is_file():
-        return spec
-    return spec.model_copy(update={"dataset": spec.dataset.model_copy(update={"path": str(beside)})})
+    folder = Path(path).resolve().parent
+    spec = read_spec(path, profile=profile, examine=lambda draft: _faults_against_data(draft, folder))
+    return spec.model_copy(update={"dataset": _beside(spec.dataset, folder)})
+
+
+def _beside(dataset: DatasetSpec, folder: Path) -> DatasetSpec:
+    if dataset.path is None or not (folder / dataset.path).is_file():
+        return dataset
+    return dataset.model_copy(update={"path": str(folder / dataset.path)})
+
+
+def _faults_against_data(draft: CampaignSpec, folder: Path) -> Iterator[Fault]:
+    facts, dataset = None, getattr(draft, "dataset", None)
+    if dataset is not None and is_whole(dataset):
+        try:
+            facts = data_facts(draft.model_copy(update={"dataset": _beside(dataset, folder)}))
+        except DataError as reason:
+            yield ("dataset", "name" if dataset.path is None else "path"), str(reason)
+    yield from faults_against_data(draft, facts)
 
 
 def data_facts(spec: CampaignSpec) -> DataFacts:

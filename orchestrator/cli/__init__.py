@@ -69,7 +69,12 @@ class _LazyGroup(click.Group):
 
 
 @click.group(
-    cls=_LazyGroup, context_settings={"auto_envvar_prefix": "WM", "help_option_names": ["-h", "--help"]}
+    cls=_LazyGroup,
+    context_settings={
+        "auto_envvar_prefix": "WM",
+        "help_option_names": ["-h", "--help"],
+        "show_default": True,
+    },
 )
 # Not from the environment: WM_VERSION may well be set for another purpose.
 @click.version_option(wm.__version__, prog_name="wm", allow_from_autoenv=False)
@@ -112,17 +117,15 @@ def _run() -> int:
     except click.ClickException as mistake:
         mistake.show()
         return mistake.exit_code
-    except (StoreError, BrokerError, ChildError, EndpointUnavailableError) as fault:
-        return _complain(fault, Exit.INFRASTRUCTURE)
-    except (WmError, WorkerError, OrchestratorError) as mistake:
-        return _complain(mistake, Exit.USER_MISTAKE)
     except KeyboardInterrupt:
         return Exit.INTERRUPTED
     except SystemExit:
         # How click leaves when the reader of our output has, as in `wm results ... | head`: nothing is wrong.
         return Exit.DONE
-    except OSError as fault:
+    except (StoreError, BrokerError, ChildError, EndpointUnavailableError, OSError) as fault:
         return _complain(fault, Exit.INFRASTRUCTURE)
+    except (WmError, WorkerError, OrchestratorError) as mistake:
+        return _complain(mistake, Exit.USER_MISTAKE)
     except Exception:
         # Python's own exit code for a crash is 1, which would say "not verified".
         traceback.print_exc()

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from orchestrator.cli import Exit
-from orchestrator.cli.common import json_option, print_facts, print_json, print_table
-from orchestrator.cli.model_files import INPUT, trust_options
+from orchestrator.cli.common import INPUT, json_option, print_facts, print_json, print_table
+from orchestrator.cli.model_files import trust_options
 from wm.errors import ModelError
 
 if TYPE_CHECKING:
@@ -38,9 +38,10 @@ def audit(
     rows: Path | None,
     json: bool,
 ) -> None:
-    """Say what the file of a MODEL gives away of its watermark: npz arrays, skops, joblib.
+    """List what a MODEL file reveals of its watermark.
 
-    Only the file is looked at, no data and no votes. Exit code 1 when something secret leaks, 0 when not.
+    The file may be npz arrays, skops or joblib. Only the file is looked at, no data and no votes. Exit
+    code 1 when something secret leaks, 0 when not.
     """
     from wm.attacks.leakage import inspect
     from wm.formats.export import load_metadata
@@ -77,7 +78,7 @@ def _facts(report: LeakageReport) -> dict[str, Any]:
 def _print(model: Path, report: LeakageReport, membership: list[float] | None) -> None:
     if report.findings:
         print_table(
-            ["severity", "finding", "what the file gives away", "how to mend it"],
+            ["severity", "finding", "what the file gives away", "how to fix it"],
             [[each.severity, each.name, each.detail, each.remedy] for each in report.findings],
         )
     known = {

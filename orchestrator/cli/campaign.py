@@ -13,15 +13,17 @@ import click
 from orchestrator.attention import situation
 from orchestrator.cli import Exit
 from orchestrator.cli.common import (
+    INPUT,
     json_option,
     open_store,
-    print_facts,
+    option_group,
+    print_either,
     print_json,
     print_table,
     store_option,
 )
 from orchestrator.cli.progress import shown, states
-from orchestrator.cli.urls import executor_options
+from orchestrator.cli.urls import broker_option
 from orchestrator.executors import Executor, LocalExecutor, default_workers
 from orchestrator.launch import launch, planned_jobs, read_campaign
 from orchestrator.loop import run_campaign
@@ -32,23 +34,31 @@ from orchestrator.store.ledger import StoreLedger
 from orchestrator.store.tables import CampaignState, JobState
 from workers.runtime.outage import Outage
 
-_CAMPAIGN_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
-FILE = click.argument("file", type=_CAMPAIGN_FILE)
-FILES = click.argument("files", metavar="FILE...", nargs=-1, required=True, type=_CAMPAIGN_FILE)
+FILE = click.argument("file", type=INPUT)
+FILES = click.argument("files", metavar="FILE...", nargs=-1, required=True, type=INPUT)
+CAMPAIGN = click.argument("campaign_name", metavar="CAMPAIGN")
 PROFILE = click.option(
     "--profile", metavar="NAME", help="Change FILE as its table [profile.NAME] says: see docs/campaigns.md."
 )
 WORKERS = click.option(
-    "--workers",
-    type=click.IntRange(min=1),
-    default=None,
-    help="Processes that run jobs.  [default: number of processors]",
+    "--workers", type=click.IntRange(min=1), help="Processes that run jobs.  [default: number of processors]"
+)
+EXECUTOR = option_group(
+    WORKERS,
+    click.option(
+        "--executor",
+        "executor_kind",
+        type=click.Choice(["local", "celery"]),
+        default="local",
+        help="Who runs the jobs: this command, or wm worker processes that the broker reaches.",
+    ),
+    broker_option,
 )
 
 
 @click.group()
 def campaign() -> None:
-    """Run grids of watermarks and attacks, described in a TOML file."""
+    """Run grids of watermarks and attacks from a TOML file."""
 
 
 @campaign.command()
@@ -68,7 +78,7 @@ def schema(markdown: bool) -> None:
 @PROFILE
 @json_option
 def validate(file: Path, profile: str | None, json: bool) -> None:
-    """Check a campaign FILE and its data, and say what it would do; runs nothing."""
+    """Check a campaign FILE and its data; run nothing."""
     spec = read_campaign(file, profile=profile)
     kinds: Counter[str] = Counter()
     queries = 0
@@ -82,35 +92,25 @@ def validate(file: Path, profile: str | None, json: bool) -> None:
         "jobs_by_kind": dict(kinds),
         "forgery_queries": queries,
     }
-    if json:
-        print_json(facts)
-    else:
+    if not json:
         facts["jobs_by_kind"] = ", ".join(f"{count} {kind}" for kind, count in kinds.items())
-        print_facts(facts)
+    print_either(facts, json)
 
 
 @campaign.command()
 @FILES
 @PROFILE
 @store_option
-@WORKERS
-@executor_options
-def run(
-    files: tuple[Path, ...],
-    profile: str | None,
-    store_url: str,
-    workers: int | None,
-    executor_kind: str,
-    broker_url: str,
-) -> None:
-    """Run each campaign FILE in turn to its end, or go on where it was stopped.
+@EXECUTOR
+def run(files: tuple[Path, ...], profile: str | None, store_url: str, **executor: Any) -> None:
+    """Run each campaign FILE to its end, or resume it.
 
     Work that the store holds already, from this or another campaign, is not done again. With --executor
     celery the jobs are run by `wm worker` processes, here or on other machines.
     """
     store = Store(store_url)
     specs = [read_campaign(file, profile=profile) for file in files]
-    make = executor_maker(store, executor_kind, workers, broker_url)
+    make = executor_maker(store, **executor)
     worst = 0
     for spec in specs:
         try:
@@ -125,7 +125,7 @@ def run(
 @PROFILE
 @store_option
 def launch_campaign(file: Path, profile: str | None, store_url: str) -> None:
-    """Leave a campaign FILE to the orchestrator (`wm orchestrate`), and return at once."""
+    """Hand a campaign FILE to `wm orchestrate` and return at once."""
     store = Store(store_url)
     spec = read_campaign(file, profile=profile)
     campaign_id = launch(store, spec)
@@ -136,10 +136,13 @@ def launch_campaign(file: Path, profile: str | None, store_url: str) -> None:
 
 
 @campaign.command()
-@click.argument("campaign_name", metavar="CAMPAIGN")
+@CAMPAIGN
 @store_option
 def cancel(campaign_name: str, store_url: str) -> None:
-    """Stop a CAMPAIGN (name or id) for good: no new job of it is begun, running slices end by themselves."""
+    """Cancel a CAMPAIGN (name or id).
+
+    No new job of it is begun; running slices end by themselves.
+    """
     store = open_store(store_url)
     record = campaigns.find_campaign(store, campaign_name)
     if record.state in (CampaignState.FINISHED, CampaignState.INCOMPLETE):
@@ -153,32 +156,29 @@ def cancel(campaign_name: str, store_url: str) -> None:
 
 
 @campaign.command()
-@click.argument("campaign_name", metavar="CAMPAIGN")
+@CAMPAIGN
 @store_option
-@WORKERS
-@executor_options
+@EXECUTOR
 @click.option("--retry", is_flag=True, help="Run jobs again that ended as timeout, memout or error.")
-def resume(
-    campaign_name: str,
-    store_url: str,
-    workers: int | None,
-    executor_kind: str,
-    broker_url: str,
-    retry: bool,
-) -> None:
-    """Go on with a CAMPAIGN (name or id) that was interrupted or cancelled."""
+def resume(campaign_name: str, store_url: str, retry: bool, **executor: Any) -> None:
+    """Resume a CAMPAIGN that was interrupted or cancelled.
+
+    CAMPAIGN is a name or an id.
+    """
     store = open_store(store_url)
     record = campaigns.find_campaign(store, campaign_name)
-    make = executor_maker(store, executor_kind, workers, broker_url)
+    make = executor_maker(store, **executor)
     launched.revive(store, record.id)
     if retry:
         click.echo(f"{record.name}: {campaigns.retry_failed(store, record.id)} jobs queued again", err=True)
     run_to_end(store, record.id, record.name, make)
 
 
-def executor_maker(store: Store, kind: str, workers: int | None, broker_url: str) -> Callable[[], Executor]:
-    """Return what makes the executor of a kind."""
-    if kind == "local":
+def executor_maker(
+    store: Store, workers: int | None, executor_kind: str = "local", broker_url: str = ""
+) -> Callable[[], Executor]:
+    """Return what makes the executor that the options name."""
+    if executor_kind == "local":
         return lambda: LocalExecutor(StoreLedger(store), workers or default_workers())
     if workers is not None:
         raise click.UsageError("--workers is for the local executor; say wm worker --concurrency N instead")
@@ -214,12 +214,12 @@ def run_to_end(store: Store, campaign_id: int, name: str, make_executor: Callabl
 
 
 @campaign.command()
-@click.argument("campaign_name", metavar="CAMPAIGN")
+@CAMPAIGN
 @store_option
 @json_option
 @click.option("--watch", is_flag=True, help="Show it again and again until the campaign ends.")
 def status(campaign_name: str, store_url: str, json: bool, watch: bool) -> None:
-    """Tell how far a CAMPAIGN (name or id) is, and what keeps it from going on.
+    """Show how far a CAMPAIGN (name or id) is and what blocks it.
 
     With --watch the exit code tells how it ended: 3 if some jobs have no result.
     """
@@ -242,18 +242,16 @@ def status(campaign_name: str, store_url: str, json: bool, watch: bool) -> None:
         "orchestrators_alive": len(seen.orchestrators_alive),
         "attention": seen.attention,
     }
-    if json:
-        print_json(facts)
-    else:
+    if not json:
         facts |= {"state": seen.state, "jobs": states(seen.progress)}
-        print_facts(facts)
+    print_either(facts, json)
 
 
 @campaign.command(name="list")
 @store_option
 @json_option
 def list_all(store_url: str, json: bool) -> None:
-    """List the campaigns of a store, the oldest first."""
+    """List the campaigns of a store, oldest first."""
     found = [_facts(record) for record in campaigns.list_campaigns(open_store(store_url))]
     if json:
         print_json(found)

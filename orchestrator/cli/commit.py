@@ -7,8 +7,8 @@ from pathlib import Path
 
 import click
 
-from orchestrator.cli.common import json_option
-from orchestrator.cli.model_files import INPUT, OUTPUT, moment, print_either
+from orchestrator.cli.common import INPUT, OUTPUT, json_option, print_either
+from orchestrator.cli.model_files import moment
 from orchestrator.errors import OutputError
 from orchestrator.files import write_new, writing
 from wm.claims.claim import read_claim
@@ -24,7 +24,7 @@ from wm.claims.publication import Publication, publication_of, read_publications
 )
 @json_option
 def commit(claim_file: Path, output: Path | None, log: Path | None, at: datetime | None, json: bool) -> None:
-    """Make the public document that fixes a CLAIM, which itself stays secret.
+    """Make the public document that commits to a secret CLAIM.
 
     Publish it before the model, where others can tell when: its date is only your word. See
     docs/verification.md.

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import json
+import shutil
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args, get_origin
 
 import click
-import rich.box
-import rich.console
-import rich.table
-import rich.text
 
+from orchestrator.cli.tables import cell, layout
 from orchestrator.cli.urls import with_password
 from orchestrator.files import writing
 from orchestrator.frames import records, write_frame
@@ -21,32 +19,71 @@ from orchestrator.store.database import Store
 
 if TYPE_CHECKING:
     import pandas as pd
-
-_MOST_FOLDED = 500
-"""Rows of a table that is fitted to the terminal's width: that takes a millisecond for each."""
+    from pydantic import BaseModel
+    from pydantic.fields import FieldInfo
 
 DEFAULT_STORE = "sqlite:///wm.db"
+
+INPUT = click.Path(exists=True, dir_okay=False, path_type=Path)
+OUTPUT = click.Path(dir_okay=False, path_type=Path)
+FOLDER = click.Path(file_okay=False, path_type=Path)
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
 
-def store_option(command: _Command) -> _Command:
-    """Add ``--store``."""
-    return click.option(
-        "--store",
-        "store_url",
-        envvar="WM_STORE_URL",
-        default=DEFAULT_STORE,
-        show_default=True,
-        metavar="URL",
-        callback=with_password,
-        help="Database of campaigns and outcomes.",
-    )(command)
+def option_group(*decorators: Callable[[_Command], _Command]) -> Callable[[_Command], _Command]:
+    """Return a decorator that adds several options, in this order."""
+
+    def add(command: _Command) -> _Command:
+        for decorate in reversed(decorators):
+            command = decorate(command)
+        return command
+
+    return add
 
 
-def json_option(command: _Command) -> _Command:
-    """Add ``--json``."""
-    return click.option("--json", is_flag=True, help="Print one JSON document, nothing else.")(command)
+def model_options(model: type[BaseModel]) -> Callable[[_Command], _Command]:
+    """Return a decorator that adds an option for each field of a model.
+
+    Its name, type, range, default and help are the field's; the command gets it by the field's name. A field
+    that is true or false becomes a flag, one with a few values a choice, one with many (a tuple) repeatable.
+    """
+    return option_group(*(_field_option(name, field) for name, field in model.model_fields.items()))
+
+
+def _field_option(name: str, field: FieldInfo) -> Callable[[_Command], _Command]:
+    from wm.engines.options import limits_of, plain_type
+
+    kind, limits, flag = plain_type(field), limits_of(field), f"--{name.replace('_', '-')}"
+    given: dict[str, Any] = {"help": field.description, "required": field.is_required()}
+    if not field.is_required():
+        given["default"] = field.get_default(call_default_factory=True)
+    if get_origin(kind) is tuple:
+        kind, given["multiple"] = get_args(kind)[0], True
+    if kind is bool:
+        return click.option(f"{flag}/--no-{flag[2:]}", **given)
+    if get_origin(kind) is Literal:
+        return click.option(flag, type=click.Choice(get_args(kind)), **given)
+    if kind in (int, float):
+        given["type"] = (click.IntRange if kind is int else click.FloatRange)(
+            min=limits.get("ge", limits.get("gt")),
+            max=limits.get("le", limits.get("lt")),
+            min_open="gt" in limits,
+            max_open="lt" in limits,
+        )
+    return click.option(flag, **given)
+
+
+store_option = click.option(
+    "--store",
+    "store_url",
+    envvar="WM_STORE_URL",
+    default=DEFAULT_STORE,
+    metavar="URL",
+    callback=with_password,
+    help="Database of campaigns and outcomes.",
+)
+json_option = click.option("--json", is_flag=True, help="Print one JSON document, nothing else.")
 
 
 def open_store(url: str) -> Store:
@@ -73,41 +110,10 @@ def emit(frame: pd.DataFrame, *, as_json: bool, output: Path | None) -> None:
 
 
 def print_table(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
-    """Print a table to stdout; columns in which every cell is empty are left out."""
-    shown = [
-        index
-        for index in range(len(columns))
-        if not rows or any(row[index] not in (None, "") for row in rows)
-    ]
-    if len(rows) > _MOST_FOLDED:
-        _print_long([columns[index] for index in shown], [[row[index] for index in shown] for row in rows])
-        return
-    table = rich.table.Table(box=rich.box.SIMPLE_HEAD, pad_edge=False)
-    for index in shown:
-        numeric = all(isinstance(row[index], int | float | None) for row in rows)
-        table.add_column(columns[index], justify="right" if numeric else "left", overflow="fold")
-    for row in rows:
-        table.add_row(*(rich.text.Text(_cell(row[index])) for index in shown))
+    """Print a table to stdout, fitted to the terminal if there is one; see `tables.layout`."""
     # Piped output must not be cut to the width of a terminal that is not there.
-    width = None if sys.stdout.isatty() else 400
-    rich.console.Console(width=width).print(table)
-
-
-def _print_long(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
-    cells = [columns, *([_cell(value) for value in row] for row in rows)]
-    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-    numeric = [
-        all(isinstance(value, int | float | None) for value in column) for column in zip(*rows, strict=True)
-    ]
-    lines = [
-        "   ".join(
-            text.rjust(width) if right else text.ljust(width)
-            for text, width, right in zip(row, widths, numeric, strict=True)
-        ).rstrip()
-        for row in cells
-    ]
-    lines.insert(1, "─" * (sum(widths) + 3 * (len(widths) - 1)))
-    click.echo("\n".join(lines))
+    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+    click.echo("\n".join(layout(columns, rows, width)))
 
 
 def print_facts(facts: Mapping[str, Any]) -> None:
@@ -115,14 +121,12 @@ def print_facts(facts: Mapping[str, Any]) -> None:
     longest = max(map(len, facts))
     for name, value in facts.items():
         for each in value if isinstance(value, list) else [value]:
-            click.echo(f"{name.ljust(longest)}  {_cell(each)}")
+            click.echo(f"{name.ljust(longest)}  {cell(each)}")
 
 
-def _cell(value: Any) -> str:
-    if value is None:
-        return ""
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, float):
-        return f"{value:.4g}"
-    return str(value).splitlines()[0] if str(value) else ""
+def print_either(facts: Mapping[str, Any], json: bool) -> None:
+    """Print facts as one JSON document, or one a line."""
+    if json:
+        print_json(facts)
+    else:
+        print_facts(facts)

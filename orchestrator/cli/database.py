@@ -14,7 +14,7 @@ from orchestrator.store.roles import set_worker_login
 
 @click.group()
 def database() -> None:
-    """Look after the store's schema."""
+    """Manage the store's schema."""
 
 
 @database.command()
@@ -27,7 +27,7 @@ def database() -> None:
     help="File with that login's password.",
 )
 def upgrade(store_url: str, worker_user: str | None, worker_password_file: Path | None) -> None:
-    """Bring the schema up to date; creates it in an empty database.
+    """Bring the schema up to date, or create it in an empty database.
 
     A worker's login can run jobs and no more: it sees no campaign and can change no plan and no outcome.
     """
@@ -45,7 +45,7 @@ def upgrade(store_url: str, worker_user: str | None, worker_password_file: Path 
 @database.command()
 @store_option
 def check(store_url: str) -> None:
-    """Tell whether the schema is the one that this program uses."""
+    """Check that the schema is the one that this program uses."""
     store = Store(store_url)
     store.check()
     click.echo(f"{store}: schema {head_revision()}, up to date")

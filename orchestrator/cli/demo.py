@@ -23,14 +23,13 @@ from orchestrator.store.database import Store
     "--output",
     type=click.Path(file_okay=False, path_type=Path),
     default=Path("demo"),
-    show_default=True,
     help="Directory for the store, the watermarked forest, its claim and the report.",
 )
 @WORKERS
 def demo(output: Path, workers: int | None) -> None:
-    """Embed, verify, attack and report on breast-cancer, in about a minute.
+    """Embed, verify, attack and report on one small data set.
 
-    Run it again: nothing is computed twice.
+    It is breast-cancer and takes about a minute. Run it again: nothing is computed twice.
     """
     from orchestrator import demo as summary
     from orchestrator.report import write_report
@@ -41,7 +40,7 @@ def demo(output: Path, workers: int | None) -> None:
     text = (resources.files("orchestrator") / "demo.toml").read_text(encoding="utf-8")
     spec = parse_spec(text, what="demo.toml")
     campaign_id = launch(store, spec)
-    run_to_end(store, campaign_id, spec.name, executor_maker(store, "local", workers, ""))
+    run_to_end(store, campaign_id, spec.name, executor_maker(store, workers))
     record = campaigns.find_campaign(store, spec.name)
     write_report(store, record, output / "report.html")
     verdict = summary.verify_exported(store, campaign_id, output)

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import click
 
-from orchestrator.cli.common import json_option
-from orchestrator.cli.model_files import INPUT, OUTPUT, print_either
+from orchestrator.cli.common import INPUT, OUTPUT, json_option, print_either
 from orchestrator.files import SECRET, write_new
 from wm.claims.claim import Claim, read_claim
 from wm.claims.opening import draw_rows, open_rows
@@ -37,9 +36,10 @@ def disclose(
     output: Path,
     json: bool,
 ) -> None:
-    """Open some trigger rows of a CLAIM to a judge and keep the others secret.
+    """Open some trigger rows of a CLAIM to a judge.
 
-    A judge should not let the owner pick them: give --draw with the judge's --challenge.
+    The others stay secret. A judge should not let the owner pick them: give --draw with the judge's
+    --challenge.
     """
     claim = read_claim(claim_file)
     opening = open_rows(claim, _chosen(claim, rows, draw, challenge))

@@ -1,4 +1,4 @@
-"""`wm doctor`: what is reachable, which versions, and a one-line mend for each fault."""
+"""`wm doctor`: what is reachable, which versions, and a one-line fix for each fault."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from orchestrator.cli.urls import broker_option
 @json_option
 @click.pass_context
 def doctor(context: click.Context, store_url: str, broker_url: str, json: bool) -> None:
-    """Look at store, broker, workers and versions, and say how to mend what is wrong.
+    """Check store, broker, workers and versions, and suggest fixes.
 
     A campaign run on this machine alone needs no broker and no worker. Exit code 4: there is a fault.
     """
@@ -30,9 +30,9 @@ def doctor(context: click.Context, store_url: str, broker_url: str, json: bool) 
         print_json([asdict(finding) for finding in found])
     else:
         for finding in found:
-            mark = "FAULT" if finding.is_fault else "note " if finding.mend else "ok   "
+            mark = "FAULT" if finding.is_fault else "note " if finding.fix else "ok   "
             click.echo(f"{mark}  {finding.what}: {finding.found}")
-            if finding.mend:
-                click.echo(f"       -> {finding.mend}")
+            if finding.fix:
+                click.echo(f"       -> {finding.fix}")
     if any(finding.is_fault for finding in found):
         context.exit(Exit.INFRASTRUCTURE)

@@ -5,18 +5,17 @@ from __future__ import annotations
 import secrets
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import click
 
-from orchestrator.cli.common import json_option
-from orchestrator.cli.model_files import INPUT, OUTPUT, column, print_either
+from orchestrator.cli.common import FOLDER, INPUT, OUTPUT, json_option, model_options, print_either
+from orchestrator.cli.model_files import column, data_options
 from orchestrator.errors import OutputError
 from orchestrator.files import SECRET, write_whole, writing
 from wm import streams
-from wm.datasets import Scaling
 from wm.embedding import SCHEMES
-from wm.embedding.options import DEFAULTS, Adjust, Training
+from wm.embedding.options import PaperOptions
 from wm.errors import SignatureError
 from wm.signature import Signature, keyed_signature, random_signature
 from wm.streams import Role
@@ -29,69 +28,28 @@ def _printable(_context: click.Context, _option: click.Parameter, text: str) -> 
     return text
 
 
+_OF_PLAN = ("scheme", "trigger_share", "training", "weight_step", "max_rounds", "model_id")
+
+
 @click.command()
 @click.option("--dataset", help="breast-cancer, mnist2-6, ijcnn1 or openml:<id>.")
 @click.option("--path", type=INPUT, help="Training data instead: csv, npz or svmlight file.")
-@click.option("--label", help="Label column of a csv file: name, or index from 0.")
-@click.option("--positive", help="Class that counts as 1.  [needed for three classes or more]")
-@click.option(
-    "--test-share", type=float, default=0.3, show_default=True, help="Share of rows kept for testing."
-)
-@click.option(
-    "--scaling",
-    type=click.Choice(get_args(Scaling)),
-    default="train",
-    show_default=True,
-    help="How to scale to [0, 1].",
-)
-@click.option(
-    "--trees", type=click.IntRange(2, 10_000), default=70, show_default=True, help="Number of trees, m."
-)
+@data_options
+@click.option("--trees", type=click.IntRange(2, 10_000), default=70, help="Number of trees, m.")
 @click.option(
     "--max-depth", type=click.IntRange(1, 1000), help="Depth of the standard forest.  [default: no limit]"
 )
-@click.option("--scheme", type=click.Choice(sorted(SCHEMES)), default="paper", show_default=True)
-@click.option(
-    "--trigger-share",
-    type=float,
-    default=DEFAULTS.trigger_share,
-    show_default=True,
-    help="Share of training rows.",
-)
-@click.option(
-    "--ones-share",
-    type=float,
-    default=DEFAULTS.ones_share,
-    show_default=True,
-    help="Share of trees that must err.",
-)
-@click.option("--adjust", type=click.Choice(get_args(Adjust)), default=DEFAULTS.adjust, show_default=True)
-@click.option(
-    "--training",
-    type=click.Choice(get_args(Training)),
-    default=DEFAULTS.training,
-    show_default=True,
-    help="How trees are made to fit: the loop of the paper or of its authors' code, or each tree by itself.",
-)
-@click.option(
-    "--weight-step",
-    type=click.FloatRange(0, 1e6, min_open=True),
-    help="Weight added in each round of a loop.  [default: 1, or 30 for the authors' loop]",
-)
-@click.option("--max-rounds", type=click.IntRange(1, 100_000), default=DEFAULTS.max_rounds, show_default=True)
+@click.option("--scheme", type=click.Choice(sorted(SCHEMES)), default="paper", help="Watermarking scheme.")
+@model_options(PaperOptions)
 @click.option("--key-file", type=INPUT, help="Derive the signature from the secret bytes in this file.")
 @click.option(
-    "--model-id",
-    default="model",
-    show_default=True,
-    callback=_printable,
-    help="Your name for this model; in the claim.",
+    "--model-id", default="model", callback=_printable, help="Your name for this model; in the claim."
 )
 @click.option("--seed", type=click.IntRange(min=0), help="Secret seed.  [default: fresh from the system]")
 @click.option(
     "-o",
     "--output",
-    type=click.Path(file_okay=False, path_type=Path),
+    type=FOLDER,
     required=True,
     help="Directory for forest.npz (to release) and claim.json (to keep secret).",
 )
@@ -132,12 +90,8 @@ def embed(
             f"{claim_file}: exists: choose another directory, or give --force to lose that claim"
         )
     signature = _signature(seed, key_file, **options)
-    source = Source(
-        name=options["dataset"],
-        path=options["path"],
-        label=column(options["label"]),
-        positive=options["positive"],
-    )
+    named = {name: options[name] for name in ("path", "positive")}
+    source = Source(name=options["dataset"], label=column(options["label"]), **named)
     rows = split(
         load(source),
         test_share=options["test_share"],
@@ -158,16 +112,11 @@ def embed(
     made = watermark(
         rows,
         Plan(
-            scheme=options["scheme"],
             signature=signature,
-            trigger_share=options["trigger_share"],
             caps=adjusted_caps(standard, chosen, options["adjust"]),
             seed=seed,
             repeat=0,
-            training=options["training"],
-            weight_step=options["weight_step"],
-            max_rounds=options["max_rounds"],
-            model_id=options["model_id"],
+            **{name: options[name] for name in _OF_PLAN},
             created=datetime.now(UTC).isoformat(timespec="seconds"),
         ),
         lambda kind, number, unfit: click.echo(f"{kind} trees, round {number}: {unfit} unfit", err=True),

@@ -8,19 +8,20 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any
 
 import click
 import rich.console
 from rich.progress import track
 
 from orchestrator.cli import Exit
-from orchestrator.cli.common import json_option, print_json, print_table
+from orchestrator.cli.common import INPUT, OUTPUT, json_option, print_json, print_table
+from orchestrator.cli.model_files import column, data_options
 from orchestrator.files import writing
 from wm.attacks.forgery import Target, attacker_instances, attacker_signature, forge_nearest
 from wm.attacks.forgery import forge as forge_all
-from wm.datasets import Scaling, Source, load, split
-from wm.engines import ForgeryOutcome, Status, create, names
+from wm.datasets import Source, load, split
+from wm.engines import EngineOptions, ForgeryOutcome, Status, create, names, options_model
 from wm.engines.certification import CertifyingEngine
 from wm.engines.minimal import MinimalOutcome, MinimalSearch
 from wm.errors import QueryError, SignatureError
@@ -32,8 +33,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from wm.forest import Forest
-
-INPUT = click.Path(exists=True, dir_okay=False, path_type=Path)
 
 
 class _Eps(click.ParamType[Any]):
@@ -54,6 +53,12 @@ class _Eps(click.ParamType[Any]):
         return distance
 
 
+def _pairs(_context: click.Context, _option: click.Parameter, texts: tuple[str, ...]) -> dict[str, str]:
+    if wrong := [text for text in texts if "=" not in text]:
+        raise click.BadParameter(f"{wrong[0]!r} is not of the form NAME=VALUE")
+    return {name.strip(): value.strip() for name, _, value in (text.partition("=") for text in texts)}
+
+
 @dataclass(frozen=True)
 class _Answer:
     """What came of one instance for one signature; `distance` is that of the witness, if there is one."""
@@ -69,39 +74,35 @@ class _Answer:
 @click.option(
     "--rows", type=INPUT, help="Instances to start from, as the model takes them: csv, npz, svmlight."
 )
-@click.option("--label", help="Label column of a csv file of --rows: name, or index from 0.")
-@click.option("--positive", help="Class of --rows that counts as 1.  [needed for three classes or more]")
 @click.option("--dataset", help="Start from this set's test rows instead: breast-cancer, mnist2-6, ...")
-@click.option("--split-seed", type=click.IntRange(0, 2**32 - 1), default=0, show_default=True)
-@click.option("--test-share", type=float, default=0.3, show_default=True, help="Test rows of --dataset.")
 @click.option(
-    "--scaling",
-    type=click.Choice(get_args(Scaling)),
-    default="train",
-    show_default=True,
-    help="Of --dataset.",
+    "--split-seed", type=click.IntRange(0, 2**32 - 1), default=0, help="Of the test rows of --dataset."
 )
+@data_options
 @click.option("--signature", "bits", metavar="BITS", help="Forge this signature, not random ones.")
-@click.option("--signatures", "count", type=click.IntRange(1), default=1, show_default=True)
-@click.option("--ones-share", type=click.FloatRange(0, 1), default=0.5, show_default=True)
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="The attacker's seed.")
-@click.option(
-    "--instances", type=click.IntRange(1), default=50, show_default=True, help="For each signature."
-)
+@click.option("--signatures", "count", type=click.IntRange(1), default=1, help="Random signatures to forge.")
+@click.option("--ones-share", type=click.FloatRange(0, 1), default=0.5, help="Share of ones in each.")
+@click.option("--seed", type=click.IntRange(0), default=0, help="The attacker's seed.")
+@click.option("--instances", type=click.IntRange(1), default=50, help="For each signature.")
 @click.option(
     "--eps",
     type=_Eps(),
     default="minimal",
-    show_default=True,
     help="Largest distance in any feature, or minimal for the least one of each instance.",
 )
-@click.option("--engine", type=click.Choice(names()), default="portfolio", show_default=True)
+@click.option("--engine", type=click.Choice(names()), default="portfolio", help="The solver.")
+@click.option(
+    "--engine-option",
+    multiple=True,
+    metavar="NAME=VALUE",
+    callback=_pairs,
+    help="Option of the engine, as in margin=1e-4 for z3; repeatable.",
+)
 @click.option(
     "--timeout",
     "timeout_s",
     type=click.FloatRange(0, min_open=True),
     default=60.0,
-    show_default=True,
     help="Seconds for each instance.",
 )
 @click.option("--memory-mb", type=click.IntRange(1), help="Memory limit of one query.")
@@ -110,14 +111,14 @@ class _Answer:
 @click.option(
     "-o",
     "--output",
-    type=click.Path(dir_okay=False, path_type=Path),
+    type=OUTPUT,
     help="npz file for the forged rows, their labels, and the signatures that they draw.",
 )
 @json_option
 def forge(model: Path, output: Path | None, json: bool, trust_pickle: bool, **options: Any) -> None:
-    """Search instances near natural ones on which MODEL draws a false signature.
+    """Search instances on which MODEL shows a false signature.
 
-    Exit code 3 when a limit left some instance without an answer.
+    They are sought near natural ones. Exit code 3 when a limit left some instance without an answer.
     """
     from wm.formats.export import load_model
 
@@ -125,6 +126,8 @@ def forge(model: Path, output: Path | None, json: bool, trust_pickle: bool, **op
         raise click.UsageError("--certify proves single answers: give --eps as a number")
     if output is not None and output.suffix != ".npz":
         raise click.UsageError(f"{output}: the ending must be .npz")
+    engine = options["engine"]
+    options["engine_option"] = options_model(engine).of_texts(options["engine_option"], engine=engine)
     forest = load_model(model, trust_pickle=trust_pickle)
     X, y = _instances(**options)
     if X.shape[1] != forest.n_features:
@@ -152,30 +155,19 @@ def forge(model: Path, output: Path | None, json: bool, trust_pickle: bool, **op
 
 
 def _instances(
-    *,
-    rows: Path | None,
-    label: str | None,
-    positive: str | None,
-    dataset: str | None,
-    split_seed: int,
-    test_share: float,
-    scaling: Scaling,
-    seed: int,
-    instances: int,
-    **_: Any,
+    *, rows: Path | None, dataset: str | None, split_seed: int, seed: int, instances: int, **options: Any
 ) -> tuple[NDArray[np.floating], NDArray[np.int64]]:
     """Return the attacker's instances with their labels, a prefix of one fixed shuffle."""
-    match rows, dataset:
-        case Path(), None:
-            column: str | int | None = int(label) if label is not None and label.isdecimal() else label
-            found = load(Source(path=rows, label=column, positive=positive))
-            X: NDArray[np.floating] = found.X
-            y = found.y
-        case None, str():
-            made = split(load(Source(name=dataset)), test_share=test_share, seed=split_seed, scaling=scaling)
-            X, y = made.X_test, made.y_test
-        case _:
-            raise click.UsageError("give either --rows or --dataset: where forged instances start from")
+    if (rows is None) == (dataset is None):
+        raise click.UsageError("give either --rows or --dataset: where forged instances start from")
+    X: NDArray[np.floating]
+    if rows is not None:
+        found = load(Source(path=rows, label=column(options["label"]), positive=options["positive"]))
+        X, y = found.X, found.y
+    else:
+        shares = {name: options[name] for name in ("test_share", "scaling")}
+        made = split(load(Source(name=dataset)), seed=split_seed, **shares)
+        X, y = made.X_test, made.y_test
     chosen = attacker_instances(seed, rows=len(y), count=min(instances, len(y)), repeat=0)
     return X[chosen], y[chosen]
 
@@ -201,13 +193,14 @@ def _answers(
     *,
     eps: float | None,
     engine: str,
+    engine_option: EngineOptions,
     timeout_s: float,
     memory_mb: int | None,
     certify: bool,
     **_: Any,
 ) -> Iterator[_Answer]:
     memory = None if memory_mb is None else memory_mb * 2**20
-    plain = create(engine, forest)
+    plain = create(engine, forest, **engine_option.model_dump())
     with CertifyingEngine(plain, forest) if certify else plain as solver:
         search = MinimalSearch(forest, solver)
         for number, signature in enumerate(signatures):

@@ -1,37 +1,37 @@
-"""Options and output of the commands on one model, its owner and its judge."""
+"""Options of the commands on one model, its owner and its judge."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
 from datetime import datetime
-from pathlib import Path
-from typing import Any, TypeVar
+from typing import get_args
 
 import click
 
-from orchestrator.cli.common import print_facts, print_json
+from orchestrator.cli.common import option_group
 from wm.claims.publication import parse_moment
+from wm.datasets import Scaling
 
-INPUT = click.Path(exists=True, dir_okay=False, path_type=Path)
-OUTPUT = click.Path(dir_okay=False, path_type=Path)
-
-_Command = TypeVar("_Command", bound=Callable[..., Any])
-
-
-def trust_options(command: _Command) -> _Command:
-    """Add ``--trust-pickle`` and ``--trust-type``."""
-    pickle = click.option(
+trust_options = option_group(
+    click.option(
         "--trust-pickle", is_flag=True, help="Load a joblib or pkl file: it may run whatever code it holds."
-    )
-    types = click.option(
+    ),
+    click.option(
         "--trust-type",
         "trusted",
         multiple=True,
         metavar="NAME",
         help="Full name of a type that a skops file may restore, as in sklearn.tree._tree.Tree; repeatable.",
-    )
-    return pickle(types(command))
+    ),
+)
+data_options = option_group(
+    click.option("--label", help="Label column of a csv file: name, or index from 0."),
+    click.option("--positive", help="Class that counts as 1.  [needed for three classes or more]"),
+    click.option("--test-share", type=float, default=0.3, help="Share of rows kept for testing."),
+    click.option(
+        "--scaling", type=click.Choice(get_args(Scaling)), default="train", help="How to scale to [0, 1]."
+    ),
+)
 
 
 def moment(_context: click.Context, _option: click.Parameter, text: str | None) -> datetime | None:
@@ -45,11 +45,3 @@ def moment(_context: click.Context, _option: click.Parameter, text: str | None) 
 def column(text: str | None) -> str | int | None:
     """Return which column of a csv file is meant: its index where the text is one, else its name."""
     return int(text) if text is not None and re.fullmatch("-?[0-9]{1,9}", text) else text
-
-
-def print_either(facts: Mapping[str, Any], json: bool) -> None:
-    """Print facts as one JSON document, or one a line."""
-    if json:
-        print_json(facts)
-    else:
-        print_facts(facts)

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from orchestrator.cli.model_files import INPUT, OUTPUT
+from orchestrator.cli.common import INPUT, OUTPUT
 from orchestrator.cli.suspects import decoy_options, posed
 from orchestrator.files import SECRET, write_new, writing
 from wm.claims.opening import read_claim_or_opening
@@ -21,11 +21,11 @@ from wm.claims.opening import read_claim_or_opening
     "--order", type=OUTPUT, help="File for which row is which; keep it until the suspect has answered (JSON)."
 )
 def queries(claim_file: Path, output: Path, order: Path | None, **options: Any) -> None:
-    """Write the trigger rows of a CLAIM, or of the opened part of one, to be put to a suspect model.
+    """Write the rows of a CLAIM that a suspect model is asked.
 
-    The answers go into a file for wm verify --votes, --probabilities or --labels: a line for each row.
-    Without --decoys these are the bare trigger rows in order. With them, they are hidden among decoys; then
-    wm verify needs the file of --order too.
+    CLAIM may be the opened part of one. The answers go into a file for wm verify --votes, --probabilities
+    or --labels: a line for each row. Without --decoys these are the bare trigger rows in order. With
+    them, they are hidden among decoys; then wm verify needs the file of --order too.
     """
     import numpy as np
 

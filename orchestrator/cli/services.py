@@ -27,12 +27,11 @@ _ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 @click.option(
     "--concurrency",
     type=click.IntRange(min=1, max=1024),
-    default=None,
     help="Jobs at once.  [default: number of processors]",
 )
 @click.option("--events", is_flag=True, help="Tell monitors such as Flower about every message.")
 def worker(store_url: str, broker_url: str, concurrency: int | None, events: bool) -> None:
-    """Run jobs that the broker brings, until told to stop.
+    """Run jobs from the broker until told to stop.
 
     On SIGTERM or Ctrl-C unfinished jobs are given back at once, and others take them up.
     """
@@ -63,14 +62,11 @@ def _check_broker(broker_url: str) -> None:
 @store_option
 @broker_option
 @click.option(
-    "--metrics-port",
-    type=click.IntRange(min=1, max=65535),
-    default=None,
-    help="Serve Prometheus metrics on this port.",
+    "--metrics-port", type=click.IntRange(min=1, max=65535), help="Serve Prometheus metrics on this port."
 )
-@click.option("--metrics-host", default="127.0.0.1", show_default=True, help="Address of the metrics port.")
+@click.option("--metrics-host", default="127.0.0.1", help="Address of the metrics port.")
 def orchestrate(store_url: str, broker_url: str, metrics_port: int | None, metrics_host: str) -> None:
-    """Feed launched campaigns to workers, until told to stop.
+    """Feed launched campaigns to workers until told to stop.
 
     Any number may run at the same time: one hands out jobs, the others stand by.
     """

@@ -5,14 +5,14 @@ from __future__ import annotations
 import hashlib
 import os
 import secrets
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from orchestrator.cli.model_files import INPUT, column, trust_options
+from orchestrator.cli.common import INPUT, option_group
+from orchestrator.cli.model_files import column, trust_options
 from orchestrator.cli.urls import read_secret
 from wm.claims.claim import Claim
 from wm.claims.opening import Opening
@@ -37,8 +37,6 @@ TOKEN_VARIABLE = "WM_ENDPOINT_TOKEN"  # noqa: S105 - the name of the variable th
 _REPEATS = 5
 _LIMITS = Limits()
 
-_Command = TypeVar("_Command", bound=Callable[..., Any])
-
 
 @dataclass(frozen=True, eq=False)
 class Suspect:
@@ -59,101 +57,78 @@ class Suspect:
     description: str
 
 
-def decoy_options(command: _Command) -> _Command:
-    """Add the options on hiding trigger rows among others."""
-    for option in reversed(
-        [
-            click.option(
-                "--decoys",
-                type=INPUT,
-                help="Ordinary rows with their labels to hide the trigger rows among (csv, npz, svmlight); "
-                "scaled as the model takes them.",
-            ),
-            click.option(
-                "--decoy-label", help="Label column of a csv file of decoys: name, or index from 0."
-            ),
-            click.option(
-                "--decoys-for-each",
-                type=click.IntRange(1, 10_000),
-                default=DECOYS_FOR_EACH,
-                show_default=True,
-                help="Decoys asked for each trigger row.",
-            ),
-            click.option(
-                "--repeats",
-                type=click.IntRange(0, 10_000),
-                default=_REPEATS,
-                show_default=True,
-                help="Rows asked twice, to see whether the answers are the same.",
-            ),
-            click.option(
-                "--order-seed",
-                type=click.IntRange(min=0),
-                help="The judge's seed for decoys and their order.  [default: fresh from the system]",
-            ),
-        ]
-    ):
-        command = option(command)
-    return command
+decoy_options = option_group(
+    click.option(
+        "--decoys",
+        type=INPUT,
+        help="Ordinary rows with their labels to hide the trigger rows among (csv, npz, svmlight); "
+        "scaled as the model takes them.",
+    ),
+    click.option("--decoy-label", help="Label column of a csv file of decoys: name, or index from 0."),
+    click.option(
+        "--decoys-for-each",
+        type=click.IntRange(1, 10_000),
+        default=DECOYS_FOR_EACH,
+        help="Decoys asked for each trigger row.",
+    ),
+    click.option(
+        "--repeats",
+        type=click.IntRange(0, 10_000),
+        default=_REPEATS,
+        help="Rows asked twice, to see whether the answers are the same.",
+    ),
+    click.option(
+        "--order-seed",
+        type=click.IntRange(min=0),
+        help="The judge's seed for decoys and their order.  [default: fresh from the system]",
+    ),
+)
+"""How trigger rows are hidden among others."""
 
-
-def suspect_options(command: _Command) -> _Command:
-    """Add the sources of answers, of which one is given, and how an endpoint is asked."""
-    for option in reversed(
-        [
-            click.option("--model", type=INPUT, help="Suspect model (npz, skops, joblib)."),
-            trust_options,
-            click.option("--votes", type=INPUT, help="Suspect's votes on the trigger rows (csv or npz)."),
-            click.option(
-                "--probabilities",
-                type=INPUT,
-                help="Suspect's probabilities of class 1, or of both classes, where it gives no votes.",
-            ),
-            click.option("--labels", type=INPUT, help="Suspect's labels, where it gives nothing else."),
-            click.option(
-                "--order", type=INPUT, help="What wm queries --order wrote, for answers to its rows."
-            ),
-            click.option(
-                "--url", metavar="URL", help="Suspect behind a network address (docs/verification.md)."
-            ),
-            decoy_options,
-            click.option(
-                "--batch-size",
-                type=click.IntRange(1, 100_000),
-                default=_LIMITS.batch_size,
-                show_default=True,
-                help="Most rows in one request to --url.",
-            ),
-            click.option(
-                "--request-limit-s",
-                type=click.FloatRange(0, 86_400, min_open=True),
-                default=_LIMITS.request_s,
-                show_default=True,
-                help="Most seconds for one request.",
-            ),
-            click.option(
-                "--total-limit-s",
-                type=click.FloatRange(0, 604_800, min_open=True),
-                default=_LIMITS.total_s,
-                show_default=True,
-                help="Most seconds for all requests, waiting included.",
-            ),
-            click.option(
-                "--attempts",
-                type=click.IntRange(1, 1000),
-                default=_LIMITS.attempts,
-                show_default=True,
-                help="How often one request is tried.",
-            ),
-            click.option(
-                "--token-file",
-                type=INPUT,
-                help=f"File with the token that --url asks for.  [default: the variable {TOKEN_VARIABLE}]",
-            ),
-        ]
-    ):
-        command = option(command)
-    return command
+suspect_options = option_group(
+    click.option("--model", type=INPUT, help="Suspect model (npz, skops, joblib)."),
+    trust_options,
+    click.option("--votes", type=INPUT, help="Suspect's votes on the trigger rows (csv or npz)."),
+    click.option(
+        "--probabilities",
+        type=INPUT,
+        help="Suspect's probabilities of class 1, or of both classes, where it gives no votes.",
+    ),
+    click.option("--labels", type=INPUT, help="Suspect's labels, where it gives nothing else."),
+    click.option("--order", type=INPUT, help="What wm queries --order wrote, for answers to its rows."),
+    click.option("--url", metavar="URL", help="Suspect behind a network address (docs/verification.md)."),
+    decoy_options,
+    click.option(
+        "--batch-size",
+        type=click.IntRange(1, 100_000),
+        default=_LIMITS.batch_size,
+        help="Most rows in one request to --url.",
+    ),
+    click.option(
+        "--request-limit-s",
+        type=click.FloatRange(0, 86_400, min_open=True),
+        default=_LIMITS.request_s,
+        help="Most seconds for one request.",
+    ),
+    click.option(
+        "--total-limit-s",
+        type=click.FloatRange(0, 604_800, min_open=True),
+        default=_LIMITS.total_s,
+        help="Most seconds for all requests, waiting included.",
+    ),
+    click.option(
+        "--attempts",
+        type=click.IntRange(1, 1000),
+        default=_LIMITS.attempts,
+        help="How often one request is tried.",
+    ),
+    click.option(
+        "--token-file",
+        type=INPUT,
+        help=f"File with the token that --url asks for.  [default: the variable {TOKEN_VARIABLE}]",
+    ),
+)
+"""The sources of answers, of which one is given, and how an endpoint is asked."""
 
 
 def hear(claim: Claim | Opening, options: dict[str, Any]) -> Suspect:

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar
 from urllib.parse import quote
 
 import click
@@ -13,35 +11,6 @@ import click
 from orchestrator.errors import SecretError
 
 DEFAULT_BROKER = "redis://127.0.0.1:6379/0"
-
-_Command = TypeVar("_Command", bound=Callable[..., Any])
-
-
-def broker_option(command: _Command) -> _Command:
-    """Add ``--broker``."""
-    return click.option(
-        "--broker",
-        "broker_url",
-        envvar="WM_BROKER_URL",
-        default=DEFAULT_BROKER,
-        show_default=True,
-        metavar="URL",
-        callback=with_password,
-        help="Redis or Valkey that takes jobs to workers.",
-    )(command)
-
-
-def executor_options(command: _Command) -> _Command:
-    """Add ``--executor`` and ``--broker``."""
-    kind = click.option(
-        "--executor",
-        "executor_kind",
-        type=click.Choice(["local", "celery"]),
-        default="local",
-        show_default=True,
-        help="Who runs the jobs: this command, or wm worker processes that the broker reaches.",
-    )
-    return kind(broker_option(command))
 
 
 def with_password(_context: click.Context, option: click.Parameter, url: str) -> str:
@@ -81,3 +50,14 @@ def add_password(url: str, password: str) -> str:
     if not separator or not host or known:
         return url
     return f"{scheme}://{user}:{quote(password, safe='')}@{host}{slash}{path}"
+
+
+broker_option = click.option(
+    "--broker",
+    "broker_url",
+    envvar="WM_BROKER_URL",
+    default=DEFAULT_BROKER,
+    metavar="URL",
+    callback=with_password,
+    help="Redis or Valkey that takes jobs to workers.",
+)

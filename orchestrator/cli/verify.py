@@ -11,15 +11,26 @@ from typing import Any
 import click
 
 from orchestrator.cli import Exit
-from orchestrator.cli.common import json_option, print_facts, print_json
-from orchestrator.cli.model_files import INPUT, OUTPUT, moment
+from orchestrator.cli.common import INPUT, OUTPUT, json_option, option_group, print_facts, print_json
+from orchestrator.cli.model_files import moment
 from orchestrator.cli.suspects import Suspect, hear, suspect_options
 from orchestrator.files import write_whole
 from wm.claims.opening import Opening, read_claim_or_opening
 from wm.claims.publication import commitments_before, read_publications
 from wm.verification.verdict import Policy, RuleResult, Verdict, judge_answers, transcript
 
-_DEFAULT = Policy()
+_POLICY = {
+    "level": "Largest p-value that counts as proof.",
+    "least_ones": "Least share of ones in the signature.",
+    "most_ones": "Largest share of ones in the signature.",
+    "least_distinct": "Least share of trigger rows that differ, as rows and in the leaves they reach.",
+}
+_policy_options = option_group(
+    *(
+        click.option(f"--{name.replace('_', '-')}", type=float, default=getattr(Policy(), name), help=text)
+        for name, text in _POLICY.items()
+    )
+)
 
 
 @click.command()
@@ -38,34 +49,7 @@ _DEFAULT = Policy()
     help="Of the published commitments, count those dated before this (ISO 8601).",
 )
 @click.option("--challenge", help="Your challenge that drew the opened rows; for an opening.")
-@click.option(
-    "--level",
-    type=float,
-    default=_DEFAULT.level,
-    show_default=True,
-    help="Largest p-value that counts as proof.",
-)
-@click.option(
-    "--least-ones",
-    type=float,
-    default=_DEFAULT.least_ones,
-    show_default=True,
-    help="Least share of ones in the signature.",
-)
-@click.option(
-    "--most-ones",
-    type=float,
-    default=_DEFAULT.most_ones,
-    show_default=True,
-    help="Largest share of ones in the signature.",
-)
-@click.option(
-    "--least-distinct",
-    type=float,
-    default=_DEFAULT.least_distinct,
-    show_default=True,
-    help="Least share of trigger rows that differ, as rows and in the leaves they reach.",
-)
+@_policy_options
 @click.option(
     "--transcript", "transcript_file", type=OUTPUT, help="Write the verdict as text, for the record."
 )
@@ -75,19 +59,15 @@ def verify(
     published: tuple[Path, ...],
     suspect_since: datetime | None,
     challenge: str | None,
-    level: float,
-    least_ones: float,
-    most_ones: float,
-    least_distinct: float,
     transcript_file: Path | None,
     json: bool,
     **options: Any,
 ) -> None:
-    """Judge whether a suspect carries the watermark of a CLAIM, or of the opened part of one.
+    """Judge whether a suspect carries the watermark of a CLAIM.
 
-    The suspect is a model file, a file of its answers to the rows of wm queries, or a network address. Every
-    rule of the protocol is named with its figure. Exit code 0 when no rule failed, 1 when one did, 4 when the
-    network address does not answer.
+    CLAIM may be the opened part of one. The suspect is a model file, a file of its answers to the rows of
+    wm queries, or a network address. Every rule of the protocol is named with its figure. Exit code 0
+    when no rule failed, 1 when one did, 4 when the network address does not answer.
     """
     claim = read_claim_or_opening(claim_file)
     if suspect_since is not None and not published:
@@ -97,7 +77,7 @@ def verify(
     verdict = judge_answers(
         claim,
         suspect.heard,
-        policy=Policy(level, least_ones, most_ones, least_distinct),
+        policy=Policy(**{name: options[name] for name in _POLICY}),
         published=commitments_before(publications, suspect_since) if published else None,
         suspect=suspect.forest,
         challenge=None if challenge is None else challenge.encode(),

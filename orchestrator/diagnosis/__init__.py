@@ -1,4 +1,4 @@
-"""What works and what does not: store, broker, services; with a mend for each fault."""
+"""What works and what does not: store, broker, services; with a fix for each fault."""
 
 from __future__ import annotations
 

@@ -8,16 +8,16 @@ from typing import Any
 from redis.exceptions import RedisError, ResponseError
 
 from orchestrator.celery_executor import open_broker
-from orchestrator.diagnosis.finding import Finding, mend_for
+from orchestrator.diagnosis.finding import Finding, fix_for
 from orchestrator.errors import BrokerError
 from workers.celery.app import QUEUE, make_app
 
 _OLDEST = (6, 2)
 _FULL = 0.9
 
-_WRONG_PASSWORD = "mend the password in WM_BROKER_URL, or in the file that WM_BROKER_PASSWORD_FILE names"  # noqa: S105 - none is
-_WRONG_URL = "mend WM_BROKER_URL: redis://:PASSWORD@HOST:PORT/0"
-_MENDS = (
+_WRONG_PASSWORD = "fix the password in WM_BROKER_URL, or in the file that WM_BROKER_PASSWORD_FILE names"  # noqa: S105 - none is
+_WRONG_URL = "fix WM_BROKER_URL: redis://:PASSWORD@HOST:PORT/0"
+_FIXES = (
     ("authentication required", _WRONG_PASSWORD),
     ("NOAUTH", _WRONG_PASSWORD),
     ("WRONGPASS", _WRONG_PASSWORD),
@@ -26,8 +26,8 @@ _MENDS = (
     ("no password is set", _WRONG_PASSWORD),
     ("without any password configured", _WRONG_PASSWORD),
     ("its URL cannot be read", _WRONG_URL),
-    ("name or service not known", "mend the host in WM_BROKER_URL"),
-    ("no address associated", "mend the host in WM_BROKER_URL"),
+    ("name or service not known", "fix the host in WM_BROKER_URL"),
+    ("no address associated", "fix the host in WM_BROKER_URL"),
     ("loading the dataset", "wait until the broker has read its data"),
 )
 
@@ -39,12 +39,12 @@ def diagnose_broker(url: str, *, is_named: bool) -> list[Finding]:
     except BrokerError as reason:
         found = str(reason).removeprefix("broker ").removesuffix("; give --broker or WM_BROKER_URL")
         if not is_named:
-            mend = "for one machine none is needed; for many start one and name it by WM_BROKER_URL"
-            return [Finding("broker", found, mend)]
-        mend = mend_for(found, _MENDS, "start the broker, or mend WM_BROKER_URL")
+            fix = "for one machine none is needed; for many start one and name it by WM_BROKER_URL"
+            return [Finding("broker", found, fix)]
+        fix = fix_for(found, _FIXES, "start the broker, or fix WM_BROKER_URL")
         if not url.startswith(("redis://", "rediss://")):
-            mend = _WRONG_URL
-        return [Finding("broker", found, mend, is_fault=True)]
+            fix = _WRONG_URL
+        return [Finding("broker", found, fix, is_fault=True)]
     try:
         return _details(connection.as_uri(), connection.default_channel.client)
     except RedisError as reason:

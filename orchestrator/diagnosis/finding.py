@@ -14,7 +14,7 @@ class Finding:
     ----------
     what, found
         For people.
-    mend
+    fix
         What to do about it; empty where all is well.
     is_fault
         Whether campaigns cannot run like this.
@@ -22,11 +22,11 @@ class Finding:
 
     what: str
     found: str
-    mend: str = ""
+    fix: str = ""
     is_fault: bool = False
 
 
-def mend_for(text: str, mends: Sequence[tuple[str, str]], otherwise: str) -> str:
-    """Return the mend of the first words that occur in a server's error text, whatever their case."""
+def fix_for(text: str, fixes: Sequence[tuple[str, str]], otherwise: str) -> str:
+    """Return the fix of the first words that occur in a server's error text, whatever their case."""
     lower = text.lower()
-    return next((mend for words, mend in mends if words.lower() in lower), otherwise)
+    return next((fix for words, fix in fixes if words.lower() in lower), otherwise)

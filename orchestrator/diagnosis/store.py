@@ -9,7 +9,7 @@ from pathlib import Path
 
 import sqlalchemy as sa
 
-from orchestrator.diagnosis.finding import Finding, mend_for
+from orchestrator.diagnosis.finding import Finding, fix_for
 from orchestrator.errors import NotFoundError, SchemaError, StoreError, StoreUrlError
 from orchestrator.store import launched, services
 from orchestrator.store.database import Store, head_revision
@@ -31,22 +31,22 @@ _OLDEST_SQLITE = (3, 35)
 _LITTLE_SPACE = 2**30
 _MOST_NAMED = 3
 
-_RIGHTS = "give this user the right to write the file and its directory, or mend WM_STORE_URL"
-_LOGIN = "mend user and password in WM_STORE_URL, or the file that WM_STORE_PASSWORD_FILE names"
-_MENDS = (
+_RIGHTS = "give this user the right to write the file and its directory, or fix WM_STORE_URL"
+_LOGIN = "fix user and password in WM_STORE_URL, or the file that WM_STORE_PASSWORD_FILE names"
+_FIXES = (
     ("password authentication failed", _LOGIN),
     ("no password supplied", _LOGIN),
-    ('role "', "mend the user in WM_STORE_URL"),
+    ('role "', "fix the user in WM_STORE_URL"),
     ("no pg_hba.conf entry", "let this host in by the server's pg_hba.conf"),
-    ('database "', "create that database (createdb), or mend its name in WM_STORE_URL"),
-    ("permission denied", "let its owner run wm db upgrade --worker-user, or mend the user in WM_STORE_URL"),
+    ('database "', "create that database (createdb), or fix its name in WM_STORE_URL"),
+    ("permission denied", "let its owner run wm db upgrade --worker-user, or fix the user in WM_STORE_URL"),
     ("too many", "raise max_connections, or put a pooler such as PgBouncer before the database"),
     ("remaining connection slots", "raise max_connections, or put a pooler such as PgBouncer before it"),
-    ("resolve host", "mend the host in WM_STORE_URL"),
-    ("name or service not known", "mend the host in WM_STORE_URL"),
+    ("resolve host", "fix the host in WM_STORE_URL"),
+    ("name or service not known", "fix the host in WM_STORE_URL"),
     ("starting up", "wait until the database has started"),
-    ("is not a database", "that file is another program's: mend WM_STORE_URL"),
-    ("malformed", "the file is damaged: bring it back from a copy, or mend WM_STORE_URL"),
+    ("is not a database", "that file is another program's: fix WM_STORE_URL"),
+    ("malformed", "the file is damaged: bring it back from a copy, or fix WM_STORE_URL"),
     ("unable to open", _RIGHTS),
     ("readonly", _RIGHTS),
     ("is full", "make room on the store's disk"),
@@ -60,7 +60,7 @@ def diagnose_store(url: str) -> list[Finding]:
     try:
         store = Store(url)
     except StoreUrlError as reason:
-        return [_fault(reason, "mend --store or WM_STORE_URL")]
+        return [_fault(reason, "fix --store or WM_STORE_URL")]
     except StoreError as reason:
         return [_fault(reason, "pip install 'psycopg[binary]'")]
     try:
@@ -68,21 +68,21 @@ def diagnose_store(url: str) -> list[Finding]:
         up_to_date = Finding("store", f"{store}: schema {head_revision()}, up to date")
         return [up_to_date, *_server(store), *_writing(store, url), *_services(store)]
     except SchemaError as reason:
-        return [_fault(str(reason).removesuffix(f": {reason.mend}"), reason.mend)]
+        return [_fault(str(reason).removesuffix(f": {reason.fix}"), reason.fix)]
     except NotFoundError as reason:
-        return [_fault(str(reason).partition(": give")[0], "mend WM_STORE_URL, or run wm db upgrade")]
+        return [_fault(str(reason).partition(": give")[0], "fix WM_STORE_URL, or run wm db upgrade")]
     except StoreError as reason:
-        return [_fault(reason, _mend(reason))]
+        return [_fault(reason, _fix(reason))]
     finally:
         store.close()
 
 
-def _fault(reason: object, mend: str) -> Finding:
-    return Finding("store", str(reason).removeprefix("store "), mend, is_fault=True)
+def _fault(reason: object, fix: str) -> Finding:
+    return Finding("store", str(reason).removeprefix("store "), fix, is_fault=True)
 
 
-def _mend(reason: StoreError) -> str:
-    return mend_for(str(reason), _MENDS, "start the database, or mend WM_STORE_URL")
+def _fix(reason: StoreError) -> str:
+    return fix_for(str(reason), _FIXES, "start the database, or fix WM_STORE_URL")
 
 
 def _server(store: Store) -> list[Finding]:
@@ -90,8 +90,8 @@ def _server(store: Store) -> list[Finding]:
     with store.read() as connection:
         skew = abs(store.now(connection) - time.time())
         version = 0 if store.is_sqlite else _setting(connection, "server_version_num")
-    mend = "" if skew <= SKEW_LIMIT_S else "set the clocks of this machine and the store's, by NTP say"
-    found = [_version(version), Finding("clock", f"{skew:.1f} s apart from the store's", mend)]
+    fix = "" if skew <= SKEW_LIMIT_S else "set the clocks of this machine and the store's, by NTP say"
+    found = [_version(version), Finding("clock", f"{skew:.1f} s apart from the store's", fix)]
     if not worker_role_exists(store):
         found.append(
             Finding(
@@ -107,12 +107,12 @@ def _version(postgres: int) -> Finding:
     """Judge PostgreSQL's version, or with 0 that of the SQLite in this program."""
     if postgres:
         major, minor = divmod(postgres, 10_000)
-        is_old, mend = major < _OLDEST_POSTGRES, f"use PostgreSQL {_OLDEST_POSTGRES} or later"
+        is_old, fix = major < _OLDEST_POSTGRES, f"use PostgreSQL {_OLDEST_POSTGRES} or later"
         found = f"PostgreSQL {major}.{minor}"
     else:
-        is_old, mend = sqlite3.sqlite_version_info < _OLDEST_SQLITE, "use a Python with SQLite 3.35 or later"
+        is_old, fix = sqlite3.sqlite_version_info < _OLDEST_SQLITE, "use a Python with SQLite 3.35 or later"
         found = f"SQLite {sqlite3.sqlite_version}, for workers on this host only"
-    return Finding("database", found, mend if is_old else "", is_fault=is_old)
+    return Finding("database", found, fix if is_old else "", is_fault=is_old)
 
 
 def _sees_campaigns(store: Store) -> bool:
@@ -132,13 +132,13 @@ def _writing(store: Store, url: str) -> list[Finding]:
             connection.execute(sa.text("UPDATE job SET failures = failures WHERE id = -1"))
     except StoreError as reason:
         found = str(reason).removeprefix("store ")
-        return [Finding("writing", found, _mend(reason), is_fault=True)]
+        return [Finding("writing", found, _fix(reason), is_fault=True)]
     if not store.is_sqlite:
         rights = "may be done" if _sees_campaigns(store) else "may be done, with a worker's rights"
         return [Finding("writing", rights)]
     free = shutil.disk_usage(Path(str(sa.make_url(url).database)).resolve().parent).free
-    mend = "" if free >= _LITTLE_SPACE else "make room on the store's disk"
-    return [Finding("writing", f"may be done; {free / 2**30:.1f} GB are free", mend)]
+    fix = "" if free >= _LITTLE_SPACE else "make room on the store's disk"
+    return [Finding("writing", f"may be done; {free / 2**30:.1f} GB are free", fix)]
 
 
 def _services(store: Store) -> list[Finding]:
@@ -158,8 +158,8 @@ def _services(store: Store) -> list[Finding]:
         if silent := [service for service in known if not service.is_alive]:
             found.append(_silent(f"{kind}s", silent))
     if lapsed := lapsed_leases(store):
-        mend = "start wm orchestrate, or wm campaign resume: either takes them back"
-        found.append(Finding("leases", f"{lapsed} jobs are held by workers that fell silent", mend))
+        fix = "start wm orchestrate, or wm campaign resume: either takes them back"
+        found.append(Finding("leases", f"{lapsed} jobs are held by workers that fell silent", fix))
     return found
 
 

@@ -7,6 +7,14 @@ the same work is never done twice, across campaigns too.
 """
 
 from orchestrator.plan.base import Cell, DataFacts, PlannedJob
-from orchestrator.plan.campaign import check_against_data, plan, split_seed
+from orchestrator.plan.campaign import check_against_data, faults_against_data, plan, split_seed
 
-__all__ = ["Cell", "DataFacts", "PlannedJob", "check_against_data", "plan", "split_seed"]
+__all__ = [
+    "Cell",
+    "DataFacts",
+    "PlannedJob",
+    "check_against_data",
+    "faults_against_data",
+    "plan",
+    "split_seed",
+]

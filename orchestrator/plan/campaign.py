@@ -9,6 +9,7 @@ from orchestrator.errors import SpecError
 from orchestrator.plan.attacks import Watermark, attacks_on_campaign, attacks_on_watermark
 from orchestrator.plan.base import Cell, DataFacts, PlannedJob, make_job
 from orchestrator.spec import CampaignSpec, TuneSpec
+from orchestrator.spec.draft import Fault
 from wm import streams
 from wm.embedding.common import trigger_size
 from wm.errors import EmbeddingError
@@ -24,25 +25,39 @@ from workers.jobs import (
 )
 
 
+def faults_against_data(spec: CampaignSpec, facts: DataFacts | None) -> Iterator[Fault]:
+    """Yield what the data, or the number of trees, make impossible.
+
+    Parameters
+    ----------
+    spec
+        A campaign, or the draft of one of which parts are wrong: these are passed over.
+    facts
+        None where the data cannot be used.
+    """
+    embedding = getattr(spec, "embedding", None)
+    for share in getattr(embedding, "trigger_share", ()):
+        try:
+            if facts is not None:
+                trigger_size(facts.rows_train, share)
+        except EmbeddingError as reason:
+            yield ("embedding", "trigger_share"), str(reason)
+    trees: int | None = getattr(getattr(spec, "forest", None), "fewest_trees", None)
+    for share in getattr(embedding, "ones_share", ()):
+        if trees is not None and not 0 < count_of_ones(trees, share) < trees:
+            yield (
+                ("embedding", "ones_share"),
+                f"{share} of {trees} trees leaves all bits equal: a signature needs both zeros and ones",
+            )
+    for number, attack in enumerate(spec.attack):
+        for name, problem in attack.options.problems(facts.rows_test) if facts is not None else ():
+            yield ("attack", number, name), problem
+
+
 def check_against_data(spec: CampaignSpec, facts: DataFacts, *, what: str = "campaign") -> None:
     """Raise `SpecError` with everything that the data or the number of trees make impossible."""
-    problems = []
-    for share in spec.embedding.trigger_share:
-        try:
-            trigger_size(facts.rows_train, share)
-        except EmbeddingError as reason:
-            problems.append(f"{what}: embedding.trigger_share: {reason}")
-    trees = spec.forest.fewest_trees
-    problems += [
-        f"{what}: embedding.ones_share: {share} of {trees} trees leaves all bits equal: a signature needs "
-        "both zeros and ones"
-        for share in spec.embedding.ones_share
-        if not 0 < count_of_ones(trees, share) < trees
-    ]
-    problems += [
-        f"{what}: attack.{number}.{name}: {reason}"
-        for number, attack in enumerate(spec.attack)
-        for name, reason in attack.options.problems(facts.rows_test)
+    problems = [
+        f"{what}: {'.'.join(map(str, path))}: {message}" for path, message in faults_against_data(spec, facts)
     ]
     if problems:
         raise SpecError(problems)

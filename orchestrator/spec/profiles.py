@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
+from orchestrator.spec.suggestions import suggest
 from orchestrator.toml_lines import Path
 
 PROFILES = "profile"
@@ -41,11 +42,38 @@ class Profiled:
         What is wrong with the profile itself: path in the file, and why.
     profile
         Its name; empty for the file as it is.
+    changes
+        What the profile gives.
+    kept
+        Which of the file's attacks are left; None where `attack` is no list of tables.
     """
 
     data: dict[str, Any]
     faults: tuple[tuple[Path, str], ...] = ()
     profile: str = ""
+    changes: Mapping[str, Any] = field(default_factory=dict)
+    kept: tuple[int, ...] | None = None
+
+    def given(self, path: Path) -> Any:
+        """Return what the profile itself gives at a path of its data; None if nothing."""
+        found: Any = self.changes
+        for part in self._placed(path):
+            try:
+                found = found[part]
+            except (KeyError, IndexError, TypeError):
+                return None
+        return found
+
+    def place(self, path: Path) -> Path:
+        """Return where a key of the data under the profile stands in the file."""
+        return (PROFILES, self.profile, *self._placed(path)) if self.profile else path
+
+    def _placed(self, path: Path) -> Path:
+        """Return a path with the kind of an attack instead of its number in the file, as profiles have it."""
+        if path[:1] != ("attack",) or len(path) < 2 or self.kept is None:
+            return path
+        kind = self.data["attack"][self.kept.index(int(path[1]))].get("kind")
+        return ("attack", str(kind), *path[2:])
 
 
 def profiled(data: Mapping[str, Any]) -> dict[str, Profiled]:
@@ -64,16 +92,6 @@ def profiled(data: Mapping[str, Any]) -> dict[str, Profiled]:
     return {"": Profiled(plain)} | {name: _under(plain, str(name), found[name]) for name in found}
 
 
-def place(path: Path, under: Profiled) -> Path:
-    """Return where a key of profiled data stands in the file, for a fault that only the profile brings."""
-    if not under.profile:
-        return path
-    if path[:1] == ("attack",) and len(path) > 1:
-        kind = under.data["attack"][path[1]]["kind"]
-        path = ("attack", kind, *path[2:])
-    return (PROFILES, under.profile, *path)
-
-
 def _under(plain: Mapping[str, Any], name: str, changes: Any) -> Profiled:
     """Return the file's data as one profile changes them."""
     here: Path = (PROFILES, name)
@@ -89,16 +107,18 @@ def _under(plain: Mapping[str, Any], name: str, changes: Any) -> Profiled:
         elif key not in ("attack", "without"):
             old = _without_other_points(data.get(key), value) if key == "embedding" else data.get(key)
             data[key] = value if key in _REPLACED else _merged(old, value)
-    data["attack"] = _attacks(plain.get("attack", []), changes, here, faults)
-    if "attack" not in plain:
-        del data["attack"]
-    if isinstance(data.get("name"), str):
+    attacks, kept = _attacks(plain.get("attack", []), changes, here, faults)
+    if "attack" in plain:
+        data["attack"] = attacks
+    if isinstance(data.get("name"), str) and _NAME.fullmatch(name):
         data["name"] = f"{data['name']}-{name}"
-    return Profiled(data, tuple(faults), name)
+    return Profiled(data, tuple(faults), name, changes, kept)
 
 
-def _attacks(attacks: Any, changes: Mapping[str, Any], here: Path, faults: list[tuple[Path, str]]) -> Any:
-    """Return the attacks as a profile changes them."""
+def _attacks(
+    attacks: Any, changes: Mapping[str, Any], here: Path, faults: list[tuple[Path, str]]
+) -> tuple[Any, tuple[int, ...] | None]:
+    """Return the attacks as a profile changes them, and which of the file's they are."""
     by_kind, without = changes.get("attack", {}), changes.get("without", [])
     if not isinstance(by_kind, dict) or not all(isinstance(value, dict) for value in by_kind.values()):
         faults.append(
@@ -109,19 +129,18 @@ def _attacks(attacks: Any, changes: Mapping[str, Any], here: Path, faults: list[
         faults.append(((*here, "without"), 'must be a list of kinds of attacks, as in ["forgery"]'))
         without = []
     if not isinstance(attacks, list) or not all(isinstance(attack, dict) for attack in attacks):
-        return attacks  # told as a fault of the file itself
-    kinds = {attack.get("kind") for attack in attacks}
-    there = ", ".join(sorted(str(kind) for kind in kinds if kind is not None)) or "none at all"
+        return attacks, None  # told as a fault of the file itself
+    kinds = sorted({attack["kind"] for attack in attacks if isinstance(attack.get("kind"), str)})
     for key, named in (("attack", by_kind), ("without", without)):
         for kind in named:
             if kind not in kinds:
                 path = (*here, key, kind) if key == "attack" else (*here, key)
-                faults.append((path, f"the file has no attack of kind {kind!r}; there are: {there}"))
-    return [
-        _merged(attack, by_kind.get(attack.get("kind"), {}))
-        for attack in attacks
-        if attack.get("kind") not in without
-    ]
+                there = ", ".join(kinds) or "none at all"
+                message = f"the file has no attack of kind {kind!r}; there are: {there}"
+                faults.append((path, suggest(message, kind, kinds)))
+    kept = tuple(number for number, attack in enumerate(attacks) if attack.get("kind") not in without)
+    merged = [_merged(attacks[number], by_kind.get(str(attacks[number].get("kind")), {})) for number in kept]
+    return merged, kept
 
 
 def _without_other_points(embedding: Any, changes: Any) -> Any:

@@ -5,18 +5,24 @@ from __future__ import annotations
 import json
 import pathlib
 import tomllib
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
 
 from pydantic import ValidationError
 
 from orchestrator.errors import SpecError
 from orchestrator.spec.campaign import CampaignSpec
-from orchestrator.spec.profiles import place, profiled
-from orchestrator.toml_lines import Path, line_of, lines_of_keys
-from wm.attacks.forgery import NUMBERS, WORD
+from orchestrator.spec.draft import Fault, check_campaign
+from orchestrator.spec.profiles import PROFILES, Profiled, profiled
+from orchestrator.spec.suggestions import suggest
+from orchestrator.toml_lines import line_of, lines_of_keys
+
+Examine = Callable[[CampaignSpec], Iterable[Fault]]
+"""Looks for more faults in a draft, see `check_campaign`."""
 
 
-def parse_spec(text: str, *, what: str = "campaign", profile: str | None = None) -> CampaignSpec:
+def parse_spec(
+    text: str, *, what: str = "campaign", profile: str | None = None, examine: Examine | None = None
+) -> CampaignSpec:
     """Validate a campaign file's text, with all of its profiles, and return what one of them makes of it.
 
     Parameters
@@ -25,6 +31,8 @@ def parse_spec(text: str, *, what: str = "campaign", profile: str | None = None)
         Names the file in errors.
     profile
         Name of a profile; None: the file as it is.
+    examine
+        Yields further faults of the campaign under that profile: those against its data.
 
     Raises
     ------
@@ -38,42 +46,45 @@ def parse_spec(text: str, *, what: str = "campaign", profile: str | None = None)
     except (ValueError, RecursionError) as reason:
         raise SpecError([f"{what}: not valid TOML: {reason}"]) from reason
     versions = profiled(data)
-    faults = [fault for version in versions.values() for fault in version.faults]
-    specs: dict[str, CampaignSpec] = {}
-    for name, version in versions.items():  # first the file itself: if that is wrong, all are
-        if faults:
-            break
-        spec, wrong = _validated(version.data)
-        faults = [(place(path, version), message) for path, message in wrong]
-        if spec is not None:
-            specs[name] = spec
+    faults: list[Fault] = []
+    of_file: list[Fault] = []
+    for name, version in versions.items():  # first the file itself
+        draft, found = check_campaign(version.data, numbers=version.kept, also=_BESIDE[bool(name)])
+        faults += version.faults
+        own = [fault for fault in found if not name or _is_own(fault, version, of_file)]
+        faults += [(version.place(path), message) for path, message in own]
+        of_file = of_file if name else found
+        if examine is not None and name == (profile or ""):
+            faults += [
+                (path if version.given(path) is None else version.place(path), message)
+                for path, message in examine(draft)
+            ]
     if faults:
         raise SpecError(_located(faults, text, what))
     if profile not in (None, *versions) or profile == "":
-        there = ", ".join(name for name in versions if name) or "none at all"
-        raise SpecError([f"{what}: profile: there is no profile {profile!r}; there are: {there}"])
-    return specs[profile or ""]
-
-
-def _validated(data: dict[str, Any]) -> tuple[CampaignSpec | None, list[tuple[Path, str]]]:
-    """Return the model of a file's data, or else what is wrong with it."""
+        names = [name for name in versions if name]
+        message = f"there is no profile {profile!r}; there are: {', '.join(names) or 'none at all'}"
+        raise SpecError([f"{what}: profile: {suggest(message, str(profile), names)}"])
     try:
-        # TOML has lists only; pydantic's strict mode would insist on tuples, so it gets them as JSON.
-        spec = CampaignSpec.model_validate_json(json.dumps(data, default=str))
-    except ValidationError as reason:
-        return None, [(_path(error["loc"]), _explain(error)) for error in reason.errors()]
-    conflicts = list(spec.conflicts())
-    return (None, conflicts) if conflicts else (spec, [])
+        return CampaignSpec.model_validate_json(json.dumps(versions[profile or ""].data, default=str))
+    except ValidationError as reason:  # by a check that `check_campaign` cannot do
+        wrong = [(tuple(error["loc"]), str(error["msg"])) for error in reason.errors()]
+        raise SpecError(_located(wrong, text, what)) from reason
 
 
-def _path(location: tuple[str | int, ...]) -> Path:
-    """Return the file's path of a fault: pydantic adds the kind of an attack, and the tag of distances."""
-    is_attack = location[:1] == ("attack",) and len(location) > 2
-    path = location[:2] + location[3:] if is_attack else location
-    return tuple(part for part in path if part not in (WORD, NUMBERS))
+_BESIDE = {False: (PROFILES,), True: ("without",)}
+"""Keys beside the model's, of the file and of a profile."""
 
 
-def _located(faults: list[tuple[Path, str]], text: str, what: str) -> list[str]:
+def _is_own(fault: Fault, version: Profiled, of_file: Sequence[Fault]) -> bool:
+    """Return whether a fault under a profile is the profile's, and not told of the file already."""
+    given = version.given(fault[0])
+    if given is None:
+        return fault[0] not in [place for place, _ in of_file]
+    return not isinstance(given, dict) or fault not in of_file
+
+
+def _located(faults: Sequence[Fault], text: str, what: str) -> list[str]:
     """Return a line for each fault, in the order of the file."""
     lines = lines_of_keys(text)
     problems = []
@@ -85,8 +96,10 @@ def _located(faults: list[tuple[Path, str]], text: str, what: str) -> list[str]:
     return [problem for _, problem in sorted(problems)]
 
 
-def read_spec(path: str | pathlib.Path, *, profile: str | None = None) -> CampaignSpec:
-    """Read and validate a campaign file; `profile` as in `parse_spec`.
+def read_spec(
+    path: str | pathlib.Path, *, profile: str | None = None, examine: Examine | None = None
+) -> CampaignSpec:
+    """Read and validate a campaign file; `profile` and `examine` as in `parse_spec`.
 
     Raises
     ------
@@ -97,20 +110,4 @@ def read_spec(path: str | pathlib.Path, *, profile: str | None = None) -> Campai
         text = pathlib.Path(path).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as reason:
         raise SpecError([f"{path}: cannot be read ({reason})"]) from reason
-    return parse_spec(text, what=str(path), profile=profile)
-
-
-def _explain(error: Any) -> str:
-    if error["type"] == "extra_forbidden":
-        return "unknown key: remove it or mend its spelling"
-    if error["type"] == "missing":
-        return "is missing: add it"
-    if error["type"] == "union_tag_not_found":
-        return "kind is missing: add it"
-    if error["type"] == "union_tag_invalid":
-        return f"unknown kind {error['ctx']['tag']!r}; known are: {error['ctx']['expected_tags']}"
-    message = str(error["msg"]).removeprefix("Value error, ")
-    value = error.get("input")
-    if isinstance(value, str | int | float) and repr(value) not in message:
-        message += f" (got {value!r})"
-    return message[:1].lower() + message[1:]
+    return parse_spec(text, what=str(path), profile=profile, examine=examine)

@@ -1,4 +1,4 @@
-"""What keeps a campaign from going on: for every situation, what is said and that its mend is named."""
+"""What keeps a campaign from going on: for every situation, what is said and that its fix is named."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`wm doctor`: each fault is found on real servers, with its one-line mend."""
+"""`wm doctor`: each fault is found on real servers, with its one-line fix."""
 
 from __future__ import annotations
 
@@ -46,12 +46,12 @@ def store(store_url):
 
 
 def found(store_url, broker_url=NO_BROKER, **options):
-    """Return the findings by what they are about, and see that each mend is one line."""
+    """Return the findings by what they are about, and see that each fix is one line."""
     findings = diagnose(store_url, broker_url, **options)
-    assert all("\n" not in finding.found + finding.mend for finding in findings)
-    assert all(finding.mend for finding in findings if finding.is_fault), "each fault has its mend"
-    assert all(finding.mend not in finding.found for finding in findings if finding.mend), "said once"
-    assert not any(word in finding.found + finding.mend for finding in findings for word in SECRETS)
+    assert all("\n" not in finding.found + finding.fix for finding in findings)
+    assert all(finding.fix for finding in findings if finding.is_fault), "each fault has its fix"
+    assert all(finding.fix not in finding.found for finding in findings if finding.fix), "said once"
+    assert not any(word in finding.found + finding.fix for finding in findings for word in SECRETS)
     by_name = {}
     for finding in findings:
         by_name.setdefault(finding.what, []).append(finding)
@@ -67,7 +67,7 @@ def test_all_is_well(store, store_url, broker_url):
     StoreRegistry(store).beat(WorkerRecord("two:1:1", protocol_version(), 3))
     seen = found(store_url, broker_url)
     assert faults(seen) == set()
-    assert [finding.mend for findings in seen.values() for finding in findings] == [""] * 11
+    assert [finding.fix for findings in seen.values() for finding in findings] == [""] * 11
     assert seen["version"][0].found == protocol_version()
     assert seen["store"][0].found.endswith(f"schema {head_revision()}, up to date")
     assert seen["clock"][0].found == "0.0 s apart from the store's"
@@ -80,11 +80,11 @@ def test_all_is_well(store, store_url, broker_url):
 def test_nobody_at_work_is_no_fault_but_told(store, store_url, broker_url):
     seen = found(store_url, broker_url)
     assert faults(seen) == set()
-    assert (seen["orchestrators"][0].found, seen["orchestrators"][0].mend) == (
+    assert (seen["orchestrators"][0].found, seen["orchestrators"][0].fix) == (
         "none alive",
         "start one: wm orchestrate",
     )
-    assert (seen["workers"][0].found, seen["workers"][0].mend) == ("none alive", "start one: wm worker")
+    assert (seen["workers"][0].found, seen["workers"][0].fix) == ("none alive", "start one: wm worker")
 
 
 def test_those_that_fell_silent_do_not_count(store, store_url):
@@ -99,7 +99,7 @@ def test_those_that_fell_silent_do_not_count(store, store_url):
     for kind, name in (("workers", "two:1:1"), ("orchestrators", "one:1:1")):
         (silent,) = seen[f"silent {kind}"]
         assert silent.found == f"{name} heard 60 s ago"
-        assert "forgotten after a day" in silent.mend
+        assert "forgotten after a day" in silent.fix
 
 
 def test_campaigns_that_wait_for_nobody_are_counted(store, store_url, broker_url, spec, facts):
@@ -121,7 +121,7 @@ def test_versions_that_differ(store, store_url, broker_url):
     assert faults(seen) == {"worker"}
     (worker,) = seen["worker"]
     assert worker.found.startswith("two:1:1 version 0.0.1+abcdef01, heard ")
-    assert worker.mend == f"install version {protocol_version()} there, or its version here"
+    assert worker.fix == f"install version {protocol_version()} there, or its version here"
 
 
 @pytest.mark.parametrize("skew", [-3600.0, 3600.0])
@@ -130,7 +130,7 @@ def test_clocks_that_differ(store, store_url, monkeypatch, skew):
     monkeypatch.setattr(Store, "now", lambda self, connection: now(self, connection) + skew)
     (clock,) = found(store_url)["clock"]
     assert clock.found == "3600.0 s apart from the store's"
-    assert clock.mend == "set the clocks of this machine and the store's, by NTP say"
+    assert clock.fix == "set the clocks of this machine and the store's, by NTP say"
 
 
 def test_an_empty_store(store_url):
@@ -140,7 +140,7 @@ def test_an_empty_store(store_url):
     store.close()
     (fault,) = found(store_url)["store"]
     assert fault.is_fault
-    assert fault.mend == "run a campaign, or wm db upgrade"
+    assert fault.fix == "run a campaign, or wm db upgrade"
 
 
 def test_an_older_schema(store_url):
@@ -152,7 +152,7 @@ def test_an_older_schema(store_url):
     store.close()
     (fault,) = found(store_url)["store"]
     assert f"has schema {known_revisions()[-1]}, not {head_revision()}" in fault.found
-    assert (fault.is_fault, fault.mend) == (True, "run wm db upgrade")
+    assert (fault.is_fault, fault.fix) == (True, "run wm db upgrade")
 
 
 def test_a_newer_schema(store, store_url):
@@ -160,23 +160,23 @@ def test_a_newer_schema(store, store_url):
         connection.exec_driver_sql("UPDATE alembic_version SET version_num = '9999'")
     (fault,) = found(store_url)["store"]
     assert "has schema 9999, newer than this program" in fault.found
-    assert (fault.is_fault, fault.mend) == (True, "upgrade treeproof")
+    assert (fault.is_fault, fault.fix) == (True, "upgrade treeproof")
 
 
 @pytest.mark.parametrize(
-    ("url", "mend"),
+    ("url", "fix"),
     [
-        ("garbage", "mend --store or WM_STORE_URL"),
-        ("sqlite:///no/such/folder/wm.db", "mend --store or WM_STORE_URL"),
-        ("sqlite:///{folder}/none.db", "mend WM_STORE_URL, or run wm db upgrade"),
-        ("postgresql+psycopg://wm:secret@127.0.0.1:1/wm", "start the database, or mend WM_STORE_URL"),
-        ("postgresql+psycopg://wm:secret@nohost.invalid/wm", "mend the host in WM_STORE_URL"),
+        ("garbage", "fix --store or WM_STORE_URL"),
+        ("sqlite:///no/such/folder/wm.db", "fix --store or WM_STORE_URL"),
+        ("sqlite:///{folder}/none.db", "fix WM_STORE_URL, or run wm db upgrade"),
+        ("postgresql+psycopg://wm:secret@127.0.0.1:1/wm", "start the database, or fix WM_STORE_URL"),
+        ("postgresql+psycopg://wm:secret@nohost.invalid/wm", "fix the host in WM_STORE_URL"),
     ],
 )
-def test_a_store_that_cannot_be_reached(tmp_path, url, mend):
+def test_a_store_that_cannot_be_reached(tmp_path, url, fix):
     seen = found(url.format(folder=tmp_path))
     (fault,) = seen["store"]
-    assert (fault.is_fault, fault.mend) == (True, mend)
+    assert (fault.is_fault, fault.fix) == (True, fix)
     assert "secret" not in fault.found
     assert set(seen) == {"version", "packages", "data", "store", "broker"}
 
@@ -184,13 +184,13 @@ def test_a_store_that_cannot_be_reached(tmp_path, url, mend):
 def test_a_driver_that_is_not_installed(monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "psycopg", None)
     (fault,) = found("postgresql+psycopg://wm@127.0.0.1:1/wm")["store"]
-    assert (fault.is_fault, fault.mend) == (True, "pip install 'psycopg[binary]'")
+    assert (fault.is_fault, fault.fix) == (True, "pip install 'psycopg[binary]'")
 
 
 def test_a_file_that_is_no_store(sqlite_url, tmp_path):
     (tmp_path / "wm.db").write_bytes(bytes(range(256)) * 20)
     (fault,) = found(sqlite_url)["store"]
-    assert (fault.is_fault, fault.mend) == (True, "that file is another program's: mend WM_STORE_URL")
+    assert (fault.is_fault, fault.fix) == (True, "that file is another program's: fix WM_STORE_URL")
 
 
 def as_database(url, **changes):
@@ -199,9 +199,9 @@ def as_database(url, **changes):
 
 def test_a_database_that_is_not_there_and_a_user_that_is_not(postgres_url):
     (fault,) = found(as_database(postgres_url, database="none"))["store"]
-    assert fault.mend == "create that database (createdb), or mend its name in WM_STORE_URL"
+    assert fault.fix == "create that database (createdb), or fix its name in WM_STORE_URL"
     (fault,) = found(as_database(postgres_url, username="nobody-here"))["store"]
-    assert fault.mend in ("mend the user in WM_STORE_URL", store_diagnosis._LOGIN)
+    assert fault.fix in ("fix the user in WM_STORE_URL", store_diagnosis._LOGIN)
 
 
 @pytest.fixture
@@ -223,7 +223,7 @@ def test_a_worker_may_ask_too_and_a_wrong_password_is_told_from_a_server_that_is
     assert faults(seen) == {"broker"}
     assert seen["writing"][0].found == "may be done, with a worker's rights"
     (fault,) = found(worker_url.replace("word-of-worker", "word-of-another"))["store"]
-    assert (fault.is_fault, fault.mend) == (True, store_diagnosis._LOGIN)
+    assert (fault.is_fault, fault.fix) == (True, store_diagnosis._LOGIN)
 
 
 def test_a_database_that_can_only_be_read(postgres_url):
@@ -236,7 +236,7 @@ def test_a_database_that_can_only_be_read(postgres_url):
     seen = found(postgres_url)
     assert faults(seen) == {"writing", "broker"}
     assert "read-only transaction" in seen["writing"][0].found
-    assert seen["writing"][0].mend.startswith("name the primary")
+    assert seen["writing"][0].fix.startswith("name the primary")
 
 
 def test_a_file_that_can_only_be_read(sqlite_url, tmp_path):
@@ -247,13 +247,13 @@ def test_a_file_that_can_only_be_read(sqlite_url, tmp_path):
     seen = found(sqlite_url)
     assert faults(seen) - {"broker"} in ({"store"}, {"writing"})
     (fault,) = [*seen.get("writing", []), *(each for each in seen["store"] if each.is_fault)]
-    assert fault.mend == store_diagnosis._RIGHTS
+    assert fault.fix == store_diagnosis._RIGHTS
 
 
 @pytest.mark.parametrize(("version", "is_fault"), [(140022, True), (150000, False), (180006, False)])
 def test_the_age_of_the_database(version, is_fault):
     finding = store_diagnosis._version(version)
-    assert (finding.is_fault, bool(finding.mend)) == (is_fault, is_fault)
+    assert (finding.is_fault, bool(finding.fix)) == (is_fault, is_fault)
     assert finding.found == f"PostgreSQL {version // 10000}.{version % 10000}"
 
 
@@ -265,32 +265,32 @@ def test_little_room_on_the_disk(sqlite_url, monkeypatch):
     assert "GB are free" in ok.found
     monkeypatch.setattr(store_diagnosis, "_LITTLE_SPACE", 2**80)
     (note,) = found(sqlite_url)["writing"]
-    assert (note.is_fault, note.mend) == (False, "make room on the store's disk")
+    assert (note.is_fault, note.fix) == (False, "make room on the store's disk")
 
 
 def test_a_data_directory_that_cannot_be(sqlite_url, tmp_path, monkeypatch):
     (tmp_path / "file").touch()
     monkeypatch.setenv("WM_DATA_DIR", str(tmp_path / "new"))
-    assert found(sqlite_url)["data"][0].mend == ""
+    assert found(sqlite_url)["data"][0].fix == ""
     assert not (tmp_path / "new").exists(), "looking makes nothing"
     monkeypatch.setenv("WM_DATA_DIR", str(tmp_path / "file" / "below"))
     (note,) = found(sqlite_url)["data"]
-    assert "name another directory by WM_DATA_DIR" in note.mend
+    assert "name another directory by WM_DATA_DIR" in note.fix
 
 
 @pytest.mark.parametrize(
-    ("url", "mend"),
+    ("url", "fix"),
     [
-        (NO_BROKER, "start the broker, or mend WM_BROKER_URL"),
-        ("garbage", "mend WM_BROKER_URL: redis://:PASSWORD@HOST:PORT/0"),
-        ("amqp://127.0.0.1:1//", "mend WM_BROKER_URL: redis://:PASSWORD@HOST:PORT/0"),
-        ("redis://:secret@127.0.0.1:99999/0", "mend WM_BROKER_URL: redis://:PASSWORD@HOST:PORT/0"),
-        ("redis://:secret@nohost.invalid:1/0", "mend the host in WM_BROKER_URL"),
+        (NO_BROKER, "start the broker, or fix WM_BROKER_URL"),
+        ("garbage", "fix WM_BROKER_URL: redis://:PASSWORD@HOST:PORT/0"),
+        ("amqp://127.0.0.1:1//", "fix WM_BROKER_URL: redis://:PASSWORD@HOST:PORT/0"),
+        ("redis://:secret@127.0.0.1:99999/0", "fix WM_BROKER_URL: redis://:PASSWORD@HOST:PORT/0"),
+        ("redis://:secret@nohost.invalid:1/0", "fix the host in WM_BROKER_URL"),
     ],
 )
-def test_a_broker_that_cannot_be_reached(sqlite_url, url, mend):
+def test_a_broker_that_cannot_be_reached(sqlite_url, url, fix):
     (fault,) = found(sqlite_url, url)["broker"]
-    assert (fault.is_fault, fault.mend) == (True, mend)
+    assert (fault.is_fault, fault.fix) == (True, fix)
     (note,) = found(sqlite_url, url, broker_is_named=False)["broker"]
     assert not note.is_fault, "nobody asked for one"
     assert note.found == fault.found
@@ -302,7 +302,7 @@ def test_a_broker_that_wants_another_password(sqlite_url):
         for given in ("", ":word-of-another@"):
             (fault,) = found(sqlite_url, server.url.replace("//", f"//{given}"))["broker"]
             assert fault.is_fault
-            assert fault.mend.startswith("mend the password in WM_BROKER_URL")
+            assert fault.fix.startswith("fix the password in WM_BROKER_URL")
         seen = found(sqlite_url, server.url.replace("//", "//:word-of-broker@"))
         assert faults(seen) == {"store"}
     finally:
@@ -326,7 +326,7 @@ def test_a_broker_that_forbids_questions_and_one_that_is_full(sqlite_url):
             (note,) = found(sqlite_url, server.url)["broker memory"]
     finally:
         server.close()
-    assert note.mend.startswith("raise maxmemory")
+    assert note.fix.startswith("raise maxmemory")
 
 
 class Old:
@@ -358,7 +358,7 @@ class Old:
 )
 def test_the_age_of_the_broker(server, is_fault):
     first = broker_diagnosis._details("redis://here", Old(**server))[0]
-    assert (first.is_fault, bool(first.mend)) == (is_fault, is_fault)
+    assert (first.is_fault, bool(first.fix)) == (is_fault, is_fault)
 
 
 def test_a_broker_that_may_drop_messages(sqlite_url):
@@ -370,7 +370,7 @@ def test_a_broker_that_may_drop_messages(sqlite_url):
     finally:
         server.close()
     assert "maxmemory-policy allkeys-lru may drop messages" in note.found
-    assert (note.is_fault, note.mend) == (False, "set maxmemory-policy noeviction")
+    assert (note.is_fault, note.fix) == (False, "set maxmemory-policy noeviction")
 
 
 def test_a_database_without_the_role_of_workers(postgres_url, monkeypatch):
@@ -380,7 +380,7 @@ def test_a_database_without_the_role_of_workers(postgres_url, monkeypatch):
     monkeypatch.setattr(store_diagnosis, "worker_role_exists", lambda _store: False)
     (note,) = found(postgres_url)["worker role"]
     assert "workers log in with all rights" in note.found
-    assert note.mend.startswith("as an administrator: CREATE ROLE wm_worker;")
+    assert note.fix.startswith("as an administrator: CREATE ROLE wm_worker;")
 
 
 def test_more_slots_than_the_database_lets_in(postgres_url):
@@ -391,4 +391,4 @@ def test_more_slots_than_the_database_lets_in(postgres_url):
     store.close()
     (note,) = found(postgres_url)["connections"]
     assert note.found.startswith("the workers may want 1011, the database lets in ")
-    assert "PgBouncer" in note.mend
+    assert "PgBouncer" in note.fix

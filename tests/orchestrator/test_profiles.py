@@ -149,10 +149,12 @@ def test_what_does_not_go_together_under_a_profile_alone_is_told_there():
     assert problem.startswith("c.toml:22: profile.quick.attack.forgery: asks other questions than attack.1")
 
 
-def test_faults_of_the_file_are_told_once_and_first():
-    text = FILE.replace("repeats = 4", "repeats = 0") + "[profile.quick]\nembedding.repeats = -1\n"
-    (problem,) = faults_of(text, "quick")
-    assert problem.startswith("c.toml:11: embedding.repeats: ")
+def test_a_fault_of_the_file_is_told_once_and_beside_it_what_a_profile_adds():
+    profiles = "[profile.quick]\n[profile.full]\nembedding.repeats = -1\n"
+    text = FILE.replace("repeats = 4", "repeats = 0") + profiles
+    first, second = faults_of(text, "quick")
+    assert first.startswith("c.toml:11: embedding.repeats: ")
+    assert second.startswith("c.toml:23: profile.full.embedding.repeats: ")
 
 
 @given(

@@ -139,7 +139,7 @@ memory_mb = 1.5
         (34, "attack.1.eps.1"),
         (35, "attack.1.only.repeats"),
         (35, "attack.1.only.scheme.0"),
-        (37, "attack.2"),
+        (38, "attack.2.kind"),
         (41, "limits.job_s"),
         (42, "limits.memory_mb"),
     ]
@@ -148,12 +148,12 @@ memory_mb = 1.5
 @pytest.mark.parametrize(
     ("text", "place", "words"),
     [
-        (LEAST + "sed = 1", (5, "sed"), "unknown key: remove it or mend its spelling"),
+        (LEAST + "sed = 1", (5, "sed"), "unknown key: did you mean `seed`?"),
         (LEAST.replace("seed = 0\n", ""), (0, "seed"), "is missing: add it"),
         (LEAST + "[[attack]]\neps = 1", (5, "attack.0"), "kind is missing: add it"),
         (
             LEAST + '[[attack]]\nkind = "magic"',
-            (5, "attack.0"),
+            (6, "attack.0.kind"),
             "unknown kind 'magic'; known are: 'leakage', 'detection'",
         ),
         (LEAST + '[[attack]]\nkind = "forgery"', (5, "attack.0.eps"), "is missing: add it"),
@@ -170,7 +170,12 @@ memory_mb = 1.5
             "lists 'sat' twice",
         ),
         (LEAST.replace("breast-cancer", "iris"), (3, "dataset"), "unknown data set 'iris': known are"),
-        (LEAST + "forest.tune = { max_depth = 3 }", (5, "forest.tune.n_estimators"), "is missing"),
+        (
+            LEAST.replace("forest.n_estimators = 10", "forest.tune = { max_depth = 3 }"),
+            (4, "forest.tune.n_estimators"),
+            "is missing",
+        ),
+        (LEAST + "rubbish = 1", (5, "rubbish"), "unknown key: remove it or fix its spelling"),
         (
             LEAST + "forest.tune = { n_estimators = 3, max_depth = 3 }",
             (4, "forest"),
@@ -408,3 +413,157 @@ def test_a_stored_specification_reads_back(spec):
 def test_a_specification_cannot_be_changed(spec):
     with pytest.raises(ValueError, match="frozen"):
         spec.seed = 2
+
+
+STAGES = """\
+name = "c"
+sead = 1
+[dataset]
+path = "rows.csv"
+label = "z"
+[forest]
+n_estimators = 10
+max_depth = 3
+tune = { n_estimators = "x", max_depth = 3 }
+[embedding]
+trainig = "paper"
+scheme = "papre"
+trigger_share = [0.01, 0.1]
+weight_step = -1
+training = "per-tree"
+[[attack]]
+kind = "forgery"
+eps = "minimal"
+certify = true
+batch = 0
+[[attack]]
+kind = "detecton"
+[[attack]]
+kind = "forgery"
+eps = [0.1, 0.2]
+signatures = 0
+only = { trigger_share = 0.3, repeats = "all" }
+[[attack]]
+kind = "forgery"
+eps = [0.1, 0.2]
+cap = 0.5
+[[attack]]
+knd = "leakage"
+[[attack]]
+kind = "suppression"
+methods = ["repeats", "disagrement"]
+[[attack]]
+kind = "detection"
+honest = 9
+[[attack]]
+kind = "detection"
+honest = 8
+[limits]
+memroy_mb = 3
+"""
+
+
+def test_no_stage_hides_another():
+    """Keys, checks of a table, conflicts between tables: all come at once, and nothing that only follows."""
+    found = [problem.removeprefix("c.toml:") for problem in faults_of(STAGES)]
+    kinds = "'leakage', 'detection', 'suppression', 'forgery', 'free-forgery', 'modification', 'calibration'"
+    assert found == [
+        "2: sead: unknown key: did you mean `seed`?",
+        "6: forest: give either n_estimators (and max_depth, if limited) or tune",
+        "9: forest.tune.n_estimators.0: input should be a valid integer (got 'x')",
+        "11: embedding.trainig: unknown key: did you mean `training`?",
+        "12: embedding.scheme.0: unknown scheme 'papre'; known are: paper; did you mean `paper`?",
+        "14: embedding.weight_step: input should be greater than 0 (got -1)",
+        "16: attack.0: certify proves single answers, not minimal distances: give eps as numbers",
+        "20: attack.0.batch: input should be greater than or equal to 1 (got 0)",
+        f"22: attack.1.kind: unknown kind 'detecton'; known are: {kinds}; did you mean `detection`?",
+        "26: attack.2.signatures: input should be greater than or equal to 1 (got 0)",
+        "27: attack.2.only.repeats: input should be a valid integer (got 'all')",
+        "27: attack.2.only.trigger_share: 0.3 is not in embedding.trigger_share (0.01, 0.1)",
+        '28: attack.3: cap goes with eps = "minimal": leave it out',
+        "33: attack.4.knd: unknown key: did you mean `kind`?",
+        "36: attack.5.methods.1: input should be 'disagreement', 'repeats' or 'shadow' (got 'disagrement'); "
+        "did you mean `disagreement`?",
+        "40: attack.7: asks other questions than attack.6 about the same watermark, which results could not "
+        "tell apart: give it other values, or an `only`",
+        "44: limits.memroy_mb: unknown key: did you mean `memory_mb`?",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "places"),
+    [
+        (GRIDS.replace("0.1, 0.2", "0.1, 2"), [(8, "embedding.grid.0.trigger_share.1")]),
+        (
+            LEAST + "embedding.trigger_share = [3]\nembedding.ones_share = 0.4",
+            [(5, "embedding.trigger_share.0")],
+        ),
+        (LEAST + "embedding.grid = 3", [(5, "embedding.grid")]),
+        (
+            LEAST + '[embedding]\ntraining = "per-tree"\nweight_step = 2\n'
+            "trigger_share = 0.1\nones_share = 0.4",
+            [(5, "embedding")],
+        ),
+    ],
+)
+def test_what_is_wrong_in_the_grid_brings_no_faults_of_attacks(text, places):
+    attack = '\n[[attack]]\nkind = "detection"\nonly = { trigger_share = 0.1, ones_share = 0.4 }\n'
+    assert places_of(text + attack) == places
+
+
+def test_only_the_missing_key_that_a_misspelt_one_stands_for_is_not_told():
+    text = 'nmae = "c"\ndataset.name = "breast-cancer"\nforest.n_estimators = 10\n'
+    assert places_of(text) == [(0, "seed"), (1, "nmae")]
+
+
+def test_what_data_make_impossible_comes_with_the_rest():
+    drafts = []
+
+    def examine(draft):
+        drafts.append(draft)
+        yield ("forest", "n_estimators"), "too many for these data"
+
+    text = LEAST + "limits.job_s = 0\n[profile.quick]\nforest.n_estimators = 20\n"
+    for profile, line in ((None, 4), ("quick", 7)):
+        with pytest.raises(SpecError) as caught:
+            parse_spec(text, what="c.toml", profile=profile, examine=examine)
+        assert any(
+            problem.startswith(f"c.toml:{line}: ")
+            and problem.endswith("n_estimators: too many for these data")
+            for problem in caught.value.problems
+        )
+        assert "limits.job_s" in str(caught.value)
+    assert [draft.forest.n_estimators for draft in drafts] == [10, 20]
+    assert not any(hasattr(draft.limits, "job_s") for draft in drafts)
+
+
+RIGHT = {
+    "seed": 1,
+    "dataset.test_share": 0.25,
+    "embedding.repeats": 2,
+    "embedding.weight_step": 2.5,
+    "limits.job_s": 5,
+    "limits.memory_mb": 9,
+    "forest.max_depth": 3,
+}
+
+
+@given(st.sets(st.sampled_from(sorted(RIGHT))), st.sets(st.sampled_from(sorted(RIGHT))))
+def test_faults_are_exactly_the_mistakes(wrong, misspelt):
+    lines = ['name = "c"', 'dataset.name = "breast-cancer"', "forest.n_estimators = 10"]
+    lines.append('embedding.training = "paper"')  # the one that has a weight step
+    expected = []
+    for key, value in RIGHT.items():
+        if key in wrong:
+            expected.append((len(lines) + 1, key))
+            lines.append(f"{key} = -{value}")
+        elif key in misspelt:
+            expected.append((len(lines) + 1, f"{key}x"))
+            lines.append(f"{key}x = {value}")
+        else:
+            lines.append(f"{key} = {value}")
+    text = "\n".join(lines)
+    if expected:
+        assert places_of(text) == expected
+    else:
+        assert parse_spec(text).seed == 1

@@ -2,16 +2,16 @@
 
 `create` gives an engine by name; an engine answers under hard limits, in a child process, and replays every
 witness on the original model. A new back end is one module with a class that is a `protocol.Solver`, and one
-line in `_SOLVERS`.
+line in `_SOLVERS`; one that has options names their model as its attribute `Options`.
 """
 
 from __future__ import annotations
 
 import importlib
-import inspect
 from typing import Any
 
 from wm.engines.isolated import IsolatedEngine
+from wm.engines.options import EngineOptions
 from wm.engines.protocol import Answer, Engine, ForgeryOutcome, ForgeryQuery, Solver, Status
 from wm.errors import QueryError
 from wm.forest import Forest
@@ -25,7 +25,18 @@ _SOLVERS = {
     "portfolio": ("wm.engines.portfolio", "PortfolioSolver"),
 }
 
-__all__ = ["Answer", "Engine", "ForgeryOutcome", "ForgeryQuery", "Status", "create", "names", "solver_class"]
+__all__ = [
+    "Answer",
+    "Engine",
+    "EngineOptions",
+    "ForgeryOutcome",
+    "ForgeryQuery",
+    "Status",
+    "create",
+    "names",
+    "options_model",
+    "solver_class",
+]
 
 
 def names() -> list[str]:
@@ -48,13 +59,24 @@ def solver_class(name: str) -> type[Solver]:
     return found
 
 
+def options_model(name: str) -> type[EngineOptions]:
+    """Return the model of an engine's options: their names, ranges, defaults and descriptions.
+
+    Raises
+    ------
+    QueryError
+        Unknown name.
+    """
+    return getattr(solver_class(name), "Options", EngineOptions)
+
+
 def create(name: str, forest: Forest, **options: Any) -> IsolatedEngine:
     """Return an engine for one forest; close it, or use it as a context manager.
 
     Parameters
     ----------
     **options
-        Keyword arguments of the engine's class, for instance ``margin=1e-4`` for "z3".
+        Fields of the engine's `options_model`, for instance ``margin=1e-4`` for "z3".
 
     Raises
     ------
@@ -77,28 +99,5 @@ def create(name: str, forest: Forest, **options: Any) -> IsolatedEngine:
     forged
     impossible
     """
-    _check_options(name, solver_class(name), options)
+    options_model(name).of(options, engine=name)
     return IsolatedEngine(name, forest, options)
-
-
-def _check_options(name: str, found: type[Solver], options: dict[str, Any]) -> None:
-    _, *allowed = inspect.signature(found).parameters
-    for option in options:
-        if option not in allowed:
-            known = f"its options are: {', '.join(allowed)}" if allowed else "it has none"
-            raise QueryError(f"engine {name!r} has no option {option!r}; {known}")
-    if options:
-        # The class itself knows which values are good, and is asked here: a child could only die of them.
-        found(_ONE_LEAF, **options)
-
-
-_ONE_LEAF = Forest.from_arrays(
-    offset=[0, 1],
-    left=[-1],
-    right=[-1],
-    feature=[-1],
-    threshold=[0.0],
-    value=[[1.0, 0.0]],
-    n_features=1,
-    classes=[0, 1],
-)

@@ -190,8 +190,7 @@ class Solver(Protocol):
     def __init__(self, forest: Forest, **options: Any) -> None:
         """Prepare whatever is common to all queries.
 
-        A back end that has options names them as keyword arguments, each with a default, and raises
-        `QueryError` for a value that it cannot use.
+        A back end that has options declares them as an `EngineOptions` model, its attribute `Options`.
         """
 
     def answer(self, query: ForgeryQuery) -> Answer:

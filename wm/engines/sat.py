@@ -11,7 +11,7 @@ With ``certify=True`` every ``impossible`` is proved: the solver writes down how
 from __future__ import annotations
 
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,8 +19,8 @@ from pysat.solvers import Solver as PysatSolver
 
 from wm.engines.cnf import encode
 from wm.engines.encoding import LeafBounds, Problem, leaf_bounds, nearest_witness, pose
+from wm.engines.options import EngineOptions
 from wm.engines.protocol import Answer, ForgeryQuery, OutOfResourcesError, Status
-from wm.errors import QueryError
 from wm.forest import Forest
 
 BACK_END = "glucose4"
@@ -96,27 +96,34 @@ class PrunedFormula:
         return steps
 
 
+class SatOptions(EngineOptions):
+    """Options of `sat`."""
+
+    certify: bool = False
+    """Have every ``impossible`` checked independently; one that is refused ends as ``error``."""
+
+
 class SatSolver:
     """Answers queries by a CDCL solver on the Boolean threshold encoding.
 
     Parameters
     ----------
-    certify
-        Have every ``impossible`` checked independently; one that is refused ends as ``error``.
+    **options
+        Fields of `SatOptions`.
 
     Raises
     ------
     QueryError
-        `certify` is neither true nor false.
+        There is no such option, or not with this value.
     """
 
-    def __init__(self, forest: Forest, *, certify: bool = False) -> None:
-        if not isinstance(certify, bool):
-            raise QueryError(f"option certify must be True or False, not {certify!r}")
+    Options = SatOptions
+
+    def __init__(self, forest: Forest, **options: Any) -> None:
         self._forest = forest
         self._bounds = leaf_bounds(forest)
         self._checker = None
-        if certify:
+        if SatOptions.of(options, engine="sat").certify:
             from wm.engines.proof import ProofChecker  # brings numba, which the solver does without
 
             self._checker = ProofChecker(forest)

@@ -12,17 +12,29 @@ from __future__ import annotations
 
 import functools
 import itertools
-import math
 from collections.abc import Iterator
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import z3
+from pydantic import Field
 
 from wm.engines.encoding import float32_at_least, float32_at_most, leaf_bounds, nearest_witness, query_box
+from wm.engines.options import EngineOptions
 from wm.engines.protocol import Answer, ForgeryQuery, OutOfResourcesError, Status
-from wm.errors import QueryError
 from wm.forest import Forest
+
+
+class Z3RealOptions(EngineOptions):
+    """Options of `z3`."""
+
+    margin: float = Field(default=0.0, ge=0)
+    """How far a witness must stay from every threshold on its paths; the published notebooks' is 0.0001. With
+    any but 0, ``impossible`` holds for that encoding only, and the reason says so. A witness is then, as
+    ever, the point nearest to the centre that reaches the same leaves."""
+    rebuild: bool = False
+    """Build the formula anew for every query, as the authors' code does, not once for each process."""
 
 
 class Z3RealSolver:
@@ -30,32 +42,27 @@ class Z3RealSolver:
 
     Parameters
     ----------
-    margin
-        How far a witness must stay from every threshold on its paths, at least 0; the published notebooks'
-        is 0.0001. With any but 0, ``impossible`` holds for that encoding only, and the reason says so. A
-        witness is then, as ever, the point nearest to the centre that reaches the same leaves.
-
-    rebuild
-        Build the formula anew for every query, as the authors' code does, instead of once for each process.
+    **options
+        Fields of `Z3RealOptions`.
 
     Raises
     ------
     QueryError
-        `margin` is no finite number, or below 0, or `rebuild` neither true nor false.
+        There is no such option, or not with this value.
     """
 
-    def __init__(self, forest: Forest, *, margin: float = 0.0, rebuild: bool = False) -> None:
-        if not isinstance(rebuild, bool):
-            raise QueryError(f"option rebuild must be True or False, not {rebuild!r}")
-        if isinstance(margin, bool) or not isinstance(margin, int | float) or not 0 <= margin < math.inf:
-            raise QueryError(f"option margin must be a finite number, at least 0, not {margin!r}")
+    Options = Z3RealOptions
+
+    def __init__(self, forest: Forest, **options: Any) -> None:
+        chosen = Z3RealOptions.of(options, engine="z3")
+        margin = chosen.margin
         self._forest = forest
-        self._reason = f"solver, margin {float(margin):g}" if margin else "solver"
+        self._reason = f"solver, margin {margin:g}" if margin else "solver"
         self._bounds = leaf_bounds(forest)
-        self._margin = float(margin)
+        self._margin = margin
         self._context = z3.Context()
         # One formula for each tree and wanted vote; a query picks one of the two for each tree.
-        self._formulas = None if rebuild else _tree_formulas(forest, self._context, self._margin)
+        self._formulas = None if chosen.rebuild else _tree_formulas(forest, self._context, self._margin)
 
     def answer(self, query: ForgeryQuery) -> Answer:
         """Answer one query in a fresh context, so that earlier queries leave no trace in the answer."""

@@ -38,7 +38,7 @@ def test_each_fault_has_its_mend_on_the_line_below(wm, store_url):
     (at,) = (number for number, line in enumerate(lines) if line.startswith("FAULT"))
     assert lines[at].startswith("FAULT  broker: redis://")
     assert "Connection refused" in lines[at]
-    assert lines[at + 1] == "       -> start the broker, or mend WM_BROKER_URL"
+    assert lines[at + 1] == "       -> start the broker, or fix WM_BROKER_URL"
 
 
 def test_a_broker_that_nobody_named_is_missed_by_nobody(wm, store_url, monkeypatch):

@@ -54,6 +54,35 @@ def test_a_limit_that_strikes_is_told_by_the_exit_code(wm, model) -> None:
     assert row["forged"] + row["impossible"] + row["timeout"] == row["instances"] == 20
 
 
+def test_options_of_an_engine_reach_it(wm, model, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = (*START, "--engine", "z3", "--instances", 3, "--eps", 0.1, "--json")
+    rows = wm("forge", model.forest, *asked, "--engine-option", "margin=0.01").json()["instances"]
+    assert {row["reason"] for row in rows if row["status"] == "impossible"} == {"solver, margin 0.01"}
+    monkeypatch.setenv("WM_FORGE_ENGINE_OPTION", "margin=0.01")
+    by_variable = wm("forge", model.forest, *asked).json()["instances"]
+    assert [row["reason"] for row in by_variable] == [row["reason"] for row in rows]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (
+            ("--engine", "z3", "--engine-option", "margins=1"),
+            "engine 'z3' has no option 'margins'; its options are: margin (a finite number, at least 0; "
+            "default 0.0), rebuild (True or False; default False)",
+        ),
+        (
+            ("--engine", "sat", "--engine-option", "certify=perhaps"),
+            "option certify must be True or False, not 'perhaps'; options: certify (True or False; "
+            "default False)",
+        ),
+        (("--engine-option", "certify=1"), "engine 'portfolio' has no option 'certify'; it has none"),
+    ],
+)
+def test_an_option_that_an_engine_does_not_take_is_told_in_one_line(wm, model, options, message) -> None:
+    assert wm("forge", model.forest, *START, *options).refusal() == f"wm: {message}"
+
+
 def test_rows_of_a_file_are_taken_as_they_are(wm, model, tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     file = tmp_path / "rows.npz"
@@ -72,6 +101,7 @@ def test_rows_of_a_file_are_taken_as_they_are(wm, model, tmp_path: Path) -> None
         ((*START, "--signature", "0101"), "--signature has 4 bits, the model 24 trees"),
         ((*START, "-o", "forged.csv"), "forged.csv: the ending must be .npz"),
         ((*START, "--engine", "magic"), "'magic' is not one of"),
+        ((*START, "--engine-option", "margin"), "'margin' is not of the form NAME=VALUE"),
     ],
 )
 def test_mistakes_are_told(wm, model, arguments: tuple[str, ...], message: str) -> None:

@@ -70,6 +70,14 @@ def test_help_names_every_option_and_argument(wm, path: tuple[str, ...], flag: s
             assert str(parameter.make_metavar(click.Context(_find(path)))) in ran.out
 
 
+@pytest.mark.parametrize("path", [path for path in ALL if path[:1] not in [(), ("results",), ("report",)]])
+def test_the_first_line_of_help_fits_beside_the_command(path: tuple[str, ...]) -> None:
+    """So that a group's help at 80 columns shows all of it."""
+    first = (_find(path).help or "").splitlines()[0]
+    assert _find(path).get_short_help_str(limit=80 - 15) == first.removesuffix(".") + "."
+    assert len(first) <= 80 - 15
+
+
 @pytest.mark.parametrize("path", [path for path in ALL if isinstance(_find(path), click.Group)], ids=" ".join)
 def test_a_group_alone_shows_its_help_as_a_mistake(wm, path: tuple[str, ...]) -> None:
     ran = wm(*path)

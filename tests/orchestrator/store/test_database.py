@@ -107,7 +107,7 @@ def test_a_newer_schema_is_refused(store):
     one_line(caught)
     with pytest.raises(SchemaError, match="schema 9999, newer than this program") as caught:
         store.check()
-    assert caught.value.mend == "upgrade treeproof"
+    assert caught.value.fix == "upgrade treeproof"
 
 
 def test_an_older_schema_is_told_with_what_to_do(store_url):

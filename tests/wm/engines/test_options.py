@@ -23,8 +23,17 @@ from wm.errors import QueryError
 @pytest.mark.parametrize(
     ("engine", "options", "message"),
     [
-        ("z3", {"margins": 1}, "engine 'z3' has no option 'margins'; its options are: margin, rebuild"),
-        ("sat", {"margin": 1}, "engine 'sat' has no option 'margin'; its options are: certify"),
+        (
+            "z3",
+            {"margins": 1},
+            "engine 'z3' has no option 'margins'; its options are: "
+            "margin (a finite number, at least 0; default 0.0), rebuild (True or False; default False)",
+        ),
+        (
+            "sat",
+            {"margin": 1},
+            "engine 'sat' has no option 'margin'; its options are: certify (True or False; default False)",
+        ),
         ("z3-bool", {"margin": 1}, "engine 'z3-bool' has no option 'margin'; it has none"),
         ("z3", {"margin": -1e-4}, "option margin must be a finite number, at least 0, not -0.0001"),
         ("z3", {"margin": float("nan")}, "option margin must be a finite number, at least 0, not nan"),
@@ -40,6 +49,23 @@ def test_wrong_options_are_refused_before_anything_starts(figure_1, engine, opti
     with pytest.raises(QueryError) as caught:
         engines.create(engine, figure_1, **options)
     assert str(caught.value).startswith(message)
+
+
+@pytest.mark.parametrize("engine", engines.names())
+def test_every_option_is_described_and_has_a_default(engine):
+    model = engines.options_model(engine)
+    assert model() == model.of({})
+    for name, field in model.model_fields.items():
+        assert field.description
+        assert model.of_texts({name: str(field.default)}) == model()
+
+
+def test_texts_are_read_as_what_they_stand_for():
+    model = engines.options_model("z3")
+    assert model.of_texts({"margin": "1e-4", "rebuild": "true"}) == model(margin=1e-4, rebuild=True)
+    for name, text in (("margin", "wide"), ("margin", "-1"), ("margin", "inf"), ("rebuild", "2")):
+        with pytest.raises(QueryError, match=f"option {name} must be .*, not '{text}'"):
+            model.of_texts({name: text})
 
 
 @pytest.fixture(scope="session")

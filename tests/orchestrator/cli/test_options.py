@@ -1,0 +1,67 @@
+"""Options that are derived from a model's fields."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+import click
+import pytest
+from click.testing import CliRunner
+from pydantic import BaseModel, Field
+
+from orchestrator.cli.common import model_options
+
+
+class Toy(BaseModel):
+    share: Annotated[float, Field(gt=0, lt=1)] = Field(default=0.02, description="Share of rows.")
+    step: Annotated[float, Field(gt=0, le=9)] | None = Field(default=None, description="Of each round.")
+    max_rounds: int = Field(default=500, ge=1, le=1000, description="Rounds.")
+    training: Literal["paper", "per-tree"] = Field(default="per-tree", description="How trees fit.")
+    tall: bool = Field(default=False, description="Tall trees.")
+    sizes: tuple[int, ...] = Field(default=(1, 2), description="Sizes.")
+    name: str = Field(description="Yours.")
+
+
+@click.command()
+@model_options(Toy)
+def command(**options: object) -> None:
+    """Print the model of what was given."""
+    click.echo(Toy.model_validate(options).model_dump_json())
+
+
+def _run(*arguments: str) -> tuple[int, str]:
+    result = CliRunner().invoke(command, arguments)
+    return result.exit_code, result.output
+
+
+def test_defaults_are_those_of_the_model() -> None:
+    assert _run("--name", "a") == (0, Toy(name="a").model_dump_json() + "\n")
+
+
+def test_every_field_can_be_given() -> None:
+    given = ("--share", "0.5", "--step", "9", "--max-rounds", "1", "--training", "paper", "--tall")
+    given += ("--sizes", "4", "--sizes", "5", "--name", "b")
+    expected = Toy(share=0.5, step=9, max_rounds=1, training="paper", tall=True, sizes=(4, 5), name="b")
+    assert _run(*given) == (0, expected.model_dump_json() + "\n")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((), "Missing option '--name'"),
+        (("--share", "0"), "is not in the range 0<x<1"),
+        (("--step", "9.5"), "is not in the range 0<x<=9"),
+        (("--max-rounds", "1001"), "1001 is not in the range 1<=x<=1000"),
+        (("--training", "other"), "'other' is not one of 'paper', 'per-tree'"),
+    ],
+)
+def test_what_the_model_refuses_is_refused(arguments: tuple[str, ...], message: str) -> None:
+    code, output = _run(*arguments)
+    assert code == 2
+    assert message in output
+
+
+def test_help_is_the_description() -> None:
+    _, output = _run("--help")
+    for field in Toy.model_fields.values():
+        assert str(field.description) in output
