@@ -18,12 +18,9 @@ from orchestrator.cli import Exit
 from orchestrator.cli.common import INPUT, OUTPUT, json_option, print_json, print_table
 from orchestrator.cli.model_files import column, data_options
 from orchestrator.files import writing
-from wm.attacks.forgery import Target, attacker_instances, attacker_signature, forge_nearest
-from wm.attacks.forgery import forge as forge_all
+from wm.attacks.forgery import Forger, Target, attacker_instances, attacker_signature
 from wm.datasets import Source, load, split
-from wm.engines import EngineOptions, ForgeryOutcome, Status, create, names, options_model
-from wm.engines.certification import CertifyingEngine
-from wm.engines.minimal import MinimalOutcome, MinimalSearch
+from wm.engines import EngineOptions, ForgeryOutcome, Status, names, options_model
 from wm.errors import QueryError, SignatureError
 from wm.formats import npz
 from wm.signature import Signature
@@ -61,12 +58,11 @@ def _pairs(_context: click.Context, _option: click.Parameter, texts: tuple[str, 
 
 @dataclass(frozen=True)
 class _Answer:
-    """What came of one instance for one signature; `distance` is that of the witness, if there is one."""
+    """What became of one instance for one signature."""
 
     signature: int
     instance: int
-    distance: float | None
-    outcome: ForgeryOutcome | MinimalOutcome
+    outcome: ForgeryOutcome
 
 
 @click.command()
@@ -200,28 +196,22 @@ def _answers(
     **_: Any,
 ) -> Iterator[_Answer]:
     memory = None if memory_mb is None else memory_mb * 2**20
-    plain = create(engine, forest, **engine_option.model_dump())
-    with CertifyingEngine(plain, forest) if certify else plain as solver:
-        search = MinimalSearch(forest, solver)
+    chosen = engine_option.model_dump()
+    with Forger(
+        forest, engine, timeout_s=timeout_s, memory_bytes=memory, certify=certify, options=chosen
+    ) as forger:
+        answer = forger.nearest if eps is None else forger.ask
         for number, signature in enumerate(signatures):
-            if eps is None:
-                target = Target(X, y, signature, eps=1.0)
-                nearest = forge_nearest(search, target, timeout_s=timeout_s, memory_bytes=memory)
-                for instance, found in enumerate(nearest):
-                    yield _Answer(number, instance, found.forged_at, found)
-            else:
-                asked = forge_all(
-                    solver, Target(X, y, signature, eps), timeout_s=timeout_s, memory_bytes=memory
-                )
-                for instance, outcome in enumerate(asked):
-                    yield _Answer(number, instance, outcome.distance, outcome)
+            target = Target(X, y, signature, 1.0 if eps is None else eps)
+            for instance, query in enumerate(target.queries()):
+                yield _Answer(number, instance, answer(query))
 
 
 def _counts(answers: list[_Answer], number: int) -> dict[str, Any]:
     """Return what came of one signature."""
     mine = [answer for answer in answers if answer.signature == number]
     counts = Counter(answer.outcome.status for answer in mine)
-    distances = [answer.distance for answer in mine if answer.distance is not None]
+    distances = [answer.outcome.distance for answer in mine if answer.outcome.distance is not None]
     return {
         "signature": number,
         "instances": len(mine),
@@ -245,7 +235,7 @@ def _document(
                 "instance": answer.instance,
                 "label": int(y[answer.instance]),
                 "status": answer.outcome.status.value,
-                "distance": answer.distance,
+                "distance": answer.outcome.distance,
                 "seconds": answer.outcome.seconds,
                 "reason": answer.outcome.reason,
             }
@@ -271,7 +261,7 @@ def _write(
             "X": np.array(rows, dtype=np.float32).reshape(len(rows), X.shape[1]),
             "y": y[instances],
             "centre": X[instances],
-            "distance": np.array([answer.distance for answer in found], dtype=np.float64),
+            "distance": np.array([answer.outcome.distance for answer in found], dtype=np.float64),
             "signature": np.array([answer.signature for answer in found], dtype=np.int64),
             "signatures": np.array([signature.array for signature in signatures], dtype=np.int8),
         }

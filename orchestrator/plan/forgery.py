@@ -54,6 +54,7 @@ def forgery_jobs(
                 seed=spec.seed,
                 timeout_s=options.timeout_s,
                 query_memory_mb=options.memory_mb,
+                engine_options=options.engine_options.get(engine, {}),
                 **limits,
             )
             place = replace(cell, engine=engine, signature=signature, eps=None if eps == "minimal" else eps)

@@ -10,65 +10,67 @@ import pytest
 
 import workers.runtime.slots
 from orchestrator.executors import LocalExecutor, default_workers
+from workers.jobs import LeasedJob
+from workers.runtime.messages import End, Run
 
 
 class Slots:
-    """Stands in for `Runner`: writes down what is run; jobs wait until they are let go."""
+    """Stands in for ledger and sandboxes: writes down what is run; jobs wait until they are let go."""
 
     def __init__(self):
         self.ran = Counter()
         self.owners = set()
-        self.closed = 0
-        self.stopped = 0
+        self.made = self.closed = self.stopped = 0
         self.given_back = []
         self.gate = threading.Event()
         self.started = threading.Semaphore(0)
         self.fails = None
 
-    def __call__(self, _ledger, owner, stop, *, slice_s):
-        slots = self
-        assert slice_s == 9.0
+    def lease(self, job_id, owner):
+        return LeasedJob(job_id, "split", {}, {}, 0)
 
-        class Runner:
-            def lease(self, job_id):
-                return job_id
+    def fail(self, job_id, owner, reason):
+        pass
 
-            def tell(self, _job_id, _run):
-                pass
+    def hand_back(self, job_id, owner):
+        if self.fails == job_id:
+            self.given_back.append(job_id)
 
-            def run(self, job_id):
-                slots.ran[job_id] += 1
-                slots.owners.add(owner)
-                slots.started.release()
-                while not slots.gate.wait(0.01):
-                    if stop():
-                        slots.stopped += 1
-                        return
-                if slots.fails == job_id:
-                    raise OSError("the disk is full")
+    def sandbox(self):
+        """Return a sandbox that runs nothing."""
+        self.made += 1
+        return self
 
-            def hand_back(self, job_id):
-                slots.given_back.append(job_id)
+    def run(self, job, ledger, owner, stop, *, slice_s):
+        assert (ledger, slice_s) == (self, 9.0)
+        self.ran[job.job_id] += 1
+        self.owners.add(owner)
+        self.started.release()
+        while not self.gate.wait(0.01):
+            if stop():
+                self.stopped += 1
+                return Run(End.STOPPED)
+        if self.fails == job.job_id:
+            raise OSError("the disk is full")
+        return Run(End.FAILED, reason="no matter")
 
-            def close(self):
-                slots.closed += 1
-
-        return Runner()
+    def close(self):
+        self.closed += 1
 
 
 @pytest.fixture
 def slots(monkeypatch):
     made = Slots()
-    monkeypatch.setattr(workers.runtime.slots, "Runner", made)
+    monkeypatch.setattr(workers.runtime.slots, "JobSandbox", made.sandbox)
     return made
 
 
 @pytest.fixture
 def executor(slots):
-    made = LocalExecutor(object(), 2, slice_s=9.0)
+    made = LocalExecutor(slots, 2, slice_s=9.0)
     yield made
     made.close()
-    assert slots.closed == 2
+    assert slots.closed == slots.made
 
 
 def wait_until_idle(executor):
@@ -103,7 +105,7 @@ def test_both_slots_work_at_once_under_names_of_their_own(slots, executor):
 
 
 def test_closing_stops_what_runs_and_leaves_what_waits(slots):
-    executor = LocalExecutor(object(), 2, slice_s=9.0)
+    executor = LocalExecutor(slots, 2, slice_s=9.0)
     executor.submit(range(6))
     for _ in range(2):
         assert slots.started.acquire(timeout=30)

@@ -204,7 +204,7 @@ def test_what_the_document_shows_is_right():
     small = 'name = "c"\nseed = 0\ndataset.name = "breast-cancer"\nforest.n_estimators = 10\n'
     parse_spec(small + "embedding.ones_share = [0.4, 0.5]\n" + leakage + only)
     shown = parse_spec(small + attacks).attack
-    assert len({attack.kind for attack in shown}) == len(shown) == 7
+    assert len({attack.kind for attack in shown}) == len(shown) == 2
 
 
 def test_the_documented_defaults_are_the_defaults():

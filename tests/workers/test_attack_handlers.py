@@ -277,10 +277,10 @@ def test_a_query_at_the_threshold_is_suspected(scene, monkeypatch):
 @pytest.mark.parametrize("repeat", [0, 2])
 def test_forgery_starts_from_the_attackers_test_rows_within_its_distance(scene, monkeypatch, repeat):
     watch = Watch(free_forgery, monkeypatch)
-    local, solved, worth = watch("forge_locally"), watch("forge"), watch("score_forged_set")
+    local, solved, worth = watch("forge_locally"), watch("of_outcomes"), watch("score_forged_set")
     scene.run("free-forgery", methods=["local search", "recovered signature"], repeat=repeat, eps=0.4)
     rows = attacker_instances(1, rows=171, count=5, repeat=repeat)
-    targets = [local[0].arguments[1], *(call.arguments[1] for call in solved)]
+    targets = [local[0].arguments[1], *(call.arguments[2] for call in solved)]
     for target in targets:
         assert same(target.X, scene.split.X_test[rows])
         assert same(target.labels, scene.split.y_test[rows])
@@ -312,7 +312,7 @@ def test_a_recovered_signature_is_claimed_the_way_round_that_draws_more_rows(sce
         X = scene.split.X_test[:size]
         return ForgedSet(kind, X, scene.split.y_test[:size], target.signature, X)
 
-    monkeypatch.setattr(free_forgery, "forge", lambda *_, **__: [])
+    monkeypatch.setattr(free_forgery.Forger, "ask", lambda *_: None)
     monkeypatch.setattr(free_forgery, "of_outcomes", of_outcomes)
     (row,) = scene.run("free-forgery", methods=["recovered signature"]).rows
     assert row.size == 3

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from wm import engines
-from wm.attacks.forgery import attacker_instances, attacker_signature
+from wm.attacks.forgery import asking, attacker_instances, attacker_signature
 from wm.attacks.forgery.following import asking_order, settles
 from wm.datasets import Split
 from wm.engines.isolated import replay_fault
@@ -65,8 +65,8 @@ def forest(bench):
 def counting(monkeypatch, forest):
     """The engine that forgery jobs of this process get."""
     engine = Counting(engines.create("search", forest))
-    monkeypatch.setattr(forgery.engines, "create", lambda _name, _forest: engine)
-    monkeypatch.setattr(forgery, "_warm", {})
+    monkeypatch.setattr(asking.engines, "create", lambda _name, _forest: engine)
+    monkeypatch.setattr(forgery, "_ready", {})
     yield engine
     engine.close()
 

@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
-from wm import engines
-from wm.attacks.forgery import attacker_instances, attacker_signature
+from wm.attacks.forgery import Forger, Limits, attacker_instances, attacker_signature
 from wm.attacks.forgery.following import settles
 from wm.datasets import Split
-from wm.engines import ForgeryOutcome, ForgeryQuery, Status
-from wm.engines.certification import CertifyingEngine
-from wm.engines.isolated import IsolatedEngine
-from wm.engines.minimal import MinimalOutcome, MinimalSearch
-from wm.engines.whole_domain import WholeDomainProofs
+from wm.engines import ForgeryQuery, Status
 from wm.forest import Forest
 from workers.handlers.inputs import read_split
 from workers.jobs import (
@@ -27,19 +22,8 @@ from workers.jobs import (
 )
 from workers.runtime.context import Context
 
-
-@dataclass(frozen=True)
-class _Warm:
-    """An engine that is ready, and the forest that it answers about."""
-
-    engine: IsolatedEngine | CertifyingEngine
-    minimal: MinimalSearch
-    forest: Forest
-    proofs: WholeDomainProofs
-
-
-_warm: dict[tuple[str, bool, str], _Warm] = {}
-"""The engine used last, by (name, certify, forest): the next batch is most often for the same."""
+_ready: dict[tuple[object, ...], Forger] = {}
+"""The engine used last, by name, options, certify and forest: the next batch is most often for the same."""
 
 _Asking = Callable[[int, int], ForgeryAnswer]
 """Takes an instance's position and row."""
@@ -85,61 +69,55 @@ def _following(parameters: ForgeryParameters, state: ForgeryState) -> dict[int, 
 
 def _asking(parameters: ForgeryParameters, split: Split, state: ForgeryState, context: Context) -> _Asking:
     """Return what asks about an instance, with its engine ready."""
-    warm = _ready(parameters, context.input(JobKind.EMBED, EmbedResult).forest, context)
+    forger = _forger(parameters, context.input(JobKind.EMBED, EmbedResult).forest, context)
     signature = attacker_signature(
         parameters.seed,
         number=parameters.signature,
-        length=warm.forest.n_trees,
+        length=forger.forest.n_trees,
         ones_share=parameters.ones_share,
         repeat=parameters.repeat,
     )
+    memory = None if parameters.query_memory_mb is None else parameters.query_memory_mb * 2**20
+    limits = Limits(parameters.timeout_s, memory)
+    answer = forger.nearest if parameters.eps == "minimal" else forger.ask
     eps = parameters.cap if parameters.eps == "minimal" else parameters.eps
     proved = set(state.proved)
     for label in proved:
-        warm.proofs.add((signature.array.tobytes(), label))
+        forger.proofs.add((signature.array.tobytes(), label))
 
     def ask(position: int, row: int) -> ForgeryAnswer:
         query = ForgeryQuery(signature=signature, label=split.y_test[row], centre=split.X_test[row], eps=eps)
-        answer = _answer(warm, parameters, query, position, row)
-        if query.pair in warm.proofs and query.label not in proved:
+        found = answer(query, limits)
+        if query.pair in forger.proofs and query.label not in proved:
             proved.add(query.label)
             context.record(GlobalProof(query.label), at_once=True)
-        return answer
+        return ForgeryAnswer(
+            instance=position,
+            row=row,
+            status=found.status.value,
+            distance=found.distance,
+            seconds=found.seconds,
+            reason=found.reason,
+            witness=None if found.witness is None else found.witness.astype("<f4").tobytes(),
+            certified=found.certified,
+        )
 
     return ask
 
 
-def _answer(
-    warm: _Warm, parameters: ForgeryParameters, query: ForgeryQuery, position: int, row: int
-) -> ForgeryAnswer:
-    memory = None if parameters.query_memory_mb is None else parameters.query_memory_mb * 2**20
-    found: ForgeryOutcome | MinimalOutcome
-    if parameters.eps == "minimal":
-        found = warm.minimal.find(query, timeout_s=parameters.timeout_s, memory_bytes=memory)
-        distance, certified = found.forged_at, None
-    else:
-        found = warm.engine.solve(query, timeout_s=parameters.timeout_s, memory_bytes=memory)
-        distance, certified = found.distance, found.certified
-    return ForgeryAnswer(
-        instance=position,
-        row=row,
-        status=found.status.value,
-        distance=distance,
-        seconds=found.seconds,
-        reason=found.reason,
-        witness=None if found.witness is None else found.witness.astype("<f4").tobytes(),
-        certified=certified,
-    )
-
-
-def _ready(parameters: ForgeryParameters, sha256: str, context: Context) -> _Warm:
-    key = parameters.engine, parameters.certify, sha256
-    if key not in _warm:
-        for other in _warm.values():
-            other.engine.close()
-        _warm.clear()
+def _forger(parameters: ForgeryParameters, sha256: str, context: Context) -> Forger:
+    options = parameters.engine_options
+    key = parameters.engine, tuple(sorted(options.items())), parameters.certify, sha256
+    if key not in _ready:
+        for other in _ready.values():
+            other.close()
+        _ready.clear()
         forest = Forest.from_bytes(context.artifact(sha256))
-        plain = engines.create(parameters.engine, forest)
-        engine = CertifyingEngine(plain, forest) if parameters.certify else plain
-        _warm[key] = _Warm(engine, MinimalSearch(forest, engine), forest, plain.whole_domain)
-    return _warm[key]
+        _ready[key] = Forger(
+            forest,
+            parameters.engine,
+            timeout_s=parameters.timeout_s,
+            certify=parameters.certify,
+            options=options,
+        )
+    return _ready[key]

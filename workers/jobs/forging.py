@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
@@ -47,6 +48,7 @@ class ForgeryParameters(Parameters):
     seed: Seed
     timeout_s: float = Field(gt=0)
     query_memory_mb: int | None = Field(default=None, gt=0)
+    engine_options: dict[str, bool | int | float | str] = Field(default={}, exclude_if=operator.not_)
 
     def run_limit_s(self, slice_s: float) -> float:
         """Return the limit on one slice in seconds."""

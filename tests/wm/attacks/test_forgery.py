@@ -14,7 +14,7 @@ from sklearn.preprocessing import minmax_scale
 from sklearn.utils import resample
 
 from wm import engines, streams
-from wm.attacks.forgery import Target, attacker_instances, attacker_signature, forge
+from wm.attacks.forgery import Forger, Limits, Target, attacker_instances, attacker_signature
 from wm.embedding import SCHEMES, EmbeddingTask
 from wm.embedding.training import Caps
 from wm.engines import ForgeryOutcome, Status
@@ -91,7 +91,7 @@ def both(watermarked):
 def attack(engine, case, signature, eps):
     """Forge from the attack's rows; check every witness against the forest and its true label."""
     target = Target(case.X, case.y, signature, eps)
-    outcomes = list(forge(engine, target, timeout_s=120))
+    outcomes = [engine.solve(query, timeout_s=120) for query in target.queries()]
     assert len(outcomes) == len(case.X)
     for outcome, centre, label in zip(outcomes, case.X, case.y, strict=True):
         assert isinstance(outcome, ForgeryOutcome)
@@ -154,44 +154,55 @@ def test_engines_agree_on_a_signature_chosen_after_seeing_the_model(watermarked,
 
 def test_the_trigger_rows_themselves_are_forged_at_once(watermarked, engine):
     target = Target(watermarked.X_trigger, watermarked.y_trigger, watermarked.signature, 1e-6)
-    statuses = [outcome.status for outcome in forge(engine, target, timeout_s=120)]
+    statuses = [engine.solve(query, timeout_s=120).status for query in target.queries()]
     assert statuses == [Status.FORGED] * len(watermarked.X_trigger)
 
 
-def test_forge_gives_its_limits_to_the_engine_and_one_outcome_at_a_time():
-    class Engine:
-        name = "recorder"
+class Recorder:
+    """Stands in for an engine: writes down what it is asked."""
 
-        def __init__(self):
-            self.asked = []
+    name = "recorder"
+    whole_domain = frozenset()
 
-        def solve(self, query, *, timeout_s, memory_bytes=None):
-            self.asked.append((query, timeout_s, memory_bytes))
-            return ForgeryOutcome(Status.TIMEOUT, None, None, timeout_s, self.name, "on purpose")
+    def __init__(self):
+        self.asked = []
+        self.closed = 0
 
-        def close(self):
-            pass
+    def solve(self, query, *, timeout_s, memory_bytes=None):
+        self.asked.append((query, timeout_s, memory_bytes))
+        return ForgeryOutcome(Status.TIMEOUT, None, None, timeout_s, self.name, "on purpose")
 
-    engine = Engine()
+    def close(self):
+        self.closed += 1
+
+
+def test_a_forger_gives_its_limits_and_options_to_the_engine(monkeypatch, watermarked):
+    recorder, made = Recorder(), []
+
+    def create(name, forest, **options):
+        made.append((name, options))
+        return recorder
+
+    monkeypatch.setattr("wm.attacks.forgery.asking.engines.create", create)
     X = np.array([[0.25, 0.5], [0.75, 1.5]])
-    outcomes = forge(
-        engine, Target(X, np.array([1, 0]), Signature.of("011"), 0.125), timeout_s=7, memory_bytes=8
-    )
-    assert engine.asked == []
-    assert next(outcomes).status is Status.TIMEOUT
-    assert len(engine.asked) == 1
-    assert len(list(outcomes)) == 1
-    for (query, *limits), centre, label in zip(engine.asked, X, (1, 0), strict=True):
+    target = Target(X, np.array([1, 0]), Signature.of("011"), 0.125)
+    with Forger(watermarked.forest, "z3", timeout_s=7, memory_bytes=8, options={"margin": 0.1}) as forger:
+        statuses = [forger.ask(query).status for query in target.queries()]
+        forger.ask(next(target.queries()), Limits(3.0))
+    assert statuses == [Status.TIMEOUT] * 2
+    assert made == [("z3", {"margin": 0.1})]
+    assert recorder.closed == 1
+    assert [limits for _, *limits in recorder.asked] == [[7, 8], [7, 8], [3.0, None]]
+    for (query, *_), centre, label in zip(recorder.asked, X, (1, 0), strict=False):
         assert query.signature.tolist() == [0, 1, 1]
         assert query.centre.tolist() == centre.tolist()
         assert (query.label, query.eps) == (label, 0.125)
         assert type(query.label) is int
-        assert limits == [7, 8]
 
 
 def test_a_target_needs_a_label_for_each_instance():
     with pytest.raises(ValueError, match="shorter"):
-        list(forge(None, Target(np.zeros((1, 2)), np.array([]), Signature.of("0"), 0.1), timeout_s=1))
+        list(Target(np.zeros((1, 2)), np.array([]), Signature.of("0"), 0.1).queries())
 
 
 def test_attacker_signatures_have_the_share_of_ones_and_differ():

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from wm import engines
-from wm.attacks.forgery import Target, forge
+from wm.attacks.forgery import Target
 from wm.attacks.forgery.forged_sets import ForgedSet, score_forged_set
 from wm.attacks.free_forgery import all_zeros, best_pattern, cell_of, clones, forge_locally, of_outcomes
 from wm.attacks.free_forgery.local_search import LocalSearcher, SearchPlan
@@ -171,7 +171,9 @@ def test_a_recovered_signature_is_forged_by_an_engine(owner):
     bits = guess if (guess == owner.signature.array).mean() > 0.5 else 1 - guess
     target = Target(data.X_test[:2], data.y_test[:2], Signature.of(bits), 0.9)
     with engines.create("sat", forest) as engine:
-        forged = of_outcomes("recovered", forge(engine, target, timeout_s=60), target)
+        forged = of_outcomes(
+            "recovered", [engine.solve(query, timeout_s=60) for query in target.queries()], target
+        )
     assert holds(forged, forest)
     assert forged.kind == "recovered"
     assert len(forged.X) >= 1

@@ -8,6 +8,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterator, Sequence
 from typing import Annotated, Literal
 
@@ -29,30 +30,21 @@ from wm.attacks.base import (
     Timeout,
     known,
 )
-from wm.attacks.forgery.asking import (
-    Target,
-    attacker_instances,
-    attacker_signature,
-    forge,
-    forge_nearest,
-    forge_over_distances,
-)
+from wm.attacks.forgery.asking import Forger, Limits, Target, attacker_instances, attacker_signature
 from wm.engines import ForgeryOutcome, ForgeryQuery, Status
-from wm.engines.certification import CertifyingEngine
-from wm.engines.minimal import MinimalOutcome, MinimalSearch
+from wm.errors import QueryError
 
 __all__ = [
     "ATTACK",
+    "Forger",
     "ForgeryQuery",
+    "Limits",
     "Minimal",
     "Options",
     "Row",
     "Target",
     "attacker_instances",
     "attacker_signature",
-    "forge",
-    "forge_nearest",
-    "forge_over_distances",
     "run",
 ]
 
@@ -101,6 +93,10 @@ class Options(AttackOptions):
     """Test rows tried for each signature and distance; as many as the trigger set has unless given."""
     batch: int = Field(default=BATCH, ge=1, le=10_000)
     """Queries that are one job."""
+    engine_options: dict[str, dict[str, bool | int | float | str]] = Field(
+        default={}, exclude_if=operator.not_
+    )
+    """Options of engines by their names, as in { z3 = { margin = 1e-4 } }."""
 
     @model_validator(mode="after")
     def _options_have_a_meaning(self) -> Options:
@@ -108,6 +104,13 @@ class Options(AttackOptions):
             raise ValueError('cap goes with eps = "minimal": leave it out')
         if self.certify and self.eps == "minimal":
             raise ValueError("certify proves single answers, not minimal distances: give eps as numbers")
+        for name, values in self.engine_options.items():
+            if name not in self.engine:
+                raise ValueError(f"engine_options names {name}, which is not among the engines")
+            try:
+                engines.options_model(name).of(values, engine=name)
+            except QueryError as reason:
+                raise ValueError(f"engine_options: {reason}") from reason
         return self
 
     @property
@@ -122,7 +125,16 @@ class Options(AttackOptions):
 
     def overlaps(self, other: Options) -> bool:
         """Return whether two attacks ask other questions about one engine and distance."""
-        questions = ("ones_share", "timeout_s", "memory_mb", "instances", "cap", "certify", "batch")
+        questions = (
+            "ones_share",
+            "timeout_s",
+            "memory_mb",
+            "instances",
+            "cap",
+            "certify",
+            "batch",
+            "engine_options",
+        )
         return (
             not set(self.engine).isdisjoint(other.engine)
             and not set(self.distances).isdisjoint(other.distances)
@@ -172,56 +184,51 @@ class Row(AttackRow):
 
 def run(scene: Scene, options: Options, rng: Streams) -> Result:
     """Forge every signature at every distance; the same queries as a campaign's jobs."""
+    memory = None if options.memory_mb is None else options.memory_mb * 2**20
     rows: list[Row] = []
     for name in options.engine:
-        plain = engines.create(name, scene.forest)
-        with CertifyingEngine(plain, scene.forest) if options.certify else plain as engine:
+        with Forger(
+            scene.forest,
+            name,
+            timeout_s=options.timeout_s,
+            memory_bytes=memory,
+            certify=options.certify,
+            options=options.engine_options.get(name),
+        ) as forger:
             for number in range(options.signatures):
-                rows += _of_signature(scene, options, rng, engine, number)
+                rows += [
+                    _row(number, eps, name, outcomes, len(scene.claim.trigger_set.rows))
+                    for eps, outcomes in _of_signature(scene, options, rng, forger, number)
+                ]
     return Result(rows)
 
 
 def _of_signature(
-    scene: Scene, options: Options, rng: Streams, engine: engines.Engine, number: int
-) -> Iterator[Row]:
-    """Yield the row of each distance for one signature."""
-    split, size = scene.split, len(scene.claim.trigger_set.rows)
-    memory = None if options.memory_mb is None else options.memory_mb * 2**20
-    count = min(options.instances or size, len(split.y_test))
+    scene: Scene, options: Options, rng: Streams, forger: Forger, number: int
+) -> Iterator[tuple[float | None, list[ForgeryOutcome]]]:
+    """Yield each distance with the outcomes of all instances."""
+    split = scene.split
+    count = min(options.instances or len(scene.claim.trigger_set.rows), len(split.y_test))
     chosen = attacker_instances(rng.seed, rows=len(split.y_test), count=count, repeat=rng.repeat)
-    ones_share, cap = options.ones_share, options.largest_distance
     signature = attacker_signature(
-        rng.seed, number=number, length=scene.n_trees, ones_share=ones_share, repeat=rng.repeat
+        rng.seed, number=number, length=scene.n_trees, ones_share=options.ones_share, repeat=rng.repeat
     )
-    target = Target(split.X_test[chosen], split.y_test[chosen], signature, cap)
+    target = Target(split.X_test[chosen], split.y_test[chosen], signature, options.largest_distance)
     if options.eps == "minimal":
-        search = MinimalSearch(scene.forest, engine)
-        nearest = forge_nearest(search, target, timeout_s=options.timeout_s, memory_bytes=memory)
-        yield _row(number, None, engine.name, list(nearest), size)
+        yield None, [forger.nearest(query) for query in target.queries()]
         return
     distances = sorted(options.eps)
-    found = [
-        forge_over_distances(engine, query, distances, timeout_s=options.timeout_s, memory_bytes=memory)
-        for query in target.queries()
-    ]
+    found = [forger.over_distances(query, distances) for query in target.queries()]
     for place, eps in enumerate(distances):
-        yield _row(number, eps, engine.name, [outcomes[place] for outcomes in found], size)
+        yield eps, [outcomes[place] for outcomes in found]
 
 
 def _row(
-    number: int,
-    eps: float | None,
-    engine: str,
-    outcomes: Sequence[ForgeryOutcome | MinimalOutcome],
-    trigger_size: int,
+    number: int, eps: float | None, engine: str, outcomes: Sequence[ForgeryOutcome], trigger_size: int
 ) -> Row:
     counts = {status.value: sum(one.status is status for one in outcomes) for status in Status}
-    distances = [
-        distance
-        for one in outcomes
-        if (distance := one.forged_at if isinstance(one, MinimalOutcome) else one.distance) is not None
-    ]
-    asked = [one.seconds for one in outcomes if getattr(one, "followed_from", None) is None]
+    distances = [one.distance for one in outcomes if one.distance is not None]
+    asked = [one.seconds for one in outcomes if one.followed_from is None]
     return Row.model_validate(
         counts
         | {
@@ -234,7 +241,7 @@ def _row(
             "slowest_seconds": max(asked, default=None),
             "mean_distance": sum(distances) / len(distances) if distances else None,
             "followed": len(outcomes) - len(asked),
-            "certified": sum(bool(getattr(one, "certified", None)) for one in outcomes),
+            "certified": sum(bool(one.certified) for one in outcomes),
         }
     )
 

@@ -5,17 +5,20 @@ The attacker has no part in the owner's randomness: signatures and instances com
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from wm import streams
-from wm.attacks.forgery.following import asking_order, settles
-from wm.engines import Engine, ForgeryOutcome, ForgeryQuery
-from wm.engines.minimal import MinimalOutcome, MinimalSearch
+from wm import engines, streams
+from wm.attacks.forgery.following import asking_order, followed, settles
+from wm.engines import ForgeryOutcome, ForgeryQuery
+from wm.engines.certification import CertifyingEngine
+from wm.engines.minimal import MinimalSearch
 from wm.errors import QueryError
+from wm.forest import Forest
 from wm.signature import Signature, random_signature
 from wm.streams import Role
 
@@ -37,6 +40,14 @@ def attacker_instances(seed: int, *, rows: int, count: int, repeat: int) -> NDAr
     if count > rows:
         raise QueryError(f"{count} instances are wanted, but there are only {rows} test rows")
     return streams.generator(seed, Role.ATTACKER_INSTANCES, repeat).permutation(rows)[:count]
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Limits on one query, in seconds and bytes of memory; None: no limit on memory."""
+
+    timeout_s: float
+    memory_bytes: int | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,58 +77,89 @@ class Target:
             yield ForgeryQuery(signature=self.signature, label=label, centre=centre, eps=self.eps)
 
 
-def forge(
-    engine: Engine, target: Target, *, timeout_s: float, memory_bytes: int | None = None
-) -> Iterator[ForgeryOutcome]:
-    """Yield the outcome for each instance in turn; the forged trigger set is those with a witness."""
-    for query in target.queries():
-        yield engine.solve(query, timeout_s=timeout_s, memory_bytes=memory_bytes)
-
-
-def forge_nearest(
-    search: MinimalSearch, target: Target, *, timeout_s: float, memory_bytes: int | None = None
-) -> Iterator[MinimalOutcome]:
-    """Yield for each instance in turn the least distance at which it can be forged, at most `target.eps`.
-
-    Limits hold for each instance as a whole.
-    """
-    for query in target.queries():
-        yield search.find(query, timeout_s=timeout_s, memory_bytes=memory_bytes)
-
-
-def forge_over_distances(
-    engine: Engine,
-    query: ForgeryQuery,
-    distances: Sequence[float],
-    *,
-    timeout_s: float,
-    memory_bytes: int | None = None,
-) -> list[ForgeryOutcome]:
-    """Answer one instance at several distances, asking no query whose answer follows from another.
-
-    An outcome that follows names the eps that it follows from, and took no time; see
-    `wm.attacks.forgery.following`.
+class Forger:
+    """An engine that is ready to forge on one forest; closed as a context manager.
 
     Parameters
     ----------
-    query
-        Its own eps is ignored.
-    distances
-        Ascending.
+    forest
+        The suspect.
+    engine
+        Name of the engine.
+    certify
+        Whether every ``impossible`` is confirmed by a checked proof; not for smallest distances.
+    options
+        The engine's own, see `wm.engines.options_model`.
+    timeout_s, memory_bytes
+        Limits on each query, or on the whole search for one instance's smallest distance.
     """
-    outcomes: dict[int, ForgeryOutcome] = {}
-    for turn in asking_order(len(distances)):
-        eps = distances[turn.place]
-        known = [
-            (outcomes[place], distances[place])
-            for place in turn.helpers
-            if settles(outcomes[place].status, at=distances[place], eps=eps)
-        ]
-        if known:
-            outcome, at = known[0]
-            origin = at if outcome.followed_from is None else outcome.followed_from
-            outcomes[turn.place] = replace(outcome, seconds=0.0, followed_from=origin)
-            continue
-        asked = ForgeryQuery(signature=query.signature, label=query.label, centre=query.centre, eps=eps)
-        outcomes[turn.place] = engine.solve(asked, timeout_s=timeout_s, memory_bytes=memory_bytes)
-    return [outcomes[number] for number in range(len(distances))]
+
+    def __init__(
+        self,
+        forest: Forest,
+        engine: str = "portfolio",
+        *,
+        timeout_s: float,
+        memory_bytes: int | None = None,
+        certify: bool = False,
+        options: Mapping[str, Any] | None = None,
+    ) -> None:
+        plain = engines.create(engine, forest, **(options or {}))
+        self.engine = CertifyingEngine(plain, forest) if certify else plain
+        self._search = MinimalSearch(forest, self.engine)
+        self._limits = Limits(timeout_s, memory_bytes)
+        self.forest = forest
+        self.proofs = plain.whole_domain
+        """Signatures and labels that no instance at all draws, as proved so far."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End the solver's process."""
+        self.engine.close()
+
+    def ask(self, query: ForgeryQuery, limits: Limits | None = None) -> ForgeryOutcome:
+        """Answer one query within the usual limits, or those given."""
+        chosen = limits or self._limits
+        return self.engine.solve(query, timeout_s=chosen.timeout_s, memory_bytes=chosen.memory_bytes)
+
+    def nearest(self, query: ForgeryQuery, limits: Limits | None = None) -> ForgeryOutcome:
+        """Find the smallest distance at which a query can be forged, at most its eps.
+
+        The outcome's `distance` and `witness` are those of the nearest instance known, whatever the status.
+        """
+        chosen = limits or self._limits
+        found = self._search.find(query, timeout_s=chosen.timeout_s, memory_bytes=chosen.memory_bytes)
+        return ForgeryOutcome(
+            found.status, found.witness, found.forged_at, found.seconds, found.engine, found.reason
+        )
+
+    def over_distances(self, query: ForgeryQuery, distances: Sequence[float]) -> list[ForgeryOutcome]:
+        """Answer a query at several distances, asking none whose answer follows from another.
+
+        An outcome that follows names the eps that it follows from, and took no time; see
+        `wm.attacks.forgery.following`.
+
+        Parameters
+        ----------
+        query
+            Its own eps is ignored.
+        distances
+            Ascending.
+        """
+        outcomes: dict[int, ForgeryOutcome] = {}
+        for turn in asking_order(len(distances)):
+            eps = distances[turn.place]
+            known = [
+                (outcomes[place], distances[place])
+                for place in turn.helpers
+                if settles(outcomes[place].status, at=distances[place], eps=eps)
+            ]
+            outcomes[turn.place] = (
+                followed(known[0][0], at=known[0][1]) if known else self.ask(replace(query, eps=eps))
+            )
+        return [outcomes[number] for number in range(len(distances))]

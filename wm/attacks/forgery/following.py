@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from wm.engines.protocol import Status
+from wm.engines.protocol import ForgeryOutcome, Status
 
 
 @dataclass(frozen=True)
@@ -48,3 +48,9 @@ def asking_order(count: int) -> Iterator[Turn]:
 def settles(status: Status, *, at: float, eps: float) -> bool:
     """Return whether the answer at one distance, `at`, is that at another, `eps`, too."""
     return (status is Status.FORGED and at <= eps) or (status is Status.IMPOSSIBLE and at >= eps)
+
+
+def followed(outcome: ForgeryOutcome, *, at: float) -> ForgeryOutcome:
+    """Return the outcome that follows from one at a distance, naming the one that was asked for."""
+    origin = at if outcome.followed_from is None else outcome.followed_from
+    return replace(outcome, seconds=0.0, followed_from=origin)

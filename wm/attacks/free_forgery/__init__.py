@@ -14,7 +14,6 @@ from typing import Annotated, Literal
 import numpy as np
 from pydantic import Field, model_validator
 
-from wm import engines
 from wm.attacks.base import (
     Attack,
     AttackOptions,
@@ -31,7 +30,7 @@ from wm.attacks.base import (
 )
 from wm.attacks.detection.attack import PROBES
 from wm.attacks.detection.spectrum import leaf_probes, split_at_median, vote_spectrum
-from wm.attacks.forgery import Target, attacker_instances, attacker_signature, forge
+from wm.attacks.forgery import Forger, Target, attacker_instances, attacker_signature
 from wm.attacks.forgery.forged_sets import ForgedSet, ForgedSetScore, score_forged_set
 from wm.attacks.free_forgery.methods import (
     all_zeros,
@@ -199,10 +198,10 @@ def _recovered_signature(claimant: _Claimant) -> ForgedSet:
     probes = leaf_probes(forest, rng, base=claimant.scene.split.X_test, limit=PROBES)
     guess = split_at_median(vote_spectrum(forest.vote_codes(probes)))
     found = []
-    with engines.create("portfolio", forest) as engine:
+    with Forger(forest, timeout_s=claimant.options.timeout_s) as forger:
         for bits in (guess, 1 - guess):
             target = claimant.target(Signature.of(bits))
-            outcomes = forge(engine, target, timeout_s=claimant.options.timeout_s)
+            outcomes = [forger.ask(query) for query in target.queries()]
             found.append(of_outcomes("recovered signature", outcomes, target))
     return max(found, key=lambda forged: len(forged.X))
 
