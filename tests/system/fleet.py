@@ -1,4 +1,4 @@
-"""A broker, a store, and real `wm` processes around them: for fault tests and `research.benchmarks.faults`."""
+"""A broker, a store, and real `wm` processes around them: for fault tests and research.benchmarks.faults."""
 
 from __future__ import annotations
 
