@@ -14,12 +14,11 @@ import json
 import time
 from collections import Counter
 from dataclasses import asdict, dataclass
-from pathlib import Path
 
 import numpy as np
 
 from research.benchmarks import common
-from research.benchmarks.forgery import SETTINGS, is_free, peak_mb, prepare
+from research.benchmarks.forgery import SETTINGS, is_free, parser, prepare
 from wm import engines
 from wm.attacks.forgery import (
     Target,
@@ -104,7 +103,7 @@ def measure(name: str, arguments: argparse.Namespace) -> Grid:
     started = time.perf_counter()
     with engines.create(arguments.engine, forest) as engine:
         forged, outcomes, follows, free = whole_grid(engine, made, signatures, rows, arguments.timeout)
-        grid_seconds, memory = time.perf_counter() - started, peak_mb(engine.child_pid)
+        grid_seconds, memory = time.perf_counter() - started, common.peak_mb(engine.child_pid)
     started = time.perf_counter()
     least: Counter[str] = Counter()
     distances = []
@@ -116,7 +115,7 @@ def measure(name: str, arguments: argparse.Namespace) -> Grid:
                 least[found.status.value] += 1
                 if found.distance is not None:
                     distances.append(found.distance)
-        least_seconds, memory = time.perf_counter() - started, max(memory, peak_mb(engine.child_pid))
+        least_seconds, memory = time.perf_counter() - started, max(memory, common.peak_mb(engine.child_pid))
     started = time.perf_counter()
     with engines.create(arguments.engine, forest) as engine:
         domain = whole_domain(engine, forest, signatures, arguments.timeout)
@@ -141,16 +140,10 @@ def measure(name: str, arguments: argparse.Namespace) -> Grid:
 
 def main() -> None:
     """Run the grids and print them."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--dataset", action="append", choices=sorted(SETTINGS))
-    parser.add_argument("--engine", choices=engines.names(), default="portfolio")
-    parser.add_argument("--signatures", type=int, default=10)
-    parser.add_argument("--timeout", type=float, default=60.0)
-    parser.add_argument("--cache", type=Path, default=Path("research/benchmarks/cache"))
-    parser.add_argument("-o", "--output", type=Path)
-    arguments = parser.parse_args()
+    options = parser(__doc__)
+    options.add_argument("--engine", choices=engines.names(), default="portfolio")
+    options.add_argument("--signatures", type=int, default=10)
+    arguments = options.parse_args()
     grids = []
     for name in arguments.dataset or sorted(SETTINGS):
         grids.append(measure(name, arguments))

@@ -15,15 +15,13 @@ import argparse
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 from pysat.solvers import Solver as PysatSolver
 
 from research.benchmarks import common
-from tests.brute_force import forgeable, in_box, wanted_votes
-from tests.forgery_cases import Case, drawn_case
 from wm import engines
 from wm.engines import Answer, ForgeryQuery
 from wm.engines.cnf import encode
@@ -32,6 +30,7 @@ from wm.engines.proof import ProofChecker, ProofError
 from wm.engines.protocol import OutOfResourcesError
 from wm.engines.sat import SatSolver
 from wm.forest import Forest
+from wm.testing import ForgeryCase, forgeable, in_box, random_case, wanted_votes
 
 _QUERIES_PER_FOREST = 8
 _SHOWN = 10
@@ -152,14 +151,14 @@ def run(arguments: argparse.Namespace) -> Tally:
     return tally
 
 
-def cases(seed: int, count: int) -> Iterator[tuple[str, Case, np.random.Generator]]:
+def cases(seed: int, count: int) -> Iterator[tuple[str, ForgeryCase, np.random.Generator]]:
     """Yield forests with up to 8 queries each, `count` queries in all; each forest has its own generator."""
     for number, start in enumerate(range(0, count, _QUERIES_PER_FOREST)):
         rng = np.random.default_rng([seed, number])
-        yield f"seed {seed}, forest {number}", drawn_case(rng, min(_QUERIES_PER_FOREST, count - start)), rng
+        yield f"seed {seed}, forest {number}", random_case(rng, min(_QUERIES_PER_FOREST, count - start)), rng
 
 
-def _count_traits(tally: Tally, case: Case) -> None:
+def _count_traits(tally: Tally, case: ForgeryCase) -> None:
     for query, planted in zip(case.queries, case.planted, strict=True):
         lower, upper = query_box(query.centre, query.eps)
         found = {
@@ -190,7 +189,7 @@ def _judge(
         tally.fault(name, place, f"the witness {witness.tolist()} does not replay")
 
 
-def _prove(tally: Tally, place: str, case: Case, truth: list[bool]) -> None:
+def _prove(tally: Tally, place: str, case: ForgeryCase, truth: list[bool]) -> None:
     """Have the impossible queries of a case proved, and put spoilt proofs to the checker."""
     certifying, checker = SatSolver(case.forest, certify=True), ProofChecker(case.forest)
     possible = [query for query, is_forgeable in zip(case.queries, truth, strict=True) if is_forgeable]
@@ -251,31 +250,16 @@ def _row(tally: Tally, name: str) -> Row:
     return Row(name, forged + impossible, forged, impossible, tally.faults[name], reasons, seconds)
 
 
-def table(rows: list[Row]) -> str:
+def table(rows: Sequence[Row]) -> str:
     """Return the counts as a Markdown table."""
-    titles = [
-        "engine",
-        "queries",
-        "forged",
-        "impossible",
-        "disagreements",
-        "impossible because of",
-        "ms each",
-    ]
-    return common.markdown(
-        titles,
-        [
-            [
-                row.engine,
-                row.queries,
-                row.forged,
-                row.impossible,
-                row.disagreements,
-                ", ".join(f"{reason} {count}" for reason, count in row.reasons.items()),
-                1e3 * row.seconds / max(1, row.queries),
-            ]
-            for row in rows
-        ],
+    return common.table(
+        "engine | queries | forged | impossible | disagreements | impossible because of | ms each",
+        rows,
+        lambda row: (
+            f"{row.engine} | {row.queries} | {row.forged} | {row.impossible} | {row.disagreements} "
+            f"| {', '.join(f'{reason} {count}' for reason, count in row.reasons.items())} "
+            f"| {1e3 * row.seconds / max(1, row.queries):.3g}"
+        ),
     )
 
 

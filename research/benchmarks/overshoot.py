@@ -19,18 +19,20 @@ import sys
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
-from matplotlib.figure import Figure
 
-from orchestrator.report.figures import style
 from research.benchmarks import common
+from research.benchmarks.common import ContradictionError
 from wm import engines
 from wm.attacks.hardness import random_3cnf, to_forest
 from wm.engines import ForgeryOutcome, ForgeryQuery, Status
 from wm.engines.isolated import IsolatedEngine
 from wm.forest import Forest
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 LIMITS_S = (0.02, 0.3)
 """Range that time limits are drawn from."""
@@ -86,46 +88,9 @@ class Samples:
     overshoots: list[float]
 
 
-class WrongEndError(Exception):
-    """A query ended otherwise than it had to."""
-
-
-def main() -> int:
-    """Measure, print the table, keep results and plot; return the exit code."""
-    parser = common.parser(__doc__)
-    parser.add_argument("--engine", action="append", choices=engines.names())
-    parser.add_argument("--count", type=int, default=200, help="forced timeouts of each engine")
-    parser.add_argument("--memouts", type=int, default=20, help="forced memory limits of each engine")
-    parser.add_argument("--trivial", type=int, default=200, help="trivial queries, for the overhead")
-    parser.add_argument("--variables", type=int, default=400, help="of the formula, 4.26 clauses for each")
-    parser.add_argument("--plot", type=Path, help="an .svg file")
-    arguments = parser.parse_args()
-    arguments.engine = arguments.engine or ["z3", "z3-bool", "sat", "search", "portfolio"]
-    rng = np.random.default_rng(arguments.seed)
-    forest = to_forest(random_3cnf(arguments.variables, round(4.26 * arguments.variables), rng))
-    rows: list[Row] = []
-    samples: list[Samples] = []
-    try:
-        for name in arguments.engine:
-            row, sample = measure(name, forest, arguments)
-            rows.append(row)
-            samples.append(sample)
-            print(f"{name}: at most {1e3 * row.max:.3g} ms beyond the limit", flush=True)
-    except WrongEndError as reason:
-        print(reason, file=sys.stderr)
-        return 1
-    print(table(rows))
-    common.save_results(arguments, rows, samples=[vars(sample) for sample in samples])
-    if arguments.plot is not None:
-        caption = f"{arguments.count} forced timeouts of each engine, limits {LIMITS_S[0]}-{LIMITS_S[1]} s"
-        figure = plot(samples)
-        common.save_plot(figure, arguments.plot, title="Wall time beyond the limit", caption=caption)
-    return 0
-
-
 def measure(name: str, forest: Forest, arguments: argparse.Namespace) -> tuple[Row, Samples]:
     """Force timeouts and memouts on one engine."""
-    hard, trivial = hard_query(forest), trivial_query(forest)
+    hard, trivial = query(forest, 0.5), query(forest, 2.0)
     rng = np.random.default_rng([arguments.seed, 1])
     limits = rng.uniform(*LIMITS_S, arguments.count).tolist()
     beyond, after = [], []
@@ -167,16 +132,10 @@ def measure(name: str, forest: Forest, arguments: argparse.Namespace) -> tuple[R
     return row, Samples(name, limits, beyond)
 
 
-def hard_query(forest: Forest) -> ForgeryQuery:
-    """Ask for a model of the formula, anywhere in the domain."""
+def query(forest: Forest, at: float) -> ForgeryQuery:
+    """Ask for a model of the formula within 0.5 of a point: of 0.5, anywhere; of 2.0, nowhere."""
     d, m = forest.n_features, forest.n_trees
-    return ForgeryQuery(signature=np.zeros(m), label=1, centre=np.full(d, 0.5), eps=0.5)
-
-
-def trivial_query(forest: Forest) -> ForgeryQuery:
-    """Ask around a centre that is farther than eps from the domain."""
-    d, m = forest.n_features, forest.n_trees
-    return ForgeryQuery(signature=np.zeros(m), label=1, centre=np.full(d, 2.0), eps=0.5)
+    return ForgeryQuery(signature=np.zeros(m), label=1, centre=np.full(d, at), eps=0.5)
 
 
 def easy_query(forest: Forest) -> ForgeryQuery:
@@ -187,68 +146,56 @@ def easy_query(forest: Forest) -> ForgeryQuery:
 
 def expect(
     engine: IsolatedEngine,
-    query: ForgeryQuery,
+    asked: ForgeryQuery,
     status: Status,
     *,
     timeout_s: float = PATIENCE_S,
     memory_bytes: int | None = None,
 ) -> ForgeryOutcome:
-    """Ask, and raise `WrongEndError` unless the query ends as it has to."""
-    outcome = engine.solve(query, timeout_s=timeout_s, memory_bytes=memory_bytes)
+    """Ask, and raise `ContradictionError` unless the query ends as it has to."""
+    outcome = engine.solve(asked, timeout_s=timeout_s, memory_bytes=memory_bytes)
     if outcome.status is not status:
-        raise WrongEndError(
+        raise ContradictionError(
             f"{engine.name}: {outcome.status} ({outcome.reason}) instead of {status} under a limit of "
             f"{timeout_s:g} s and {memory_bytes} bytes; --variables makes the query harder"
         )
     return outcome
 
 
-def alone(name: str, forest: Forest, query: ForgeryQuery, count: int) -> float:
+def alone(name: str, forest: Forest, asked: ForgeryQuery, count: int) -> float:
     """Return the median seconds that an engine takes for a query in this process, without limits."""
     solver = engines.solver_class(name)(forest)
-    solver.answer(query)
+    solver.answer(asked)
     seconds = []
     for _ in range(count):
         started = time.perf_counter()
-        solver.answer(query)
+        solver.answer(asked)
         seconds.append(time.perf_counter() - started)
     return float(np.median(seconds))
 
 
 def table(rows: Sequence[Row]) -> str:
     """Return the rows as a Markdown table; times in milliseconds."""
-    titles = [
-        "engine",
-        "timeouts",
-        "beyond the limit: median / p99 / max ms",
-        f"above {1e3 * ALLOWED_S:g} ms",
-        "next query: median / p99 / max ms",
-        "memouts",
-        "overhead: median / p99 ms",
-    ]
-    return common.markdown(
-        titles,
-        [
-            [
-                row.engine,
-                row.timeouts,
-                _milliseconds(row.median, row.p99, row.max),
-                row.late,
-                _milliseconds(row.next_median, row.next_p99, row.next_max),
-                row.memouts,
-                _milliseconds(row.overhead_median, row.overhead_p99),
-            ]
-            for row in rows
-        ],
+
+    def times(*seconds: float) -> str:
+        return " / ".join(f"{1e3 * one:.3g}" for one in seconds)
+
+    return common.table(
+        f"engine | timeouts | beyond the limit: median / p99 / max ms | above {1e3 * ALLOWED_S:g} ms "
+        "| next query: median / p99 / max ms | memouts | overhead: median / p99 ms",
+        rows,
+        lambda row: (
+            f"{row.engine} | {row.timeouts} | {times(row.median, row.p99, row.max)} | {row.late} "
+            f"| {times(row.next_median, row.next_p99, row.next_max)} | {row.memouts} "
+            f"| {times(row.overhead_median, row.overhead_p99)}"
+        ),
     )
-
-
-def _milliseconds(*seconds: float) -> str:
-    return " / ".join(f"{1e3 * one:.3g}" for one in seconds)
 
 
 def plot(samples: Sequence[Samples]) -> Figure:
     """Draw a histogram of the overshoots of each engine, on one scale, with what is allowed."""
+    from orchestrator.report.figures import style
+
     most = max(ALLOWED_S, *(max(sample.overshoots) for sample in samples))
     figure, panels = style.panels(len(samples), height_in=1.7)
     looks = style.numbered_looks([sample.engine for sample in samples])
@@ -262,5 +209,33 @@ def plot(samples: Sequence[Samples]) -> Figure:
     return figure
 
 
+def main() -> int:
+    """Measure, print the table, keep results and plot; return the exit code."""
+    measured = ["z3", "z3-bool", "sat", "search", "portfolio"]
+    parser = common.race_parser(__doc__, measured, timeout_s=PATIENCE_S)
+    parser.add_argument("--count", type=int, default=200, help="forced timeouts of each engine")
+    parser.add_argument("--memouts", type=int, default=20, help="forced memory limits of each engine")
+    parser.add_argument("--trivial", type=int, default=200, help="trivial queries, for the overhead")
+    parser.add_argument("--variables", type=int, default=400, help="of the formula, 4.26 clauses for each")
+    arguments = parser.parse_args()
+    arguments.engine = arguments.engine or measured
+    rng = np.random.default_rng(arguments.seed)
+    forest = to_forest(random_3cnf(arguments.variables, round(4.26 * arguments.variables), rng))
+    rows: list[Row] = []
+    samples: list[Samples] = []
+    for name in arguments.engine:
+        row, sample = measure(name, forest, arguments)
+        rows.append(row)
+        samples.append(sample)
+        print(f"{name}: at most {1e3 * row.max:.3g} ms beyond the limit", flush=True)
+    print(table(rows))
+    common.save_results(arguments, rows, samples=[vars(sample) for sample in samples])
+    if arguments.plot is not None:
+        caption = f"{arguments.count} forced timeouts of each engine, limits {LIMITS_S[0]}-{LIMITS_S[1]} s"
+        figure = plot(samples)
+        common.save_plot(figure, arguments.plot, title="Wall time beyond the limit", caption=caption)
+    return 0
+
+
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(common.exit_code(main))

@@ -161,25 +161,19 @@ def warm_up() -> None:
 
 def table(rows: Sequence[Row]) -> str:
     """Return the rows as a Markdown table; seconds by the clock and, in brackets, of the processor."""
-    titles = [
-        *("data set", "rows x features", "points x folds", "ours s", "scikit-learn s", "times faster"),
-        *("equal scores", "trees / depth chosen", "accuracy"),
-    ]
-    lines = [
-        [
-            row.dataset,
-            f"{row.rows} x {row.features}",
-            f"{row.points} x {row.grid.folds}",
-            f"{row.ours.wall_s:.3g} ({row.ours.cpu_s:.3g})",
-            f"{row.scikit_learn.wall_s:.3g} ({row.scikit_learn.cpu_s:.3g})",
-            f"{row.wall_ratio:.3g} ({row.cpu_ratio:.3g})",
-            f"{row.equal_points} of {row.points}",
-            f"{row.chosen.n_estimators} / {row.chosen.max_depth}{', not the same' * (not row.same_choice)}",
-            f"{row.accuracy:.4f}",
-        ]
-        for row in rows
-    ]
-    return common.markdown(titles, lines)
+    return common.table(
+        "data set | rows x features | points x folds | ours s | scikit-learn s | times faster | equal scores "
+        "| trees / depth chosen | accuracy",
+        rows,
+        lambda row: (
+            f"{row.dataset} | {row.rows} x {row.features} | {row.points} x {row.grid.folds} "
+            f"| {row.ours.wall_s:.3g} ({row.ours.cpu_s:.3g}) "
+            f"| {row.scikit_learn.wall_s:.3g} ({row.scikit_learn.cpu_s:.3g}) "
+            f"| {row.wall_ratio:.3g} ({row.cpu_ratio:.3g}) | {row.equal_points} of {row.points} "
+            f"| {row.chosen.n_estimators} / {row.chosen.max_depth}{', not the same' * (not row.same_choice)} "
+            f"| {row.accuracy:.4f}"
+        ),
+    )
 
 
 def main(words: Sequence[str] | None = None) -> None:
