@@ -14,8 +14,7 @@ from orchestrator.spec import BATCH
 from orchestrator.store import queue
 from orchestrator.store.database import Store
 from orchestrator.store.ledger import StoreLedger
-from research.benchmarks.empty_worker import empty_worker
-from research.benchmarks.made_up import create
+from research.benchmarks.stores import empty_worker, forgery_campaign
 from tests import servers
 from workers.jobs import ForgeryAnswer, Outcome, OutcomeStatus
 
@@ -44,9 +43,9 @@ class Costs:
 
 def measure_costs(database: servers.Postgres, broker: servers.Valkey, *, jobs: int) -> Costs:
     """Measure everything on an empty database; `jobs` transactions of each kind."""
-    with closing(Store(url := database.url())) as store:
+    with closing(Store(database.url())) as store:
         store.upgrade()
-        campaign_id = create(store, jobs + MANY, name="costs")
+        campaign_id = forgery_campaign(store, jobs + MANY, name="costs")
         ids = queue.ready_jobs(store, campaign_id, limit=jobs + MANY, other_than=())
         mine, others, ledger = ids[:jobs], ids[jobs:], StoreLedger(store)
         cpu = database.cpu_seconds
@@ -78,9 +77,9 @@ def measure_costs(database: servers.Postgres, broker: servers.Valkey, *, jobs: i
         (look_s, look_each_s), (ready_s, ready_each_s) = map(_line, few, many)
         with (
             closing(CeleryExecutor(store, broker.url, print)) as executor,
-            empty_worker(store, url, broker.url, slots=1, in_turn=True),
+            empty_worker(store, broker.url, slots=1, in_turn=True),
         ):
-            campaign_id = create(store, jobs, name="empty")
+            campaign_id = forgery_campaign(store, jobs, name="empty")
             cpu, started = broker.cpu_seconds, time.perf_counter()
             run_campaign(store, campaign_id, executor, lambda _progress: None)
             per_job_s = (time.perf_counter() - started) / jobs

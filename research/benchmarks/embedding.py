@@ -26,8 +26,11 @@ from typing import Any
 
 import numpy as np
 import sklearn
+from pydantic import TypeAdapter
 from scipy import stats
 
+from research.benchmarks import common
+from research.benchmarks.forgery import SETTINGS
 from wm import streams
 from wm.attacks.detection import Measure, Strategy, detect
 from wm.datasets import Source, Split, load, split
@@ -40,25 +43,12 @@ from wm.forest import Forest
 from wm.signature import random_signature
 from wm.streams import Role
 
-CHOSEN = {
-    "breast-cancer": Hyperparameters(70, 8),
-    "mnist2-6": Hyperparameters(90, 24),
-    "ijcnn1": Hyperparameters(80, 18),
-}
-"""The paper's data sets with the trees and depth of its grid search."""
-
 TRIGGER_SHARE = 0.02
 
 LEAST = "+least"
 """Ending of a training's name that stands for `least_weight`."""
 
-_TRAININGS: dict[str, Training] = {
-    "paper": "paper",
-    "artifact": "artifact",
-    "per-tree": "per-tree",
-    "per-tree" + LEAST: "per-tree",
-}
-DEFAULT = list(_TRAININGS)
+DEFAULT = ["paper", "artifact", "per-tree", "per-tree" + LEAST]
 
 
 @dataclass(frozen=True)
@@ -162,23 +152,25 @@ def limits_of(rows: Split, chosen: Hyperparameters, adjust: Adjust) -> Caps:
     return adjusted_caps(standard, chosen, adjust)
 
 
+def plain_fit(task: EmbeddingTask) -> Any:
+    """Return a forest trained plainly under a task's limits."""
+    m = len(task.signature)
+    return fit_trees(task.X, task.y, n_trees=m, caps=task.caps, seed=task.seed_right, n_jobs=task.n_jobs)
+
+
+def training_of(name: str) -> Training:
+    """Return the training that a name stands for."""
+    return TypeAdapter(Training).validate_python(name.removesuffix(LEAST))
+
+
 def measure(dataset: str, rows: Split, task: EmbeddingTask, repeat: int, trainings: list[str]) -> list[Row]:
     """Fit plainly and by each training; the plain fit is timed before and after, and the two averaged."""
-
-    def plain() -> Any:
-        return fit_trees(
-            task.X,
-            task.y,
-            n_trees=len(task.signature),
-            caps=task.caps,
-            seed=task.seed_right,
-            n_jobs=task.n_jobs,
-        )
-
-    model, first = timed(plain)
-    tasks = {name: replace(task, training=_TRAININGS[name], least_weight=LEAST in name) for name in trainings}
+    model, first = timed(partial(plain_fit, task))
+    tasks = {
+        name: replace(task, training=training_of(name), least_weight=LEAST in name) for name in trainings
+    }
     made = {name: timed(partial(embed_paper, named)) for name, named in tasks.items()}
-    _, last = timed(plain)
+    _, last = timed(partial(plain_fit, task))
     cost = Cost((first.wall_s + last.wall_s) / 2, (first.cpu_s + last.cpu_s) / 2)
     accuracy_plain = Forest.from_sklearn(model).accuracy(rows.X_test, rows.y_test)
     return [
@@ -245,47 +237,25 @@ def _peak(what: str, task: EmbeddingTask, sender: Connection) -> None:
     small = fit_trees(task.X[:50], np.arange(50) % 2, n_trees=1, caps=Caps(2, None), seed=0)
     Forest.from_sklearn(small)
     Path("/proc/self/clear_refs").write_text("5")  # the peak is now what is in use
-    before = _status_mib("VmRSS")
+    before = common.peak_mb(os.getpid())
     if what == "plain":
-        Forest.from_sklearn(
-            fit_trees(
-                task.X,
-                task.y,
-                n_trees=len(task.signature),
-                caps=task.caps,
-                seed=task.seed_right,
-                n_jobs=task.n_jobs,
-            )
-        )
+        Forest.from_sklearn(plain_fit(task))
     else:
         embed_paper(replace(task, training="per-tree"))
-    sender.send((before, _status_mib("VmHWM")))
+    sender.send((before, common.peak_mb(os.getpid())))
 
 
-def _status_mib(field: str) -> float:
-    status = Path("/proc/self/status").read_text()
-    line = next(line for line in status.splitlines() if line.startswith(field))
-    return int(line.split()[1]) / 1024
-
-
-def machine() -> dict[str, Any]:
-    """Return what the seconds depend on."""
-    # Not above: the drawing library behind it would count as memory before the fit.
-    from research.benchmarks import common
-
-    return {
+def save(options: argparse.Namespace, found: Sequence[Row], memory: Sequence[Peak]) -> None:
+    """Write all that was measured so far."""
+    machine = {
         "processor": common.processor(),
         "processors": os.cpu_count(),
         "python": platform.python_version(),
         "numpy": np.__version__,
         "scikit-learn": sklearn.__version__,
     }
-
-
-def save(path: Path, options: argparse.Namespace, found: Sequence[Row], memory: Sequence[Peak]) -> None:
-    """Write all that was measured so far."""
     document = {
-        "machine": machine(),
+        "machine": machine,
         "date": time.strftime("%Y-%m-%d", time.gmtime()),
         "adjust": options.adjust,
         "jobs": options.jobs,
@@ -294,15 +264,13 @@ def save(path: Path, options: argparse.Namespace, found: Sequence[Row], memory: 
         "differences": [asdict(gap) for gap in differences(found, options.reference)],
         "memory": [asdict(peak) for peak in memory],
     }
-    path.write_text(json.dumps(document, indent=1) + "\n")
+    options.output.write_text(json.dumps(document, indent=1) + "\n")
 
 
 def main() -> None:
     """Run the benchmark, print it and write it."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--dataset", action="append", choices=sorted(CHOSEN), help="May be repeated; all.")
+    parser = common.parser(__doc__, seed=None, output=Path("embedding.json"))
+    parser.add_argument("--dataset", action="append", choices=sorted(SETTINGS), help="May be repeated; all.")
     parser.add_argument("--training", action="append", choices=DEFAULT, help="May be repeated; all.")
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument(
@@ -311,12 +279,11 @@ def main() -> None:
     parser.add_argument("--reference", choices=DEFAULT, default="paper", help="What the others differ from.")
     parser.add_argument("--adjust", choices=["paper", "artifact"], default="paper")
     parser.add_argument("--jobs", type=int, default=1, help="Threads of the plain fit and of per-tree.")
-    parser.add_argument("-o", "--output", type=Path, default=Path("embedding.json"))
     options = parser.parse_args()
     found: list[Row] = []
     memory: list[Peak] = []
-    for dataset in options.dataset or sorted(CHOSEN):
-        rows, chosen = split(load(Source(name=dataset)), seed=2), CHOSEN[dataset]
+    for dataset in options.dataset or sorted(SETTINGS):
+        rows, (chosen, _) = split(load(Source(name=dataset)), seed=2), SETTINGS[dataset]
         caps = limits_of(rows, chosen, options.adjust)
         for repeat in range(options.repeats):
             task = task_of(rows, chosen, caps, repeat, options.jobs)
@@ -329,7 +296,7 @@ def main() -> None:
         memory += peaks(dataset, task_of(rows, chosen, caps, 0, options.jobs))
         for peak in memory[-2:]:
             print(f"{dataset} {peak.what}: {peak.before_mib:.0f} MiB before, peak {peak.peak_mib:.0f} MiB")
-        save(options.output, options, found, memory)
+        save(options, found, memory)
     for gap in differences(found, options.reference):
         print(
             f"{gap.dataset} {gap.training} - {options.reference}: {gap.what} {gap.mean:+.4f} "

@@ -13,9 +13,6 @@ from research.benchmarks.embedding import TRIGGER_SHARE, Difference, Peak, Row
 
 Paired = TypeVar("Paired", Row, Difference)
 
-_MEASURED = ("plain", "per-tree")
-"""Fits whose memory is measured."""
-
 
 def section(document: dict[str, Any]) -> str:
     """Return the section about the cost of watermarks."""
@@ -64,27 +61,25 @@ def _provenance(document: dict[str, Any], rows: Sequence[Row]) -> str:
 
 def _costs(rows: Sequence[Row]) -> str:
     """Return the table of ratios, accuracies and bits."""
-    titles = [
-        *("data set", "training", "n", "plain fit s", "times plain, processor", "times plain, clock"),
-        *("fits of a tree", "accuracy", "plain accuracy", "bits"),
-    ]
-    lines = [
-        [
-            alike[0].dataset,
-            alike[0].training,
-            len(alike),
-            statistics.fmean(row.plain.cpu_s for row in alike),
-            _spread([row.cpu_ratio for row in alike]),
-            _spread([row.wall_ratio for row in alike]),
-            statistics.fmean(row.fits_per_tree for row in alike),
-            f"{statistics.fmean(row.accuracy for row in alike):.4f}",
-            f"{statistics.fmean(row.accuracy_plain for row in alike):.4f}",
-            f"{statistics.fmean(row.bits_depth for row in alike):.2f} / "
-            f"{statistics.fmean(row.bits_leaves for row in alike):.2f}",
-        ]
-        for alike in _by_training(rows)
-    ]
-    return common.markdown(titles, lines)
+
+    def line(alike: Sequence[Row]) -> str:
+        def mean(name: str) -> float:
+            return statistics.fmean(getattr(row, name) for row in alike)
+
+        plain_s = statistics.fmean(row.plain.cpu_s for row in alike)
+        return (
+            f"{alike[0].dataset} | {alike[0].training} | {len(alike)} | {plain_s:.3g} "
+            f"| {_spread([row.cpu_ratio for row in alike])} | {_spread([row.wall_ratio for row in alike])} "
+            f"| {mean('fits_per_tree'):.3g} | {mean('accuracy'):.4f} | {mean('accuracy_plain'):.4f} "
+            f"| {mean('bits_depth'):.2f} / {mean('bits_leaves'):.2f}"
+        )
+
+    return common.table(
+        "data set | training | n | plain fit s | times plain, processor | times plain, clock "
+        "| fits of a tree | accuracy | plain accuracy | bits",
+        _by_training(rows),
+        line,
+    )
 
 
 def _spread(values: Sequence[float]) -> str:
@@ -128,15 +123,11 @@ def _is_worse(gap: Difference) -> bool:
 def _memory(peaks: Sequence[Peak]) -> str:
     """Return the table of memory."""
     of = {(peak.dataset, peak.what): peak for peak in peaks}
-    lines = [
-        [
-            dataset,
-            *(
-                f"{of[dataset, what].before_mib:.0f} to {of[dataset, what].peak_mib:.0f}"
-                for what in _MEASURED
-            ),
-            of[dataset, "per-tree"].peak_mib / of[dataset, "plain"].peak_mib,
-        ]
-        for dataset in dict.fromkeys(peak.dataset for peak in peaks)
-    ]
-    return common.markdown(["data set", "plain MiB", "per-tree MiB", "ratio of peaks"], lines)
+
+    def line(dataset: str) -> str:
+        both = [of[dataset, what] for what in ("plain", "per-tree")]
+        cells = [f"{peak.before_mib:.0f} to {peak.peak_mib:.0f}" for peak in both]
+        return f"{dataset} | {' | '.join(cells)} | {both[1].peak_mib / both[0].peak_mib:.3g}"
+
+    datasets = dict.fromkeys(peak.dataset for peak in peaks)
+    return common.table("data set | plain MiB | per-tree MiB | ratio of peaks", datasets, line)

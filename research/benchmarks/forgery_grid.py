@@ -13,6 +13,7 @@ import argparse
 import json
 import time
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
 import numpy as np
@@ -135,6 +136,26 @@ def measure(name: str, arguments: argparse.Namespace) -> Grid:
         domain_outcomes=dict(domain),
         domain_seconds=time.perf_counter() - started,
         peak_mb=memory,
+    )
+
+
+def table(grids: Sequence[Grid]) -> str:
+    """Return the grids as a Markdown table."""
+
+    def counts(outcomes: dict[str, int]) -> str:
+        return ", ".join(f"{count} {status}" for status, count in sorted(outcomes.items()))
+
+    return common.table(
+        "data set | signatures x instances | forged at eps .1 / .3 / .5 / .7 / .9 | outcomes | follow | free "
+        "| grid s | least distances s | whole domain | s | peak MB",
+        grids,
+        lambda grid: (
+            f"{grid.dataset} | {grid.signatures} x {grid.instances} "
+            f"| {' / '.join(map(str, grid.grid_forged))} | {counts(grid.grid_outcomes)} | {grid.grid_follows} "
+            f"| {grid.grid_free} | {grid.grid_seconds:.3g} "
+            f"| {grid.least_seconds:.3g} ({counts(grid.least_outcomes)}) | {counts(grid.domain_outcomes)} "
+            f"| {grid.domain_seconds:.3g} | {grid.peak_mb:.0f}"
+        ),
     )
 
 
