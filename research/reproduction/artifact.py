@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from orchestrator.report.summaries import form_summaries, suppression_summaries
 from orchestrator.store.database import Store
@@ -37,15 +37,7 @@ def artifact_sections(store: Store, runs: Sequence[Run]) -> Iterator[str]:
     if scenes:
         yield _shared_seeds([shared_seed(at) for at in scenes])
         yield _unknowns(
-            [
-                unknown_as_sat(
-                    at,
-                    eps=published.TOO_SLOW.eps,
-                    timeout_s=SHORT_LIMIT_S,
-                    instances=UNKNOWN_INSTANCES,
-                )
-                for at in scenes
-            ]
+            [unknown_as_sat(at, published.TOO_SLOW.eps, SHORT_LIMIT_S, UNKNOWN_INSTANCES) for at in scenes]
         )
     small = [at for at in scenes if at.run.setting.dataset == published.DATASETS[0].dataset]
     if small:
@@ -59,6 +51,11 @@ def artifact_sections(store: Store, runs: Sequence[Run]) -> Iterator[str]:
         yield _suppression(spotted)
 
 
+def _section(title: str, lead: str, titles: str, rows: Iterable[Sequence[str]]) -> str:
+    """Return a section with one table; `titles` are those of its columns, with " | " between them."""
+    return f"### {title}\n\n{lead}\n\n{table(titles.split(' | '), rows)}"
+
+
 def _shared_seeds(found: Sequence[SharedSeed]) -> str:
     rows = []
     for one in found:
@@ -69,104 +66,66 @@ def _shared_seeds(found: Sequence[SharedSeed]) -> str:
         common = f"the first has {_P.write(one.agreement)} of its bits in common with the owner's"
         rows.append([*data, f"{one.independent[0].n} independent; {common}", *sizes])
     there = ", ".join(map(str, published.SHARED_SEED_FORGED))
-    return "\n\n".join(
-        [
-            "### One seed for owner and attacker",
-            "The notebooks seed owner and attacker alike: the first of the attacker's signatures *is* the "
-            f"owner's, and on breast-cancer it alone forges ({there} rows over the paper's eps). Here the "
-            "same is done on purpose with our watermarks: rows forged by the owner's own signature, beside "
-            "those of independent signatures, whose stream no owner's role shares.",
-            table(
-                ["data set", "rows tried", "signature", *(f"eps {eps:g}" for eps in published.DISTANCES)],
-                rows,
-            ),
-        ]
+    return _section(
+        "One seed for owner and attacker",
+        "The notebooks seed owner and attacker alike: the first of the attacker's signatures *is* the "
+        f"owner's, and on breast-cancer it alone forges ({there} rows over the paper's eps). Here the "
+        "same is done on purpose with our watermarks: rows forged by the owner's own signature, beside "
+        "those of independent signatures, whose stream no owner's role shares.",
+        " | ".join(["data set", "rows tried", "signature", *(f"eps {eps:g}" for eps in published.DISTANCES)]),
+        rows,
     )
 
 
 def _unknowns(found: Sequence[UnknownAsSat]) -> str:
-    return "\n\n".join(
-        [
-            "### No answer counted as forged",
-            f"Engine `z3`, the paper's form, with a limit of {SHORT_LIMIT_S:g} s for each query, the "
-            "attacker's first signature. The notebooks print `unknown` as sat, and so does the column of "
-            "what the artifact counts; the truth is the exact answer of engine `portfolio`. Which queries "
-            "run out of time depends on the machine; the truth does not.",
-            table(
-                [
-                    "data set",
-                    "eps",
-                    "queries",
-                    "forged",
-                    "impossible",
-                    "unknown",
-                    "as the artifact counts",
-                    "truly forged",
-                ],
-                [
-                    [
-                        one.run.setting.title,
-                        f"{one.eps:g}",
-                        str(one.instances),
-                        str(one.forged),
-                        str(one.impossible),
-                        str(one.unknown),
-                        f"{one.as_published} forged",
-                        f"{one.truly_forged} ({one.truly_impossible} proved impossible)",
-                    ]
-                    for one in found
-                ],
-            ),
-        ]
+    rows = [
+        [one.run.setting.title, f"{one.eps:g}"]
+        + [str(count) for count in (one.instances, one.forged, one.impossible, one.unknown)]
+        + [f"{one.as_published} forged", f"{one.truly_forged} ({one.truly_impossible} proved impossible)"]
+        for one in found
+    ]
+    return _section(
+        "No answer counted as forged",
+        f"Engine `z3`, the paper's form, with a limit of {SHORT_LIMIT_S:g} s for each query, the "
+        "attacker's first signature. The notebooks print `unknown` as sat, and so does the column of "
+        "what the artifact counts; the truth is the exact answer of engine `portfolio`. Which queries "
+        "run out of time depends on the machine; the truth does not.",
+        "data set | eps | queries | forged | impossible | unknown | as the artifact counts | truly forged",
+        rows,
     )
 
 
 def _margins(at: Scene) -> str:
-    return "\n\n".join(
-        [
-            "### A margin around each threshold",
-            f"The notebooks keep an instance {published.MARGIN:g} away from every threshold. Queries of the "
-            f"owner's own signature on {at.run.setting.title} that can be forged, asked again of engine "
-            "`z3` with that margin: at the paper's distances, and for each row at its own least distance, "
-            "where a cell is just reached.",
-            table(
-                ["eps", "forged, exactly", "impossible with the margin", "undecided"],
-                [
-                    [
-                        "each row's least" if one.eps is None else f"{one.eps:g}",
-                        str(one.forged),
-                        str(one.lost),
-                        str(one.undecided),
-                    ]
-                    for one in margins(at)
-                ],
-            ),
-        ]
+    rows = [
+        ["each row's least" if one.eps is None else f"{one.eps:g}"]
+        + [str(count) for count in (one.forged, one.lost, one.undecided)]
+        for one in margins(at)
+    ]
+    return _section(
+        "A margin around each threshold",
+        f"The notebooks keep an instance {published.MARGIN:g} away from every threshold. Queries of the "
+        f"owner's own signature on {at.run.setting.title} that can be forged, asked again of engine "
+        "`z3` with that margin: at the paper's distances, and for each row at its own least distance, "
+        "where a cell is just reached.",
+        "eps | forged, exactly | impossible with the margin | undecided",
+        rows,
     )
 
 
 def _free_choices(found: Sequence[FreeChoice]) -> str:
-    return "\n\n".join(
-        [
-            "### Which point of a cell is shown",
-            "All points of a cell draw the same votes, and a solver may show any of them. Accuracy of the "
-            "standard forest on forged sets that differ in that choice alone: the point nearest to the "
-            "original; a uniform point of what cell and box leave free; a corner of it."
-            + "".join(map(_published_choice, found)),
-            table(
-                ["data set", "eps", "sets", "rows", "nearest", "uniform", "corner"],
-                [
-                    [
-                        one.run.setting.title,
-                        f"{one.eps:g}",
-                        str(one.sets),
-                        str(one.instances),
-                        *(TWO.of(spread) for spread in (one.nearest, one.random, one.farthest)),
-                    ]
-                    for one in found
-                ],
-            ),
-        ]
+    rows = [
+        [one.run.setting.title, f"{one.eps:g}", str(one.sets), str(one.instances)]
+        + [TWO.of(spread) for spread in (one.nearest, one.random, one.farthest)]
+        for one in found
+    ]
+    return _section(
+        "Which point of a cell is shown",
+        "All points of a cell draw the same votes, and a solver may show any of them. Accuracy of the "
+        "standard forest on forged sets that differ in that choice alone: the point nearest to the "
+        "original; a uniform point of what cell and box leave free; a corner of it."
+        + "".join(map(_published_choice, found)),
+        "data set | eps | sets | rows | nearest | uniform | corner",
+        rows,
     )
 
 
@@ -183,19 +142,19 @@ def _published_choice(one: FreeChoice) -> str:
 
 
 def _leaks(runs: Sequence[Run]) -> str:
-    rows = []
-    for run in runs:
-        for one in form_summaries(run.findings.leakage, run.findings.accuracy):
-            bits = NOTHING if one.bits is None else TWO.of(one.bits)
-            rows.append([run.name, one.form, one.severity, f"{one.leaking} of {one.forests}", bits])
-    return "\n\n".join(
-        [
-            "### What the released files give away",
-            "Share of the signature's bits that can be read off a model's file (1: all of them; up to "
-            "complement a guess has at least half), in the form that scikit-learn keeps after training, as "
-            "the artifact released it, and in the form that this project releases.",
-            table(["campaign", "form", "worst finding", "forests that leak", "bits"], rows),
-        ]
+    rows = [
+        [run.name, one.form, one.severity, f"{one.leaking} of {one.forests}"]
+        + [NOTHING if one.bits is None else TWO.of(one.bits)]
+        for run in runs
+        for one in form_summaries(run.findings.leakage, run.findings.accuracy)
+    ]
+    return _section(
+        "What the released files give away",
+        "Share of the signature's bits that can be read off a model's file (1: all of them; up to "
+        "complement a guess has at least half), in the form that scikit-learn keeps after training, as "
+        "the artifact released it, and in the form that this project releases.",
+        "campaign | form | worst finding | forests that leak | bits",
+        rows,
     )
 
 
@@ -205,12 +164,11 @@ def _suppression(runs: Sequence[Run]) -> str:
         for run in runs
         for one in suppression_summaries(at_published_point(run.findings.suppression))
     ]
-    return "\n\n".join(
-        [
-            "### Suppression",
-            "The paper holds it to be impossible by construction and does not measure it. How well the "
-            "judge's trigger queries are told from ordinary ones by the votes they draw (AUC; 0.5: not at "
-            "all):",
-            table(["campaign", "method", "mean AUC", "least", "watermarks"], rows),
-        ]
+    return _section(
+        "Suppression",
+        "The paper holds it to be impossible by construction and does not measure it. How well the "
+        "judge's trigger queries are told from ordinary ones by the votes they draw (AUC; 0.5: not at "
+        "all):",
+        "campaign | method | mean AUC | least | watermarks",
+        rows,
     )

@@ -11,16 +11,8 @@ from orchestrator.report.wording import counted
 from orchestrator.store.campaigns import CampaignRecord
 from orchestrator.store.database import Store
 from research.reproduction.artifact import artifact_sections
-from research.reproduction.compare import (
-    LEAST_SAMPLE,
-    NOTHING,
-    Comparison,
-    Verdict,
-)
-from research.reproduction.compare_attacks import (
-    detection_comparisons,
-    forgery_comparisons,
-)
+from research.reproduction.compare import LEAST_SAMPLE, NOTHING, Comparison, Verdict
+from research.reproduction.compare_attacks import detection_comparisons, forgery_comparisons
 from research.reproduction.compare_models import accuracy_comparisons, setting_comparisons
 from research.reproduction.details import DETAILS
 from research.reproduction.markdown import picture, table
@@ -69,20 +61,13 @@ def reproduction(store: Store, runs: Sequence[Run], pictures: Sequence[Drawn], *
     compared = {title: [one for run in runs for one in compare(run)] for title, compare in groups}
     compared["Data and models"] = _once(compared["Data and models"])
     everything = [one for some in compared.values() for one in some]
-    parts = [
-        _head(runs),
-        _summary(everything),
-        "## Campaigns",
-        _campaigns(runs),
-    ]
+    parts = [_head(runs), _summary(everything), "## Campaigns", _campaigns(runs)]
+    drawn_for = {"Accuracy": "-accuracy-", "Forgery": "-forged-"}
     for title, some in compared.items():
-        parts += [f"## {title}", _comparisons(some)]
-        parts += DETAILS[title](runs) if title in DETAILS else []
-        parts += [
-            picture(drawn.caption, f"{IMAGES}/{drawn.file_name}")
-            for drawn in pictures
-            if _is_of(drawn, title)
-        ]
+        parts += [f"## {title}", _comparisons(some), *(DETAILS[title](runs) if title in DETAILS else [])]
+        for drawn in pictures:
+            if title in drawn_for and drawn_for[title] in drawn.name:
+                parts.append(picture(drawn.caption, f"{IMAGES}/{drawn.file_name}"))
     if experiments:
         parts += ["## What the artifact gets wrong", _ARTIFACT, *artifact_sections(store, runs)]
     return "\n\n".join(parts) + "\n"
@@ -93,14 +78,6 @@ _ARTIFACT = (
     "numbers. These experiments run on forests, claims and rows in the store while this document is "
     "written."
 )
-
-
-def _is_of(drawn: Drawn, title: str) -> bool:
-    return (
-        ("-accuracy-" in drawn.name)
-        if title == "Accuracy"
-        else (title == "Forgery" and "-forged-" in drawn.name)
-    )
 
 
 def _once(compared: Sequence[Comparison]) -> list[Comparison]:
@@ -144,65 +121,26 @@ def _summary(compared: Sequence[Comparison]) -> str:
 
 
 def _campaigns(runs: Sequence[Run]) -> str:
-    rows = [
-        [
-            run.name,
-            run.findings.record.state.value,
-            run.training,
-            str(run.findings.record.seed),
-            str(run.findings.repeats),
-            f"{len(run.findings.jobs):,}",
-            f"{run.seconds:,.0f} s",
-            _elapsed(run),
-            run.findings.record.provenance.get("scikit-learn", NOTHING),
-            run.findings.record.provenance.get("processor", NOTHING),
-        ]
-        for run in runs
-    ]
-    return "\n\n".join(
-        [
-            table(
-                [
-                    "campaign",
-                    "state",
-                    "training",
-                    "seed",
-                    "repeats",
-                    "jobs",
-                    "time of all jobs",
-                    "from start to end",
-                    "scikit-learn",
-                    "processor",
-                ],
-                rows,
-            ),
-            "The time from start to end is that of a machine shared with other work; pauses count.",
-        ]
-    )
-
-
-def _elapsed(run: Run) -> str:
-    record = run.findings.record
-    return NOTHING if record.finished_at is None else f"{record.finished_at - record.created_at:,.0f} s"
+    titles = ["campaign", "state", "training", "seed", "repeats", "jobs", "time of all jobs", "from start to end", "scikit-learn", "processor"]
+    rows = []
+    for run in runs:
+        record = run.findings.record
+        numbers = str(record.seed), str(run.findings.repeats), f"{len(run.findings.jobs):,}"
+        took = NOTHING if record.finished_at is None else f"{record.finished_at - record.created_at:,.0f} s"
+        made_with = [record.provenance.get(name, NOTHING) for name in ("scikit-learn", "processor")]
+        names = run.name, record.state.value, run.training
+        rows.append([*names, *numbers, f"{run.seconds:,.0f} s", took, *made_with])
+    note = "The time from start to end is that of a machine shared with other work; pauses count."
+    return f"{table(titles, rows)}\n\n{note}"
 
 
 def _comparisons(compared: Sequence[Comparison]) -> str:
     if not compared:
         return "None of these campaigns measures it."
-    return table(
-        ["data set", "number", "where", "published", "ours", "n", "verdict", "remark", "campaign"],
-        [
-            [
-                one.dataset,
-                one.what,
-                one.place,
-                one.published,
-                one.ours,
-                one.n,
-                f"**{one.verdict}**" if one.verdict is Verdict.DIFFERS else str(one.verdict),
-                one.reason,
-                one.campaign,
-            ]
-            for one in compared
-        ],
-    )
+    rows = []
+    for one in compared:
+        verdict = f"**{one.verdict}**" if one.verdict is Verdict.DIFFERS else str(one.verdict)
+        numbers = one.published, one.ours, one.n
+        rows.append([one.dataset, one.what, one.place, *numbers, verdict, one.reason, one.campaign])
+    titles = "data set | number | where | published | ours | n | verdict | remark | campaign"
+    return table(titles.split(" | "), rows)

@@ -58,6 +58,12 @@ class Scene:
         """The owner's signature."""
         return self.model.claim.bits
 
+    @property
+    def attacker(self) -> Signature:
+        """The attacker's first signature."""
+        seed, trees = self.run.findings.spec.seed, self.model.forest.n_trees
+        return attacker_signature(seed, number=0, length=trees, ones_share=ONES_SHARE, repeat=0)
+
     def query(self, signature: Signature, row: int, eps: float) -> ForgeryQuery:
         """Return the question about one test row."""
         return ForgeryQuery(
@@ -84,12 +90,10 @@ class SharedSeed:
         k, and the rows tried.
     agreement
         Share of bits that the owner's signature and our attacker's first have in common.
-    owner
-        Rows that the owner's signature forges at each of `published.DISTANCES`.
+    owner, independent
+        Rows forged at each of `published.DISTANCES`: by the owner's signature, and by the attacker's ones.
     undecided
         Rows whose least distance a limit left open.
-    independent
-        Sizes at the same distances, of the same rows, for the campaign's attacker's signatures.
     """
 
     run: Run
@@ -104,20 +108,15 @@ class SharedSeed:
 def shared_seed(at: Scene) -> SharedSeed:
     """Forge with the owner's own signature, as an attacker with the owner's seed does."""
     found = least_distances(at, at.owner)
-    trees = at.model.forest.n_trees
-    first = attacker_signature(
-        at.run.findings.spec.seed, number=0, length=trees, ones_share=ONES_SHARE, repeat=0
-    )
     frame = at_published_point(at.run.findings.distances)
     same_rows = frame[(frame["repeat"] == 0) & (frame["instance"] < len(at.rows))]
+    forged = [one.forged_at for one in found if one.forged_at is not None]
     return SharedSeed(
         run=at.run,
         trigger_size=len(at.model.claim.trigger_set.rows),
         instances=len(at.rows),
-        agreement=at.owner.agreement(first),
-        owner=tuple(
-            sum(one.forged_at is not None and one.forged_at <= eps for one in found) for eps in DISTANCES
-        ),
+        agreement=at.owner.agreement(at.attacker),
+        owner=tuple(sum(least <= eps for least in forged) for eps in DISTANCES),
         undecided=sum(one.status not in (Status.FORGED, Status.IMPOSSIBLE) for one in found),
         independent=tuple(
             Spread.of((same_rows["distance"] <= eps).groupby(same_rows["signature"]).sum())
@@ -130,26 +129,20 @@ def least_distances(at: Scene, signature: Signature) -> list[MinimalOutcome]:
     """Return the least distance of each of the scene's rows."""
     with engines.create("portfolio", at.model.forest) as engine:
         search = MinimalSearch(at.model.forest, engine)
-        return [
-            search.find(at.query(signature, int(row), 1.0), timeout_s=LEAST_DISTANCE_TIMEOUT_S)
-            for row in at.rows
-        ]
+        queries = (at.query(signature, int(row), 1.0) for row in at.rows)
+        return [search.find(query, timeout_s=LEAST_DISTANCE_TIMEOUT_S) for query in queries]
 
 
 @dataclass(frozen=True)
 class Margins:
-    """Answers of Z3 with the notebooks' margin, where the exact answer is ``forged``.
+    """Answers of Z3 with the notebooks' margin to queries that are ``forged``, exactly.
 
     Attributes
     ----------
     eps
         Distance asked about; None: for each row its own least distance.
-    forged
-        Queries that are ``forged``, exactly.
-    lost
-        Of these, the ones that the margin makes ``impossible``.
-    undecided
-        Of these, the ones that a limit left open.
+    forged, lost, undecided
+        These queries; those of them that the margin makes ``impossible``, and that a limit left open.
     """
 
     eps: float | None
@@ -160,20 +153,17 @@ class Margins:
 
 def margins(at: Scene, *, timeout_s: float = 60.0) -> list[Margins]:
     """Ask Z3 with the notebooks' margin about queries of the owner's signature that can be forged."""
-    found = least_distances(at, at.owner)
-    forged = [
-        (int(row), one.distance) for row, one in zip(at.rows, found, strict=True) if one.distance is not None
-    ]
+    found = zip(at.rows.tolist(), least_distances(at, at.owner), strict=True)
+    forged = [(row, one.distance) for row, one in found if one.distance is not None]
     results = []
     with engines.create("z3", at.model.forest, margin=MARGIN) as engine:
         for eps in (*DISTANCES, None):
             asked = [
-                (row, least if eps is None else eps) for row, least in forged if eps is None or least <= eps
+                at.query(at.owner, row, least if eps is None else eps)
+                for row, least in forged
+                if eps is None or least <= eps
             ]
-            counts = Counter(
-                engine.solve(at.query(at.owner, row, distance), timeout_s=timeout_s).status
-                for row, distance in asked
-            )
+            counts = Counter(engine.solve(query, timeout_s=timeout_s).status for query in asked)
             decided = counts[Status.FORGED] + counts[Status.IMPOSSIBLE]
             results.append(Margins(eps, len(asked), counts[Status.IMPOSSIBLE], len(asked) - decided))
     return results
@@ -181,21 +171,10 @@ def margins(at: Scene, *, timeout_s: float = 60.0) -> list[Margins]:
 
 @dataclass(frozen=True, eq=False)
 class UnknownAsSat:
-    """Z3's answers under a short limit, for an attacker's first signature, and what they truly are.
-
-    Attributes
-    ----------
-    eps, timeout_s, instances
-        Distance, limit for each query, number of queries.
-    forged, impossible, unknown
-        Answers within the limit, and queries without one.
-    truly_forged, truly_impossible
-        Answers of the exact engine, from the least distances.
-    """
+    """Z3's answers under a short limit, for an attacker's first signature, and those of the exact engine."""
 
     run: Run
     eps: float
-    timeout_s: float
     instances: int
     forged: int
     impossible: int
@@ -209,30 +188,14 @@ class UnknownAsSat:
         return self.forged + self.unknown
 
 
-def unknown_as_sat(at: Scene, *, eps: float, timeout_s: float, instances: int) -> UnknownAsSat:
+def unknown_as_sat(at: Scene, eps: float, timeout_s: float, instances: int) -> UnknownAsSat:
     """Ask Z3 in the paper's form under a short limit."""
-    signature = attacker_signature(
-        at.run.findings.spec.seed, number=0, length=at.model.forest.n_trees, ones_share=ONES_SHARE, repeat=0
-    )
-    rows = at.rows[:instances]
-    with engines.create("z3", at.model.forest) as engine:
-        asked = Counter(
-            engine.solve(at.query(signature, int(row), eps), timeout_s=timeout_s).status for row in rows
-        )
-    with engines.create("portfolio", at.model.forest) as engine:
-        truth = Counter(
-            engine.solve(at.query(signature, int(row), eps), timeout_s=LEAST_DISTANCE_TIMEOUT_S).status
-            for row in rows
-        )
-    decided = asked[Status.FORGED] + asked[Status.IMPOSSIBLE]
-    return UnknownAsSat(
-        run=at.run,
-        eps=eps,
-        timeout_s=timeout_s,
-        instances=len(rows),
-        forged=asked[Status.FORGED],
-        impossible=asked[Status.IMPOSSIBLE],
-        unknown=len(rows) - decided,
-        truly_forged=truth[Status.FORGED],
-        truly_impossible=truth[Status.IMPOSSIBLE],
-    )
+    queries = [at.query(at.attacker, int(row), eps) for row in at.rows[:instances]]
+    counts = []
+    for name, limit_s in (("z3", timeout_s), ("portfolio", LEAST_DISTANCE_TIMEOUT_S)):
+        with engines.create(name, at.model.forest) as engine:
+            found = Counter(engine.solve(query, timeout_s=limit_s).status for query in queries)
+        counts.append((found[Status.FORGED], found[Status.IMPOSSIBLE]))
+    (forged, impossible), truly = counts
+    unknown = len(queries) - forged - impossible
+    return UnknownAsSat(at.run, eps, len(queries), forged, impossible, unknown, *truly)

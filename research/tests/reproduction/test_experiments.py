@@ -50,7 +50,7 @@ def test_a_margin_loses_what_is_just_reached_and_never_finds_more(at):
 
 @pytest.mark.parametrize(("timeout_s", "unknown"), [(1e-6, 5), (60.0, 0)])
 def test_without_an_answer_everything_counts_as_forged(at, timeout_s, unknown):
-    found = unknown_as_sat(at, eps=0.7, timeout_s=timeout_s, instances=5)
+    found = unknown_as_sat(at, 0.7, timeout_s, instances=5)
     assert (found.instances, found.unknown) == (5, unknown)
     assert found.as_published == found.forged + unknown
     assert found.truly_forged + found.truly_impossible == 5
