@@ -6,9 +6,7 @@ python -m research.benchmarks.attacks sqlite:///attacks.db attacks-breast-cancer
 
 from __future__ import annotations
 
-import argparse
-from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Iterator, Mapping, Sequence, Set
 from typing import Any
 
 import pandas as pd
@@ -20,32 +18,6 @@ from orchestrator.store.database import Store
 from orchestrator.store.tables import campaign_job, job, outcome
 from research.benchmarks import common
 from workers.jobs import JobKind
-
-INTRODUCTION = """\
-# Attacks on the paper's scheme, measured
-
-Written by `research/benchmarks/attacks.py` from the stores of `campaigns/attacks-*.toml` and
-`campaigns/calibration.toml`; each campaign file says what was run. Figures are means over repeats with other
-owners and attackers on one split, smallest and largest in brackets; `n` is their number.
-"""
-
-NULLS = """\
-Each p-value is counted over the populations that are its null hypothesis, and over no other:
-
-- `verify: votes`, `verify: aligned` and all of `detect:`: the claim's signature was drawn without regard to
-  the forest. So it is here, for each claim afresh, and whether somebody else has marked the forest does not
-  matter: both populations are nulls.
-- `verify: probabilities`, `verify: labels`: the claim's rows were drawn at random among rows like the decoys.
-  So they are here, on test rows: both populations are nulls.
-- `presence:`: the forest is an honest one of equal settings. Other owners' forests are not: in these it is to
-  find something.
-
-`depth` and `leaves` without `exact` are the paper's fair coins, which only come near; the others are exact,
-or larger than exact. An alarm, and exit code 1, is a count so high that fair p-values would show one anywhere
-in the table in at most 1 of 20 calibrations; that a single interval lies above its level happens more often.
-That a signature's null holds for any forest is shown over all signatures of a marked one, not counted, in
-`tests/wm/test_calibration.py`; the counts here check that claims are drawn as the null says.
-"""
 
 TABLES: dict[JobKind, tuple[str, list[str], dict[str, tuple[str, int | None]]]] = {
     JobKind.LEAKAGE: ("Leakage: what the model file says", ["form"], {
@@ -96,37 +68,43 @@ def grouped(frame: pd.DataFrame, keys: list[str], columns: Mapping[str, tuple[st
         [*key, len(part), *(spread(part[name], digits) for name, digits in columns.values())]
         for key, part in frame.groupby(keys, sort=False)
     ]
-    return common.markdown([*keys, "n", *columns], rows) + "\n"
+    return common.markdown([*keys, "n", *columns], rows)
 
 
-def attack(store: Store, campaign_id: int, kind: JobKind) -> Iterator[str]:
-    """Yield the section of one attack."""
-    title, keys, columns = TABLES[kind]
-    yield f"### {title}\n"
-    frame = getattr(results, kind.value.replace("-", "_"))(store, campaign_id)
-    if kind is JobKind.LEAKAGE:
-        frame = frame.drop_duplicates(["repeat", "trigger_share", "ones_share", "form"])
-    yield grouped(frame, keys, columns)
-    if kind is JobKind.FREE_FORGERY:
-        frame["stops"] = frame["stopped_but_for_commitment"].replace("", "nothing")
-        frame.loc[frame["size"] == 0, "stops"] = "nothing was forged"
-        counts = frame.groupby("method", sort=False)["stops"].value_counts(sort=False).unstack(fill_value=0)
-        rows = [
-            [method, "; ".join(f"{text} ({n} of {row.sum()})" for text, n in row.items() if n)]
-            for method, row in counts.iterrows()
-        ]
-        yield common.markdown(["method", "stopped by, even with a commitment published in time"], rows) + "\n"
+def attack_tables(store: Store, campaign_id: int, kinds: Set[str]) -> Iterator[tuple[str, str]]:
+    """Yield title and table of each attack."""
+    for kind, (title, keys, columns) in TABLES.items():
+        if kind not in kinds:
+            continue
+        frame = getattr(results, kind.value.replace("-", "_"))(store, campaign_id)
+        if kind is JobKind.LEAKAGE:
+            frame = frame.drop_duplicates(["repeat", "trigger_share", "ones_share", "form"])
+        table = grouped(frame, keys, columns)
+        yield title, f"{table}\n\n{stops(frame)}" if kind is JobKind.FREE_FORGERY else table
 
 
-def calibration(store: Store, campaign_id: int) -> Iterator[str]:
-    """Yield how often p-values of false claims were small."""
-    yield f"### Calibration: false claims\n\n{NULLS}"
-    rows = [
-        [row.population, row.p_value, f"{row.level:g}", f"{row.hits} of {row.trials}", f"{row.rate:.3f}",
-         f"{row.low:.4f} to {row.high:.3f}", "**too often**" if row.anti_conservative else "holds"]
-        for row in results.calibration(store, campaign_id).itertuples()
-    ]  # fmt: skip
-    yield common.markdown(["population", "p-value", "level", "hits", "rate", "95% interval", ""], rows) + "\n"
+def stops(frame: pd.DataFrame) -> str:
+    """Return which rules of verification stop freely forged sets."""
+    frame["stops"] = frame["stopped_but_for_commitment"].replace("", "nothing")
+    frame.loc[frame["size"] == 0, "stops"] = "nothing was forged"
+    rows = []
+    for method, part in frame.groupby("method", sort=False)["stops"]:
+        counts = part.value_counts(sort=False).items()
+        rows.append([method, "; ".join(f"{text} ({n} of {len(part)})" for text, n in counts)])
+    return common.markdown(["method", "stopped by, even with a commitment published in time"], rows)
+
+
+def calibration(store: Store, campaign_id: int) -> str:
+    """Return how often p-values of false claims were small."""
+    return common.table(
+        "population | p-value | level | hits | rate | 95% interval | ",
+        results.calibration(store, campaign_id).itertuples(),
+        lambda row: (
+            f"{row.population} | {row.p_value} | {row.level:g} | {row.hits} of {row.trials} "
+            f"| {row.rate:.3f} | {row.low:.4f} to {row.high:.3f} "
+            f"| {'**too often**' if row.anti_conservative else 'holds'}"
+        ),
+    )
 
 
 def done(kind: str, given: Mapping[str, Any]) -> tuple[str, int]:
@@ -145,8 +123,8 @@ def done(kind: str, given: Mapping[str, Any]) -> tuple[str, int]:
             return methods, 1
 
 
-def cost(store: Store, campaign_id: int) -> str:
-    """Return what each attack costs in plain fits of the campaign's standard forest, and all jobs' time."""
+def costs(store: Store, campaign_id: int) -> tuple[pd.Series[Any], pd.DataFrame]:
+    """Return the seconds of the standard forest's fits, and kind, what was done and its cost in fits of each job."""
     query = (
         sa.select(job.c.kind, job.c.parameters, outcome.c.timings)
         .join(campaign_job, campaign_job.c.job_id == job.c.id)
@@ -162,55 +140,43 @@ def cost(store: Store, campaign_id: int) -> str:
         if kind not in (JobKind.SPLIT, JobKind.BASELINE):
             what, times = done(kind, parameters)
             rows.append((kind, what, timings["job"] / times / fits.mean()))
-    ratios = pd.DataFrame(rows, columns=["kind", "done", "ratio"])
-    seconds = results.jobs(store, campaign_id).groupby("kind", sort=False)["seconds"].agg(["size", "sum"])
-    parts = [f"{row.Index} {row.size} jobs, {row.sum:.0f} s" for row in seconds.itertuples()]
-    return (
-        "### Cost: in plain fits of the same forest\n\n"
-        f"One plain fit took {spread(fits, None)} s here (n = {len(fits)}, one core); n counts jobs. A "
-        "modification is counted for one strength, with its verification; a calibration for one forest, its "
-        f"training included.\n\n{grouped(ratios, ['kind', 'done'], {'plain fits': ('ratio', None)})}\n"
-        f"Time, on one core: {'; '.join(parts)}.\n"
-    )
+    return fits, pd.DataFrame(rows, columns=["kind", "done", "ratio"])
 
 
-def campaign(store: Store, name: str) -> Iterator[str]:
-    """Yield the sections of one campaign."""
+def campaign(store: Store, name: str) -> dict[str, Any]:
+    """Return what the template shows of one campaign."""
     campaign_id = campaigns.find_campaign(store, name).id
-    accuracy = results.accuracy(store, campaign_id)
-    yield (
-        f"## {name}\n\n{accuracy['n_estimators'].iloc[0]} trees; k = {spread(accuracy['trigger_size'], 0)}; "
-        f"accuracy of the standard forest {spread(accuracy['accuracy_standard'], 4)}, of the equally capped "
-        f"{spread(accuracy['accuracy_capped'], 4)}, watermarked {spread(accuracy['accuracy_watermarked'], 4)}.\n"
-    )
-    kinds = set(results.jobs(store, campaign_id)["kind"])
-    for kind in TABLES:
-        if kind in kinds:
-            yield from attack(store, campaign_id, kind)
-    if JobKind.CALIBRATION in kinds:
-        yield from calibration(store, campaign_id)
-    yield cost(store, campaign_id)
+    seconds = results.jobs(store, campaign_id).groupby("kind", sort=False)["seconds"]
+    fits, ratios = costs(store, campaign_id)
+    kinds = set(seconds.groups)
+    return {
+        "name": name,
+        "accuracy": results.accuracy(store, campaign_id),
+        "attacks": dict(attack_tables(store, campaign_id, kinds)),
+        "calibration": calibration(store, campaign_id) if JobKind.CALIBRATION in kinds else "",
+        "fits": fits,
+        "cost": grouped(ratios, ["kind", "done"], {"plain fits": ("ratio", None)}),
+        "seconds": "; ".join(f"{kind} {len(part)} jobs, {part.sum():.0f} s" for kind, part in seconds),
+    }
 
 
 def main(words: Sequence[str] | None = None) -> None:
     """Write the document."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = common.parser(__doc__, seed=None)
     parser.add_argument(
         "campaign", nargs="+", help="URL of a store, then names of campaigns in it, repeatedly"
     )
-    parser.add_argument("-o", "--output", type=Path, default=Path("/dev/stdout"))
     arguments = parser.parse_args(words)
-    parts, store = [INTRODUCTION], None
+    runs, store = [], None
     for word in arguments.campaign:
         if "://" in word:
             store = Store(word)
         elif store is None:
             parser.error("give the URL of a store before the first campaign")
         else:
-            parts += campaign(store, word)
-    arguments.output.write_text("\n".join(parts))
+            runs.append(campaign(store, word))
+    text = common.from_template("attacks.md.j2", runs=runs, spread=spread)
+    arguments.output.write_text(text) if arguments.output else print(text)
 
 
 if __name__ == "__main__":

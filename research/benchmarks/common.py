@@ -14,6 +14,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+import jinja2
 import numpy as np
 
 from wm import engines
@@ -25,6 +26,19 @@ if TYPE_CHECKING:
 Row = TypeVar("Row")
 ROOT = Path(__file__).resolve().parents[2]
 RESULTS = ROOT / "research" / "benchmarks" / "results"
+
+
+def from_template(name: str, **values: Any) -> str:
+    """Return a document from its template beside this file; the filter `g` writes a number in short."""
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(Path(__file__).parent),
+        undefined=jinja2.StrictUndefined,
+        autoescape=False,  # noqa: S701 - Markdown of our own numbers
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters["g"] = "{:g}".format
+    return environment.get_template(name).render(**values).rstrip() + "\n"
 
 
 class ContradictionError(Exception):

@@ -199,6 +199,14 @@ def table(rows: Sequence[Row]) -> str:
     )
 
 
+def median_table(rows: Sequence[Row]) -> str:
+    """Return the medians as a Markdown table with a column for each engine."""
+    titles = ["growing", "value", "leaves in all"]
+    return common.median_table(
+        titles, rows, lambda row: (LABELS[row.sweep], f"{row.value:g}", row.total_leaves)
+    )
+
+
 def frontier_table(found: Sequence[Frontier]) -> str:
     """Return, for each sweep and engine, the first value beyond the limit as a Markdown table."""
     names = list(dict.fromkeys(one.engine for one in found))

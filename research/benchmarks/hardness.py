@@ -164,6 +164,12 @@ def table(rows: Sequence[Row]) -> str:
     )
 
 
+def median_table(rows: Sequence[Row]) -> str:
+    """Return the medians as a Markdown table with a column for each engine."""
+    titles = ["formulas", "variables"]
+    return common.median_table(titles, rows, lambda row: (row.source, row.n_variables), "plain_median")
+
+
 def plot(rows: Sequence[Row], timeout_s: float) -> Figure:
     """Draw the median seconds over the number of variables, between quartiles; hollow where censored."""
     from orchestrator.report.figures import style

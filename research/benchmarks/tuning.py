@@ -11,7 +11,7 @@ every mean and deviation is the same to the last bit and the same point is chose
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -174,6 +174,23 @@ def table(rows: Sequence[Row]) -> str:
             f"| {row.accuracy:.4f}"
         ),
     )
+
+
+def options(given: Mapping[str, Any]) -> str:
+    """Return the options of the command that gives these results again."""
+    text = ""
+    for name in ("dataset", "folds", "n_estimators", "max_depth", "seed"):
+        if given[name] is not None:
+            values = given[name] if isinstance(given[name], list) else [given[name]]
+            text += f" --{name.replace('_', '-')} {' '.join(map(str, values))}"
+    return text
+
+
+def grids(rows: Sequence[Row]) -> str:
+    """Return the grids that were searched, in words."""
+    axes = [(row.grid.n_estimators, row.grid.max_depth) for row in rows]
+    texts = ((", ".join(map(str, values)) for values in both) for both in axes)
+    return "; ".join(dict.fromkeys(f"trees {trees} by depth {depth}" for trees, depth in texts))
 
 
 def main(words: Sequence[str] | None = None) -> None:

@@ -121,7 +121,18 @@ def _summary(compared: Sequence[Comparison]) -> str:
 
 
 def _campaigns(runs: Sequence[Run]) -> str:
-    titles = ["campaign", "state", "training", "seed", "repeats", "jobs", "time of all jobs", "from start to end", "scikit-learn", "processor"]
+    titles = [
+        "campaign",
+        "state",
+        "training",
+        "seed",
+        "repeats",
+        "jobs",
+        "time of all jobs",
+        "from start to end",
+        "scikit-learn",
+        "processor",
+    ]
     rows = []
     for run in runs:
         record = run.findings.record
