@@ -148,7 +148,7 @@ def campaign(store: Store, name: str) -> dict[str, Any]:
     campaign_id = campaigns.find_campaign(store, name).id
     seconds = results.jobs(store, campaign_id).groupby("kind", sort=False)["seconds"]
     fits, ratios = costs(store, campaign_id)
-    kinds = set(seconds.groups)
+    kinds = {str(kind) for kind in seconds.groups}
     return {
         "name": name,
         "accuracy": results.accuracy(store, campaign_id),

@@ -63,8 +63,9 @@ def read(path: Path) -> dict[str, Any]:
     if not path.exists():
         return {}
     document: dict[str, Any] = json.loads(path.read_text())
-    typed = {name: TypeAdapter(list[kind]) for name, kind in TYPED[path.stem].items()}
-    return document | {name: adapter.validate_python(document[name]) for name, adapter in typed.items()}
+    for name, kind in TYPED[path.stem].items():
+        document[name] = [TypeAdapter(kind).validate_python(entry) for entry in document[name]]
+    return document
 
 
 def write(results: Path) -> str:

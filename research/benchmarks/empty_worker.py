@@ -53,7 +53,7 @@ class EmptySandbox:
 
 def _main(count: int, *, in_turn: bool) -> None:
     logging.basicConfig(level=logging.WARNING)
-    runner.JobSandbox = EmptySandbox  # type: ignore[assignment, misc] # the point of this program
+    runner.JobSandbox = EmptySandbox  # type: ignore[assignment, attr-defined] # the point of this program
     if in_turn:
         slots.Slot = SlotInTurn  # type: ignore[misc]
     store = Store(os.environ["WM_STORE_URL"])

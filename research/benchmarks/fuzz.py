@@ -14,7 +14,7 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
@@ -92,7 +92,7 @@ class Tally:
 
     answers: Counter[tuple[str, str]] = field(default_factory=Counter)
     reasons: dict[str, Counter[str]] = field(default_factory=dict)
-    seconds: Counter[str] = field(default_factory=Counter)
+    seconds: defaultdict[str, float] = field(default_factory=lambda: defaultdict(float))
     faults: Counter[str] = field(default_factory=Counter)
     traits: Counter[str] = field(default_factory=Counter)
     proofs: Proofs = field(default_factory=Proofs)

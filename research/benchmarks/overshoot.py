@@ -201,7 +201,7 @@ def plot(samples: Sequence[Samples]) -> Figure:
     looks = style.numbered_looks([sample.engine for sample in samples])
     edges = np.linspace(0, 1e3 * most, 81)
     for axes, sample in zip(panels, samples, strict=True):
-        axes.hist(1e3 * np.array(sample.overshoots), bins=edges, color=looks[sample.engine].colour)
+        axes.hist(1e3 * np.array(sample.overshoots), bins=edges.tolist(), color=looks[sample.engine].colour)
         axes.axvline(1e3 * ALLOWED_S, color=style.FAINT, linestyle=":")
         axes.set_yscale("log")
         y = "timeouts" if style.is_leftmost(axes) else ""

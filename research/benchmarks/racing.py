@@ -31,6 +31,9 @@ class Racer(IsolatedEngine):
         self.load(NOTHING)
         self._sandbox = Sandbox("research.benchmarks.racing", name)
 
+    def __enter__(self) -> Racer:
+        return self
+
     def load(self, forest: Forest) -> None:
         """Turn to another forest."""
         self._forest, self.whole_domain = forest, WholeDomainProofs()

@@ -152,8 +152,9 @@ def _bare(place: Place) -> tuple[float, Counter[str]]:
     return said["seconds"], Counter(said["answers"])
 
 
-def _bare_main(store_url: str, dataset: str, engine_name: str, signatures: int) -> None:
+def _bare_main(store_url: str, dataset: str, engine_name: str, count: str) -> None:
     """Ask the engine all that the campaign asks, in its order; print seconds and counts as JSON."""
+    signatures = int(count)
     place = Place(Store(store_url), "", dataset, engine_name, signatures, BATCH)
     ledger = StoreLedger(place.store)
     kinds = [JobKind.SPLIT, JobKind.EMBED]
@@ -183,4 +184,4 @@ def _bare_main(store_url: str, dataset: str, engine_name: str, signatures: int) 
 
 
 if __name__ == "__main__":
-    _bare_main(*sys.argv[1:4], signatures=int(sys.argv[4]))
+    _bare_main(*sys.argv[1:5])

@@ -11,6 +11,7 @@ import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from typing import Any
 
 from orchestrator.plan import Cell, PlannedJob
 from orchestrator.spec import BATCH, parse_spec
@@ -94,7 +95,7 @@ def forgery_campaign(store: Store, jobs: int, *, name: str) -> int:
 
 def planned(count: int, name: str) -> Iterator[PlannedJob]:
     """Yield batches, all of one point of the grid; other names give other jobs."""
-    point = {"engine": "sat", "ones_share": 0.5, "repeat": 0, "signature": 0, "eps": 0.5}
+    point: dict[str, Any] = {"engine": "sat", "ones_share": 0.5, "repeat": 0, "signature": 0, "eps": 0.5}
     cell = Cell(scheme="paper", trigger_share=0.02, **point)
     for number in range(count):
         given = ForgeryParameters(**point, first=number * BATCH, count=BATCH, seed=1, timeout_s=1.0)

@@ -16,10 +16,13 @@ import argparse
 import json
 import os
 import time
+from collections.abc import Callable
 from contextlib import closing
 from dataclasses import asdict, dataclass
 from statistics import median
 from typing import Any
+
+from pydantic import TypeAdapter
 
 from orchestrator.celery_executor import CeleryExecutor
 from orchestrator.loop import run_campaign
@@ -129,7 +132,11 @@ def costs(arguments: argparse.Namespace, broker: servers.Valkey) -> Costs:
     return found
 
 
-PARTS = {"empty": empty, "campaign": campaign, "costs": costs}
+PARTS: dict[str, Callable[[argparse.Namespace, servers.Valkey], Any]] = {
+    "empty": empty,
+    "campaign": campaign,
+    "costs": costs,
+}
 
 
 def _spread(values: list[float], form: str) -> str:
@@ -152,8 +159,7 @@ def main() -> None:
     measured: dict[str, Any] = {"machine": {"cores": os.cpu_count(), "processor": common.processor()}}
     with closing(servers.Valkey()) as broker:
         for part in arguments.parts or PARTS:
-            found = PARTS[part](arguments, broker)
-            measured[part] = [asdict(row) for row in found] if isinstance(found, list) else asdict(found)
+            measured[part] = TypeAdapter(Any).dump_python(PARTS[part](arguments, broker))
     if arguments.output is not None:
         arguments.output.write_text(json.dumps(measured, indent=2) + "\n")
 

@@ -5,7 +5,7 @@
 curves. `experiments` and `choices`: what goes wrong in the published artifact, on our own models; `artifact`
 tells of it. `pictures`: figures. `document`: all of it as Markdown.
 
-May import the rest of `orchestrator`, except `cli`.
+`python -m research.reproduction` is its command.
 """
 
 from research.reproduction.document import write_reproduction

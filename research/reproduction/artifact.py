@@ -143,8 +143,10 @@ def _published_choice(one: FreeChoice) -> str:
 
 def _leaks(runs: Sequence[Run]) -> str:
     rows = [
-        [run.name, one.form, one.severity, f"{one.leaking} of {one.forests}"]
-        + [NOTHING if one.bits is None else TWO.of(one.bits)]
+        [
+            *(run.name, one.form, one.severity, f"{one.leaking} of {one.forests}"),
+            NOTHING if one.bits is None else TWO.of(one.bits),
+        ]
         for run in runs
         for one in form_summaries(run.findings.leakage, run.findings.accuracy)
     ]

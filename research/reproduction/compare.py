@@ -128,7 +128,7 @@ def reach(sample: ArrayLike) -> float | None:
 
 def mean_interval(sample: ArrayLike) -> tuple[float, float] | None:
     """Return the 95% confidence interval of the mean; None below `LEAST_SAMPLE` values."""
-    half, mean = _half_width(sample, lambda n: 1 / n), float(np.mean(sample))
+    half, mean = _half_width(sample, lambda n: 1 / n), float(np.mean(np.asarray(sample, dtype=np.float64)))
     return None if half is None else (mean - half, mean + half)
 
 
@@ -137,7 +137,7 @@ def verdict_of_sample(published: float, sample: ArrayLike, rounding: float) -> V
     far = reach(sample)
     if far is None:
         return Verdict.OPEN
-    apart = abs(published - float(np.mean(sample)))
+    apart = abs(published - float(np.mean(np.asarray(sample, dtype=np.float64))))
     return Verdict.WITHIN if apart <= far + rounding * (1 + 1e-9) else Verdict.DIFFERS
 
 

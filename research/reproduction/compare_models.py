@@ -73,11 +73,10 @@ def _tuning(run: Run, tuned: TuneResult) -> Comparison:
         f"point is {lost:.2f} points below the best one, and {better} points of the grid are better"
     )
     same, n = chosen == there, f"{len(accuracies)} points of the grid"
-    texts = (f"{trees} / {depth}" for trees, depth in (there, chosen))
+    published_text, ours = (f"{trees} / {depth}" for trees, depth in (there, chosen))
     verdict = Verdict.SAME if same else Verdict.DIFFERS
-    return compared(
-        run, "chosen trees / depth", published.SETTINGS, *texts, n, verdict, "" if same else reason
-    )
+    what, reason = "chosen trees / depth", "" if same else reason
+    return compared(run, what, published.SETTINGS, published_text, ours, n, verdict, reason)
 
 
 def _leaves(run: Run, once: pd.DataFrame) -> Comparison:

@@ -94,8 +94,8 @@ def _head(runs: Sequence[Run]) -> str:
         [
             "# Reproduction",
             "Every published number of S. Calzavara, L. Cazzaro, D. Gera, S. Orlando, *Watermarking "
-            "Decision Tree Ensembles*, EDBT 2025 (arXiv 2410.04570), beside ours. Written by\n\n```\nwm "
-            f"report --reproduction {names} -o docs/reproduction.md\n```\n\nfrom the store of the campaigns "
+            "Decision Tree Ensembles*, EDBT 2025 (arXiv 2410.04570), beside ours. Written by\n\n```\npython -m "
+            f"research.reproduction {names} -o docs/reproduction.md\n```\n\nfrom the store of the campaigns "
             "below (`campaigns/paper-*.toml`, see `docs/campaigns.md`); only the published numbers were "
             "typed.",
             f"**Verdicts.** *{Verdict.SAME}*: equal, or the statement holds for ours. *{Verdict.WITHIN}*: "
