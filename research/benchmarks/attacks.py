@@ -7,6 +7,7 @@ python -m research.benchmarks.attacks sqlite:///attacks.db attacks-breast-cancer
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence, Set
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -175,7 +176,7 @@ def main(words: Sequence[str] | None = None) -> None:
             parser.error("give the URL of a store before the first campaign")
         else:
             runs.append(campaign(store, word))
-    text = common.from_template("attacks.md.j2", runs=runs, spread=spread)
+    text = common.from_template(Path(__file__).with_name("attacks.md.j2"), runs=runs, spread=spread)
     arguments.output.write_text(text) if arguments.output else print(text)
 
 

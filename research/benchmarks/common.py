@@ -28,17 +28,17 @@ ROOT = Path(__file__).resolve().parents[2]
 RESULTS = ROOT / "research" / "benchmarks" / "results"
 
 
-def from_template(name: str, **values: Any) -> str:
-    """Return a document from its template beside this file; the filter `g` writes a number in short."""
+def from_template(path: Path, **values: Any) -> str:
+    """Return a document from its template; the filter `g` writes a number in short."""
     environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(Path(__file__).parent),
+        loader=jinja2.FileSystemLoader(path.parent),
         undefined=jinja2.StrictUndefined,
         autoescape=False,  # noqa: S701 - Markdown of our own numbers
         trim_blocks=True,
         lstrip_blocks=True,
     )
     environment.filters["g"] = "{:g}".format
-    return environment.get_template(name).render(**values).rstrip() + "\n"
+    return environment.get_template(path.name).render(**values).rstrip() + "\n"
 
 
 class ContradictionError(Exception):

@@ -85,7 +85,7 @@ def write(results: Path) -> str:
         )
 
     values = {"provenance": provenance, "listed": listed, "modules": SimpleNamespace(**MODULES)}
-    return common.from_template("benchmarks.md.j2", **values, **found)
+    return common.from_template(Path(__file__).with_name("benchmarks.md.j2"), **values, **found)
 
 
 def main(words: Sequence[str] | None = None) -> None:

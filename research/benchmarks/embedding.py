@@ -61,35 +61,21 @@ class Cost:
 
 @dataclass(frozen=True)
 class Row:
-    """One watermark beside its plain fit.
-
-    Attributes
-    ----------
-    wall_ratio, cpu_ratio
-        Whole embedding over the plain fit of this repeat.
-    fits_per_tree
-        Fits of single trees over m.
-    weight_right, weight_wrong
-        Largest trigger weights.
-    accuracy, accuracy_plain
-        Majority on the test rows.
-    bits_depth, bits_leaves
-        Share of the signature that strategy B reads off.
-    """
+    """One watermark beside its plain fit."""
 
     dataset: str
     training: str
     repeat: int
     plain: Cost
     embedding: Cost
-    wall_ratio: float
+    wall_ratio: float  # whole embedding over the plain fit of this repeat
     cpu_ratio: float
-    fits_per_tree: float
-    weight_right: float
+    fits_per_tree: float  # fits of single trees over m
+    weight_right: float  # largest trigger weights
     weight_wrong: float
-    accuracy: float
+    accuracy: float  # majority on the test rows
     accuracy_plain: float
-    bits_depth: float
+    bits_depth: float  # share of the signature that strategy B reads off
     bits_leaves: float
 
 

@@ -39,51 +39,29 @@ _SHOWN = 10
 
 @dataclass(frozen=True)
 class Row:
-    """One engine.
-
-    Attributes
-    ----------
-    disagreements
-        Answers other than brute force's, and witnesses that did not replay.
-    reasons
-        How many impossible answers followed from what.
-    seconds
-        Of all answers together.
-    """
+    """One engine."""
 
     engine: str
     queries: int
     forged: int
     impossible: int
-    disagreements: int
-    reasons: dict[str, int]
-    seconds: float
+    disagreements: int  # answers other than brute force's, and witnesses that did not replay
+    reasons: dict[str, int]  # how many impossible answers followed from what
+    seconds: float  # of all answers together
 
 
 @dataclass
 class Proofs:
-    """Counts of what the independent checker was asked.
+    """Counts of what the independent checker was asked."""
 
-    Attributes
-    ----------
-    accepted
-        Impossible queries whose certificate was accepted.
-    searched
-        Those of them that needed a proof: not settled by an empty box or a tree without a wanted leaf.
-    refused
-        Genuine certificates that were refused; should be 0.
-    truncated_refused, misplaced_refused
-        Spoilt proofs that were refused: without the empty clause; put to a query that has a witness.
-    believed
-        Spoilt proofs that were accepted; should be 0.
-    """
-
-    accepted: int = 0
-    searched: int = 0
-    refused: int = 0
-    truncated_refused: int = 0
-    misplaced_refused: int = 0
-    believed: int = 0
+    accepted: int = 0  # impossible queries whose certificate was accepted
+    searched: int = (
+        0  # those that needed a proof: not settled by an empty box or a tree without a wanted leaf
+    )
+    refused: int = 0  # genuine certificates that were refused; should be 0
+    truncated_refused: int = 0  # spoilt proofs that were refused: without the empty clause
+    misplaced_refused: int = 0  # the same: put to a query that has a witness
+    believed: int = 0  # spoilt proofs that were accepted; should be 0
 
 
 @dataclass
@@ -109,21 +87,16 @@ def main() -> int:
     parser = common.parser(__doc__)
     parser.add_argument("--count", type=int, default=20_000, help="queries, each put to every engine")
     parser.add_argument("--engine", action="append", choices=engines.names())
-    parser.add_argument(
-        "--proof-share",
-        type=float,
-        default=0.5,
-        help="share of the forests whose impossible queries are proved",
-    )
+    parser.add_argument("--proof-share", type=float, default=0.5, help="share of forests with proofs")
     arguments = parser.parse_args()
     arguments.engine = arguments.engine or engines.names()
     tally = run(arguments)
     rows = [_row(tally, name) for name in arguments.engine]
     print(table(rows))
     print(f"proofs: {tally.proofs}")
-    print(f"queries with each trait: {dict(sorted(tally.traits.items()))}")
-    proofs = vars(tally.proofs)
-    common.save_results(arguments, rows, proofs=proofs, traits=dict(sorted(tally.traits.items())))
+    traits = dict(sorted(tally.traits.items()))
+    print(f"queries with each trait: {traits}")
+    common.save_results(arguments, rows, proofs=vars(tally.proofs), traits=traits)
     wrong = tally.faults.total()
     print(f"{arguments.count} queries, {wrong} disagreements")
     return 1 if wrong else 0

@@ -59,29 +59,19 @@ LABELS = {"trees": "trees", "leaves": "leaves of a tree", "eps": "eps", "feature
 
 @dataclass(frozen=True)
 class Row:
-    """One engine at one value of a sweep.
-
-    Attributes
-    ----------
-    n, forged, impossible, timeout
-        Queries and how they ended; too many timeouts end a sweep before all were asked.
-    median, max
-        Seconds; those that the limit cut off count as the limit.
-    censored
-        Half of the queries or more hit the limit: the median is at least the limit.
-    """
+    """One engine at one value of a sweep; seconds that the limit cut off count as the limit."""
 
     sweep: str
     value: float
     engine: str
     total_leaves: int
-    n: int
+    n: int  # queries; too many timeouts end a sweep before all were asked
     forged: int
     impossible: int
     timeout: int
     median: float
     max: float
-    censored: bool
+    censored: bool  # half of the queries or more hit the limit: the median is at least the limit
 
 
 @dataclass(frozen=True)

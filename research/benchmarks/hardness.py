@@ -42,21 +42,9 @@ PLAIN = "cadical153"
 
 @dataclass(frozen=True)
 class Row:
-    """One engine on formulas of one size, or on one file.
+    """One engine on formulas of one size, or on one file; seconds that the limit cut off count as the limit."""
 
-    Attributes
-    ----------
-    source
-        "random", or the name of the file.
-    lower_quartile, median, upper_quartile
-        Seconds; those that the limit cut off count as the limit.
-    censored
-        Half of the queries or more hit the limit: the median is at least the limit.
-    plain_median
-        Seconds that the plain SAT solver took on the formulas; None where no engine had an answer to check.
-    """
-
-    source: str
+    source: str  # "random", or the name of the file
     n_variables: int
     n_clauses: int
     engine: str
@@ -67,8 +55,8 @@ class Row:
     lower_quartile: float
     median: float
     upper_quartile: float
-    censored: bool
-    plain_median: float | None
+    censored: bool  # half of the queries or more hit the limit: the median is at least the limit
+    plain_median: float | None  # of the plain SAT solver; None where no engine had an answer to check
 
 
 def races(arguments: argparse.Namespace, racers: dict[str, Racer]) -> Iterator[Row]:

@@ -46,36 +46,20 @@ PATIENCE_S = 60.0
 
 @dataclass(frozen=True)
 class Row:
-    """One engine; times in seconds.
-
-    Attributes
-    ----------
-    timeouts
-        Queries that a time limit ended, all that were meant to.
-    median, p99, max
-        Of the wall time beyond the limit.
-    late
-        How many of them overshot by more than `ALLOWED_S`.
-    next_median, next_p99, next_max
-        Wall time of a trivial query right after, most of it the wait for the new child.
-    memouts
-        Queries that a memory limit ended, all that were meant to.
-    overhead_median, overhead_p99
-        Wall time of `solve` on trivial queries beyond what the engine takes for them without it.
-    """
+    """One engine; times in seconds."""
 
     engine: str
     n_variables: int
-    timeouts: int
-    median: float
+    timeouts: int  # queries that a time limit ended, all that were meant to
+    median: float  # of the wall time beyond the limit
     p99: float
     max: float
-    late: int
-    next_median: float
+    late: int  # how many of them overshot by more than `ALLOWED_S`
+    next_median: float  # wall time of a trivial query right after, most of it the wait for the new child
     next_p99: float
     next_max: float
-    memouts: int
-    overhead_median: float
+    memouts: int  # queries that a memory limit ended, all that were meant to
+    overhead_median: float  # wall time of `solve` on trivial queries beyond what the engine itself takes
     overhead_p99: float
 
 
@@ -114,21 +98,13 @@ def measure(name: str, forest: Forest, arguments: argparse.Namespace) -> tuple[R
             walls.append(time.perf_counter() - started)
         expect(engine, easy_query(forest), Status.FORGED)  # the last child can do more than decline
     overhead = np.array(walls) - alone(name, forest, trivial, arguments.trivial)
-    row = Row(
-        engine=name,
-        n_variables=forest.n_features,
-        timeouts=len(beyond),
-        median=float(np.median(beyond)),
-        p99=float(np.quantile(beyond, 0.99)),
-        max=max(beyond),
-        late=sum(seconds > ALLOWED_S for seconds in beyond),
-        next_median=float(np.median(after)),
-        next_p99=float(np.quantile(after, 0.99)),
-        next_max=max(after),
-        memouts=arguments.memouts,
-        overhead_median=float(np.median(overhead)),
-        overhead_p99=float(np.quantile(overhead, 0.99)),
+    (median, p99), (next_median, next_p99) = (
+        np.quantile(all_s, (0.5, 0.99)).tolist() for all_s in (beyond, after)
     )
+    late = sum(seconds > ALLOWED_S for seconds in beyond)
+    timed = (median, p99, max(beyond), late, next_median, next_p99, max(after))
+    overheads = np.quantile(overhead, (0.5, 0.99)).tolist()
+    row = Row(name, forest.n_features, len(beyond), *timed, arguments.memouts, *overheads)
     return row, Samples(name, limits, beyond)
 
 

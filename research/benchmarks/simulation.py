@@ -45,17 +45,14 @@ Steps = Generator[simpy.Event, Any, None]
 
 @dataclass(frozen=True)
 class Setting:
-    """What is simulated: `batch_s` is the solving in a job of `BATCH` queries.
-
-    `shared_cores`, if given, is the number of cores of the one machine that everything runs on.
-    """
+    """What is simulated."""
 
     slots: int
-    batch_s: float
+    batch_s: float  # solving in a job of `BATCH` queries
     slots_per_worker: int = 8
     store_cores: int = 4
     round_trip_s: float = 0.0002
-    shared_cores: int | None = None
+    shared_cores: int | None = None  # if everything runs on one machine
 
 
 @dataclass(frozen=True)

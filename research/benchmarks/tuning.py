@@ -10,7 +10,6 @@ every mean and deviation is the same to the last bit and the same point is chose
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -41,39 +40,21 @@ class Grid:
 
 @dataclass(frozen=True)
 class Row:
-    """One data set.
-
-    Attributes
-    ----------
-    rows, features
-        Size of the training part, which both searches get.
-    seed
-        Seed of the split and of the forests.
-    ours, scikit_learn
-        Cost of each search; ours is the mean of two runs.
-    wall_ratio, cpu_ratio
-        scikit-learn's seconds over ours.
-    equal_points
-        Points of the grid whose mean and deviation are the same to the last bit.
-    same_choice
-        Whether both choose the same point.
-    chosen, accuracy
-        scikit-learn's choice and its mean accuracy over the folds.
-    """
+    """One data set."""
 
     dataset: str
-    rows: int
+    rows: int  # size of the training part, which both searches get
     features: int
-    seed: int
+    seed: int  # of the split and of the forests
     grid: Grid
     points: int
-    ours: Cost
+    ours: Cost  # mean of two runs
     scikit_learn: Cost
-    wall_ratio: float
+    wall_ratio: float  # scikit-learn's seconds over ours
     cpu_ratio: float
-    equal_points: int
+    equal_points: int  # points of the grid whose mean and deviation are the same to the last bit
     same_choice: bool
-    chosen: Hyperparameters
+    chosen: Hyperparameters  # scikit-learn's choice, and its mean accuracy over the folds
     accuracy: float
 
     @property
@@ -93,30 +74,22 @@ def paper_grid(name: str, folds: int | None = None) -> Grid:
 
 def search_with_scikit_learn(X: NDArray[Any], y: NDArray[Any], grid: Grid, seed: int) -> TuningResult:
     """Return what `GridSearchCV` finds, one fit for each point and fold and none of the chosen forest."""
-    found = GridSearchCV(
-        RandomForestClassifier(bootstrap=False, random_state=seed, n_jobs=1),
-        {"n_estimators": grid.n_estimators, "max_depth": grid.max_depth},
-        cv=grid.folds,
-        refit=False,
-        n_jobs=1,
-        error_score="raise",
-    ).fit(X, y)
+    forest = RandomForestClassifier(bootstrap=False, random_state=seed, n_jobs=1)
+    axes = {"n_estimators": grid.n_estimators, "max_depth": grid.max_depth}
+    found = GridSearchCV(forest, axes, cv=grid.folds, refit=False, n_jobs=1, error_score="raise").fit(X, y)
     results = found.cv_results_
-    scores = zip(results["params"], results["mean_test_score"], results["std_test_score"], strict=True)
-    return TuningResult(
-        Hyperparameters(**found.best_params_),
-        tuple(
-            GridScore(Hyperparameters(**point), float(mean), float(deviation))
-            for point, mean, deviation in scores
-        ),
-    )
+    columns = (results["params"], results["mean_test_score"], results["std_test_score"])
+    scores = [
+        GridScore(Hyperparameters(**point), float(mean), float(std))
+        for point, mean, std in zip(*columns, strict=True)
+    ]
+    return TuningResult(Hyperparameters(**found.best_params_), tuple(scores))
 
 
 def search(X: NDArray[Any], y: NDArray[Any], grid: Grid, seed: int) -> TuningResult:
     """Return what our search finds."""
-    return grid_search(
-        X, y, n_estimators=grid.n_estimators, max_depth=grid.max_depth, folds=grid.folds, seed=seed
-    )
+    trees, depths = grid.n_estimators, grid.max_depth
+    return grid_search(X, y, n_estimators=trees, max_depth=depths, folds=grid.folds, seed=seed)
 
 
 def measure(name: str, grid: Grid, seed: int) -> Row:
@@ -207,7 +180,10 @@ def main(words: Sequence[str] | None = None) -> None:
         warm_up()
         for name in arguments.dataset or SETTINGS:
             seed = SETTINGS[name][1] if arguments.seed is None else arguments.seed
-            rows.append(measure(name, _grid(name, arguments), seed))
+            paper = paper_grid(name, arguments.folds)
+            trees = tuple(arguments.n_estimators or paper.n_estimators)
+            depths = tuple(arguments.max_depth or paper.max_depth)
+            rows.append(measure(name, Grid(trees, depths, paper.folds), seed))
             print(table(rows[-1:]), flush=True)
             common.save_results(arguments, rows, seeds={row.dataset: row.seed for row in rows})
     if len(rows) > 1:
@@ -215,15 +191,6 @@ def main(words: Sequence[str] | None = None) -> None:
     different = [row.dataset for row in rows if not row.agrees]
     if different:
         raise SystemExit(f"the searches disagree on {', '.join(different)}")
-
-
-def _grid(name: str, arguments: argparse.Namespace) -> Grid:
-    paper = paper_grid(name, arguments.folds)
-    return Grid(
-        tuple(arguments.n_estimators or paper.n_estimators),
-        tuple(arguments.max_depth or paper.max_depth),
-        paper.folds,
-    )
 
 
 if __name__ == "__main__":

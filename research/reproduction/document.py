@@ -10,7 +10,9 @@ from orchestrator.files import write_whole
 from orchestrator.report.wording import counted
 from orchestrator.store.campaigns import CampaignRecord
 from orchestrator.store.database import Store
-from research.reproduction.artifact import artifact_sections
+from research.benchmarks.common import from_template
+from research.reproduction import published
+from research.reproduction.artifact import SHORT_LIMIT_S, experiment_tables
 from research.reproduction.compare import LEAST_SAMPLE, NOTHING, Comparison, Verdict
 from research.reproduction.compare_attacks import detection_comparisons, forgery_comparisons
 from research.reproduction.compare_models import accuracy_comparisons, setting_comparisons
@@ -52,32 +54,36 @@ def write_reproduction(
 
 def reproduction(store: Store, runs: Sequence[Run], pictures: Sequence[Drawn], *, experiments: bool) -> str:
     """Return the document."""
-    groups: list[tuple[str, Compare]] = [
-        ("Data and models", setting_comparisons),
-        ("Accuracy", accuracy_comparisons),
-        ("Detection", detection_comparisons),
-        ("Forgery", forgery_comparisons),
-    ]
-    compared = {title: [one for run in runs for one in compare(run)] for title, compare in groups}
-    compared["Data and models"] = _once(compared["Data and models"])
-    everything = [one for some in compared.values() for one in some]
-    parts = [_head(runs), _summary(everything), "## Campaigns", _campaigns(runs)]
+    groups: dict[str, Compare] = {
+        "Data and models": setting_comparisons,
+        "Accuracy": accuracy_comparisons,
+        "Detection": detection_comparisons,
+        "Forgery": forgery_comparisons,
+    }
+    found = {title: [one for run in runs for one in compare(run)] for title, compare in groups.items()}
+    found["Data and models"] = _once(found["Data and models"])
+    compared = [one for some in found.values() for one in some]
+    sections = {}
     drawn_for = {"Accuracy": "-accuracy-", "Forgery": "-forged-"}
-    for title, some in compared.items():
-        parts += [f"## {title}", _comparisons(some), *(DETAILS[title](runs) if title in DETAILS else [])]
+    for title, some in found.items():
+        sections[title] = [_comparisons(some), *(DETAILS[title](runs) if title in DETAILS else [])]
         for drawn in pictures:
             if title in drawn_for and drawn_for[title] in drawn.name:
-                parts.append(picture(drawn.caption, f"{IMAGES}/{drawn.file_name}"))
-    if experiments:
-        parts += ["## What the artifact gets wrong", _ARTIFACT, *artifact_sections(store, runs)]
-    return "\n\n".join(parts) + "\n"
-
-
-_ARTIFACT = (
-    "Each error of the published notebooks, made on purpose with our own forests, and what it does to the "
-    "numbers. These experiments run on forests, claims and rows in the store while this document is "
-    "written."
-)
+                sections[title].append(picture(drawn.caption, f"{IMAGES}/{drawn.file_name}"))
+    return from_template(
+        Path(__file__).parent / "reproduction.md.j2",
+        runs=runs,
+        verdicts=Verdict,
+        min_sample=LEAST_SAMPLE,
+        number=counted(len(compared), "comparison"),
+        counts=Counter(one.verdict for one in compared),
+        differing=[one for one in compared if one.verdict is Verdict.DIFFERS],
+        campaigns=_campaigns(runs),
+        sections=sections,
+        experiments=experiment_tables(store, runs) if experiments else None,
+        paper=published,
+        short_limit_s=SHORT_LIMIT_S,
+    )
 
 
 def _once(compared: Sequence[Comparison]) -> list[Comparison]:
@@ -86,38 +92,6 @@ def _once(compared: Sequence[Comparison]) -> list[Comparison]:
     for one in compared:
         first.setdefault((one.dataset, one.what), one)
     return list(first.values())
-
-
-def _head(runs: Sequence[Run]) -> str:
-    names = " ".join(run.name for run in runs)
-    return "\n\n".join(
-        [
-            "# Reproduction",
-            "Every published number of S. Calzavara, L. Cazzaro, D. Gera, S. Orlando, *Watermarking "
-            "Decision Tree Ensembles*, EDBT 2025 (arXiv 2410.04570), beside ours. Written by\n\n```\npython -m "
-            f"research.reproduction {names} -o docs/reproduction.md\n```\n\nfrom the store of the campaigns "
-            "below (`campaigns/paper-*.toml`, see `docs/campaigns.md`); only the published numbers were "
-            "typed.",
-            f"**Verdicts.** *{Verdict.SAME}*: equal, or the statement holds for ours. *{Verdict.WITHIN}*: "
-            "one more run of ours would give the published number or one farther from our mean more often "
-            f"than 1 time in 20 (normal prediction interval; {LEAST_SAMPLE} runs or more). "
-            f"*{Verdict.DIFFERS}*: it would not, or the statement does not hold. *{Verdict.OPEN}*: too few "
-            "runs, or too much undecided, to say. With few runs the interval is wide: n and the standard "
-            "deviation (±) say how wide.",
-        ]
-    )
-
-
-def _summary(compared: Sequence[Comparison]) -> str:
-    counts = Counter(one.verdict for one in compared)
-    lines = [f"- {counts[verdict]} {verdict}" for verdict in Verdict]
-    differing = [one for one in compared if one.verdict is Verdict.DIFFERS]
-    if differing:
-        lines.append("\nWhat differs:\n")
-        lines += [
-            f"- {one.campaign}: {one.what}: {one.published} published, {one.ours} ours" for one in differing
-        ]
-    return "\n".join([f"Of {counted(len(compared), 'comparison')}:\n", *lines])
 
 
 def _campaigns(runs: Sequence[Run]) -> str:
@@ -141,8 +115,7 @@ def _campaigns(runs: Sequence[Run]) -> str:
         made_with = [record.provenance.get(name, NOTHING) for name in ("scikit-learn", "processor")]
         names = run.name, record.state.value, run.training
         rows.append([*names, *numbers, f"{run.seconds:,.0f} s", took, *made_with])
-    note = "The time from start to end is that of a machine shared with other work; pauses count."
-    return f"{table(titles, rows)}\n\n{note}"
+    return table(titles, rows)
 
 
 def _comparisons(compared: Sequence[Comparison]) -> str:
