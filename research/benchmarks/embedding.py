@@ -159,33 +159,24 @@ def measure(dataset: str, rows: Split, task: EmbeddingTask, repeat: int, trainin
     _, last = timed(partial(plain_fit, task))
     cost = Cost((first.wall_s + last.wall_s) / 2, (first.cpu_s + last.cpu_s) / 2)
     accuracy_plain = Forest.from_sklearn(model).accuracy(rows.X_test, rows.y_test)
-    return [
-        Row(
-            dataset=dataset,
-            training=name,
-            repeat=repeat,
-            plain=cost,
-            embedding=spent,
-            wall_ratio=spent.wall_s / cost.wall_s,
-            cpu_ratio=spent.cpu_s / cost.cpu_s,
-            fits_per_tree=embedded.fits / len(task.signature),
-            weight_right=embedded.weight_right,
-            weight_wrong=embedded.weight_wrong,
-            accuracy=embedded.forest.accuracy(rows.X_test, rows.y_test),
-            accuracy_plain=accuracy_plain,
-            **_bits_read(embedded.forest, task),
-        )
-        for name, (embedded, spent) in made.items()
-    ]
+    found = []
+    for name, (embedded, spent) in made.items():
+        ratios = (spent.wall_s / cost.wall_s, spent.cpu_s / cost.cpu_s, embedded.fits / len(task.signature))
+        weights = (embedded.weight_right, embedded.weight_wrong)
+        accuracies = (embedded.forest.accuracy(rows.X_test, rows.y_test), accuracy_plain)
+        bits = _bits_read(embedded.forest, task)
+        found.append(Row(dataset, name, repeat, cost, spent, *ratios, *weights, *accuracies, *bits))
+    return found
 
 
-def _bits_read(forest: Forest, task: EmbeddingTask) -> dict[str, float]:
+def _bits_read(forest: Forest, task: EmbeddingTask) -> tuple[float, float]:
+    """Return the shares of the bits that strategy B reads off by depth and by leaves."""
     shares = {
-        str(result.measure): result.correct / len(task.signature)
+        result.measure: result.correct / len(task.signature)
         for result in detect(forest, task.signature)
         if result.strategy is Strategy.B
     }
-    return {"bits_depth": shares[Measure.DEPTH], "bits_leaves": shares[Measure.LEAVES]}
+    return shares[Measure.DEPTH], shares[Measure.LEAVES]
 
 
 def differences(rows: Sequence[Row], reference: str) -> list[Difference]:

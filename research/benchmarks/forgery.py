@@ -188,28 +188,13 @@ def race(
         compare(f"{name}, eps {eps}: {label}", same, reference)
         seconds, theirs = ([outcome.seconds for outcome in some] for some in (found, reference))
         counts = Counter(outcome.status for outcome in found)
-        rows.append(
-            Row(
-                dataset=name,
-                eps=eps,
-                engine=label,
-                n=len(found),
-                free=free,
-                forged=counts[Status.FORGED],
-                impossible=counts[Status.IMPOSSIBLE],
-                timeout=counts[Status.TIMEOUT],
-                other=counts[Status.MEMOUT] + counts[Status.ERROR],
-                median=statistics.median(seconds),
-                mean=statistics.fmean(seconds),
-                max=max(seconds),
-                total=sum(seconds),
-                ready_seconds=ready,
-                peak_mb=memory,
-                times_faster=sum(theirs) / sum(outcome.seconds for outcome in same),
-                mean_ratio=statistics.fmean(theirs) / statistics.fmean(seconds),
-                on_same=len(reference),
-            )
-        )
+        ended = (counts[Status.FORGED], counts[Status.IMPOSSIBLE], counts[Status.TIMEOUT])
+        other = len(found) - sum(ended)
+        times = (statistics.median(seconds), statistics.fmean(seconds), max(seconds), sum(seconds))
+        faster = sum(theirs) / sum(outcome.seconds for outcome in same)
+        ratios = (faster, statistics.fmean(theirs) / statistics.fmean(seconds), len(reference))
+        row = Row(name, eps, label, len(found), free, *ended, other, *times, ready, memory, *ratios)
+        rows.append(row)
     return rows, _best(name, eps, outcomes)
 
 

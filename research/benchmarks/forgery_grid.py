@@ -120,22 +120,11 @@ def measure(name: str, arguments: argparse.Namespace) -> Grid:
     started = time.perf_counter()
     with engines.create(arguments.engine, forest) as engine:
         domain = whole_domain(engine, forest, signatures, arguments.timeout)
+    domain_seconds = time.perf_counter() - started
+    median = float(np.median(distances)) if distances else None
     return Grid(
-        dataset=name,
-        signatures=len(signatures),
-        instances=count,
-        engine=arguments.engine,
-        grid_forged=tuple(forged),
-        grid_outcomes=dict(outcomes),
-        grid_follows=follows,
-        grid_free=free,
-        grid_seconds=grid_seconds,
-        least_outcomes=dict(least),
-        least_median=float(np.median(distances)) if distances else None,
-        least_seconds=least_seconds,
-        domain_outcomes=dict(domain),
-        domain_seconds=time.perf_counter() - started,
-        peak_mb=memory,
+        *(name, len(signatures), count, arguments.engine, tuple(forged), dict(outcomes), follows, free),
+        *(grid_seconds, dict(least), median, least_seconds, dict(domain), domain_seconds, memory),
     )
 
 

@@ -1,7 +1,7 @@
 """How many workers one orchestrator, broker and store can keep busy, simulated from measured costs.
 
     python -m research.benchmarks.throughput costs -o throughput.json
-    python -m research.benchmarks.simulation throughput.json [--workers N,N,...] [--batch S,S,...] [options]
+    python -m research.benchmarks.simulation throughput.json [--workers N ...] [--batch S ...] [options]
 
 A SimPy model of the loop: the orchestrator's turns (look, ready jobs, messages), the broker, slots that fetch,
 lease, solve, answer, heartbeat, and record while they solve the next job how the last one ended; and a
@@ -227,17 +227,18 @@ def whole(costs: Costs, setting: Setting, jobs: int) -> float:
     return float(model.env.now)
 
 
-def validate(costs: Costs, measured: dict[str, Any]) -> Iterator[tuple[str, int, float, float]]:
+def validate(costs: Costs, measured: dict[str, Any]) -> Iterator[tuple[Any, ...]]:
     """Yield runs that were measured on one machine: what, slots, seconds measured, seconds simulated."""
     here = Setting(1, 0.0, round_trip_s=0.0, shared_cores=int(measured["machine"]["cores"]))
     for row in measured.get("campaign", []):
         if (row["store"], row["batch"]) != ("postgresql", BATCH):
             continue  # the costs are those of PostgreSQL and of the usual jobs
         jobs = row["queries"] // BATCH
-        batch_s = median(turn["bare_s"] for turn in row["turns"]) / jobs
-        for slots, name in ((1, "one_slot_s"), (2, "two_slots_s")):
-            seconds = median(turn[name] for turn in row["turns"])
-            simulated = whole(costs, replace(here, slots=slots, batch_s=batch_s), jobs)
+        bare_s, *taken = (
+            median(turn[name] for turn in row["turns"]) for name in ("bare_s", "one_slot_s", "two_slots_s")
+        )
+        for slots, seconds in enumerate(taken, start=1):
+            simulated = whole(costs, replace(here, slots=slots, batch_s=bare_s / jobs), jobs)
             yield f"{row['dataset']} {row['engine']}", slots, seconds, simulated
     for row in measured.get("empty", []):
         if row["store"] == "postgresql":
@@ -249,31 +250,24 @@ def main() -> None:
     """Simulate and print tables as Markdown."""
     parser = common.parser(__doc__, seed=None)
     parser.add_argument("measured", type=Path, help="JSON by throughput.py")
-    parser.add_argument("--workers", default="1,4,16,64,256,1000", help="numbers of slots")
-    parser.add_argument(
-        "--batch", default="0.02,0.2,2,20", help=f"seconds of solving in a job of {BATCH} queries"
-    )
+    parser.add_argument("--workers", nargs="+", type=int, default=[1, 4, 16, 64, 256, 1000], help="slots")
+    parser.add_argument("--batch", nargs="+", type=float, default=[0.02, 0.2, 2, 20], help="seconds of a job")
     parser.add_argument("--slots-per-worker", type=int, default=8)
     parser.add_argument("--store-cores", type=int, default=4)
     parser.add_argument("--round-trip-ms", type=float, default=0.2)
-    arguments = parser.parse_args()
-    measured = json.loads(arguments.measured.read_text())
+    given = parser.parse_args()
+    measured = json.loads(given.measured.read_text())
     costs = Costs(**measured["costs"])
-    runs = [(*what, f"{there:.1f}", f"{ours:.1f}") for *what, there, ours in validate(costs, measured)]
-    print(common.markdown(["run", "slots", "measured s", "simulated s"], runs))
-    batches = [float(batch) for batch in arguments.batch.split(",")]
-    setting = Setting(
-        1, 1.0, arguments.slots_per_worker, arguments.store_cores, arguments.round_trip_ms / 1000
-    )
-    rows = []
-    for slots in map(int, arguments.workers.split(",")):
-        found = [steady(costs, replace(setting, slots=slots, batch_s=batch_s)) for batch_s in batches]
-        cells = [
-            f"{one.efficiency:.0%}, {one.jobs_per_s:,.0f} jobs/s" + f", {one.full} full" * bool(one.full)
-            for one in found
-        ]
-        rows.append([slots, *cells])
-    print("\n" + common.markdown(["slots", *(f"{batch:g} s" for batch in batches)], rows))
+    print(common.markdown(["run", "slots", "measured s", "simulated s"], validate(costs, measured)))
+    place = (given.slots_per_worker, given.store_cores, given.round_trip_ms / 1000)
+
+    def line(slots: int) -> str:
+        found = [steady(costs, Setting(slots, batch_s, *place)) for batch_s in given.batch]
+        cells = (f"{one.efficiency:.0%}, {one.jobs_per_s:,.0f} jobs/s, {one.full} full" for one in found)
+        return " | ".join([str(slots), *(cell.removesuffix(",  full") for cell in cells)])
+
+    titles = " | ".join(["slots", *(f"{batch_s:g} s" for batch_s in given.batch)])
+    print("\n" + common.table(titles, given.workers, line))
 
 
 if __name__ == "__main__":

@@ -100,22 +100,13 @@ def measure(name: str, grid: Grid, seed: int) -> Row:
     theirs, reference = timed(partial(search_with_scikit_learn, *given))
     last, after = timed(partial(search, *given))
     ours = Cost((before.wall_s + after.wall_s) / 2, (before.cpu_s + after.cpu_s) / 2)
-    return Row(
-        dataset=name,
-        rows=made.X_train.shape[0],
-        features=made.X_train.shape[1],
-        seed=seed,
-        grid=grid,
-        points=len(theirs.scores),
-        ours=ours,
-        scikit_learn=reference,
-        wall_ratio=reference.wall_s / ours.wall_s,
-        cpu_ratio=reference.cpu_s / ours.cpu_s,
-        equal_points=min(equal_points(first, theirs), equal_points(last, theirs)),
-        same_choice=first.best == last.best == theirs.best,
-        chosen=theirs.best,
-        accuracy=max(score.mean_accuracy for score in theirs.scores),
-    )
+    rows, features = made.X_train.shape
+    ratios = (reference.wall_s / ours.wall_s, reference.cpu_s / ours.cpu_s)
+    equal = min(equal_points(first, theirs), equal_points(last, theirs))
+    same = first.best == last.best == theirs.best
+    accuracy = max(score.mean_accuracy for score in theirs.scores)
+    size = (rows, features, seed, grid, len(theirs.scores))
+    return Row(name, *size, ours, reference, *ratios, equal, same, theirs.best, accuracy)
 
 
 def equal_points(ours: TuningResult, theirs: TuningResult) -> int:

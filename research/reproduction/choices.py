@@ -23,22 +23,16 @@ from wm.signature import Signature
 class FreeChoice:
     """Accuracy of the standard forest on forged sets that differ only in the point picked from each cell.
 
-    Attributes
-    ----------
-    sets, instances
-        Sets that were forged at `eps`, and rows of all of them.
-    nearest, random, farthest
-        Accuracy over sets: of the point of each row's cell that is nearest to the original, of a uniform
-        point of what the box leaves free, and of a corner of that. All draw the same votes from the model.
+    All points of a cell draw the same votes from the model.
     """
 
     run: Run
-    eps: float
+    eps: float  # distance at which the sets were forged
     sets: int
-    instances: int
-    nearest: Spread
-    random: Spread
-    farthest: Spread
+    instances: int  # rows of all sets
+    nearest: Spread  # over sets: of the point of each row's cell that is nearest to the original
+    random: Spread  # of a uniform point of what the box leaves free
+    farthest: Spread  # of a corner of that
 
 
 def free_choice(store: Store, at: Scene, eps: float) -> FreeChoice | None:

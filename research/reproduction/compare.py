@@ -36,35 +36,17 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True)
 class Comparison:
-    """A published number or statement beside ours.
+    """A published number or statement beside ours."""
 
-    Attributes
-    ----------
-    dataset
-        As the paper calls it.
-    what
-        The number, in a few words.
-    place
-        Where the paper or its artifact has it.
-    published, ours
-        As text; spreads are sample standard deviations.
-    n
-        Size of our sample, with what it counts.
-    verdict, reason
-        `reason` says why not the same, or what the number does not show; may be empty.
-    campaign
-        Whose numbers are ours.
-    """
-
-    dataset: str
-    what: str
-    place: str
+    dataset: str  # as the paper calls it
+    what: str  # the number, in a few words
+    place: str  # where the paper or its artifact has it
     published: str
-    ours: str
-    n: str
+    ours: str  # spreads are sample standard deviations
+    n: str  # size of our sample, with what it counts
     verdict: Verdict
-    reason: str
-    campaign: str
+    reason: str  # why not the same, or what the number does not show; may be empty
+    campaign: str  # whose numbers are ours
 
 
 def compared(

@@ -33,20 +33,12 @@ LEAST_DISTANCE_TIMEOUT_S = 20.0
 
 @dataclass(frozen=True, eq=False)
 class Scene:
-    """The watermark of a run that the paper's attacks are on, and the attacker's rows.
-
-    Attributes
-    ----------
-    run, model, split
-        Campaign, watermark, rows.
-    rows : (n,)
-        Indexes among the test rows.
-    """
+    """The watermark of a run that the paper's attacks are on, and the attacker's rows."""
 
     run: Run
     model: Watermarked
     split: Split
-    rows: NDArray[np.int64]
+    rows: NDArray[np.int64]  # (n,) indexes among the test rows
 
     @cached_property
     def bounds(self) -> LeafBounds:
@@ -82,27 +74,15 @@ def scene(run: Run) -> Scene:
 
 @dataclass(frozen=True, eq=False)
 class SharedSeed:
-    """Forgery by the owner's own signature, which is the attacker's first where both draw from one seed.
-
-    Attributes
-    ----------
-    trigger_size, instances
-        k, and the rows tried.
-    agreement
-        Share of bits that the owner's signature and our attacker's first have in common.
-    owner, independent
-        Rows forged at each of `published.DISTANCES`: by the owner's signature, and by the attacker's ones.
-    undecided
-        Rows whose least distance a limit left open.
-    """
+    """Forgery by the owner's own signature, which is the attacker's first where both draw from one seed."""
 
     run: Run
     trigger_size: int
-    instances: int
-    agreement: float
-    owner: tuple[int, ...]
-    undecided: int
-    independent: tuple[Spread, ...]
+    instances: int  # rows tried
+    agreement: float  # share of bits that the owner's signature and our attacker's first have in common
+    owner: tuple[int, ...]  # rows that the owner's signature forges at each of `published.DISTANCES`
+    undecided: int  # rows whose least distance a limit left open
+    independent: tuple[Spread, ...]  # the same for the campaign's attacker's signatures
 
 
 def shared_seed(at: Scene) -> SharedSeed:
@@ -135,20 +115,12 @@ def least_distances(at: Scene, signature: Signature) -> list[MinimalOutcome]:
 
 @dataclass(frozen=True)
 class Margins:
-    """Answers of Z3 with the notebooks' margin to queries that are ``forged``, exactly.
+    """Answers of Z3 with the notebooks' margin to queries that are ``forged``, exactly."""
 
-    Attributes
-    ----------
-    eps
-        Distance asked about; None: for each row its own least distance.
-    forged, lost, undecided
-        These queries; those of them that the margin makes ``impossible``, and that a limit left open.
-    """
-
-    eps: float | None
+    eps: float | None  # None: for each row its own least distance
     forged: int
-    lost: int
-    undecided: int
+    lost: int  # of these, those that the margin makes ``impossible``
+    undecided: int  # and those that a limit left open
 
 
 def margins(at: Scene, *, timeout_s: float = 60.0) -> list[Margins]:
