@@ -6,7 +6,8 @@ python -m research.benchmarks.attacks sqlite:///attacks.db attacks-breast-cancer
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,32 +20,6 @@ from orchestrator.store.database import Store
 from orchestrator.store.tables import campaign_job, job, outcome
 from research.benchmarks import common
 from workers.jobs import JobKind
-
-TABLES: dict[JobKind, tuple[str, list[str], dict[str, tuple[str, int | None]]]] = {
-    JobKind.LEAKAGE: ("Leakage: what the model file says", ["form"], {
-        "share of the bits": ("bits", 2), "k found": ("trigger_size", 0),
-        "trigger rows found": ("triggers_found", 1), "other rows": ("others_found", 1),
-    }),
-    JobKind.DETECTION: ("Detection: what the bare forest says", ["measure", "strategy"], {
-        "bits": ("bits", 2), "by chance": ("null_bits", 2), "AUC": ("auc", 2), "correct": ("correct", 1),
-        "wrong": ("wrong", 1), "exact p": ("p_value_exact", None),
-    }),
-    JobKind.SUPPRESSION: ("Suppression: spotting trigger queries", ["method"], {
-        "AUC": ("auc", 3), "TPR at 1% FPR": ("tpr_at_1pct_fpr", 2),
-        "triggers filtered": ("triggers_spotted", 2), "ordinary touched": ("ordinary_touched", 3),
-        "log10 p before": ("log10_p_before", 1), "after": ("log10_p_after", 1), "bits read off": ("bits", 2),
-    }),
-    JobKind.FREE_FORGERY: ("Free forgery: the claimant chooses", ["method"], {
-        "size / k": ("size_over_k", 2), "distinct cells": ("distinct_cells", 1),
-        "mean distance": ("mean_distance", 2), "independent forest's accuracy": ("independent_accuracy", 2),
-    }),
-    JobKind.MODIFICATION: ("Modification: what is left of the watermark", ["modification", "strengths"], {
-        "accuracy change": ("accuracy_change", 3), "fidelity": ("fidelity", 3), "bits": ("bits", 2),
-        "exact match": ("exact_match", 2), "log10 p": ("log10_p", 1),
-        "log10 p from shares": ("log10_p_shares", 1),
-    }),
-}  # fmt: skip
-"""Of each attack: title, what a row of its table is, and by title a column of the frame and its digits."""
 
 
 def spread(values: pd.Series[Any], digits: int | None = 2) -> str:
@@ -64,7 +39,7 @@ def spread(values: pd.Series[Any], digits: int | None = 2) -> str:
 
 
 def grouped(frame: pd.DataFrame, keys: list[str], columns: Mapping[str, tuple[str, int | None]]) -> str:
-    """Return a table with a row for each value of `keys`."""
+    """Return a table with a row for each value of `keys`; a column has a title, a name and digits."""
     rows = [
         [*key, len(part), *(spread(part[name], digits) for name, digits in columns.values())]
         for key, part in frame.groupby(keys, sort=False)
@@ -72,16 +47,11 @@ def grouped(frame: pd.DataFrame, keys: list[str], columns: Mapping[str, tuple[st
     return common.markdown([*keys, "n", *columns], rows)
 
 
-def attack_tables(store: Store, campaign_id: int, kinds: Set[str]) -> Iterator[tuple[str, str]]:
-    """Yield title and table of each attack."""
-    for kind, (title, keys, columns) in TABLES.items():
-        if kind not in kinds:
-            continue
-        frame = getattr(results, kind.value.replace("-", "_"))(store, campaign_id)
-        if kind is JobKind.LEAKAGE:
-            frame = frame.drop_duplicates(["repeat", "trigger_share", "ones_share", "form"])
-        table = grouped(frame, keys, columns)
-        yield title, f"{table}\n\n{stops(frame)}" if kind is JobKind.FREE_FORGERY else table
+def frame_of(store: Store, campaign_id: int, kind: str) -> pd.DataFrame:
+    """Return the results of an attack, each measured thing once."""
+    frame: pd.DataFrame = getattr(results, kind.replace("-", "_"))(store, campaign_id)
+    watermark = ["repeat", "trigger_share", "ones_share", "form"]
+    return frame.drop_duplicates(watermark) if kind == JobKind.LEAKAGE else frame
 
 
 def stops(frame: pd.DataFrame) -> str:
@@ -153,7 +123,8 @@ def campaign(store: Store, name: str) -> dict[str, Any]:
     return {
         "name": name,
         "accuracy": results.accuracy(store, campaign_id),
-        "attacks": dict(attack_tables(store, campaign_id, kinds)),
+        "kinds": kinds,
+        "frame": partial(frame_of, store, campaign_id),
         "calibration": calibration(store, campaign_id) if JobKind.CALIBRATION in kinds else "",
         "fits": fits,
         "cost": grouped(ratios, ["kind", "done"], {"plain fits": ("ratio", None)}),
@@ -176,7 +147,9 @@ def main(words: Sequence[str] | None = None) -> None:
             parser.error("give the URL of a store before the first campaign")
         else:
             runs.append(campaign(store, word))
-    text = common.from_template(Path(__file__).with_name("attacks.md.j2"), runs=runs, spread=spread)
+    text = common.from_template(
+        Path(__file__).with_name("attacks.md.j2"), runs=runs, spread=spread, grouped=grouped, stops=stops
+    )
     arguments.output.write_text(text) if arguments.output else print(text)
 
 

@@ -12,24 +12,30 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
-import jinja2
 import numpy as np
 
 from wm import engines
+from wm.embedding.tuning import Hyperparameters
 from wm.engines import ForgeryOutcome, Status
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure  # loaded where something is drawn: it would count as memory
 
 Row = TypeVar("Row")
 ROOT = Path(__file__).resolve().parents[2]
 RESULTS = ROOT / "research" / "benchmarks" / "results"
 
+SETTINGS = {
+    "breast-cancer": (Hyperparameters(70, 8), 2),
+    "mnist2-6": (Hyperparameters(90, 24), 42),
+    "ijcnn1": (Hyperparameters(80, 18), 7),
+}
+"""Trees, depth and seed of the paper's experiments."""
+
 
 def from_template(path: Path, **values: Any) -> str:
     """Return a document from its template; the filter `g` writes a number in short."""
+    import jinja2
+
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(path.parent),
         undefined=jinja2.StrictUndefined,
@@ -138,14 +144,15 @@ def _plain(value: Any) -> Any:
     return value.name if isinstance(value, Path) else value
 
 
-def save_plot(figure: Figure, path: Path | None, *, title: str, caption: str) -> None:
-    """Write a figure as SVG, if a path is given."""
-    if path is None:
+def save_plot(arguments: argparse.Namespace, draw: Callable[[], Any], *, title: str, caption: str) -> None:
+    """Write a figure as SVG to `--plot`, if given."""
+    if (path := arguments.plot) is None:
         return
+    # Not above: what draws would count as memory where memory is measured.
     from orchestrator.report.render import render
 
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(render(figure, "svg", title=title, caption=caption))
+    path.write_bytes(render(draw(), "svg", title=title, caption=caption))
 
 
 def markdown(titles: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
@@ -167,12 +174,11 @@ def cell(value: Any) -> str:
     return f"{value:.3g}" if isinstance(value, float) else str(value)
 
 
-def ended(found: Sequence[ForgeryOutcome], asked: int) -> dict[str, Any]:
-    """Return how queries ended, and `censored`: at least half of those `asked` hit the limit."""
+def ended(found: Sequence[ForgeryOutcome], asked: int) -> tuple[int, int, int, int, bool]:
+    """Return the number of queries, how many were forged, impossible, and cut off, and whether half of `asked` were."""
     statuses = [outcome.status for outcome in found]
-    counts = {status.value: statuses.count(status) for status in (Status.FORGED, Status.IMPOSSIBLE)}
-    timeouts = statuses.count(Status.TIMEOUT)
-    return {"n": len(found), **counts, "timeout": timeouts, "censored": 2 * timeouts >= asked}
+    forged, impossible, timeouts = map(statuses.count, (Status.FORGED, Status.IMPOSSIBLE, Status.TIMEOUT))
+    return len(found), forged, impossible, timeouts, 2 * timeouts >= asked
 
 
 def seconds_of(found: Sequence[ForgeryOutcome], timeout_s: float) -> list[float]:

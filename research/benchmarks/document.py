@@ -24,9 +24,9 @@ from research.benchmarks import (
     fuzz,
     growth,
     hardness,
-    overshoot,
-    tuning,
 )
+
+from research.benchmarks import overshoot, tuning  # isort: skip
 
 MODULES = {
     module.__name__.rpartition(".")[2]: module

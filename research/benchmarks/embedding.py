@@ -30,7 +30,7 @@ from pydantic import TypeAdapter
 from scipy import stats
 
 from research.benchmarks import common
-from research.benchmarks.forgery import SETTINGS
+from research.benchmarks.common import SETTINGS
 from wm import streams
 from wm.attacks.detection import Measure, Strategy, detect
 from wm.datasets import Source, Split, load, split
@@ -269,26 +269,11 @@ def main() -> None:
                 trainings = [name for name in trainings if name != "paper"]
             for row in measure(dataset, rows, task, repeat, trainings):
                 found.append(row)
-                print(_line(row), flush=True)
+                print(row, flush=True)
         memory += peaks(dataset, task_of(rows, chosen, caps, 0, options.jobs))
-        for peak in memory[-2:]:
-            print(f"{dataset} {peak.what}: {peak.before_mib:.0f} MiB before, peak {peak.peak_mib:.0f} MiB")
+        print(*memory[-2:], sep="\n")
         save(options, found, memory)
-    for gap in differences(found, options.reference):
-        print(
-            f"{gap.dataset} {gap.training} - {options.reference}: {gap.what} {gap.mean:+.4f} "
-            f"+- {gap.half_width:.4f} (n = {gap.repeats})"
-        )
-
-
-def _line(row: Row) -> str:
-    return (
-        f"{row.dataset} repeat {row.repeat} {row.training}: {row.cpu_ratio:.2f} x plain "
-        f"({row.wall_ratio:.2f} by the clock), {row.fits_per_tree:.2f} fits a tree, weights to "
-        f"{row.weight_right:g} / {row.weight_wrong:g}, accuracy {row.accuracy:.4f} "
-        f"(plain {row.accuracy_plain:.4f}), bits read "
-        f"{row.bits_depth:.2f} by depth, {row.bits_leaves:.2f} by leaves"
-    )
+    print(*differences(found, options.reference), sep="\n")
 
 
 if __name__ == "__main__":

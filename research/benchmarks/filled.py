@@ -36,43 +36,16 @@ seed = 1
 dataset = {{ name = "breast-cancer" }}
 forest = {{ n_estimators = 12, max_depth = 4 }}
 embedding = {{ trigger_share = {shares}, repeats = {repeats} }}
-
-[[attack]]
-kind = "leakage"
-
-[[attack]]
-kind = "detection"
-
-[[attack]]
-kind = "suppression"
-
-[[attack]]
-kind = "free-forgery"
-methods = ["all zeros", "clones"]
-
-[[attack]]
-kind = "modification"
-modifications = ["drop", "noise"]
-
-[[attack]]
-kind = "calibration"
-honest = 20
-other_owners = 2
-batch = 10
-
-[[attack]]
-kind = "forgery"
-engine = {engines}
-signatures = {signatures}
-eps = [0.1, 0.3, 0.5, 0.7, 0.9]
-instances = {instances}
-
-[[attack]]
-kind = "forgery"
-engine = "sat"
-signatures = {signatures}
-eps = "minimal"
-instances = {instances}
+attack = [
+  {{ kind = "leakage" }},
+  {{ kind = "detection" }},
+  {{ kind = "suppression" }},
+  {{ kind = "free-forgery", methods = ["all zeros", "clones"] }},
+  {{ kind = "modification", modifications = ["drop", "noise"] }},
+  {{ kind = "calibration", honest = 20, other_owners = 2, batch = 10 }},
+  {{ kind = "forgery", engine = {engines}, signatures = {signatures}, eps = [0.1, 0.3, 0.5, 0.7, 0.9], instances = {instances} }},
+  {{ kind = "forgery", engine = "sat", signatures = {signatures}, eps = "minimal", instances = {instances} }},
+]
 """
 
 GRID = {"shares": [0.01, 0.02], "repeats": 5, "engines": '["portfolio", "z3"]', "signatures": 10}

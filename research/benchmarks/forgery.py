@@ -25,24 +25,17 @@ from typing import Any
 import numpy as np
 
 from research.benchmarks import common
+from research.benchmarks.common import SETTINGS
 from wm import engines, streams
 from wm.attacks.forgery import attacker_instances, attacker_signature
 from wm.datasets import Source, Split, load, split
 from wm.embedding.training import adjusted_caps, honest_forest, standard_caps
-from wm.embedding.tuning import Hyperparameters
 from wm.embedding.watermark import Plan, watermark
 from wm.engines import ForgeryOutcome, ForgeryQuery, Status
 from wm.engines.encoding import query_box
 from wm.forest import Forest
 from wm.signature import random_signature
 from wm.streams import Role
-
-SETTINGS = {
-    "breast-cancer": (Hyperparameters(70, 8), 2),
-    "mnist2-6": (Hyperparameters(90, 24), 42),
-    "ijcnn1": (Hyperparameters(80, 18), 7),
-}
-"""Trees, depth and seed of the paper's experiments."""
 
 SLOW = ("z3", "z3-bool")
 SLOW_QUERIES = {"breast-cancer": 50, "mnist2-6": 20, "ijcnn1": 3}

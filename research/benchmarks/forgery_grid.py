@@ -19,7 +19,8 @@ from dataclasses import asdict, dataclass
 import numpy as np
 
 from research.benchmarks import common
-from research.benchmarks.forgery import SETTINGS, is_free, parser, prepare
+from research.benchmarks.common import SETTINGS
+from research.benchmarks.forgery import is_free, parser, prepare
 from wm import engines
 from wm.attacks.forgery import (
     Target,

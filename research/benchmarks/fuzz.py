@@ -75,6 +75,13 @@ class Tally:
     traits: Counter[str] = field(default_factory=Counter)
     proofs: Proofs = field(default_factory=Proofs)
 
+    def row(self, name: str) -> Row:
+        """Return the counts of one engine."""
+        forged, impossible = self.answers[name, "forged"], self.answers[name, "impossible"]
+        reasons = dict(sorted(self.reasons.get(name, Counter()).items()))
+        counts = (forged + impossible, forged, impossible, self.faults[name])
+        return Row(name, *counts, reasons, self.seconds[name])
+
     def fault(self, name: str, place: str, text: str) -> None:
         """Count a disagreement and print the first ones."""
         self.faults[name] += 1
@@ -91,7 +98,7 @@ def main() -> int:
     arguments = parser.parse_args()
     arguments.engine = arguments.engine or engines.names()
     tally = run(arguments)
-    rows = [_row(tally, name) for name in arguments.engine]
+    rows = [tally.row(name) for name in arguments.engine]
     print(table(rows))
     print(f"proofs: {tally.proofs}")
     traits = dict(sorted(tally.traits.items()))
@@ -214,13 +221,6 @@ def _refused(
     tally.proofs.believed += 1
     tally.fault("proof checker", place, f"believes the spoilt proof {proof}")
     return False
-
-
-def _row(tally: Tally, name: str) -> Row:
-    forged, impossible = tally.answers[name, "forged"], tally.answers[name, "impossible"]
-    reasons = dict(sorted(tally.reasons.get(name, Counter()).items()))
-    seconds = tally.seconds[name]
-    return Row(name, forged + impossible, forged, impossible, tally.faults[name], reasons, seconds)
 
 
 def table(rows: Sequence[Row]) -> str:

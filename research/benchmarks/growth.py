@@ -17,7 +17,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, replace
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,9 +30,6 @@ from research.benchmarks.racing import Racer
 from wm.embedding.training import Caps, honest_forest
 from wm.engines import ForgeryOutcome, ForgeryQuery, Status
 from wm.forest import Forest
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 ROWS = 6000
 """Instances that a forest is trained on."""
@@ -69,9 +66,9 @@ class Row:
     forged: int
     impossible: int
     timeout: int
+    censored: bool  # half of the queries or more hit the limit: the median is at least the limit
     median: float
     max: float
-    censored: bool  # half of the queries or more hit the limit: the median is at least the limit
 
 
 @dataclass(frozen=True)
@@ -104,9 +101,9 @@ def sweep(name: str, arguments: argparse.Namespace, racers: dict[str, Racer], kn
         leaves, timeout_s = int(forest.is_leaf.sum()), arguments.timeout
         for engine, found in outcomes.items():
             seconds, ended = common.seconds_of(found, timeout_s), common.ended(found, len(asked))
-            median = timeout_s if ended["censored"] else float(np.median(seconds))
-            yield Row(name, value, engine, leaves, median=median, max=max(seconds), **ended)
-            if ended["censored"]:
+            median = timeout_s if ended[-1] else float(np.median(seconds))
+            yield Row(name, value, engine, leaves, *ended, median, max(seconds))
+            if ended[-1]:
                 del still[engine]
         if not still:
             return
@@ -150,7 +147,7 @@ def ask(
         found.append(racer.solve(query, timeout_s=timeout_s))
         if found[-1].status is Status.ERROR:
             raise ContradictionError(f"{found[-1].engine} failed: {found[-1].reason}")
-        if common.ended(found, len(asked))["censored"]:
+        if common.ended(found, len(asked))[-1]:
             break
     return found
 
@@ -212,7 +209,7 @@ def frontier_table(found: Sequence[Frontier]) -> str:
     return common.markdown([f"median passes {limit:g} s at", *names], lines)
 
 
-def plot(rows: Sequence[Row], timeout_s: float) -> Figure:
+def plot(rows: Sequence[Row], timeout_s: float) -> Any:
     """Draw the median seconds over each sweep's number; hollow where an engine met its frontier."""
     from orchestrator.report.figures import style
 
@@ -254,9 +251,8 @@ def main() -> int:
     print(frontier_table(found))
     common.save_results(arguments, rows, base=asdict(Point()), frontiers=[asdict(one) for one in found])
     caption = f"Median of {arguments.queries} queries; limit {arguments.timeout:g} s"
-    if arguments.plot is not None:
-        figure = plot(rows, arguments.timeout)
-        common.save_plot(figure, arguments.plot, title="Cost of forgery as forests grow", caption=caption)
+    title = "Cost of forgery as forests grow"
+    common.save_plot(arguments, lambda: plot(rows, arguments.timeout), title=title, caption=caption)
     return 0
 
 

@@ -22,7 +22,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 from pysat.solvers import Solver as PysatSolver
@@ -32,9 +32,6 @@ from research.benchmarks.common import ContradictionError
 from research.benchmarks.racing import Racer
 from wm.attacks.hardness import Formula, assignment, parse_dimacs, random_3cnf, satisfies, to_forest
 from wm.engines import ForgeryOutcome, ForgeryQuery, Status
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 PLAIN = "cadical153"
 """Solver of the formulas themselves: another one than any engine is built on."""
@@ -52,10 +49,10 @@ class Row:
     forged: int
     impossible: int
     timeout: int
+    censored: bool  # half of the queries or more hit the limit: the median is at least the limit
     lower_quartile: float
     median: float
     upper_quartile: float
-    censored: bool  # half of the queries or more hit the limit: the median is at least the limit
     plain_median: float | None  # of the plain SAT solver; None where no engine had an answer to check
 
 
@@ -94,25 +91,14 @@ def race(source: str, formulas: Sequence[Formula], racers: dict[str, Racer], tim
             plain_seconds.append(seconds)
             for name, outcome in answered.items():
                 check(place, name, formula, outcome, satisfiable=satisfiable)
-    size = (source, formulas[0].n_variables, len(formulas[0].clauses))
+    variables, clauses = formulas[0].n_variables, len(formulas[0].clauses)
     plain_median = statistics.median(plain_seconds) if plain_seconds else None
-    return [_row(size, name, found, timeout_s, plain_median) for name, found in outcomes.items()]
-
-
-def _row(
-    size: tuple[str, int, int],
-    name: str,
-    found: Sequence[ForgeryOutcome],
-    timeout_s: float,
-    plain_median: float | None,
-) -> Row:
-    seconds = np.percentile(common.seconds_of(found, timeout_s), (25, 50, 75))
-    lower, median, upper = (float(one) for one in seconds)
-    ended = common.ended(found, len(found))
-    return Row(
-        *size, name, lower_quartile=lower, median=median, upper_quartile=upper, plain_median=plain_median,
-        **ended,
-    )  # fmt: skip
+    rows = []
+    for name, found in outcomes.items():
+        lower, median, upper = np.percentile(common.seconds_of(found, timeout_s), (25, 50, 75)).tolist()
+        ended = common.ended(found, len(found))
+        rows.append(Row(source, variables, clauses, name, *ended, lower, median, upper, plain_median))
+    return rows
 
 
 def ask(racer: Racer, formula: Formula, timeout_s: float) -> ForgeryOutcome:
@@ -158,7 +144,7 @@ def median_table(rows: Sequence[Row]) -> str:
     return common.median_table(titles, rows, lambda row: (row.source, row.n_variables), "plain_median")
 
 
-def plot(rows: Sequence[Row], timeout_s: float) -> Figure:
+def plot(rows: Sequence[Row], timeout_s: float) -> Any:
     """Draw the median seconds over the number of variables, between quartiles; hollow where censored."""
     from orchestrator.report.figures import style
 
@@ -190,12 +176,10 @@ def main() -> int:
     print(table(rows))
     common.save_results(arguments, rows)
     drawn = [row for row in rows if row.source == "random"]
-    if drawn and arguments.plot is not None:
-        caption = (
-            f"Random 3-SAT, {arguments.ratio:g} clauses for each variable, {arguments.formulas} formulas"
-        )
-        figure = plot(drawn, arguments.timeout)
-        common.save_plot(figure, arguments.plot, title="Seconds over number of variables", caption=caption)
+    if drawn:
+        of = f"{arguments.ratio:g} clauses for each variable, {arguments.formulas} formulas"
+        title, caption = "Seconds over number of variables", f"Random 3-SAT, {of}"
+        common.save_plot(arguments, lambda: plot(drawn, arguments.timeout), title=title, caption=caption)
     return 0
 
 

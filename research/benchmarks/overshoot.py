@@ -19,7 +19,7 @@ import sys
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 
@@ -30,9 +30,6 @@ from wm.attacks.hardness import random_3cnf, to_forest
 from wm.engines import ForgeryOutcome, ForgeryQuery, Status
 from wm.engines.isolated import IsolatedEngine
 from wm.forest import Forest
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 LIMITS_S = (0.02, 0.3)
 """Range that time limits are drawn from."""
@@ -168,7 +165,7 @@ def table(rows: Sequence[Row]) -> str:
     )
 
 
-def plot(samples: Sequence[Samples]) -> Figure:
+def plot(samples: Sequence[Samples]) -> Any:
     """Draw a histogram of the overshoots of each engine, on one scale, with what is allowed."""
     from orchestrator.report.figures import style
 
@@ -206,10 +203,8 @@ def main() -> int:
         print(f"{name}: at most {1e3 * row.max:.3g} ms beyond the limit", flush=True)
     print(table(rows))
     common.save_results(arguments, rows, samples=[vars(sample) for sample in samples])
-    if arguments.plot is not None:
-        caption = f"{arguments.count} forced timeouts of each engine, limits {LIMITS_S[0]}-{LIMITS_S[1]} s"
-        figure = plot(samples)
-        common.save_plot(figure, arguments.plot, title="Wall time beyond the limit", caption=caption)
+    caption = f"{arguments.count} forced timeouts of each engine, limits {LIMITS_S[0]}-{LIMITS_S[1]} s"
+    common.save_plot(arguments, lambda: plot(samples), title="Wall time beyond the limit", caption=caption)
     return 0
 
 

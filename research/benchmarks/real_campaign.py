@@ -26,8 +26,7 @@ from orchestrator.spec import BATCH, CampaignSpec, parse_spec
 from orchestrator.store.database import Store
 from orchestrator.store.ledger import StoreLedger
 from orchestrator.store.tables import CampaignState, campaign_job, forgery_answer, job, outcome
-from research.benchmarks.common import ROOT
-from research.benchmarks.forgery import SETTINGS
+from research.benchmarks.common import ROOT, SETTINGS
 from research.benchmarks.stores import url_of, worker
 from wm import engines
 from wm.attacks.forgery import attacker_instances, attacker_signature

@@ -23,8 +23,8 @@ from threadpoolctl import threadpool_limits
 
 from orchestrator.spec import read_spec
 from research.benchmarks import common
+from research.benchmarks.common import SETTINGS
 from research.benchmarks.embedding import Cost, timed
-from research.benchmarks.forgery import SETTINGS
 from wm.datasets import Source, load, split
 from wm.embedding.tuning import GridScore, Hyperparameters, TuningResult, grid_search
 

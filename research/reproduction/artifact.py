@@ -7,9 +7,16 @@ from collections.abc import Iterable, Sequence
 from orchestrator.report.summaries import form_summaries, suppression_summaries
 from orchestrator.store.database import Store
 from research.reproduction import published
-from research.reproduction.choices import FreeChoice, free_choice
 from research.reproduction.compare import COUNT, NOTHING, TWO, Form
-from research.reproduction.experiments import Scene, margins, scene, shared_seed, unknown_as_sat
+from research.reproduction.experiments import (
+    FreeChoice,
+    Scene,
+    free_choice,
+    margins,
+    scene,
+    shared_seed,
+    unknown_as_sat,
+)
 from research.reproduction.markdown import table
 from research.reproduction.runs import Run, at_published_point
 

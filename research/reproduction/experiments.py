@@ -7,13 +7,16 @@ time limit strikes do they depend on the machine.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
+from orchestrator.forged_sets import attempts
 from orchestrator.report.summaries import Spread
+from orchestrator.store.database import Store
 from orchestrator.stored_models import Place, Watermarked
 from research.reproduction.published import DISTANCES, MARGIN, ONES_SHARE, TRIGGER_SHARE
 from research.reproduction.runs import Run, at_published_point
@@ -21,7 +24,7 @@ from wm import engines
 from wm.attacks.forgery import attacker_instances, attacker_signature
 from wm.datasets import Split
 from wm.engines import ForgeryQuery, Status
-from wm.engines.encoding import LeafBounds, leaf_bounds
+from wm.engines.encoding import LeafBounds, leaf_bounds, nearest_witness, query_box
 from wm.engines.minimal import MinimalOutcome, MinimalSearch
 from wm.signature import Signature
 
@@ -171,3 +174,67 @@ def unknown_as_sat(at: Scene, eps: float, timeout_s: float, instances: int) -> U
     (forged, impossible), truly = counts
     unknown = len(queries) - forged - impossible
     return UnknownAsSat(at.run, eps, len(queries), forged, impossible, unknown, *truly)
+
+
+@dataclass(frozen=True, eq=False)
+class FreeChoice:
+    """Accuracy of the standard forest on forged sets that differ only in the point picked from each cell.
+
+    All points of a cell draw the same votes from the model.
+    """
+
+    run: Run
+    eps: float  # distance at which the sets were forged
+    sets: int
+    instances: int  # rows of all sets
+    nearest: Spread  # over sets: of the point of each row's cell that is nearest to the original
+    random: Spread  # of a uniform point of what the box leaves free
+    farthest: Spread  # of a corner of that
+
+
+def free_choice(store: Store, at: Scene, eps: float) -> FreeChoice | None:
+    """Pick other points of the cells that a campaign's instances forged at `eps` are in; None without any."""
+    here = []
+    for one in attempts(store, at.run.findings.record.id, at.run.models):
+        place = (one.place.trigger_share, one.place.ones_share, one.place.repeat)
+        if one.eps == eps and one.forgeries and place == (TRIGGER_SHARE, ONES_SHARE, 0):
+            here.append(one)
+    if not here:
+        return None
+    rng = np.random.default_rng(at.run.findings.spec.seed)
+    accuracies = []
+    for attempt in here:
+        signature, forged = attempt.signature, attempt.forgeries
+        points = [points_of_cell(at, signature, one.row, one.forged, eps, rng) for one in forged]
+        labels = [one.label for one in forged]
+        accuracies.append(
+            [at.model.standard.accuracy(np.array(rows), labels) for rows in zip(*points, strict=True)]
+        )
+    nearest, uniform, farthest = (Spread.of(column) for column in np.array(accuracies).T)
+    instances = sum(len(one.forgeries) for one in here)
+    return FreeChoice(at.run, eps, len(here), instances, nearest, uniform, farthest)
+
+
+def points_of_cell(
+    at: Scene,
+    signature: Signature,
+    row: int,
+    forged: NDArray[np.float32],
+    eps: float,
+    rng: np.random.Generator,
+) -> Sequence[NDArray[np.float32]]:
+    """Return a forged point, a uniform one and a corner of what its cell and the row's box have in common.
+
+    Parameters
+    ----------
+    row
+        Index among the test rows.
+    forged : (d,)
+        Within `eps` of it.
+    """
+    lower, upper = query_box(at.split.X_test[row].astype(np.float64), eps)
+    wanted = (rng.uniform(lower, upper), np.where(rng.integers(0, 2, len(lower)) == 1, lower, upper))
+    label = int(at.split.y_test[row])
+    # Of a point of the box, the nearest one in the cell is in both: each feature is cut on its own.
+    queries = (ForgeryQuery(signature=signature, label=label, centre=point, eps=1.0) for point in wanted)
+    return [forged, *(nearest_witness(at.model.forest, at.bounds, forged, query) for query in queries)]

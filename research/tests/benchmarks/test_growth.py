@@ -33,7 +33,7 @@ def test_a_small_sweep(run_benchmark, tmp_path):
 
 
 def row(value, *, censored):
-    return growth.Row("eps", value, "sat", 100, 1, 0, 0, int(censored), 1.0, 1.0, censored)
+    return growth.Row("eps", value, "sat", 100, 1, 0, 0, int(censored), censored, 1.0, 1.0)
 
 
 def test_the_frontier_is_the_first_censored_value():

@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 
 from orchestrator.forged_sets import attempts
-from research.reproduction.choices import free_choice, points_of_cell
 from research.reproduction.experiments import (
+    free_choice,
     least_distances,
     margins,
+    points_of_cell,
     scene,
     shared_seed,
     unknown_as_sat,
