@@ -31,9 +31,7 @@ from workers.runtime import context
 from workers.runtime.ledger import HEARTBEAT_S
 from workers.runtime.sandbox import SLICE_S
 
-ROUND_TRIPS = (
-    5  # of a transaction: begin with the first statement, two or three more, commit; a look before it
-)
+ROUND_TRIPS = 5  # of a transaction: a look, begin with the first statement, two or three more, commit
 QUANTUM_S = 0.004  # a core goes to the next in line after this long, as in an operating system
 TURN_S = 0.5
 COUNTING = 0.05  # share of the orchestrator's time that goes into counting
@@ -74,7 +72,8 @@ class Model:
     """A campaign of so many jobs on its way through all parts."""
 
     def __init__(self, costs: Costs, setting: Setting, jobs: float = math.inf) -> None:
-        self.costs, self.setting, self.planned = costs, setting, jobs
+        self.costs, self.setting = costs, setting
+        self.jobs = self.planned = jobs
         self.env = env = simpy.Environment()
         self.queue = simpy.Store(env)
         self.ready: list[float] = []  # seconds of solving left in jobs that were handed back
@@ -163,11 +162,8 @@ class Model:
                 yield from self.transaction(worker, costs.lease_s)
                 slice_s = min(left_s, SLICE_S)
                 answers = BATCH * slice_s / self.setting.batch_s if self.setting.batch_s else BATCH
-                parts = max(
-                    1,
-                    min(BATCH, round(slice_s / context._ANSWERS_EVERY_S)),
-                    math.ceil(answers / context._ANSWERS_AT_ONCE),
-                )
+                by_time = min(BATCH, round(slice_s / context._ANSWERS_EVERY_S))
+                parts = max(1, by_time, math.ceil(answers / context._ANSWERS_AT_ONCE))
                 answer_s = each_answer_s * answers / parts
                 for part in range(parts):
                     if part:  # the supervisor does it while the job's process goes on
@@ -191,7 +187,7 @@ class Model:
         self.ended += is_over
         if not is_over:
             self.ready.append(left_s)
-        if not (self.planned or self.ready or self.in_flight > self.dropped):
+        if is_over and self.ended == self.jobs:
             self.all_ended.succeed()
 
     def counts(self) -> np.ndarray:
