@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from research.benchmarks import common
 from research.benchmarks.common import SETTINGS
@@ -34,7 +35,7 @@ from wm.embedding.watermark import Plan, watermark
 from wm.engines import ForgeryOutcome, ForgeryQuery, Status
 from wm.engines.encoding import query_box
 from wm.forest import Forest
-from wm.signature import random_signature
+from wm.signature import Signature, random_signature
 from wm.streams import Role
 
 SLOW = ("z3", "z3-bool")
@@ -117,6 +118,18 @@ def prepare(name: str, cache: Path) -> tuple[Split, Forest]:
     return made, forest
 
 
+def attacker(
+    made: Split, forest: Forest, seed: int, signatures: int, instances: int
+) -> tuple[NDArray[np.int64], list[Signature]]:
+    """Return an attacker's test rows and signatures."""
+    m = forest.n_trees
+    drawn = (
+        attacker_signature(seed, number=number, length=m, ones_share=0.5, repeat=0)
+        for number in range(signatures)
+    )
+    return attacker_instances(seed, rows=len(made.y_test), count=instances, repeat=0), list(drawn)
+
+
 def queries(
     made: Split, forest: Forest, seed: int, eps: float, signatures: int, instances: int
 ) -> tuple[list[ForgeryQuery], int]:
@@ -125,11 +138,7 @@ def queries(
     Instances first, then signatures. Free are those whose box is empty: test rows outside [0, 1] by more than
     eps, which no engine has to think about.
     """
-    rows = attacker_instances(seed, rows=len(made.y_test), count=instances, repeat=0)
-    drawn = [
-        attacker_signature(seed, number=number, length=forest.n_trees, ones_share=0.5, repeat=0)
-        for number in range(signatures)
-    ]
+    rows, drawn = attacker(made, forest, seed, signatures, instances)
     asked = [
         ForgeryQuery(signature=signature, label=made.y_test[row], centre=made.X_test[row], eps=eps)
         for row in rows

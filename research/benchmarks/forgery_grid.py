@@ -20,12 +20,10 @@ import numpy as np
 
 from research.benchmarks import common
 from research.benchmarks.common import SETTINGS
-from research.benchmarks.forgery import is_free, parser, prepare
+from research.benchmarks.forgery import attacker, is_free, parser, prepare
 from wm import engines
 from wm.attacks.forgery import (
     Target,
-    attacker_instances,
-    attacker_signature,
     forge_nearest,
     forge_over_distances,
 )
@@ -95,13 +93,8 @@ def whole_domain(engine: Engine, forest: Forest, signatures: list[Signature], ti
 def measure(name: str, arguments: argparse.Namespace) -> Grid:
     """Run one data set's grid, its least distances and its whole domains, each with an engine of its own."""
     made, forest = prepare(name, arguments.cache)
-    seed = SETTINGS[name][1]
     count = trigger_size(len(made.y_train), 0.02)
-    rows = attacker_instances(seed, rows=len(made.y_test), count=count, repeat=0)
-    signatures = [
-        attacker_signature(seed, number=number, length=forest.n_trees, ones_share=0.5, repeat=0)
-        for number in range(arguments.signatures)
-    ]
+    rows, signatures = attacker(made, forest, SETTINGS[name][1], arguments.signatures, count)
     started = time.perf_counter()
     with engines.create(arguments.engine, forest) as engine:
         forged, outcomes, follows, free = whole_grid(engine, made, signatures, rows, arguments.timeout)

@@ -27,12 +27,13 @@ from orchestrator.store.database import Store
 from orchestrator.store.ledger import StoreLedger
 from orchestrator.store.tables import CampaignState, campaign_job, forgery_answer, job, outcome
 from research.benchmarks.common import ROOT, SETTINGS
+from research.benchmarks.forgery import attacker
 from research.benchmarks.stores import url_of, worker
 from wm import engines
-from wm.attacks.forgery import attacker_instances, attacker_signature
 from wm.datasets import Split
 from wm.engines import ForgeryQuery
 from wm.forest import Forest
+from wm.signature import Signature
 from workers.jobs import JobKind
 
 SPEC = """
@@ -162,23 +163,20 @@ def _bare_main(store_url: str, dataset: str, engine_name: str, count: str) -> No
         results = dict(tuple(row) for row in connection.execute(query))
     split = Split.from_bytes(ledger.artifact(results[JobKind.SPLIT]["split"]))
     forest = Forest.from_bytes(ledger.artifact(results[JobKind.EMBED]["forest"]))
-    seed, m = place.spec(0, DISTANCES).seed, forest.n_trees
-    rows = attacker_instances(seed, rows=len(split.y_test), count=100, repeat=0)
+    rows, drawn = attacker(split, forest, place.spec(0, DISTANCES).seed, signatures, 100)
 
-    def ask(engine: engines.Engine, distances: list[float], numbers: range) -> Counter[str]:
+    def ask(engine: engines.Engine, distances: list[float], bits: list[Signature]) -> Counter[str]:
         found: Counter[str] = Counter()
-        for eps, number in itertools.product(distances, numbers):
-            bits = attacker_signature(seed, number=number, length=m, ones_share=0.5, repeat=0)
-            for row in rows:
-                label, centre = int(split.y_test[row]), split.X_test[row]
-                asked = ForgeryQuery(signature=bits, label=label, centre=centre, eps=eps)
-                found[engine.solve(asked, timeout_s=60).status.value] += 1
+        for eps, signature, row in itertools.product(distances, bits, rows):
+            label, centre = int(split.y_test[row]), split.X_test[row]
+            asked = ForgeryQuery(signature=signature, label=label, centre=centre, eps=eps)
+            found[engine.solve(asked, timeout_s=60).status.value] += 1
         return found
 
     with engines.create(engine_name, forest) as engine:
-        ask(engine, WARM_DISTANCES, range(min(WARM_SIGNATURES, signatures)))
+        ask(engine, WARM_DISTANCES, drawn[:WARM_SIGNATURES])
         started = time.perf_counter()
-        answers = ask(engine, DISTANCES, range(signatures))
+        answers = ask(engine, DISTANCES, drawn)
         print(json.dumps({"seconds": time.perf_counter() - started, "answers": dict(answers)}))
 
 
