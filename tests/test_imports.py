@@ -15,6 +15,9 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 LAYERS = ("wm", "workers", "orchestrator")
 """From the lowest to the highest."""
+OUTSIDE = {"research", "tests"}
+"""Not in the wheel: no layer may import them."""
+TESTS_FOR_RESEARCH = ("tests.servers", "tests.system.faults", "tests.system.fleet", "tests.damage")
 QUEUE = {"celery", "kombu", "redis"}
 ONLY_ORCHESTRATOR = {"sqlalchemy", "alembic", "psycopg", "click", "rich", "jinja2", "matplotlib"}
 
@@ -48,10 +51,10 @@ def imports_in(tree: ast.AST, package: str, *, typing_only: bool = False, deferr
             yield from imports_in(node, package, typing_only=typing_only, deferred=deferred or inside)
 
 
-def read_modules(root: Path) -> dict[str, list[Import]]:
-    """Return the imports of every module of the three packages under a directory."""
+def read_modules(root: Path, packages: tuple[str, ...] = LAYERS) -> dict[str, list[Import]]:
+    """Return the imports of every module of some packages under a directory."""
     modules = {}
-    for layer in LAYERS:
+    for layer in packages:
         for path in sorted((root / layer).rglob("*.py")):
             parts = path.relative_to(root).with_suffix("").parts
             is_package = parts[-1] == "__init__"
@@ -63,11 +66,11 @@ def read_modules(root: Path) -> dict[str, list[Import]]:
 
 
 def forbidden(modules: dict[str, list[Import]]) -> list[str]:
-    """Return a line for each import that goes upwards or brings the store or the command line below."""
+    """Return a line for each import that goes upwards or outside or brings store or command line below."""
     faults = []
     for name, imports in modules.items():
         layer = name.partition(".")[0]
-        above = set(LAYERS[LAYERS.index(layer) + 1 :])
+        above = OUTSIDE.union(LAYERS[LAYERS.index(layer) + 1 :])
         foreign = set() if layer == "orchestrator" else ONLY_ORCHESTRATOR
         foreign = foreign | QUEUE if layer == "wm" else foreign
         faults += [
@@ -114,6 +117,17 @@ def test_imports_run_downwards(modules):
     assert forbidden(modules) == []
 
 
+def test_research_takes_only_servers_and_faults_from_the_tests():
+    modules = read_modules(ROOT, ("research",))
+    assert "research.benchmarks.growth" in modules
+    assert [
+        f"{name}:{found.line}: imports {found.name}"
+        for name, imports in modules.items()
+        for found in imports
+        if found.name.partition(".")[0] == "tests" and not found.name.startswith(TESTS_FOR_RESEARCH)
+    ] == []
+
+
 def test_no_circle(modules):
     assert circle(modules) is None
 
@@ -152,6 +166,12 @@ def made_up(root: Path, texts: dict[str, str]) -> dict[str, list[Import]]:
         ),
         ("workers/a.py", "import click.testing", "workers.a:1: imports click.testing"),
         ("wm/a.py", "from celery import Celery", "wm.a:1: imports celery.Celery"),
+        ("orchestrator/a.py", "import tests.servers", "orchestrator.a:1: imports tests.servers"),
+        (
+            "orchestrator/a.py",
+            "def f():\n    from research.reproduction import x",
+            "orchestrator.a:2: imports research.reproduction.x",
+        ),
     ],
 )
 def test_the_check_finds_an_upward_import(tmp_path, module, text, fault):

@@ -1,93 +1,98 @@
-"""What each part of the way of the data costs: store, broker, orchestrator, slot; for `simulation.py`."""
+"""What each part of the path of a job costs: store, broker, orchestrator, slot; for `simulation.py`."""
 
 from __future__ import annotations
 
-import statistics
 import time
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import dataclass
+from statistics import median
 
 from orchestrator.celery_executor import CeleryExecutor, _Sent
 from orchestrator.loop import run_campaign
-from orchestrator.spec import BATCH
 from orchestrator.store import queue
 from orchestrator.store.database import Store
 from orchestrator.store.ledger import StoreLedger
-from research.benchmarks.empty_worker import empty_worker
-from research.benchmarks.made_up import create
+from research.benchmarks.stores import empty_worker, forgery_campaign
 from tests import servers
+from wm.attacks.forgery import BATCH
 from workers.jobs import ForgeryAnswer, Outcome, OutcomeStatus
 
-_WITNESS = b"w" * 120
-_FEW, _MANY = 64, 4096
-_DONE = Outcome(OutcomeStatus.DONE, {"instances": BATCH}, {"job": 1.0})
+FEW, MANY = 64, 4096
+DONE = Outcome(OutcomeStatus.DONE, {"instances": BATCH}, {"job": 1.0})
+ANSWERS = [ForgeryAnswer(at, at, "forged", 0.1, 0.1, "solver", b"w" * 120) for at in range(BATCH)]
 
 
 @dataclass(frozen=True)
 class Costs:
-    """Seconds of each step, on PostgreSQL, seen from one client on the same host.
-
-    Attributes
-    ----------
-    lease_s, answer_s, record_s, heartbeat_s
-        One transaction each; `answer_s` for the answers of a batch.
-    store_cpu_per_job_s
-        Processor time of the database server for lease, answers and record of one job.
-    publish_s, broker_cpu_per_message_s
-        One message of a single job: time of the sender; the broker's processor time for taking and giving it.
-    slot_s
-        What a slot spends on a job besides these and the solving: fetching the message, passing data on.
-    look_s, look_each_s
-        The orchestrator's look at the jobs in flight: of itself, and for each of them.
-    ready_s, ready_each_s
-        Its query for ready jobs: of itself, and for each job in flight.
-    """
+    """Seconds of each step, on PostgreSQL, seen from one client on the same host."""
 
     lease_s: float
-    answer_s: float
+    answer_s: float  # the answers of a whole batch
     record_s: float
     heartbeat_s: float
-    store_cpu_per_job_s: float
-    publish_s: float
-    broker_cpu_per_message_s: float
-    slot_s: float
-    look_s: float
+    store_cpu_per_job_s: float  # processor time of the database server for lease, answers and record
+    publish_s: float  # the sender's time for a message of a single job
+    broker_cpu_per_message_s: float  # taking and giving it
+    slot_s: float  # what a slot spends besides these and the solving: fetching the message, passing data on
+    look_s: float  # the orchestrator's look at the jobs in flight: of itself, and for each of them
     look_each_s: float
-    ready_s: float
+    ready_s: float  # its query for ready jobs: of itself, and for each job in flight
     ready_each_s: float
 
 
 def measure_costs(database: servers.Postgres, broker: servers.Valkey, *, jobs: int) -> Costs:
     """Measure everything on an empty database; `jobs` transactions of each kind."""
-    store_url = database.url()
-    store = Store(store_url)
-    store.upgrade()
-    campaign_id = create(store, jobs + _MANY, name="costs")
-    ids = queue.ready_jobs(store, campaign_id, limit=jobs + _MANY, other_than=())
-    transactions = _transactions(StoreLedger(store), database, ids[:jobs])
-    executor = CeleryExecutor(store, broker.url, print)
-    try:
-        few, many = (_loop(store, campaign_id, executor, ids[jobs : jobs + size]) for size in (_FEW, _MANY))
-        started = time.perf_counter()
-        executor.submit(ids[jobs:])
-        publish_s = (time.perf_counter() - started) / executor._messages
-    finally:
-        executor.close()
-    broker.client().flushall()
-    each = [(long - short) / (_MANY - _FEW) for short, long in zip(few, many, strict=True)]
-    per_job_s, broker_cpu_s = _empty_run(store, store_url, broker, jobs)
-    store.close()
-    spent = transactions["lease_s"] + transactions["answer_s"] + transactions["record_s"]
-    return Costs(
-        **transactions,
-        publish_s=publish_s,
-        broker_cpu_per_message_s=broker_cpu_s,
-        slot_s=max(0.0, per_job_s - spent),
-        look_s=max(0.0, few[0] - each[0] * _FEW),
-        look_each_s=max(0.0, each[0]),
-        ready_s=max(0.0, few[1] - each[1] * _FEW),
-        ready_each_s=max(0.0, each[1]),
-    )
+    with closing(Store(database.url())) as store:
+        store.upgrade()
+        campaign_id = forgery_campaign(store, jobs + MANY, name="costs")
+        ids = queue.ready_jobs(store, campaign_id, limit=jobs + MANY, other_than=())
+        mine, others, ledger = ids[:jobs], ids[jobs:], StoreLedger(store)
+        cpu = database.cpu_seconds
+        lease_s = _seconds(lambda at: ledger.lease(mine[at], "cost"), jobs)
+        answer_s = _seconds(lambda at: ledger.save(mine[at], ANSWERS), jobs)
+        before_beats = database.cpu_seconds
+        heartbeat_s = _seconds(lambda at: ledger.heartbeat(mine[at], "cost"), jobs)
+        beats = database.cpu_seconds - before_beats
+        record_s = _seconds(lambda at: ledger.record(mine[at], "cost", DONE, {}), jobs)
+        store_cpu_s = (database.cpu_seconds - cpu - beats) / jobs
+        with closing(CeleryExecutor(store, broker.url, print)) as executor:
+
+            def look(in_flight: int) -> tuple[float, float]:
+                """Return seconds of a look and of a query for ready jobs with so many in flight."""
+                later = time.monotonic() + 1000
+                executor._sent = {job_id: _Sent(0, 1, later) for job_id in others[:in_flight]}
+                known = executor.in_flight()
+                ready = _seconds(
+                    lambda _: queue.ready_jobs(store, campaign_id, limit=32, other_than=known), 9
+                )
+                return _seconds(lambda _: executor._look(), 9), ready
+
+            few, many = look(FEW), look(MANY)
+            executor._sent = {}
+            started = time.perf_counter()
+            executor.submit(others)
+            publish_s = (time.perf_counter() - started) / executor._messages
+        broker.client().flushall()
+        (look_s, look_each_s), (ready_s, ready_each_s) = map(_line, few, many)
+        with (
+            closing(CeleryExecutor(store, broker.url, print)) as executor,
+            empty_worker(store, broker.url, slots=1, in_turn=True),
+        ):
+            campaign_id = forgery_campaign(store, jobs, name="empty")
+            cpu, started = broker.cpu_seconds, time.perf_counter()
+            run_campaign(store, campaign_id, executor, lambda _progress: None)
+            per_job_s = (time.perf_counter() - started) / jobs
+            broker_cpu_s = (broker.cpu_seconds - cpu) / executor._messages
+    slot_s = max(0.0, per_job_s - lease_s - answer_s - record_s)
+    transactions = lease_s, answer_s, record_s, heartbeat_s, store_cpu_s
+    return Costs(*transactions, publish_s, broker_cpu_s, slot_s, look_s, look_each_s, ready_s, ready_each_s)
+
+
+def _line(few_s: float, many_s: float) -> tuple[float, float]:
+    """Return the seconds of a step of itself, and for each job in flight."""
+    each_s = max(0.0, (many_s - few_s) / (MANY - FEW))
+    return max(0.0, few_s - each_s * FEW), each_s
 
 
 def _seconds(step: Callable[[int], object], times: int) -> float:
@@ -97,50 +102,4 @@ def _seconds(step: Callable[[int], object], times: int) -> float:
         started = time.perf_counter()
         step(number)
         seconds.append(time.perf_counter() - started)
-    return statistics.median(seconds)
-
-
-def _transactions(ledger: StoreLedger, database: servers.Postgres, ids: list[int]) -> dict[str, float]:
-    answers = [ForgeryAnswer(at, at, "forged", 0.1, 0.1, "solver", _WITNESS) for at in range(BATCH)]
-    cpu = database.cpu_seconds
-    lease_s = _seconds(lambda number: ledger.lease(ids[number], "cost"), len(ids))
-    answer_s = _seconds(lambda number: ledger.save(ids[number], answers), len(ids))
-    beats = database.cpu_seconds
-    heartbeat_s = _seconds(lambda number: ledger.heartbeat(ids[number], "cost"), len(ids))
-    beats = database.cpu_seconds - beats
-    record_s = _seconds(lambda number: ledger.record(ids[number], "cost", _DONE, {}), len(ids))
-    return {
-        "lease_s": lease_s,
-        "answer_s": answer_s,
-        "record_s": record_s,
-        "heartbeat_s": heartbeat_s,
-        "store_cpu_per_job_s": (database.cpu_seconds - cpu - beats) / len(ids),
-    }
-
-
-def _loop(
-    store: Store, campaign_id: int, executor: CeleryExecutor, in_flight: list[int]
-) -> tuple[float, float]:
-    """Return what a look and a query for ready jobs take with so many jobs in flight."""
-    later = time.monotonic() + 1000
-    executor._sent = {job_id: _Sent(0, 1, later) for job_id in in_flight}
-    look_s = _seconds(lambda _: executor._look(), 9)
-    ready_s = _seconds(
-        lambda _: queue.ready_jobs(store, campaign_id, limit=32, other_than=executor.in_flight()), 9
-    )
-    executor._sent = {}
-    return look_s, ready_s
-
-
-def _empty_run(store: Store, store_url: str, broker: servers.Valkey, jobs: int) -> tuple[float, float]:
-    """Return seconds for each job of one slot with an empty handler, and the broker's for each message."""
-    executor = CeleryExecutor(store, broker.url, print)
-    try:
-        with empty_worker(store, store_url, broker.url, slots=1, in_turn=True):
-            campaign_id = create(store, jobs, name="empty")
-            cpu, started = broker.cpu_seconds, time.perf_counter()
-            run_campaign(store, campaign_id, executor, lambda _progress: None)
-            seconds = time.perf_counter() - started
-            return seconds / jobs, (broker.cpu_seconds - cpu) / executor._messages
-    finally:
-        executor.close()
+    return median(seconds)

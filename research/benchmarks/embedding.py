@@ -26,40 +26,30 @@ from typing import Any
 
 import numpy as np
 import sklearn
+from pydantic import TypeAdapter
 from scipy import stats
 
+from research.benchmarks import common
+from research.benchmarks.common import SETTINGS
 from wm import streams
 from wm.attacks.detection import Measure, Strategy, detect
 from wm.datasets import Source, Split, load, split
 from wm.embedding import EmbeddingTask
 from wm.embedding.common import draw_trigger_rows, trigger_size
-from wm.embedding.options import Training
+from wm.embedding.options import Adjust, Training
 from wm.embedding.paper import embed_paper
-from wm.embedding.training import Adjust, Caps, adjusted_caps, fit_trees, honest_forest, standard_caps
+from wm.embedding.training import Caps, adjusted_caps, fit_trees, honest_forest, standard_caps
 from wm.embedding.tuning import Hyperparameters
 from wm.forest import Forest
 from wm.signature import random_signature
 from wm.streams import Role
-
-CHOSEN = {
-    "breast-cancer": Hyperparameters(70, 8),
-    "mnist2-6": Hyperparameters(90, 24),
-    "ijcnn1": Hyperparameters(80, 18),
-}
-"""The paper's data sets with the trees and depth of its grid search."""
 
 TRIGGER_SHARE = 0.02
 
 LEAST = "+least"
 """Ending of a training's name that stands for `least_weight`."""
 
-_TRAININGS: dict[str, Training] = {
-    "paper": "paper",
-    "artifact": "artifact",
-    "per-tree": "per-tree",
-    "per-tree" + LEAST: "per-tree",
-}
-DEFAULT = list(_TRAININGS)
+DEFAULT = ["paper", "artifact", "per-tree", "per-tree" + LEAST]
 
 
 @dataclass(frozen=True)
@@ -72,35 +62,21 @@ class Cost:
 
 @dataclass(frozen=True)
 class Row:
-    """One watermark beside its plain fit.
-
-    Attributes
-    ----------
-    wall_ratio, cpu_ratio
-        Whole embedding over the plain fit of this repeat.
-    fits_per_tree
-        Fits of single trees over m.
-    weight_right, weight_wrong
-        Largest trigger weights.
-    accuracy, accuracy_plain
-        Majority on the test rows.
-    bits_depth, bits_leaves
-        Share of the signature that strategy B reads off.
-    """
+    """One watermark beside its plain fit."""
 
     dataset: str
     training: str
     repeat: int
     plain: Cost
     embedding: Cost
-    wall_ratio: float
+    wall_ratio: float  # whole embedding over the plain fit of this repeat
     cpu_ratio: float
-    fits_per_tree: float
-    weight_right: float
+    fits_per_tree: float  # fits of single trees over m
+    weight_right: float  # largest trigger weights
     weight_wrong: float
-    accuracy: float
+    accuracy: float  # majority on the test rows
     accuracy_plain: float
-    bits_depth: float
+    bits_depth: float  # share of the signature that strategy B reads off
     bits_leaves: float
 
 
@@ -163,52 +139,45 @@ def limits_of(rows: Split, chosen: Hyperparameters, adjust: Adjust) -> Caps:
     return adjusted_caps(standard, chosen, adjust)
 
 
+def plain_fit(task: EmbeddingTask) -> Any:
+    """Return a forest trained plainly under a task's limits."""
+    m = len(task.signature)
+    return fit_trees(task.X, task.y, n_trees=m, caps=task.caps, seed=task.seed_right, n_jobs=task.n_jobs)
+
+
+def training_of(name: str) -> Training:
+    """Return the training that a name stands for."""
+    return TypeAdapter(Training).validate_python(name.removesuffix(LEAST))
+
+
 def measure(dataset: str, rows: Split, task: EmbeddingTask, repeat: int, trainings: list[str]) -> list[Row]:
     """Fit plainly and by each training; the plain fit is timed before and after, and the two averaged."""
-
-    def plain() -> Any:
-        return fit_trees(
-            task.X,
-            task.y,
-            n_trees=len(task.signature),
-            caps=task.caps,
-            seed=task.seed_right,
-            n_jobs=task.n_jobs,
-        )
-
-    model, first = timed(plain)
-    tasks = {name: replace(task, training=_TRAININGS[name], least_weight=LEAST in name) for name in trainings}
+    model, first = timed(partial(plain_fit, task))
+    tasks = {
+        name: replace(task, training=training_of(name), least_weight=LEAST in name) for name in trainings
+    }
     made = {name: timed(partial(embed_paper, named)) for name, named in tasks.items()}
-    _, last = timed(plain)
+    _, last = timed(partial(plain_fit, task))
     cost = Cost((first.wall_s + last.wall_s) / 2, (first.cpu_s + last.cpu_s) / 2)
     accuracy_plain = Forest.from_sklearn(model).accuracy(rows.X_test, rows.y_test)
-    return [
-        Row(
-            dataset=dataset,
-            training=name,
-            repeat=repeat,
-            plain=cost,
-            embedding=spent,
-            wall_ratio=spent.wall_s / cost.wall_s,
-            cpu_ratio=spent.cpu_s / cost.cpu_s,
-            fits_per_tree=embedded.fits / len(task.signature),
-            weight_right=embedded.weight_right,
-            weight_wrong=embedded.weight_wrong,
-            accuracy=embedded.forest.accuracy(rows.X_test, rows.y_test),
-            accuracy_plain=accuracy_plain,
-            **_bits_read(embedded.forest, task),
-        )
-        for name, (embedded, spent) in made.items()
-    ]
+    found = []
+    for name, (embedded, spent) in made.items():
+        ratios = (spent.wall_s / cost.wall_s, spent.cpu_s / cost.cpu_s, embedded.fits / len(task.signature))
+        weights = (embedded.weight_right, embedded.weight_wrong)
+        accuracies = (embedded.forest.accuracy(rows.X_test, rows.y_test), accuracy_plain)
+        bits = _bits_read(embedded.forest, task)
+        found.append(Row(dataset, name, repeat, cost, spent, *ratios, *weights, *accuracies, *bits))
+    return found
 
 
-def _bits_read(forest: Forest, task: EmbeddingTask) -> dict[str, float]:
+def _bits_read(forest: Forest, task: EmbeddingTask) -> tuple[float, float]:
+    """Return the shares of the bits that strategy B reads off by depth and by leaves."""
     shares = {
-        str(result.measure): result.correct / len(task.signature)
+        result.measure: result.correct / len(task.signature)
         for result in detect(forest, task.signature)
         if result.strategy is Strategy.B
     }
-    return {"bits_depth": shares[Measure.DEPTH], "bits_leaves": shares[Measure.LEAVES]}
+    return shares[Measure.DEPTH], shares[Measure.LEAVES]
 
 
 def differences(rows: Sequence[Row], reference: str) -> list[Difference]:
@@ -246,47 +215,25 @@ def _peak(what: str, task: EmbeddingTask, sender: Connection) -> None:
     small = fit_trees(task.X[:50], np.arange(50) % 2, n_trees=1, caps=Caps(2, None), seed=0)
     Forest.from_sklearn(small)
     Path("/proc/self/clear_refs").write_text("5")  # the peak is now what is in use
-    before = _status_mib("VmRSS")
+    before = common.peak_mb(os.getpid())
     if what == "plain":
-        Forest.from_sklearn(
-            fit_trees(
-                task.X,
-                task.y,
-                n_trees=len(task.signature),
-                caps=task.caps,
-                seed=task.seed_right,
-                n_jobs=task.n_jobs,
-            )
-        )
+        Forest.from_sklearn(plain_fit(task))
     else:
         embed_paper(replace(task, training="per-tree"))
-    sender.send((before, _status_mib("VmHWM")))
+    sender.send((before, common.peak_mb(os.getpid())))
 
 
-def _status_mib(field: str) -> float:
-    status = Path("/proc/self/status").read_text()
-    line = next(line for line in status.splitlines() if line.startswith(field))
-    return int(line.split()[1]) / 1024
-
-
-def machine() -> dict[str, Any]:
-    """Return what the seconds depend on."""
-    # Not above: the drawing library behind it would count as memory before the fit.
-    from research.benchmarks import common
-
-    return {
+def save(options: argparse.Namespace, found: Sequence[Row], memory: Sequence[Peak]) -> None:
+    """Write all that was measured so far."""
+    machine = {
         "processor": common.processor(),
         "processors": os.cpu_count(),
         "python": platform.python_version(),
         "numpy": np.__version__,
         "scikit-learn": sklearn.__version__,
     }
-
-
-def save(path: Path, options: argparse.Namespace, found: Sequence[Row], memory: Sequence[Peak]) -> None:
-    """Write all that was measured so far."""
     document = {
-        "machine": machine(),
+        "machine": machine,
         "date": time.strftime("%Y-%m-%d", time.gmtime()),
         "adjust": options.adjust,
         "jobs": options.jobs,
@@ -295,15 +242,13 @@ def save(path: Path, options: argparse.Namespace, found: Sequence[Row], memory: 
         "differences": [asdict(gap) for gap in differences(found, options.reference)],
         "memory": [asdict(peak) for peak in memory],
     }
-    path.write_text(json.dumps(document, indent=1) + "\n")
+    options.output.write_text(json.dumps(document, indent=1) + "\n")
 
 
 def main() -> None:
     """Run the benchmark, print it and write it."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--dataset", action="append", choices=sorted(CHOSEN), help="May be repeated; all.")
+    parser = common.parser(__doc__, seed=None, output=Path("embedding.json"))
+    parser.add_argument("--dataset", action="append", choices=sorted(SETTINGS), help="May be repeated; all.")
     parser.add_argument("--training", action="append", choices=DEFAULT, help="May be repeated; all.")
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument(
@@ -312,12 +257,11 @@ def main() -> None:
     parser.add_argument("--reference", choices=DEFAULT, default="paper", help="What the others differ from.")
     parser.add_argument("--adjust", choices=["paper", "artifact"], default="paper")
     parser.add_argument("--jobs", type=int, default=1, help="Threads of the plain fit and of per-tree.")
-    parser.add_argument("-o", "--output", type=Path, default=Path("embedding.json"))
     options = parser.parse_args()
     found: list[Row] = []
     memory: list[Peak] = []
-    for dataset in options.dataset or sorted(CHOSEN):
-        rows, chosen = split(load(Source(name=dataset)), seed=2), CHOSEN[dataset]
+    for dataset in options.dataset or sorted(SETTINGS):
+        rows, (chosen, _) = split(load(Source(name=dataset)), seed=2), SETTINGS[dataset]
         caps = limits_of(rows, chosen, options.adjust)
         for repeat in range(options.repeats):
             task = task_of(rows, chosen, caps, repeat, options.jobs)
@@ -326,26 +270,11 @@ def main() -> None:
                 trainings = [name for name in trainings if name != "paper"]
             for row in measure(dataset, rows, task, repeat, trainings):
                 found.append(row)
-                print(_line(row), flush=True)
+                print(row, flush=True)
         memory += peaks(dataset, task_of(rows, chosen, caps, 0, options.jobs))
-        for peak in memory[-2:]:
-            print(f"{dataset} {peak.what}: {peak.before_mib:.0f} MiB before, peak {peak.peak_mib:.0f} MiB")
-        save(options.output, options, found, memory)
-    for gap in differences(found, options.reference):
-        print(
-            f"{gap.dataset} {gap.training} - {options.reference}: {gap.what} {gap.mean:+.4f} "
-            f"+- {gap.half_width:.4f} (n = {gap.repeats})"
-        )
-
-
-def _line(row: Row) -> str:
-    return (
-        f"{row.dataset} repeat {row.repeat} {row.training}: {row.cpu_ratio:.2f} x plain "
-        f"({row.wall_ratio:.2f} by the clock), {row.fits_per_tree:.2f} fits a tree, weights to "
-        f"{row.weight_right:g} / {row.weight_wrong:g}, accuracy {row.accuracy:.4f} "
-        f"(plain {row.accuracy_plain:.4f}), bits read "
-        f"{row.bits_depth:.2f} by depth, {row.bits_leaves:.2f} by leaves"
-    )
+        print(*memory[-2:], sep="\n")
+        save(options, found, memory)
+    print(*differences(found, options.reference), sep="\n")
 
 
 if __name__ == "__main__":

@@ -10,13 +10,9 @@ from __future__ import annotations
 
 import logging
 import os
-import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 
-from orchestrator.store import services
 from orchestrator.store.database import Store
 from orchestrator.store.ledger import StoreLedger
 from orchestrator.store.services import StoreRegistry
@@ -60,29 +56,9 @@ class EmptySandbox:
         """Nothing to end."""
 
 
-@contextmanager
-def empty_worker(
-    store: Store, store_url: str, broker_url: str, slots: int, *, in_turn: bool = False
-) -> Iterator[None]:
-    """Run such a worker in a process of its own, ready before the block begins."""
-    environment = os.environ | {"WM_STORE_URL": store_url, "WM_BROKER_URL": broker_url}
-    command = [sys.executable, __file__, str(slots), *(["in-turn"] if in_turn else [])]
-    worker = subprocess.Popen(command, env=environment)  # noqa: S603 - this file
-    try:
-        while not services.workers(store):
-            if worker.poll() is not None:
-                raise RuntimeError("the worker did not start")
-            time.sleep(0.05)
-        time.sleep(1.0)  # until it listens
-        yield
-    finally:
-        worker.terminate()
-        worker.wait(timeout=40)
-
-
 def _main(count: int, *, in_turn: bool) -> None:
     logging.basicConfig(level=logging.WARNING)
-    slots.JobSandbox = EmptySandbox  # type: ignore[assignment, misc] # the point of this program
+    slots.JobSandbox = EmptySandbox  # type: ignore[assignment, attr-defined] # the point of this program
     if in_turn:
         slots.Slot = SlotInTurn  # type: ignore[misc]
     store = Store(os.environ["WM_STORE_URL"])

@@ -11,8 +11,6 @@ failed its checks, or a worker's jobs were not run elsewhere within 45 s.
 
 from __future__ import annotations
 
-import argparse
-import json
 import math
 import statistics
 import sys
@@ -20,7 +18,8 @@ import tempfile
 import time
 import traceback
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, replace
+from contextlib import ExitStack, closing
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -44,25 +43,13 @@ Rows = Mapping[RowKey, tuple[Any, ...]]
 
 @dataclass(frozen=True)
 class Fault:
-    """One way in which things break.
-
-    Attributes
-    ----------
-    letter, name
-        As in docs/scaling.md.
-    store
-        ``sqlite`` or ``postgresql``.
-    strike
-        Provokes it, given the fleet, its broker and its database server (None with SQLite).
-    size
-        Turns the size that was asked for into this fault's.
-    """
+    """One way in which things break; letter and name as in docs/scaling.md."""
 
     letter: str
     name: str
     store: str
-    strike: Callable[[Fleet, servers.Valkey, Any], Seen]
-    size: Callable[[Size], Size] = lambda size: size
+    strike: Callable[[Fleet, servers.Valkey, Any], Seen]  # given also the database server, None with SQLite
+    size: Callable[[Size], Size] = lambda size: size  # turns the size that was asked for into this fault's
 
 
 @dataclass
@@ -78,6 +65,12 @@ class Tally:
     recovery_s: tuple[float, ...] = ()
     failures: tuple[str, ...] = ()
 
+    @property
+    def is_good(self) -> bool:
+        """Whether nothing was lost, doubled, left over or otherwise wrong."""
+        bad = self.failures or self.duplicates or self.missing or self.orphans
+        return self.identical == self.runs and not bad
+
 
 def known_faults(times: int, minutes: float) -> list[Fault]:
     """Return all faults; those that can strike again within a campaign do so a number of times."""
@@ -89,36 +82,22 @@ def known_faults(times: int, minutes: float) -> list[Fault]:
         return replace(size, engines=("z3",), timeout_s=3)
 
     return [
-        Fault("a", "worker killed, same machine", "postgresql",
-              lambda fleet, _b, _d: faults.worker_killed_again_and_again(fleet, times=times)),
-        Fault("a", "worker killed, another machine", "postgresql",
-              lambda fleet, _b, _d: faults.worker_killed_elsewhere(fleet)),
-        Fault("b", "job process killed", "sqlite",
-              lambda fleet, _b, _d: faults.job_process_killed(fleet, times=2)),
-        Fault("b", "solver killed", "sqlite",
-              lambda fleet, _b, _d: faults.solver_killed(fleet, times=times)),
-        Fault("c", "orchestrator killed", "postgresql",
-              lambda fleet, _b, _d: faults.orchestrator_killed_again_and_again(fleet, times=times)),
-        Fault("d", "broker stopped 5 s, empty after", "postgresql",
-              lambda fleet, broker, _d: faults.broker_stopped(fleet, broker)),
-        Fault("e", "broker wiped", "postgresql",
-              lambda fleet, broker, _d: faults.broker_wiped(fleet, broker, times=times)),
-        Fault("f", "connections cut, database restarted", "postgresql",
-              lambda fleet, _b, database: faults.database_restarted(fleet, database)),
+        Fault("a", "worker killed, same machine", "postgresql", lambda fleet, _b, _d: faults.worker_killed_again_and_again(fleet, times=times)),
+        Fault("a", "worker killed, another machine", "postgresql", lambda fleet, _b, _d: faults.worker_killed_elsewhere(fleet)),
+        Fault("b", "job process killed", "sqlite", lambda fleet, _b, _d: faults.job_process_killed(fleet, times=2)),
+        Fault("b", "solver killed", "sqlite", lambda fleet, _b, _d: faults.solver_killed(fleet, times=times)),
+        Fault("c", "orchestrator killed", "postgresql", lambda fleet, _b, _d: faults.orchestrator_killed_again_and_again(fleet, times=times)),
+        Fault("d", "broker stopped 5 s, empty after", "postgresql", lambda fleet, broker, _d: faults.broker_stopped(fleet, broker)),
+        Fault("e", "broker wiped", "postgresql", lambda fleet, broker, _d: faults.broker_wiped(fleet, broker, times=times)),
+        Fault("f", "connections cut, database restarted", "postgresql", lambda fleet, _b, database: faults.database_restarted(fleet, database)),
         Fault("g", "poison job", "sqlite", lambda fleet, _b, _d: faults.poison_job(fleet)),
-        Fault("h", "query never returns", "sqlite",
-              lambda fleet, _b, _d: faults.query_that_never_returns(fleet), short_limit),
-        Fault("i", "second orchestrator", "postgresql",
-              lambda fleet, _b, _d: faults.second_orchestrator(fleet)),
+        Fault("h", "query never returns", "sqlite", lambda fleet, _b, _d: faults.query_that_never_returns(fleet), short_limit),
+        Fault("i", "second orchestrator", "postgresql", lambda fleet, _b, _d: faults.second_orchestrator(fleet)),
         Fault("j", "full disk, SQLite", "sqlite", lambda fleet, _b, _d: faults.full_disk(fleet)),
-        Fault("j", "no space, PostgreSQL", "postgresql",
-              lambda fleet, _b, _d: faults.store_out_of_space(fleet)),
-        Fault("j", "read-only, PostgreSQL", "postgresql",
-              lambda fleet, _b, database: faults.read_only_store(fleet, database)),
-        Fault("k", "forged messages", "sqlite",
-              lambda fleet, broker, _d: faults.forged_messages(fleet, broker)),
-        Fault("l", "heartbeats under load", "postgresql",
-              lambda fleet, _b, _d: faults.heartbeats_under_load(fleet, at_least_s=60 * minutes), long),
+        Fault("j", "no space, PostgreSQL", "postgresql", lambda fleet, _b, _d: faults.store_out_of_space(fleet)),
+        Fault("j", "read-only, PostgreSQL", "postgresql", lambda fleet, _b, database: faults.read_only_store(fleet, database)),
+        Fault("k", "forged messages", "sqlite", lambda fleet, broker, _d: faults.forged_messages(fleet, broker)),
+        Fault("l", "heartbeats under load", "postgresql", lambda fleet, _b, _d: faults.heartbeats_under_load(fleet, at_least_s=60 * minutes), long),
     ]  # fmt: skip
 
 
@@ -143,23 +122,19 @@ def undisturbed_seconds(size: Size) -> float:
 def run(fault: Fault, size: Size, undisturbed: Rows, tally: Tally) -> None:
     """Let a fault strike once, and count what came of it."""
     tally.runs += 1
-    broker = servers.Valkey()
-    database = servers.Postgres() if fault.store == "postgresql" else None
+    is_server = fault.store == "postgresql"
     try:
-        with (
-            tempfile.TemporaryDirectory() as directory,
-            fleet_of(Path(directory), fault.store, broker, size, database) as fleet,
-        ):
+        with ExitStack() as stack:
+            broker = stack.enter_context(closing(servers.Valkey()))
+            database = stack.enter_context(closing(servers.Postgres())) if is_server else None
+            directory = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+            fleet = stack.enter_context(fleet_of(directory, fault.store, broker, size, database))
             seen = fault.strike(fleet, broker, database)
             found = fleet.difference(undisturbed)
     except Exception as failure:
         traceback.print_exc()
         tally.failures += (f"{type(failure).__name__}: {str(failure)[:200]}",)
         return
-    finally:
-        broker.close()
-        if database is not None:
-            database.close()
     tally.identical += found.changed == seen.affected and not (found.missing or found.surplus)
     tally.duplicates += found.duplicates + len(found.surplus)
     tally.missing += len(found.missing)
@@ -180,16 +155,13 @@ def line(tally: Tally) -> str:
 
 def main() -> int:
     """Run and print a table; return 1 if anything was not as it must be."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = common.parser(__doc__, seed=None)
     parser.add_argument("faults", nargs="*", metavar="FAULT", help="letters a to l; by default all")
     parser.add_argument("--runs", type=int, default=5, help="times that each fault is provoked")
     parser.add_argument("--times", type=int, default=4, help="strikes in each run, where it can strike again")
     parser.add_argument("--instances", type=int, default=150, help="queries for each signature and distance")
     parser.add_argument("--signatures", type=int, default=2)
     parser.add_argument("--minutes", type=float, default=3.0, help="of load, for l")
-    parser.add_argument("-o", "--output", type=Path, help="also write JSON")
     arguments = parser.parse_args()
     common.end_what_was_started()
     asked = Size(signatures=arguments.signatures, instances=arguments.instances)
@@ -217,18 +189,8 @@ def main() -> int:
         print(line(tally), flush=True)
         for failure in tally.failures:
             print(f"  {tally.fault}: {failure}", flush=True)
-    if arguments.output is not None:
-        arguments.output.write_text(json.dumps([asdict(tally) for tally in tallies], indent=2) + "\n")
-    bad = [
-        tally
-        for tally in tallies
-        if tally.failures
-        or tally.identical < tally.runs
-        or tally.duplicates
-        or tally.missing
-        or tally.orphans
-    ]
-    return 1 if bad else 0
+    common.save_results(arguments, tallies)
+    return 0 if all(tally.is_good for tally in tallies) else 1
 
 
 if __name__ == "__main__":

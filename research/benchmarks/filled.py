@@ -6,9 +6,10 @@ small campaign that is really run; forgery answers are made up, with witnesses o
 
 from __future__ import annotations
 
-import tempfile
+import itertools
 import time
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,6 +26,7 @@ from orchestrator.store.campaigns import create_campaign
 from orchestrator.store.database import Store
 from orchestrator.store.ledger import StoreLedger
 from orchestrator.store.tables import CampaignState, JobState, forgery_answer, job, outcome
+from research.benchmarks.stores import opened
 from workers.jobs import JobKind
 
 SPEC = """
@@ -33,51 +35,22 @@ seed = 1
 dataset = {{ name = "breast-cancer" }}
 forest = {{ n_estimators = 12, max_depth = 4 }}
 embedding = {{ trigger_share = {shares}, repeats = {repeats} }}
-
-[[attack]]
-kind = "leakage"
-
-[[attack]]
-kind = "detection"
-
-[[attack]]
-kind = "suppression"
-
-[[attack]]
-kind = "free-forgery"
-methods = ["all zeros", "clones"]
-
-[[attack]]
-kind = "modification"
-modifications = ["drop", "noise"]
-
-[[attack]]
-kind = "calibration"
-honest = 20
-other_owners = 2
-batch = 10
-
-[[attack]]
-kind = "forgery"
-engine = {engines}
-signatures = {signatures}
-eps = [0.1, 0.3, 0.5, 0.7, 0.9]
-instances = {instances}
-
-[[attack]]
-kind = "forgery"
-engine = "sat"
-signatures = {signatures}
-eps = "minimal"
-instances = {instances}
+attack = [
+  {{ kind = "leakage" }},
+  {{ kind = "detection" }},
+  {{ kind = "suppression" }},
+  {{ kind = "free-forgery", methods = ["all zeros", "clones"] }},
+  {{ kind = "modification", modifications = ["drop", "noise"] }},
+  {{ kind = "calibration", honest = 20, other_owners = 2, batch = 10 }},
+  {{ kind = "forgery", engine = {engines}, signatures = {signatures}, eps = [0.1, 0.3, 0.5, 0.7, 0.9], instances = {instances} }},
+  {{ kind = "forgery", engine = "sat", signatures = {signatures}, eps = "minimal", instances = {instances} }},
+]
 """
 
-REPEATS = 5
-SHARES = [0.01, 0.02]
-ENGINES = ["portfolio", "z3"]
-SIGNATURES = 10
+GRID = {"shares": [0.01, 0.02], "repeats": 5, "engines": '["portfolio", "z3"]', "signatures": 10}
+SMALL = {"shares": [0.01], "repeats": 1, "engines": '["sat"]', "signatures": 1}
 
-_POINTS = len(SHARES) * REPEATS * SIGNATURES * len(ENGINES) * 5
+_POINTS = 2 * 5 * 10 * 2 * 5
 """Points of the grid with forgery at a distance; a tenth as many seek the least one."""
 
 _FEATURES = 30
@@ -86,17 +59,7 @@ _ROWS_AT_ONCE = 20_000
 
 @dataclass(frozen=True)
 class Filled:
-    """What was stored, and how long it took.
-
-    Attributes
-    ----------
-    campaign_id
-        The finished campaign.
-    jobs, answers
-        Rows.
-    plan_s, fill_s
-        Seconds to plan and store the jobs, and then to store what they gave.
-    """
+    """A finished campaign, its rows, and the seconds to plan and store the jobs and to store their results."""
 
     campaign_id: int
     jobs: int
@@ -105,53 +68,32 @@ class Filled:
     fill_s: float
 
 
-def large_spec(answers: int) -> CampaignSpec:
-    """Return a campaign of at least so many forgery queries at given distances, and a tenth more."""
-    return _spec(SHARES, REPEATS, ENGINES, SIGNATURES, max(1, -(-answers // _POINTS)))
-
-
 def facts(spec: CampaignSpec) -> DataFacts:
     """Return a data set with rows enough for a campaign."""
     instances = max(getattr(attack, "instances", None) or 1 for attack in spec.attack)
     return DataFacts(rows_train=2_000, rows_test=max(1_000, instances), file_sha256=None)
 
 
-def _spec(
-    shares: list[float], repeats: int, engines: list[str], signatures: int, instances: int
-) -> CampaignSpec:
-    words = str(engines).replace("'", '"')
-    return parse_spec(
-        SPEC.format(shares=shares, repeats=repeats, engines=words, signatures=signatures, instances=instances)
-    )
-
-
-def real_results() -> dict[JobKind, list[tuple[dict[str, Any], dict[str, float]]]]:
+def real_results() -> dict[str, list[tuple[dict[str, Any], dict[str, float]]]]:
     """Run a small campaign; return results and timings of its jobs by kind."""
-    with tempfile.TemporaryDirectory() as directory:
-        store = Store(f"sqlite:///{directory}/wm.db")
-        campaign_id = launch(store, _spec(SHARES[:1], 1, ["sat"], 1, 5))
-        executor = LocalExecutor(StoreLedger(store), workers=1)
-        try:
+    with opened("sqlite") as store:
+        campaign_id = launch(store, parse_spec(SPEC.format(**SMALL, instances=5)))
+        with closing(LocalExecutor(StoreLedger(store), workers=1)) as executor:
             state = run_campaign(store, campaign_id, executor, lambda _progress: None)
-        finally:
-            executor.close()
         if state is not CampaignState.FINISHED:
             raise RuntimeError(f"the small campaign is {state}")
-        found: dict[JobKind, list[tuple[dict[str, Any], dict[str, float]]]] = {}
+        query = sa.select(job.c.kind, outcome.c.result, outcome.c.timings).join(outcome).order_by(job.c.id)
+        found: dict[str, list[tuple[dict[str, Any], dict[str, float]]]] = {}
         with store.read() as connection:
-            query = (
-                sa.select(job.c.kind, outcome.c.result, outcome.c.timings).join(outcome).order_by(job.c.id)
-            )
             for kind, result, timings in connection.execute(query):
-                found.setdefault(JobKind(kind), []).append((result, timings))
-        store.close()
+                found.setdefault(kind, []).append((result, timings))
         return found
 
 
 def fill(store: Store, answers: int) -> Filled:
     """Fill an empty store with a finished campaign of so many forgery answers, and a tenth more."""
     results = real_results()
-    spec = large_spec(answers)
+    spec = parse_spec(SPEC.format(**GRID, instances=max(1, -(-answers // _POINTS))))
     started = time.perf_counter()
     campaign_id = create_campaign(store, spec, plan(spec, facts(spec)), {"python": "3"})
     planned_s = time.perf_counter() - started
@@ -159,35 +101,22 @@ def fill(store: Store, answers: int) -> Filled:
     with store.write() as connection:
         connection.execute(sa.update(job).values(state=JobState.DONE, leases=1))
         jobs = connection.execute(sa.select(job.c.id, job.c.kind, job.c.parameters).order_by(job.c.id)).all()
-        for rows in _chunks(_outcomes(jobs, results)):
-            connection.execute(sa.insert(outcome), rows)
     count = 0
-    random = np.random.default_rng(1)
-    for rows in _chunks(_answers(jobs, random)):
-        with store.write() as connection:
-            connection.execute(sa.insert(forgery_answer), rows)
-        count += len(rows)
+    for table, made in ((outcome, _outcomes(jobs, results)), (forgery_answer, _answers(jobs))):
+        while rows := list(itertools.islice(made, _ROWS_AT_ONCE)):
+            with store.write() as connection:
+                connection.execute(sa.insert(table), rows)
+            count += len(rows)
     campaigns.mark(store, campaign_id, CampaignState.FINISHED)
     if not store.is_sqlite:  # as autovacuum would within minutes; SQLite does nothing of the kind
         with store.write() as connection:
             connection.exec_driver_sql("ANALYZE")
-    return Filled(campaign_id, len(jobs), count, planned_s, time.perf_counter() - started)
+    return Filled(campaign_id, len(jobs), count - len(jobs), planned_s, time.perf_counter() - started)
 
 
-def _chunks(rows: Iterator[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
-    chunk: list[dict[str, Any]] = []
-    for row in rows:
-        chunk.append(row)
-        if len(chunk) == _ROWS_AT_ONCE:
-            yield chunk
-            chunk = []
-    if chunk:
-        yield chunk
-
-
-def _outcomes(jobs: Any, results: dict[JobKind, Any]) -> Iterator[dict[str, Any]]:
+def _outcomes(jobs: Any, results: dict[str, Any]) -> Iterator[dict[str, Any]]:
     for number, row in enumerate(jobs):
-        known = results[JobKind(row.kind)]
+        known = results[row.kind]
         result, timings = known[number % len(known)]
         yield {
             "job_id": row.id,
@@ -200,7 +129,8 @@ def _outcomes(jobs: Any, results: dict[JobKind, Any]) -> Iterator[dict[str, Any]
         }
 
 
-def _answers(jobs: Any, random: np.random.Generator) -> Iterator[dict[str, Any]]:
+def _answers(jobs: Any) -> Iterator[dict[str, Any]]:
+    random = np.random.default_rng(1)
     for row in jobs:
         if row.kind != JobKind.FORGERY:
             continue
@@ -209,8 +139,7 @@ def _answers(jobs: Any, random: np.random.Generator) -> Iterator[dict[str, Any]]
         draws = random.random((count, 2))
         seconds = random.lognormal(-4, 1.5, count)
         witnesses = random.random((count, _FEATURES), dtype=np.float32)
-        for number in range(count):
-            chance, share = draws[number]
+        for number, (chance, share) in enumerate(draws):
             forged = chance < 0.9 * eps
             status = "forged" if forged else "timeout" if chance > 0.99 else "impossible"
             followed = eps != 0.5 and number % 2 == 0 and status != "timeout"

@@ -23,26 +23,20 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from research.benchmarks import common
+from research.benchmarks.common import SETTINGS
 from wm import engines, streams
 from wm.attacks.forgery import attacker_instances, attacker_signature
 from wm.datasets import Source, Split, load, split
 from wm.embedding.training import adjusted_caps, honest_forest, standard_caps
-from wm.embedding.tuning import Hyperparameters
 from wm.embedding.watermark import Plan, watermark
 from wm.engines import ForgeryOutcome, ForgeryQuery, Status
 from wm.engines.encoding import query_box
 from wm.forest import Forest
-from wm.signature import random_signature
+from wm.signature import Signature, random_signature
 from wm.streams import Role
-
-SETTINGS = {
-    "breast-cancer": (Hyperparameters(70, 8), 2),
-    "mnist2-6": (Hyperparameters(90, 24), 42),
-    "ijcnn1": (Hyperparameters(80, 18), 7),
-}
-"""Trees, depth and seed of the paper's experiments."""
 
 SLOW = ("z3", "z3-bool")
 SLOW_QUERIES = {"breast-cancer": 50, "mnist2-6": 20, "ijcnn1": 3}
@@ -124,6 +118,18 @@ def prepare(name: str, cache: Path) -> tuple[Split, Forest]:
     return made, forest
 
 
+def attacker(
+    made: Split, forest: Forest, seed: int, signatures: int, instances: int
+) -> tuple[NDArray[np.int64], list[Signature]]:
+    """Return an attacker's test rows and signatures."""
+    m = forest.n_trees
+    drawn = (
+        attacker_signature(seed, number=number, length=m, ones_share=0.5, repeat=0)
+        for number in range(signatures)
+    )
+    return attacker_instances(seed, rows=len(made.y_test), count=instances, repeat=0), list(drawn)
+
+
 def queries(
     made: Split, forest: Forest, seed: int, eps: float, signatures: int, instances: int
 ) -> tuple[list[ForgeryQuery], int]:
@@ -132,33 +138,20 @@ def queries(
     Instances first, then signatures. Free are those whose box is empty: test rows outside [0, 1] by more than
     eps, which no engine has to think about.
     """
-    rows = attacker_instances(seed, rows=len(made.y_test), count=instances, repeat=0)
-    drawn = [
-        attacker_signature(seed, number=number, length=forest.n_trees, ones_share=0.5, repeat=0)
-        for number in range(signatures)
-    ]
+    rows, drawn = attacker(made, forest, seed, signatures, instances)
     asked = [
         ForgeryQuery(signature=signature, label=made.y_test[row], centre=made.X_test[row], eps=eps)
         for row in rows
         for signature in drawn
     ]
-    posed = [query for query in asked if not is_free(query)]
-    return posed, len(asked) - len(posed)
+    boxed = [query for query in asked if not is_free(query)]
+    return boxed, len(asked) - len(boxed)
 
 
 def is_free(query: ForgeryQuery) -> bool:
     """Return whether a query's box is empty."""
     lower, upper = query_box(query.centre, query.eps)
     return bool((lower > upper).any())
-
-
-def peak_mb(pid: int | None) -> float:
-    """Return the highest resident memory of a process in MB; 0 where the system does not tell."""
-    try:
-        lines = Path(f"/proc/{pid}/status").read_text().splitlines()
-    except OSError:
-        return 0.0
-    return next((int(line.split()[1]) / 1024 for line in lines if line.startswith("VmHWM")), 0.0)
 
 
 def start_seconds() -> float:
@@ -175,35 +168,47 @@ def start_seconds() -> float:
 def race(
     made: Split, forest: Forest, name: str, eps: float, arguments: argparse.Namespace
 ) -> tuple[list[Row], Best]:
-    """Put the same queries to every engine."""
+    """Put the same queries to every engine; the first is the reference."""
     asked, free = queries(made, forest, SETTINGS[name][1], eps, arguments.signatures, arguments.instances)
-    at = _places(asked, arguments.slow_queries[name])
+    # Slow engines get some of them, evenly spread, for what is learned comes with time.
+    spread = np.linspace(0, len(asked) - 1, min(arguments.slow_queries[name], len(asked))).round()
+    places = sorted({int(place) for place in spread})
     outcomes: dict[str, list[ForgeryOutcome]] = {}
-    costs: dict[str, tuple[float, float]] = {}
+    rows = []
     for label in arguments.engine:
         engine_name, options = ENGINES[label]
-        mine = [asked[place] for place in at] if engine_name in SLOW else asked
+        mine = [asked[place] for place in places] if engine_name in SLOW else asked
         started = time.perf_counter()
         with engines.create(engine_name, forest, **options) as engine:
-            first = engine.solve(mine[0], timeout_s=arguments.timeout)
-            ready = time.perf_counter() - started - first.seconds
-            rest = [engine.solve(query, timeout_s=arguments.timeout) for query in mine[1:]]
-            costs[label] = ready, peak_mb(engine.child_pid)
-        outcomes[label] = [first, *rest]
-    rows = [
-        _row(name, eps, label, found, outcomes[arguments.engine[0]], at, free, *costs[label])
-        for label, found in outcomes.items()
-    ]
+            found = [engine.solve(mine[0], timeout_s=arguments.timeout)]
+            ready = time.perf_counter() - started - found[0].seconds
+            found += [engine.solve(query, timeout_s=arguments.timeout) for query in mine[1:]]
+            memory = common.peak_mb(engine.child_pid)
+        outcomes[label] = found
+        reference = outcomes[arguments.engine[0]]
+        same = found if len(found) == len(reference) else [found[place] for place in places]
+        compare(f"{name}, eps {eps}: {label}", same, reference)
+        seconds, theirs = ([outcome.seconds for outcome in some] for some in (found, reference))
+        counts = Counter(outcome.status for outcome in found)
+        ended = (counts[Status.FORGED], counts[Status.IMPOSSIBLE], counts[Status.TIMEOUT])
+        other = len(found) - sum(ended)
+        times = (statistics.median(seconds), statistics.fmean(seconds), max(seconds), sum(seconds))
+        faster = sum(theirs) / sum(outcome.seconds for outcome in same)
+        ratios = (faster, statistics.fmean(theirs) / statistics.fmean(seconds), len(reference))
+        row = Row(name, eps, label, len(found), free, *ended, other, *times, ready, memory, *ratios)
+        rows.append(row)
     return rows, _best(name, eps, outcomes)
 
 
-def _places(asked: Sequence[object], count: int) -> list[int]:
-    """Return which of the queries slow engines get: evenly spread, for what is learned comes with time."""
-    return sorted(set(np.linspace(0, len(asked) - 1, min(count, len(asked))).round().astype(int).tolist()))
+def compare(place: str, ours: Sequence[ForgeryOutcome], theirs: Sequence[ForgeryOutcome]) -> None:
+    """Raise `ContradictionError` if an engine answered a query otherwise than the reference."""
+    for one, other in zip(ours, theirs, strict=True):
+        if {one.status, other.status} == {Status.FORGED, Status.IMPOSSIBLE}:
+            raise common.ContradictionError(f"{place} says {one.status}, the reference {other.status}")
 
 
 def _best(name: str, eps: float, outcomes: dict[str, list[ForgeryOutcome]]) -> Best:
-    """Hold the portfolio against the virtual best of the other engines that answered everything."""
+    """Compare the portfolio with the virtual best of the other engines that answered everything."""
     portfolio = outcomes.get("portfolio", [])
     others = [
         found for label, found in outcomes.items() if label != "portfolio" and len(found) == len(portfolio)
@@ -214,79 +219,31 @@ def _best(name: str, eps: float, outcomes: dict[str, list[ForgeryOutcome]]) -> B
     return Best(name, eps, len(portfolio), sum(outcome.seconds for outcome in portfolio), fastest)
 
 
-def _row(
-    name: str,
-    eps: float,
-    engine: str,
-    found: list[ForgeryOutcome],
-    reference: list[ForgeryOutcome],
-    places: list[int],
-    free: int,
-    ready: float,
-    memory: float,
-) -> Row:
-    seconds = [outcome.seconds for outcome in found]
-    counts = Counter(outcome.status for outcome in found)
-    # Slow engines, the reference among them, got some of the queries only.
-    asked = found if len(found) == len(reference) else [found[place] for place in places]
-    for ours, theirs in zip(asked, reference, strict=True):
-        answers = {Status.FORGED, Status.IMPOSSIBLE}
-        if ours.status != theirs.status and {ours.status, theirs.status} <= answers:
-            raise SystemExit(f"{name}, eps {eps}: {engine} says {ours.status}, the reference {theirs.status}")
-    mine = float(np.sum([outcome.seconds for outcome in asked]))
-    return Row(
-        dataset=name,
-        eps=eps,
-        engine=engine,
-        n=len(found),
-        free=free,
-        forged=counts[Status.FORGED],
-        impossible=counts[Status.IMPOSSIBLE],
-        timeout=counts[Status.TIMEOUT],
-        other=counts[Status.MEMOUT] + counts[Status.ERROR],
-        median=statistics.median(seconds),
-        mean=statistics.fmean(seconds),
-        max=max(seconds),
-        total=sum(seconds),
-        ready_seconds=ready,
-        peak_mb=memory,
-        times_faster=sum(outcome.seconds for outcome in reference) / mine,
-        mean_ratio=statistics.fmean(outcome.seconds for outcome in reference) / statistics.fmean(seconds),
-        on_same=len(reference),
-    )
-
-
 def table(rows: Sequence[Row]) -> str:
     """Return the rows as a Markdown table; times in milliseconds."""
-    lines = [
-        "| data set | eps | engine | n | free | forged / impossible / timeout / other | median ms | mean ms "
-        "| max ms | total s | ready s | peak MB | times faster on the same n | ratio of means |",
-        "| --- " * 14 + "|",
-    ]
-    lines += [
-        f"| {row.dataset} | {row.eps:g} | {row.engine} | {row.n} | {row.free} "
-        f"| {row.forged} / {row.impossible} / {row.timeout} / {row.other} "
-        f"| {row.median * 1e3:.3g} | {row.mean * 1e3:.3g} | {row.max * 1e3:.3g} | {row.total:.3g} "
-        f"| {row.ready_seconds:.2g} | {row.peak_mb:.0f} | {row.times_faster:.3g} ({row.on_same}) "
-        f"| {row.mean_ratio:.3g} |"
-        for row in rows
-    ]
-    return "\n".join(lines)
+    return common.table(
+        "data set | eps | engine | n | free | forged / impossible / timeout / other | median ms | mean ms "
+        "| max ms | total s | ready s | peak MB | times faster on the same n | ratio of means",
+        rows,
+        lambda row: (
+            f"{row.dataset} | {row.eps:g} | {row.engine} | {row.n} | {row.free} "
+            f"| {common.ended_text(row)} / {row.other} | {row.median * 1e3:.3g} | {row.mean * 1e3:.3g} "
+            f"| {row.max * 1e3:.3g} | {row.total:.3g} | {row.ready_seconds:.2g} | {row.peak_mb:.0f} "
+            f"| {row.times_faster:.3g} ({row.on_same}) | {row.mean_ratio:.3g}"
+        ),
+    )
 
 
 def summary(rows: Sequence[Row], best: Sequence[Best], references: Sequence[str]) -> list[str]:
     """Return the ratios in words."""
+    means = {(row.engine, row.dataset, row.eps): row.mean for row in rows}
     lines = []
-    labels = list(dict.fromkeys(row.engine for row in rows))
     for reference in references:
-        means = {(row.dataset, row.eps): row.mean for row in rows if row.engine == reference}
-        for label in labels:
-            if label in references:
-                continue
+        for label in dict.fromkeys(row.engine for row in rows if row.engine not in references):
             ratios = [
-                means[row.dataset, row.eps] / row.mean
-                for row in rows
-                if row.engine == label and (row.dataset, row.eps) in means
+                means[reference, dataset, eps] / mean
+                for (engine, dataset, eps), mean in means.items()
+                if engine == label and (reference, dataset, eps) in means
             ]
             if ratios:
                 lines.append(
@@ -300,52 +257,48 @@ def summary(rows: Sequence[Row], best: Sequence[Best], references: Sequence[str]
     return lines
 
 
-def main() -> None:
+def parser(description: str | None) -> argparse.ArgumentParser:
+    """Return a parser with what benchmarks on the paper's forests have; these have seeds of their own."""
+    made = common.parser(description, seed=None)
+    made.add_argument("--dataset", nargs="+", action="extend", choices=sorted(SETTINGS), help="default: all")
+    made.add_argument("--timeout", type=float, default=60.0, help="limit for each query in seconds")
+    made.add_argument("--cache", type=Path, default=Path("research/benchmarks/cache"))
+    return made
+
+
+def main() -> int:
     """Run the races and print the table."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    arguments_of = parser(__doc__)
+    arguments_of.add_argument(
+        "--engine", nargs="+", action="extend", choices=list(ENGINES), help="the first is the reference"
     )
-    parser.add_argument("--dataset", action="append", choices=sorted(SETTINGS))
-    parser.add_argument("--engine", action="append", choices=list(ENGINES), help="the first is the reference")
-    parser.add_argument("--eps", action="append", type=float)
-    parser.add_argument("--signatures", type=int, default=2)
-    parser.add_argument("--instances", type=int, default=100)
-    parser.add_argument(
-        "--slow-queries", type=int, help=f"queries for {' and '.join(SLOW)}, by default {SLOW_QUERIES}"
-    )
-    parser.add_argument("--timeout", type=float, default=60.0)
-    parser.add_argument("--cache", type=Path, default=Path("research/benchmarks/cache"))
-    parser.add_argument("-o", "--output", type=Path)
-    arguments = parser.parse_args()
-    if arguments.slow_queries is None:
-        arguments.slow_queries = SLOW_QUERIES
-    else:
-        arguments.slow_queries = dict.fromkeys(SLOW_QUERIES, arguments.slow_queries)
+    arguments_of.add_argument("--eps", nargs="+", type=float, default=[0.1, 0.3, 0.5])
+    arguments_of.add_argument("--signatures", type=int, default=2)
+    arguments_of.add_argument("--instances", type=int, default=100)
+    arguments_of.add_argument("--slow-queries", type=int, help=f"for {SLOW}, by default {SLOW_QUERIES}")
+    arguments = arguments_of.parse_args()
+    counts = SLOW_QUERIES if arguments.slow_queries is None else {}
+    arguments.slow_queries = {name: counts.get(name, arguments.slow_queries) for name in SLOW_QUERIES}
     arguments.engine = arguments.engine or ["z3", REBUILT, "sat", "search", "portfolio"]
     rows: list[Row] = []
     best: list[Best] = []
     for name in arguments.dataset or sorted(SETTINGS):
         made, forest = prepare(name, arguments.cache)
-        for eps in arguments.eps or [0.1, 0.3, 0.5]:
+        for eps in arguments.eps:
             found, one = race(made, forest, name, eps, arguments)
             rows += found
             best.append(one)
             print(table(found), flush=True)
     started = start_seconds()
-    print()
-    print(table(rows))
+    print(f"\n{table(rows)}")
     references = [label for label in arguments.engine if ENGINES[label][0] == "z3"]
     lines = summary(rows, best, references)
     lines.append(f"import and kernel from the cache, fresh process: {started:.2f} s")
     print("\n".join(lines))
-    common.save_results(
-        arguments,
-        rows,
-        seeds={name: seed for name, (_, seed) in SETTINGS.items()},
-        best=[asdict(one) for one in best],
-        summary=lines,
-    )
+    seeds = {name: seed for name, (_, seed) in SETTINGS.items()}
+    common.save_results(arguments, rows, seeds=seeds, best=[asdict(one) for one in best], summary=lines)
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(common.exit_code(main))

@@ -13,21 +13,16 @@ import argparse
 import json
 import time
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from pathlib import Path
 
 import numpy as np
 
 from research.benchmarks import common
-from research.benchmarks.forgery import SETTINGS, is_free, peak_mb, prepare
+from research.benchmarks.common import SETTINGS
+from research.benchmarks.forgery import attacker, is_free, parser, prepare
 from wm import engines
-from wm.attacks.forgery import (
-    Target,
-    attacker_instances,
-    attacker_signature,
-    forge_nearest,
-    forge_over_distances,
-)
+from wm.attacks.forgery import Forger, Target
 from wm.datasets import Split
 from wm.embedding.common import trigger_size
 from wm.engines import Engine, ForgeryQuery, Status
@@ -60,7 +55,7 @@ class Grid:
 
 
 def whole_grid(
-    engine: Engine, made: Split, signatures: list[Signature], rows: np.ndarray, timeout: float
+    forger: Forger, made: Split, signatures: list[Signature], rows: np.ndarray
 ) -> tuple[list[int], Counter[str], int, int]:
     """Answer every eps of every instance; return forged by eps, outcomes, those that follow, free ones."""
     forged, outcomes, follows, free = [0] * len(EPS), Counter[str](), 0, 0
@@ -69,7 +64,7 @@ def whole_grid(
             query = ForgeryQuery(
                 signature=signature, label=made.y_test[row], centre=made.X_test[row], eps=EPS[0]
             )
-            for place, found in enumerate(forge_over_distances(engine, query, EPS, timeout_s=timeout)):
+            for place, found in enumerate(forger.over_distances(query, EPS)):
                 forged[place] += found.status is Status.FORGED
                 outcomes[found.status.value] += 1
                 follows += found.followed_from is not None
@@ -94,17 +89,12 @@ def whole_domain(engine: Engine, forest: Forest, signatures: list[Signature], ti
 def measure(name: str, arguments: argparse.Namespace) -> Grid:
     """Run one data set's grid, its least distances and its whole domains, each with an engine of its own."""
     made, forest = prepare(name, arguments.cache)
-    seed = SETTINGS[name][1]
     count = trigger_size(len(made.y_train), 0.02)
-    rows = attacker_instances(seed, rows=len(made.y_test), count=count, repeat=0)
-    signatures = [
-        attacker_signature(seed, number=number, length=forest.n_trees, ones_share=0.5, repeat=0)
-        for number in range(arguments.signatures)
-    ]
+    rows, signatures = attacker(made, forest, SETTINGS[name][1], arguments.signatures, count)
     started = time.perf_counter()
-    with engines.create(arguments.engine, forest) as engine:
-        forged, outcomes, follows, free = whole_grid(engine, made, signatures, rows, arguments.timeout)
-        grid_seconds, memory = time.perf_counter() - started, peak_mb(engine.child_pid)
+    with Forger(forest, arguments.engine, timeout_s=arguments.timeout) as forger:
+        forged, outcomes, follows, free = whole_grid(forger, made, signatures, rows)
+        grid_seconds, memory = time.perf_counter() - started, common.peak_mb(forger.child_pid)
     started = time.perf_counter()
     least: Counter[str] = Counter()
     distances = []
@@ -112,45 +102,49 @@ def measure(name: str, arguments: argparse.Namespace) -> Grid:
         search = MinimalSearch(forest, engine)
         for signature in signatures:
             target = Target(made.X_test[rows], made.y_test[rows], signature, eps=1.0)
-            for found in forge_nearest(search, target, timeout_s=arguments.timeout):
+            for query in target.queries():
+                found = search.find(query, timeout_s=arguments.timeout)
                 least[found.status.value] += 1
                 if found.distance is not None:
                     distances.append(found.distance)
-        least_seconds, memory = time.perf_counter() - started, max(memory, peak_mb(engine.child_pid))
+        least_seconds, memory = time.perf_counter() - started, max(memory, common.peak_mb(engine.child_pid))
     started = time.perf_counter()
     with engines.create(arguments.engine, forest) as engine:
         domain = whole_domain(engine, forest, signatures, arguments.timeout)
+    domain_seconds = time.perf_counter() - started
+    median = float(np.median(distances)) if distances else None
     return Grid(
-        dataset=name,
-        signatures=len(signatures),
-        instances=count,
-        engine=arguments.engine,
-        grid_forged=tuple(forged),
-        grid_outcomes=dict(outcomes),
-        grid_follows=follows,
-        grid_free=free,
-        grid_seconds=grid_seconds,
-        least_outcomes=dict(least),
-        least_median=float(np.median(distances)) if distances else None,
-        least_seconds=least_seconds,
-        domain_outcomes=dict(domain),
-        domain_seconds=time.perf_counter() - started,
-        peak_mb=memory,
+        *(name, len(signatures), count, arguments.engine, tuple(forged), dict(outcomes), follows, free),
+        *(grid_seconds, dict(least), median, least_seconds, dict(domain), domain_seconds, memory),
+    )
+
+
+def table(grids: Sequence[Grid]) -> str:
+    """Return the grids as a Markdown table."""
+
+    def counts(outcomes: dict[str, int]) -> str:
+        return ", ".join(f"{count} {status}" for status, count in sorted(outcomes.items()))
+
+    return common.table(
+        "data set | signatures x instances | forged at eps .1 / .3 / .5 / .7 / .9 | outcomes | follow | free "
+        "| grid s | least distances s | whole domain | s | peak MB",
+        grids,
+        lambda grid: (
+            f"{grid.dataset} | {grid.signatures} x {grid.instances} "
+            f"| {' / '.join(map(str, grid.grid_forged))} | {counts(grid.grid_outcomes)} | {grid.grid_follows} "
+            f"| {grid.grid_free} | {grid.grid_seconds:.3g} "
+            f"| {grid.least_seconds:.3g} ({counts(grid.least_outcomes)}) | {counts(grid.domain_outcomes)} "
+            f"| {grid.domain_seconds:.3g} | {grid.peak_mb:.0f}"
+        ),
     )
 
 
 def main() -> None:
     """Run the grids and print them."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--dataset", action="append", choices=sorted(SETTINGS))
-    parser.add_argument("--engine", choices=engines.names(), default="portfolio")
-    parser.add_argument("--signatures", type=int, default=10)
-    parser.add_argument("--timeout", type=float, default=60.0)
-    parser.add_argument("--cache", type=Path, default=Path("research/benchmarks/cache"))
-    parser.add_argument("-o", "--output", type=Path)
-    arguments = parser.parse_args()
+    options = parser(__doc__)
+    options.add_argument("--engine", choices=engines.names(), default="portfolio")
+    options.add_argument("--signatures", type=int, default=10)
+    arguments = options.parse_args()
     grids = []
     for name in arguments.dataset or sorted(SETTINGS):
         grids.append(measure(name, arguments))

@@ -14,16 +14,14 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from collections import Counter
-from collections.abc import Iterator
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 from pysat.solvers import Solver as PysatSolver
 
 from research.benchmarks import common
-from tests.brute_force import forgeable, in_box, wanted_votes
-from tests.forgery_cases import Case, drawn_case
 from wm import engines
 from wm.engines import Answer, ForgeryQuery
 from wm.engines.cnf import encode
@@ -32,6 +30,7 @@ from wm.engines.proof import ProofChecker, ProofError
 from wm.engines.protocol import OutOfResourcesError
 from wm.engines.sat import SatSolver
 from wm.forest import Forest
+from wm.testing import ForgeryCase, forgeable, in_box, random_case, wanted_votes
 
 _QUERIES_PER_FOREST = 8
 _SHOWN = 10
@@ -40,51 +39,29 @@ _SHOWN = 10
 
 @dataclass(frozen=True)
 class Row:
-    """One engine.
-
-    Attributes
-    ----------
-    disagreements
-        Answers other than brute force's, and witnesses that did not replay.
-    reasons
-        How many impossible answers followed from what.
-    seconds
-        Of all answers together.
-    """
+    """One engine."""
 
     engine: str
     queries: int
     forged: int
     impossible: int
-    disagreements: int
-    reasons: dict[str, int]
-    seconds: float
+    disagreements: int  # answers other than brute force's, and witnesses that did not replay
+    reasons: dict[str, int]  # how many impossible answers followed from what
+    seconds: float  # of all answers together
 
 
 @dataclass
 class Proofs:
-    """Counts of what the independent checker was asked.
+    """Counts of what the independent checker was asked."""
 
-    Attributes
-    ----------
-    accepted
-        Impossible queries whose certificate was accepted.
-    searched
-        Those of them that needed a proof: not settled by an empty box or a tree without a wanted leaf.
-    refused
-        Genuine certificates that were refused; should be 0.
-    truncated_refused, misplaced_refused
-        Spoilt proofs that were refused: without the empty clause; put to a query that has a witness.
-    believed
-        Spoilt proofs that were accepted; should be 0.
-    """
-
-    accepted: int = 0
-    searched: int = 0
-    refused: int = 0
-    truncated_refused: int = 0
-    misplaced_refused: int = 0
-    believed: int = 0
+    accepted: int = 0  # impossible queries whose certificate was accepted
+    searched: int = (
+        0  # those that needed a proof: not settled by an empty box or a tree without a wanted leaf
+    )
+    refused: int = 0  # genuine certificates that were refused; should be 0
+    truncated_refused: int = 0  # spoilt proofs that were refused: without the empty clause
+    misplaced_refused: int = 0  # the same: put to a query that has a witness
+    believed: int = 0  # spoilt proofs that were accepted; should be 0
 
 
 @dataclass
@@ -93,10 +70,17 @@ class Tally:
 
     answers: Counter[tuple[str, str]] = field(default_factory=Counter)
     reasons: dict[str, Counter[str]] = field(default_factory=dict)
-    seconds: Counter[str] = field(default_factory=Counter)
+    seconds: defaultdict[str, float] = field(default_factory=lambda: defaultdict(float))
     faults: Counter[str] = field(default_factory=Counter)
     traits: Counter[str] = field(default_factory=Counter)
     proofs: Proofs = field(default_factory=Proofs)
+
+    def row(self, name: str) -> Row:
+        """Return the counts of one engine."""
+        forged, impossible = self.answers[name, "forged"], self.answers[name, "impossible"]
+        reasons = dict(sorted(self.reasons.get(name, Counter()).items()))
+        counts = (forged + impossible, forged, impossible, self.faults[name])
+        return Row(name, *counts, reasons, self.seconds[name])
 
     def fault(self, name: str, place: str, text: str) -> None:
         """Count a disagreement and print the first ones."""
@@ -110,21 +94,16 @@ def main() -> int:
     parser = common.parser(__doc__)
     parser.add_argument("--count", type=int, default=20_000, help="queries, each put to every engine")
     parser.add_argument("--engine", action="append", choices=engines.names())
-    parser.add_argument(
-        "--proof-share",
-        type=float,
-        default=0.5,
-        help="share of the forests whose impossible queries are proved",
-    )
+    parser.add_argument("--proof-share", type=float, default=0.5, help="share of forests with proofs")
     arguments = parser.parse_args()
     arguments.engine = arguments.engine or engines.names()
     tally = run(arguments)
-    rows = [_row(tally, name) for name in arguments.engine]
+    rows = [tally.row(name) for name in arguments.engine]
     print(table(rows))
     print(f"proofs: {tally.proofs}")
-    print(f"queries with each trait: {dict(sorted(tally.traits.items()))}")
-    proofs = vars(tally.proofs)
-    common.save_results(arguments, rows, proofs=proofs, traits=dict(sorted(tally.traits.items())))
+    traits = dict(sorted(tally.traits.items()))
+    print(f"queries with each trait: {traits}")
+    common.save_results(arguments, rows, proofs=vars(tally.proofs), traits=traits)
     wrong = tally.faults.total()
     print(f"{arguments.count} queries, {wrong} disagreements")
     return 1 if wrong else 0
@@ -152,14 +131,14 @@ def run(arguments: argparse.Namespace) -> Tally:
     return tally
 
 
-def cases(seed: int, count: int) -> Iterator[tuple[str, Case, np.random.Generator]]:
+def cases(seed: int, count: int) -> Iterator[tuple[str, ForgeryCase, np.random.Generator]]:
     """Yield forests with up to 8 queries each, `count` queries in all; each forest has its own generator."""
     for number, start in enumerate(range(0, count, _QUERIES_PER_FOREST)):
         rng = np.random.default_rng([seed, number])
-        yield f"seed {seed}, forest {number}", drawn_case(rng, min(_QUERIES_PER_FOREST, count - start)), rng
+        yield f"seed {seed}, forest {number}", random_case(rng, min(_QUERIES_PER_FOREST, count - start)), rng
 
 
-def _count_traits(tally: Tally, case: Case) -> None:
+def _count_traits(tally: Tally, case: ForgeryCase) -> None:
     for query, planted in zip(case.queries, case.planted, strict=True):
         lower, upper = query_box(query.centre, query.eps)
         found = {
@@ -190,7 +169,7 @@ def _judge(
         tally.fault(name, place, f"the witness {witness.tolist()} does not replay")
 
 
-def _prove(tally: Tally, place: str, case: Case, truth: list[bool]) -> None:
+def _prove(tally: Tally, place: str, case: ForgeryCase, truth: list[bool]) -> None:
     """Have the impossible queries of a case proved, and put spoilt proofs to the checker."""
     certifying, checker = SatSolver(case.forest, certify=True), ProofChecker(case.forest)
     possible = [query for query, is_forgeable in zip(case.queries, truth, strict=True) if is_forgeable]
@@ -244,38 +223,16 @@ def _refused(
     return False
 
 
-def _row(tally: Tally, name: str) -> Row:
-    forged, impossible = tally.answers[name, "forged"], tally.answers[name, "impossible"]
-    reasons = dict(sorted(tally.reasons.get(name, Counter()).items()))
-    seconds = tally.seconds[name]
-    return Row(name, forged + impossible, forged, impossible, tally.faults[name], reasons, seconds)
-
-
-def table(rows: list[Row]) -> str:
+def table(rows: Sequence[Row]) -> str:
     """Return the counts as a Markdown table."""
-    titles = [
-        "engine",
-        "queries",
-        "forged",
-        "impossible",
-        "disagreements",
-        "impossible because of",
-        "ms each",
-    ]
-    return common.markdown(
-        titles,
-        [
-            [
-                row.engine,
-                row.queries,
-                row.forged,
-                row.impossible,
-                row.disagreements,
-                ", ".join(f"{reason} {count}" for reason, count in row.reasons.items()),
-                1e3 * row.seconds / max(1, row.queries),
-            ]
-            for row in rows
-        ],
+    return common.table(
+        "engine | queries | forged | impossible | disagreements | impossible because of | ms each",
+        rows,
+        lambda row: (
+            f"{row.engine} | {row.queries} | {row.forged} | {row.impossible} | {row.disagreements} "
+            f"| {', '.join(f'{reason} {count}' for reason, count in row.reasons.items())} "
+            f"| {1e3 * row.seconds / max(1, row.queries):.3g}"
+        ),
     )
 
 

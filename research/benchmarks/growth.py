@@ -15,18 +15,18 @@ import argparse
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import cache
-from pathlib import Path
+from typing import Any
 
 import numpy as np
-from matplotlib.figure import Figure
 from numpy.typing import NDArray
+from sklearn.datasets import make_classification
+from sklearn.preprocessing import minmax_scale
 
-from orchestrator.report.figures import style
 from research.benchmarks import common
+from research.benchmarks.common import ContradictionError
 from research.benchmarks.racing import Racer
-from wm import engines
 from wm.embedding.training import Caps, honest_forest
 from wm.engines import ForgeryOutcome, ForgeryQuery, Status
 from wm.forest import Forest
@@ -37,15 +37,7 @@ ROWS = 6000
 
 @dataclass(frozen=True)
 class Point:
-    """What a forest and the queries to it are like.
-
-    Attributes
-    ----------
-    trees, leaves, features
-        Of the forest: number of trees, most leaves of each tree, number of features.
-    eps
-        Largest distance of a witness from its instance.
-    """
+    """A forest (at most so many leaves in each tree) and the largest distance of a witness."""
 
     trees: int = 120
     leaves: int = 256
@@ -64,31 +56,19 @@ LABELS = {"trees": "trees", "leaves": "leaves of a tree", "eps": "eps", "feature
 
 @dataclass(frozen=True)
 class Row:
-    """One engine at one value of a sweep.
-
-    Attributes
-    ----------
-    total_leaves
-        Of the whole forest as trained.
-    forged, impossible, timeout
-        How the queries ended; more than half of them timeouts end a sweep before all were asked.
-    median, max
-        Seconds; those that the limit struck count as the limit.
-    censored
-        Half of the queries or more struck the limit: the median is at least the limit.
-    """
+    """One engine at one value of a sweep; seconds that the limit cut off count as the limit."""
 
     sweep: str
     value: float
     engine: str
     total_leaves: int
-    n: int
+    n: int  # queries; too many timeouts end a sweep before all were asked
     forged: int
     impossible: int
     timeout: int
+    censored: bool  # half of the queries or more hit the limit: the median is at least the limit
     median: float
     max: float
-    censored: bool
 
 
 @dataclass(frozen=True)
@@ -102,48 +82,6 @@ class Frontier:
     limit_s: float
 
 
-class ContradictionError(Exception):
-    """Two engines contradict each other, or one failed."""
-
-
-def main() -> int:
-    """Sweep, print the table, keep results and plot; return the exit code."""
-    parser = common.parser(__doc__)
-    parser.add_argument("--engine", action="append", choices=engines.names())
-    parser.add_argument("--sweep", action="append", choices=sorted(SWEEPS))
-    parser.add_argument("--values", type=float, nargs="+", help="ascending; with a single --sweep")
-    parser.add_argument("--queries", type=int, default=3, help="at each value")
-    parser.add_argument("--timeout", type=float, default=60.0, help="limit for each query in seconds")
-    parser.add_argument("--plot", type=Path, help="an .svg file")
-    arguments = parser.parse_args()
-    arguments.engine = arguments.engine or ["portfolio", "search", "sat"]
-    arguments.sweep = arguments.sweep or list(SWEEPS)
-    if arguments.values and len(arguments.sweep) != 1:
-        parser.error("--values needs exactly one --sweep")
-    rows: list[Row] = []
-    try:
-        with ExitStack() as stack:
-            racers = {name: stack.enter_context(Racer(name)) for name in arguments.engine}
-            known: Known = {}
-            for name in arguments.sweep:
-                for row in sweep(name, arguments, racers, known):
-                    rows.append(row)
-                    cut = "≥ " * row.censored
-                    print(f"{name} {row.value:g}, {row.engine}: median {cut}{row.median:.3g} s", flush=True)
-    except ContradictionError as reason:
-        print(reason, file=sys.stderr)
-        return 1
-    found = frontiers(rows, arguments.timeout)
-    print(table(rows))
-    print(frontier_table(found))
-    common.save_results(arguments, rows, base=vars(Point()), frontiers=[vars(one) for one in found])
-    caption = f"Median of {arguments.queries} queries; limit {arguments.timeout:g} s"
-    if arguments.plot is not None:
-        figure = plot(rows, arguments.timeout)
-        common.save_plot(figure, arguments.plot, title="Cost of forgery as forests grow", caption=caption)
-    return 0
-
-
 Known = dict[tuple[Point, str], list[ForgeryOutcome]]
 """How an engine's queries at a point ended: sweeps meet at the base, where queries can be the longest."""
 
@@ -154,23 +92,25 @@ def sweep(name: str, arguments: argparse.Namespace, racers: dict[str, Racer], kn
     for value in arguments.values or SWEEPS[name]:
         kind = type(getattr(Point(), name))
         point = replace(Point(), **{name: kind(value)})
-        forest, asked = pose(point, arguments.seed, arguments.queries)
+        forest, asked = build(point, arguments.seed, arguments.queries)
         for engine, racer in still.items():
             if (point, engine) not in known:
                 known[point, engine] = ask(racer, forest, asked, arguments.timeout)
         outcomes = {engine: known[point, engine] for engine in still}
         compare(f"{name} {value:g}", outcomes)
+        leaves, timeout_s = int(forest.is_leaf.sum()), arguments.timeout
         for engine, found in outcomes.items():
-            row = _row(name, value, engine, forest, found, len(asked), arguments.timeout)
-            yield row
-            if row.censored:
+            seconds, ended = common.seconds_of(found, timeout_s), common.ended(found, len(asked))
+            median = timeout_s if ended[-1] else float(np.median(seconds))
+            yield Row(name, value, engine, leaves, *ended, median, max(seconds))
+            if ended[-1]:
                 del still[engine]
         if not still:
             return
 
 
 @cache
-def pose(point: Point, seed: int, n_queries: int) -> tuple[Forest, list[ForgeryQuery]]:
+def build(point: Point, seed: int, n_queries: int) -> tuple[Forest, list[ForgeryQuery]]:
     """Return the forest of a point, and queries around instances of its data."""
     X, y = synthetic(point.features, seed)
     caps = Caps(max_depth=None, max_leaf_nodes=point.leaves)
@@ -185,9 +125,6 @@ def pose(point: Point, seed: int, n_queries: int) -> tuple[Forest, list[ForgeryQ
 
 def synthetic(features: int, seed: int) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
     """Return data in [0, 1] , two classes, 60% of the features telling, 5% of the labels wrong."""
-    from sklearn.datasets import make_classification
-    from sklearn.preprocessing import minmax_scale
-
     X, y = make_classification(
         n_samples=ROWS + 1000,
         n_features=features,
@@ -210,7 +147,7 @@ def ask(
         found.append(racer.solve(query, timeout_s=timeout_s))
         if found[-1].status is Status.ERROR:
             raise ContradictionError(f"{found[-1].engine} failed: {found[-1].reason}")
-        if 2 * sum(outcome.status is Status.TIMEOUT for outcome in found) >= len(asked):
+        if common.ended(found, len(asked))[-1]:
             break
     return found
 
@@ -227,34 +164,6 @@ def compare(place: str, outcomes: dict[str, list[ForgeryOutcome]]) -> None:
             raise ContradictionError(f"{place}, query {number}: {answers}")
 
 
-def _row(
-    name: str,
-    value: float,
-    engine: str,
-    forest: Forest,
-    found: list[ForgeryOutcome],
-    n_asked: int,
-    timeout_s: float,
-) -> Row:
-    statuses = [outcome.status for outcome in found]
-    timeouts = statuses.count(Status.TIMEOUT)
-    censored = 2 * timeouts >= n_asked
-    seconds = [timeout_s if outcome.status is Status.TIMEOUT else outcome.seconds for outcome in found]
-    return Row(
-        sweep=name,
-        value=value,
-        engine=engine,
-        total_leaves=int(forest.is_leaf.sum()),
-        n=len(found),
-        forged=statuses.count(Status.FORGED),
-        impossible=statuses.count(Status.IMPOSSIBLE),
-        timeout=timeouts,
-        median=timeout_s if censored else float(np.median(seconds)),
-        max=max(seconds),
-        censored=censored,
-    )
-
-
 def frontiers(rows: Sequence[Row], limit_s: float) -> list[Frontier]:
     """Return where each engine's median passes the limit in each sweep."""
     found = []
@@ -267,29 +176,21 @@ def frontiers(rows: Sequence[Row], limit_s: float) -> list[Frontier]:
 
 def table(rows: Sequence[Row]) -> str:
     """Return the rows as a Markdown table; "≥" before a median that the limit cut off."""
-    titles = [
-        "growing",
-        "value",
-        "leaves in all",
-        "engine",
-        "forged / impossible / timeout",
-        "median s",
-        "max s",
-    ]
-    return common.markdown(
-        titles,
-        [
-            [
-                LABELS[row.sweep],
-                f"{row.value:g}",
-                row.total_leaves,
-                row.engine,
-                f"{row.forged} / {row.impossible} / {row.timeout}",
-                f"{'≥ ' * row.censored}{row.median:.3g}",
-                row.max,
-            ]
-            for row in rows
-        ],
+    return common.table(
+        f"growing | value | leaves in all | engine | {common.ENDED} | median s | max s",
+        rows,
+        lambda row: (
+            f"{LABELS[row.sweep]} | {row.value:g} | {row.total_leaves} | {row.engine} "
+            f"| {common.ended_text(row)} | {common.median_text(row)} | {row.max:.3g}"
+        ),
+    )
+
+
+def median_table(rows: Sequence[Row]) -> str:
+    """Return the medians as a Markdown table with a column for each engine."""
+    titles = ["growing", "value", "leaves in all"]
+    return common.median_table(
+        titles, rows, lambda row: (LABELS[row.sweep], f"{row.value:g}", row.total_leaves)
     )
 
 
@@ -300,38 +201,60 @@ def frontier_table(found: Sequence[Frontier]) -> str:
     for name in dict.fromkeys(one.sweep for one in found):
         mine = {one.engine: one for one in found if one.sweep == name}
         cells = [
-            f"{mine[engine].value:g}" if mine[engine].value is not None else f"beyond {mine[engine].last:g}"
-            for engine in names
+            f"beyond {one.last:g}" if one.value is None else f"{one.value:g}"
+            for one in (mine[engine] for engine in names)
         ]
         lines.append([LABELS[name], *cells])
     limit = found[0].limit_s if found else 0.0
     return common.markdown([f"median passes {limit:g} s at", *names], lines)
 
 
-def plot(rows: Sequence[Row], timeout_s: float) -> Figure:
+def plot(rows: Sequence[Row], timeout_s: float) -> Any:
     """Draw the median seconds over each sweep's number; hollow where an engine met its frontier."""
+    from orchestrator.report.figures import style
+
     sweeps = list(dict.fromkeys(row.sweep for row in rows))
     names = list(dict.fromkeys(row.engine for row in rows))
     figure, panels = style.panels(len(sweeps))
-    handles = {}
     for axes, name in zip(panels, sweeps, strict=True):
-        for engine, look in style.numbered_looks(names).items():
-            mine = [row for row in rows if (row.sweep, row.engine) == (name, engine)]
-            (handles[engine],) = axes.plot(
-                [row.value for row in mine], [row.median for row in mine], label=engine, **look.line()
-            )
-            cut = [row for row in mine if row.censored]
-            hollow = look.line(linestyle="none", markerfacecolor="white", markersize=8)
-            axes.plot([row.value for row in cut], [row.median for row in cut], **hollow)
-        axes.axhline(timeout_s, color=style.FAINT, linestyle=":", linewidth=1)
-        axes.set_yscale("log")
+        handles = common.draw(axes, [row for row in rows if row.sweep == name], "value", names, timeout_s)
         if name != "eps":
             axes.set_xscale("log", base=2)
             axes.xaxis.set_major_formatter("{x:g}")
         style.finish(axes, x=LABELS[name], y="median seconds" if style.is_leftmost(axes) else "")
-    style.legend_below(figure, list(handles.values()))
+    style.legend_below(figure, handles)
     return figure
 
 
+def main() -> int:
+    """Sweep, print the table, keep results and plot; return the exit code."""
+    raced = ["portfolio", "search", "sat"]
+    parser = common.race_parser(__doc__, raced, timeout_s=60.0)
+    parser.add_argument("--sweep", action="append", choices=sorted(SWEEPS))
+    parser.add_argument("--values", type=float, nargs="+", help="ascending; with a single --sweep")
+    parser.add_argument("--queries", type=int, default=3, help="at each value")
+    arguments = parser.parse_args()
+    arguments.engine = arguments.engine or raced
+    arguments.sweep = arguments.sweep or list(SWEEPS)
+    if arguments.values and len(arguments.sweep) != 1:
+        parser.error("--values needs exactly one --sweep")
+    rows: list[Row] = []
+    with ExitStack() as stack:
+        racers = {name: stack.enter_context(Racer(name)) for name in arguments.engine}
+        known: Known = {}
+        for name in arguments.sweep:
+            for row in sweep(name, arguments, racers, known):
+                rows.append(row)
+                print(f"{name} {row.value:g}, {row.engine}: median {common.median_text(row)} s", flush=True)
+    found = frontiers(rows, arguments.timeout)
+    print(table(rows))
+    print(frontier_table(found))
+    common.save_results(arguments, rows, base=asdict(Point()), frontiers=[asdict(one) for one in found])
+    caption = f"Median of {arguments.queries} queries; limit {arguments.timeout:g} s"
+    title = "Cost of forgery as forests grow"
+    common.save_plot(arguments, lambda: plot(rows, arguments.timeout), title=title, caption=caption)
+    return 0
+
+
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(common.exit_code(main))

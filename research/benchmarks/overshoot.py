@@ -19,13 +19,12 @@ import sys
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from typing import Any
 
 import numpy as np
-from matplotlib.figure import Figure
 
-from orchestrator.report.figures import style
 from research.benchmarks import common
+from research.benchmarks.common import ContradictionError
 from wm import engines
 from wm.attacks.hardness import random_3cnf, to_forest
 from wm.engines import ForgeryOutcome, ForgeryQuery, Status
@@ -44,36 +43,20 @@ PATIENCE_S = 60.0
 
 @dataclass(frozen=True)
 class Row:
-    """One engine; times in seconds.
-
-    Attributes
-    ----------
-    timeouts
-        Queries that a time limit ended, all that were meant to.
-    median, p99, max
-        Of the wall time beyond the limit.
-    late
-        How many of them overshot by more than `ALLOWED_S`.
-    next_median, next_p99, next_max
-        Wall time of a trivial query right after, most of it the wait for the new child.
-    memouts
-        Queries that a memory limit ended, all that were meant to.
-    overhead_median, overhead_p99
-        Wall time of `solve` on trivial queries beyond what the engine takes for them without it.
-    """
+    """One engine; times in seconds."""
 
     engine: str
     n_variables: int
-    timeouts: int
-    median: float
+    timeouts: int  # queries that a time limit ended, all that were meant to
+    median: float  # of the wall time beyond the limit
     p99: float
     max: float
-    late: int
-    next_median: float
+    late: int  # how many of them overshot by more than `ALLOWED_S`
+    next_median: float  # wall time of a trivial query right after, most of it the wait for the new child
     next_p99: float
     next_max: float
-    memouts: int
-    overhead_median: float
+    memouts: int  # queries that a memory limit ended, all that were meant to
+    overhead_median: float  # wall time of `solve` on trivial queries beyond what the engine itself takes
     overhead_p99: float
 
 
@@ -86,46 +69,9 @@ class Samples:
     overshoots: list[float]
 
 
-class WrongEndError(Exception):
-    """A query ended otherwise than it had to."""
-
-
-def main() -> int:
-    """Measure, print the table, keep results and plot; return the exit code."""
-    parser = common.parser(__doc__)
-    parser.add_argument("--engine", action="append", choices=engines.names())
-    parser.add_argument("--count", type=int, default=200, help="forced timeouts of each engine")
-    parser.add_argument("--memouts", type=int, default=20, help="forced memory limits of each engine")
-    parser.add_argument("--trivial", type=int, default=200, help="trivial queries, for the overhead")
-    parser.add_argument("--variables", type=int, default=400, help="of the formula, 4.26 clauses for each")
-    parser.add_argument("--plot", type=Path, help="an .svg file")
-    arguments = parser.parse_args()
-    arguments.engine = arguments.engine or ["z3", "z3-bool", "sat", "search", "portfolio"]
-    rng = np.random.default_rng(arguments.seed)
-    forest = to_forest(random_3cnf(arguments.variables, round(4.26 * arguments.variables), rng))
-    rows: list[Row] = []
-    samples: list[Samples] = []
-    try:
-        for name in arguments.engine:
-            row, sample = measure(name, forest, arguments)
-            rows.append(row)
-            samples.append(sample)
-            print(f"{name}: at most {1e3 * row.max:.3g} ms beyond the limit", flush=True)
-    except WrongEndError as reason:
-        print(reason, file=sys.stderr)
-        return 1
-    print(table(rows))
-    common.save_results(arguments, rows, samples=[vars(sample) for sample in samples])
-    if arguments.plot is not None:
-        caption = f"{arguments.count} forced timeouts of each engine, limits {LIMITS_S[0]}-{LIMITS_S[1]} s"
-        figure = plot(samples)
-        common.save_plot(figure, arguments.plot, title="Wall time beyond the limit", caption=caption)
-    return 0
-
-
 def measure(name: str, forest: Forest, arguments: argparse.Namespace) -> tuple[Row, Samples]:
     """Force timeouts and memouts on one engine."""
-    hard, trivial = hard_query(forest), trivial_query(forest)
+    hard, trivial = query(forest, 0.5), query(forest, 2.0)
     rng = np.random.default_rng([arguments.seed, 1])
     limits = rng.uniform(*LIMITS_S, arguments.count).tolist()
     beyond, after = [], []
@@ -149,34 +95,20 @@ def measure(name: str, forest: Forest, arguments: argparse.Namespace) -> tuple[R
             walls.append(time.perf_counter() - started)
         expect(engine, easy_query(forest), Status.FORGED)  # the last child can do more than decline
     overhead = np.array(walls) - alone(name, forest, trivial, arguments.trivial)
-    row = Row(
-        engine=name,
-        n_variables=forest.n_features,
-        timeouts=len(beyond),
-        median=float(np.median(beyond)),
-        p99=float(np.quantile(beyond, 0.99)),
-        max=max(beyond),
-        late=sum(seconds > ALLOWED_S for seconds in beyond),
-        next_median=float(np.median(after)),
-        next_p99=float(np.quantile(after, 0.99)),
-        next_max=max(after),
-        memouts=arguments.memouts,
-        overhead_median=float(np.median(overhead)),
-        overhead_p99=float(np.quantile(overhead, 0.99)),
+    (median, p99), (next_median, next_p99) = (
+        np.quantile(all_s, (0.5, 0.99)).tolist() for all_s in (beyond, after)
     )
+    late = sum(seconds > ALLOWED_S for seconds in beyond)
+    timed = (median, p99, max(beyond), late, next_median, next_p99, max(after))
+    overheads = np.quantile(overhead, (0.5, 0.99)).tolist()
+    row = Row(name, forest.n_features, len(beyond), *timed, arguments.memouts, *overheads)
     return row, Samples(name, limits, beyond)
 
 
-def hard_query(forest: Forest) -> ForgeryQuery:
-    """Ask for a model of the formula, anywhere in the domain."""
+def query(forest: Forest, at: float) -> ForgeryQuery:
+    """Ask for a model of the formula within 0.5 of a point: of 0.5, anywhere; of 2.0, nowhere."""
     d, m = forest.n_features, forest.n_trees
-    return ForgeryQuery(signature=np.zeros(m), label=1, centre=np.full(d, 0.5), eps=0.5)
-
-
-def trivial_query(forest: Forest) -> ForgeryQuery:
-    """Ask around a centre that is farther than eps from the domain."""
-    d, m = forest.n_features, forest.n_trees
-    return ForgeryQuery(signature=np.zeros(m), label=1, centre=np.full(d, 2.0), eps=0.5)
+    return ForgeryQuery(signature=np.zeros(m), label=1, centre=np.full(d, at), eps=0.5)
 
 
 def easy_query(forest: Forest) -> ForgeryQuery:
@@ -187,74 +119,62 @@ def easy_query(forest: Forest) -> ForgeryQuery:
 
 def expect(
     engine: IsolatedEngine,
-    query: ForgeryQuery,
+    asked: ForgeryQuery,
     status: Status,
     *,
     timeout_s: float = PATIENCE_S,
     memory_bytes: int | None = None,
 ) -> ForgeryOutcome:
-    """Ask, and raise `WrongEndError` unless the query ends as it has to."""
-    outcome = engine.solve(query, timeout_s=timeout_s, memory_bytes=memory_bytes)
+    """Ask, and raise `ContradictionError` unless the query ends as it has to."""
+    outcome = engine.solve(asked, timeout_s=timeout_s, memory_bytes=memory_bytes)
     if outcome.status is not status:
-        raise WrongEndError(
+        raise ContradictionError(
             f"{engine.name}: {outcome.status} ({outcome.reason}) instead of {status} under a limit of "
             f"{timeout_s:g} s and {memory_bytes} bytes; --variables makes the query harder"
         )
     return outcome
 
 
-def alone(name: str, forest: Forest, query: ForgeryQuery, count: int) -> float:
+def alone(name: str, forest: Forest, asked: ForgeryQuery, count: int) -> float:
     """Return the median seconds that an engine takes for a query in this process, without limits."""
     solver = engines.solver_class(name)(forest)
-    solver.answer(query)
+    solver.answer(asked)
     seconds = []
     for _ in range(count):
         started = time.perf_counter()
-        solver.answer(query)
+        solver.answer(asked)
         seconds.append(time.perf_counter() - started)
     return float(np.median(seconds))
 
 
 def table(rows: Sequence[Row]) -> str:
     """Return the rows as a Markdown table; times in milliseconds."""
-    titles = [
-        "engine",
-        "timeouts",
-        "beyond the limit: median / p99 / max ms",
-        f"above {1e3 * ALLOWED_S:g} ms",
-        "next query: median / p99 / max ms",
-        "memouts",
-        "overhead: median / p99 ms",
-    ]
-    return common.markdown(
-        titles,
-        [
-            [
-                row.engine,
-                row.timeouts,
-                _milliseconds(row.median, row.p99, row.max),
-                row.late,
-                _milliseconds(row.next_median, row.next_p99, row.next_max),
-                row.memouts,
-                _milliseconds(row.overhead_median, row.overhead_p99),
-            ]
-            for row in rows
-        ],
+
+    def times(*seconds: float) -> str:
+        return " / ".join(f"{1e3 * one:.3g}" for one in seconds)
+
+    return common.table(
+        f"engine | timeouts | beyond the limit: median / p99 / max ms | above {1e3 * ALLOWED_S:g} ms "
+        "| next query: median / p99 / max ms | memouts | overhead: median / p99 ms",
+        rows,
+        lambda row: (
+            f"{row.engine} | {row.timeouts} | {times(row.median, row.p99, row.max)} | {row.late} "
+            f"| {times(row.next_median, row.next_p99, row.next_max)} | {row.memouts} "
+            f"| {times(row.overhead_median, row.overhead_p99)}"
+        ),
     )
 
 
-def _milliseconds(*seconds: float) -> str:
-    return " / ".join(f"{1e3 * one:.3g}" for one in seconds)
-
-
-def plot(samples: Sequence[Samples]) -> Figure:
+def plot(samples: Sequence[Samples]) -> Any:
     """Draw a histogram of the overshoots of each engine, on one scale, with what is allowed."""
+    from orchestrator.report.figures import style
+
     most = max(ALLOWED_S, *(max(sample.overshoots) for sample in samples))
     figure, panels = style.panels(len(samples), height_in=1.7)
     looks = style.numbered_looks([sample.engine for sample in samples])
     edges = np.linspace(0, 1e3 * most, 81)
     for axes, sample in zip(panels, samples, strict=True):
-        axes.hist(1e3 * np.array(sample.overshoots), bins=edges, color=looks[sample.engine].colour)
+        axes.hist(1e3 * np.array(sample.overshoots), bins=edges.tolist(), color=looks[sample.engine].colour)
         axes.axvline(1e3 * ALLOWED_S, color=style.FAINT, linestyle=":")
         axes.set_yscale("log")
         y = "timeouts" if style.is_leftmost(axes) else ""
@@ -262,5 +182,31 @@ def plot(samples: Sequence[Samples]) -> Figure:
     return figure
 
 
+def main() -> int:
+    """Measure, print the table, keep results and plot; return the exit code."""
+    measured = ["z3", "z3-bool", "sat", "search", "portfolio"]
+    parser = common.race_parser(__doc__, measured, timeout_s=PATIENCE_S)
+    parser.add_argument("--count", type=int, default=200, help="forced timeouts of each engine")
+    parser.add_argument("--memouts", type=int, default=20, help="forced memory limits of each engine")
+    parser.add_argument("--trivial", type=int, default=200, help="trivial queries, for the overhead")
+    parser.add_argument("--variables", type=int, default=400, help="of the formula, 4.26 clauses for each")
+    arguments = parser.parse_args()
+    arguments.engine = arguments.engine or measured
+    rng = np.random.default_rng(arguments.seed)
+    forest = to_forest(random_3cnf(arguments.variables, round(4.26 * arguments.variables), rng))
+    rows: list[Row] = []
+    samples: list[Samples] = []
+    for name in arguments.engine:
+        row, sample = measure(name, forest, arguments)
+        rows.append(row)
+        samples.append(sample)
+        print(f"{name}: at most {1e3 * row.max:.3g} ms beyond the limit", flush=True)
+    print(table(rows))
+    common.save_results(arguments, rows, samples=[vars(sample) for sample in samples])
+    caption = f"{arguments.count} forced timeouts of each engine, limits {LIMITS_S[0]}-{LIMITS_S[1]} s"
+    common.save_plot(arguments, lambda: plot(samples), title="Wall time beyond the limit", caption=caption)
+    return 0
+
+
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(common.exit_code(main))

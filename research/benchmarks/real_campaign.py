@@ -6,16 +6,15 @@ only what comes after is timed. The three take turns, so that whatever else the 
 
 from __future__ import annotations
 
+import itertools
 import json
-import os
 import subprocess
 import sys
 import time
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing
 from dataclasses import dataclass
-from pathlib import Path
 
 import sqlalchemy as sa
 
@@ -23,17 +22,19 @@ from orchestrator.celery_executor import CeleryExecutor
 from orchestrator.executors import LocalExecutor
 from orchestrator.launch import launch
 from orchestrator.loop import run_campaign
-from orchestrator.spec import BATCH, CampaignSpec, parse_spec
-from orchestrator.store import services
+from orchestrator.spec import CampaignSpec, parse_spec
 from orchestrator.store.database import Store
 from orchestrator.store.ledger import StoreLedger
 from orchestrator.store.tables import CampaignState, campaign_job, forgery_answer, job, outcome
-from research.benchmarks.forgery import SETTINGS
+from research.benchmarks.common import ROOT, SETTINGS
+from research.benchmarks.forgery import attacker
+from research.benchmarks.stores import url_of, worker
 from wm import engines
-from wm.attacks.forgery import attacker_instances, attacker_signature
+from wm.attacks.forgery import BATCH
 from wm.datasets import Split
 from wm.engines import ForgeryQuery
 from wm.forest import Forest
+from wm.signature import Signature
 from workers.jobs import JobKind
 
 SPEC = """
@@ -57,7 +58,6 @@ timeout_s = {timeout_s}
 WARM_DISTANCES = [0.2]
 WARM_SIGNATURES = 2
 DISTANCES = [0.1, 0.3, 0.5, 0.7, 0.9]
-_ROOT = Path(__file__).resolve().parents[2]
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,6 @@ class Place:
     """Where the three are run."""
 
     store: Store
-    store_url: str
     broker_url: str
     dataset: str
     engine: str
@@ -94,49 +93,30 @@ class Place:
     def spec(self, number: int, distances: list[float]) -> CampaignSpec:
         """Return a campaign; other numbers give other jobs (by a hair of a time limit), the same queries."""
         chosen, seed = SETTINGS[self.dataset]
-        head = SPEC.format(
-            name=f"{self.dataset}-{self.engine}-{number}",
-            seed=seed,
-            dataset=self.dataset,
-            trees=chosen.n_estimators,
-            depth=chosen.max_depth,
-        )
+        name = f"{self.dataset}-{self.engine}-{number}"
+        trees, depth = chosen.n_estimators, chosen.max_depth
+        text = SPEC.format(name=name, seed=seed, dataset=self.dataset, trees=trees, depth=depth)
         signatures = self.signatures if distances == DISTANCES else min(WARM_SIGNATURES, self.signatures)
-        attacks = [
-            ATTACK.format(
-                engine=self.engine,
-                signatures=signatures,
-                eps=eps,
-                batch=self.batch,
-                timeout_s=60 + number / 1024,
-            )
-            for eps in distances
-        ]
-        return parse_spec(head + "".join(attacks))
+        given = {"engine": self.engine, "batch": self.batch, "timeout_s": 60 + number / 1024}
+        for eps in distances:
+            text += ATTACK.format(**given, signatures=signatures, eps=eps)
+        return parse_spec(text)
 
 
 def turns(place: Place, repeats: int) -> Iterator[Turn]:
     """Yield paired measurements."""
-    local = LocalExecutor(StoreLedger(place.store), workers=1)
-    try:
+    with closing(LocalExecutor(StoreLedger(place.store), workers=1)) as local:
         _run(place, local, place.spec(0, WARM_DISTANCES))
-    finally:
-        local.close()
-    numbers = iter(range(1, 10_000))
+    numbers = itertools.count(1)
     for repeat in range(repeats):
-        seconds: dict[str, float] = {}
-        answers: list[Counter[str]] = []
-        ways = ["bare", "one", "two"]
-        for way in ways[repeat % 3 :] + ways[: repeat % 3]:
-            if way == "bare":
-                seconds[way], counted = _bare(place)
-            else:
-                slots = 1 if way == "one" else 2
-                seconds[way], counted = _path(place, slots, next(numbers), next(numbers))
-            answers.append(counted)
-        if not answers[0] == answers[1] == answers[2]:
-            raise RuntimeError(f"the three gave different answers: {answers}")
-        yield Turn(seconds["bare"], seconds["one"], seconds["two"])
+        found: dict[int, tuple[float, Counter[str]]] = {}
+        for way in range(repeat, repeat + 3):  # by the number of slots; 0 is the bare loop
+            slots = way % 3
+            found[slots] = _path(place, slots, next(numbers), next(numbers)) if slots else _bare(place)
+        (bare_s, answers), one, two = (found[slots] for slots in range(3))
+        if not answers == one[1] == two[1]:
+            raise RuntimeError(f"the three gave different answers: {found}")
+        yield Turn(bare_s, one[0], two[0])
 
 
 def _run(place: Place, executor: CeleryExecutor | LocalExecutor, spec: CampaignSpec) -> tuple[int, float]:
@@ -149,26 +129,11 @@ def _run(place: Place, executor: CeleryExecutor | LocalExecutor, spec: CampaignS
     return campaign_id, time.perf_counter() - started
 
 
-@contextmanager
-def _worker(place: Place, slots: int) -> Iterator[CeleryExecutor]:
-    environment = os.environ | {"WM_STORE_URL": place.store_url, "WM_BROKER_URL": place.broker_url}
-    command = [sys.executable, "-m", "orchestrator.cli", "worker", "--concurrency", str(slots)]
-    worker = subprocess.Popen(command, env=environment, cwd=_ROOT, stderr=subprocess.DEVNULL)  # noqa: S603 - ours
-    executor = CeleryExecutor(place.store, place.broker_url, print)
-    try:
-        while not services.workers(place.store):
-            if worker.poll() is not None:
-                raise RuntimeError("the worker did not start")
-            time.sleep(0.05)
-        yield executor
-    finally:
-        worker.terminate()
-        worker.wait(timeout=40)
-        executor.close()
-
-
 def _path(place: Place, slots: int, warm: int, number: int) -> tuple[float, Counter[str]]:
-    with _worker(place, slots) as executor:
+    with (
+        worker(place.store, place.broker_url, slots),
+        closing(CeleryExecutor(place.store, place.broker_url, print)) as executor,
+    ):
         _run(place, executor, place.spec(warm, WARM_DISTANCES))
         campaign_id, seconds = _run(place, executor, place.spec(number, DISTANCES))
     query = (
@@ -182,46 +147,39 @@ def _path(place: Place, slots: int, warm: int, number: int) -> tuple[float, Coun
 
 
 def _bare(place: Place) -> tuple[float, Counter[str]]:
-    words = [sys.executable, __file__, place.store_url, place.dataset, place.engine, str(place.signatures)]
-    said = json.loads(subprocess.check_output(words, cwd=_ROOT))  # noqa: S603 - this very file
+    words = ["research.benchmarks.real_campaign", url_of(place.store), place.dataset, place.engine]
+    command = [sys.executable, "-m", *words, str(place.signatures)]
+    said = json.loads(subprocess.check_output(command, cwd=ROOT))  # noqa: S603 - this very file
     return said["seconds"], Counter(said["answers"])
 
 
-def _bare_main(store_url: str, dataset: str, engine_name: str, signatures: int) -> None:
+def _bare_main(store_url: str, dataset: str, engine_name: str, count: str) -> None:
     """Ask the engine all that the campaign asks, in its order; print seconds and counts as JSON."""
-    place = Place(Store(store_url), store_url, "", dataset, engine_name, signatures, BATCH)
+    signatures = int(count)
+    place = Place(Store(store_url), "", dataset, engine_name, signatures, BATCH)
     ledger = StoreLedger(place.store)
+    kinds = [JobKind.SPLIT, JobKind.EMBED]
+    query = sa.select(job.c.kind, outcome.c.result).join(outcome).where(job.c.kind.in_(kinds))
     with place.store.read() as connection:
-        query = (
-            sa.select(job.c.kind, outcome.c.result)
-            .join(outcome)
-            .where(job.c.kind.in_([JobKind.SPLIT, JobKind.EMBED]))
-        )
         results = dict(tuple(row) for row in connection.execute(query))
     split = Split.from_bytes(ledger.artifact(results[JobKind.SPLIT]["split"]))
     forest = Forest.from_bytes(ledger.artifact(results[JobKind.EMBED]["forest"]))
-    seed = place.spec(0, DISTANCES).seed
-    rows = attacker_instances(seed, rows=len(split.y_test), count=100, repeat=0)
+    rows, drawn = attacker(split, forest, place.spec(0, DISTANCES).seed, signatures, 100)
 
-    def ask(engine: engines.Engine, distances: list[float], numbers: range) -> Counter[str]:
+    def ask(engine: engines.Engine, distances: list[float], bits: list[Signature]) -> Counter[str]:
         found: Counter[str] = Counter()
-        for eps in distances:
-            for number in numbers:
-                bits = attacker_signature(
-                    seed, number=number, length=forest.n_trees, ones_share=0.5, repeat=0
-                )
-                for row in rows:
-                    label, centre = int(split.y_test[row]), split.X_test[row]
-                    query = ForgeryQuery(signature=bits, label=label, centre=centre, eps=eps)
-                    found[engine.solve(query, timeout_s=60).status.value] += 1
+        for eps, signature, row in itertools.product(distances, bits, rows):
+            label, centre = int(split.y_test[row]), split.X_test[row]
+            asked = ForgeryQuery(signature=signature, label=label, centre=centre, eps=eps)
+            found[engine.solve(asked, timeout_s=60).status.value] += 1
         return found
 
     with engines.create(engine_name, forest) as engine:
-        ask(engine, WARM_DISTANCES, range(min(WARM_SIGNATURES, signatures)))
+        ask(engine, WARM_DISTANCES, drawn[:WARM_SIGNATURES])
         started = time.perf_counter()
-        answers = ask(engine, DISTANCES, range(signatures))
+        answers = ask(engine, DISTANCES, drawn)
         print(json.dumps({"seconds": time.perf_counter() - started, "answers": dict(answers)}))
 
 
 if __name__ == "__main__":
-    _bare_main(*sys.argv[1:4], signatures=int(sys.argv[4]))
+    _bare_main(*sys.argv[1:5])

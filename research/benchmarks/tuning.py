@@ -10,8 +10,7 @@ every mean and deviation is the same to the last bit and the same point is chose
 
 from __future__ import annotations
 
-import argparse
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -24,8 +23,8 @@ from threadpoolctl import threadpool_limits
 
 from orchestrator.spec import read_spec
 from research.benchmarks import common
+from research.benchmarks.common import SETTINGS
 from research.benchmarks.embedding import Cost, timed
-from research.benchmarks.forgery import SETTINGS
 from wm.datasets import Source, load, split
 from wm.embedding.tuning import GridScore, Hyperparameters, TuningResult, grid_search
 
@@ -41,39 +40,21 @@ class Grid:
 
 @dataclass(frozen=True)
 class Row:
-    """One data set.
-
-    Attributes
-    ----------
-    rows, features
-        Size of the training part, which both searches get.
-    seed
-        Seed of the split and of the forests.
-    ours, scikit_learn
-        Cost of each search; ours is the mean of two runs.
-    wall_ratio, cpu_ratio
-        scikit-learn's seconds over ours.
-    equal_points
-        Points of the grid whose mean and deviation are the same to the last bit.
-    same_choice
-        Whether both choose the same point.
-    chosen, accuracy
-        scikit-learn's choice and its mean accuracy over the folds.
-    """
+    """One data set."""
 
     dataset: str
-    rows: int
+    rows: int  # size of the training part, which both searches get
     features: int
-    seed: int
+    seed: int  # of the split and of the forests
     grid: Grid
     points: int
-    ours: Cost
+    ours: Cost  # mean of two runs
     scikit_learn: Cost
-    wall_ratio: float
+    wall_ratio: float  # scikit-learn's seconds over ours
     cpu_ratio: float
-    equal_points: int
+    equal_points: int  # points of the grid whose mean and deviation are the same to the last bit
     same_choice: bool
-    chosen: Hyperparameters
+    chosen: Hyperparameters  # scikit-learn's choice, and its mean accuracy over the folds
     accuracy: float
 
     @property
@@ -93,30 +74,22 @@ def paper_grid(name: str, folds: int | None = None) -> Grid:
 
 def search_with_scikit_learn(X: NDArray[Any], y: NDArray[Any], grid: Grid, seed: int) -> TuningResult:
     """Return what `GridSearchCV` finds, one fit for each point and fold and none of the chosen forest."""
-    found = GridSearchCV(
-        RandomForestClassifier(bootstrap=False, random_state=seed, n_jobs=1),
-        {"n_estimators": grid.n_estimators, "max_depth": grid.max_depth},
-        cv=grid.folds,
-        refit=False,
-        n_jobs=1,
-        error_score="raise",
-    ).fit(X, y)
+    forest = RandomForestClassifier(bootstrap=False, random_state=seed, n_jobs=1)
+    axes = {"n_estimators": grid.n_estimators, "max_depth": grid.max_depth}
+    found = GridSearchCV(forest, axes, cv=grid.folds, refit=False, n_jobs=1, error_score="raise").fit(X, y)
     results = found.cv_results_
-    scores = zip(results["params"], results["mean_test_score"], results["std_test_score"], strict=True)
-    return TuningResult(
-        Hyperparameters(**found.best_params_),
-        tuple(
-            GridScore(Hyperparameters(**point), float(mean), float(deviation))
-            for point, mean, deviation in scores
-        ),
-    )
+    columns = (results["params"], results["mean_test_score"], results["std_test_score"])
+    scores = [
+        GridScore(Hyperparameters(**point), float(mean), float(std))
+        for point, mean, std in zip(*columns, strict=True)
+    ]
+    return TuningResult(Hyperparameters(**found.best_params_), tuple(scores))
 
 
 def search(X: NDArray[Any], y: NDArray[Any], grid: Grid, seed: int) -> TuningResult:
     """Return what our search finds."""
-    return grid_search(
-        X, y, n_estimators=grid.n_estimators, max_depth=grid.max_depth, folds=grid.folds, seed=seed
-    )
+    trees, depths = grid.n_estimators, grid.max_depth
+    return grid_search(X, y, n_estimators=trees, max_depth=depths, folds=grid.folds, seed=seed)
 
 
 def measure(name: str, grid: Grid, seed: int) -> Row:
@@ -127,22 +100,13 @@ def measure(name: str, grid: Grid, seed: int) -> Row:
     theirs, reference = timed(partial(search_with_scikit_learn, *given))
     last, after = timed(partial(search, *given))
     ours = Cost((before.wall_s + after.wall_s) / 2, (before.cpu_s + after.cpu_s) / 2)
-    return Row(
-        dataset=name,
-        rows=made.X_train.shape[0],
-        features=made.X_train.shape[1],
-        seed=seed,
-        grid=grid,
-        points=len(theirs.scores),
-        ours=ours,
-        scikit_learn=reference,
-        wall_ratio=reference.wall_s / ours.wall_s,
-        cpu_ratio=reference.cpu_s / ours.cpu_s,
-        equal_points=min(equal_points(first, theirs), equal_points(last, theirs)),
-        same_choice=first.best == last.best == theirs.best,
-        chosen=theirs.best,
-        accuracy=max(score.mean_accuracy for score in theirs.scores),
-    )
+    rows, features = made.X_train.shape
+    ratios = (reference.wall_s / ours.wall_s, reference.cpu_s / ours.cpu_s)
+    equal = min(equal_points(first, theirs), equal_points(last, theirs))
+    same = first.best == last.best == theirs.best
+    accuracy = max(score.mean_accuracy for score in theirs.scores)
+    size = (rows, features, seed, grid, len(theirs.scores))
+    return Row(name, *size, ours, reference, *ratios, equal, same, theirs.best, accuracy)
 
 
 def equal_points(ours: TuningResult, theirs: TuningResult) -> int:
@@ -161,25 +125,36 @@ def warm_up() -> None:
 
 def table(rows: Sequence[Row]) -> str:
     """Return the rows as a Markdown table; seconds by the clock and, in brackets, of the processor."""
-    titles = [
-        *("data set", "rows x features", "points x folds", "ours s", "scikit-learn s", "times faster"),
-        *("equal scores", "trees / depth chosen", "accuracy"),
-    ]
-    lines = [
-        [
-            row.dataset,
-            f"{row.rows} x {row.features}",
-            f"{row.points} x {row.grid.folds}",
-            f"{row.ours.wall_s:.3g} ({row.ours.cpu_s:.3g})",
-            f"{row.scikit_learn.wall_s:.3g} ({row.scikit_learn.cpu_s:.3g})",
-            f"{row.wall_ratio:.3g} ({row.cpu_ratio:.3g})",
-            f"{row.equal_points} of {row.points}",
-            f"{row.chosen.n_estimators} / {row.chosen.max_depth}{', not the same' * (not row.same_choice)}",
-            f"{row.accuracy:.4f}",
-        ]
-        for row in rows
-    ]
-    return common.markdown(titles, lines)
+    return common.table(
+        "data set | rows x features | points x folds | ours s | scikit-learn s | times faster | equal scores "
+        "| trees / depth chosen | accuracy",
+        rows,
+        lambda row: (
+            f"{row.dataset} | {row.rows} x {row.features} | {row.points} x {row.grid.folds} "
+            f"| {row.ours.wall_s:.3g} ({row.ours.cpu_s:.3g}) "
+            f"| {row.scikit_learn.wall_s:.3g} ({row.scikit_learn.cpu_s:.3g}) "
+            f"| {row.wall_ratio:.3g} ({row.cpu_ratio:.3g}) | {row.equal_points} of {row.points} "
+            f"| {row.chosen.n_estimators} / {row.chosen.max_depth}{', not the same' * (not row.same_choice)} "
+            f"| {row.accuracy:.4f}"
+        ),
+    )
+
+
+def options(given: Mapping[str, Any]) -> str:
+    """Return the options of the command that gives these results again."""
+    text = ""
+    for name in ("dataset", "folds", "n_estimators", "max_depth", "seed"):
+        if given[name] is not None:
+            values = given[name] if isinstance(given[name], list) else [given[name]]
+            text += f" --{name.replace('_', '-')} {' '.join(map(str, values))}"
+    return text
+
+
+def grids(rows: Sequence[Row]) -> str:
+    """Return the grids that were searched, in words."""
+    axes = [(row.grid.n_estimators, row.grid.max_depth) for row in rows]
+    texts = ((", ".join(map(str, values)) for values in both) for both in axes)
+    return "; ".join(dict.fromkeys(f"trees {trees} by depth {depth}" for trees, depth in texts))
 
 
 def main(words: Sequence[str] | None = None) -> None:
@@ -196,7 +171,10 @@ def main(words: Sequence[str] | None = None) -> None:
         warm_up()
         for name in arguments.dataset or SETTINGS:
             seed = SETTINGS[name][1] if arguments.seed is None else arguments.seed
-            rows.append(measure(name, _grid(name, arguments), seed))
+            paper = paper_grid(name, arguments.folds)
+            trees = tuple(arguments.n_estimators or paper.n_estimators)
+            depths = tuple(arguments.max_depth or paper.max_depth)
+            rows.append(measure(name, Grid(trees, depths, paper.folds), seed))
             print(table(rows[-1:]), flush=True)
             common.save_results(arguments, rows, seeds={row.dataset: row.seed for row in rows})
     if len(rows) > 1:
@@ -204,15 +182,6 @@ def main(words: Sequence[str] | None = None) -> None:
     different = [row.dataset for row in rows if not row.agrees]
     if different:
         raise SystemExit(f"the searches disagree on {', '.join(different)}")
-
-
-def _grid(name: str, arguments: argparse.Namespace) -> Grid:
-    paper = paper_grid(name, arguments.folds)
-    return Grid(
-        tuple(arguments.n_estimators or paper.n_estimators),
-        tuple(arguments.max_depth or paper.max_depth),
-        paper.folds,
-    )
 
 
 if __name__ == "__main__":

@@ -2,10 +2,10 @@
 
 `published`: the numbers, the only ones typed by hand. `runs`: what campaigns found. `compare`: verdicts;
 `compare_models` and `compare_attacks`: each published number beside ours; `details`: ours where the paper has
-curves. `experiments` and `choices`: what goes wrong in the published artifact, on our own models; `artifact`
+curves. `experiments`: what goes wrong in the published artifact, on our own models; `artifact`
 tells of it. `pictures`: figures. `document`: all of it as Markdown.
 
-May import the rest of `orchestrator`, except `cli`.
+`python -m research.reproduction` is its command.
 """
 
 from research.reproduction.document import write_reproduction

@@ -1,18 +1,17 @@
-"""The second half of the document: the artifact's errors, each as an experiment on our own models."""
+"""The tables of the document's second half: the artifact's errors, each as an experiment on our own models."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Sequence
 
 from orchestrator.report.summaries import form_summaries, suppression_summaries
 from orchestrator.store.database import Store
 from research.reproduction import published
-from research.reproduction.choices import FreeChoice, free_choice
 from research.reproduction.compare import COUNT, NOTHING, TWO, Form
 from research.reproduction.experiments import (
+    FreeChoice,
     Scene,
-    SharedSeed,
-    UnknownAsSat,
+    free_choice,
     margins,
     scene,
     shared_seed,
@@ -30,144 +29,69 @@ _P = Form(1, 100.0, "%")
 _AUC = Form(4)
 
 
-def artifact_sections(store: Store, runs: Sequence[Run]) -> Iterator[str]:
-    """Run the experiments and yield their sections; those without a fitting campaign are left out."""
-    attacked = [run for run in runs if not run.findings.distances.empty]
-    scenes = [scene(run) for run in attacked]
-    if scenes:
-        yield _shared_seeds([shared_seed(at) for at in scenes])
-        yield _unknowns(
-            [
-                unknown_as_sat(
-                    at,
-                    eps=published.TOO_SLOW.eps,
-                    timeout_s=SHORT_LIMIT_S,
-                    instances=UNKNOWN_INSTANCES,
-                )
-                for at in scenes
-            ]
-        )
-    small = [at for at in scenes if at.run.setting.dataset == published.DATASETS[0].dataset]
-    if small:
-        yield _margins(small[0])
-    chosen = [free_choice(store, at, published.INDEPENDENT.eps) for at in scenes]
-    if shown := [one for one in chosen if one is not None]:
-        yield _free_choices(shown)
-    if leaking := [run for run in runs if not run.findings.leakage.empty]:
-        yield _leaks(leaking)
-    if spotted := [run for run in runs if not run.findings.suppression.empty]:
-        yield _suppression(spotted)
+def experiment_tables(store: Store, runs: Sequence[Run]) -> dict[str, str]:
+    """Run the experiments and return their tables; empty ones where no campaign fits."""
+    scenes = [scene(run) for run in runs if not run.findings.distances.empty]
+    small = [at for at in scenes if at.run.setting.dataset == published.DATASETS[0].dataset][:1]
+    found = (free_choice(store, at, published.INDEPENDENT.eps) for at in scenes)
+    chosen = [one for one in found if one is not None]
+    return {
+        "shared_seed": _shared_seeds(scenes),
+        "unknown": _unknowns(scenes),
+        "margins": _margins(small),
+        "choices": _free_choices(chosen),
+        "published_choice": "".join(map(_published_choice, chosen)),
+        "leaks": _leaks(runs),
+        "suppression": _suppression(runs),
+    }
 
 
-def _shared_seeds(found: Sequence[SharedSeed]) -> str:
+def _table(titles: str, rows: Iterable[Sequence[str]]) -> str:
+    """Return a table, or nothing without rows; there is " | " between the titles."""
+    lines = list(rows)
+    return table(titles.split(" | "), lines) if lines else ""
+
+
+def _shared_seeds(scenes: Sequence[Scene]) -> str:
     rows = []
-    for one in found:
+    for one in map(shared_seed, scenes):
         data = [one.run.setting.title, f"{one.instances} (k = {one.trigger_size})"]
         undecided = f"; {one.undecided} undecided" if one.undecided else ""
         rows.append([*data, f"the owner's own{undecided}", *map(str, one.owner)])
         sizes = [f"mean {COUNT.write(size.mean)}, most {size.most:g}" for size in one.independent]
         common = f"the first has {_P.write(one.agreement)} of its bits in common with the owner's"
         rows.append([*data, f"{one.independent[0].n} independent; {common}", *sizes])
-    there = ", ".join(map(str, published.SHARED_SEED_FORGED))
-    return "\n\n".join(
-        [
-            "### One seed for owner and attacker",
-            "The notebooks seed owner and attacker alike: the first of the attacker's signatures *is* the "
-            f"owner's, and on breast-cancer it alone forges ({there} rows over the paper's eps). Here the "
-            "same is done on purpose with our watermarks: rows forged by the owner's own signature, beside "
-            "those of independent signatures, whose stream no owner's role shares.",
-            table(
-                ["data set", "rows tried", "signature", *(f"eps {eps:g}" for eps in published.DISTANCES)],
-                rows,
-            ),
-        ]
+    distances = " | ".join(f"eps {eps:g}" for eps in published.DISTANCES)
+    return _table(f"data set | rows tried | signature | {distances}", rows)
+
+
+def _unknowns(scenes: Sequence[Scene]) -> str:
+    rows = []
+    for at in scenes:
+        one = unknown_as_sat(at, published.TOO_SLOW.eps, SHORT_LIMIT_S, UNKNOWN_INSTANCES)
+        counts = map(str, (one.instances, one.forged, one.impossible, one.unknown))
+        truly = f"{one.truly_forged} ({one.truly_impossible} proved impossible)"
+        rows.append([one.run.setting.title, f"{one.eps:g}", *counts, f"{one.as_published} forged", truly])
+    return _table(
+        "data set | eps | queries | forged | impossible | unknown | as the artifact counts | truly forged",
+        rows,
     )
 
 
-def _unknowns(found: Sequence[UnknownAsSat]) -> str:
-    return "\n\n".join(
-        [
-            "### No answer counted as forged",
-            f"Engine `z3`, the paper's form, with a limit of {SHORT_LIMIT_S:g} s for each query, the "
-            "attacker's first signature. The notebooks print `unknown` as sat, and so does the column of "
-            "what the artifact counts; the truth is the exact answer of engine `portfolio`. Which queries "
-            "run out of time depends on the machine; the truth does not.",
-            table(
-                [
-                    "data set",
-                    "eps",
-                    "queries",
-                    "forged",
-                    "impossible",
-                    "unknown",
-                    "as the artifact counts",
-                    "truly forged",
-                ],
-                [
-                    [
-                        one.run.setting.title,
-                        f"{one.eps:g}",
-                        str(one.instances),
-                        str(one.forged),
-                        str(one.impossible),
-                        str(one.unknown),
-                        f"{one.as_published} forged",
-                        f"{one.truly_forged} ({one.truly_impossible} proved impossible)",
-                    ]
-                    for one in found
-                ],
-            ),
-        ]
-    )
-
-
-def _margins(at: Scene) -> str:
-    return "\n\n".join(
-        [
-            "### A margin around each threshold",
-            f"The notebooks keep an instance {published.MARGIN:g} away from every threshold. Queries of the "
-            f"owner's own signature on {at.run.setting.title} that can be forged, asked again of engine "
-            "`z3` with that margin: at the paper's distances, and for each row at its own least distance, "
-            "where a cell is just reached.",
-            table(
-                ["eps", "forged, exactly", "impossible with the margin", "undecided"],
-                [
-                    [
-                        "each row's least" if one.eps is None else f"{one.eps:g}",
-                        str(one.forged),
-                        str(one.lost),
-                        str(one.undecided),
-                    ]
-                    for one in margins(at)
-                ],
-            ),
-        ]
-    )
+def _margins(scenes: Sequence[Scene]) -> str:
+    rows = []
+    for one in (one for at in scenes for one in margins(at)):
+        eps = "each row's least" if one.eps is None else f"{one.eps:g}"
+        rows.append([eps, *map(str, (one.forged, one.lost, one.undecided))])
+    return _table("eps | forged, exactly | impossible with the margin | undecided", rows)
 
 
 def _free_choices(found: Sequence[FreeChoice]) -> str:
-    return "\n\n".join(
-        [
-            "### Which point of a cell is shown",
-            "All points of a cell draw the same votes, and a solver may show any of them. Accuracy of the "
-            "standard forest on forged sets that differ in that choice alone: the point nearest to the "
-            "original; a uniform point of what cell and box leave free; a corner of it."
-            + "".join(map(_published_choice, found)),
-            table(
-                ["data set", "eps", "sets", "rows", "nearest", "uniform", "corner"],
-                [
-                    [
-                        one.run.setting.title,
-                        f"{one.eps:g}",
-                        str(one.sets),
-                        str(one.instances),
-                        *(TWO.of(spread) for spread in (one.nearest, one.random, one.farthest)),
-                    ]
-                    for one in found
-                ],
-            ),
-        ]
-    )
+    rows = []
+    for one in found:
+        accuracies = map(TWO.of, (one.nearest, one.random, one.farthest))
+        rows.append([one.run.setting.title, f"{one.eps:g}", str(one.sets), str(one.instances), *accuracies])
+    return _table("data set | eps | sets | rows | nearest | uniform | corner", rows)
 
 
 def _published_choice(one: FreeChoice) -> str:
@@ -188,15 +112,7 @@ def _leaks(runs: Sequence[Run]) -> str:
         for one in form_summaries(run.findings.leakage, run.findings.accuracy):
             bits = NOTHING if one.bits is None else TWO.of(one.bits)
             rows.append([run.name, one.form, one.severity, f"{one.leaking} of {one.forests}", bits])
-    return "\n\n".join(
-        [
-            "### What the released files give away",
-            "Share of the signature's bits that can be read off a model's file (1: all of them; up to "
-            "complement a guess has at least half), in the form that scikit-learn keeps after training, as "
-            "the artifact released it, and in the form that this project releases.",
-            table(["campaign", "form", "worst finding", "forests that leak", "bits"], rows),
-        ]
-    )
+    return _table("campaign | form | worst finding | forests that leak | bits", rows)
 
 
 def _suppression(runs: Sequence[Run]) -> str:
@@ -205,12 +121,4 @@ def _suppression(runs: Sequence[Run]) -> str:
         for run in runs
         for one in suppression_summaries(at_published_point(run.findings.suppression))
     ]
-    return "\n\n".join(
-        [
-            "### Suppression",
-            "The paper holds it to be impossible by construction and does not measure it. How well the "
-            "judge's trigger queries are told from ordinary ones by the votes they draw (AUC; 0.5: not at "
-            "all):",
-            table(["campaign", "method", "mean AUC", "least", "watermarks"], rows),
-        ]
-    )
+    return _table("campaign | method | mean AUC | least | watermarks", rows)

@@ -13,6 +13,7 @@ from scipy import stats
 
 from orchestrator.report.summaries import Spread
 from orchestrator.report.wording import MISSING
+from research.reproduction.runs import Run
 
 LEAST_SAMPLE = 3
 """Repeats below which a spread says nothing: its interval would hold everything."""
@@ -35,35 +36,24 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True)
 class Comparison:
-    """A published number or statement beside ours.
+    """A published number or statement beside ours."""
 
-    Attributes
-    ----------
-    dataset
-        As the paper calls it.
-    what
-        The number, in a few words.
-    place
-        Where the paper or its artifact has it.
-    published, ours
-        As text; spreads are sample standard deviations.
-    n
-        Size of our sample, with what it counts.
-    verdict, reason
-        `reason` says why not the same, or what the number does not show; may be empty.
-    campaign
-        Whose numbers are ours.
-    """
-
-    dataset: str
-    what: str
-    place: str
+    dataset: str  # as the paper calls it
+    what: str  # the number, in a few words
+    place: str  # where the paper or its artifact has it
     published: str
-    ours: str
-    n: str
+    ours: str  # spreads are sample standard deviations
+    n: str  # size of our sample, with what it counts
     verdict: Verdict
-    reason: str
-    campaign: str
+    reason: str  # why not the same, or what the number does not show; may be empty
+    campaign: str  # whose numbers are ours
+
+
+def compared(
+    run: Run, what: str, place: str, there: str, ours: str, n: str, verdict: Verdict, reason: str = ""
+) -> Comparison:
+    """Return a comparison of what the paper says with what a run found."""
+    return Comparison(run.setting.title, what, place, there, ours, n, verdict, reason, run.name)
 
 
 @dataclass(frozen=True)
@@ -101,35 +91,35 @@ PERCENT = Form(1, 100.0, "%")
 POINTS = Form(2, unit=" points")
 
 
+def _half_width(sample: ArrayLike, variance: Callable[[int], float]) -> float | None:
+    """Return a half-width of Student's t, as many deviations as the root of `variance(n)`; None if n is small."""
+    values: NDArray[np.float64] = np.asarray(sample, dtype=np.float64)
+    n = len(values)
+    if n < LEAST_SAMPLE:
+        return None
+    return float(stats.t.ppf((1 + _LEVEL) / 2, n - 1) * values.std(ddof=1) * math.sqrt(variance(n)))
+
+
 def reach(sample: ArrayLike) -> float | None:
     """Return how far from the sample's mean one more value lies, at most, 19 times in 20.
 
     The half-width of the normal prediction interval; None below `LEAST_SAMPLE` values.
     """
-    values: NDArray[np.float64] = np.asarray(sample, dtype=np.float64)
-    n = len(values)
-    if n < LEAST_SAMPLE:
-        return None
-    return float(stats.t.ppf((1 + _LEVEL) / 2, n - 1) * values.std(ddof=1) * math.sqrt(1 + 1 / n))
+    return _half_width(sample, lambda n: 1 + 1 / n)
 
 
 def mean_interval(sample: ArrayLike) -> tuple[float, float] | None:
     """Return the 95% confidence interval of the mean; None below `LEAST_SAMPLE` values."""
-    values: NDArray[np.float64] = np.asarray(sample, dtype=np.float64)
-    n = len(values)
-    if n < LEAST_SAMPLE:
-        return None
-    half = float(stats.t.ppf((1 + _LEVEL) / 2, n - 1) * values.std(ddof=1) / math.sqrt(n))
-    return float(values.mean()) - half, float(values.mean()) + half
+    half, mean = _half_width(sample, lambda n: 1 / n), float(np.mean(np.asarray(sample, dtype=np.float64)))
+    return None if half is None else (mean - half, mean + half)
 
 
 def verdict_of_sample(published: float, sample: ArrayLike, rounding: float) -> Verdict:
-    """Hold a published number, exact to `rounding`, against a sample of ours."""
-    values: NDArray[np.float64] = np.asarray(sample, dtype=np.float64)
-    apart = abs(published - float(values.mean()))
-    far = reach(values)
+    """Compare a published number, exact to `rounding`, with a sample of ours."""
+    far = reach(sample)
     if far is None:
         return Verdict.OPEN
+    apart = abs(published - float(np.mean(np.asarray(sample, dtype=np.float64))))
     return Verdict.WITHIN if apart <= far + rounding * (1 + 1e-9) else Verdict.DIFFERS
 
 

@@ -18,6 +18,7 @@ from research.reproduction.compare import (
     TWO,
     Comparison,
     Verdict,
+    compared,
     verdict_of_sample,
     why,
     worst,
@@ -42,22 +43,15 @@ def detection_comparisons(run: Run) -> Iterator[Comparison]:
 
 
 def _measure(run: Run, there: published.Detection, part: pd.DataFrame) -> Comparison:
-    verdict = worst(
-        [
-            verdict_of_sample(there.mean, part["mean"], TWO.rounding),
-            verdict_of_sample(there.std, part["std"], TWO.rounding),
-        ]
-    )
-    return Comparison(
-        run.setting.title,
-        f"{there.measure}: mean; std over trees",
-        published.DETECTION,
+    both = (("mean", there.mean), ("std", there.std))
+    verdict = worst([verdict_of_sample(value, part[name], TWO.rounding) for name, value in both])
+    what, n = f"{there.measure}: mean; std over trees", counted(len(part), "forest")
+    texts = (
         f"{TWO.write(there.mean)}; {TWO.write(there.std)}",
         f"{TWO.spread(part['mean'])}; {TWO.spread(part['std'])}",
-        counted(len(part), "forest"),
-        verdict,
-        why(verdict, lambda: _shape_reason(run)),
-        run.name,
+    )
+    return compared(
+        run, what, published.DETECTION, *texts, n, verdict, why(verdict, lambda: _shape_reason(run))
     )
 
 
@@ -74,17 +68,11 @@ def _strategy(
     run: Run, measure: str, strategy: str, there: published.Counts, part: pd.DataFrame
 ) -> Comparison:
     verdict = worst([verdict_of_sample(getattr(there, name), part[name], 0.5) for name in _COUNTS])
-    return Comparison(
-        run.setting.title,
-        f"{measure}, strategy {strategy}: correct / wrong / uncertain",
-        published.DETECTION,
-        " / ".join(str(getattr(there, name)) for name in _COUNTS),
-        " / ".join(COUNT.spread(part[name]) for name in _COUNTS),
-        counted(len(part), "signature"),
-        verdict,
-        why(verdict, lambda: _strategy_reason(there, part)),
-        run.name,
-    )
+    what = f"{measure}, strategy {strategy}: correct / wrong / uncertain"
+    counts = " / ".join(str(getattr(there, name)) for name in _COUNTS)
+    ours, n = " / ".join(COUNT.spread(part[name]) for name in _COUNTS), counted(len(part), "signature")
+    reason = why(verdict, lambda: _strategy_reason(there, part))
+    return compared(run, what, published.DETECTION, counts, ours, n, verdict, reason)
 
 
 def _strategy_reason(there: published.Counts, part: pd.DataFrame) -> str:
@@ -138,41 +126,26 @@ def _tried(curve: SizeCurve) -> str:
 def _shares(run: Run, claim: published.MostForged, curve: SizeCurve, size: int) -> Iterator[Comparison]:
     """Yield the comparison of the mean over signatures and, for a limit, that of the largest one."""
     known, possible = (sizes / size for sizes in curve.at(claim.eps))
-    forging = int((known > 0).sum())
-    tried = f"{forging} of {len(known)} signatures forge anything"
+    reason = f"{int((known > 0).sum())} of {len(known)} signatures forge anything"
     mean, most = float(known.mean()), float(known.max())
     if claim.is_limit:
-        published_text = f"at most {claim.share:.0%}"
-        verdict = _below(mean, float(possible.mean()), claim.share)
+        there, verdict = f"at most {claim.share:.0%}", _below(mean, float(possible.mean()), claim.share)
     else:
-        published_text = f"about {claim.share:.0%}"
+        there = f"about {claim.share:.0%}"
         verdict = verdict_of_sample(claim.share, known, PERCENT.rounding)
-    common = (published.FORGERY, published_text)
-    yield Comparison(
-        run.setting.title,
-        f"forged at eps {claim.eps:g}, of the true size: mean over signatures",
-        *common,
-        PERCENT.spread(known),
-        _tried(curve),
-        verdict,
-        f"{tried}; {_share_reason(claim)}" if verdict is Verdict.DIFFERS else tried,
-        run.name,
-    )
+    if verdict is Verdict.DIFFERS:
+        less = "more" if claim.is_limit else "less"
+        reason += (
+            f"; the paper's mean includes the owner's own signature (one seed, see below); ours forge {less}"
+        )
+    what, n = f"forged at eps {claim.eps:g}, of the true size", _tried(curve)
+    over = f"{what}: mean over signatures"
+    yield compared(run, over, published.FORGERY, there, PERCENT.spread(known), n, verdict, reason)
     if claim.is_limit:
         verdict = _below(most, float(possible.max()), claim.share)
-        yield Comparison(
-            run.setting.title,
-            f"forged at eps {claim.eps:g}, of the true size: the signature that forges most",
-            *common,
-            PERCENT.write(most),
-            _tried(curve),
-            verdict,
-            why(
-                verdict,
-                "signatures differ widely: the few that the paper tried, and their mean, hide the largest",
-            ),
-            run.name,
-        )
+        reason = "signatures differ widely: the few that the paper tried, and their mean, hide the largest"
+        over, ours = f"{what}: the signature that forges most", PERCENT.write(most)
+        yield compared(run, over, published.FORGERY, there, ours, n, verdict, why(verdict, reason))
 
 
 def _below(known: float, possible: float, limit: float) -> Verdict:
@@ -180,11 +153,6 @@ def _below(known: float, possible: float, limit: float) -> Verdict:
     if known > limit + PERCENT.rounding:
         return Verdict.DIFFERS
     return Verdict.SAME if possible <= limit + PERCENT.rounding else Verdict.OPEN
-
-
-def _share_reason(claim: published.MostForged) -> str:
-    less = "more" if claim.is_limit else "less"
-    return f"the paper's mean includes the owner's own signature (one seed, see below); ours forge {less}"
 
 
 def _parity(run: Run, curve: SizeCurve, size: int) -> Comparison:
@@ -195,17 +163,9 @@ def _parity(run: Run, curve: SizeCurve, size: int) -> Comparison:
     ours = "never" if first is None else f"first signature at eps {first:.3f}"
     early = first is not None and first < published.PARITY.eps
     verdict = Verdict.DIFFERS if early else Verdict.SAME
-    return Comparison(
-        run.setting.title,
-        "least eps at which forged sets reach the true size",
-        published.FORGERY,
-        f"at least {published.PARITY.eps:g}",
-        ours,
-        _tried(curve),
-        verdict,
-        f"mean sizes, of the true one: {at}",
-        run.name,
-    )
+    what, there = "least eps at which forged sets reach the true size", f"at least {published.PARITY.eps:g}"
+    reason = f"mean sizes, of the true one: {at}"
+    return compared(run, what, published.FORGERY, there, ours, _tried(curve), verdict, reason)
 
 
 def _scaling(run: Run) -> Iterator[Comparison]:
@@ -221,19 +181,18 @@ def _scaling(run: Run) -> Iterator[Comparison]:
     all_decided = bool((decided == part["instances"]).all())
     quick = float(seconds.max()) + float(least.max() if len(least) else 0.0) < claim.hours * 3600
     curve = f", after {least.mean():.1f} s, most {least.max():.1f} s, for all eps" if len(least) else ""
-    yield Comparison(
-        run.setting.title,
-        f"time for one signature at eps {claim.eps:g}",
-        published.FORGERY,
-        f"over {claim.hours:g} hours",
+    what, there = f"time for one signature at eps {claim.eps:g}", f"over {claim.hours:g} hours"
+    ours = (
         f"{seconds.mean():.1f} s, most {seconds.max():.1f} s{curve}; {int(decided.sum()):,} of "
-        f"{int(part['instances'].sum()):,} queries decided, {int(part['forged'].sum())} forged",
-        counted(len(part), "signature"),
-        Verdict.DIFFERS if all_decided and quick else Verdict.OPEN,
-        f"engine {part['engine'].iloc[0]}, which carries proofs over from earlier queries, instead of Z3 "
-        "over the reals; the machine differs too",
-        run.name,
+        f"{int(part['instances'].sum()):,} queries decided, {int(part['forged'].sum())} forged"
     )
+    reason = (
+        f"engine {part['engine'].iloc[0]}, which carries proofs over from earlier queries, instead of Z3 "
+        "over the reals; the machine differs too"
+    )
+    verdict = Verdict.DIFFERS if all_decided and quick else Verdict.OPEN
+    n = counted(len(part), "signature")
+    yield compared(run, what, published.FORGERY, there, ours, n, verdict, reason)
 
 
 def _independent(run: Run) -> Iterator[Comparison]:
@@ -242,36 +201,22 @@ def _independent(run: Run) -> Iterator[Comparison]:
     if frame.empty:
         return
     once = frame.drop_duplicates("repeat")["independent_accuracy_true"]
-    yield Comparison(
-        run.setting.title,
-        "accuracy of a standard forest on the true trigger set",
-        published.FORGERY,
-        TWO.write(there.on_true),
-        TWO.spread(once),
-        counted(len(once), "forest"),
-        Verdict.SAME if abs(float(once.mean()) - there.on_true) <= 2 * TWO.rounding else Verdict.DIFFERS,
-        "the trigger rows are among the training rows of our standard forest, which it fits",
-        run.name,
+    what, n = "accuracy of a standard forest on", counted(len(once), "forest")
+    same = abs(float(once.mean()) - there.on_true) <= 2 * TWO.rounding
+    verdict, texts = Verdict.SAME if same else Verdict.DIFFERS, (TWO.write(there.on_true), TWO.spread(once))
+    reason = "the trigger rows are among the training rows of our standard forest, which it fits"
+    yield compared(run, f"{what} the true trigger set", published.FORGERY, *texts, n, verdict, reason)
+    reason = (
+        "a solver may show any point of a cell, and Z3 shows others than the nearest: see below, "
+        "which point of a cell is shown"
     )
     for witnesses, part in frame[frame["eps"] == there.eps].groupby("witnesses", sort=True):
-        known = part.dropna(subset="independent_accuracy")
-        if known.empty:
+        values = part["independent_accuracy"].dropna()
+        if values.empty:
             continue
-        values = known["independent_accuracy"]
-        verdict = Verdict.SAME if abs(float(np.mean(values)) - there.on_forged) <= 0.05 else Verdict.DIFFERS
         kind = "whatever the engine found" if witnesses == ANY else "the nearest to each row"
-        yield Comparison(
-            run.setting.title,
-            f"accuracy of a standard forest on sets forged at eps {there.eps:g}, {kind}",
-            published.FORGERY,
-            TWO.write(there.on_forged),
-            f"{TWO.spread(values)}; least {TWO.write(float(values.min()))}",
-            counted(len(values), "set"),
-            verdict,
-            why(
-                verdict,
-                "a solver may show any point of a cell, and Z3 shows others than the nearest: see below, "
-                "which point of a cell is shown",
-            ),
-            run.name,
-        )
+        forged, n = f"{what} sets forged at eps {there.eps:g}, {kind}", counted(len(values), "set")
+        same = abs(float(np.mean(values)) - there.on_forged) <= 0.05
+        verdict = Verdict.SAME if same else Verdict.DIFFERS
+        texts = TWO.write(there.on_forged), f"{TWO.spread(values)}; least {TWO.write(float(values.min()))}"
+        yield compared(run, forged, published.FORGERY, *texts, n, verdict, why(verdict, reason))

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from orchestrator.report.summaries import points
 from orchestrator.report.wording import counted
@@ -18,11 +16,13 @@ from research.reproduction.compare import (
     SHARE,
     Comparison,
     Verdict,
+    compared,
     mean_interval,
     verdict_of_sample,
     why,
 )
 from research.reproduction.runs import Run, at_published_point
+from workers.jobs import TuneResult
 
 NEGLIGIBLE = 1.0
 """Loss of accuracy, in percentage points, that we take for negligible: the paper gives no number."""
@@ -44,7 +44,7 @@ def setting_comparisons(run: Run) -> Iterator[Comparison]:
             if there is not None:
                 yield _fact(run, what, there, ours)
     if run.tuned is not None:
-        yield _tuning(run)
+        yield _tuning(run, run.tuned)
     if run.findings.accuracy.empty:
         return
     frame = at_published_point(run.findings.accuracy)
@@ -52,84 +52,57 @@ def setting_comparisons(run: Run) -> Iterator[Comparison]:
         yield _fact(run, "trigger rows", setting.trigger_rows, int(frame["trigger_size"].iloc[0]))
     if run.findings.spec.forest.tune is None:
         once = run.findings.accuracy.drop_duplicates("repeat")
-        yield _sample(
-            run, "leaves cap (mean - std)", published.NOTEBOOKS, setting.cap_leaves, once["cap_leaves"]
-        )
+        yield _leaves(run, once)
         yield _standard(run, once)
 
 
 def _fact(run: Run, what: str, there: int, ours: int) -> Comparison:
     verdict = Verdict.SAME if there == ours else Verdict.DIFFERS
     reason = "" if there == ours else "other rows than the paper's: everything below is of another data set"
-    return Comparison(
-        run.setting.title, what, published.SETTINGS, f"{there:,}", f"{ours:,}", "1", verdict, reason, run.name
-    )
+    return compared(run, what, published.SETTINGS, f"{there:,}", f"{ours:,}", "1", verdict, reason)
 
 
-def _tuning(run: Run) -> Comparison:
-    tuned, setting = run.tuned, run.setting
-    assert tuned is not None  # noqa: S101 - the caller looked
+def _tuning(run: Run, tuned: TuneResult) -> Comparison:
     chosen = (tuned.n_estimators, tuned.max_depth)
-    there = (setting.n_estimators, setting.max_depth)
-    same = chosen == there
+    there = (run.setting.n_estimators, run.setting.max_depth)
     accuracies = {(trees, depth): accuracy for trees, depth, accuracy in tuned.grid}
     lost = 100 * (tuned.mean_accuracy - accuracies.get(there, float("nan")))
     better = sum(accuracy > accuracies.get(there, 1.0) for accuracy in accuracies.values())
-    return Comparison(
-        setting.title,
-        "chosen trees / depth",
-        published.SETTINGS,
-        f"{there[0]} / {there[1]}",
-        f"{chosen[0]} / {chosen[1]}",
-        f"{len(accuracies)} points of the grid",
-        Verdict.SAME if same else Verdict.DIFFERS,
-        ""
-        if same
-        else "our search draws from a stream of its own; by its cross-validated accuracy the published "
-        f"point is {lost:.2f} points below the best one, and {better} points of the grid are better",
-        run.name,
+    reason = (
+        "our search draws from a stream of its own; by its cross-validated accuracy the published "
+        f"point is {lost:.2f} points below the best one, and {better} points of the grid are better"
     )
+    same, n = chosen == there, f"{len(accuracies)} points of the grid"
+    published_text, ours = (f"{trees} / {depth}" for trees, depth in (there, chosen))
+    verdict = Verdict.SAME if same else Verdict.DIFFERS
+    what, reason = "chosen trees / depth", "" if same else reason
+    return compared(run, what, published.SETTINGS, published_text, ours, n, verdict, reason)
 
 
-def _sample(run: Run, what: str, place: str, there: float, sample: pd.Series[Any]) -> Comparison:
-    values: NDArray[np.float64] = np.asarray(sample, dtype=np.float64)
+def _leaves(run: Run, once: pd.DataFrame) -> Comparison:
+    values, there = once["cap_leaves"].to_numpy(dtype=np.float64), run.setting.cap_leaves
     verdict = verdict_of_sample(there, values, 0.5)
-    return Comparison(
-        run.setting.title,
-        what,
-        place,
-        f"{there:g}",
-        COUNT.spread(values),
-        counted(len(values), "forest"),
-        verdict,
-        why(verdict, "mean and standard deviation are those of other random forests than the authors' one"),
-        run.name,
+    what, n = "leaves cap (mean - std)", counted(len(values), "forest")
+    reason = why(
+        verdict, "mean and standard deviation are those of other random forests than the authors' one"
     )
+    return compared(run, what, published.NOTEBOOKS, f"{there:g}", COUNT.spread(values), n, verdict, reason)
 
 
 def _standard(run: Run, once: pd.DataFrame) -> Comparison:
-    values: NDArray[np.float64] = once["accuracy_standard"].to_numpy(dtype=np.float64)
-    verdict = verdict_of_sample(run.setting.accuracy, values, SHARE.rounding)
-
-    def reason() -> str:
-        rows = 0 if run.findings.split is None else run.findings.split.rows_test
-        apart = (run.setting.accuracy - float(values.mean())) * rows
-        return (
-            f"{abs(apart):.1f} of {rows:,} test rows {'fewer' if apart > 0 else 'more'} are right than in "
-            "the paper, on the same rows with the same hyper-parameters: the authors' forest is one draw "
-            "of its random_state"
-        )
-
-    return Comparison(
-        run.setting.title,
-        "accuracy of the standard forest",
-        published.SETTINGS,
-        SHARE.write(run.setting.accuracy),
-        SHARE.spread(values),
-        counted(len(values), "forest"),
+    values, there = once["accuracy_standard"].to_numpy(dtype=np.float64), run.setting.accuracy
+    verdict = verdict_of_sample(there, values, SHARE.rounding)
+    rows = 0 if run.findings.split is None else run.findings.split.rows_test
+    apart = (there - float(values.mean())) * rows
+    reason = why(
         verdict,
-        why(verdict, reason),
-        run.name,
+        f"{abs(apart):.1f} of {rows:,} test rows {'fewer' if apart > 0 else 'more'} are right than in "
+        "the paper, on the same rows with the same hyper-parameters: the authors' forest is one draw "
+        "of its random_state",
+    )
+    what, n = "accuracy of the standard forest", counted(len(values), "forest")
+    return compared(
+        run, what, published.SETTINGS, SHARE.write(there), SHARE.spread(values), n, verdict, reason
     )
 
 
@@ -161,17 +134,8 @@ def _negligible(run: Run, share: float, part: pd.DataFrame) -> Comparison:
     if interval is not None:
         between = f"95% interval of the mean: {interval[0]:+.2f} to {interval[1]:+.2f} points"
         reason = between if verdict is not Verdict.DIFFERS else f"{reason}; {between}"
-    return Comparison(
-        run.setting.title,
-        f"accuracy lost at {share:.0%} trigger rows",
-        published.ACCURACY,
-        "negligible",
-        POINTS.spread(loss),
-        counted(len(loss), "pair"),
-        verdict,
-        reason,
-        run.name,
-    )
+    what, n = f"accuracy lost at {share:.0%} trigger rows", counted(len(loss), "pair")
+    return compared(run, what, published.ACCURACY, "negligible", POINTS.spread(loss), n, verdict, reason)
 
 
 def _largest_drop(run: Run, frame: pd.DataFrame) -> Comparison:
@@ -186,14 +150,8 @@ def _largest_drop(run: Run, frame: pd.DataFrame) -> Comparison:
         verdict = Verdict.OPEN
     else:
         verdict = Verdict.SAME if float(loss.mean()) <= most else Verdict.DIFFERS
-    return Comparison(
-        run.setting.title,
-        "largest drop over shares of ones",
-        published.ACCURACY,
-        f"about {published.LARGEST_DROP:g} points at most",
-        f"{POINTS.spread(loss)} at {share:.0%} ones",
-        counted(len(loss), "pair"),
-        verdict,
-        why(verdict, "a larger mean drop", "the mean loss of the worst share of ones; negative is a gain"),
-        run.name,
-    )
+    what, there = "largest drop over shares of ones", f"about {published.LARGEST_DROP:g} points at most"
+    ours, n = f"{POINTS.spread(loss)} at {share:.0%} ones", counted(len(loss), "pair")
+    otherwise = "the mean loss of the worst share of ones; negative is a gain"
+    reason = why(verdict, "a larger mean drop", otherwise)
+    return compared(run, what, published.ACCURACY, there, ours, n, verdict, reason)

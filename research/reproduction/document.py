@@ -10,17 +10,11 @@ from orchestrator.files import write_whole
 from orchestrator.report.wording import counted
 from orchestrator.store.campaigns import CampaignRecord
 from orchestrator.store.database import Store
-from research.reproduction.artifact import artifact_sections
-from research.reproduction.compare import (
-    LEAST_SAMPLE,
-    NOTHING,
-    Comparison,
-    Verdict,
-)
-from research.reproduction.compare_attacks import (
-    detection_comparisons,
-    forgery_comparisons,
-)
+from research.benchmarks.common import from_template
+from research.reproduction import published
+from research.reproduction.artifact import SHORT_LIMIT_S, experiment_tables
+from research.reproduction.compare import LEAST_SAMPLE, NOTHING, Comparison, Verdict
+from research.reproduction.compare_attacks import detection_comparisons, forgery_comparisons
 from research.reproduction.compare_models import accuracy_comparisons, setting_comparisons
 from research.reproduction.details import DETAILS
 from research.reproduction.markdown import picture, table
@@ -60,46 +54,35 @@ def write_reproduction(
 
 def reproduction(store: Store, runs: Sequence[Run], pictures: Sequence[Drawn], *, experiments: bool) -> str:
     """Return the document."""
-    groups: list[tuple[str, Compare]] = [
-        ("Data and models", setting_comparisons),
-        ("Accuracy", accuracy_comparisons),
-        ("Detection", detection_comparisons),
-        ("Forgery", forgery_comparisons),
-    ]
-    compared = {title: [one for run in runs for one in compare(run)] for title, compare in groups}
-    compared["Data and models"] = _once(compared["Data and models"])
-    everything = [one for some in compared.values() for one in some]
-    parts = [
-        _head(runs),
-        _summary(everything),
-        "## Campaigns",
-        _campaigns(runs),
-    ]
-    for title, some in compared.items():
-        parts += [f"## {title}", _comparisons(some)]
-        parts += DETAILS[title](runs) if title in DETAILS else []
-        parts += [
-            picture(drawn.caption, f"{IMAGES}/{drawn.file_name}")
-            for drawn in pictures
-            if _is_of(drawn, title)
-        ]
-    if experiments:
-        parts += ["## What the artifact gets wrong", _ARTIFACT, *artifact_sections(store, runs)]
-    return "\n\n".join(parts) + "\n"
-
-
-_ARTIFACT = (
-    "Each error of the published notebooks, made on purpose with our own forests, and what it does to the "
-    "numbers. These experiments run on forests, claims and rows in the store while this document is "
-    "written."
-)
-
-
-def _is_of(drawn: Drawn, title: str) -> bool:
-    return (
-        ("-accuracy-" in drawn.name)
-        if title == "Accuracy"
-        else (title == "Forgery" and "-forged-" in drawn.name)
+    groups: dict[str, Compare] = {
+        "Data and models": setting_comparisons,
+        "Accuracy": accuracy_comparisons,
+        "Detection": detection_comparisons,
+        "Forgery": forgery_comparisons,
+    }
+    found = {title: [one for run in runs for one in compare(run)] for title, compare in groups.items()}
+    found["Data and models"] = _once(found["Data and models"])
+    compared = [one for some in found.values() for one in some]
+    sections = {}
+    drawn_for = {"Accuracy": "-accuracy-", "Forgery": "-forged-"}
+    for title, some in found.items():
+        sections[title] = [_comparisons(some), *(DETAILS[title](runs) if title in DETAILS else [])]
+        for drawn in pictures:
+            if title in drawn_for and drawn_for[title] in drawn.name:
+                sections[title].append(picture(drawn.caption, f"{IMAGES}/{drawn.file_name}"))
+    return from_template(
+        Path(__file__).parent / "reproduction.md.j2",
+        runs=runs,
+        verdicts=Verdict,
+        min_sample=LEAST_SAMPLE,
+        number=counted(len(compared), "comparison"),
+        counts=Counter(one.verdict for one in compared),
+        differing=[one for one in compared if one.verdict is Verdict.DIFFERS],
+        campaigns=_campaigns(runs),
+        sections=sections,
+        experiments=experiment_tables(store, runs) if experiments else None,
+        paper=published,
+        short_limit_s=SHORT_LIMIT_S,
     )
 
 
@@ -111,98 +94,37 @@ def _once(compared: Sequence[Comparison]) -> list[Comparison]:
     return list(first.values())
 
 
-def _head(runs: Sequence[Run]) -> str:
-    names = " ".join(run.name for run in runs)
-    return "\n\n".join(
-        [
-            "# Reproduction",
-            "Every published number of S. Calzavara, L. Cazzaro, D. Gera, S. Orlando, *Watermarking "
-            "Decision Tree Ensembles*, EDBT 2025 (arXiv 2410.04570), beside ours. Written by\n\n```\nwm "
-            f"report --reproduction {names} -o docs/reproduction.md\n```\n\nfrom the store of the campaigns "
-            "below (`campaigns/paper-*.toml`, see `docs/campaigns.md`); only the published numbers were "
-            "typed.",
-            f"**Verdicts.** *{Verdict.SAME}*: equal, or the statement holds for ours. *{Verdict.WITHIN}*: "
-            "one more run of ours would give the published number or one farther from our mean more often "
-            f"than 1 time in 20 (normal prediction interval; {LEAST_SAMPLE} runs or more). "
-            f"*{Verdict.DIFFERS}*: it would not, or the statement does not hold. *{Verdict.OPEN}*: too few "
-            "runs, or too much undecided, to say. With few runs the interval is wide: n and the standard "
-            "deviation (±) say how wide.",
-        ]
-    )
-
-
-def _summary(compared: Sequence[Comparison]) -> str:
-    counts = Counter(one.verdict for one in compared)
-    lines = [f"- {counts[verdict]} {verdict}" for verdict in Verdict]
-    differing = [one for one in compared if one.verdict is Verdict.DIFFERS]
-    if differing:
-        lines.append("\nWhat differs:\n")
-        lines += [
-            f"- {one.campaign}: {one.what}: {one.published} published, {one.ours} ours" for one in differing
-        ]
-    return "\n".join([f"Of {counted(len(compared), 'comparison')}:\n", *lines])
-
-
 def _campaigns(runs: Sequence[Run]) -> str:
-    rows = [
-        [
-            run.name,
-            run.findings.record.state.value,
-            run.training,
-            str(run.findings.record.seed),
-            str(run.findings.repeats),
-            f"{len(run.findings.jobs):,}",
-            f"{run.seconds:,.0f} s",
-            _elapsed(run),
-            run.findings.record.provenance.get("scikit-learn", NOTHING),
-            run.findings.record.provenance.get("processor", NOTHING),
-        ]
-        for run in runs
+    titles = [
+        "campaign",
+        "state",
+        "training",
+        "seed",
+        "repeats",
+        "jobs",
+        "time of all jobs",
+        "from start to end",
+        "scikit-learn",
+        "processor",
     ]
-    return "\n\n".join(
-        [
-            table(
-                [
-                    "campaign",
-                    "state",
-                    "training",
-                    "seed",
-                    "repeats",
-                    "jobs",
-                    "time of all jobs",
-                    "from start to end",
-                    "scikit-learn",
-                    "processor",
-                ],
-                rows,
-            ),
-            "The time from start to end is that of a machine shared with other work; pauses count.",
-        ]
-    )
-
-
-def _elapsed(run: Run) -> str:
-    record = run.findings.record
-    return NOTHING if record.finished_at is None else f"{record.finished_at - record.created_at:,.0f} s"
+    rows = []
+    for run in runs:
+        record = run.findings.record
+        numbers = str(record.seed), str(run.findings.repeats), f"{len(run.findings.jobs):,}"
+        took = NOTHING if record.finished_at is None else f"{record.finished_at - record.created_at:,.0f} s"
+        made_with = [record.provenance.get(name, NOTHING) for name in ("scikit-learn", "processor")]
+        names = run.name, record.state.value, run.training
+        rows.append([*names, *numbers, f"{run.seconds:,.0f} s", took, *made_with])
+    return table(titles, rows)
 
 
 def _comparisons(compared: Sequence[Comparison]) -> str:
     if not compared:
         return "None of these campaigns measures it."
-    return table(
-        ["data set", "number", "where", "published", "ours", "n", "verdict", "remark", "campaign"],
-        [
-            [
-                one.dataset,
-                one.what,
-                one.place,
-                one.published,
-                one.ours,
-                one.n,
-                f"**{one.verdict}**" if one.verdict is Verdict.DIFFERS else str(one.verdict),
-                one.reason,
-                one.campaign,
-            ]
-            for one in compared
-        ],
-    )
+    rows = []
+    for one in compared:
+        verdict = f"**{one.verdict}**" if one.verdict is Verdict.DIFFERS else str(one.verdict)
+        numbers = one.published, one.ours, one.n
+        rows.append([one.dataset, one.what, one.place, *numbers, verdict, one.reason, one.campaign])
+    titles = "data set | number | where | published | ours | n | verdict | remark | campaign"
+    return table(titles.split(" | "), rows)

@@ -17,39 +17,19 @@ FORGERY = "Section 4.2.2, forgery"
 
 @dataclass(frozen=True)
 class Setting:
-    """One data set as the paper uses it.
+    """One data set as the paper uses it."""
 
-    Attributes
-    ----------
-    dataset
-        Our name for it.
-    title
-        The paper's.
-    rows, features
-        Training and test rows together; columns.
-    positive_train, positive_test
-        Rows of class 1, where they are published.
-    n_estimators, max_depth
-        What the grid search chose.
-    cap_leaves
-        Most leaves of a watermarked tree, from the notebooks.
-    accuracy
-        Of the standard forest, a share of the test rows with four decimals.
-    trigger_rows
-        At a trigger share of 2%.
-    """
-
-    dataset: str
-    title: str
-    rows: int
+    dataset: str  # our name for it
+    title: str  # the paper's
+    rows: int  # training and test rows together
     features: int
-    positive_train: int | None
+    positive_train: int | None  # rows of class 1, where they are published
     positive_test: int | None
-    n_estimators: int
+    n_estimators: int  # what the grid search chose
     max_depth: int
-    cap_leaves: int
-    accuracy: float
-    trigger_rows: int
+    cap_leaves: int  # most leaves of a watermarked tree, from the notebooks
+    accuracy: float  # of the standard forest, a share of the test rows with four decimals
+    trigger_rows: int  # at a trigger share of 2%
 
 
 DATASETS = (
@@ -82,23 +62,13 @@ class Counts:
 
 @dataclass(frozen=True)
 class Detection:
-    """What detection read off one forest by one measure.
-
-    Attributes
-    ----------
-    dataset, measure
-        The measure as our frames name it.
-    mean, std
-        Of the measure over the trees, two decimals.
-    by_strategy
-        Counts for strategy A and strategy B.
-    """
+    """What detection read off one forest by one measure, which is named as in our frames."""
 
     dataset: str
     measure: str
-    mean: float
+    mean: float  # over the trees, two decimals
     std: float
-    by_strategy: dict[str, Counts]
+    by_strategy: dict[str, Counts]  # "A" and "B"
 
 
 def _detection(
@@ -119,22 +89,12 @@ DETECTIONS = (
 
 @dataclass(frozen=True)
 class MostForged:
-    """A statement on the size of forged sets, as a share of the true trigger set's.
-
-    Attributes
-    ----------
-    dataset, eps
-        Where it holds.
-    share
-        The size.
-    is_limit
-        Whether it is a limit ("at most"), else about the size itself.
-    """
+    """A statement on the size of forged sets at `eps`, as a share of the true trigger set's."""
 
     dataset: str
     eps: float
     share: float
-    is_limit: bool
+    is_limit: bool  # "at most", else about the size itself
 
 
 FORGED = (
@@ -181,8 +141,6 @@ class Independent:
 
 INDEPENDENT = Independent("mnist2-6", 0.7, 0.99, 0.62)
 
-SIGNATURES = {"breast-cancer": 10, "mnist2-6": 10, "ijcnn1": 5}
-"""Signatures that the paper's forgery tried."""
 
 DISTANCES = (0.1, 0.3, 0.5, 0.7, 0.9)
 """Values of eps that it tried."""

@@ -20,26 +20,12 @@ from workers.jobs import JobKind, TuneResult
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """One campaign on one of the paper's data sets.
+    """One campaign on one of the paper's data sets."""
 
-    Attributes
-    ----------
-    setting
-        The data set as published.
-    findings
-        All frames.
-    forged
-        Frame of `orchestrator.forged_sets.forged_sets`.
-    tuned
-        What its grid search chose; None without one.
-    models
-        Its forests.
-    """
-
-    setting: Setting
-    findings: Findings
-    forged: pd.DataFrame
-    tuned: TuneResult | None
+    setting: Setting  # the data set as published
+    findings: Findings  # all frames
+    forged: pd.DataFrame  # of `orchestrator.forged_sets.forged_sets`
+    tuned: TuneResult | None  # what its grid search chose
     models: StoredModels
 
     @property

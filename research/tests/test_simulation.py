@@ -1,4 +1,4 @@
-"""The model behind the scaling tables, held against what can be said without it."""
+"""The model behind the scaling tables, compared with what can be said without it."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ from dataclasses import fields, replace
 import pytest
 
 from research.benchmarks.costs import Costs
-from research.benchmarks.events import Get, Hold, Resource, Simulation, Store, Use
-from research.benchmarks.simulation import Setting, steady, whole
+from research.benchmarks.simulation import Model, Part, Setting, steady, whole
 
 FREE = Costs(**dict.fromkeys((field.name for field in fields(Costs)), 0.0))
 NEAR = Setting(1, 1.0, round_trip_s=0.0)
@@ -20,37 +19,20 @@ def costs(**changes):
     return replace(FREE, lease_s=1e-9, **changes)
 
 
-def test_a_shared_processor_is_given_to_each_in_turns():
-    simulation, cores, ended = Simulation(), Resource(2), {}
+def test_cores_are_given_to_each_in_turns():
+    model = Model(costs(), NEAR, jobs=0)
+    cores, ended = Part(model.env, 2), {}
 
-    def work(name, seconds):
-        yield Use(cores, seconds)
-        ended[name] = simulation.now
+    def work(name):
+        yield from model.use(cores, 1.0)
+        ended[name] = model.env.now
 
     for name in range(4):
-        simulation.start(work(name, 1.0))
-    simulation.run(lambda: False)
+        model.env.process(work(name))
+    model.env.run(3.0)
     assert all(at == pytest.approx(2.0, abs=0.01) for at in ended.values())
+    assert len(ended) == 4
     assert cores.busy_s == pytest.approx(4.0)
-
-
-def test_what_is_put_is_taken_once_in_order_by_whoever_waits_longest():
-    simulation, store, taken = Simulation(), Store(), []
-
-    def take(name):
-        item = yield Get(store)
-        taken.append((name, item, simulation.now))
-
-    def give():
-        yield Hold(1.0)
-        simulation.put(store, "first")
-        yield Hold(1.0)
-        simulation.put(store, "second")
-
-    for process in (take("a"), take("b"), give()):
-        simulation.start(process)
-    simulation.run(lambda: False)
-    assert taken == [("a", "first", 1.0), ("b", "second", 2.0)]
 
 
 @pytest.mark.parametrize("slots", [1, 10])
@@ -69,13 +51,13 @@ def test_a_store_does_what_its_cores_can_and_is_said_to_be_full():
     per_job = 0.02
     store_bound = costs(record_s=per_job, store_cpu_per_job_s=per_job)
     found = steady(store_bound, Setting(400, 1.0, store_cores=4, round_trip_s=0.0))
-    assert found.jobs / found.seconds == pytest.approx(4 / per_job, rel=0.05)
+    assert found.jobs_per_s == pytest.approx(4 / per_job, rel=0.05)
     assert found.full == "store"
 
 
-def test_an_orchestrator_that_cannot_send_enough_is_told():
+def test_an_orchestrator_that_cannot_send_enough_is_named():
     found = steady(costs(publish_s=0.01), Setting(1000, 1.0, round_trip_s=0.0))
-    assert 80 <= found.jobs / found.seconds <= 100
+    assert 80 <= found.jobs_per_s <= 100
     assert found.full == "orchestrator"
 
 

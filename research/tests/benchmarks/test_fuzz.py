@@ -8,11 +8,10 @@ import numpy as np
 import pytest
 
 from research.benchmarks import fuzz
-from tests.brute_force import forgeable, in_box, wanted_votes
-from tests.forgery_cases import drawn_case
 from wm import engines
 from wm.engines import Answer
 from wm.engines.proof import ProofChecker
+from wm.testing import forgeable, in_box, random_case, wanted_votes
 
 OPTIONS = argparse.Namespace(seed=3, count=40, engine=["sat"], proof_share=1.0)
 
@@ -36,7 +35,7 @@ def test_all_engines_agree(run_benchmark):
 def test_cases_are_what_they_say():
     found = set()
     for number in range(60):
-        case = drawn_case(np.random.default_rng([1, number]), 4)
+        case = random_case(np.random.default_rng([1, number]), 4)
         found |= case.traits()
         for query, point in zip(case.queries, case.planted, strict=True):
             query.check(case.forest)

@@ -33,7 +33,7 @@ def test_a_small_sweep(run_benchmark, tmp_path):
 
 
 def row(value, *, censored):
-    return growth.Row("eps", value, "sat", 100, 1, 0, 0, int(censored), 1.0, 1.0, censored)
+    return growth.Row("eps", value, "sat", 100, 1, 0, 0, int(censored), censored, 1.0, 1.0)
 
 
 def test_the_frontier_is_the_first_censored_value():
@@ -61,7 +61,7 @@ def test_where_sweeps_meet_nothing_is_asked_twice(monkeypatch):
         asked.append(queries)
         return [outcome(Status.IMPOSSIBLE)]
 
-    monkeypatch.setattr(growth, "pose", lambda point, *_: (SimpleNamespace(is_leaf=np.ones(3)), [point]))
+    monkeypatch.setattr(growth, "build", lambda point, *_: (SimpleNamespace(is_leaf=np.ones(3)), [point]))
     monkeypatch.setattr(growth, "ask", ask)
     arguments = SimpleNamespace(values=None, seed=1, queries=1, timeout=60.0)
     known = {}

@@ -29,8 +29,8 @@ def test_a_few_forced_limits(run_benchmark, tmp_path):
 def test_a_query_that_ends_otherwise_is_told():
     forest = to_forest(random_3cnf(5, 10, np.random.default_rng(1)))
     with engines.create("sat", forest) as engine:
-        query = overshoot.easy_query(forest)
-        assert overshoot.expect(engine, query, Status.FORGED).witness is not None
-        assert overshoot.expect(engine, overshoot.trivial_query(forest), Status.IMPOSSIBLE).witness is None
-        with pytest.raises(overshoot.WrongEndError, match=r"forged .* instead of timeout"):
-            overshoot.expect(engine, query, Status.TIMEOUT)
+        easy, nowhere = overshoot.easy_query(forest), overshoot.query(forest, 2.0)
+        assert overshoot.expect(engine, easy, Status.FORGED).witness is not None
+        assert overshoot.expect(engine, nowhere, Status.IMPOSSIBLE).witness is None
+        with pytest.raises(overshoot.ContradictionError, match=r"forged .* instead of timeout"):
+            overshoot.expect(engine, easy, Status.TIMEOUT)

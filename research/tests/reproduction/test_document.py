@@ -4,8 +4,13 @@ from __future__ import annotations
 
 import re
 
+import pytest
+from click.testing import CliRunner
+
 from orchestrator.store.campaigns import find_campaign
+from research.benchmarks.stores import url_of
 from research.reproduction import write_reproduction
+from research.reproduction.__main__ import main
 from research.reproduction.markdown import picture, table
 
 
@@ -36,6 +41,24 @@ def test_the_document_stands_with_its_pictures(store, tmp_path):
     again = tmp_path / "again.md"
     write_reproduction(store, [find_campaign(store, "1")], again, experiments=False)
     assert text.startswith(again.read_text().rstrip("\n"))
+
+
+def test_the_command_writes_it(store, tmp_path):
+    path = tmp_path / "paper.md"
+    words = ["small", "--store", url_of(store), "--no-experiments", "-o", str(path)]
+    done = CliRunner().invoke(main, words)
+    assert (done.exit_code, done.output.strip()) == (0, str(path))
+    assert path.read_text().startswith("# Reproduction\n")
+    assert (tmp_path / "images" / "small-accuracy-trigger-share.svg").is_file()
+
+
+@pytest.mark.parametrize(
+    ("name", "fault"), [("other", "its data set is none of the paper's"), ("missing", "missing")]
+)
+def test_a_mistake_gets_one_line(store, name, fault, tmp_path):
+    done = CliRunner().invoke(main, [name, "--store", url_of(store), "-o", str(tmp_path / "paper.md")])
+    assert done.exit_code == 2
+    assert fault in done.output.splitlines()[-1]
 
 
 def test_text_cannot_break_a_table():

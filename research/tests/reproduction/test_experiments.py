@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 
 from orchestrator.forged_sets import attempts
-from research.reproduction.choices import free_choice, points_of_cell
 from research.reproduction.experiments import (
+    free_choice,
     least_distances,
     margins,
+    points_of_cell,
     scene,
     shared_seed,
     unknown_as_sat,
@@ -50,7 +51,7 @@ def test_a_margin_loses_what_is_just_reached_and_never_finds_more(at):
 
 @pytest.mark.parametrize(("timeout_s", "unknown"), [(1e-6, 5), (60.0, 0)])
 def test_without_an_answer_everything_counts_as_forged(at, timeout_s, unknown):
-    found = unknown_as_sat(at, eps=0.7, timeout_s=timeout_s, instances=5)
+    found = unknown_as_sat(at, 0.7, timeout_s, instances=5)
     assert (found.instances, found.unknown) == (5, unknown)
     assert found.as_published == found.forged + unknown
     assert found.truly_forged + found.truly_impossible == 5

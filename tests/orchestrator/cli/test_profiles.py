@@ -94,18 +94,7 @@ def test_forged_sets_are_printed(wm, tiny):
     }
 
 
-def test_a_reproduction_is_written_with_its_pictures(wm, tiny):
-    ran = wm("report", "--reproduction", "tiny", "--store", tiny.url, "--no-experiments", "-o", "paper.md")
-    assert (ran.code, ran.out.strip()) == (0, "paper.md")
-    text = Path("paper.md").read_text()
-    assert text.startswith("# Reproduction\n")
-    assert "images/tiny-accuracy-trigger-share.svg" in text
-    assert Path("images/tiny-accuracy-trigger-share.svg").is_file()
-
-
-def test_options_that_do_not_go_together_are_refused(wm, tiny):
+def test_a_report_is_on_one_campaign(wm, tiny):
     several = wm("report", "tiny", "1", "--store", tiny.url)
-    figures = wm("report", "--reproduction", "tiny", "--store", tiny.url, "--figures", "there")
-    assert (several.code, figures.code) == (2, 2)
-    assert "a report is on one CAMPAIGN" in several.err
-    assert "--figures is for a report" in figures.err
+    assert several.code == 2
+    assert "unexpected extra argument" in several.err

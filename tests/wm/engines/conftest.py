@@ -10,34 +10,35 @@ from sklearn.datasets import load_breast_cancer
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.preprocessing import minmax_scale
 
-from tests import forgery_cases
 from wm.attacks.hardness import Formula, to_forest
 from wm.engines import ForgeryQuery
 from wm.forest import Forest
+from wm.testing import forest_of, forgery_queries, near_misses
+from wm.testing import small_forests as forests_for_brute_force
 
 
 @pytest.fixture(scope="session")
 def build_forest():
     """`forest_of`: a forest from nested (feature, threshold, left, right) and class columns at leaves."""
-    return forgery_cases.forest_of
+    return forest_of
 
 
 @pytest.fixture(scope="session")
 def small_forests():
     """A strategy for forests small enough for brute force."""
-    return forgery_cases.small_forests()
+    return forests_for_brute_force()
 
 
 @pytest.fixture(scope="session")
 def awkward_numbers():
     """A strategy for numbers at and beside the thresholds of `small_forests`, within and outside [0, 1]."""
-    return forgery_cases.near_misses
+    return near_misses()
 
 
 @pytest.fixture(scope="session")
 def queries():
     """Make a strategy for queries to a forest: ``queries(forest, numbers)``."""
-    return forgery_cases.queries
+    return forgery_queries
 
 
 @pytest.fixture(scope="session")

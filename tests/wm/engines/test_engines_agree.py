@@ -10,11 +10,11 @@ from hypothesis import assume, event, given, settings
 from hypothesis import strategies as st
 from sklearn.tree import DecisionTreeClassifier
 
-from tests.brute_force import forgeable, in_box, wanted_votes
 from wm import engines
 from wm.attacks.hardness import assignment, brute_force, random_3cnf, satisfies, to_forest
 from wm.engines import ForgeryQuery, Status
 from wm.forest import Forest
+from wm.testing import forgeable, in_box, wanted_votes
 
 ENGINES = engines.names()
 

@@ -104,9 +104,9 @@ class Forger:
         certify: bool = False,
         options: Mapping[str, Any] | None = None,
     ) -> None:
-        plain = engines.create(engine, forest, **(options or {}))
-        self.engine = CertifyingEngine(plain, forest) if certify else plain
-        self._search = MinimalSearch(forest, self.engine)
+        plain = self._plain = engines.create(engine, forest, **(options or {}))
+        self._engine = CertifyingEngine(plain, forest) if certify else plain
+        self._search = MinimalSearch(forest, self._engine)
         self._limits = Limits(timeout_s, memory_bytes)
         self.forest = forest
         self.proofs = plain.whole_domain
@@ -118,14 +118,19 @@ class Forger:
     def __exit__(self, *_: object) -> None:
         self.close()
 
+    @property
+    def child_pid(self) -> int | None:
+        """Process of the solver; None before the first query."""
+        return self._plain.child_pid
+
     def close(self) -> None:
         """End the solver's process."""
-        self.engine.close()
+        self._engine.close()
 
     def ask(self, query: ForgeryQuery, limits: Limits | None = None) -> ForgeryOutcome:
         """Answer one query within the usual limits, or those given."""
         chosen = limits or self._limits
-        return self.engine.solve(query, timeout_s=chosen.timeout_s, memory_bytes=chosen.memory_bytes)
+        return self._engine.solve(query, timeout_s=chosen.timeout_s, memory_bytes=chosen.memory_bytes)
 
     def nearest(self, query: ForgeryQuery, limits: Limits | None = None) -> ForgeryOutcome:
         """Find the smallest distance at which a query can be forged, at most its eps.

@@ -1,0 +1,350 @@
+"""What tests and benchmarks of engines and attacks need: small forests, queries to them, the right answers.
+
+An engine under test is compared with `forgeable`, which goes through all cells that a box meets, in exact
+arithmetic: slow, simple and right. The cases have every awkward trait: thresholds collide in float32 and
+leave [0, 1], boxes do too; trees may be a single leaf, vote the same everywhere, or leave features unused.
+`random_case` needs numpy alone; `small_forests` and `forgery_queries` are strategies of hypothesis, which is
+imported when they are called.
+
+>>> import numpy as np
+>>> from wm.engines import solver_class
+>>> case = random_case(np.random.default_rng(1), n_queries=4)
+>>> solver = solver_class("sat")(case.forest)
+>>> all((solver.answer(query).witness is not None) == forgeable(case.forest, query) for query in case.queries)
+True
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from wm.attacks.hardness import random_3cnf, to_forest
+from wm.engines import ForgeryQuery
+from wm.forest import Forest
+
+if TYPE_CHECKING:
+    from hypothesis.strategies import SearchStrategy
+
+NestedTree = int | tuple[int, float, Any, Any]
+"""A class column at a leaf, or feature, threshold, left and right tree."""
+
+_SINGLE = float(np.float32(0.1))  # a float32 number; 0.1 itself is not one
+_LARGEST = float(np.finfo(np.float32).max)
+_AWKWARD = (0.0, -0.0, 1.0, 0.5, 0.1, _SINGLE, 1e-45, 1e-60, -1e-60, -0.3, 1.7, _LARGEST, 1e300, -1e300)
+_CLASSES: tuple[list[Any], ...] = ([0, 1], [-1, 1], ["no", "yes"], [0, 1, 2])
+
+
+def in_box(point: ArrayLike, centre: ArrayLike, eps: float) -> bool:
+    """Return whether a point lies in [0, 1] and at most `eps` from a centre, in exact arithmetic."""
+    return all(
+        0 <= x <= 1 and abs(Fraction(float(x)) - Fraction(float(z))) <= Fraction(eps)
+        for x, z in zip(np.asarray(point), np.asarray(centre), strict=True)
+    )
+
+
+def wanted_votes(forest: Forest, points: ArrayLike, query: ForgeryQuery) -> NDArray[np.bool_]:
+    """Return which of some points, (n, d), draw exactly the votes that a query wants: (n,)."""
+    agrees = forest.votes(points) == query.label
+    found: NDArray[np.bool_] = (agrees == (query.signature == 0)).all(axis=1)
+    return found
+
+
+def forgeable(forest: Forest, query: ForgeryQuery) -> bool:
+    """Return whether a query can be forged, by trying a point of every combination of cells.
+
+    The cells of a feature number one more than its thresholds in the box: only for small forests.
+    """
+    points = list(itertools.product(*_cells(forest, query.centre, query.eps)))
+    return bool(points) and bool(wanted_votes(forest, np.array(points, dtype=np.float32), query).any())
+
+
+def _cells(forest: Forest, centre: ArrayLike, eps: float) -> Iterator[list[np.float32]]:
+    """Yield for each feature one point of each cell that the box meets: the smallest float32 in both.
+
+    The thresholds of a feature cut its axis into cells. A cell's smallest float32 is the first one above the
+    threshold; in the box's own cell it is the box's lower end.
+    """
+    for feature, z in enumerate(np.asarray(centre)):
+        lowest = _smallest_in_box(z, eps)
+        if lowest is None:
+            yield []
+            continue
+        points = {lowest}
+        for threshold in forest.threshold[forest.feature == feature]:
+            if not lowest <= threshold <= 1:
+                continue
+            above = np.float32(threshold)
+            if not float(above) > threshold:
+                above = np.nextafter(above, np.float32(2))
+            if in_box([above], [z], eps):
+                points.add(above)
+        yield sorted(points)
+
+
+def _smallest_in_box(z: float, eps: float) -> np.float32 | None:
+    """Return the smallest float32 in [0, 1] that is at most eps away from z, None if there is none."""
+    bound = max(Fraction(0), Fraction(float(z)) - Fraction(eps))
+    if bound > 1:
+        return None
+    x = np.float32(float(bound))
+    while Fraction(float(x)) < bound:
+        x = np.nextafter(x, np.float32(2))
+    while x > 0 and Fraction(float(np.nextafter(x, np.float32(-1)))) >= bound:
+        x = np.nextafter(x, np.float32(-1))
+    return x if in_box([x], [z], eps) else None
+
+
+def forest_of(trees: Sequence[NestedTree], *, n_features: int, classes: Sequence[Any]) -> Forest:
+    """Return the forest of nested trees; its nodes are numbered depth first, as scikit-learn does.
+
+    >>> forest = forest_of([(0, 0.5, 0, (1, 0.25, 1, 0))], n_features=2, classes=[-1, 1])
+    >>> forest.votes([[0.75, 0.125]]).tolist()
+    [[1]]
+    """
+    nodes: list[Any] = []
+    offset = [0]
+    for tree in trees:
+        own: list[Any] = []
+        _flatten(tree, len(classes), own)
+        nodes += own
+        offset.append(len(nodes))
+    left, right, feature, threshold, value = zip(*nodes, strict=True)
+    return Forest.from_arrays(
+        offset=offset,
+        left=left,
+        right=right,
+        feature=feature,
+        threshold=threshold,
+        value=np.array(value),
+        n_features=n_features,
+        classes=classes,
+    )
+
+
+def _flatten(tree: NestedTree, n_classes: int, nodes: list[Any]) -> int:
+    """Append a nested tree's nodes in depth-first order; return its index."""
+    index = len(nodes)
+    if isinstance(tree, int):
+        nodes.append((-1, -1, -1, 0.0, np.eye(n_classes)[tree]))
+        return index
+    feature, threshold, left, right = tree
+    nodes.append(None)
+    children = _flatten(left, n_classes, nodes), _flatten(right, n_classes, nodes)
+    nodes[index] = (*children, feature, threshold, np.full(n_classes, 1 / n_classes))
+    return index
+
+
+@dataclass(frozen=True)
+class ForgeryCase:
+    """A forest and some queries to it.
+
+    Attributes
+    ----------
+    planted
+        For each query, a point of the domain that draws its votes; None where none was chosen.
+    """
+
+    forest: Forest
+    queries: tuple[ForgeryQuery, ...]
+    planted: tuple[NDArray[np.float32] | None, ...]
+
+    def traits(self) -> set[str]:
+        """Return the awkward traits of the forest and its thresholds."""
+        forest = self.forest
+        inner = ~forest.is_leaf
+        votes = forest.value.argmax(axis=1)
+        spans = list(zip(forest.offset[:-1], forest.offset[1:], strict=True))
+        constant = [np.unique(votes[a:b][forest.is_leaf[a:b]]).size == 1 and b - a > 1 for a, b in spans]
+        doubles = {*zip(forest.feature[inner].tolist(), forest.threshold[inner].tolist(), strict=True)}
+        with np.errstate(over="ignore"):
+            singles = {(feature, float(np.float32(threshold))) for feature, threshold in doubles}
+        found = {
+            "one-leaf tree": any(b - a == 1 for a, b in spans),
+            "constant tree": any(constant),
+            "unused feature": np.unique(forest.feature[inner]).size < forest.n_features,
+            "thresholds equal in float32 only": len(singles) < len(doubles),
+            "threshold outside [0, 1]": any(not 0 <= threshold <= 1 for _, threshold in doubles),
+        }
+        return {trait for trait, holds in found.items() if holds}
+
+
+def beside(value: float) -> Iterator[float]:
+    """Yield a number and its neighbours in float64 and float32, where comparisons turn over."""
+    yield value
+    for side in (-np.inf, np.inf):
+        yield float(np.nextafter(value, side))
+        with np.errstate(over="ignore"):
+            single = np.nextafter(np.float32(value), np.float32(side))
+        if np.isfinite(single):
+            yield float(single)
+
+
+def _random_number(rng: np.random.Generator, awkward_share: float = 0.3) -> float:
+    awkward = rng.random() < awkward_share
+    value = float(rng.choice(_AWKWARD)) if awkward else rng.uniform(-0.1, 1.1)
+    near = list(beside(value))
+    return near[rng.integers(len(near))]
+
+
+def random_forest(rng: np.random.Generator) -> Forest:
+    """Draw a forest of one of three kinds.
+
+    As `small_forests`: 1-6 trees of depth 0-3 over 1-3 features, some constant. Entangled: 4-16 trees of
+    depth 2-3 over 2-4 features, most thresholds inside [0, 1]. Formula: Theorem 1's forest of random 3-SAT
+    with 4-7 variables near its transition. In the latter two wanted leaves contradict one another only
+    jointly.
+    """
+    kind = rng.choice(["awkward", "entangled", "formula"], p=[0.4, 0.4, 0.2])
+    if kind == "formula":
+        variables = int(rng.integers(4, 8))
+        formula = random_3cnf(variables, round(variables * rng.uniform(2.5, 6)), rng)
+        return to_forest(formula, threshold=rng.choice([0.0, 0.1, 0.5]))
+    classes = _CLASSES[rng.integers(len(_CLASSES))]
+    entangled = kind == "entangled"
+    n_features = int(rng.integers(2, 5) if entangled else rng.integers(1, 4))
+    used = rng.permutation(n_features)[: rng.integers(1, n_features + 1)]
+    # Few enough thresholds for brute force, some of them neighbours.
+    crowded = 1 if entangled else int(rng.integers(1, 5))
+    pool = [near for _ in range(crowded) for near in beside(_random_number(rng, 0.1 if entangled else 0.4))]
+    if entangled:
+        pool += [_random_number(rng, 0.1) for _ in range(3)]
+
+    def grown(depth: int, constant: int | None) -> NestedTree:
+        if depth == 0 or (not entangled and rng.random() < 0.15):
+            return int(rng.integers(len(classes))) if constant is None else constant
+        threshold = pool[rng.integers(len(pool))]
+        left, right = (grown(depth - 1, constant) for _ in range(2))
+        return int(rng.choice(used)), threshold, left, right
+
+    trees = []
+    for _ in range(rng.integers(4, 17) if entangled else rng.integers(1, 7)):
+        constant = int(rng.integers(len(classes))) if not entangled and rng.random() < 0.1 else None
+        trees.append(grown(int(rng.integers(2, 4) if entangled else rng.integers(0, 4)), constant))
+    return forest_of(trees, n_features=n_features, classes=classes)
+
+
+def random_query(rng: np.random.Generator, forest: Forest) -> tuple[ForgeryQuery, NDArray[np.float32] | None]:
+    """Draw a query to a forest; half of them ask for votes that a point draws, most of them near that point.
+
+    Of the others, half change one or two of such votes: few contradictions, which only a search finds.
+    """
+    label = forest.classes[rng.integers(len(forest.classes))]
+    thresholds = forest.threshold[~forest.is_leaf]
+    planted = rng.random(forest.n_features, dtype=np.float32)
+    with np.errstate(over="ignore"):
+        edges = np.array([_random_number(rng) for _ in planted], dtype=np.float32)
+    at_edge = rng.random(forest.n_features) < 0.3
+    planted[at_edge] = edges[at_edge].clip(0, 1)
+    signature: NDArray[Any] = (forest.votes(planted[None])[0] != label).astype(int)
+    kind = rng.choice(["planted", "changed", "random"], p=[0.5, 0.25, 0.25])
+    if kind == "changed":
+        changed = rng.integers(forest.n_trees, size=rng.integers(1, 3))
+        signature[changed] = 1 - signature[changed]
+    if kind == "random":
+        unanimous = rng.random() < 0.3  # what Theorem 1 asks of a formula's forest
+        signature = np.zeros(forest.n_trees) if unanimous else rng.integers(0, 2, forest.n_trees)
+    if rng.random() < 0.5:
+        centre = planted + rng.uniform(-0.3, 0.3, forest.n_features)
+    else:
+        centre = np.array([_random_number(rng) for _ in range(forest.n_features)])
+        for feature in range(forest.n_features):
+            if len(thresholds) and rng.random() < 0.3:
+                centre[feature] = rng.choice(thresholds)
+    if rng.random() < 0.7:
+        centre = centre.clip(0, 1)
+    widths = [0.0, 1e-9, 0.1, 0.25, 0.5, 0.5, 1.0, 1.0, 1.0, 3.0, 1e300, *rng.random(4)]
+    if len(thresholds):
+        widths += [abs(float(rng.choice(thresholds)) - centre[rng.integers(len(centre))]) for _ in range(3)]
+    eps = widths[rng.integers(len(widths))]
+    query = ForgeryQuery(signature=signature, label=label, centre=centre, eps=eps)
+    return query, planted if kind == "planted" else None
+
+
+def random_case(rng: np.random.Generator, n_queries: int) -> ForgeryCase:
+    """Draw a forest and queries to it, which follow one another as a campaign's do: votes and boxes recur."""
+    forest = random_forest(rng)
+    drawn = [random_query(rng, forest)]
+    while len(drawn) < n_queries:
+        query, planted = random_query(rng, forest)
+        if rng.random() < 0.4:  # the same votes in another box: what was learned of them may be carried over
+            former, its_planted = drawn[rng.integers(len(drawn))]
+            query = ForgeryQuery(
+                signature=former.signature,
+                label=former.label,
+                centre=former.centre if rng.random() < 0.5 else query.centre,
+                eps=query.eps,
+            )
+            planted = its_planted
+        drawn.append((query, planted))
+    return ForgeryCase(forest, tuple(query for query, _ in drawn), tuple(planted for _, planted in drawn))
+
+
+def near_misses() -> SearchStrategy[float]:
+    """Return a strategy for numbers at and beside the thresholds of `small_forests`, in and out of [0, 1]."""
+    from hypothesis import strategies as st
+
+    numbers = st.sampled_from(_AWKWARD) | st.floats(-0.5, 1.5)
+    return numbers.flatmap(lambda value: st.sampled_from(list(beside(value))))
+
+
+def small_forests() -> SearchStrategy[Forest]:
+    """Return a strategy for forests that `forgeable` can do: 1-4 trees of depth 0-3, 1-3 features."""
+    from hypothesis import strategies as st
+
+    def nested(
+        features: SearchStrategy[int], thresholds: SearchStrategy[float], n_classes: int, depth: int
+    ) -> SearchStrategy[NestedTree]:
+        leaf: SearchStrategy[NestedTree] = st.integers(0, n_classes - 1)
+        if depth == 0:
+            return leaf
+        below = nested(features, thresholds, n_classes, depth - 1)
+        return leaf | st.tuples(features, thresholds, below, below)
+
+    @st.composite
+    def forests(draw: Any) -> Forest:
+        n_features = draw(st.integers(1, 3))
+        classes = draw(st.sampled_from(_CLASSES))
+        pool = draw(st.lists(near_misses(), min_size=1, max_size=4))
+        thresholds = st.sampled_from([near for value in pool for near in beside(value)])
+        tree = nested(st.integers(0, n_features - 1), thresholds, len(classes), 3)
+        return forest_of(draw(st.lists(tree, min_size=1, max_size=4)), n_features=n_features, classes=classes)
+
+    return forests()
+
+
+def forgery_queries(
+    forest: Forest, numbers: SearchStrategy[float] | None = None
+) -> SearchStrategy[ForgeryQuery]:
+    """Return a strategy for queries to a forest: half of them ask for votes that some point does draw.
+
+    `numbers` are those of centres, besides the forest's thresholds; by default `near_misses`.
+    """
+    from hypothesis import strategies as st
+
+    thresholds = forest.threshold[~forest.is_leaf].tolist()
+    number = near_misses() if numbers is None else numbers
+    number = number | st.sampled_from(thresholds) if thresholds else number
+    d, m = forest.n_features, forest.n_trees
+
+    @st.composite
+    def queries(draw: Any) -> ForgeryQuery:
+        label = draw(st.sampled_from(forest.classes.tolist()))
+        if draw(st.booleans()):
+            point = draw(st.lists(st.floats(0, 1, width=32), min_size=d, max_size=d))
+            signature = (forest.votes([point])[0] != label).astype(int)
+        else:
+            signature = draw(st.lists(st.integers(0, 1), min_size=m, max_size=m))
+        centre = draw(st.lists(number, min_size=d, max_size=d))
+        widths = st.sampled_from([0.0, 1e-9, 0.1, 0.25, 0.5, 1.0, 3.0, 1e300]) | st.floats(0, 1)
+        edges = [abs(z - threshold) for z in centre for threshold in thresholds]
+        eps = draw(widths | st.sampled_from(edges) if edges else widths)
+        return ForgeryQuery(signature=signature, label=label, centre=centre, eps=eps)
+
+    return queries()
