@@ -143,7 +143,7 @@ INDEPENDENT = Independent("mnist2-6", 0.7, 0.99, 0.62)
 
 
 DISTANCES = (0.1, 0.3, 0.5, 0.7, 0.9)
-"""Values of eps that it tried."""
+"""Values of eps that the paper's forgery tried."""
 
 MARGIN = 1e-4
 """How far the notebooks keep a forged instance from every threshold."""
