@@ -141,9 +141,11 @@ class Independent:
 
 INDEPENDENT = Independent("mnist2-6", 0.7, 0.99, 0.62)
 
+SIGNATURES = {"breast-cancer": 10, "mnist2-6": 10, "ijcnn1": 5}
+"""Signatures that the paper's forgery tried."""
 
 DISTANCES = (0.1, 0.3, 0.5, 0.7, 0.9)
-"""Values of eps that it tried."""
+"""Values of eps that the paper's forgery tried."""
 
 MARGIN = 1e-4
 """How far the notebooks keep a forged instance from every threshold."""
