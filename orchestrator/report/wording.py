@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from datetime import UTC, datetime
+
+import pandas as pd
+
+from wm.statistics import clopper_pearson
 
 _SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 MINUS = "\N{MINUS SIGN}"
 MISSING = "\N{EN DASH}"
+_CONFIDENCE = 0.95
 
 
 def percent(share: float, digits: int | None = None) -> str:
@@ -70,6 +75,27 @@ def listed(items: Iterable[str]) -> str:
 
 
 def ranged(values: Collection[float], write: str = "{:g}") -> str:
-    """Return "a", or "a to b", from the least and the greatest value."""
-    least, most = write.format(min(values)), write.format(max(values))
-    return least if least == most else f"{least} to {most}"
+    """Return "a", or "a to b", from the smallest and the largest value."""
+    low, high = write.format(min(values)), write.format(max(values))
+    return low if low == high else f"{low} to {high}"
+
+
+def percent_of(value: float) -> str:
+    """Return a share as a percentage with a decimal only where it is not whole."""
+    return percent(round(value, 3))
+
+
+def across(sample: Iterable[float], write: Callable[[float], str], centre: str = "mean") -> str:
+    """Return a sample's mean, or its median, with its ends where these read otherwise; missing ones are left out."""
+    values = pd.Series(list(sample), dtype=float).dropna()
+    if values.empty:
+        return MISSING
+    middle, low, high = (write(float(getattr(values, name)())) for name in (centre, "min", "max"))
+    return middle if low == high else f"{middle} ({low} to {high})"
+
+
+def times(hits: int, trials: int, thing: str) -> str:
+    """Return how often something happened, with the exact 95% interval of its chance."""
+    rate = clopper_pearson(hits, trials, _CONFIDENCE)
+    interval = f"95% interval {percent(rate.low, 0)} to {percent(rate.high, 0)}"
+    return f"{hits:,} of {counted(trials, thing)} ({interval})"

@@ -23,8 +23,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from orchestrator.report.figures import style
-from research.benchmarks import common
+from research.benchmarks import common, style
 from research.benchmarks.racing import Racer
 from wm import engines
 from wm.embedding.training import Caps, honest_forest

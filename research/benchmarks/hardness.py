@@ -27,8 +27,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from pysat.solvers import Solver as PysatSolver
 
-from orchestrator.report.figures import style
-from research.benchmarks import common
+from research.benchmarks import common, style
 from research.benchmarks.racing import Racer
 from wm import engines
 from wm.attacks.hardness import Formula, assignment, parse_dimacs, random_3cnf, satisfies, to_forest

@@ -24,8 +24,7 @@ from pathlib import Path
 import numpy as np
 from matplotlib.figure import Figure
 
-from orchestrator.report.figures import style
-from research.benchmarks import common
+from research.benchmarks import common, style
 from wm import engines
 from wm.attacks.hardness import random_3cnf, to_forest
 from wm.engines import ForgeryOutcome, ForgeryQuery, Status

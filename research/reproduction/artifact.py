@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from orchestrator.report.summaries import form_summaries, suppression_summaries
+from orchestrator.report.data import by_configuration
+from orchestrator.report.sections.leakage import form_summary
 from orchestrator.store.database import Store
 from research.reproduction import published
 from research.reproduction.choices import FreeChoice, free_choice
@@ -32,7 +33,7 @@ _AUC = Form(4)
 
 def artifact_sections(store: Store, runs: Sequence[Run]) -> Iterator[str]:
     """Run the experiments and yield their sections; those without a fitting campaign are left out."""
-    attacked = [run for run in runs if not run.findings.distances.empty]
+    attacked = [run for run in runs if not run.findings.frame("distances").empty]
     scenes = [scene(run) for run in attacked]
     if scenes:
         yield _shared_seeds([shared_seed(at) for at in scenes])
@@ -53,9 +54,9 @@ def artifact_sections(store: Store, runs: Sequence[Run]) -> Iterator[str]:
     chosen = [free_choice(store, at, published.INDEPENDENT.eps) for at in scenes]
     if shown := [one for one in chosen if one is not None]:
         yield _free_choices(shown)
-    if leaking := [run for run in runs if not run.findings.leakage.empty]:
+    if leaking := [run for run in runs if not run.findings.frame("leakage").empty]:
         yield _leaks(leaking)
-    if spotted := [run for run in runs if not run.findings.suppression.empty]:
+    if spotted := [run for run in runs if not run.findings.frame("suppression").empty]:
         yield _suppression(spotted)
 
 
@@ -185,9 +186,10 @@ def _published_choice(one: FreeChoice) -> str:
 def _leaks(runs: Sequence[Run]) -> str:
     rows = []
     for run in runs:
-        for one in form_summaries(run.findings.leakage, run.findings.accuracy):
-            bits = NOTHING if one.bits is None else TWO.of(one.bits)
-            rows.append([run.name, one.form, one.severity, f"{one.leaking} of {one.forests}", bits])
+        for one in form_summary(run.findings.frame("leakage"), run.findings.frame("accuracy")).itertuples():
+            spread = "" if one.bits_count < 2 else f" ± {TWO.write(one.bits_std)}"
+            bits = f"{TWO.write(one.bits_mean)}{spread}" if one.bits_count else NOTHING
+            rows.append([run.name, one.form, one.severity, f"{one.leaking} of {one.n}", bits])
     return "\n\n".join(
         [
             "### What the released files give away",
@@ -201,9 +203,10 @@ def _leaks(runs: Sequence[Run]) -> str:
 
 def _suppression(runs: Sequence[Run]) -> str:
     rows = [
-        [run.name, one.method, _AUC.write(one.auc.mean), _AUC.write(one.auc.least), str(one.auc.n)]
+        [run.name, str(method), _AUC.write(auc.mean()), _AUC.write(auc.min()), str(len(auc))]
         for run in runs
-        for one in suppression_summaries(at_published_point(run.findings.suppression))
+        for _, part in by_configuration(at_published_point(run.findings.frame("suppression")))
+        for method, auc in part.groupby("method", sort=True)["auc"]
     ]
     return "\n\n".join(
         [

@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from orchestrator.forged_sets import Attempt, attempts
-from orchestrator.report.summaries import Spread
 from orchestrator.store.database import Store
 from research.reproduction.experiments import Scene
 from research.reproduction.published import ONES_SHARE, TRIGGER_SHARE
 from research.reproduction.runs import Run
+from research.reproduction.spread import Spread
 from wm.engines import ForgeryQuery
 from wm.engines.encoding import nearest_witness, query_box
 from wm.signature import Signature

@@ -151,7 +151,7 @@ def _campaigns(runs: Sequence[Run]) -> str:
             run.training,
             str(run.findings.record.seed),
             str(run.findings.repeats),
-            f"{len(run.findings.jobs):,}",
+            f"{len(run.findings.frame('jobs')):,}",
             f"{run.seconds:,.0f} s",
             _elapsed(run),
             run.findings.record.provenance.get("scikit-learn", NOTHING),

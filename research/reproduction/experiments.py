@@ -13,10 +13,10 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from orchestrator.report.summaries import Spread
 from orchestrator.stored_models import Place, Watermarked
 from research.reproduction.published import DISTANCES, MARGIN, ONES_SHARE, TRIGGER_SHARE
 from research.reproduction.runs import Run, at_published_point
+from research.reproduction.spread import Spread
 from wm import engines
 from wm.attacks.forgery import attacker_instances, attacker_signature
 from wm.datasets import Split
@@ -108,7 +108,7 @@ def shared_seed(at: Scene) -> SharedSeed:
     first = attacker_signature(
         at.run.findings.spec.seed, number=0, length=trees, ones_share=ONES_SHARE, repeat=0
     )
-    frame = at_published_point(at.run.findings.distances)
+    frame = at_published_point(at.run.findings.frame("distances"))
     same_rows = frame[(frame["repeat"] == 0) & (frame["instance"] < len(at.rows))]
     return SharedSeed(
         run=at.run,
