@@ -1,7 +1,8 @@
-"""What all charts share: looks that differ in grey too, panels, files. Charts are Vega-Lite's, made with Altair."""
+"""What charts share: looks that differ in grey too, panels, files. They are Vega-Lite's, made with Altair."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -10,7 +11,10 @@ import altair as alt
 import pandas as pd
 import vl_convert
 
-from orchestrator.report.wording import MISSING
+from orchestrator.report.table import cell_of
+
+Chart = Any
+"""A chart of Altair, whose methods return one of many types, or say that they return any."""
 
 FORMATS = ("png", "svg", "pdf")
 _SCALE = 2.0
@@ -83,10 +87,10 @@ class Figure:
     title: str
     caption: str
     alt_text: str
-    chart: alt.TopLevelMixin
+    chart: Chart
 
 
-def render(chart: alt.TopLevelMixin, file_format: str, *, description: str = "") -> bytes:
+def render(chart: Chart, file_format: str, *, description: str = "") -> bytes:
     """Return a chart as a file's content: the same bytes for the same chart.
 
     Parameters
@@ -105,8 +109,14 @@ def render(chart: alt.TopLevelMixin, file_format: str, *, description: str = "")
     if file_format == "png":
         return bytes(vl_convert.vegalite_to_png(spec, scale=_SCALE))
     if file_format == "pdf":
-        return bytes(vl_convert.vegalite_to_pdf(spec))
+        # The converter lists what a page refers to in an order that differs from run to run.
+        entries = re.compile(rb"(?:^ +/(?:fo|gs|xo|cs|sh|p)\d+ .*\n)+", re.MULTILINE)
+        return entries.sub(_sorted, bytes(vl_convert.vegalite_to_pdf(spec)))
     return str(vl_convert.vegalite_to_svg(spec)).encode()
+
+
+def _sorted(lines: re.Match[bytes]) -> bytes:
+    return b"".join(sorted(lines[0].splitlines(keepends=True)))
 
 
 def look(field: str, names: Sequence[str], *channels: str) -> dict[str, Any]:
@@ -134,12 +144,12 @@ def look(field: str, names: Sequence[str], *channels: str) -> dict[str, Any]:
 
 def panels(
     parts: Iterable[tuple[str, pd.DataFrame]],
-    draw: Callable[[pd.DataFrame], alt.LayerChart],
+    draw: Callable[[pd.DataFrame], Chart],
     *,
     columns: int = 2,
     height: int = 200,
-) -> alt.ConcatChart:
-    """Return a chart with a panel for each title and frame, in rows of at most `columns`; legends are shared."""
+) -> Chart:
+    """Return a chart with a panel for each title and frame, at most `columns` in a row, with one legend."""
     every = list(parts)
     columns = min(columns, len(every))
     width = WIDTH / columns - (0 if columns == 1 else 45)
@@ -154,7 +164,7 @@ def by_text(frame: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:
     return [(str(name), part) for name, part in frame.groupby("configuration", sort=False)]
 
 
-def rule(*, x: float | None = None, y: float | None = None, dash: Sequence[int] = LEVEL_DASH) -> alt.Chart:
+def rule(*, x: float | None = None, y: float | None = None, dash: Sequence[int] = LEVEL_DASH) -> Chart:
     """Return a dashed line across a panel at a value of one axis."""
     channel = {"x": "at:Q"} if y is None else {"y": "at:Q"}
     data = pd.DataFrame({"at": [x if y is None else y]})
@@ -182,9 +192,6 @@ def described(
     """
     texts = []
     for row in frame.to_dict("records"):
-        said = [
-            f"{title} {MISSING if pd.isna(row[name]) else write(row[name])}"
-            for title, (name, write) in values.items()
-        ]
+        said = [f"{title} {cell_of(row[name], write).text}" for title, (name, write) in values.items()]
         texts.append(f"{', '.join(str(row[name]) for name in place)}: {', '.join(said)}")
     return f"{kind}. {'; '.join(texts)}."

@@ -110,7 +110,7 @@ def make_table(name: str, caption: str, columns: Sequence[Column], frame: pd.Dat
 
 def cell_of(value: Any, write: Write) -> Cell:
     """Return the cell of a value, or a dash where there is none."""
-    if value is None or value is pd.NaT or (np.isscalar(value) and pd.isna(value)) or value is pd.NA:
+    if value is None or value is pd.NA or value is pd.NaT or value != value:  # NaN is not itself
         return Cell(MISSING)
     if isinstance(value, str | bool | np.bool_):
         return Cell(write(value))
@@ -218,7 +218,7 @@ def frame_table(name: str, caption: str, frame: pd.DataFrame) -> Table:
     plain = frame[[name for name in frame if not frame[name].map(np.ndim).any()]]
     renamed = plain.set_axis([f"c{place}" for place in range(plain.shape[1])], axis=1)
     columns = [
-        column(str(title), code, _plain, names_row=place == 0 or title in (*CONFIGURATION, "repeat"))
+        column(str(title), str(code), _plain, names_row=place == 0 or title in (*CONFIGURATION, "repeat"))
         for place, (title, code) in enumerate(zip(plain, renamed, strict=True))
     ]
     return make_table(name, caption, columns, renamed)

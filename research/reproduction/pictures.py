@@ -6,12 +6,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import altair as alt
-
 from orchestrator.errors import OutputError
 from orchestrator.files import write_whole
 from orchestrator.forged_sets import largest_attempt
-from orchestrator.report.charts import render
+from orchestrator.report.charts import Chart, render
 from orchestrator.report.sections.distances import distances_chart
 from orchestrator.report.sections.embedding import accuracy_chart
 from orchestrator.report.sections.images import image_side, images_chart, spread_out
@@ -41,7 +39,7 @@ class Drawn:
     name: str
     caption: str
     file_format: str
-    figure: alt.TopLevelMixin
+    figure: Chart
 
     @property
     def file_name(self) -> str:

@@ -1,4 +1,4 @@
-"""The sections of the page, in order: one line for each, and one for every attack that has no section of its own."""
+"""The sections of the page, in order: a line for each; an attack that has none is shown row by row."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def not_asked_for(findings: Findings) -> str:
 
 
 def _generic(kind: str) -> Section:
-    """Return the section of an attack that has none: its rows as they are, sorted by their place in the grid."""
+    """Return the section of an attack that has none: its rows, sorted by their place in the grid."""
 
     def show(findings: Findings) -> Shown:
         frame = findings.frame(kind)

@@ -9,7 +9,7 @@ import altair as alt
 import pandas as pd
 
 from orchestrator.report import table
-from orchestrator.report.charts import INK, WIDTH, Figure, described, look, rule
+from orchestrator.report.charts import INK, WIDTH, Chart, Figure, described, look, rule
 from orchestrator.report.data import Findings
 from orchestrator.report.sections.section import Shown
 from orchestrator.report.table import Cell, Column, Table, cell_of, column, make_table, named
@@ -76,13 +76,13 @@ def show(findings: Findings) -> Shown:
     frame = findings.frame("calibration")
     alarms = frame[frame["anti_conservative"].astype(bool)]
     caveat = (
-        f"Anti-conservative p-values, small more often than they promise beyond what chance explains: "
+        "Anti-conservative p-values, small more often than they promise beyond what chance explains: "
         f"{_alarms(alarms)}. Do not rely on them."
     )
     headline = _headline(findings, frame, alarms)
     return Shown(
-        "Do the p-values of this page keep what they promise? Each is counted over false claims: at level 5%, "
-        f"at most 5% of them may be as small. {headline}",
+        "Do the p-values of this page keep what they promise? Each is counted over false claims: at level "
+        f"5%, at most 5% of them may be as small. {headline}",
         (("Calibration", headline),),
         () if alarms.empty else (caveat,),
         figures=tuple(_figures(findings, frame)),
@@ -105,12 +105,13 @@ def _headline(findings: Findings, frame: pd.DataFrame, alarms: pd.DataFrame) -> 
         if alarms.empty
         else f"anti-conservative: {_alarms(alarms)}"
     )
-    lowest, none = frame["level"].min(), frame.loc[frame["hits"] == 0, "high"]
+    lowest = float(frame["level"].min())
+    open_up_to = float(frame["high"].where(frame["hits"] == 0).astype(float).max())
     limits = (
-        ""
-        if none.empty or none.max() <= lowest
-        else f" Even a count of none leaves rates of up to {percent(none.max(), 1)} open: so few forests cannot "
+        f" Even a count of none leaves rates of up to {percent(open_up_to, 1)} open: so few forests cannot "
         f"vouch for level {lowest:g}."
+        if open_up_to > lowest
+        else ""
     )
     return (
         f"{counted(frame['p_value'].nunique(), 'p-value')} on false claims against {counts} forests: "
@@ -120,10 +121,11 @@ def _headline(findings: Findings, frame: pd.DataFrame, alarms: pd.DataFrame) -> 
 
 def _alarms(alarms: pd.DataFrame) -> str:
     """Return which p-values are small too often, with the rates that show it."""
+    rows: list[Any] = list(alarms.itertuples())
     return listed(
         f"{row.p_value} ({row.population}: {row.hits:,} of {row.trials:,} at or below {row.level:g}, that is "
         f"{percent(row.rate, 1)}, 95% interval {percent(row.low, 1)} to {percent(row.high, 1)})"
-        for row in alarms.itertuples()
+        for row in rows
     )
 
 
@@ -150,23 +152,23 @@ def _figures(findings: Findings, frame: pd.DataFrame) -> Iterator[Figure]:
             f"How often each p-value of {what} was at most 5%, 1% and 0.1% although the claim was false: "
             "rates in percent with exact 95% intervals (Clopper-Pearson), over "
             f"{listed(f'{count:,} forests ({population})' for population, count in sizes.items())}. A rate "
-            "should not be above its level (dashed); ringed are those that are, beyond what chance explains, "
-            "all rates of the campaign taken together. Honest forests carry no mark, other owners' carry "
-            f"another one; each is held against a signature and trigger set it has never seen. "
+            "should not be above its level (dashed); ringed are those that are, beyond what chance "
+            "explains, all rates of the campaign taken together. Honest forests carry no mark, other "
+            "owners' carry another one; each is held against a signature and trigger set it has never seen. "
             f"{findings.origin(frame)}",
             f"{text} At level {level:g}. {too_many}",
             _chart(part),
         )
 
 
-def _chart(frame: pd.DataFrame) -> alt.HConcatChart:
+def _chart(frame: pd.DataFrame) -> Chart:
     """Draw rates and intervals of each p-value, a panel for each level."""
     names = list(dict.fromkeys(frame["p_value"]))
     populations = [name for name in POPULATIONS if (frame["population"] == name).any()]
     levels = sorted(frame["level"].unique(), reverse=True)
     shown = frame.assign(**{name: 100 * frame[name].astype(float) for name in ("rate", "low", "high")})
 
-    def panel(level: float) -> alt.LayerChart:
+    def panel(level: float) -> Chart:
         first = bool(level == levels[0])
         axis = alt.Axis(labels=first, ticks=False, domain=False, grid=True)
         base = alt.Chart(shown[shown["level"] == level]).encode(
@@ -199,9 +201,9 @@ def _chart(frame: pd.DataFrame) -> alt.HConcatChart:
 def _table(frame: pd.DataFrame) -> Table:
     return make_table(
         "calibration-table",
-        "How often each p-value was at most each level over false claims, with Clopper-Pearson intervals; each "
-        "is counted only over populations that are its null hypothesis; anti-conservative: above the level "
-        "beyond what chance explains, all rates taken together",
+        "How often each p-value was at most each level over false claims, with Clopper-Pearson intervals; "
+        "each is counted only over populations that are its null hypothesis; anti-conservative: above the "
+        "level beyond what chance explains, all rates taken together",
         [
             named("p-value", "p_value"),
             named("Population", "population"),

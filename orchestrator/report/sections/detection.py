@@ -10,7 +10,18 @@ import numpy as np
 import pandas as pd
 
 from orchestrator.report import table
-from orchestrator.report.charts import INK, PANELS, WIDTH, Figure, by_text, described, look, panels, rule
+from orchestrator.report.charts import (
+    INK,
+    PANELS,
+    WIDTH,
+    Chart,
+    Figure,
+    by_text,
+    described,
+    look,
+    panels,
+    rule,
+)
 from orchestrator.report.data import (
     CONFIGURATION,
     Findings,
@@ -41,29 +52,30 @@ BITS = {"correct": "#0b4a8f", "wrong": "#f2b580", "uncertain": "#ffffff"}
 _GLOSSARY = (
     (
         "detection: strategies A and B",
-        "A guesses bit 0 for trees more than one standard deviation below the mean depth or number of leaves, "
-        "bit 1 for those above, and leaves the rest open. B guesses every tree, by the mean alone. p is the "
-        "chance that fair coins do as well; exact p that the same guesses do against a random signature with as "
-        "many ones. Of many guesses the best one looks good by chance: correct for their number.",
+        "A guesses bit 0 for trees more than one standard deviation below the mean depth or number of "
+        "leaves, bit 1 for those above, and leaves the rest open. B guesses every tree, by the mean alone. "
+        "p is the chance that fair coins do as well; exact p that the same guesses do against a random "
+        "signature with as many ones. Of many guesses the best one looks good by chance: correct for their "
+        "number.",
     ),
     (
         "up to complement; unrelated guesses",
-        "Who divides the trees in two does not know which part has bit 1: a guess that is wrong everywhere is as "
-        "good as a right one. Unrelated guesses therefore get somewhat more than half of the bits; their mean "
-        "is given beside each figure.",
+        "Who divides the trees in two does not know which part has bit 1: a guess that is wrong everywhere "
+        "is as good as a right one. Unrelated guesses therefore get somewhat more than half of the bits; "
+        "their mean is given beside each figure.",
     ),
     (
         "vote spectrum: sample and leaf-probe; shapes",
-        "The leading direction of the centred matrix of votes (trees by instances) has an entry for each tree; "
-        "trees trained on flipped labels tend to one side. The votes are taken on the attacker's sample, or on "
-        "points put into the forest's own leaves. Shapes are numbers of a bare tree: mean depth of its leaves, "
-        "share of positive ones, their volume.",
+        "The leading direction of the centred matrix of votes (trees by instances) has an entry for each "
+        "tree; trees trained on flipped labels tend to one side. The votes are taken on the attacker's "
+        "sample, or on points put into the forest's own leaves. Shapes are numbers of a bare tree: mean "
+        "depth of its leaves, share of positive ones, their volume.",
     ),
     (
         "presence",
-        "Whether a forest is watermarked at all: its rank among honest forests of equal settings, by several "
-        "statistics, corrected for their number (Holm), and by the largest deviation of all. With n honest "
-        "forests no p-value is below 1 / (n + 1).",
+        "Whether a forest is watermarked at all: its rank among honest forests of equal settings, by "
+        "several statistics, corrected for their number (Holm), and by the largest deviation of all. With n "
+        "honest forests no p-value is below 1 / (n + 1).",
     ),
 )
 
@@ -119,8 +131,8 @@ def show(findings: Findings) -> Shown:
         _each_table(findings, strategies),
     ]
     return Shown(
-        "Can the signature be read off the bare forest: the shape of its trees, or their votes? Is it seen to be "
-        "watermarked at all?",
+        "Can the signature be read off the bare forest: the shape of its trees, or their votes? Is it seen "
+        "to be watermarked at all?",
         (("Detection", " ".join(texts)),),
         figures=(
             *_strategy_figures(findings, strategies, summary),
@@ -132,9 +144,13 @@ def show(findings: Findings) -> Shown:
     )
 
 
+def _p(value: Any) -> str:
+    return table.cell_of(value, p_value).text
+
+
 def _best(frame: pd.DataFrame) -> tuple[pd.Series[Any], str]:
     """Return the row of the smallest exact p-value, and that p corrected for the number of rows."""
-    best = frame.loc[frame["p_value_exact"].astype(float).fillna(1.0).idxmin()]
+    best = frame.iloc[int(frame["p_value_exact"].astype(float).fillna(1.0).argmin())]
     return best, p_value(min(1.0, len(frame) * float(best["p_value_exact"])))
 
 
@@ -144,8 +160,8 @@ def _best_strategy(frame: pd.DataFrame) -> str:
         f"The strongest guess ({best['measure']}, strategy {best['strategy']}) reads {best['correct']} of "
         f"{sum(int(best[name]) for name in BITS)} bits right, {best['wrong']} wrong and leaves "
         f"{best['uncertain']} open: p = {p_value(float(best['p_value']))}, exact "
-        f"{p_value(float(best['p_value_exact']))}. It is the best of {len(frame)} guesses; corrected for that "
-        f"(Bonferroni), p = {corrected}."
+        f"{p_value(float(best['p_value_exact']))}. It is the best of {len(frame)} guesses; corrected for "
+        f"that (Bonferroni), p = {corrected}."
     )
 
 
@@ -154,10 +170,11 @@ def _best_guess(frame: pd.DataFrame) -> str:
     own = frame[frame["measure"] == best["measure"]]
     split, ranking = own[own["strategy"] == SPLIT], own[own["strategy"] == RANKING]
     return (
-        f"Beyond the paper, {best['measure']} says most: it guesses {across(split['bits'], percent_of)} of the "
-        f"bits up to complement, where unrelated guesses get {across([split['null_bits'].mean()], percent_of)}, "
-        f"and ranks the trees with AUC {across(ranking['auc'], table.area)} in {counted(len(split), 'forest')}; "
-        f"its smallest p, corrected for {len(frame)} tests (Bonferroni), is {corrected}."
+        f"Beyond the paper, {best['measure']} says most: it guesses {across(split['bits'], percent_of)} of "
+        "the bits up to complement, where unrelated guesses get "
+        f"{across([split['null_bits'].mean()], percent_of)}, and ranks the trees with AUC "
+        f"{across(ranking['auc'], table.area)} in {counted(len(split), 'forest')}; its smallest p, corrected "
+        f"for {len(frame)} tests (Bonferroni), is {corrected}."
     )
 
 
@@ -182,10 +199,10 @@ def _strategy_figures(findings: Findings, frame: pd.DataFrame, summary: pd.DataF
         yield Figure(
             f"detection{ending}",
             "Bits read off the shape of the trees",
-            "Bits of the signature that the two strategies (A leaves trees near the mean open, B decides every "
-            f"tree) read right, wrong or left open, by depth and by number of leaves; {average}. Mark: where fair "
-            "coins would end, half of the decided bits. p: one-sided binomial p-value; exact: for random "
-            f"signatures with as many ones. {findings.origin(some)}",
+            "Bits of the signature that the two strategies (A leaves trees near the mean open, B decides "
+            f"every tree) read right, wrong or left open, by depth and by number of leaves; {average}. "
+            "Mark: where fair coins would end, half of the decided bits. p: one-sided binomial p-value; "
+            f"exact: for random signatures with as many ones. {findings.origin(some)}",
             described(
                 "Stacked bars of bits",
                 rows,
@@ -200,15 +217,15 @@ def _strategy_figures(findings: Findings, frame: pd.DataFrame, summary: pd.DataF
         )
 
 
-def strategy_chart(summary: pd.DataFrame) -> alt.ConcatChart:
+def strategy_chart(summary: pd.DataFrame) -> Chart:
     """Draw stacked bars of bits for each measure and strategy, a panel for each way of embedding."""
     shown = summary.assign(
         guess=summary["measure"] + ", " + summary["strategy"],
         chance=(summary["correct_mean"] + summary["wrong_mean"]) / 2,
         total=sum(summary[f"{name}_mean"] for name in BITS),
         p=[
-            f"p = {p_value(row.p_value_median)}, exact {p_value(row.p_value_exact_median)}"
-            for row in summary.fillna({"p_value_median": 1.0, "p_value_exact_median": 1.0}).itertuples()
+            f"p = {_p(row.p_value_median)}, exact {_p(row.p_value_exact_median)}"
+            for row in summary.itertuples()
         ],
     )
     y = alt.Y("guess:N", title=None, sort=None)
@@ -216,7 +233,7 @@ def strategy_chart(summary: pd.DataFrame) -> alt.ConcatChart:
         "bits:N", title=None, sort=None, scale=alt.Scale(domain=list(BITS), range=list(BITS.values()))
     )
 
-    def draw(part: pd.DataFrame) -> alt.LayerChart:
+    def draw(part: pd.DataFrame) -> Chart:
         long = pd.concat(
             part[["guess"]].assign(bits=name, order=place, mean=part[f"{name}_mean"])
             for place, name in enumerate(BITS)
@@ -246,11 +263,11 @@ def _guess_figures(findings: Findings, frame: pd.DataFrame) -> Iterator[Figure]:
         yield Figure(
             f"guesses{ending}",
             "The signature guessed from shapes and vote spectra",
-            "An attacker ranks the trees by one number each, and divides them at its median. Left: percent of the "
-            "signature that this guesses, up to complement; tick: the mean for random signatures with as many "
-            "ones, which is above 50% because the better of both complements counts. Right: area under the ROC "
-            "curve of the ranking, in either direction (0.5: no order, 1: the two kinds of trees apart). p: exact "
-            f"for such random signatures. {bars} {findings.origin(some)}",
+            "An attacker ranks the trees by one number each, and divides them at its median. Left: percent "
+            "of the signature that this guesses, up to complement; tick: the mean for random signatures "
+            "with as many ones, which is above 50% because the better of both complements counts. Right: "
+            "area under the ROC curve of the ranking, in either direction (0.5: no order, 1: the two kinds "
+            f"of trees apart). p: exact for such random signatures. {bars} {findings.origin(some)}",
             described(
                 "Dots on a scale",
                 summary,
@@ -267,13 +284,11 @@ def _guess_figures(findings: Findings, frame: pd.DataFrame) -> Iterator[Figure]:
         )
 
 
-def guess_chart(summary: pd.DataFrame) -> alt.VConcatChart:
+def guess_chart(summary: pd.DataFrame) -> Chart:
     """Draw bits guessed and the area under the curve of each measure, a row of panels for each embedding."""
 
-    def panel(part: pd.DataFrame, name: str, p: str, title: str, *, labels: bool) -> alt.LayerChart:
-        base = alt.Chart(
-            part.assign(text=[f"p = {p_value(1.0 if pd.isna(x) else x)}" for x in part[p]])
-        ).encode(
+    def panel(part: pd.DataFrame, name: str, p: str, title: str, *, labels: bool) -> Chart:
+        base = alt.Chart(part.assign(text=[f"p = {_p(value)}" for value in part[p]])).encode(
             y=alt.Y("measure:N", title=None, sort=None, axis=alt.Axis(labels=labels, grid=True, ticks=False))
         )
         scale = alt.Scale(domain=[0.5, 1.25], nice=False)
@@ -330,24 +345,24 @@ def _spectrum_figures(findings: Findings) -> Iterator[Figure]:
     for ending, some in chunked(frame, _SPECTRA // 2):
         shown = list(spectra(some))
         texts = [
-            f"{title}: the split at the median is right for {percent(split_guess(trees), 1)} of {len(trees)} trees; "
-            f"variance along the directions {', '.join(percent(one, 1) for one in strengths[:3])}"
+            f"{title}: the split at the median is right for {percent(split_guess(trees), 1)} of {len(trees)} "
+            f"trees; variance along the directions {', '.join(percent(one, 1) for one in strengths[:3])}"
             for title, trees, strengths in shown
         ]
         yield Figure(
             f"spectrum{ending}",
             "Vote spectrum",
-            "Left: each tree's entry in the leading direction of the centred matrix of votes (trees x instances), "
-            "on the attacker's sample of test rows or on probes of the forest's leaves; true bits by marker. Where "
-            "the two kinds lie on different sides of the median (dashed), the attacker reads the signature, up to "
-            "complement (the sign is arbitrary). Right: percent of the variance along each direction, at most "
-            f"20.{one} {findings.origin(frame)}",
+            "Left: each tree's entry in the leading direction of the centred matrix of votes (trees x "
+            "instances), on the attacker's sample of test rows or on probes of the forest's leaves; true "
+            "bits by marker. Where the two kinds lie on different sides of the median (dashed), the "
+            "attacker reads the signature, up to complement (the sign is arbitrary). Right: percent of the "
+            f"variance along each direction, at most 20.{one} {findings.origin(frame)}",
             f"Trees by their entry in the leading direction, and bars of variance. {'; '.join(texts)}.",
             alt.vconcat(*[_spectrum_panel(*one) for one in shown]),
         )
 
 
-def _spectrum_panel(title: str, trees: pd.DataFrame, strengths: list[float]) -> alt.HConcatChart:
+def _spectrum_panel(title: str, trees: pd.DataFrame, strengths: list[float]) -> Chart:
     left = alt.layer(
         alt.Chart(trees)
         .mark_point(size=50)
@@ -415,8 +430,8 @@ def _each_table(findings: Findings, frame: pd.DataFrame) -> Table:
 def _guess_table(findings: Findings, summary: pd.DataFrame) -> Table:
     return make_table(
         "guesses-table",
-        "Beyond the paper: the signature guessed, up to complement, from one number for each tree; exact p-values "
-        "for random signatures with as many ones",
+        "Beyond the paper: the signature guessed, up to complement, from one number for each tree; exact "
+        "p-values for random signatures with as many ones",
         [
             *PLACE,
             named("Measure", "measure"),
@@ -444,8 +459,8 @@ def _presence_table(findings: Findings, summary: pd.DataFrame) -> Table:
 
     return make_table(
         "presence-table",
-        "Presence: is a forest watermarked at all? Ranks among honest forests under the same limits, by each "
-        "statistic (adjusted by Holm) and by the largest deviation of all",
+        "Presence: is a forest watermarked at all? Ranks among honest forests under the same limits, by "
+        "each statistic (adjusted by Holm) and by the largest deviation of all",
         [
             *PLACE,
             named("Statistic", "statistic"),

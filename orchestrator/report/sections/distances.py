@@ -12,7 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from orchestrator.report import table
-from orchestrator.report.charts import PANELS, Figure, look, panels, rule
+from orchestrator.report.charts import PANELS, Chart, Figure, look, panels, rule
 from orchestrator.report.data import CONFIGURATION, Findings, configuration
 from orchestrator.report.table import PLACE, Column, Table, cell_of, column, make_table, named, over
 from orchestrator.report.wording import across, counted, number, percent_of, ranged, times
@@ -105,7 +105,7 @@ def cap_of(findings: Findings) -> float:
 
 
 def sought(findings: Findings) -> pd.DataFrame:
-    """Return the rows of the forgery frame whose smallest distances were sought, not whether a given eps will do."""
+    """Return the rows of the forgery frame that sought smallest distances, not an instance within an eps."""
     frame = findings.frame("forgery")
     return frame[frame["eps"].isna()].reset_index(drop=True)
 
@@ -147,12 +147,15 @@ def _curve(
     if len(steps) > _MAX_STEPS:
         steps = np.quantile(steps, np.linspace(0, 1, _MAX_STEPS), method="nearest")
     eps = np.unique(np.concatenate([[0.0, cap], [place for place in places if place < cap], steps]))
-    wanted = {(row["repeat"], row["signature"]): int(row["instances"]) for row in asked.to_dict("records")}
+    wanted: dict[tuple[Any, Any], int] = {
+        (row["repeat"], row["signature"]): int(row["instances"]) for row in asked.to_dict("records")
+    }
     known, possible = [], []
-    for one, part in answers.groupby(["repeat", "signature"], sort=True):
+    for (repeat, signature), part in answers.groupby(["repeat", "signature"], sort=True):
         distance = part["distance"].to_numpy(dtype=np.float64)
         exact = (part["status"] == "forged").to_numpy()
-        open_ended = int((~part["status"].isin(["forged", "impossible"])).sum()) + wanted[one] - len(part)
+        open_ended = int((~part["status"].isin(["forged", "impossible"])).sum())
+        open_ended += wanted[repeat, signature] - len(part)
         # A comparison with a missing distance is false.
         within = distance[:, None] <= eps
         known.append(within.sum(axis=0))
@@ -160,8 +163,12 @@ def _curve(
     counts = answers["status"].value_counts()
     forged, impossible = int(counts.get("forged", 0)), int(counts.get("impossible", 0))
     sizes, instances = asked["trigger_size"].dropna(), int(asked["instances"].sum())
+    scheme, trigger_share, ones_share, engine = key
     return SizeCurve(
-        *key,
+        scheme=scheme,
+        trigger_share=trigger_share,
+        ones_share=ones_share,
+        engine=engine,
         trigger_size=None if sizes.empty else int(sizes.iloc[0]),
         signatures=int(answers["signature"].nunique()),
         repeats=int(answers["repeat"].nunique()),
@@ -178,7 +185,7 @@ def _curve(
 
 
 def headline(findings: Findings, curves: Sequence[SizeCurve]) -> str:
-    """Return how many instances can be forged at any distance, and how many signatures reach the true size."""
+    """Return how many instances can be forged, and how many signatures reach the true size."""
     if not curves:
         return "Smallest distances: no instance has an answer."
     known = np.concatenate([curve.over_true_size(curve.known[:, -1]) for curve in curves])
@@ -189,8 +196,9 @@ def headline(findings: Findings, curves: Sequence[SizeCurve]) -> str:
     first = f", from eps {min(parities):.3g} on" if parities else ""
     return (
         f"Smallest distances: {forged:,} of {counted(instances, 'instance')} can be forged within eps "
-        f"{cap_of(findings):g}, {undecided:,} undecided; a signature's set reaches {across(known, percent_of)} of the "
-        f"true one's size, and its whole size for {times(int((known >= 1).sum()), len(known), 'signature')}{first}."
+        f"{cap_of(findings):g}, {undecided:,} undecided; a signature's set reaches "
+        f"{across(known, percent_of)} of the true one's size, and its whole size for "
+        f"{times(int((known >= 1).sum()), len(known), 'signature')}{first}."
     )
 
 
@@ -199,8 +207,8 @@ def caveats(curves: Sequence[SizeCurve]) -> Iterator[str]:
     undecided, instances = (sum(getattr(one, name) for one in curves) for name in ("undecided", "instances"))
     if undecided:
         yield (
-            f"{undecided:,} of {counted(instances, 'search', 'searches')} for a smallest distance have no decision: "
-            "sizes of forged sets are lower limits there."
+            f"{undecided:,} of {counted(instances, 'search', 'searches')} for a smallest distance have no "
+            "decision: sizes of forged sets are lower limits there."
         )
 
 
@@ -213,21 +221,22 @@ def figures(findings: Findings, curves: Sequence[SizeCurve]) -> Iterator[Figure]
             sum(getattr(one, name) for one in some) for name in ("undecided", "instances")
         )
         censored = (
-            f"{undecided:,} of {instances:,} instances have no decision (a limit struck, or no answer yet): all curves "
-            "count them from where a witness is known, if any, and are lower limits; the dotted line is the mean that "
-            "there would be if all of them could be forged at once."
+            f"{undecided:,} of {instances:,} instances have no decision (a limit struck, or no answer yet): "
+            "all curves count them from where a witness is known, if any, and are lower limits; the dotted "
+            "line is the mean that there would be if all of them could be forged at once."
             if undecided
             else f"All {instances:,} instances are decided: nothing is censored."
         )
         yield Figure(
             f"distances{f'-{start // PANELS + 1}' if len(curves) > PANELS else ''}",
             "Forged trigger sets at every eps",
-            "Number of instances that can be forged for an attacker's signature within eps (largest change of any "
-            f"feature, within [0, 1]), from the exact smallest distance of each, up to eps {cap_of(findings):g}; "
-            "dashed: the true trigger set's size k. Faint: each signature; band: 10% to 90% of them. "
-            f"{counted(max(one.signatures for one in some), 'signature')} in "
-            f"{counted(max(one.repeats for one in some), 'repeat')}; time limit {ranged(limits) if limits else 'no'} s "
-            f"for each instance. {censored} {findings.origin(findings.frame('distances'))}",
+            "Number of instances that can be forged for an attacker's signature within eps (largest change "
+            "of any feature, within [0, 1]), from the exact smallest distance of each, up to eps "
+            f"{cap_of(findings):g}; dashed: the true trigger set's size k. Faint: each signature; band: 10% "
+            f"to 90% of them. {counted(max(one.signatures for one in some), 'signature')} in "
+            f"{counted(max(one.repeats for one in some), 'repeat')}; time limit "
+            f"{ranged(limits) if limits else 'no'} s for each instance. {censored} "
+            f"{findings.origin(findings.frame('distances'))}",
             f"Step curves of forged set size over eps. {'; '.join(_in_words(curve) for curve in some)}.",
             distances_chart(some),
         )
@@ -240,13 +249,13 @@ def _in_words(curve: SizeCurve) -> str:
         f", mean {number(float(possible.mean()))} if all undecided were forged" if curve.undecided else ""
     )
     return (
-        f"{configuration(curve)}, {curve.engine}: at eps {curve.eps[-1]:g} mean {number(float(known.mean()))}, "
-        f"maximum {known.max()}{size}{open_ended}"
+        f"{configuration(curve)}, {curve.engine}: at eps {curve.eps[-1]:g} mean "
+        f"{number(float(known.mean()))}, maximum {known.max()}{size}{open_ended}"
     )
 
 
-def distances_chart(curves: Sequence[SizeCurve]) -> alt.ConcatChart:
-    """Draw a panel of step curves for each configuration and engine: mean, maximum and band over signatures."""
+def distances_chart(curves: Sequence[SizeCurve]) -> Chart:
+    """Draw mean, maximum and band over signatures as step curves, a panel for each curve."""
     several = len({curve.engine for curve in curves}) > 1
     titled = [
         (f"{configuration(curve)}{f'; {curve.engine}' if several else ''}", _drawn(curve)) for curve in curves
@@ -255,7 +264,7 @@ def distances_chart(curves: Sequence[SizeCurve]) -> alt.ConcatChart:
     y = alt.Y("size:Q", title="Forged set size (instances)", axis=alt.Axis(tickMinStep=1))
     names = ["mean", "maximum", "mean, if all undecided were forged"]
 
-    def draw(part: pd.DataFrame) -> alt.LayerChart:
+    def draw(part: pd.DataFrame) -> Chart:
         base = alt.Chart(part).encode(x=x)
         size = part["true_size"].iloc[0]
         return alt.layer(
@@ -299,8 +308,8 @@ def tables(curves: Sequence[SizeCurve], cap: float) -> Iterator[Table]:
     engine = named("Engine", "engine")
     yield make_table(
         "distances-table",
-        "Searches for the smallest distance of each instance, by outcome; parity: the smallest eps at which a "
-        "signature forges as many instances as the true trigger set has rows",
+        "Searches for the smallest distance of each instance, by outcome; parity: the smallest eps at which "
+        "a signature forges as many instances as the true trigger set has rows",
         [
             *PLACE,
             engine,

@@ -8,7 +8,7 @@ import altair as alt
 import pandas as pd
 
 from orchestrator.report import table
-from orchestrator.report.charts import Figure, described, look, panels
+from orchestrator.report.charts import Chart, Figure, described, look, panels
 from orchestrator.report.data import Findings, summarise
 from orchestrator.report.sections import calibration
 from orchestrator.report.sections.section import NOTHING_YET, Shown
@@ -35,8 +35,8 @@ _ACCURACY_GLOSSARY = (
         "watermarked, standard, capped forest",
         "The watermarked forest carries the signature. The standard one is an honest forest with the same "
         "hyper-parameters; the capped one is honest too, with the limits on depth and leaves that the "
-        "watermark imposes. Accuracy is the share of test rows that the majority of trees gets right; by the "
-        "mean rule it is scikit-learn's, which averages the leaves instead.",
+        "watermark imposes. Accuracy is the share of test rows that the majority of trees gets right; by "
+        "the mean rule it is scikit-learn's, which averages the leaves instead.",
     ),
     (
         "points",
@@ -51,13 +51,14 @@ _ACCURACY_GLOSSARY = (
 _VERIFICATION_GLOSSARY = (
     (
         "signature, trigger set",
-        "The signature has one bit for each tree; on the secret trigger rows, trees with bit 1 must be wrong "
-        "and those with bit 0 right. Matched bits count votes that are so, out of trigger rows times trees.",
+        "The signature has one bit for each tree; on the secret trigger rows, trees with bit 1 must be "
+        "wrong and those with bit 0 right. Matched bits count votes that are so, out of trigger rows times "
+        "trees.",
     ),
     (
         "p-value of a claim",
-        "Chance that a model independent of the signature errs at least as often in just those trees: exact, "
-        "for signatures with as many ones. Near 1 for a model without the watermark.",
+        "Chance that a model independent of the signature errs at least as often in just those trees: "
+        "exact, for signatures with as many ones. Near 1 for a model without the watermark.",
     ),
 )
 
@@ -94,10 +95,11 @@ def embedded(findings: Findings) -> str:
         for name in ("trigger_share", "ones_share")
     )
     return (
-        f"{len(frame)} of {counted(planned, 'planned watermark')} on data set {findings.dataset}{rows}: scheme "
-        f"{listed(findings.spec.embedding.scheme)}, forests of {ranged(frame['n_estimators'].tolist())} trees, "
-        f"trigger sets of {ranged(frame['trigger_size'].dropna().tolist() or [0])} rows ({shares} of the "
-        f"training rows), {ones} ones in the signature, {counted(findings.repeats, 'repeat')}."
+        f"{len(frame)} of {counted(planned, 'planned watermark')} on data set {findings.dataset}{rows}: "
+        f"scheme {listed(findings.spec.embedding.scheme)}, forests of "
+        f"{ranged(frame['n_estimators'])} trees, trigger sets of "
+        f"{ranged(frame['trigger_size'])} rows ({shares} of the training rows), "
+        f"{ones} ones in the signature, {counted(findings.repeats, 'repeat')}."
     )
 
 
@@ -150,9 +152,9 @@ def accuracy(findings: Findings) -> Shown:
         return Shown(NOTHING_YET, headline, single)
     summary = accuracy_summary(frame)
     return Shown(
-        "What the watermark costs, against two honest forests trained on the same rows: the standard one, and "
-        "one with the watermarked forest's limits, which separates the cost of the limits from that of the "
-        "flipped labels.",
+        "What the watermark costs, against two honest forests trained on the same rows: the standard one, "
+        "and one with the watermarked forest's limits, which separates the cost of the limits from that of "
+        "the flipped labels.",
         (*headline, ("Cost in accuracy", _cost(frame))),
         single,
         figures=tuple(_figures(findings, frame, summary)),
@@ -187,7 +189,7 @@ def _figures(findings: Findings, frame: pd.DataFrame, summary: pd.DataFrame) -> 
         )
 
 
-def accuracy_chart(frame: pd.DataFrame, axis: str) -> alt.ConcatChart:
+def accuracy_chart(frame: pd.DataFrame, axis: str) -> Chart:
     """Draw accuracy over one coordinate of the grid.
 
     Parameters
@@ -197,7 +199,7 @@ def accuracy_chart(frame: pd.DataFrame, axis: str) -> alt.ConcatChart:
     axis
         A key of `AXES`. Panels are those along which it takes several values, unless there is none such.
     """
-    fixed, label, noun = AXES[axis]
+    fixed, label, _ = AXES[axis]
     other = "ones" if axis == "trigger_share" else AXES[fixed][2]
     parts = [part for _, part in frame.groupby(["scheme", fixed], sort=True)]
     along = [part for part in parts if part[axis].nunique() > 1] or parts
@@ -215,7 +217,7 @@ def accuracy_chart(frame: pd.DataFrame, axis: str) -> alt.ConcatChart:
         scale=alt.Scale(domain=[low - spare, high + spare], nice=False, zero=False),
     )
 
-    def draw(part: pd.DataFrame) -> alt.LayerChart:
+    def draw(part: pd.DataFrame) -> Chart:
         places = sorted(part[axis].unique())
         step = 100 * (places[-1] - places[0]) or 1.0
         long = pd.concat(

@@ -24,13 +24,13 @@ _SHARED: dict[str, tuple[str, ...]] = {
 
 
 def failures(jobs: pd.DataFrame) -> pd.DataFrame:
-    """Return failed, blocked and cancelled jobs, grouped by their reason, failed ones first.
+    """Return failed, blocked and cancelled jobs by their reason, failed ones first.
 
     Returns
     -------
     DataFrame
-        `state`, `kind`, `reason` (the error's text, or for blocked jobs which job is in the way), `count`, and
-        `places`, the first few.
+        `state`, `kind`, `reason` (the error's text, or for blocked jobs which job is in the way), `count`,
+        and `places`, the first few.
     """
     failed = jobs[jobs["state"] == JobState.FAILED.value]
     found: dict[tuple[str, str, str], list[str]] = {}
@@ -81,8 +81,8 @@ def show(findings: Findings) -> Shown:
     states = listed(f"{count} {state.value}" for state, count in jobs.items() if count)
     state = findings.record.state
     unfinished = (
-        f"This campaign is {state.value}. Of its {counted(sum(jobs.values()), 'job')}: {states}. All numbers below are of "
-        "the jobs done; they lack parts of the grid and may change."
+        f"This campaign is {state.value}. Of its {counted(sum(jobs.values()), 'job')}: {states}. All numbers "
+        "below are of the jobs done; they lack parts of the grid and may change."
     )
     rows = failures(findings.frame("jobs"))
     without = make_table(

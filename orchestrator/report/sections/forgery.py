@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import altair as alt
 import pandas as pd
 
 from orchestrator.report import table
-from orchestrator.report.charts import COLOURS, FAINT, INK, WIDTH, Figure, described, look, rule
+from orchestrator.report.charts import COLOURS, FAINT, INK, WIDTH, Chart, Figure, described, look, rule
 from orchestrator.report.data import Findings, by_configuration, configuration, slug, summarise
 from orchestrator.report.sections import distances, images
 from orchestrator.report.sections.section import Shown
@@ -26,38 +27,38 @@ FILLS = {
     "error": "#b00020",
     "pending": "#ffffff",
 }
-"""Outcomes of a query in the order of stacking, with fillings that differ in lightness; pending ones have none."""
+"""Outcomes of a query in the order of stacking, with fillings of different lightness; pending have none."""
 
 LINES = ("mean", "maximum", "mean, if all undecided were forged")
 
 _GLOSSARY = (
     (
         "forged set size",
-        "Number of test rows for which an instance within eps was found whose votes spell an attacker's signature. "
-        "Forgery pays when it nears the size of the true trigger set.",
+        "Number of test rows for which an instance within eps was found whose votes spell an attacker's "
+        "signature. Forgery pays when it nears the size of the true trigger set.",
     ),
     (
         "forged, impossible, timeout, memout, error, pending",
-        "Outcomes of a query: an instance was found and replayed on the model; there is provably none; the time "
-        "limit, the memory limit or a fault ended it without a decision; it has no outcome yet, or never will "
-        "because its job failed or is blocked. Undecided queries are not impossible ones.",
+        "Outcomes of a query: an instance was found and replayed on the model; there is provably none; the "
+        "time limit, the memory limit or a fault ended it without a decision; it has no outcome yet, or "
+        "never will because its job failed or is blocked. Undecided queries are not impossible ones.",
     ),
     (
         "followed from another eps",
-        "A query that was not asked: what is forged at one eps is forged at every larger one, and what is impossible "
-        "is so at every smaller one. Such queries count by their outcome, not in solving times.",
+        "A query that was not asked: what is forged at one eps is forged at every larger one, and what is "
+        "impossible is so at every smaller one. Such queries count by their outcome, not in solving times.",
     ),
     (
         "smallest distance; censored",
-        "The exact smallest eps at which an instance can be forged: one search answers every eps. Where a limit ended "
-        "the search the distance is censored: the size of the forged set then lies between what is known and what "
-        "could be.",
+        "The exact smallest eps at which an instance can be forged: one search answers every eps. Where a "
+        "limit ended the search the distance is censored: the size of the forged set then lies between what "
+        "is known and what could be.",
     ),
 )
 
 
 def with_pending(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return the forgery frame with `ended`, `pending`, `undecided` and `possible` sizes of each signature."""
+    """Return the forgery frame with `ended`, `pending`, `undecided` and `possible` of each signature."""
     struck = frame[list(UNDECIDED)].sum(axis=1)
     ended = frame["forged"] + frame["impossible"] + struck
     pending = frame["instances"] - ended
@@ -77,10 +78,10 @@ def forgery_summary(frame: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        Of `summarise`: `forged` and `possible` over signatures that have any outcome, `seconds` over those of
-        them that had to be asked anything; `signatures` and `repeats` that have any outcome. A query without
-        a decision counts as not forged in `forged`, as forged in `possible`: lower and upper limits. Sums over
-        all signatures planned: ``total_`` and an outcome, `instances`, `followed`, `solving`.
+        Of `summarise`: `forged` and `possible` over signatures that have any outcome, `seconds` over those
+        of them that had to be asked anything; `signatures` and `repeats` that have any outcome. A query
+        without a decision counts as not forged in `forged`, as forged in `possible`: lower and upper limits.
+        Sums over all signatures planned: ``total_`` and an outcome, `instances`, `followed`, `solving`.
     """
     whole = with_pending(frame)
     begun = whole["ended"] > 0
@@ -93,7 +94,8 @@ def forgery_summary(frame: pd.DataFrame) -> pd.DataFrame:
         of_signature=whole["signature"].where(begun),
         of_repeat=whole["repeat"].where(begun),
     )
-    sums = ["instances", "followed", "solving", "undecided", *(f"total_{name}" for name in FILLS)]
+    names = ["instances", "followed", "solving", "undecided", *(f"total_{name}" for name in FILLS)]
+    sums: dict[str, Any] = {name: (name, "sum") for name in names}
     found = summarise(
         taken,
         ["engine", "eps"],
@@ -103,7 +105,7 @@ def forgery_summary(frame: pd.DataFrame) -> pd.DataFrame:
         repeats=("of_repeat", "nunique"),
         low=("forged", lambda sizes: sizes.quantile(distances.LOW)),
         high=("forged", lambda sizes: sizes.quantile(distances.HIGH)),
-        **{name: (name, "sum") for name in sums},
+        **sums,
     )
     true_size = pd.to_numeric(found["trigger_size"]).astype(float)
     return found.assign(share=found["forged_max"] / true_size, mean_share=found["forged_mean"] / true_size)
@@ -119,12 +121,12 @@ def show(findings: Findings) -> Shown:
         texts.append(distances.headline(findings, curves))
     undecided, queries = int(summary["undecided"].sum()), int(summary["instances"].sum())
     caveat = (
-        f"{undecided:,} of {counted(queries, 'forgery query', 'forgery queries')} have no decision (timeout, memout, "
-        "error or pending): forged set sizes are lower limits there."
+        f"{undecided:,} of {counted(queries, 'forgery query', 'forgery queries')} have no decision (timeout, "
+        "memout, error or pending): forged set sizes are lower limits there."
     )
     return Shown(
-        "Can a false owner make a trigger set of their own for the model? Each query asks for one forged instance "
-        "within eps of a test row, or for the nearest one.",
+        "Can a false owner make a trigger set of their own for the model? Each query asks for one forged "
+        "instance within eps of a test row, or for the nearest one.",
         (("Forgery", " ".join(texts)),),
         (*((caveat,) if undecided else ()), *distances.caveats(curves)),
         figures=(*_figures(findings, frame), *distances.figures(findings, curves), *images.figures(findings)),
@@ -141,10 +143,11 @@ def _of_engine(engine: str, rows: pd.DataFrame) -> str:
     begun = rows[rows["signatures"] > 0]
     if begun.empty:
         return f"Engine {engine}: no query has an outcome."
-    tail = f"{int(rows['undecided'].sum()):,} of {counted(int(rows['instances'].sum()), 'query', 'queries')} undecided."
+    undecided, queries = int(rows["undecided"].sum()), int(rows["instances"].sum())
+    tail = f"{undecided:,} of {counted(queries, 'query', 'queries')} undecided."
     if not begun["forged_max"].any():
         tried = counted(int((begun["signatures"] * begun["repeats"]).max()), "signature")
-        eps = ranged(begun["eps"].tolist())
+        eps = ranged(begun["eps"])
         return f"Engine {engine}: none of {tried} forges any instance, at eps {eps}; {tail}"
     worst = begun.sort_values(["share", "eps"], ascending=[False, True], kind="stable").iloc[0]
     size = worst["trigger_size"]
@@ -152,9 +155,10 @@ def _of_engine(engine: str, rows: pd.DataFrame) -> str:
     largest = begun.groupby("eps")["forged_mean"].max()
     many = "(largest over configurations) " if rows["configuration"].nunique() > 1 else ""
     return (
-        f"Engine {engine}: the most successful of {counted(int(worst['signatures'] * worst['repeats']), 'signature')} "
-        f"forges {worst['forged_max']:.0f}{of_true}, first at eps {worst['eps']:g}; mean set size {many}"
-        f"{listed(f'{number(mean)} at eps {eps:g}' for eps, mean in largest.items())}; {tail}"
+        f"Engine {engine}: the most successful of "
+        f"{counted(int(worst['signatures'] * worst['repeats']), 'signature')} forges "
+        f"{worst['forged_max']:.0f}{of_true}, first at eps {worst['eps']:g}; mean set size "
+        f"{many}{listed(f'{number(mean)} at eps {eps:g}' for eps, mean in largest.items())}; {tail}"
     )
 
 
@@ -175,19 +179,20 @@ def _figures(findings: Findings, frame: pd.DataFrame) -> Iterator[Figure]:
         yield Figure(
             f"forgery-{slug(first)}",
             f"Forged trigger sets ({configuration(first)})",
-            "Above: number of instances forged for an attacker's signature within eps (largest change of any feature, "
-            f"within [0, 1]), out of {ranged(part['instances'].tolist())} tried for each signature; "
-            f"{counted(summary['signatures'].max(), 'signature')} in {counted(summary['repeats'].max(), 'repeat')}; "
-            "faint: each signature; band: 10% to 90% of them; dashed: the true trigger set. Below: all queries by "
-            f"outcome; time limit {ranged(given) if given else 'no'} s each. Queries without a decision (timeout, "
-            "memout, error, pending) count as not forged in mean and maximum, which are lower limits wherever there "
+            "Above: number of instances forged for an attacker's signature within eps (largest change of "
+            f"any feature, within [0, 1]), out of {ranged(part['instances'])} tried for each "
+            f"signature; {counted(summary['signatures'].max(), 'signature')} in "
+            f"{counted(summary['repeats'].max(), 'repeat')}; faint: each signature; band: 10% to 90% of "
+            "them; dashed: the true trigger set. Below: all queries by outcome; time limit "
+            f"{ranged(given) if given else 'no'} s each. Queries without a decision (timeout, memout, "
+            "error, pending) count as not forged in mean and maximum, which are lower limits wherever there "
             f"are any; another line counts them as forged. {findings.origin(part)}",
             text if size.empty else f"{text} True trigger set: {int(size.iloc[0])}.",
             forgery_chart(part),
         )
 
 
-def forgery_chart(frame: pd.DataFrame) -> alt.VConcatChart:
+def forgery_chart(frame: pd.DataFrame) -> Chart:
     """Draw forged set sizes over eps for one configuration, a column of two panels for each engine."""
     summary, each = forgery_summary(frame), with_pending(frame)
     top = max([float(frame["instances"].max()), *frame["trigger_size"].dropna().astype(float)])
@@ -196,7 +201,7 @@ def forgery_chart(frame: pd.DataFrame) -> alt.VConcatChart:
     x = alt.X("eps:Q", title="eps (largest change of any feature)", scale=alt.Scale(zero=False))
     y = alt.Y("size:Q", title="Forged set size (instances)", scale=alt.Scale(domain=[0, top]))
 
-    def sizes(engine: str, rows: pd.DataFrame) -> alt.LayerChart:
+    def sizes(engine: str, rows: pd.DataFrame) -> Chart:
         begun = rows[rows["signatures"] > 0]
         own = each[(each["engine"] == engine) & (each["ended"] > 0)]
         lines = pd.concat(
@@ -226,7 +231,7 @@ def forgery_chart(frame: pd.DataFrame) -> alt.VConcatChart:
     ).resolve_scale(color="independent", shape="independent", strokeDash="independent")
 
 
-def _outcomes(rows: pd.DataFrame) -> alt.Chart:
+def _outcomes(rows: pd.DataFrame) -> Chart:
     long = pd.concat(
         pd.DataFrame({"eps": rows["eps"], "outcome": name, "order": place, "queries": rows[f"total_{name}"]})
         for place, name in enumerate(FILLS)

@@ -21,11 +21,11 @@ _RULES = {
 _GLOSSARY = (
     (
         "free forgery: size / k, distinct cells, independent accuracy, rules",
-        "Sets forged with a signature that the claimant chose, or read off the model. k is the size of the true "
-        "trigger set; rows in one cell reach the same leaves and count once; independent accuracy is that of a "
-        "forest that has nothing to do with the model, low where forged rows are unnatural. Rules are those of "
-        "verification; the commitment stops whoever chose afterwards, and no one who published in time. An "
-        "empty set is no claim: no rule has to stop it.",
+        "Sets forged with a signature that the claimant chose, or read off the model. k is the size of the "
+        "true trigger set; rows in one cell reach the same leaves and count once; independent accuracy is "
+        "that of a forest that has nothing to do with the model, low where forged rows are unnatural. Rules "
+        "are those of verification; the commitment stops whoever chose afterwards, and no one who published "
+        "in time. An empty set is no claim: no rule has to stop it.",
     ),
 )
 
@@ -75,8 +75,8 @@ def show(findings: Findings) -> Shown:
     summary = free_summary(frame)
     sets = make_table(
         "free-forgery-table",
-        "Trigger sets forged with a signature chosen after seeing the model: what each is worth, and the rules "
-        "of verification that refuse it",
+        "Trigger sets forged with a signature chosen after seeing the model: what each is worth, and the "
+        "rules of verification that refuse it",
         [
             *PLACE,
             named("Forged set", "method"),
@@ -95,8 +95,8 @@ def show(findings: Findings) -> Shown:
         summary,
     )
     return Shown(
-        "What if the false owner chooses the signature after seeing the model, or has read the true one off it? "
-        "Which rule of verification then stops the claim?",
+        "What if the false owner chooses the signature after seeing the model, or has read the true one off "
+        "it? Which rule of verification then stops the claim?",
         (("Free forgery", _headline(frame)),),
         tables=(sets,),
         glossary=_GLOSSARY,
@@ -107,7 +107,7 @@ def _headline(frame: pd.DataFrame) -> str:
     made = frame[frame["size"] > 0]
     if made.empty:
         return f"None of {counted(len(frame), 'set')} has any row: nothing was forged."
-    largest = made.loc[made["size_over_k"].astype(float).idxmax()]
+    largest = made.iloc[int(made["size_over_k"].astype(float).argmax())]
     standing, late = (made[made[name].fillna("") == ""] for name in _RULES)
     only = (
         f"the commitment alone stops {len(late) - len(standing)} of them "

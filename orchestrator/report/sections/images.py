@@ -7,6 +7,7 @@ import math
 import struct
 import zlib
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 import altair as alt
 import numpy as np
@@ -15,7 +16,7 @@ from numpy.typing import NDArray
 
 from orchestrator.errors import NotFoundError
 from orchestrator.forged_sets import Forgery, largest_attempt
-from orchestrator.report.charts import Figure
+from orchestrator.report.charts import Chart, Figure
 from orchestrator.report.data import Findings
 from orchestrator.report.wording import counted
 from orchestrator.stored_models import StoredModels
@@ -67,17 +68,17 @@ def figures(findings: Findings) -> Iterator[Figure]:
         "forged-images",
         "Forged images",
         "Original, forged instance, and the change (grey: none; black: more ink; white: less). "
-        f"{counted(len(shown), 'instance')} of the {len(attempt.forgeries):,} that signature {attempt.number} "
-        f"forges, of {attempt.instances:,} tried: it forges most; from the nearest to the farthest, each the "
-        "nearest possible. Above each: its row, class, and distance, the largest change of a pixel. Watermark: "
-        f"trigger share {place.trigger_share:g}, ones share {place.ones_share:g}, repeat {place.repeat}. "
-        f"{findings.origin(pd.DataFrame({'repeat': [place.repeat]}))}",
+        f"{counted(len(shown), 'instance')} of the {len(attempt.forgeries):,} that signature "
+        f"{attempt.number} forges, of {attempt.instances:,} tried: it forges most; from the nearest to the "
+        "farthest, each the nearest possible. Above each: its row, class, and distance, the largest change "
+        f"of a pixel. Watermark: trigger share {place.trigger_share:g}, ones share {place.ones_share:g}, "
+        f"repeat {place.repeat}. {findings.origin(pd.DataFrame({'repeat': [place.repeat]}))}",
         f"{len(shown)} forged images beside their originals, at distances {distances}.",
         images_chart(shown, models.split),
     )
 
 
-def images_chart(forgeries: Sequence[Forgery], split: Split) -> alt.ConcatChart:
+def images_chart(forgeries: Sequence[Forgery], split: Split) -> Chart:
     """Draw forged images: original, forged instance, and the change.
 
     Ink goes from 0 (white) to 1 (black); the change from -1 (white) by 0 (grey) to +1 (black), so that it is
@@ -94,8 +95,8 @@ def images_chart(forgeries: Sequence[Forgery], split: Split) -> alt.ConcatChart:
     return alt.concat(*[_panel(one, split, side) for one in forgeries], columns=_PER_ROW)
 
 
-def _panel(one: Forgery, split: Split, side: int) -> alt.Chart:
-    kinds = {
+def _panel(one: Forgery, split: Split, side: int) -> Chart:
+    kinds: dict[str, NDArray[Any]] = {
         "original": one.original,
         "forged": one.forged,
         "change": (1 + one.forged.astype(np.float64) - one.original) / 2,

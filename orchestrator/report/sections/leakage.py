@@ -23,8 +23,8 @@ _GLOSSARY = (
     (
         "leakage: as trained, released, honest control; severity",
         "What the model file says beside its predictions, with all that scikit-learn keeps, and as it is "
-        "handed out; the honest forest is the control. Critical: the signature, or the trigger rows; high: a "
-        "part of either; info: no secret as far as can be seen.",
+        "handed out; the honest forest is the control. Critical: the signature, or the trigger rows; high: "
+        "a part of either; info: no secret as far as can be seen.",
     ),
     (
         "k; k correct",
@@ -146,8 +146,8 @@ def show(findings: Findings) -> Shown:
         finding_summary(frame),
     )
     return Shown(
-        "What does the model file say beside its predictions? As trained, scikit-learn keeps weights, counts "
-        "and seeds of the training; as released, it should not; the honest forest is the control.",
+        "What does the model file say beside its predictions? As trained, scikit-learn keeps weights, "
+        "counts and seeds of the training; as released, it should not; the honest forest is the control.",
         (("Leakage", " ".join(texts)),),
         tables=(by_form, by_finding),
         glossary=_GLOSSARY,
@@ -176,6 +176,6 @@ def _of_form(name: str, frame: pd.DataFrame, sizes: dict[tuple[object, ...], int
     rows, others = (int(firsts[column].fillna(0).sum()) for column in ("triggers_found", "others_found"))
     total = sum(sizes.get(place, 0) for place, _ in leaking)
     return (
-        f"{counts}: they give {signature}, {number}, and mark {rows:,} of {counted(total, 'trigger row')} and "
-        f"{others:,} others."
+        f"{counts}: they give {signature}, {number}, and mark {rows:,} of {counted(total, 'trigger row')} "
+        f"and {others:,} others."
     )

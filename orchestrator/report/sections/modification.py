@@ -9,7 +9,18 @@ import numpy as np
 import pandas as pd
 
 from orchestrator.report import table
-from orchestrator.report.charts import INK, PANELS, WIDTH, Figure, by_text, described, look, panels, rule
+from orchestrator.report.charts import (
+    INK,
+    PANELS,
+    WIDTH,
+    Chart,
+    Figure,
+    by_text,
+    described,
+    look,
+    panels,
+    rule,
+)
 from orchestrator.report.data import (
     CONFIGURATION,
     Findings,
@@ -52,16 +63,18 @@ UNITS = dict.fromkeys(
 
 _P_VALUES = (
     "p from votes is exact, or where trees are missing that of their best alignment in order against "
-    f"{DRAWS:,} random signatures (at least {1 / (DRAWS + 1):g}); p from vote shares needs no order of the trees."
+    f"{DRAWS:,} random signatures (at least {1 / (DRAWS + 1):g}); p from vote shares needs no order of the "
+    "trees."
 )
 
 _GLOSSARY = (
     (
         "robustness: fidelity, bits, exact match, p from vote shares",
-        "Of a forest that a thief changed: the share of test rows whose class stays; the share of the trigger "
-        "set's votes that are as the signature wants; whether all of them are, which is the paper's rule; and "
-        "the evidence if only the shares of votes are seen, which needs no order of the trees. Where trees are "
-        "missing, p is that of their best alignment, against random signatures, and has a floor.",
+        "Of a forest that a thief changed: the share of test rows whose class stays; the share of the "
+        "trigger set's votes that are as the signature wants; whether all of them are, which is the paper's "
+        "rule; and the evidence if only the shares of votes are seen, which needs no order of the trees. "
+        "Where trees are missing, p is that of their best alignment, against random signatures, and has a "
+        "floor.",
     ),
 )
 
@@ -133,8 +146,8 @@ def show(findings: Findings) -> Shown:
 def _lead(findings: Findings, summary: pd.DataFrame) -> str:
     configurations = summary["configuration"].nunique()
     some = (
-        f" Of {configurations} configurations the first {MAX_DETAILED} are drawn modification by modification; the "
-        "overview and the table have all."
+        f" Of {configurations} configurations the first {MAX_DETAILED} are drawn modification by "
+        "modification; the overview and the table have all."
         if configurations > MAX_DETAILED
         else ""
     )
@@ -155,8 +168,9 @@ def _lead(findings: Findings, summary: pd.DataFrame) -> str:
         else ""
     )
     return (
-        "What does a thief have to do to the stolen forest for the claim to fail, and what accuracy does that "
-        f"cost? Bits and exact match are the paper's; the p-values are what a judge goes by.{some}{chance}"
+        "What does a thief have to do to the stolen forest for the claim to fail, and what accuracy does "
+        "that cost? Bits and exact match are the paper's; the p-values are what a judge goes "
+        f"by.{some}{chance}"
     )
 
 
@@ -164,13 +178,14 @@ def _headline(frame: pd.DataFrame, summary: pd.DataFrame) -> str:
     kept = (frame["log10_p"] <= LOG_LEVEL) | (frame["log10_p_shares"] <= LOG_LEVEL)
     text = (
         f"Over {counted(frame['modification'].nunique(), 'modification')}, the exact match survives in "
-        f"{int(frame['exact_match'].sum()):,} of {counted(len(frame), 'run')}; p from votes or from vote shares "
-        f"stays at or below {p_value(DEFAULT_LEVEL)} in {int(kept.sum()):,}."
+        f"{int(frame['exact_match'].sum()):,} of {counted(len(frame), 'run')}; p from votes or from vote "
+        f"shares stays at or below {p_value(DEFAULT_LEVEL)} in {int(kept.sum()):,}."
     )
     lost = summary[summary[["log10_p_min", "log10_p_shares_min"]].min(axis=1) > LOG_LEVEL]
+    lost = lost.dropna(subset="change_mean")
     if lost.empty:
         return f"{text} None brings both p-values above that in all of its runs."
-    best = lost.loc[lost["change_mean"].idxmax()]
+    best = lost.iloc[int(lost["change_mean"].argmax())]
     change = across([best["change_mean"], best["change_min"], best["change_max"]], signed)
     if best["change_min"] != best["change_max"]:
         ends = f"{signed(best['change_min'])} to {signed(best['change_max'])}"
@@ -201,10 +216,11 @@ def _overview_figures(findings: Findings, frame: pd.DataFrame, summary: pd.DataF
         yield Figure(
             f"tradeoff{ending}",
             "What weakening the evidence costs a thief",
-            "Each path is a modification of the stolen forest through its strengths, the greatest with the large "
-            "marker: mean change of accuracy in points against log10 of the smaller of two median p-values, from "
-            f"votes and from vote shares. Above the dashed line (level {DEFAULT_LEVEL:g}) the claim is lost; right "
-            f"of it and near 0 points, at little cost. {_sample(frame)} {_P_VALUES} {findings.origin(some)}",
+            "Each path is a modification of the stolen forest through its strengths, the greatest with the "
+            "large marker: mean change of accuracy in points against log10 of the smaller of two median "
+            f"p-values, from votes and from vote shares. Above the dashed line (level {DEFAULT_LEVEL:g}) "
+            f"the claim is lost; right of it and near 0 points, at little cost. {_sample(frame)} "
+            f"{_P_VALUES} {findings.origin(some)}",
             described(
                 "Paths of accuracy change against log10 p, each at its greatest strength",
                 last,
@@ -215,12 +231,12 @@ def _overview_figures(findings: Findings, frame: pd.DataFrame, summary: pd.DataF
         )
 
 
-def _overview_chart(summary: pd.DataFrame) -> alt.ConcatChart:
+def _overview_chart(summary: pd.DataFrame) -> Chart:
     names = list(dict.fromkeys(summary["modification"]))
     last = ~summary.duplicated(["configuration", "modification"], keep="last")
     shown = summary.assign(size=np.where(last, 130, 35))
 
-    def draw(part: pd.DataFrame) -> alt.LayerChart:
+    def draw(part: pd.DataFrame) -> Chart:
         base = alt.Chart(part).encode(
             x=alt.X("change_mean:Q", title="Accuracy change (points)"),
             y=alt.Y("better:Q", title="log10 p (the better of both)"),
@@ -251,11 +267,12 @@ def _detail_figures(findings: Findings, frame: pd.DataFrame) -> Iterator[Figure]
             yield Figure(
                 f"modification-{slug(first)}{ending}",
                 f"Modified forests ({configuration(first)}): {listed(some)}",
-                "For each modification over its strength (below each panel): left, change of accuracy in points; "
-                "middle, percent of test rows whose majority stays (fidelity), of the trigger set's votes that are "
-                "as the signature wants (bits), and of modified forests that match in every bit (exact match); "
-                f"right, log10 of the p-values. Dashed: level {DEFAULT_LEVEL:g}. {_sample(part)} {_P_VALUES} "
-                f"{findings.origin(part)}",
+                "For each modification over its strength (below each panel): left, change of accuracy in "
+                "points; middle, percent of test rows whose majority stays (fidelity), of the trigger set's "
+                "votes that are as the signature wants (bits), and of modified forests that match in every "
+                f"bit (exact match); right, log10 of the p-values. Hollow: of an alignment. "
+                f"Dashed: level {DEFAULT_LEVEL:g}. "
+                f"{_sample(part)} {_P_VALUES} {findings.origin(part)}",
                 described(
                     "Line charts over strength",
                     summary,
@@ -284,7 +301,7 @@ _SERIES = {
 """Each line: title of its panel, column, middle, and factor."""
 
 
-def _detail_chart(summary: pd.DataFrame) -> alt.VConcatChart:
+def _detail_chart(summary: pd.DataFrame) -> Chart:
     """Draw a row of three panels for each modification."""
     long = []
     for name, (title, column_name, centre, scale) in _SERIES.items():
@@ -294,7 +311,12 @@ def _detail_chart(summary: pd.DataFrame) -> alt.VConcatChart:
         )
         long.append(
             summary[["modification", "strengths"]].assign(
-                panel=title, series=name, middle=middle, low=low, high=high
+                panel=title,
+                series=name,
+                middle=middle,
+                low=low,
+                high=high,
+                aligned=summary["nulls"].str.contains("aligned") & (name == "p from votes"),
             )
         )
     data = pd.concat(long)
@@ -305,7 +327,7 @@ def _detail_chart(summary: pd.DataFrame) -> alt.VConcatChart:
     }
     names = list(_SERIES)
 
-    def panel(part: pd.DataFrame, title: str, below: str) -> alt.LayerChart:
+    def panel(part: pd.DataFrame, title: str, below: str) -> Chart:
         x = alt.X(
             "strengths:N",
             sort=None,
@@ -321,6 +343,8 @@ def _detail_chart(summary: pd.DataFrame) -> alt.VConcatChart:
             ),
             base.mark_line(strokeWidth=1.6).encode(y=y, **look("series", names, "color", "strokeDash")),
             base.mark_point(filled=True, size=25).encode(y=y, **look("series", names, "color", "shape")),
+            # Hollow: the p-value is that of an alignment, which has a floor.
+            base.transform_filter("datum.aligned").mark_point(filled=True, size=9, color="white").encode(y=y),
             *([] if level is None else [rule(y=level)]),
         ).properties(width=WIDTH / 3 - 50, height=120)
 

@@ -12,6 +12,7 @@ from orchestrator.report import table
 from orchestrator.report.charts import (
     FAINT,
     PANELS,
+    Chart,
     Figure,
     by_text,
     described,
@@ -32,15 +33,15 @@ _GLOSSARY = (
     (
         "suppression: AUC, FPR, TPR",
         "Queries are ranked by how suspicious their votes look. The area under the curve (AUC) is 1 if all "
-        "trigger queries rank above all ordinary ones, 0.5 by chance. At a false positive rate (FPR) of 1% a "
-        "filter would wrongly suspect one ordinary query in a hundred; the true positive rate (TPR) is the "
-        "share of trigger queries that it spots.",
+        "trigger queries rank above all ordinary ones, 0.5 by chance. At a false positive rate (FPR) of 1% "
+        "a filter would wrongly suspect one ordinary query in a hundred; the true positive rate (TPR) is "
+        "the share of trigger queries that it spots.",
     ),
     (
         "filter; query budget",
-        "A filter answers suspected queries with the majority's class in every tree, which takes the signature "
-        "out of the answers. The query budget is the number of trigger queries after which a thief who watches "
-        "has read so much of the signature.",
+        "A filter answers suspected queries with the majority's class in every tree, which takes the "
+        "signature out of the answers. The query budget is the number of trigger queries after which a "
+        "thief who watches has read so much of the signature.",
     ),
 )
 
@@ -73,8 +74,8 @@ def show(findings: Findings) -> Shown:
     frame, curves = findings.frame("suppression"), findings.frame("budget_curves")
     summary, budget = suppression_summary(frame), budget_summary(curves)
     return Shown(
-        "Can a thief spot the judge's trigger queries by their votes, and answer them differently? And read the "
-        "signature off them?",
+        "Can a thief spot the judge's trigger queries by their votes, and answer them differently? And read "
+        "the signature off them?",
         (("Suppression", f"{_spotted(summary)} {_filters(frame)}{_known(curves)}"),),
         figures=(*_roc_figures(findings, summary), *_budget_figures(findings, budget)),
         tables=(*_tables(summary), _budget_table(budget)),
@@ -84,8 +85,9 @@ def show(findings: Findings) -> Shown:
 
 def _spotted(summary: pd.DataFrame) -> str:
     texts = [
-        f"{method} spots {ranged((100 * part['tpr_at_1pct_fpr_mean']).round(1).dropna().tolist() or [0], '{:g}%')}"
-        f" of the trigger queries (AUC {ranged(part['auc_mean'].dropna().tolist() or [0], '{:.3f}')})"
+        f"{method} spots "
+        f"{ranged((100 * part['tpr_at_1pct_fpr_mean']).round(1), '{:g}%')} of the "
+        f"trigger queries (AUC {ranged(part['auc_mean'], '{:.3f}')})"
         for method, part in summary.groupby("method", sort=True)
     ]
     many = summary["configuration"].nunique()
@@ -135,16 +137,14 @@ def _roc_figures(findings: Findings, summary: pd.DataFrame) -> Iterator[Figure]:
     for ending, some in chunked(findings.frame("roc_curves"), PANELS):
         rows = summary.merge(some[CONFIGURATION].drop_duplicates(), on=CONFIGURATION)
         repeats = some["repeat"].nunique()
-        triggers, ordinary = (
-            ranged(rows[name].dropna().tolist() or [0]) for name in ("triggers", "ordinary")
-        )
+        triggers, ordinary = (ranged(rows[name]) for name in ("triggers", "ordinary"))
         average = "Bold: mean over repeats; faint: each repeat." if repeats > 1 else "One repeat."
         yield Figure(
             f"suppression{ending}",
             "Spotting trigger queries",
-            f"ROC curves of separating {triggers} trigger queries from {ordinary} ordinary test rows by their "
-            f"votes. {average} Dotted: chance; dashed: at most 1% of ordinary queries suspected. The horizontal "
-            f"axis is drawn as its square root, to spread small rates. {findings.origin(some)}",
+            f"ROC curves of separating {triggers} trigger queries from {ordinary} ordinary test rows by "
+            f"their votes. {average} Dotted: chance; dashed: at most 1% of ordinary queries suspected. The "
+            f"horizontal axis is drawn as its square root, to spread small rates. {findings.origin(some)}",
             described(
                 "ROC curves",
                 rows,
@@ -155,7 +155,7 @@ def _roc_figures(findings: Findings, summary: pd.DataFrame) -> Iterator[Figure]:
         )
 
 
-def _roc_chart(frame: pd.DataFrame) -> alt.ConcatChart:
+def _roc_chart(frame: pd.DataFrame) -> Chart:
     methods = sorted(frame["method"].unique())
     frame = frame.assign(configuration=[configuration(row) for row in frame.itertuples()])
     axis = alt.Axis(values=[0, FALSE_POSITIVE_LIMIT, 0.1, 0.5, 1], format="~%")
@@ -172,7 +172,7 @@ def _roc_chart(frame: pd.DataFrame) -> alt.ConcatChart:
         "true_positive_rate = false_positive_rate"
     )
 
-    def draw(part: pd.DataFrame) -> alt.LayerChart:
+    def draw(part: pd.DataFrame) -> Chart:
         means = pd.concat(
             mean_curve(rows).assign(method=method) for method, rows in part.groupby("method", sort=True)
         )
@@ -208,10 +208,10 @@ def _budget_figures(findings: Findings, summary: pd.DataFrame) -> Iterator[Figur
         yield Figure(
             f"budget{ending}",
             "Bits known after each trigger query",
-            "Percent of the signature, up to complement, that a thief who watches the queries knows after so "
-            f"many trigger queries among ordinary ones, by method; mean over {orders} random orders of the "
-            "stream. 50% while nothing is spotted; dashed: the mean of guesses unrelated to the signature. Bars: "
-            f"from the smallest to the largest {ends} {findings.origin(some)}",
+            "Percent of the signature, up to complement, that a thief who watches the queries knows after "
+            f"so many trigger queries among ordinary ones, by method; mean over {orders} random orders of "
+            "the stream. 50% while nothing is spotted; dashed: the mean of guesses unrelated to the "
+            f"signature. Bars: from the smallest to the largest {ends} {findings.origin(some)}",
             described(
                 "Line chart of bits known",
                 rows,
@@ -222,7 +222,7 @@ def _budget_figures(findings: Findings, summary: pd.DataFrame) -> Iterator[Figur
         )
 
 
-def _budget_chart(summary: pd.DataFrame) -> alt.ConcatChart:
+def _budget_chart(summary: pd.DataFrame) -> Chart:
     methods = sorted(summary["method"].unique())
     side = {name: 0.16 * (place - (len(methods) - 1) / 2) for place, name in enumerate(methods)}
     shown = summary.assign(
@@ -236,7 +236,7 @@ def _budget_chart(summary: pd.DataFrame) -> alt.ConcatChart:
     y_title, y_scale = "Signature known (% of bits)", alt.Scale(domain=[45, 103], nice=False)
     y = alt.Y("known:Q", title=y_title, scale=y_scale)
 
-    def draw(part: pd.DataFrame) -> alt.LayerChart:
+    def draw(part: pd.DataFrame) -> Chart:
         base = alt.Chart(part).encode(x=x)
         colour = look("method", methods, "color")
         return alt.layer(
@@ -267,8 +267,9 @@ def _tables(summary: pd.DataFrame) -> Iterator[Table]:
     )
     yield make_table(
         "filter-table",
-        "The filter: spotted queries get the majority's answer from every tree; what it leaves of the claim, "
-        "what it costs ordinary users, and the share of the signature that the spotted queries give away",
+        "The filter: spotted queries get the majority's answer from every tree; what it leaves of the "
+        "claim, what it costs ordinary users, and the share of the signature that the spotted queries give "
+        "away",
         [
             *headings,
             over("Triggers spotted", "triggers_spotted", table.rate, summary),
