@@ -24,7 +24,7 @@ from orchestrator.report.sections.section import NOTHING_YET, Shown
 from orchestrator.report.table import frame_table
 from orchestrator.report.wording import counted, listed
 
-__all__ = ["NOTHING_YET", "SECTIONS", "Section", "Shown", "not_asked_for", "sections"]
+__all__ = ["NOTHING_YET", "SECTIONS", "Section", "Shown", "not_asked_for", "sections", "shown_of"]
 
 
 @dataclass(frozen=True)
@@ -64,10 +64,14 @@ def sections(findings: Findings) -> Iterator[tuple[Section, Shown]]:
     others = [_generic(str(kind)) for kind in kinds if kind not in known]
     attacks = [section for section in SECTIONS if section.kind in kinds]
     for section in (*attacks, *others, *(one for one in SECTIONS if not one.kind)):
-        if section.frame and findings.frame(section.frame).empty:
-            yield section, Shown(NOTHING_YET, ((section.title, NOTHING_YET),))
-        else:
-            yield section, section.show(findings)
+        yield section, shown_of(section, findings)
+
+
+def shown_of(section: Section, findings: Findings) -> Shown:
+    """Return what a section shows; where its frame has no rows, that there is nothing yet."""
+    if section.frame and findings.frame(section.frame).empty:
+        return Shown(NOTHING_YET, ((section.title, NOTHING_YET),))
+    return section.show(findings)
 
 
 def not_asked_for(findings: Findings) -> str:

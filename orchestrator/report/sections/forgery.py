@@ -22,9 +22,9 @@ UNDECIDED = ("timeout", "memout", "error")
 FILLS = {
     "forged": "#08306b",
     "impossible": "#e3e3e3",
-    "timeout": "#c77f2a",
-    "memout": "#8c510a",
-    "error": "#b00020",
+    "timeout": "#e0a458",
+    "memout": "#8a7a50",
+    "error": "#8a2a1a",
     "pending": "#ffffff",
 }
 """Outcomes of a query in the order of stacking, with fillings of different lightness; pending have none."""

@@ -286,7 +286,7 @@ def _detail_figures(findings: Findings, frame: pd.DataFrame) -> Iterator[Figure]
                         "from shares": ("log10_p_shares_median", "{:.1f}".format),
                     },
                 ),
-                _detail_chart(summary),
+                detail_chart(summary),
             )
 
 
@@ -301,7 +301,7 @@ _SERIES = {
 """Each line: title of its panel, column, middle, and factor."""
 
 
-def _detail_chart(summary: pd.DataFrame) -> Chart:
+def detail_chart(summary: pd.DataFrame) -> Chart:
     """Draw a row of three panels for each modification."""
     long = []
     for name, (title, column_name, centre, scale) in _SERIES.items():
