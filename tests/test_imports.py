@@ -16,7 +16,7 @@ ROOT = Path(__file__).resolve().parent.parent
 LAYERS = ("wm", "workers", "orchestrator")
 """From the lowest to the highest."""
 QUEUE = {"celery", "kombu", "redis"}
-ONLY_ORCHESTRATOR = {"sqlalchemy", "alembic", "psycopg", "click", "rich", "jinja2", "matplotlib"}
+ONLY_ORCHESTRATOR = {"sqlalchemy", "alembic", "psycopg", "click", "rich", "jinja2", "altair", "vl_convert"}
 
 
 @dataclass(frozen=True)
@@ -201,7 +201,7 @@ def test_types_and_a_part_that_asks_its_package_later_are_no_circle(tmp_path):
     assert circle(found) is None
 
 
-HEAVY = ("sklearn", "pandas", "matplotlib", "sqlalchemy", "scipy.stats", "z3", "pysat")
+HEAVY = ("sklearn", "pandas", "altair", "sqlalchemy", "scipy.stats", "z3", "pysat")
 
 
 @pytest.mark.parametrize(

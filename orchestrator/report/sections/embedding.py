@@ -211,9 +211,10 @@ def accuracy_chart(frame: pd.DataFrame, axis: str) -> Chart:
         for end in ("min", "max")
     )
     spare = 0.1 * (high - low) + max(0.0, _MIN_SPAN - (high - low)) / 2
+    title = "Accuracy (share of test rows)"
     y = alt.Y(
         "accuracy:Q",
-        title="Accuracy (share of test rows)",
+        title=title,
         scale=alt.Scale(domain=[low - spare, high + spare], nice=False, zero=False),
     )
 
@@ -226,10 +227,10 @@ def accuracy_chart(frame: pd.DataFrame, axis: str) -> Chart:
                     # Aside of each other, so that forests do not cover one another.
                     "at": 100 * part[axis].astype(float) + 0.02 * step * side,
                     "accuracy": part[f"accuracy_{name}"].astype(float),
-                    "forest": title,
+                    "forest": forest,
                 }
             )
-            for (name, title), side in zip(FORESTS.items(), (0, -1, 1), strict=True)
+            for (name, forest), side in zip(FORESTS.items(), (0, -1, 1), strict=True)
         )
         scale = alt.Scale(
             domain=[100 * places[0] - 0.1 * step, 100 * places[-1] + 0.1 * step], zero=False, nice=False
@@ -249,7 +250,7 @@ def accuracy_chart(frame: pd.DataFrame, axis: str) -> Chart:
             .encode(x=x, y=y, **look("forest", names, "color")),
             base.transform_filter("isValid(datum.low)")
             .mark_rule()
-            .encode(y=alt.Y("low:Q", title=None), y2="high:Q", **look("forest", names, "color")),
+            .encode(y=alt.Y("low:Q", title=title), y2="high:Q", **look("forest", names, "color")),
             base.mark_line().encode(y=y, **look("forest", names, "color", "strokeDash")),
             base.mark_point(filled=True).encode(y=y, **look("forest", names, "color", "shape")),
         )

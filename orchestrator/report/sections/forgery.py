@@ -20,7 +20,7 @@ UNDECIDED = ("timeout", "memout", "error")
 """Outcomes of a query that leave open whether there is a forged instance."""
 
 FILLS = {
-    "forged": "#08306b",
+    "forged": "#061f45",
     "impossible": "#e3e3e3",
     "timeout": "#e0a458",
     "memout": "#8a7a50",
@@ -199,7 +199,8 @@ def forgery_chart(frame: pd.DataFrame) -> Chart:
     engines = list(summary.groupby("engine", sort=True))
     width = WIDTH / len(engines) - 45
     x = alt.X("eps:Q", title="eps (largest change of any feature)", scale=alt.Scale(zero=False))
-    y = alt.Y("size:Q", title="Forged set size (instances)", scale=alt.Scale(domain=[0, top]))
+    title = "Forged set size (instances)"
+    y = alt.Y("size:Q", title=title, scale=alt.Scale(domain=[0, top]))
 
     def sizes(engine: str, rows: pd.DataFrame) -> Chart:
         begun = rows[rows["signatures"] > 0]
@@ -214,7 +215,7 @@ def forgery_chart(frame: pd.DataFrame) -> Chart:
         return alt.layer(
             alt.Chart(begun[["eps", "low", "high"]].astype(float))
             .mark_area(opacity=0.16, color=COLOURS[0])
-            .encode(x=x, y=alt.Y("low:Q", title=None), y2="high:Q"),
+            .encode(x=x, y=alt.Y("low:Q", title=title), y2="high:Q"),
             alt.Chart(own[["eps", "forged", "signature", "repeat"]].rename(columns={"forged": "size"}))
             .mark_line(strokeWidth=0.8, opacity=0.4, color=FAINT)
             .encode(x=x, y=y, detail=["signature:N", "repeat:N"]),

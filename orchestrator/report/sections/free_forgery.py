@@ -73,17 +73,24 @@ def show(findings: Findings) -> Shown:
     """Show how large freely forged sets get, and what stops them."""
     frame = findings.frame("free_forgery")
     summary = free_summary(frame)
-    sets = make_table(
-        "free-forgery-table",
-        "Trigger sets forged with a signature chosen after seeing the model: what each is worth, and the "
-        "rules of verification that refuse it",
+    headings = [*PLACE, named("Forged set", "method"), column("n (forests)", "n", table.count)]
+    rules = make_table(
+        "rules-table",
+        "Trigger sets forged with a signature chosen after seeing the model, and the rules of verification "
+        "that refuse them",
         [
-            *PLACE,
-            named("Forged set", "method"),
-            column("n (forests)", "n", table.count),
+            *headings,
             column("Sets with rows", "made", table.count),
             over("Size / k", "size_over_k", table.mean, summary),
             *(prose(title, name) for name, title in _RULES.items()),
+        ],
+        summary,
+    )
+    sets = make_table(
+        "free-forgery-table",
+        "The same sets, and what each is worth",
+        [
+            *headings,
             over("Size", "size", table.mean, summary),
             over("Distinct cells", "distinct_cells", table.mean, summary),
             over("Mean distance", "mean_distance", table.area, summary),
@@ -98,7 +105,7 @@ def show(findings: Findings) -> Shown:
         "What if the false owner chooses the signature after seeing the model, or has read the true one off "
         "it? Which rule of verification then stops the claim?",
         (("Free forgery", _headline(frame)),),
-        tables=(sets,),
+        tables=(rules, sets),
         glossary=_GLOSSARY,
     )
 

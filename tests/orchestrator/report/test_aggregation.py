@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import altair as alt
 import numpy as np
 import pandas as pd
 import pytest
@@ -295,9 +296,9 @@ def test_fillings_differ_in_lightness(fills: dict[str, str]) -> None:
 
 def test_lines_are_distinguished_without_colour() -> None:
     names = [f"modification {number}" for number in range(20)]
-    found = look("name", names)
-    looks = zip(found["shape"].scale.range, map(tuple, found["strokeDash"].scale.range), strict=True)
-    assert len(set(looks)) == 20
+    chart = alt.Chart(pd.DataFrame({"name": names})).mark_point().encode(**look("name", names)).to_dict()
+    shapes, dashes = (chart["encoding"][channel]["scale"]["range"] for channel in ("shape", "strokeDash"))
+    assert len(set(zip(shapes, map(tuple, dashes), strict=True))) == 20
     assert min(map(len, (COLOURS, SHAPES, DASHES))) >= 5
 
 
