@@ -213,9 +213,7 @@ def accuracy_chart(frame: pd.DataFrame, axis: str) -> Chart:
     spare = 0.1 * (high - low) + max(0.0, _MIN_SPAN - (high - low)) / 2
     title = "Accuracy (share of test rows)"
     y = alt.Y(
-        "accuracy:Q",
-        title=title,
-        scale=alt.Scale(domain=[low - spare, high + spare], nice=False, zero=False),
+        "accuracy:Q", title=title, scale=alt.Scale(domain=[low - spare, high + spare], nice=False, zero=False)
     )
 
     def draw(part: pd.DataFrame) -> Chart:

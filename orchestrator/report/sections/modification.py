@@ -350,8 +350,7 @@ def detail_chart(summary: pd.DataFrame) -> Chart:
 
     rows = [
         alt.hconcat(
-            *[panel(part, title, unit(str(name))) for title in spans],
-            title=alt.Title(str(name), color=INK),
+            *[panel(part, title, unit(str(name))) for title in spans], title=alt.Title(str(name), color=INK)
         )
         for name, part in data.groupby("modification", sort=False)
     ]

@@ -9,17 +9,7 @@ import numpy as np
 import pandas as pd
 
 from orchestrator.report import table
-from orchestrator.report.charts import (
-    FAINT,
-    PANELS,
-    Chart,
-    Figure,
-    by_text,
-    described,
-    look,
-    panels,
-    rule,
-)
+from orchestrator.report.charts import FAINT, PANELS, Chart, Figure, by_text, described, look, panels, rule
 from orchestrator.report.data import CONFIGURATION, Findings, chunked, configuration, forests, summarise
 from orchestrator.report.sections.section import Shown
 from orchestrator.report.table import PLACE, Table, column, make_table, named, over
