@@ -10,7 +10,6 @@ import numpy as np
 import pandas as pd
 
 _VOID = {"meta", "img", "br", "link", "hr", "input"}
-Value = str | float | None
 
 
 @dataclass
@@ -30,8 +29,11 @@ class Page(HTMLParser):
     def __init__(self, text: str) -> None:
         super().__init__()
         self.open: list[str] = []
+        self._inside = 0
         self.attributes: list[tuple[str, dict[str, str | None]]] = []
         self.tables: dict[str, list[list[Cell]]] = {}
+        self.same: dict[str, dict[str, Cell]] = {}
+        self.upright: set[str] = set()
         self.texts: list[str] = []
         self.feed(text)
         self.close()
@@ -41,14 +43,23 @@ class Page(HTMLParser):
         found = dict(attrs)
         assert len(found) == len(attrs), "an attribute occurs twice"
         self.attributes.append((tag, found))
+        if tag == "caption":
+            self._inside = 99
         if tag == "table":
             self.tables[str(found["id"])] = []
+            self.same[str(found["id"])] = {}
+            if found.get("class") == "upright":
+                self.upright.add(str(found["id"]))
+        elif tag == "span" and "data-column" in found:
+            self._same[str(found["data-column"])] = Cell(tag)
+            self._inside = len(self.open)
         elif tag == "tr":
             self._rows.append([])
         elif tag in ("td", "th"):
             self._rows[-1].append(Cell(tag))
         elif tag == "data":
-            self._rows[-1][-1].values.append(float(str(found["value"])))
+            cell = self._rows[-1][-1] if self._rows else list(self._same.values())[-1]
+            cell.values.append(float(str(found["value"])))
         if tag not in _VOID:
             self.open.append(tag)
 
@@ -56,38 +67,51 @@ class Page(HTMLParser):
         assert self.open.pop() == tag
 
     def handle_data(self, data: str) -> None:
-        if self.open and self.open[-1] == "style":
+        if self.open and self.open[-1] in ("style", "script"):
             return
         self.texts.append(data)
         if "td" in self.open or "th" in self.open:
             self._rows[-1][-1].text += data
+        if "caption" in self.open and len(self.open) > self._inside:
+            title, cell = list(self._same.items())[-1]
+            cell.text = (cell.text + data).removeprefix(f"{title} ")
 
     @property
     def _rows(self) -> list[list[Cell]]:
         return list(self.tables.values())[-1]
 
     @property
+    def _same(self) -> dict[str, Cell]:
+        return list(self.same.values())[-1]
+
+    @property
     def text(self) -> str:
         return " ".join("".join(self.texts).split())
 
+    def cells(self, name: str) -> dict[str, list[Cell]]:
+        """Return the cells of each column of a table, those that are the same in every row included."""
+        heading, *rows = self.tables[name]
+        if name in self.upright:
+            return {title.text: [cell] for title, cell in rows}
+        assert all(len(row) == len(heading) for row in rows)
+        shown = {title.text: [row[place] for row in rows] for place, title in enumerate(heading)}
+        return {title: [cell] * len(rows) for title, cell in self.same[name].items()} | shown
+
     def table(self, name: str) -> pd.DataFrame:
         """Return a table's values: the exact number where a cell has one, else its text."""
-        heading, *rows = self.tables[name]
-        columns = [cell.text for cell in heading]
-        values: list[list[Value]] = [
-            [cell.text if cell.value is None else cell.value for cell in row] for row in rows
-        ]
-        assert all(len(row) == len(columns) for row in values)
-        return pd.DataFrame(values, columns=columns)
+        return pd.DataFrame(
+            {
+                title: [cell.text if cell.value is None else cell.value for cell in cells]
+                for title, cells in self.cells(name).items()
+            }
+        )
 
     def spread(self, name: str, title: str) -> pd.DataFrame:
         """Return middle and ends of each cell of a column that gives samples; NaN where it has none."""
-        heading, *rows = self.tables[name]
-        place = [cell.text for cell in heading].index(title)
         return pd.DataFrame(
             [
-                (values * 3)[:3] if len(values := row[place].values) == 1 else values or [np.nan] * 3
-                for row in rows
+                (cell.values * 3)[:3] if len(cell.values) == 1 else cell.values or [np.nan] * 3
+                for cell in self.cells(name)[title]
             ],
             columns=["middle", "least", "most"],
         )
@@ -102,6 +126,6 @@ def assert_column(shown: pd.Series[Any], expected: pd.Series[Any]) -> None:
 
 def assert_spread(page: Page, table: str, title: str, groups: Any, centre: str = "mean") -> None:
     """Check a column of samples against the frame's groups; a sample of equal values shows no ends."""
-    shown = page.spread(table, f"{title} ({centre}; least to most)")
+    shown = page.spread(table, f"{title} ({centre}; min to max)")
     for name, expected in (("middle", groups.agg(centre)), ("least", groups.min()), ("most", groups.max())):
         assert_column(shown[name], expected)

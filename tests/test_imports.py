@@ -19,7 +19,7 @@ OUTSIDE = {"research", "tests"}
 """Not in the wheel: no layer may import them."""
 TESTS_FOR_RESEARCH = ("tests.servers", "tests.system.faults", "tests.system.fleet", "tests.damage")
 QUEUE = {"celery", "kombu", "redis"}
-ONLY_ORCHESTRATOR = {"sqlalchemy", "alembic", "psycopg", "click", "rich", "jinja2", "matplotlib"}
+ONLY_ORCHESTRATOR = {"sqlalchemy", "alembic", "psycopg", "click", "rich", "jinja2", "altair", "vl_convert"}
 
 
 @dataclass(frozen=True)
@@ -221,7 +221,7 @@ def test_types_and_a_part_that_asks_its_package_later_are_no_circle(tmp_path):
     assert circle(found) is None
 
 
-HEAVY = ("sklearn", "pandas", "matplotlib", "sqlalchemy", "scipy.stats", "z3", "pysat", "httpx")
+HEAVY = ("sklearn", "pandas", "altair", "sqlalchemy", "scipy.stats", "z3", "pysat", "httpx")
 
 
 @pytest.mark.parametrize(

@@ -3,19 +3,42 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
+from functools import wraps
+from typing import Any, ParamSpec
+
+import pandas as pd
+
+from wm.statistics import clopper_pearson
 
 _SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 MINUS = "\N{MINUS SIGN}"
 MISSING = "\N{EN DASH}"
+_CONFIDENCE = 0.95
 
 
+P = ParamSpec("P")
+
+
+def _or_dash(write: Callable[P, str]) -> Callable[P, str]:
+    """Let a function write a dash for a number that is missing."""
+
+    @wraps(write)
+    def written(*values: P.args, **options: P.kwargs) -> str:
+        first: Any = values[0]
+        return MISSING if first is None or pd.isna(first) else write(*values, **options)
+
+    return written
+
+
+@_or_dash
 def percent(share: float, digits: int | None = None) -> str:
     """Return a share in [0, 1] as a percentage, with as many decimals as asked for, or as needed."""
     return f"{share * 100:g}%" if digits is None else f"{share * 100:.{digits}f}%"
 
 
+@_or_dash
 def signed(value: float, digits: int = 2) -> str:
     """Return a difference with its sign."""
     text = f"{abs(value):.{digits}f}"
@@ -24,11 +47,13 @@ def signed(value: float, digits: int = 2) -> str:
     return f"{MINUS if value < 0 else '+'}{text}"
 
 
+@_or_dash
 def p_value(p: float) -> str:
     """Return a p-value in [0, 1]."""
     return p_value_of_log10(math.log10(p)) if p > 0 else "0"
 
 
+@_or_dash
 def p_value_of_log10(log10_p: float) -> str:
     """Return the p-value whose decimal logarithm is given: three decimals, or a power of ten."""
     if log10_p >= -3:
@@ -40,6 +65,7 @@ def p_value_of_log10(log10_p: float) -> str:
     return f"{mantissa} \N{MULTIPLICATION SIGN} 10{str(exponent).translate(_SUPERSCRIPT)}"
 
 
+@_or_dash
 def seconds(value: float) -> str:
     """Return a duration in seconds with three significant digits, without an exponent."""
     if value == 0:
@@ -48,6 +74,7 @@ def seconds(value: float) -> str:
     return f"{value:.{min(digits, 6)}f}"
 
 
+@_or_dash
 def number(value: float) -> str:
     """Return a mean of counts: whole if it is whole, else with two decimals."""
     return f"{value:.0f}" if float(value).is_integer() else f"{value:.2f}"
@@ -69,7 +96,31 @@ def listed(items: Iterable[str]) -> str:
     return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}" if parts else ""
 
 
-def ranged(values: Collection[float], write: str = "{:g}") -> str:
-    """Return "a", or "a to b", from the least and the greatest value."""
-    least, most = write.format(min(values)), write.format(max(values))
-    return least if least == most else f"{least} to {most}"
+def ranged(values: Iterable[float], write: str = "{:g}") -> str:
+    """Return "a", or "a to b", from the smallest and the largest value; a dash without any."""
+    known = [value for value in values if not pd.isna(value)]
+    if not known:
+        return MISSING
+    low, high = write.format(min(known)), write.format(max(known))
+    return low if low == high else f"{low} to {high}"
+
+
+def percent_of(value: float) -> str:
+    """Return a share as a percentage with a decimal only where it is not whole."""
+    return percent(round(value, 3))
+
+
+def across(sample: Iterable[float], write: Callable[[float], str], centre: str = "mean") -> str:
+    """Return a sample's mean, or its median, with its ends where these read otherwise."""
+    values = pd.Series(list(sample), dtype=float).dropna()
+    if values.empty:
+        return MISSING
+    middle, low, high = (write(float(getattr(values, name)())) for name in (centre, "min", "max"))
+    return middle if low == high else f"{middle} ({low} to {high})"
+
+
+def times(hits: int, trials: int, thing: str) -> str:
+    """Return how often something happened, with the exact 95% interval of its chance."""
+    rate = clopper_pearson(hits, trials, _CONFIDENCE)
+    interval = f"95% interval {percent(rate.low, 0)} to {percent(rate.high, 0)}"
+    return f"{hits:,} of {counted(trials, thing)} ({interval})"

@@ -149,7 +149,7 @@ def save_plot(arguments: argparse.Namespace, draw: Callable[[], Any], *, title: 
     if (path := arguments.plot) is None:
         return
     # Not above: what draws would count as memory where memory is measured.
-    from orchestrator.report.render import render
+    from research.benchmarks.render import render
 
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(render(draw(), "svg", title=title, caption=caption))
@@ -218,7 +218,7 @@ def median_table(
 
 def draw(axes: Any, rows: Sequence[Any], x: str, names: Sequence[str], limit_s: float) -> list[Any]:
     """Draw each engine's medians over the attribute `x` of its rows, hollow where censored; return the lines."""
-    from orchestrator.report.figures import style
+    from research.benchmarks import style
 
     handles = []
     for engine, look in style.numbered_looks(names).items():

@@ -211,7 +211,7 @@ def frontier_table(found: Sequence[Frontier]) -> str:
 
 def plot(rows: Sequence[Row], timeout_s: float) -> Any:
     """Draw the median seconds over each sweep's number; hollow where an engine met its frontier."""
-    from orchestrator.report.figures import style
+    from research.benchmarks import style
 
     sweeps = list(dict.fromkeys(row.sweep for row in rows))
     names = list(dict.fromkeys(row.engine for row in rows))

@@ -146,7 +146,7 @@ def median_table(rows: Sequence[Row]) -> str:
 
 def plot(rows: Sequence[Row], timeout_s: float) -> Any:
     """Draw the median seconds over the number of variables, between quartiles; hollow where censored."""
-    from orchestrator.report.figures import style
+    from research.benchmarks import style
 
     figure, (axes,) = style.panels(1, height_in=4.0)
     names = list(dict.fromkeys(row.engine for row in rows))

@@ -167,7 +167,7 @@ def table(rows: Sequence[Row]) -> str:
 
 def plot(samples: Sequence[Samples]) -> Any:
     """Draw a histogram of the overshoots of each engine, on one scale, with what is allowed."""
-    from orchestrator.report.figures import style
+    from research.benchmarks import style
 
     most = max(ALLOWED_S, *(max(sample.overshoots) for sample in samples))
     figure, panels = style.panels(len(samples), height_in=1.7)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import Any
 
-from orchestrator.report.summaries import form_summaries, suppression_summaries
+from orchestrator.report.data import by_configuration
+from orchestrator.report.sections.leakage import form_summary
 from orchestrator.store.database import Store
 from research.reproduction import published
 from research.reproduction.compare import COUNT, NOTHING, TWO, Form
@@ -31,7 +33,7 @@ _AUC = Form(4)
 
 def experiment_tables(store: Store, runs: Sequence[Run]) -> dict[str, str]:
     """Run the experiments and return their tables; empty ones where no campaign fits."""
-    scenes = [scene(run) for run in runs if not run.findings.distances.empty]
+    scenes = [scene(run) for run in runs if not run.findings.frame("distances").empty]
     small = [at for at in scenes if at.run.setting.dataset == published.DATASETS[0].dataset][:1]
     found = (free_choice(store, at, published.INDEPENDENT.eps) for at in scenes)
     chosen = [one for one in found if one is not None]
@@ -109,16 +111,19 @@ def _published_choice(one: FreeChoice) -> str:
 def _leaks(runs: Sequence[Run]) -> str:
     rows = []
     for run in runs:
-        for one in form_summaries(run.findings.leakage, run.findings.accuracy):
-            bits = NOTHING if one.bits is None else TWO.of(one.bits)
-            rows.append([run.name, one.form, one.severity, f"{one.leaking} of {one.forests}", bits])
+        forms: Any = form_summary(run.findings.frame("leakage"), run.findings.frame("accuracy"))
+        for one in forms.itertuples():
+            spread = "" if one.bits_count < 2 else f" ± {TWO.write(one.bits_std)}"
+            bits = f"{TWO.write(one.bits_mean)}{spread}" if one.bits_count else NOTHING
+            rows.append([run.name, one.form, one.severity, f"{one.leaking} of {one.n}", bits])
     return _table("campaign | form | worst finding | forests that leak | bits", rows)
 
 
 def _suppression(runs: Sequence[Run]) -> str:
     rows = [
-        [run.name, one.method, _AUC.write(one.auc.mean), _AUC.write(one.auc.least), str(one.auc.n)]
+        [run.name, str(method), _AUC.write(auc.mean()), _AUC.write(auc.min()), str(len(auc))]
         for run in runs
-        for one in suppression_summaries(at_published_point(run.findings.suppression))
+        for _, part in by_configuration(at_published_point(run.findings.frame("suppression")))
+        for method, auc in part.groupby("method", sort=True)["auc"]
     ]
     return _table("campaign | method | mean AUC | least | watermarks", rows)

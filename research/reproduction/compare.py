@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
-from orchestrator.report.summaries import Spread
 from orchestrator.report.wording import MISSING
 from research.reproduction.runs import Run
+from research.reproduction.spread import Spread
 
 LEAST_SAMPLE = 3
 """Repeats below which a spread says nothing: its interval would hold everything."""

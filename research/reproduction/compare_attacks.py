@@ -9,7 +9,7 @@ import pandas as pd
 from scipy import stats
 
 from orchestrator.forged_sets import ANY
-from orchestrator.report.summaries import SizeCurve, size_curves
+from orchestrator.report.sections.distances import SizeCurve, cap_of, size_curves, sought
 from orchestrator.report.wording import counted, ranged
 from research.reproduction import published
 from research.reproduction.compare import (
@@ -30,7 +30,7 @@ _COUNTS = ("correct", "wrong", "uncertain")
 
 def detection_comparisons(run: Run) -> Iterator[Comparison]:
     """Yield the comparisons of the paper's two strategies."""
-    frame = at_published_point(run.findings.detection)
+    frame = at_published_point(run.findings.frame("detection"))
     for there in published.DETECTIONS:
         if there.dataset != run.setting.dataset:
             continue
@@ -96,9 +96,9 @@ def curve_of(run: Run) -> SizeCurve | None:
     """Return the sizes of forged sets over eps at the published point; None where no least distances are."""
     findings = run.findings
     curves = size_curves(
-        at_published_point(findings.distances),
-        at_published_point(findings.least_forgery),
-        findings.cap,
+        at_published_point(findings.frame("distances")),
+        at_published_point(sought(findings)),
+        cap_of(findings),
         published.DISTANCES,
     )
     return curves[0] if curves else None
@@ -156,7 +156,7 @@ def _below(known: float, possible: float, limit: float) -> Verdict:
 
 
 def _parity(run: Run, curve: SizeCurve, size: int) -> Comparison:
-    first = curve.parity()
+    first = curve.parity
     at = ", ".join(
         f"{PERCENT.write(float(curve.at(eps)[0].mean()) / size)} at {eps:g}" for eps in published.DISTANCES
     )
@@ -170,14 +170,16 @@ def _parity(run: Run, curve: SizeCurve, size: int) -> Comparison:
 
 def _scaling(run: Run) -> Iterator[Comparison]:
     claim = published.TOO_SLOW
-    frame = at_published_point(run.findings.forgery)
+    frame = at_published_point(run.findings.frame("forgery"))
     # Where all answers follow from another eps, nothing is known of the time that this one takes.
     part = frame[(frame["eps"] == claim.eps) & (frame["followed"] < frame["instances"])]
     if part.empty:
         return
     decided = part["forged"] + part["impossible"]
     seconds = part["seconds"]
-    least = at_published_point(run.findings.distances).groupby(["repeat", "signature"])["seconds"].sum()
+    least = (
+        at_published_point(run.findings.frame("distances")).groupby(["repeat", "signature"])["seconds"].sum()
+    )
     all_decided = bool((decided == part["instances"]).all())
     quick = float(seconds.max()) + float(least.max() if len(least) else 0.0) < claim.hours * 3600
     curve = f", after {least.mean():.1f} s, most {least.max():.1f} s, for all eps" if len(least) else ""

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 import pandas as pd
 
-from orchestrator.report.summaries import points
+from orchestrator.report.sections.embedding import points
 from orchestrator.report.wording import counted
 from research.reproduction import published
 from research.reproduction.compare import (
@@ -45,13 +45,13 @@ def setting_comparisons(run: Run) -> Iterator[Comparison]:
                 yield _fact(run, what, there, ours)
     if run.tuned is not None:
         yield _tuning(run, run.tuned)
-    if run.findings.accuracy.empty:
+    if run.findings.frame("accuracy").empty:
         return
-    frame = at_published_point(run.findings.accuracy)
+    frame = at_published_point(run.findings.frame("accuracy"))
     if not frame.empty:
         yield _fact(run, "trigger rows", setting.trigger_rows, int(frame["trigger_size"].iloc[0]))
     if run.findings.spec.forest.tune is None:
-        once = run.findings.accuracy.drop_duplicates("repeat")
+        once = run.findings.frame("accuracy").drop_duplicates("repeat")
         yield _leaves(run, once)
         yield _standard(run, once)
 
@@ -108,7 +108,7 @@ def _standard(run: Run, once: pd.DataFrame) -> Comparison:
 
 def accuracy_comparisons(run: Run) -> Iterator[Comparison]:
     """Yield the comparisons of what the watermark costs."""
-    frame = run.findings.accuracy
+    frame = run.findings.frame("accuracy")
     if frame.empty:
         return
     over_triggers = frame[frame["ones_share"] == published.ONES_SHARE]

@@ -7,7 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 
 import pandas as pd
 
-from orchestrator.report.summaries import accuracy_summaries
+from orchestrator.report.data import by_configuration
+from orchestrator.report.sections.embedding import points
 from orchestrator.report.wording import percent
 from research.reproduction import published
 from research.reproduction.compare import COUNT, POINTS, SHARE, TWO
@@ -15,6 +16,7 @@ from research.reproduction.compare_attacks import curve_of
 from research.reproduction.compare_models import NEGLIGIBLE
 from research.reproduction.markdown import table
 from research.reproduction.runs import Run, at_published_point
+from research.reproduction.spread import Spread
 
 
 def accuracy_details(runs: Sequence[Run]) -> list[str]:
@@ -22,18 +24,17 @@ def accuracy_details(runs: Sequence[Run]) -> list[str]:
     rows = [
         [
             run.name,
-            percent(one.configuration.trigger_share),
-            percent(one.configuration.ones_share),
-            SHARE.of(one.watermarked),
-            SHARE.of(one.standard),
-            SHARE.of(one.capped),
-            POINTS.of(one.minus_standard),
-            str(one.watermarked.n),
+            percent(first.trigger_share),
+            percent(first.ones_share),
+            *(SHARE.spread(part[f"accuracy_{name}"]) for name in ("watermarked", "standard", "capped")),
+            POINTS.spread(points(part, "accuracy_standard")),
+            str(len(part)),
         ]
         for run in runs
-        if run.findings.accuracy["trigger_share"].nunique() + run.findings.accuracy["ones_share"].nunique()
+        if run.findings.frame("accuracy")["trigger_share"].nunique()
+        + run.findings.frame("accuracy")["ones_share"].nunique()
         > 2
-        for one in accuracy_summaries(run.findings.accuracy)
+        for first, part in by_configuration(run.findings.frame("accuracy"))
     ]
     columns = [
         "campaign",
@@ -83,8 +84,7 @@ def forgery_details(runs: Sequence[Run]) -> list[str]:
 def _sizes(run: Run) -> list[str]:
     curve = curve_of(run)
     assert curve is not None  # noqa: S101 - the caller looked
-    spreads = dict(zip(curve.eps.tolist(), curve.spreads(), strict=True))
-    found = [spreads[eps] for eps in published.DISTANCES]
+    found = [Spread.of(curve.at(eps)[0]) for eps in published.DISTANCES]
     return [f"{COUNT.write(one.mean)} ({one.low:g} to {one.high:g}), {one.most:g}" for one in found]
 
 

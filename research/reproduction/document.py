@@ -110,7 +110,7 @@ def _campaigns(runs: Sequence[Run]) -> str:
     rows = []
     for run in runs:
         record = run.findings.record
-        numbers = str(record.seed), str(run.findings.repeats), f"{len(run.findings.jobs):,}"
+        numbers = str(record.seed), str(run.findings.repeats), f"{len(run.findings.frame('jobs')):,}"
         took = NOTHING if record.finished_at is None else f"{record.finished_at - record.created_at:,.0f} s"
         made_with = [record.provenance.get(name, NOTHING) for name in ("scikit-learn", "processor")]
         names = run.name, record.state.value, run.training

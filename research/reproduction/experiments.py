@@ -15,11 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from orchestrator.forged_sets import attempts
-from orchestrator.report.summaries import Spread
 from orchestrator.store.database import Store
 from orchestrator.stored_models import Place, Watermarked
 from research.reproduction.published import DISTANCES, MARGIN, ONES_SHARE, TRIGGER_SHARE
 from research.reproduction.runs import Run, at_published_point
+from research.reproduction.spread import Spread
 from wm import engines
 from wm.attacks.forgery import attacker_instances, attacker_signature
 from wm.datasets import Split
@@ -91,7 +91,7 @@ class SharedSeed:
 def shared_seed(at: Scene) -> SharedSeed:
     """Forge with the owner's own signature, as an attacker with the owner's seed does."""
     found = least_distances(at, at.owner)
-    frame = at_published_point(at.run.findings.distances)
+    frame = at_published_point(at.run.findings.frame("distances"))
     same_rows = frame[(frame["repeat"] == 0) & (frame["instance"] < len(at.rows))]
     forged = [one.forged_at for one in found if one.forged_at is not None]
     return SharedSeed(

@@ -6,15 +6,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from matplotlib.figure import Figure
-
 from orchestrator.errors import OutputError
 from orchestrator.files import write_whole
 from orchestrator.forged_sets import largest_attempt
-from orchestrator.report.figures.accuracy import Axis, accuracy_figure
-from orchestrator.report.figures.distances import distances_figure
-from orchestrator.report.figures.instances import image_side, instances_figure, spread_out
-from orchestrator.report.render import render
+from orchestrator.report.charts import Chart, render
+from orchestrator.report.sections.distances import distances_chart
+from orchestrator.report.sections.embedding import accuracy_chart
+from orchestrator.report.sections.images import image_side, images_chart, spread_out
 from orchestrator.report.wording import counted
 from orchestrator.store.database import Store
 from research.reproduction.compare_attacks import curve_of
@@ -33,7 +31,7 @@ class Drawn:
     caption
         Stands alone: what is drawn, sample sizes, seed.
     file_format
-        One of `orchestrator.report.render.FORMATS`.
+        One of `orchestrator.report.charts.FORMATS`.
     figure
         The figure.
     """
@@ -41,7 +39,7 @@ class Drawn:
     name: str
     caption: str
     file_format: str
-    figure: Figure
+    figure: Chart
 
     @property
     def file_name(self) -> str:
@@ -51,21 +49,21 @@ class Drawn:
 
 def accuracy_pictures(run: Run) -> Iterator[Drawn]:
     """Yield accuracy over the trigger set's size and over shares of ones, where a campaign varies them."""
-    frame = run.findings.accuracy
+    frame = run.findings.frame("accuracy")
     if frame.empty:
         return
     repeats = run.findings.repeats
     for axis, over, part in (
-        (Axis.TRIGGER_SHARE, "the trigger set's size", frame[frame["ones_share"] == ONES_SHARE]),
-        (Axis.ONES_SHARE, "the share of ones", frame[frame["trigger_share"] == TRIGGER_SHARE]),
+        ("trigger_share", "the trigger set's size", frame[frame["ones_share"] == ONES_SHARE]),
+        ("ones_share", "the share of ones", frame[frame["trigger_share"] == TRIGGER_SHARE]),
     ):
-        if part[axis.value].nunique() > 1:
+        if part[axis].nunique() > 1:
             yield Drawn(
-                f"{run.name}-accuracy-{axis.value.replace('_', '-')}",
+                f"{run.name}-accuracy-{axis.replace('_', '-')}",
                 f"{run.setting.title}: accuracy on the test rows over {over}; {counted(repeats, 'repeat')}, "
                 f"bands and bars one sample standard deviation; {_origin(run)}.",
                 "svg",
-                accuracy_figure(part, axis),
+                accuracy_chart(part, axis),
             )
 
 
@@ -80,7 +78,7 @@ def forgery_pictures(run: Run, store: Store) -> Iterator[Drawn]:
         f"{counted(curve.instances, 'instance')}, {curve.undecided:,} of them undecided; "
         f"{counted(curve.signatures, 'signature')} on {counted(curve.repeats, 'watermark')}; {_origin(run)}.",
         "svg",
-        distances_figure([curve]),
+        distances_chart([curve]),
     )
     yield from _images(run, store)
 
@@ -98,7 +96,7 @@ def _images(run: Run, store: Store) -> Iterator[Drawn]:
         f"{best.number}, and the change (white: less ink, black: more), from the nearest to the farthest of "
         f"{len(best.forgeries)}; the numbers are distances, the largest change of a pixel; {_origin(run)}.",
         "png",
-        instances_figure(spread_out(best.forgeries), split),
+        images_chart(spread_out(best.forgeries), split),
     )
 
 
@@ -121,5 +119,5 @@ def write_pictures(pictures: Sequence[Drawn], directory: Path) -> None:
     except OSError as reason:
         raise OutputError(f"{directory}: cannot be made ({reason.strerror or reason})") from reason
     for picture in pictures:
-        content = render(picture.figure, picture.file_format, title=picture.name, caption=picture.caption)
+        content = render(picture.figure, picture.file_format, description=picture.caption)
         write_whole(directory / picture.file_name, content)

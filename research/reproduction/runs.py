@@ -10,7 +10,7 @@ import pandas as pd
 from orchestrator import results
 from orchestrator.errors import OutputError
 from orchestrator.forged_sets import forged_sets
-from orchestrator.report.findings import Findings, gather
+from orchestrator.report.data import Findings
 from orchestrator.store.campaigns import CampaignRecord
 from orchestrator.store.database import Store
 from orchestrator.stored_models import StoredModels
@@ -41,7 +41,7 @@ class Run:
     @property
     def seconds(self) -> float:
         """Time that its jobs took, one after the other; jobs shared with other campaigns count in each."""
-        return float(self.findings.jobs["seconds"].sum())
+        return float(self.findings.frame("jobs")["seconds"].sum())
 
 
 def read_runs(store: Store, records: Sequence[CampaignRecord]) -> list[Run]:
@@ -70,7 +70,7 @@ def _read(store: Store, record: CampaignRecord, setting: Setting) -> Run:
     tuned = results.first_result(store, record.id, JobKind.TUNE)
     return Run(
         setting=setting,
-        findings=gather(store, record),
+        findings=Findings(store, record),
         forged=forged_sets(store, record.id),
         tuned=None if tuned is None else TuneResult.model_validate(tuned),
         models=StoredModels(store, record.id),

@@ -12,7 +12,7 @@ import pytest
 import sqlalchemy as sa
 
 from orchestrator.plan import DataFacts, PlannedJob, plan
-from orchestrator.report.findings import Findings, gather
+from orchestrator.report.data import Findings
 from orchestrator.spec import parse_spec
 from orchestrator.store.campaigns import CampaignRecord, create_campaign, find_campaign, mark
 from orchestrator.store.database import Store
@@ -175,7 +175,7 @@ def make_attacked(make_campaign: MakeCampaign) -> MakeCampaign:
 def attacked(make_attacked: MakeCampaign) -> Findings:
     """Return what a report says about such a campaign, of two configurations in three repeats."""
     made = make_attacked()
-    return gather(made.store, made.record)
+    return Findings(made.store, made.record)
 
 
 def _answers(planned: PlannedJob, number: int) -> list[ForgeryAnswer]:

@@ -10,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from orchestrator.report import wording
-from orchestrator.report.summaries import Spread
 
 _PLAIN = str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "-0123456789")
 
@@ -62,13 +61,15 @@ def test_lists_counts_and_moments() -> None:
     assert wording.moment(0.0) == "1970-01-01 00:00:00 UTC"
 
 
-@given(st.lists(st.floats(-100, 100), min_size=1, max_size=20))
-def test_spread_is_ordered_and_single_values_have_none(values: list[float]) -> None:
-    spread = Spread.of(values)
-    assert spread.least <= spread.low + 1e-9
-    assert spread.low <= spread.median + 1e-9
-    assert spread.median <= spread.high + 1e-9
-    assert spread.high <= spread.most + 1e-9
-    assert (spread.sd is None) == (len(values) == 1)
-    if spread.sd is not None:
-        assert spread.sd == pytest.approx(np.std(values, ddof=1))
+@pytest.mark.parametrize(
+    ("values", "text"),
+    [
+        ([0.5], "50%"),
+        ([0.5, 0.5], "50%"),
+        ([0.25, 0.75], "50% (25% to 75%)"),
+        ([None, np.nan], "\N{EN DASH}"),
+    ],
+)
+def test_samples_are_written_with_their_ends(values: list[float], text: str) -> None:
+    assert wording.across(values, wording.percent_of) == text
+    assert wording.across([*values, np.nan], wording.percent_of) == text

@@ -1,0 +1,197 @@
+"""What charts share: looks that differ in grey too, panels, files. They are Vega-Lite's, made with Altair."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import altair as alt
+import pandas as pd
+import vl_convert
+
+from orchestrator.report.table import cell_of
+
+Chart = Any
+"""A chart of Altair, whose methods return one of many types, or say that they return any."""
+
+FORMATS = ("png", "svg", "pdf")
+_SCALE = 2.0
+"""Pixels of a PNG for each unit of a chart."""
+
+WIDTH = 680
+"""Width of a chart without its axes, about that of a page's text."""
+
+PANELS = 6
+"""Panels of one figure: more would not fit a page."""
+
+INK, FAINT = "#1a1a1a", "#8a8a8a"
+COLOURS = ("#0b4a8f", "#b35900", "#3b7d4f", "#7a3b8f", "#1a1a1a")
+SHAPES = ("circle", "square", "triangle-up", "diamond", "triangle-down", "cross")
+DASHES = ((1, 0), (7, 3), (8, 3, 2, 3), (2, 2), (6, 2, 1, 2, 1, 2))
+
+LEVEL_DASH = [7, 3]
+
+_CONFIG: dict[str, Any] = {
+    # One face and weight: with several, the order of a PDF's fonts differs from run to run.
+    "font": "sans-serif",
+    "aria": False,
+    "background": "white",
+    "padding": 8,
+    "view": {"stroke": None},
+    "title": {"anchor": "start", "fontWeight": "normal", "fontSize": 13, "color": INK},
+    "axis": {
+        "titleFontWeight": "normal",
+        "titleFontSize": 13,
+        "labelFontSize": 12,
+        "labelColor": INK,
+        "titleColor": INK,
+        "gridColor": "#dddddd",
+        "domainColor": INK,
+        "labelLimit": 300,
+    },
+    "legend": {
+        "orient": "bottom",
+        "title": None,
+        "columns": 4,
+        "labelFontSize": 12,
+        "labelLimit": 320,
+        "symbolSize": 90,
+        "symbolStrokeWidth": 2,
+        "symbolOpacity": 1,
+        "labelColor": INK,
+    },
+    "line": {"strokeWidth": 2},
+    "point": {"size": 45, "strokeWidth": 1.5, "opacity": 1},
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Figure:
+    """A chart with what belongs to it.
+
+    Attributes
+    ----------
+    name
+        File name without ending.
+    title, caption
+        A few words; what is drawn, with units, sample sizes and seed: stands alone.
+    alt_text
+        The content in words, for those who do not see it.
+    chart
+        The chart.
+    """
+
+    name: str
+    title: str
+    caption: str
+    alt_text: str
+    chart: Chart
+
+
+def render(chart: Chart, file_format: str, *, description: str = "") -> bytes:
+    """Return a chart as a file's content: the same bytes for the same chart.
+
+    Parameters
+    ----------
+    file_format
+        One of `FORMATS`.
+    description
+        Goes into an SVG as its label.
+    """
+    if file_format not in FORMATS:
+        raise ValueError(f"unknown figure format {file_format!r}; known are: {', '.join(FORMATS)}")
+    with alt.data_transformers.disable_max_rows():
+        spec = chart.to_dict()
+    spec["config"] = _CONFIG | ({"aria": True} if description else {})
+    spec["description"] = description
+    if file_format == "png":
+        return bytes(vl_convert.vegalite_to_png(spec, scale=_SCALE))
+    if file_format == "pdf":
+        # The converter lists what a page refers to in an order that differs from run to run.
+        entries = re.compile(rb"(?:^ +/(?:fo|gs|xo|cs|sh|p)\d+ .*\n)+", re.MULTILINE)
+        return entries.sub(_sorted, bytes(vl_convert.vegalite_to_pdf(spec)))
+    return str(vl_convert.vegalite_to_svg(spec)).encode()
+
+
+def _sorted(lines: re.Match[bytes]) -> bytes:
+    return b"".join(sorted(lines[0].splitlines(keepends=True)))
+
+
+def look(field: str, names: Sequence[str], *channels: str) -> dict[str, Any]:
+    """Return encodings that draw each of some names with a colour, a marker and a dash of its own.
+
+    Parameters
+    ----------
+    channels
+        Some of ``color``, ``shape`` and ``strokeDash``; all of them without.
+    """
+    ranges: dict[str, tuple[type[Any], Sequence[Any]]] = {
+        "color": (alt.Color, COLOURS),
+        "shape": (alt.Shape, SHAPES),
+        "strokeDash": (alt.StrokeDash, DASHES),
+    }
+    found = {}
+    for channel in channels or tuple(ranges):
+        encoding, looks = ranges[channel]
+        scale = alt.Scale(
+            domain=list(names), range=[looks[place % len(looks)] for place in range(len(names))]
+        )
+        found[channel] = encoding(f"{field}:N", scale=scale, title=None)
+    return found
+
+
+def panels(
+    parts: Iterable[tuple[str, pd.DataFrame]],
+    draw: Callable[[pd.DataFrame], Chart],
+    *,
+    columns: int = 2,
+    height: int = 200,
+) -> Chart:
+    """Return a chart with a panel for each title and frame, at most `columns` in a row, with one legend."""
+    every = list(parts)
+    columns = min(columns, len(every))
+    width = WIDTH / columns - (0 if columns == 1 else 45)
+    drawn = [draw(part).properties(title=title, width=width, height=height) for title, part in every]
+    return alt.concat(*drawn, columns=columns).resolve_scale(
+        color="shared", shape="shared", strokeDash="shared"
+    )
+
+
+def by_text(frame: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:
+    """Return the rows of each way of embedding with its text, in the frame's order."""
+    return [(str(name), part) for name, part in frame.groupby("configuration", sort=False)]
+
+
+def rule(*, x: float | None = None, y: float | None = None, dash: Sequence[int] = LEVEL_DASH) -> Chart:
+    """Return a dashed line across a panel at a value of one axis."""
+    channel = {"x": "at:Q"} if y is None else {"y": "at:Q"}
+    data = pd.DataFrame({"at": [x if y is None else y]})
+    return alt.Chart(data).mark_rule(strokeDash=list(dash), color=INK).encode(**channel)
+
+
+def described(
+    kind: str,
+    frame: pd.DataFrame,
+    place: Sequence[str],
+    values: Mapping[str, tuple[str, Callable[[Any], str]]],
+) -> str:
+    """Return a chart's content in words.
+
+    Parameters
+    ----------
+    kind
+        What sort of chart it is.
+    frame
+        What is drawn.
+    place
+        Columns that name a row.
+    values
+        What to call each value, with its column and how it is written.
+    """
+    texts = []
+    for row in frame.to_dict("records"):
+        said = [f"{title} {cell_of(row[name], write).text}" for title, (name, write) in values.items()]
+        texts.append(f"{', '.join(str(row[name]) for name in place)}: {', '.join(said)}")
+    return f"{kind}. {'; '.join(texts)}."

@@ -1,0 +1,174 @@
+"""Everything that a report says about one campaign: each frame is read from the store once, when needed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any, cast
+
+import pandas as pd
+
+from orchestrator import results
+from orchestrator.report.wording import counted, percent
+from orchestrator.results.rows import expanded
+from orchestrator.spec import CampaignSpec
+from orchestrator.store.campaigns import CampaignRecord, Progress, progress
+from orchestrator.store.database import Store
+from workers.jobs import JobKind, SplitResult
+
+CONFIGURATION = ["scheme", "trigger_share", "ones_share"]
+"""Columns of one way of embedding; its repeats differ in nothing but their random streams."""
+
+STATISTICS = ("count", "mean", "std", "median", "min", "max")
+"""Of each column that `summarise` takes over a sample; `std` is that of n - 1 and missing for one value."""
+
+
+@dataclass(frozen=True, eq=False)
+class Findings:
+    """A campaign and its results.
+
+    Attributes
+    ----------
+    store, record
+        The campaign.
+    frames
+        Frames read so far, by name; a frame put here beforehand is shown instead of the store's.
+    """
+
+    store: Store
+    record: CampaignRecord
+    frames: dict[str, pd.DataFrame] = field(default_factory=dict)
+
+    def frame(self, name: str) -> pd.DataFrame:
+        """Return a frame of `orchestrator.results`, or the rows of an attack that has no function there.
+
+        Parameters
+        ----------
+        name
+            Of a function of `orchestrator.results`, or an attack's kind.
+        """
+        if name not in self.frames:
+            read = getattr(results, name.replace("-", "_"), None)
+            self.frames[name] = (
+                pd.DataFrame(expanded(self.store, self.record.id, cast(JobKind, name)))
+                if read is None
+                else read(self.store, self.record.id)
+            )
+        return self.frames[name]
+
+    def with_frames(self, **frames: pd.DataFrame) -> Findings:
+        """Return the same findings with other frames."""
+        return replace(self, frames=self.frames | frames)
+
+    @cached_property
+    def spec(self) -> CampaignSpec:
+        """The campaign's specification."""
+        return self.record.parsed()
+
+    @cached_property
+    def progress(self) -> Progress:
+        """How far the campaign is."""
+        return progress(self.store, self.record.id)
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """See `orchestrator.results.fingerprint`."""
+        return results.fingerprint(self.store, self.record.id)
+
+    @cached_property
+    def split(self) -> SplitResult | None:
+        """Rows, features and classes; None until the data were split."""
+        found = results.first_result(self.store, self.record.id, JobKind.SPLIT)
+        return None if found is None else SplitResult.model_validate(found)
+
+    @property
+    def repeats(self) -> int:
+        """Number of repeats that were planned."""
+        return self.spec.embedding.repeats
+
+    @property
+    def dataset(self) -> str:
+        """Name of the data set, or of its file."""
+        return str(self.spec.dataset.name or Path(str(self.spec.dataset.path)).name)
+
+    def attacks(self, kind: str) -> list[Any]:
+        """Return the attacks of a kind as the specification has them."""
+        return [attack for attack in self.spec.attack if attack.kind == kind]
+
+    def planned(self, kind: str) -> int:
+        """Return how many jobs of a kind the campaign has."""
+        return int((self.frame("jobs")["kind"] == kind).sum())
+
+    def origin(self, frame: pd.DataFrame) -> str:
+        """Return data set, sample size and seed, as captions end."""
+        text = f"Data set {self.dataset}; campaign {self.record.name}, seed {self.record.seed}"
+        if "repeat" not in frame:
+            return f"{text}."
+        repeats = int(frame["repeat"].nunique())
+        several = f"; n = {repeats} repeats (0 to {repeats - 1}), each with its own random streams."
+        return text + (several if repeats > 1 else f", n = {counted(repeats, 'repeat')}.")
+
+
+def configuration(row: Any) -> str:
+    """Return a way of embedding in words, of a row that has its columns."""
+    return f"{row.scheme}, {percent(row.trigger_share)} trigger rows, {percent(row.ones_share)} ones"
+
+
+def slug(row: Any) -> str:
+    """Return a way of embedding as part of a file's name."""
+    name = f"{row.scheme}-trigger-{row.trigger_share * 100:g}-ones-{row.ones_share * 100:g}"
+    return re.sub(r"[^A-Za-z0-9.-]+", "-", name)
+
+
+def summarise(
+    frame: pd.DataFrame, by: Sequence[str] = (), over: Sequence[str] = (), *, sort: bool = True, **more: Any
+) -> pd.DataFrame:
+    """Return a row for each way of embedding and each value of some columns.
+
+    Parameters
+    ----------
+    frame
+        Of `orchestrator.results`.
+    by
+        Columns besides `CONFIGURATION`.
+    over
+        Columns of numbers: of each, `STATISTICS` over the group's values that are not missing.
+    sort
+        Whether the values of `by` are sorted within each way of embedding, or stay in the frame's order.
+    **more
+        Further columns, as `DataFrameGroupBy.agg` takes them.
+
+    Returns
+    -------
+    DataFrame
+        `CONFIGURATION` and its text in `configuration`, `by`, the group's size `n`, ``NAME_STATISTIC`` for
+        each column of `over`, and `more`.
+    """
+    numbers = {name: pd.to_numeric(frame[name], errors="coerce").astype(float) for name in over}
+    ordered = frame.assign(**numbers).sort_values(CONFIGURATION, kind="stable")
+    taken = {f"{name}_{what}": (name, what) for name in over for what in STATISTICS}
+    groups = ordered.groupby([*CONFIGURATION, *by], sort=sort, dropna=False)
+    found = groups.agg(n=("scheme", "size"), **taken, **more).reset_index()
+    return found.assign(configuration=[configuration(row) for row in found.itertuples()])
+
+
+def forests(frame: pd.DataFrame) -> Iterator[tuple[tuple[Any, ...], pd.DataFrame]]:
+    """Yield the place in the grid of each forest, with its rows."""
+    yield from frame.groupby([*CONFIGURATION, "repeat"], sort=True)
+
+
+def by_configuration(frame: pd.DataFrame) -> Iterator[tuple[Any, pd.DataFrame]]:
+    """Yield the first row and all rows of each way of embedding."""
+    for _, part in frame.groupby(CONFIGURATION, sort=True):
+        yield next(part.itertuples()), part
+
+
+def chunked(frame: pd.DataFrame, most: int) -> Iterator[tuple[str, pd.DataFrame]]:
+    """Yield runs of ways of embedding, at most `most` in each, with what their figure's name ends in."""
+    parts = [part for _, part in by_configuration(frame)]
+    for start in range(0, len(parts), most):
+        ending = f"-{start // most + 1}" if len(parts) > most else ""
+        yield ending, pd.concat(parts[start : start + most])

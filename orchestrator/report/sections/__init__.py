@@ -1,0 +1,106 @@
+"""The sections of the page, in order: a line for each; an attack that has none is shown row by row."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import pandas as pd
+
+from orchestrator.report.data import CONFIGURATION, Findings
+from orchestrator.report.sections import (
+    calibration,
+    detection,
+    embedding,
+    failures,
+    forgery,
+    free_forgery,
+    leakage,
+    modification,
+    provenance,
+    suppression,
+)
+from orchestrator.report.sections.section import NOTHING_YET, Shown
+from orchestrator.report.table import frame_table
+from orchestrator.report.wording import counted, listed
+
+__all__ = ["NOTHING_YET", "SECTIONS", "Section", "Shown", "not_asked_for", "sections", "shown_of"]
+
+
+@dataclass(frozen=True)
+class Section:
+    """A section: its anchor and title, how it is shown, and the kind of jobs that it is about, if any."""
+
+    name: str
+    title: str
+    show: Callable[[Findings], Shown]
+    kind: str = ""
+    frame: str = ""
+    """The frame without whose rows there is nothing to show yet."""
+
+
+SECTIONS = (
+    Section("accuracy", "Accuracy", embedding.accuracy, "embed"),
+    Section("verification", "Verification", embedding.verification, "embed", "accuracy"),
+    Section("leakage", "Leakage", leakage.show, "leakage", "leakage"),
+    Section("detection", "Detection", detection.show, "detection", "detection"),
+    Section("suppression", "Suppression", suppression.show, "suppression", "suppression"),
+    Section("forgery", "Forgery", forgery.show, "forgery", "forgery"),
+    Section("free-forgery", "Free forgery", free_forgery.show, "free-forgery", "free-forgery"),
+    Section("modification", "Robustness", modification.show, "modification", "modification"),
+    Section("calibration", "Calibration", calibration.show, "calibration", "calibration"),
+    Section("failures", "Jobs without a result", failures.show),
+    Section("provenance", "Provenance", provenance.show),
+)
+
+_STEPS = {"split", "tune-fold", "tune", "baseline", "embed"}
+"""Kinds of jobs that are no attacks."""
+
+
+def sections(findings: Findings) -> Iterator[tuple[Section, Shown]]:
+    """Yield what is asked for, in order; attacks without a section of their own come before failed jobs."""
+    kinds = list(dict.fromkeys(findings.frame("jobs")["kind"]))
+    known = _STEPS | {section.kind for section in SECTIONS}
+    others = [_generic(str(kind)) for kind in kinds if kind not in known]
+    attacks = [section for section in SECTIONS if section.kind in kinds]
+    for section in (*attacks, *others, *(one for one in SECTIONS if not one.kind)):
+        yield section, shown_of(section, findings)
+
+
+def shown_of(section: Section, findings: Findings) -> Shown:
+    """Return what a section shows; where its frame has no rows, that there is nothing yet."""
+    if section.frame and findings.frame(section.frame).empty:
+        return Shown(NOTHING_YET, ((section.title, NOTHING_YET),))
+    return section.show(findings)
+
+
+def not_asked_for(findings: Findings) -> str:
+    """Return the attacks that are not part of the campaign, in words; empty if all are."""
+    kinds = set(findings.frame("jobs")["kind"]) | {"", *_STEPS}
+    return listed(section.title.lower() for section in SECTIONS if section.kind not in kinds)
+
+
+def _generic(kind: str) -> Section:
+    """Return the section of an attack that has none: its rows, sorted by their place in the grid."""
+
+    def show(findings: Findings) -> Shown:
+        frame = findings.frame(kind)
+        place = [name for name in (*CONFIGURATION, "repeat") if name in frame]
+        rows = frame.sort_values(place, kind="stable")
+        grid = len(frame.drop_duplicates(place)) if place else 0
+        text = f"{counted(len(frame), 'row')} on {counted(grid, 'forest')}."
+        numbers = _means(frame.drop(columns=place))
+        return Shown(
+            f"Results of the attack {kind}, row by row. {text}",
+            ((kind, f"{text}{numbers}"),),
+            tables=(frame_table(f"{kind}-table", f"Every row of {kind}", rows),),
+        )
+
+    return Section(kind, kind.replace("-", " ").replace("_", " ").capitalize(), show, kind, kind)
+
+
+def _means(frame: pd.DataFrame) -> str:
+    """Return the mean of each column of numbers, in words."""
+    means = frame.select_dtypes("number").astype(float).mean().dropna()
+    texts = [f"{name} {mean:.4g}" for name, mean in means.items()]
+    return f" Means: {listed(texts)}." if texts else ""

@@ -1,0 +1,222 @@
+"""Whether p-values keep what they promise: how often they were small although the claim was false."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import altair as alt
+import pandas as pd
+
+from orchestrator.report import table
+from orchestrator.report.charts import INK, WIDTH, Chart, Figure, described, look, rule
+from orchestrator.report.data import Findings
+from orchestrator.report.sections.section import Shown
+from orchestrator.report.table import Cell, Column, Table, cell_of, column, make_table, named
+from orchestrator.report.wording import counted, listed, percent
+
+LEVEL = 0.05
+"""Level at which tables give the rate: the one that the fewest forests suffice for."""
+
+VERIFY, DETECT, PRESENCE = "verify: ", "detect: ", "presence: "
+"""What names of p-values begin with, by where they belong."""
+
+VOTES, ALIGNED, SHARES = f"{VERIFY}votes", f"{VERIFY}aligned", f"{VERIFY}probabilities"
+PRESENCE_OVERALL, PRESENCE_HOLM = f"{PRESENCE}maximum", f"{PRESENCE}Holm"
+
+POPULATIONS = ("honest", "other owners", "presence")
+
+_GLOSSARY = (
+    (
+        "calibration; anti-conservative",
+        "A p-value promises that false claims get p at or below a level at most that often. Calibration "
+        "counts, over honest forests and other owners' watermarked ones. Anti-conservative: more often than "
+        "chance explains, all rates taken together; such a p-value says less than it seems.",
+    ),
+)
+
+
+def of_strategy(row: Any) -> str:
+    """Return the name of the exact p-value of one of the paper's strategies."""
+    return f"{DETECT}{row.measure} {row.strategy} exact"
+
+
+def of_guess(measure: str, *, split: bool) -> str:
+    """Return the name of a p-value of a ranking of the trees, or of its split at the median.
+
+    Spectra are calibrated as taken on a sample; those of leaf probes have no such count.
+    """
+    name = "spectrum" if measure == "spectrum, sample" else measure
+    return f"{DETECT}{name}{' split' if split else ''}"
+
+
+def false_positives(frame: pd.DataFrame, name: str, level: float = LEVEL) -> str | None:
+    """Return how often a p-value was at most a level over false claims; None if that was not counted."""
+    rows = frame[(frame["p_value"] == name) & (frame["level"] == level)]
+    if rows.empty:
+        return None
+    counts = [f"{row.hits:,} of {row.trials:,} ({row.population})" for row in rows.itertuples()]
+    return ", ".join(counts) + (": too many" if rows["anti_conservative"].any() else "")
+
+
+def columns(findings: Findings, title: str, name_of: Callable[[Any], str]) -> list[Column]:
+    """Return the column of counted false positives that stands beside a p-value; none without calibration."""
+    frame = findings.frame("calibration")
+    if frame.empty:
+        return []
+
+    def cell(row: Any) -> Cell:
+        return table.sentence(false_positives(frame, name_of(row)))
+
+    return [Column(f"{title} \N{LESS-THAN OR EQUAL TO} {LEVEL:g} by chance (false claims)", cell)]
+
+
+def show(findings: Findings) -> Shown:
+    """Show the counted false positives of every p-value."""
+    frame = findings.frame("calibration")
+    alarms = frame[frame["anti_conservative"].astype(bool)]
+    caveat = (
+        "Anti-conservative p-values, small more often than they promise beyond what chance explains: "
+        f"{_alarms(alarms)}. Do not rely on them."
+    )
+    headline = _headline(findings, frame, alarms)
+    return Shown(
+        "Do the p-values of this page keep what they promise? Each is counted over false claims: at level "
+        f"5%, at most 5% of them may be as small. {headline}",
+        (("Calibration", headline),),
+        () if alarms.empty else (caveat,),
+        figures=tuple(_figures(findings, frame)),
+        tables=(_table(frame),),
+        glossary=_GLOSSARY,
+    )
+
+
+def _headline(findings: Findings, frame: pd.DataFrame, alarms: pd.DataFrame) -> str:
+    planned: dict[str, int] = {}
+    for attack in findings.attacks("calibration")[:1]:
+        planned = dict(zip(POPULATIONS, (attack.honest, attack.other_owners, attack.presence), strict=True))
+    sizes = frame.groupby("population", sort=False)["trials"].max()
+    counts = listed(
+        f"{count:,}{'' if count == planned.get(str(name), count) else f' of {planned[str(name)]:,}'} ({name})"
+        for name, count in sizes.items()
+    )
+    result = (
+        "no rate is above its level beyond what chance explains"
+        if alarms.empty
+        else f"anti-conservative: {_alarms(alarms)}"
+    )
+    lowest = float(frame["level"].min())
+    open_up_to = float(frame["high"].where(frame["hits"] == 0).astype(float).max())
+    limits = (
+        f" Even a count of none leaves rates of up to {percent(open_up_to, 1)} open: so few forests cannot "
+        f"vouch for level {lowest:g}."
+        if open_up_to > lowest
+        else ""
+    )
+    return (
+        f"{counted(frame['p_value'].nunique(), 'p-value')} on false claims against {counts} forests: "
+        f"{result}.{limits}"
+    )
+
+
+def _alarms(alarms: pd.DataFrame) -> str:
+    """Return which p-values are small too often, with the rates that show it."""
+    rows: list[Any] = list(alarms.itertuples())
+    return listed(
+        f"{row.p_value} ({row.population}: {row.hits:,} of {row.trials:,} at or below {row.level:g}, that is "
+        f"{percent(row.rate, 1)}, 95% interval {percent(row.low, 1)} to {percent(row.high, 1)})"
+        for row in rows
+    )
+
+
+def _figures(findings: Findings, frame: pd.DataFrame) -> Iterator[Figure]:
+    of_verification = frame["p_value"].astype(str).str.startswith(VERIFY).astype(bool)
+    for what, part in (("verification", frame[of_verification]), ("detection", frame[~of_verification])):
+        if part.empty:
+            continue
+        sizes = part.groupby("population", sort=False)["trials"].max()
+        alarms = part[part["anti_conservative"].astype(bool)]
+        values = {"false positives": ("hits", table.count), "of": ("trials", table.count)}
+        level = part["level"].max()
+        too_many = (
+            "None is larger than chance explains."
+            if alarms.empty
+            else described("Too many", alarms, ["p_value", "population", "level"], values)
+        )
+        text = described(
+            "Rates with intervals", part[part["level"] == level], ["p_value", "population"], values
+        )
+        yield Figure(
+            f"calibration-{what}",
+            f"False positives of the p-values of {what}",
+            f"How often each p-value of {what} was at most 5%, 1% and 0.1% although the claim was false: "
+            "rates in percent with exact 95% intervals (Clopper-Pearson), over "
+            f"{listed(f'{count:,} forests ({population})' for population, count in sizes.items())}. A rate "
+            "should not be above its level (dashed); ringed are those that are, beyond what chance "
+            "explains, all rates of the campaign taken together. Honest forests carry no mark, other "
+            "owners' carry another one; each is held against a signature and trigger set it has never seen. "
+            f"{findings.origin(frame)}",
+            f"{text} At level {level:g}. {too_many}",
+            _chart(part),
+        )
+
+
+def _chart(frame: pd.DataFrame) -> Chart:
+    """Draw rates and intervals of each p-value, a panel for each level."""
+    names = list(dict.fromkeys(frame["p_value"]))
+    populations = [name for name in POPULATIONS if (frame["population"] == name).any()]
+    levels = sorted(frame["level"].unique(), reverse=True)
+    shown = frame.assign(**{name: 100 * frame[name].astype(float) for name in ("rate", "low", "high")})
+
+    def panel(level: float) -> Chart:
+        first = bool(level == levels[0])
+        axis = alt.Axis(labels=first, ticks=False, domain=False, grid=True)
+        base = alt.Chart(shown[shown["level"] == level]).encode(
+            y=alt.Y("p_value:N", sort=names, title=None, axis=axis),
+            yOffset=alt.YOffset("population:N", sort=populations),
+        )
+        rings = base.transform_filter("datum.anti_conservative").mark_point(
+            shape="circle", size=260, color="#b00020", strokeWidth=2
+        )
+        return alt.layer(
+            rule(x=100 * level),
+            base.mark_rule(strokeWidth=1.5).encode(
+                x="low:Q", x2="high:Q", **look("population", populations, "color")
+            ),
+            base.mark_point(filled=True).encode(
+                x=alt.X("rate:Q", title="Rate (%)"), **look("population", populations, "color", "shape")
+            ),
+            rings.encode(x="rate:Q"),
+        ).properties(
+            width=(WIDTH - 180) / len(levels),
+            height=alt.Step(22 if len(populations) == 1 else 11 * len(populations)),
+            title=alt.Title(f"level {100 * level:g}%", color=INK),
+        )
+
+    return alt.hconcat(*[panel(float(level)) for level in levels]).resolve_scale(
+        color="shared", shape="shared"
+    )
+
+
+def _table(frame: pd.DataFrame) -> Table:
+    return make_table(
+        "calibration-table",
+        "How often each p-value was at most each level over false claims, with Clopper-Pearson intervals; "
+        "each is counted only over populations that are its null hypothesis; anti-conservative: above the "
+        "level beyond what chance explains, all rates taken together",
+        [
+            named("p-value", "p_value"),
+            named("Population", "population"),
+            named("Level", "level", table.setting),
+            column("False positives", "hits", table.count),
+            column("False claims", "trials", table.count),
+            column("Rate", "rate", table.accuracy),
+            column("95% interval from", "low", table.accuracy),
+            column("to", "high", table.accuracy),
+            Column(
+                "Anti-conservative",
+                lambda row: cell_of(row.anti_conservative, lambda found: "yes" if found else "no"),
+            ),
+        ],
+        frame,
+    )

@@ -1,0 +1,369 @@
+"""Sizes of forged trigger sets over all distances at once, from the smallest distance of each instance."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import altair as alt
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from orchestrator.report import table
+from orchestrator.report.charts import PANELS, Chart, Figure, look, panels, rule
+from orchestrator.report.data import CONFIGURATION, Findings, configuration
+from orchestrator.report.table import PLACE, Column, Table, cell_of, column, make_table, named, over
+from orchestrator.report.wording import across, counted, number, percent_of, ranged, times
+
+LOW, HIGH = 0.1, 0.9
+"""Quantiles over signatures that are shown beside the mean."""
+
+PLACES = tuple(step / 10 for step in range(11))
+"""Distances at which a table gives the sizes of a curve."""
+
+GLOBAL = 1.0
+"""Largest distance sought where a campaign file gives no cap: the whole domain."""
+
+_MAX_STEPS = 400
+"""Steps of a drawn curve: more cannot be distinguished."""
+
+_MAX_LINES = 40
+"""Signatures drawn one by one; of more, only the band can be distinguished."""
+
+
+@dataclass(frozen=True, eq=False)
+class SizeCurve:
+    """Forged set size over eps for one configuration and engine; rows of the arrays are signatures.
+
+    Attributes
+    ----------
+    scheme, trigger_share, ones_share, engine
+        Of what.
+    trigger_size
+        Rows of the true trigger set; None while nothing is embedded.
+    signatures, repeats
+        Of those that have any answer; together they are the s rows.
+    eps : (n,)
+        From 0 to the largest distance sought; where sizes step, at most `_MAX_STEPS` places.
+    known : (s, n)
+        Instances that can be forged within eps: a solver has shown it.
+    possible : (s, n)
+        The same, had every instance without a decision its witness at once: an upper limit.
+    instances, forged, impossible, censored, pending
+        Instances of all signatures: planned; with an exact smallest distance; with none up to the largest
+        distance; stopped by a limit; and without any answer so far.
+    seconds
+        Solving time of all of them.
+    """
+
+    scheme: str
+    trigger_share: float
+    ones_share: float
+    engine: str
+    trigger_size: int | None
+    signatures: int
+    repeats: int
+    eps: NDArray[np.float64]
+    known: NDArray[np.int64]
+    possible: NDArray[np.int64]
+    instances: int
+    forged: int
+    impossible: int
+    censored: int
+    pending: int
+    seconds: float
+
+    @property
+    def undecided(self) -> int:
+        """Instances of which a limit, or the lack of an answer, leaves the smallest distance open."""
+        return self.censored + self.pending
+
+    def at(self, eps: float) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return each signature's known and possible sizes (s,) at one of the places of `eps`, or between."""
+        place = int(np.searchsorted(self.eps, eps, side="right")) - 1
+        return self.known[:, place], self.possible[:, place]
+
+    @property
+    def parity(self) -> float | None:
+        """The smallest eps at which a signature has as many forged instances as the trigger set rows."""
+        if self.trigger_size is None:
+            return None
+        reached = (self.known >= self.trigger_size).any(axis=0)
+        return float(self.eps[int(reached.argmax())]) if reached.any() else None
+
+    def over_true_size(self, sizes: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return sizes over the true one's; 0 while that is unknown."""
+        return sizes / self.trigger_size if self.trigger_size else np.zeros(len(sizes))
+
+
+def cap_of(findings: Findings) -> float:
+    """Return the largest distance up to which smallest ones were sought."""
+    caps = [attack.cap for attack in findings.attacks("forgery") if attack.eps == "minimal"]
+    return max((GLOBAL if cap is None else cap for cap in caps), default=GLOBAL)
+
+
+def sought(findings: Findings) -> pd.DataFrame:
+    """Return the rows of the forgery frame that sought smallest distances, not an instance within an eps."""
+    frame = findings.frame("forgery")
+    return frame[frame["eps"].isna()].reset_index(drop=True)
+
+
+def curves_of(findings: Findings, places: tuple[float, ...] = PLACES) -> list[SizeCurve]:
+    """Return the curves of a campaign."""
+    return size_curves(findings.frame("distances"), sought(findings), cap_of(findings), places)
+
+
+def size_curves(
+    distances: pd.DataFrame, planned: pd.DataFrame, cap: float, places: tuple[float, ...] = ()
+) -> list[SizeCurve]:
+    """Return a curve for each configuration and engine that has any answer.
+
+    Parameters
+    ----------
+    distances
+        Of `orchestrator.results.distances`.
+    planned
+        Rows of `orchestrator.results.forgery` without eps: what was asked for.
+    cap
+        Largest distance that was sought.
+    places
+        Values of eps where sizes are wanted besides those where they step.
+    """
+    place = [*CONFIGURATION, "engine"]
+    answers = dict(iter(distances.groupby(place)))
+    return [
+        _curve(key, asked, answers[key], cap, places)
+        for key, asked in planned.groupby(place, sort=True)
+        if key in answers
+    ]
+
+
+def _curve(
+    key: tuple[Any, ...], asked: pd.DataFrame, answers: pd.DataFrame, cap: float, places: tuple[float, ...]
+) -> SizeCurve:
+    steps = np.unique(answers["distance"].dropna().to_numpy(dtype=np.float64))
+    if len(steps) > _MAX_STEPS:
+        steps = np.quantile(steps, np.linspace(0, 1, _MAX_STEPS), method="nearest")
+    eps = np.unique(np.concatenate([[0.0, cap], [place for place in places if place < cap], steps]))
+    wanted: dict[tuple[Any, Any], int] = {
+        (row["repeat"], row["signature"]): int(row["instances"]) for row in asked.to_dict("records")
+    }
+    known, possible = [], []
+    for (repeat, signature), part in answers.groupby(["repeat", "signature"], sort=True):
+        distance = part["distance"].to_numpy(dtype=np.float64)
+        exact = (part["status"] == "forged").to_numpy()
+        open_ended = int((~part["status"].isin(["forged", "impossible"])).sum())
+        open_ended += wanted[repeat, signature] - len(part)
+        # A comparison with a missing distance is false.
+        within = distance[:, None] <= eps
+        known.append(within.sum(axis=0))
+        possible.append(within[exact].sum(axis=0) + open_ended)
+    counts = answers["status"].value_counts()
+    forged, impossible = int(counts.get("forged", 0)), int(counts.get("impossible", 0))
+    sizes, instances = asked["trigger_size"].dropna(), int(asked["instances"].sum())
+    scheme, trigger_share, ones_share, engine = key
+    return SizeCurve(
+        scheme=scheme,
+        trigger_share=trigger_share,
+        ones_share=ones_share,
+        engine=engine,
+        trigger_size=None if sizes.empty else int(sizes.iloc[0]),
+        signatures=int(answers["signature"].nunique()),
+        repeats=int(answers["repeat"].nunique()),
+        eps=eps,
+        known=np.array(known, dtype=np.int64),
+        possible=np.array(possible, dtype=np.int64),
+        instances=instances,
+        forged=forged,
+        impossible=impossible,
+        censored=len(answers) - forged - impossible,
+        pending=instances - len(answers),
+        seconds=float(answers["seconds"].sum()),
+    )
+
+
+def headline(findings: Findings, curves: Sequence[SizeCurve]) -> str:
+    """Return how many instances can be forged, and how many signatures reach the true size."""
+    if not curves:
+        return "Smallest distances: no instance has an answer."
+    known = np.concatenate([curve.over_true_size(curve.known[:, -1]) for curve in curves])
+    instances, undecided, forged = (
+        sum(getattr(curve, name) for curve in curves) for name in ("instances", "undecided", "forged")
+    )
+    parities = [curve.parity for curve in curves if curve.parity is not None]
+    first = f", from eps {min(parities):.3g} on" if parities else ""
+    return (
+        f"Smallest distances: {forged:,} of {counted(instances, 'instance')} can be forged within eps "
+        f"{cap_of(findings):g}, {undecided:,} undecided; a signature's set reaches "
+        f"{across(known, percent_of)} of the true one's size, and its whole size for "
+        f"{times(int((known >= 1).sum()), len(known), 'signature')}{first}."
+    )
+
+
+def caveats(curves: Sequence[SizeCurve]) -> Iterator[str]:
+    """Yield what is to say first of searches without a decision."""
+    undecided, instances = (sum(getattr(one, name) for one in curves) for name in ("undecided", "instances"))
+    if undecided:
+        yield (
+            f"{undecided:,} of {counted(instances, 'search', 'searches')} for a smallest distance have no "
+            "decision: sizes of forged sets are lower limits there."
+        )
+
+
+def figures(findings: Findings, curves: Sequence[SizeCurve]) -> Iterator[Figure]:
+    """Yield step curves of forged set size over eps, a few configurations in each figure."""
+    limits = [attack.timeout_s for attack in findings.attacks("forgery") if attack.eps == "minimal"]
+    for start in range(0, len(curves), PANELS):
+        some = curves[start : start + PANELS]
+        undecided, instances = (
+            sum(getattr(one, name) for one in some) for name in ("undecided", "instances")
+        )
+        censored = (
+            f"{undecided:,} of {instances:,} instances have no decision (a limit struck, or no answer yet): "
+            "all curves count them from where a witness is known, if any, and are lower limits; the dotted "
+            "line is the mean that there would be if all of them could be forged at once."
+            if undecided
+            else f"All {instances:,} instances are decided: nothing is censored."
+        )
+        yield Figure(
+            f"distances{f'-{start // PANELS + 1}' if len(curves) > PANELS else ''}",
+            "Forged trigger sets at every eps",
+            "Number of instances that can be forged for an attacker's signature within eps (largest change "
+            "of any feature, within [0, 1]), from the exact smallest distance of each, up to eps "
+            f"{cap_of(findings):g}; dashed: the true trigger set's size k. Faint: each signature; band: 10% "
+            f"to 90% of them. {counted(max(one.signatures for one in some), 'signature')} in "
+            f"{counted(max(one.repeats for one in some), 'repeat')}; time limit "
+            f"{ranged(limits) if limits else 'no'} s for each instance. {censored} "
+            f"{findings.origin(findings.frame('distances'))}",
+            f"Step curves of forged set size over eps. {'; '.join(_in_words(curve) for curve in some)}.",
+            distances_chart(some),
+        )
+
+
+def _in_words(curve: SizeCurve) -> str:
+    known, possible = curve.known[:, -1], curve.possible[:, -1]
+    size = "" if curve.trigger_size is None else f", true trigger set {curve.trigger_size}"
+    open_ended = (
+        f", mean {number(float(possible.mean()))} if all undecided were forged" if curve.undecided else ""
+    )
+    return (
+        f"{configuration(curve)}, {curve.engine}: at eps {curve.eps[-1]:g} mean "
+        f"{number(float(known.mean()))}, maximum {known.max()}{size}{open_ended}"
+    )
+
+
+def distances_chart(curves: Sequence[SizeCurve]) -> Chart:
+    """Draw mean, maximum and band over signatures as step curves, a panel for each curve."""
+    several = len({curve.engine for curve in curves}) > 1
+    titled = [
+        (f"{configuration(curve)}{f'; {curve.engine}' if several else ''}", _drawn(curve)) for curve in curves
+    ]
+    x = alt.X("eps:Q", title="eps (largest change of any feature)", scale=alt.Scale(nice=False))
+    y = alt.Y("size:Q", title="Forged set size (instances)", axis=alt.Axis(tickMinStep=1))
+    names = ["mean", "maximum", "mean, if all undecided were forged"]
+
+    def draw(part: pd.DataFrame) -> Chart:
+        base = alt.Chart(part).encode(x=x)
+        size = part["true_size"].iloc[0]
+        return alt.layer(
+            base.transform_filter("datum.line == 'band'")
+            .mark_area(interpolate="step-after", opacity=0.16, color="#0b4a8f")
+            .encode(y=y, y2="high:Q"),
+            base.transform_filter("datum.line == 'signature'")
+            .mark_line(interpolate="step-after", strokeWidth=0.8, opacity=0.4, color="#8a8a8a")
+            .encode(y=y, detail="number:N"),
+            base.transform_filter("datum.line != 'band' && datum.line != 'signature'")
+            .mark_line(interpolate="step-after")
+            .encode(y=y, **look("line", names, "color", "strokeDash")),
+            *([] if pd.isna(size) else [rule(y=float(size))]),
+        )
+
+    return panels(titled, draw, height=230)
+
+
+def _drawn(curve: SizeCurve) -> pd.DataFrame:
+    """Return all lines of a curve's panel, one below the other: `line`, `eps`, `size`, `high`, `number`."""
+
+    def line(
+        name: str, sizes: NDArray[Any], high: NDArray[Any] | None = None, number: int = 0
+    ) -> pd.DataFrame:
+        top = sizes if high is None else high
+        return pd.DataFrame({"line": name, "eps": curve.eps, "size": sizes, "high": top, "number": number})
+
+    lines = [line("mean", curve.known.mean(axis=0))]
+    if len(curve.known) > 1:
+        low, high = np.quantile(curve.known, [LOW, HIGH], axis=0)
+        lines += [line("band", low, high), line("maximum", curve.known.max(axis=0))]
+        if len(curve.known) <= _MAX_LINES:
+            lines += [line("signature", sizes, number=place) for place, sizes in enumerate(curve.known)]
+    if curve.undecided:
+        lines.append(line("mean, if all undecided were forged", curve.possible.mean(axis=0)))
+    return pd.concat(lines).assign(true_size=np.nan if curve.trigger_size is None else curve.trigger_size)
+
+
+def tables(curves: Sequence[SizeCurve], cap: float) -> Iterator[Table]:
+    """Yield what became of the searches, and the sizes of forged sets at some distances."""
+    engine = named("Engine", "engine")
+    yield make_table(
+        "distances-table",
+        "Searches for the smallest distance of each instance, by outcome; parity: the smallest eps at which "
+        "a signature forges as many instances as the true trigger set has rows",
+        [
+            *PLACE,
+            engine,
+            column("Signatures", "signatures", table.count),
+            column("Repeats", "repeats", table.count),
+            column("Instances", "instances", table.count),
+            column("Smallest distance found", "forged", table.count),
+            column("Impossible at any", "impossible", table.count),
+            column("Stopped by a limit", "censored", table.count),
+            column("pending", "pending", table.count),
+            column("Parity with the true set from eps", "parity", table.area),
+            column("Solving (s, total)", "seconds", table.duration),
+        ],
+        pd.DataFrame([vars(curve) | {"parity": curve.parity} for curve in curves]),
+    )
+    rows = pd.DataFrame(
+        [_sizes(curve, eps) for curve in curves for eps in sorted({*(at for at in PLACES if at < cap), cap})]
+    )
+    if rows.empty:
+        return
+    yield make_table(
+        "sizes-table",
+        "Forged trigger sets at every eps, from the smallest distance of each instance",
+        [
+            *PLACE,
+            engine,
+            named("eps", "eps", table.setting),
+            column("n (signatures, all repeats)", "known_count", table.count),
+            column("True size", "trigger_size", table.count),
+            over("Forged", "known", table.mean, rows),
+            column("Forged (10% quantile)", "low", table.mean),
+            column("Forged (90% quantile)", "high", table.mean),
+            Column(
+                "Mean (% of true size)", lambda row: cell_of(row.known_mean / row.trigger_size, table.rate)
+            ),
+            Column("Max (% of true size)", lambda row: cell_of(row.known_max / row.trigger_size, table.rate)),
+            column("Mean if all undecided were forged", "possible", table.mean),
+        ],
+        rows,
+    )
+
+
+def _sizes(curve: SizeCurve, eps: float) -> dict[str, Any]:
+    known, possible = curve.at(eps)
+    low, high = np.quantile(known, [LOW, HIGH])
+    return {
+        **{name: getattr(curve, name) for name in (*CONFIGURATION, "engine")},
+        "trigger_size": np.nan if curve.trigger_size is None else float(curve.trigger_size),
+        "eps": eps,
+        "known_count": len(known),
+        "known_mean": float(known.mean()),
+        "known_min": int(known.min()),
+        "known_max": int(known.max()),
+        "low": low,
+        "high": high,
+        "possible": float(possible.mean()),
+    }

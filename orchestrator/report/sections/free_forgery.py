@@ -1,0 +1,129 @@
+"""Trigger sets forged with a signature that the claimant chose after seeing the model."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pandas as pd
+
+from orchestrator.report import table
+from orchestrator.report.data import Findings, summarise
+from orchestrator.report.sections.section import Shown
+from orchestrator.report.table import PLACE, column, make_table, named, over, prose
+from orchestrator.report.wording import counted, listed
+
+_RULES = {
+    "stopped_by": "Stopped by",
+    "stopped_but_for_commitment": "Stopped by, had it been committed in time",
+}
+"""Columns of the rules that refuse a set, and their titles."""
+
+_GLOSSARY = (
+    (
+        "free forgery: size / k, distinct cells, independent accuracy, rules",
+        "Sets forged with a signature that the claimant chose, or read off the model. k is the size of the "
+        "true trigger set; rows in one cell reach the same leaves and count once; independent accuracy is "
+        "that of a forest that has nothing to do with the model, low where forged rows are unnatural. Rules "
+        "are those of verification; the commitment stops whoever chose afterwards, and no one who published "
+        "in time. An empty set is no claim: no rule has to stop it.",
+    ),
+)
+
+
+def free_summary(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return what each kind of forged set is worth, and in words which rules stop it.
+
+    Returns
+    -------
+    DataFrame
+        Of `summarise`; `made` sets have rows, `stopped_by` and `stopped_but_for_commitment` are texts.
+        Distances, accuracy and p are of sets that have rows.
+    """
+    made = frame["size"] > 0
+    only = ["mean_distance", "max_distance", "independent_accuracy", "forged_ones_share", "log10_p"]
+    kept = frame.assign(made=made, **{name: pd.to_numeric(frame[name]).where(made) for name in only})
+    rules = {name: kept[name].fillna("").astype(str).where(made) for name in _RULES}
+    return summarise(
+        kept.assign(**rules),
+        ["method"],
+        ["size", "size_over_k", "distinct_cells", *only],
+        sort=False,
+        made=("made", "sum"),
+        **{name: (name, _stopped) for name in _RULES},
+    )
+
+
+def _stopped(rules: pd.Series[str]) -> str:
+    """Return which rules stop how many of some sets; a missing text is that of an empty set."""
+    made = rules.dropna()
+    if made.empty:
+        return "empty: no claim"
+    counts = Counter(rule for text in made for rule in text.split(", ") if rule)
+    if not counts:
+        return "no rule: it stands"
+    names = listed(
+        name if hits == len(made) else f"{name} ({hits} of {len(made)})"
+        for name, hits in counts.most_common()
+    )
+    standing = int((made == "").sum())
+    return names + (f"; {standing} of {len(made)} stand" if standing else "")
+
+
+def show(findings: Findings) -> Shown:
+    """Show how large freely forged sets get, and what stops them."""
+    frame = findings.frame("free_forgery")
+    summary = free_summary(frame)
+    headings = [*PLACE, named("Forged set", "method"), column("n (forests)", "n", table.count)]
+    rules = make_table(
+        "rules-table",
+        "Trigger sets forged with a signature chosen after seeing the model, and the rules of verification "
+        "that refuse them",
+        [
+            *headings,
+            column("Sets with rows", "made", table.count),
+            over("Size / k", "size_over_k", table.mean, summary),
+            *(prose(title, name) for name, title in _RULES.items()),
+        ],
+        summary,
+    )
+    sets = make_table(
+        "free-forgery-table",
+        "The same sets, and what each is worth",
+        [
+            *headings,
+            over("Size", "size", table.mean, summary),
+            over("Distinct cells", "distinct_cells", table.mean, summary),
+            over("Mean distance", "mean_distance", table.area, summary),
+            over("Largest distance", "max_distance", table.area, summary),
+            over("Independent accuracy", "independent_accuracy", table.rate, summary),
+            over("Ones", "forged_ones_share", table.rate, summary),
+            over("p of the claim", "log10_p", table.log10_p, summary, "median"),
+        ],
+        summary,
+    )
+    return Shown(
+        "What if the false owner chooses the signature after seeing the model, or has read the true one off "
+        "it? Which rule of verification then stops the claim?",
+        (("Free forgery", _headline(frame)),),
+        tables=(rules, sets),
+        glossary=_GLOSSARY,
+    )
+
+
+def _headline(frame: pd.DataFrame) -> str:
+    made = frame[frame["size"] > 0]
+    if made.empty:
+        return f"None of {counted(len(frame), 'set')} has any row: nothing was forged."
+    largest = made.iloc[int(made["size_over_k"].astype(float).argmax())]
+    standing, late = (made[made[name].fillna("") == ""] for name in _RULES)
+    only = (
+        f"the commitment alone stops {len(late) - len(standing)} of them "
+        f"({listed(dict.fromkeys(late['method']))})"
+        if len(late) > len(standing)
+        else "none depends on the commitment alone"
+    )
+    return (
+        f"Of {counted(len(frame), 'set')} of {counted(frame['method'].nunique(), 'kind')}, {len(made)} have "
+        f"rows; the largest ({largest['method']}) is {largest['size_over_k']:.2f} times the true one. "
+        f"Verification refuses {len(made) - len(standing)} of these {len(made)}; {only}."
+    )

@@ -1,0 +1,53 @@
+"""Jobs without a result, and what stands in their way."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from orchestrator import results
+from orchestrator.report.sections.failures import failures
+from workers.jobs import JobKind
+
+
+def _rows(jobs: pd.DataFrame) -> list[Any]:
+    return list(failures(jobs).rename(columns={"count": "number"}).itertuples())
+
+
+@pytest.mark.parametrize("kind", [JobKind.SPLIT, JobKind.BASELINE, JobKind.EMBED])
+def test_every_blocked_job_names_the_failed_one(make_campaign: Callable[..., Any], kind: JobKind) -> None:
+    made = make_campaign(failing={kind: "broken"})
+    jobs = results.jobs(made.store, made.record.id)
+    found = failures(jobs)
+    assert found.loc[found["state"] == "failed", "kind"].tolist() == [kind.value]
+    blocked = found[found["state"] == "blocked"]
+    assert blocked["count"].sum() == (jobs["state"] == "blocked").sum() > 0
+    assert blocked["reason"].str.startswith(f"needs {kind.value} job ").all()
+
+
+def test_blocked_jobs_are_laid_to_their_own_repeat(make_campaign: Callable[..., Any]) -> None:
+    made = make_campaign(failing={JobKind.BASELINE: "broken"}, repeats=2)
+    for row in failures(results.jobs(made.store, made.record.id)).itertuples():
+        for repeat in (0, 1):
+            if f"(repeat {repeat})" in row.reason:
+                assert f"repeat {1 - repeat}" not in row.places
+
+
+def test_many_places_are_counted(make_campaign: Callable[..., Any]) -> None:
+    made = make_campaign(failing={JobKind.DETECTION: "broken"})
+    (row,) = _rows(results.jobs(made.store, made.record.id))
+    assert row.number == 12
+    assert row.places.endswith("; and 9 places more")
+
+
+def test_cancelled_jobs_and_nothing_at_all(make_campaign: Callable[..., Any]) -> None:
+    made = make_campaign(repeats=1)
+    jobs = results.jobs(made.store, made.record.id)
+    assert failures(jobs).empty
+    assert failures(jobs.iloc[:0]).empty
+    cancelled = pd.concat([jobs.iloc[:1].assign(state="cancelled"), jobs.iloc[1:]])
+    (row,) = _rows(cancelled)
+    assert (row.kind, row.reason, row.places) == ("split", "cancelled", "whole campaign")

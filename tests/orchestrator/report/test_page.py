@@ -1,0 +1,412 @@
+"""The page: well formed, self-contained, honest, readable by all, and the same as the golden one."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import os
+import re
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+import sqlalchemy as sa
+
+import wm
+from orchestrator import results
+from orchestrator.errors import OrchestratorError
+from orchestrator.report import write_figures, write_report
+from orchestrator.report.data import CONFIGURATION, Findings
+from orchestrator.report.page import figures_of, report_html
+from orchestrator.report.sections import NOTHING_YET, SECTIONS, sections
+from orchestrator.store.tables import CampaignState, job, outcome
+from tests.report_page import Page
+from workers.jobs import JobKind
+
+_GOLDEN = Path(__file__).with_name("golden_page.txt")
+_ATTACKS = ["leakage", "detection", "suppression", "forgery", "free-forgery", "modification", "calibration"]
+_STEPS = {JobKind.SPLIT, JobKind.TUNE_FOLD, JobKind.TUNE, JobKind.BASELINE, JobKind.EMBED}
+_BARE = """
+    name = "bare"
+    seed = 1
+    [dataset]
+    {dataset}
+    [forest]
+    n_estimators = 20
+    [embedding]
+    repeats = {{repeats}}
+    {attack}
+    """
+_NO_VALUE = re.compile(r"<NA>|\b(nan|NaN|NaT)\b|^None$")
+
+
+def _bare(attack: str = "", dataset: str = 'name = "breast-cancer"') -> str:
+    return _BARE.format(attack=attack, dataset=dataset)
+
+
+_DRAWN = {
+    "test_page_needs_nothing_from_outside",
+    "test_same_store_gives_the_same_bytes",
+    "test_figures_are_written_in_each_format_twice_the_same",
+}
+
+
+@pytest.fixture(autouse=True)
+def _undrawn(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Draw charts only where a test looks at them: they take most of a page's time."""
+    if request.node.name not in _DRAWN:
+        monkeypatch.setattr("orchestrator.report.page.render", lambda *_, **__: b"<svg></svg>")
+
+
+@pytest.fixture(scope="module")
+def html(attacked: Findings) -> str:
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr("orchestrator.report.page.render", lambda *_, **__: b"<svg></svg>")
+        return report_html(attacked)
+
+
+@pytest.fixture(scope="module")
+def page(html: str) -> Page:
+    return Page(html)
+
+
+def _normalised(page: Page) -> str:
+    """Return all that a page says, a table's row on each line, without what differs from run to run."""
+    lines = [" ".join(text.split()) for text in page.texts if "\n" in text or len(text) > 25]
+    for name, rows in page.tables.items():
+        lines += [f"table {name}", *(" | ".join(cell.text for cell in row) for row in rows)]
+    lines += [f"alt: {image['alt']}" for image in page.all_of("img")]
+    for pattern in (r"[0-9a-f]{64}", r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC", re.escape(wm.__version__)):
+        lines = [re.sub(pattern, "*", line) for line in lines]
+    return "\n".join(line for line in lines if line) + "\n"
+
+
+def test_page_says_what_the_golden_one_says(make_attacked: Callable[..., Any]) -> None:
+    """After a change that is meant: WM_GOLDEN=write, and read the difference."""
+    made = make_attacked(repeats=1, is_small=True)
+    said = _normalised(Page(report_html(Findings(made.store, made.record))))
+    if os.environ.get("WM_GOLDEN") == "write":
+        _GOLDEN.write_text(said, encoding="utf-8")
+    assert said.splitlines() == _GOLDEN.read_text(encoding="utf-8").splitlines()
+
+
+def test_page_is_well_formed_and_accessible(page: Page) -> None:
+    assert page.all_of("html") == [{"lang": "en"}]
+    ids = Counter(str(found["id"]) for _, found in page.attributes if "id" in found)
+    assert max(ids.values()) == 1
+    assert all(heading.get("scope") in ("col", "row") for heading in page.all_of("th"))
+    assert len(page.all_of("caption")) == len(page.all_of("table"))
+    labels = {found["aria-labelledby"] for _, found in page.attributes if "aria-labelledby" in found}
+    targets = {str(link["href"]).removeprefix("#") for link in page.all_of("a")}
+    assert labels | targets <= set(ids)
+    headings = [tag for tag, _ in page.attributes if re.fullmatch(r"h\d", tag)]
+    assert headings[0] == "h1"
+    assert set(headings[1:]) == {"h2"}
+
+
+def test_every_section_is_in_order_and_linked(page: Page) -> None:
+    names = [str(section["id"]) for section in page.all_of("section")]
+    shown = ["summary", "accuracy", "verification", *_ATTACKS, "failures", "provenance", "reading"]
+    assert names == shown
+    assert {str(link["href"]) for link in page.all_of("a")} == {f"#{name}" for name in shown}
+    assert NOTHING_YET not in page.text
+    assert "Not part of this campaign" not in page.text
+
+
+def test_every_chart_has_an_alternative_with_its_content(page: Page, attacked: Findings) -> None:
+    figures = figures_of(attacked)
+    assert len(page.all_of("img")) == len(figures) == 12
+    for image, figure in zip(page.all_of("img"), figures, strict=True):
+        assert image["alt"] == figure.alt_text
+        assert figure.alt_text.endswith(".")
+        assert re.search(r"\d", figure.alt_text)
+        assert "Data set breast-cancer; campaign attacked, seed 7" in figure.caption
+        assert not re.search(r"(^|\s)/\w", figure.caption)
+
+
+def test_page_needs_nothing_from_outside(make_attacked: Callable[..., Any]) -> None:
+    made = make_attacked(repeats=1, is_small=True)
+    html = report_html(Findings(made.store, made.record))
+    page = Page(html)
+    assert not {"link", "iframe", "object", "base"} & {tag for tag, _ in page.attributes}
+    for _, found in page.attributes:
+        for name in ("src", "href", "srcset", "action", "data", "poster"):
+            assert str(found.get(name) or "#").startswith(("#", "data:"))
+        assert not [name for name in found if name.startswith("on")]
+    without_figures = re.sub(r"data:image/svg\+xml;base64,[A-Za-z0-9+/=]+", "", html)
+    for outside in ("http:", "https:", "url(", "@import", "fetch(", "XMLHttpRequest"):
+        assert outside not in without_figures
+    for image in page.all_of("img"):
+        svg = base64.b64decode(str(image["src"]).partition(",")[2]).decode()
+        assert "<svg" in svg
+        assert "<script" not in svg
+        links = re.findall(r'href="([^"]*)"', svg) + re.findall(r"url\(([^)]*)\)", svg)
+        assert all(link.startswith(("#", "data:")) for link in links)
+
+
+def test_only_the_pages_own_script_may_run(html: str, page: Page) -> None:
+    (own,) = re.findall(r"<script>(.*?)</script>", html, re.DOTALL)
+    digest = base64.b64encode(hashlib.sha256(own.encode()).digest()).decode()
+    policies = [meta["content"] for meta in page.all_of("meta") if meta.get("http-equiv")]
+    assert policies == [
+        f"default-src 'none'; style-src 'unsafe-inline'; img-src data:; script-src 'sha256-{digest}'"
+    ]
+
+
+def test_page_says_which_treeproof_wrote_it(page: Page) -> None:
+    assert page.text.count(f"treeproof {wm.__version__}") == 2
+
+
+def test_same_store_gives_the_same_bytes(make_campaign: Callable[..., Any], tmp_path: Path) -> None:
+    made = make_campaign(repeats=2, is_small=True)
+    paths = [tmp_path / "first.html", tmp_path / "second.html"]
+    for path in paths:
+        write_report(made.store, made.record, path)
+    assert paths[0].read_bytes() == paths[1].read_bytes()
+    assert sorted(path.name for path in tmp_path.glob("*.html")) == ["first.html", "second.html"]
+
+
+def test_moment_of_writing_is_shown_only_when_given(make_campaign: Callable[..., Any]) -> None:
+    made = make_campaign(unfinished=frozenset(JobKind))
+    findings = Findings(made.store, made.record)
+    assert "Generated" not in report_html(findings)
+    moment = datetime(2030, 1, 2, 4, 4, 5, tzinfo=timezone(timedelta(hours=1)))
+    assert "Generated 2030-01-02 03:04:05 UTC" in report_html(findings, generated=moment)
+
+
+def test_hostile_texts_are_shown_not_run(make_campaign: Callable[..., Any]) -> None:
+    hostile = "</pre><script>alert(1)</script>\n<img src=x onerror=alert(1)> \"' & {{ 7 * 7 }}"
+    made = make_campaign(
+        is_small=True,
+        failing={JobKind.DETECTION: hostile},
+        class_names=(hostile, "<b>yes</b>"),
+        provenance={"<i>python": hostile},
+        state=CampaignState.INCOMPLETE,
+    )
+    honest = len(Page(report_html(Findings(made.store, made.record))).all_of("img"))
+    page = Page(report_html(Findings(made.store, replace(made.record, name=hostile))))
+    assert len(page.all_of("script")) == 1
+    assert not page.all_of("b")
+    assert not page.all_of("i")
+    assert len(page.all_of("img")) == honest
+    assert page.text.count(" ".join(hostile.split())) >= 4
+
+
+def test_hostile_texts_in_results_are_shown_not_run(make_attacked: Callable[..., Any]) -> None:
+    hostile = "<script>alert(1)</script> \"'&{{ 7 * 7 }}"
+    made = make_attacked(repeats=1, is_small=True)
+    found = Findings(made.store, made.record)
+    page = Page(
+        report_html(
+            found.with_frames(
+                leakage=found.frame("leakage").assign(detail=hostile, remedy=hostile, finding=hostile),
+                free_forgery=found.frame("free_forgery").assign(
+                    method=hostile, stopped_by=hostile, stopped_but_for_commitment=hostile
+                ),
+                suppression=found.frame("suppression").assign(method=hostile),
+                modification=found.frame("modification").assign(modification=hostile),
+                calibration=found.frame("calibration").assign(p_value=hostile),
+            )
+        )
+    )
+    assert len(page.all_of("script")) == 1
+    assert page.text.count(hostile) > 15
+    assert any(hostile in str(image["alt"]) for image in page.all_of("img"))
+
+
+_KEYS = {
+    *(*CONFIGURATION, "repeat", "measure", "strategy", "method", "form", "finding", "severity"),
+    *(
+        "modification",
+        "strength",
+        "strengths",
+        "attempt",
+        "size",
+        "size_over_k",
+        "distinct_cells",
+        "exact_match",
+    ),
+}
+"""What names rows, and counts: these are always there."""
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_what_is_missing_is_a_dash_and_never_a_riddle(attacked: Findings, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+
+    def holes(frame: pd.DataFrame) -> pd.DataFrame:
+        share = rng.choice([0.3, 1.0])
+        made = frame.copy()
+        for name in set(frame) - _KEYS:
+            if rng.uniform() < 0.5:
+                made[name] = made[name].where(rng.uniform(size=len(made)) > share)
+        return made
+
+    names = ("accuracy", "leakage", "suppression", "free_forgery", "modification")
+    found = attacked.with_frames(**{name: holes(attacked.frame(name)) for name in names})
+    for section, shown in sections(found):
+        texts = [text for pair in (*shown.headline, *shown.facts) for text in pair]
+        texts += [shown.lead, *shown.caveats, *(figure.alt_text for figure in shown.figures)]
+        cells = [cell for table in shown.tables for row in table.rows for cell in row]
+        cells += [cell for table in shown.tables for _, cell in table.same]
+        for text in [
+            *texts,
+            *(cell.text for cell in cells),
+            *(str(cell.value) for cell in cells if cell.value),
+        ]:
+            assert not _NO_VALUE.search(text), (section.name, text)
+
+
+def test_files_that_give_no_number_of_trigger_rows_are_said_to(attacked: Findings) -> None:
+    """Training per-tree writes none: it was printed as <NA>."""
+    frame = attacked.frame("leakage")
+    none = frame.assign(trigger_size=pd.array([pd.NA] * len(frame), dtype="Int64"), bits=np.nan)
+    page = Page(report_html(attacked.with_frames(leakage=none)))
+    assert "they give no bit of the signature, no number of trigger rows, and mark" in page.text
+    assert not _NO_VALUE.search(page.text)
+
+
+def test_engine_that_forges_nothing_is_said_to(make_campaign: Callable[..., Any]) -> None:
+    """It was "forges 0 of 4 (0%), first at eps 0.1"."""
+    made = make_campaign(repeats=1, is_small=True)
+    found = Findings(made.store, made.record)
+    frame = found.frame("forgery")
+    nothing = frame.assign(impossible=frame["impossible"] + frame["forged"], forged=0)
+    text = Page(report_html(found.with_frames(forgery=nothing))).text
+    assert "Engine sat: none of 3 signatures forges any instance, at eps 0.1 to 0.5;" in text
+    assert "forges 0" not in text
+
+
+def test_file_of_rows_is_named_without_its_folder(make_campaign: Callable[..., Any]) -> None:
+    made = make_campaign(text=_bare(dataset='path = "/home/someone/rows.csv"\nlabel = "y"'), repeats=1)
+    (figure,) = figures_of(Findings(made.store, made.record))
+    assert "Data set rows.csv;" in figure.caption
+    page = Page(report_html(Findings(made.store, made.record)))
+    assert page.text.count("/home/someone") == 1, "in the specification alone"
+
+
+def test_campaign_without_any_result_gets_a_sensible_page(make_campaign: Callable[..., Any]) -> None:
+    made = make_campaign(unfinished=frozenset(JobKind), state=CampaignState.INTERRUPTED)
+    page = Page(report_html(Findings(made.store, made.record)))
+    assert not page.all_of("img")
+    assert "This campaign is interrupted." in page.text
+    assert "No watermark of 12 planned" in page.text
+    assert "Engine sat: no query has an outcome." in page.text
+    queries, sizes = page.table("queries-table"), page.table("forgery-table")
+    assert (queries["pending"] == queries["Queries"]).all()
+    assert (sizes["Forged (mean)"] == "\N{EN DASH}").all()
+    assert set(page.tables) == {"forgery-table", "queries-table", "undecided-table"}
+
+
+def test_campaign_without_attacks_says_so(make_campaign: Callable[..., Any]) -> None:
+    made = make_campaign(text=_bare(), repeats=1)
+    page = Page(report_html(Findings(made.store, made.record)))
+    everything = "leakage, detection, suppression, forgery, free forgery, robustness and calibration."
+    assert f"Not part of this campaign {everything}" in page.text.replace("campaign\n", "campaign ") or (
+        "Not part of this campaign" in page.text and everything in page.text
+    )
+    assert not {section["id"] for section in page.all_of("section")} & set(_ATTACKS)
+    assert set(page.tables) == {"accuracy-table", "embeddings-table", "verification-table"}
+    assert len(page.all_of("img")) == 1
+
+
+def test_attacks_asked_for_and_not_done_say_so(make_attacked: Callable[..., Any]) -> None:
+    made = make_attacked(repeats=1, unfinished=frozenset(JobKind) - _STEPS, state=CampaignState.INTERRUPTED)
+    page = Page(report_html(Findings(made.store, made.record)))
+    # In each section, and in the summary; smallest distances have a sentence of their own.
+    assert page.text.count(NOTHING_YET) == 2 * (len(_ATTACKS) - 1)
+    assert "Smallest distances: no instance has an answer." in page.text
+    assert {section["id"] for section in page.all_of("section")} >= set(_ATTACKS)
+    assert set(page.tables) == {"accuracy-table", "embeddings-table", "verification-table"}
+
+
+def test_incomplete_campaign_names_what_failed_and_what_that_blocks(
+    make_campaign: Callable[..., Any],
+) -> None:
+    made = make_campaign(
+        failing={JobKind.EMBED: "the watermark does not fit"}, repeats=1, state=CampaignState.INCOMPLETE
+    )
+    page = Page(report_html(Findings(made.store, made.record)))
+    assert "This campaign is incomplete. Of its" in page.text[: page.text.index("Embedded")]
+    shown = page.table("failures-table")
+    assert shown.iloc[0][["Job", "State", "Number"]].tolist() == ["embed", "failed", 4.0]
+    assert shown.iloc[0]["Reason"] == "the watermark does not fit"
+    blocked = shown[shown["State"] == "blocked"]
+    assert blocked["Reason"].str.match(r"needs embed job \d+ \(paper, .*\), which failed").all()
+    jobs = results.jobs(made.store, made.record.id)
+    assert shown["Number"].sum() == jobs["state"].isin(["failed", "blocked"]).sum()
+
+
+def test_single_repeat_is_said_to_have_no_spread(make_campaign: Callable[..., Any]) -> None:
+    made = make_campaign(repeats=1, is_small=True)
+    page = Page(report_html(Findings(made.store, made.record)))
+    assert "Each configuration was embedded only once" in page.text
+    assert "One repeat only: the points have no spread." in page.text
+    assert not [title for title in page.table("accuracy-table").columns if "sd" in title]
+    several = make_campaign(repeats=2, unfinished=frozenset(JobKind))
+    assert "embedded only once" not in report_html(Findings(several.store, several.record))
+
+
+def test_attack_without_a_section_is_shown_row_by_row(make_campaign: Callable[..., Any]) -> None:
+    """An attack that is registered elsewhere needs no code of the report."""
+    made = make_campaign(text=_bare('[[attack]]\nkind = "leakage"'), repeats=2)
+    rows = [{"method": "<toy>", "hits": number, "score": number / 8, "curve": [1, 2]} for number in range(3)]
+    with made.store.write() as connection:
+        toys = sa.select(job.c.id).where(job.c.kind == JobKind.LEAKAGE)
+        connection.execute(sa.update(outcome).where(outcome.c.job_id.in_(toys)).values(result={"rows": rows}))
+        connection.execute(sa.update(job).where(job.c.kind == JobKind.LEAKAGE).values(kind="toy-attack"))
+    page = Page(report_html(Findings(made.store, made.record)))
+    names = [str(section["id"]) for section in page.all_of("section")]
+    assert names[names.index("verification") + 1] == "toy-attack"
+    assert "Toy attack" in page.text
+    assert "6 rows on 2 forests. Means: hits 1 and score 0.125." in page.text
+    shown = page.table("toy-attack-table")
+    assert shown["hits"].tolist() == [0, 1, 2] * 2
+    assert shown["repeat"].tolist() == [0, 0, 0, 1, 1, 1]
+    assert set(shown["method"]) == {"<toy>"}
+    assert "curve" not in shown
+
+
+def test_sections_have_names_of_their_own() -> None:
+    assert len({section.name for section in SECTIONS}) == len(SECTIONS)
+
+
+def test_unwritable_path_is_one_clear_line(make_campaign: Callable[..., Any], tmp_path: Path) -> None:
+    made = make_campaign(unfinished=frozenset(JobKind))
+    with pytest.raises(OrchestratorError, match=r"report\.html: cannot be written \(No such file"):
+        write_report(made.store, made.record, tmp_path / "missing" / "report.html")
+
+
+_MAGIC = {"png": b"\x89PNG", "svg": b"<svg", "pdf": b"%PDF"}
+
+
+def test_figures_are_written_in_each_format_twice_the_same(
+    make_campaign: Callable[..., Any], tmp_path: Path
+) -> None:
+    made = make_campaign(text=_bare('[[attack]]\nkind = "detection"\nmethods = ["strategies"]'), repeats=2)
+    first = write_figures(made.store, made.record, tmp_path / "new" / "first")
+    second = write_figures(made.store, made.record, tmp_path / "second")
+    names = [f"{name}.{ending}" for name in ("accuracy-over-trigger-share", "detection") for ending in _MAGIC]
+    assert [path.name for path in first] == [*names, "captions.txt"]
+    for one, other in zip(first, second, strict=True):
+        assert one.read_bytes() == other.read_bytes()
+        assert one.read_bytes().startswith(_MAGIC.get(one.suffix.removeprefix("."), b"accuracy"))
+    assert sorted((tmp_path / "second").iterdir()) == sorted(second)
+
+
+def test_faulty_requests_for_figures_are_one_clear_line(
+    make_campaign: Callable[..., Any], tmp_path: Path
+) -> None:
+    made = make_campaign(unfinished=frozenset(JobKind))
+    assert write_figures(made.store, made.record, tmp_path / "none") == []
+    with pytest.raises(OrchestratorError, match="unknown figure format 'gif'; known are: png, svg, pdf"):
+        write_figures(made.store, made.record, tmp_path, ["gif"])
+    (tmp_path / "file").touch()
+    with pytest.raises(OrchestratorError, match="file: cannot be made"):
+        write_figures(made.store, made.record, tmp_path / "file")
