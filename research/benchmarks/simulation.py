@@ -229,8 +229,8 @@ def _slot(world: _World, who: Resource) -> Process:
             answers = BATCH * slice_s / setting.batch_s if setting.batch_s else BATCH
             parts = max(
                 1,
-                min(BATCH, round(slice_s / context._ANSWERS_EVERY_S)),
-                math.ceil(answers / context._ANSWERS_AT_ONCE),
+                min(BATCH, round(slice_s / context._ROWS_EVERY_S)),
+                math.ceil(answers / context._ROWS_AT_ONCE),
             )
             for part in range(parts):
                 if part:
