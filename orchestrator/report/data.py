@@ -7,13 +7,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import pandas as pd
 
 from orchestrator import results
 from orchestrator.report.wording import counted, percent
-from orchestrator.results.rows import expanded
 from orchestrator.spec import CampaignSpec
 from orchestrator.store.campaigns import CampaignRecord, Progress, progress
 from orchestrator.store.database import Store
@@ -43,20 +42,9 @@ class Findings:
     frames: dict[str, pd.DataFrame] = field(default_factory=dict)
 
     def frame(self, name: str) -> pd.DataFrame:
-        """Return a frame of `orchestrator.results`, or the rows of an attack that has no function there.
-
-        Parameters
-        ----------
-        name
-            Of a function of `orchestrator.results`, or an attack's kind.
-        """
+        """Return a frame of `orchestrator.results`: a key of its `COLUMNS`, or one of its curves."""
         if name not in self.frames:
-            read = getattr(results, name.replace("-", "_"), None)
-            self.frames[name] = (
-                pd.DataFrame(expanded(self.store, self.record.id, cast(JobKind, name)))
-                if read is None
-                else read(self.store, self.record.id)
-            )
+            self.frames[name] = results.frame(self.store, self.record.id, name)
         return self.frames[name]
 
     def with_frames(self, **frames: pd.DataFrame) -> Findings:

@@ -19,34 +19,21 @@ from orchestrator.results.forging import distances, forgery
 from orchestrator.results.watermarks import accuracy, alarms, attack_rows
 from orchestrator.store.database import Store
 
-__all__ = [
-    "COLUMNS",
-    "alarms",
-    "budget_curves",
-    "fingerprint",
-    "first_result",
-    "frame",
-    "roc_curves",
-    "spectra",
-]
+__all__ = ["COLUMNS", "alarms", "fingerprint", "first_result", "frame"]
 
 _OWN: dict[str, Callable[[Store, int], pd.DataFrame]] = {
     "accuracy": accuracy,
     "forgery": forgery,
     "distances": distances,
     "jobs": jobs,
+    "spectra": spectra,
+    "roc_curves": roc_curves,
+    "budget_curves": budget_curves,
 }
 """Results with a query of their own; all others are the rows of an attack."""
 
 
 def frame(store: Store, campaign_id: int, name: str) -> pd.DataFrame:
-    """Return a result of a campaign by its name, a key of `COLUMNS`."""
+    """Return a result of a campaign by its name: a key of `COLUMNS`, or the curves of an attack."""
     query = _OWN.get(name)
     return attack_rows(store, campaign_id, name) if query is None else query(store, campaign_id)
-
-
-def __getattr__(name: str) -> Any:
-    kind = name.replace("_", "-")
-    if kind not in COLUMNS:
-        raise AttributeError(name)
-    return partial(frame, name=kind)

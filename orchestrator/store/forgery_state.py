@@ -73,29 +73,27 @@ def _known(connection: sa.Connection, helpers: Mapping[int, float]) -> tuple[Kno
 
 def save(store: Store, connection: sa.Connection, job_id: int, rows: Sequence[object]) -> None:
     """Add answers and proofs; those already there stay."""
-    answers = [row for row in rows if isinstance(row, ForgeryAnswer)]
-    store.insert_new(
-        connection,
-        forgery_answer,
-        [{"job_id": job_id, **vars(answer), "reason": _short(answer.reason)} for answer in answers],
-    )
-    labels = [row.label for row in rows if isinstance(row, GlobalProof)]
+    answers, labels = [], []
+    for row in rows:
+        match row:
+            case ForgeryAnswer():
+                answers.append({"job_id": job_id, **vars(row), "reason": _short(row.reason)})
+            case GlobalProof(label):
+                labels.append(label)
+            case _:
+                raise TypeError("no kind of job but forgery has a state, of answers and proofs")
+    store.insert_new(connection, forgery_answer, answers)
     if labels:
-        store.insert_new(connection, global_proof, _proofs(connection, job_id, labels))
-    if len(answers) + len(labels) != len(rows):
-        raise TypeError("no kind of job but forgery has a state, of answers and proofs")
-
-
-def _proofs(connection: sa.Connection, job_id: int, labels: Sequence[int]) -> list[dict[str, Any]]:
-    query = (
-        sa.select(job.c.parameters, job_need.c.needs_id)
-        .join(job_need, job_need.c.job_id == job.c.id)
-        .join(needed := job.alias(), needed.c.id == job_need.c.needs_id)
-        .where(job.c.id == job_id, needed.c.kind == JobKind.EMBED)
-    )
-    asked = connection.execute(query).one()
-    subject = _subject(asked.parameters)
-    return [{"embed_id": asked.needs_id, "subject": subject, "label": label} for label in labels]
+        needed = job.alias("needed")
+        forest = (
+            sa.select(job.c.parameters, job_need.c.needs_id)
+            .join(job_need, job_need.c.job_id == job.c.id)
+            .join(needed, needed.c.id == job_need.c.needs_id)
+            .where(job.c.id == job_id, needed.c.kind == JobKind.EMBED)
+        )
+        asked = connection.execute(forest).one()
+        about = {"embed_id": asked.needs_id, "subject": _subject(asked.parameters)}
+        store.insert_new(connection, global_proof, [about | {"label": label} for label in labels])
 
 
 def _subject(parameters: Mapping[str, Any]) -> str:

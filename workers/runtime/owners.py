@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import os
 import socket
@@ -19,38 +20,26 @@ def machine() -> str:
 
     Machines may be clones with one host name, and containers of one host number their processes each anew.
     """
-    return "-".join([socket.gethostname(), _machine_id(), _pid_namespace()])
-
-
-def _machine_id() -> str:
-    try:
-        return Path("/etc/machine-id").read_text().strip()[:8]
-    except OSError:
-        return ""
-
-
-def _pid_namespace() -> str:
-    try:
-        return str(Path("/proc/self/ns/pid").stat().st_ino)
-    except OSError:
-        return ""
+    machine_id = namespace = ""
+    with contextlib.suppress(OSError):
+        machine_id = Path("/etc/machine-id").read_text().strip()[:8]
+    with contextlib.suppress(OSError):
+        namespace = str(Path("/proc/self/ns/pid").stat().st_ino)
+    return "-".join([socket.gethostname(), machine_id, namespace])
 
 
 def process_start(pid: int) -> str | None:
     """Return what tells a process from a later one with the same pid; None if there is none such."""
-    try:
+    with contextlib.suppress(OSError):
         # Counted after the name, which may hold spaces and brackets: fields 3 (state) and 22 (start).
         fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
         # A zombie has ended; it only waits for a parent that may never ask for it.
         return None if fields[0] in "ZX" else fields[19]
-    except OSError:
-        pass
     try:
-        os.kill(pid, 0)
+        with contextlib.suppress(PermissionError):
+            os.kill(pid, 0)
     except ProcessLookupError:
         return None
-    except PermissionError:
-        pass
     return "unknown"  # no /proc on this system: the pid alone must do
 
 

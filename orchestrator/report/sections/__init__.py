@@ -23,6 +23,7 @@ from orchestrator.report.sections import (
 from orchestrator.report.sections.section import NOTHING_YET, Shown
 from orchestrator.report.table import frame_table
 from orchestrator.report.wording import counted, listed
+from wm.attacks import registry
 
 __all__ = ["NOTHING_YET", "SECTIONS", "Section", "Shown", "not_asked_for", "sections", "shown_of"]
 
@@ -91,7 +92,7 @@ def _generic(kind: str) -> Section:
         text = f"{counted(len(frame), 'row')} on {counted(grid, 'forest')}."
         numbers = _means(frame.drop(columns=place))
         return Shown(
-            f"Results of the attack {kind}, row by row. {text}",
+            f"{registry.attack(kind).summary}. {text}",
             ((kind, f"{text}{numbers}"),),
             tables=(frame_table(f"{kind}-table", f"Every row of {kind}", rows),),
         )

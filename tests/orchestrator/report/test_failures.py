@@ -20,7 +20,7 @@ def _rows(jobs: pd.DataFrame) -> list[Any]:
 @pytest.mark.parametrize("kind", [JobKind.SPLIT, JobKind.BASELINE, JobKind.EMBED])
 def test_every_blocked_job_names_the_failed_one(make_campaign: Callable[..., Any], kind: JobKind) -> None:
     made = make_campaign(failing={kind: "broken"})
-    jobs = results.jobs(made.store, made.record.id)
+    jobs = results.frame(made.store, made.record.id, "jobs")
     found = failures(jobs)
     assert found.loc[found["state"] == "failed", "kind"].tolist() == [kind.value]
     blocked = found[found["state"] == "blocked"]
@@ -30,22 +30,22 @@ def test_every_blocked_job_names_the_failed_one(make_campaign: Callable[..., Any
 
 def test_blocked_jobs_are_laid_to_their_own_repeat(make_campaign: Callable[..., Any]) -> None:
     made = make_campaign(failing={JobKind.BASELINE: "broken"}, repeats=2)
-    for row in failures(results.jobs(made.store, made.record.id)).itertuples():
+    for row in failures(results.frame(made.store, made.record.id, "jobs")).itertuples():
         for repeat in (0, 1):
             if f"(repeat {repeat})" in row.reason:
                 assert f"repeat {1 - repeat}" not in row.places
 
 
 def test_many_places_are_counted(make_campaign: Callable[..., Any]) -> None:
-    made = make_campaign(failing={JobKind.DETECTION: "broken"})
-    (row,) = _rows(results.jobs(made.store, made.record.id))
+    made = make_campaign(failing={"detection": "broken"})
+    (row,) = _rows(results.frame(made.store, made.record.id, "jobs"))
     assert row.number == 12
     assert row.places.endswith("; and 9 places more")
 
 
 def test_cancelled_jobs_and_nothing_at_all(make_campaign: Callable[..., Any]) -> None:
     made = make_campaign(repeats=1)
-    jobs = results.jobs(made.store, made.record.id)
+    jobs = results.frame(made.store, made.record.id, "jobs")
     assert failures(jobs).empty
     assert failures(jobs.iloc[:0]).empty
     cancelled = pd.concat([jobs.iloc[:1].assign(state="cancelled"), jobs.iloc[1:]])

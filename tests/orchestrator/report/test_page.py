@@ -27,7 +27,7 @@ from orchestrator.report.page import figures_of, report_html
 from orchestrator.report.sections import NOTHING_YET, SECTIONS, sections
 from orchestrator.store.tables import CampaignState, job, outcome
 from tests.report_page import Page
-from workers.jobs import JobKind
+from workers.jobs import KINDS, JobKind
 
 _GOLDEN = Path(__file__).with_name("golden_page.txt")
 _ATTACKS = ["leakage", "detection", "suppression", "forgery", "free-forgery", "modification", "calibration"]
@@ -173,7 +173,7 @@ def test_same_store_gives_the_same_bytes(make_campaign: Callable[..., Any], tmp_
 
 
 def test_moment_of_writing_is_shown_only_when_given(make_campaign: Callable[..., Any]) -> None:
-    made = make_campaign(unfinished=frozenset(JobKind))
+    made = make_campaign(unfinished=frozenset(KINDS))
     findings = Findings(made.store, made.record)
     assert "Generated" not in report_html(findings)
     moment = datetime(2030, 1, 2, 4, 4, 5, tzinfo=timezone(timedelta(hours=1)))
@@ -184,7 +184,7 @@ def test_hostile_texts_are_shown_not_run(make_campaign: Callable[..., Any]) -> N
     hostile = "</pre><script>alert(1)</script>\n<img src=x onerror=alert(1)> \"' & {{ 7 * 7 }}"
     made = make_campaign(
         is_small=True,
-        failing={JobKind.DETECTION: hostile},
+        failing={"detection": hostile},
         class_names=(hostile, "<b>yes</b>"),
         provenance={"<i>python": hostile},
         state=CampaignState.INCOMPLETE,
@@ -292,7 +292,7 @@ def test_file_of_rows_is_named_without_its_folder(make_campaign: Callable[..., A
 
 
 def test_campaign_without_any_result_gets_a_sensible_page(make_campaign: Callable[..., Any]) -> None:
-    made = make_campaign(unfinished=frozenset(JobKind), state=CampaignState.INTERRUPTED)
+    made = make_campaign(unfinished=frozenset(KINDS), state=CampaignState.INTERRUPTED)
     page = Page(report_html(Findings(made.store, made.record)))
     assert not page.all_of("img")
     assert "This campaign is interrupted." in page.text
@@ -317,7 +317,7 @@ def test_campaign_without_attacks_says_so(make_campaign: Callable[..., Any]) -> 
 
 
 def test_attacks_asked_for_and_not_done_say_so(make_attacked: Callable[..., Any]) -> None:
-    made = make_attacked(repeats=1, unfinished=frozenset(JobKind) - _STEPS, state=CampaignState.INTERRUPTED)
+    made = make_attacked(repeats=1, unfinished=frozenset(KINDS) - _STEPS, state=CampaignState.INTERRUPTED)
     page = Page(report_html(Findings(made.store, made.record)))
     # In each section, and in the summary; smallest distances have a sentence of their own.
     assert page.text.count(NOTHING_YET) == 2 * (len(_ATTACKS) - 1)
@@ -339,7 +339,7 @@ def test_incomplete_campaign_names_what_failed_and_what_that_blocks(
     assert shown.iloc[0]["Reason"] == "the watermark does not fit"
     blocked = shown[shown["State"] == "blocked"]
     assert blocked["Reason"].str.match(r"needs embed job \d+ \(paper, .*\), which failed").all()
-    jobs = results.jobs(made.store, made.record.id)
+    jobs = results.frame(made.store, made.record.id, "jobs")
     assert shown["Number"].sum() == jobs["state"].isin(["failed", "blocked"]).sum()
 
 
@@ -349,7 +349,7 @@ def test_single_repeat_is_said_to_have_no_spread(make_campaign: Callable[..., An
     assert "Each configuration was embedded only once" in page.text
     assert "One repeat only: the points have no spread." in page.text
     assert not [title for title in page.table("accuracy-table").columns if "sd" in title]
-    several = make_campaign(repeats=2, unfinished=frozenset(JobKind))
+    several = make_campaign(repeats=2, unfinished=frozenset(KINDS))
     assert "embedded only once" not in report_html(Findings(several.store, several.record))
 
 
@@ -358,9 +358,9 @@ def test_attack_without_a_section_is_shown_row_by_row(make_campaign: Callable[..
     made = make_campaign(text=_bare('[[attack]]\nkind = "leakage"'), repeats=2)
     rows = [{"method": "<toy>", "hits": number, "score": number / 8, "curve": [1, 2]} for number in range(3)]
     with made.store.write() as connection:
-        toys = sa.select(job.c.id).where(job.c.kind == JobKind.LEAKAGE)
+        toys = sa.select(job.c.id).where(job.c.kind == "leakage")
         connection.execute(sa.update(outcome).where(outcome.c.job_id.in_(toys)).values(result={"rows": rows}))
-        connection.execute(sa.update(job).where(job.c.kind == JobKind.LEAKAGE).values(kind="toy-attack"))
+        connection.execute(sa.update(job).where(job.c.kind == "leakage").values(kind="toy-attack"))
     page = Page(report_html(Findings(made.store, made.record)))
     names = [str(section["id"]) for section in page.all_of("section")]
     assert names[names.index("verification") + 1] == "toy-attack"
@@ -378,7 +378,7 @@ def test_sections_have_names_of_their_own() -> None:
 
 
 def test_unwritable_path_is_one_clear_line(make_campaign: Callable[..., Any], tmp_path: Path) -> None:
-    made = make_campaign(unfinished=frozenset(JobKind))
+    made = make_campaign(unfinished=frozenset(KINDS))
     with pytest.raises(OrchestratorError, match=r"report\.html: cannot be written \(No such file"):
         write_report(made.store, made.record, tmp_path / "missing" / "report.html")
 
@@ -403,7 +403,7 @@ def test_figures_are_written_in_each_format_twice_the_same(
 def test_faulty_requests_for_figures_are_one_clear_line(
     make_campaign: Callable[..., Any], tmp_path: Path
 ) -> None:
-    made = make_campaign(unfinished=frozenset(JobKind))
+    made = make_campaign(unfinished=frozenset(KINDS))
     assert write_figures(made.store, made.record, tmp_path / "none") == []
     with pytest.raises(OrchestratorError, match="unknown figure format 'gif'; known are: png, svg, pdf"):
         write_figures(made.store, made.record, tmp_path, ["gif"])

@@ -17,7 +17,6 @@ from orchestrator.report.sections.calibration import false_positives
 from orchestrator.report.sections.detection import parts_of
 from orchestrator.report.wording import across, p_value, p_value_of_log10, percent_of, signed, times
 from tests.report_page import Page, assert_column, assert_spread
-from workers.jobs import JobKind
 
 _CONFIGURATION = ["scheme", "trigger_share", "ones_share"]
 _BY_CHANCE = "\N{LESS-THAN OR EQUAL TO} 0.05 by chance (false claims)"
@@ -437,7 +436,7 @@ def test_suppression_gives_the_range_over_configurations(made_up: Findings) -> N
 
 
 def test_missing_parts_are_told_apart_from_those_not_asked_for(make_campaign: Callable[..., Any]) -> None:
-    made = make_campaign(unfinished=frozenset({JobKind.DETECTION}))
+    made = make_campaign(unfinished=frozenset({"detection"}))
     said = _said(Findings(made.store, made.record))
     assert said["Detection"] == "No such job has a result yet."
     assert "Nothing" not in said["Suppression"]
