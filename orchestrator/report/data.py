@@ -49,7 +49,9 @@ class Findings:
 
     def with_frames(self, **frames: pd.DataFrame) -> Findings:
         """Return the same findings with other frames."""
-        return replace(self, frames=self.frames | frames)
+        return replace(
+            self, frames=self.frames | {name.replace("_", "-"): frame for name, frame in frames.items()}
+        )
 
     @cached_property
     def spec(self) -> CampaignSpec:

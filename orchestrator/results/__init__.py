@@ -7,8 +7,6 @@ point of the grid, and no value that is not in the store.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
-from typing import Any
 
 import pandas as pd
 
@@ -27,8 +25,8 @@ _OWN: dict[str, Callable[[Store, int], pd.DataFrame]] = {
     "distances": distances,
     "jobs": jobs,
     "spectra": spectra,
-    "roc_curves": roc_curves,
-    "budget_curves": budget_curves,
+    "roc-curves": roc_curves,
+    "budget-curves": budget_curves,
 }
 """Results with a query of their own; all others are the rows of an attack."""
 

@@ -32,7 +32,12 @@ def accuracy(store: Store, campaign_id: int) -> pd.DataFrame:
 
 
 def attack_rows(store: Store, campaign_id: int, kind: str) -> pd.DataFrame:
-    """Return the rows of an attack, each with its place in the grid, or what they aggregate to."""
+    """Return the rows of an attack, each with its place in the grid, or what they aggregate to.
+
+    Of an attack whose package is not installed here: the rows as they are.
+    """
+    if kind not in registry.kinds():
+        return pd.DataFrame(expanded(store, campaign_id, kind))
     attack = registry.attack(kind)
     if attack.aggregate is None:
         return frame_of(expanded(store, campaign_id, kind), kind)

@@ -15,11 +15,10 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sized
 from dataclasses import dataclass
 
 from orchestrator import results
-from orchestrator.cli.results import results as command_group
 from orchestrator.store.database import Store
 from research.benchmarks import common
 from research.benchmarks.filled import fill
@@ -43,13 +42,14 @@ class Row:
 
 def measure(store: Store, kind: str, campaign_id: int, repeats: int) -> Iterator[Row]:
     """Time every query."""
-    names = [name.replace("-", "_") for name in command_group.commands]
-    # Others, such as forged-sets, compute anew from models and witnesses.
-    for name in (*(name for name in names if hasattr(results, name)), "fingerprint"):
+    for name in (*results.COLUMNS, "fingerprint"):
         seconds, rows = [], 1
         for _ in range(repeats):
             started = time.perf_counter()
-            found = getattr(results, name)(store, campaign_id)
+            if name == "fingerprint":
+                found: Sized = results.fingerprint(store, campaign_id)
+            else:
+                found = results.frame(store, campaign_id, name)
             seconds.append(time.perf_counter() - started)
             rows = 1 if isinstance(found, str) else len(found)
         command_s = None if name == "fingerprint" else time_command(store, name, campaign_id)

@@ -108,7 +108,7 @@ def test_calibration_counts_over_all_batches(store):
 
 
 def test_spectra_and_budget_curves_fit_their_forests(store):
-    spectra, budget = results.frame(store, 1, "spectra"), results.frame(store, 1, "budget_curves")
+    spectra, budget = results.frame(store, 1, "spectra"), results.frame(store, 1, "budget-curves")
     assert list(spectra["mode"]) == ["sample", "leaf-probe", "blind leaf-probe"]
     assert all(len(row.scores) == len(row.bits) == 12 for row in spectra.itertuples())
     assert set(budget["method"]) == {"disagreement", "repeats"}

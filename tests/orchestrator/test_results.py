@@ -120,7 +120,7 @@ def test_attacks_with_several_rows_are_spread_out(finished, kind):
 
 
 def test_curves_have_a_row_for_each_corner(finished):
-    curves = results.frame(finished, 1, "roc_curves")
+    curves = results.frame(finished, 1, "roc-curves")
     ((stored),) = results_of(finished, "suppression")
     for row in stored["result"]["rows"]:
         curve = curves[curves["method"] == row["method"]]

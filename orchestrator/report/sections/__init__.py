@@ -92,12 +92,17 @@ def _generic(kind: str) -> Section:
         text = f"{counted(len(frame), 'row')} on {counted(grid, 'forest')}."
         numbers = _means(frame.drop(columns=place))
         return Shown(
-            f"{registry.attack(kind).summary}. {text}",
+            f"{_summary(kind)}. {text}",
             ((kind, f"{text}{numbers}"),),
             tables=(frame_table(f"{kind}-table", f"Every row of {kind}", rows),),
         )
 
     return Section(kind, kind.replace("-", " ").replace("_", " ").capitalize(), show, kind, kind)
+
+
+def _summary(kind: str) -> str:
+    """Return what an attack's results are; its kind where its package is not installed."""
+    return registry.attack(kind).summary if kind in registry.kinds() else f"Results of the attack {kind}"
 
 
 def _means(frame: pd.DataFrame) -> str:

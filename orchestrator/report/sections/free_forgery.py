@@ -71,7 +71,7 @@ def _stopped(rules: pd.Series[str]) -> str:
 
 def show(findings: Findings) -> Shown:
     """Show how large freely forged sets get, and what stops them."""
-    frame = findings.frame("free_forgery")
+    frame = findings.frame("free-forgery")
     summary = free_summary(frame)
     headings = [*PLACE, named("Forged set", "method"), column("n (forests)", "n", table.count)]
     rules = make_table(

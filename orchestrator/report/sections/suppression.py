@@ -61,7 +61,7 @@ def budget_summary(frame: pd.DataFrame) -> pd.DataFrame:
 
 def show(findings: Findings) -> Shown:
     """Show how well trigger queries are spotted, what a filter does, and how fast bits are known."""
-    frame, curves = findings.frame("suppression"), findings.frame("budget_curves")
+    frame, curves = findings.frame("suppression"), findings.frame("budget-curves")
     summary, budget = suppression_summary(frame), budget_summary(curves)
     return Shown(
         "Can a thief spot the judge's trigger queries by their votes, and answer them differently? And read "
@@ -124,7 +124,7 @@ def mean_curve(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def _roc_figures(findings: Findings, summary: pd.DataFrame) -> Iterator[Figure]:
-    for ending, some in chunked(findings.frame("roc_curves"), PANELS):
+    for ending, some in chunked(findings.frame("roc-curves"), PANELS):
         rows = summary.merge(some[CONFIGURATION].drop_duplicates(), on=CONFIGURATION)
         repeats = some["repeat"].nunique()
         triggers, ordinary = (ranged(rows[name]) for name in ("triggers", "ordinary"))
@@ -188,7 +188,7 @@ def _roc_chart(frame: pd.DataFrame) -> Chart:
 
 def _budget_figures(findings: Findings, summary: pd.DataFrame) -> Iterator[Figure]:
     orders = ranged([attack.orders for attack in findings.attacks("suppression")] or [0])
-    for ending, some in chunked(findings.frame("budget_curves"), PANELS):
+    for ending, some in chunked(findings.frame("budget-curves"), PANELS):
         rows = summary.merge(some[CONFIGURATION].drop_duplicates(), on=CONFIGURATION)
         ends = (
             "in any order of any repeat."

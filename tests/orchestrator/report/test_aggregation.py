@@ -196,7 +196,7 @@ def test_presence_separates_all_together_from_single_statistics(attacked: Findin
 
 
 def test_empty_forged_sets_are_no_claims(attacked: Findings) -> None:
-    summary = free_forgery.free_summary(attacked.frame("free_forgery")).set_index("method").iloc[:5]
+    summary = free_forgery.free_summary(attacked.frame("free-forgery")).set_index("method").iloc[:5]
     empty = summary.loc["local search"]
     assert (empty["made"], empty["stopped_by"], empty["size_max"]) == (0, "empty: no claim", 0)
     assert np.isnan(empty["log10_p_mean"])
@@ -205,7 +205,7 @@ def test_empty_forged_sets_are_no_claims(attacked: Findings) -> None:
 
 
 def test_rules_that_stop_some_sets_are_counted(attacked: Findings) -> None:
-    frame = attacked.frame("free_forgery").copy()
+    frame = attacked.frame("free-forgery").copy()
     is_one = (frame["method"] == "clones") & (frame["repeat"] == 0)
     frame.loc[is_one, ["stopped_by", "stopped_but_for_commitment"]] = ""
     clones = free_forgery.free_summary(frame).set_index("method").loc["clones"].iloc[0]

@@ -206,7 +206,7 @@ def test_hostile_texts_in_results_are_shown_not_run(make_attacked: Callable[...,
         report_html(
             found.with_frames(
                 leakage=found.frame("leakage").assign(detail=hostile, remedy=hostile, finding=hostile),
-                free_forgery=found.frame("free_forgery").assign(
+                free_forgery=found.frame("free-forgery").assign(
                     method=hostile, stopped_by=hostile, stopped_but_for_commitment=hostile
                 ),
                 suppression=found.frame("suppression").assign(method=hostile),

@@ -265,7 +265,7 @@ def test_filter_and_budget_are_the_frame(page: Page, attacked: Findings) -> None
         assert_spread(page, "filter-table", title, groups[name], centre)
     shown = page.table("filter-table")
     assert_column(shown["Forests with queries spotted"], groups["bits"].count())
-    budget, points = page.table("budget-table"), attacked.frame("budget_curves")
+    budget, points = page.table("budget-table"), attacked.frame("budget-curves")
     groups = points.groupby([*_CONFIGURATION, "method", "trigger_queries"])
     assert len(budget) == len(groups) == 48
     assert_column(budget["Bits known (mean)"], groups["bits"].mean())
@@ -304,7 +304,7 @@ def test_free_forgery_table_names_the_rules(page: Page, attacked: Findings) -> N
     assert (stopped["best pattern"], late["best pattern"]) == ("commitment", "no rule: it stands")
     assert late["clones"] == "distinct cells"
     assert stopped["local search"] == late["local search"] == "empty: no claim"
-    groups = attacked.frame("free_forgery").groupby([*_CONFIGURATION, "method"], sort=False)
+    groups = attacked.frame("free-forgery").groupby([*_CONFIGURATION, "method"], sort=False)
     for title, name in (("Size / k", "size_over_k"), ("Size", "size"), ("Distinct cells", "distinct_cells")):
         assert_spread(page, "rules-table" if "/" in title else "free-forgery-table", title, groups[name])
 
@@ -477,7 +477,7 @@ def test_suppression_tells_of_filter_and_budget(attacked: Findings) -> None:
     for method, part in frame.groupby("method"):
         after = across(part["log10_p_after"], p_value_of_log10, "median")
         assert f"{method} leaves p = {after} and touches " in said
-        curves = attacked.frame("budget_curves")[attacked.frame("budget_curves")["method"] == method]
+        curves = attacked.frame("budget-curves")[attacked.frame("budget-curves")["method"] == method]
         needed = curves[curves["bits"] >= 0.99].groupby(["trigger_share", "repeat"])["trigger_queries"].min()
         known = times(len(needed), 6, "forest")
         mean = f"{needed.mean():.0f}" if float(needed.mean()).is_integer() else f"{needed.mean():.2f}"
@@ -485,7 +485,7 @@ def test_suppression_tells_of_filter_and_budget(attacked: Findings) -> None:
 
 
 def test_method_that_never_knows_the_signature_is_said_not_to(attacked: Findings) -> None:
-    low = attacked.frame("budget_curves").assign(bits=0.9)
+    low = attacked.frame("budget-curves").assign(bits=0.9)
     said = _said(attacked.with_frames(budget_curves=low))["Suppression"]
     assert "repeats in 0 of 6 forests (95% interval 0% to 46%) and shadow" in said
     assert "trigger queries and" not in said
@@ -514,7 +514,7 @@ def test_set_of_just_the_true_size_reaches_it(attacked: Findings) -> None:
 
 
 def test_free_forgery_tells_what_only_the_commitment_stops(attacked: Findings) -> None:
-    said, frame = _said(attacked)["Free forgery"], attacked.frame("free_forgery")
+    said, frame = _said(attacked)["Free forgery"], attacked.frame("free-forgery")
     largest = frame.loc[frame["size_over_k"].idxmax()]
     assert "Of 30 sets of 5 kinds, 24 have rows" in said
     assert f"the largest ({largest['method']}) is {largest['size_over_k']:.2f} times the true one" in said
