@@ -1,16 +1,19 @@
 # Everything happens in .venv: nothing is installed globally, no root is needed.
-.PHONY: demo test check lock clean
+.PHONY: demo test quick check lowest lock clean
 .DEFAULT_GOAL := help
 
 PYTHON ?= python3
+NEWEST ?= $(shell command -v python3.14 || command -v python3.13 || command -v python3.12 || echo $(PYTHON))
 VENV := .venv
 BIN := $(VENV)/bin
 
 help:
 	@echo "make demo    run the main job on breast-cancer and open-able report (about a minute)"
 	@echo "make test    run every check: formatting, lint, types, all tests with coverage"
-	@echo "make lock    pin the requirements anew"
-	@echo "make clean   remove .venv and caches"
+	@echo "make quick   run the tests that need no server and no other processes"
+	@echo "make lowest  run these on the lowest dependencies allowed, and on the newest Python here"
+	@echo "make lock    pin the requirements again"
+	@echo "make clean   remove virtual environments and caches"
 
 $(VENV)/.runtime: requirements/runtime.txt pyproject.toml scripts/setup.sh
 	scripts/setup.sh "$(PYTHON)" "$(VENV)" requirements/runtime.txt
@@ -31,8 +34,17 @@ check: $(VENV)/.dev
 test: check
 	scripts/test.sh "$(BIN)"
 
+quick: $(VENV)/.dev
+	scripts/quick.sh "$(BIN)"
+
+lowest:
+	scripts/setup.sh "$(PYTHON)" $(VENV)-lowest requirements/lowest.txt
+	scripts/quick.sh $(VENV)-lowest/bin
+	scripts/setup.sh "$(NEWEST)" $(VENV)-newest requirements/dev.txt
+	scripts/quick.sh $(VENV)-newest/bin
+
 lock:
 	scripts/lock.sh
 
 clean:
-	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .coverage*
+	rm -rf $(VENV) $(VENV)-lowest $(VENV)-newest .mypy_cache .pytest_cache .ruff_cache .coverage*

@@ -61,6 +61,16 @@ class ReleasedForests:
         return Forest.from_arrays(**parts, n_features=_N_FEATURES, classes=[0, 1])
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark what uses a server: by its fixtures, or by the store that it is run on."""
+    for item in items:
+        parameters = item.callspec.params.values() if hasattr(item, "callspec") else ()
+        fixtures = set(getattr(item, "fixturenames", ()))
+        is_stored = any("postgres" in str(value) for value in parameters)
+        if is_stored or fixtures & {"broker_server_url", "postgres_server_url"}:
+            item.add_marker("server")
+
+
 @pytest.fixture(scope="session")
 def released_forests(tmp_path_factory: pytest.TempPathFactory) -> ReleasedForests:
     """The published forests if WM_DATA_DIR holds them, else a pair trained here: the tests run either way."""
