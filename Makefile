@@ -1,15 +1,17 @@
 # Everything happens in .venv: nothing is installed globally, no root is needed.
-.PHONY: demo test quick check lowest lock clean
+.PHONY: demo test quick coverage check lowest lock clean
 .DEFAULT_GOAL := help
 
 PYTHON ?= python3
 NEWEST ?= $(shell command -v python3.14 || command -v python3.13 || command -v python3.12 || echo $(PYTHON))
 VENV := .venv
 BIN := $(VENV)/bin
+QUICK := -q -m "not system and not server"
 
 help:
 	@echo "make demo    run the main job on breast-cancer and open-able report (about a minute)"
-	@echo "make test    run every check: formatting, lint, types, all tests with coverage"
+	@echo "make test    run every check: formatting, lint, types, all tests"
+	@echo "make coverage  run all tests, and say which lines they do not reach"
 	@echo "make quick   run the tests that need no server and no other processes"
 	@echo "make lowest  run these on the lowest dependencies allowed, and on the newest Python here"
 	@echo "make lock    pin the requirements again"
@@ -34,14 +36,17 @@ check: $(VENV)/.dev
 test: check
 	scripts/test.sh "$(BIN)"
 
+coverage: $(VENV)/.dev
+	scripts/test.sh "$(BIN)" --cov --cov-report=term:skip-covered
+
 quick: $(VENV)/.dev
-	scripts/quick.sh "$(BIN)"
+	scripts/test.sh "$(BIN)" $(QUICK)
 
 lowest:
 	scripts/setup.sh "$(PYTHON)" $(VENV)-lowest requirements/lowest.txt
-	scripts/quick.sh $(VENV)-lowest/bin
+	scripts/test.sh $(VENV)-lowest/bin $(QUICK)
 	scripts/setup.sh "$(NEWEST)" $(VENV)-newest requirements/dev.txt
-	scripts/quick.sh $(VENV)-newest/bin
+	scripts/test.sh $(VENV)-newest/bin $(QUICK)
 
 lock:
 	scripts/lock.sh
