@@ -61,7 +61,13 @@ def _values(field: Mapping[str, Any]) -> str:
     if field.get("type") == "array":
         return f"one or more of: {_values(field['items'])}"
     bounds = " and ".join(f"{sign} {field[name]:g}" for name, sign in _BOUNDS.items() if name in field)
-    names = {"number": "number", "integer": "whole number", "boolean": "`true` or `false`", "string": "text"}
+    names = {
+        "number": "number",
+        "integer": "whole number",
+        "boolean": "`true` or `false`",
+        "string": "text",
+        "object": "table",
+    }
     return f"{names[field['type']]} {bounds}".strip()
 
 
