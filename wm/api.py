@@ -18,7 +18,8 @@ from pydantic import ValidationError
 
 from wm import streams
 from wm.attacks.leakage import LeakageReport, inspect
-from wm.claims.claim import NONCE_BYTES, Claim, first_fault
+from wm.claims.claim import NONCE_BYTES, Claim
+from wm.claims.document import first_error
 from wm.claims.opening import Opening
 from wm.embedding.options import PaperOptions
 from wm.embedding.signature_sources import drawn_signatures, given_signatures
@@ -32,7 +33,8 @@ from wm.formats.sklearn_metadata import from_model
 from wm.signature import Signature
 from wm.streams import Role
 from wm.verification.answers import model_votes
-from wm.verification.verdict import Policy, Verdict, judge
+from wm.verification.rules import Policy
+from wm.verification.verdict import Verdict, judge
 
 
 def embed(
@@ -104,7 +106,7 @@ def embed(
         chosen = PaperOptions(**options)
         hyperparameters = Hyperparameters(n_estimators, max_depth)
     except ValidationError as reason:
-        raise EmbeddingError(f"impossible options: {first_fault(reason)}") from reason
+        raise EmbeddingError(f"impossible options: {first_error(reason)}") from reason
     except ValueError as reason:
         raise EmbeddingError(str(reason)) from reason
     rows, codes, names = _training_rows(X, y)
@@ -180,7 +182,7 @@ def verify(
     published
         Commitments known to be older than the suspect; None: nothing is known, which the verdict says.
     policy
-        What the judge asks for; None: the defaults of `wm.verification.verdict.Policy`.
+        What the judge asks for; None: the defaults of `wm.verification.rules.Policy`.
     challenge
         The judge's, for a claim of which only some rows are opened.
 

@@ -28,7 +28,7 @@ from wm.verification.answer_files import parse_answers, read_rows
 from wm.verification.answers import Answers
 from wm.verification.decoys import read_decoys
 from wm.verification.endpoint.reply import parse_reply
-from wm.verification.questions import Decoys, Heard, Order, parse_order, plain_order, pose, tell_apart
+from wm.verification.questions import Decoys, Order, build_questions, parse_order, plain_order, sort_answers
 from wm.verification.verdict import judge_answers
 
 TREES, ROWS, FEATURES = 24, 6, 4
@@ -53,7 +53,7 @@ def targets(folder: Path) -> list[Target]:
         nonce=bytes(range(32)),
     )
     opening = open_rows(claim, [0, 2, 5])
-    asked = pose(claim, Decoys(X[20:], y[20:]), rng, decoys_for_each=3, repeats=2)
+    asked = build_questions(claim, Decoys(X[20:], y[20:]), rng, decoys_for_each=3, repeats=2)
     document = publication_of(claim, parse_moment("2025-06-30"))
     votes = forest.votes(claim.trigger_set.X)
     shares, labels = forest.vote_shares(asked.X), forest.predict(asked.X)
@@ -95,7 +95,7 @@ def targets(folder: Path) -> list[Target]:
         ),
         Target(
             "order",
-            asked.order.to_json().encode(),
+            asked.order.to_line().encode(),
             "json",
             lambda content: parse_order(content, claim, what="order"),
             lambda read: None if sorted(read.triggers) != [] and read.size > 0 else "an empty order",
@@ -197,8 +197,7 @@ def _bad_report(report: LeakageReport) -> str | None:
 def _wrongly_accepted(claim: Claim, order: Order, answers: Answers) -> str | None:
     """Judge an honest forest's spoilt answers: no damage turns them into proof."""
     try:
-        heard: Heard = tell_apart(answers, order)
-        verdict = judge_answers(claim, heard)
+        verdict = judge_answers(claim, sort_answers(answers, order))
     except WmError as reason:
         return unclear(f"answers: {reason}", "answers")
     return "an honest suspect was convicted" if verdict.accepted else None

@@ -11,7 +11,7 @@ import wm
 from wm.claims.claim import check_claim, parse_claim
 from wm.errors import ClaimError, DataError, EmbeddingError, ModelError, SignatureError
 from wm.formats.export import save_model, to_sklearn
-from wm.verification.verdict import Policy, Rule
+from wm.verification.rules import Policy, Rule
 
 X, y = load_breast_cancer(return_X_y=True)
 NAMES = np.array(["malignant", "benign"])[y]  # in the other order than 0 and 1
@@ -73,7 +73,7 @@ def test_a_suspect_has_many_forms_and_one_verdict(owned, form):
 
 
 def test_the_judge_asks_for_what_the_policy_says(owned):
-    strict = wm.verify(owned.claim, owned.forest, published=[], policy=Policy(least_ones=0.6))
+    strict = wm.verify(owned.claim, owned.forest, published=[], policy=Policy(min_ones=0.6))
     assert strict.stopped_by == (Rule.COMMITMENT, Rule.QUOTA)
 
 

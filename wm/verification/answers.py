@@ -1,12 +1,9 @@
-"""What a suspect answered, checked: each tree's votes, or only class probabilities, or only labels.
-
-Whatever way the answers came, by file or by network, they are held against the same rules here.
-"""
+"""A suspect's answers from a file or the network, checked: votes of each tree, probabilities, or labels."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,12 +12,12 @@ from wm.errors import ClaimError, WmError
 from wm.forest import Forest
 
 AnswerKind = Literal["votes", "probabilities", "labels"]
-"""What a suspect gives, from the most telling to the least."""
+"""Kinds of answers, in decreasing order of information."""
 
-KINDS: tuple[AnswerKind, ...] = ("votes", "probabilities", "labels")
+KINDS: tuple[AnswerKind, ...] = get_args(AnswerKind)
 
 _ROUNDING = 0.02
-"""How far from 1 two probabilities may add up to: a suspect may round to two decimals."""
+"""Largest deviation from 1 of the sum of two probabilities: a suspect may round to two decimals."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,7 +27,7 @@ class Answers:
     Attributes
     ----------
     kind
-        What was answered.
+        Kind of the answers.
     values
         votes: (n, m) int64, 0 and 1; probabilities: (n,) float64, of class 1; labels: (n,) int64, 0 and 1.
     """
@@ -54,7 +51,7 @@ def checked_answers(
     error: type[WmError],
     what: str,
 ) -> Answers:
-    """Check what a suspect answered.
+    """Check a suspect's answers and bring them into one form.
 
     Parameters
     ----------
@@ -62,11 +59,11 @@ def checked_answers(
         votes: (n, m) of 0 and 1. probabilities: (n,) of class 1, or (n, 2) of both classes. labels: (n,) of 0
         and 1, or of class names. n and m are at least 1.
     class_names
-        What classes 0 and 1 are called.
+        Names of classes 0 and 1.
     error
-        Raised, with one line, for anything else.
+        Type of the exception, with one line of text, for anything else.
     what
-        How the error names where the answers are from.
+        Source of the answers, named in the error.
     """
     try:
         array = np.asarray(values)
@@ -86,20 +83,20 @@ def checked_answers(
 def model_votes(
     forest: Forest, X: NDArray[np.float32], class_names: tuple[str, str], *, what: str = "the suspect"
 ) -> NDArray[np.int64]:
-    """Return a model's votes, (n, m), of 0 and 1, whichever of the two ways its classes are written.
+    """Return a model's votes as 0 and 1, (n, m), for a model with classes 0 and 1 or the claim's classes.
 
     Parameters
     ----------
     X : (n, d)
     class_names
-        What classes 0 and 1 are called in the claim.
+        Names of classes 0 and 1 in the claim.
     what
-        How the error names the model.
+        Name of the model in errors.
 
     Raises
     ------
     ClaimError
-        Classes that are neither 0 and 1 nor the claim's.
+        The model has other classes.
     ModelError
         X does not fit the model.
     """
@@ -114,7 +111,7 @@ def model_votes(
             f"{what}: has classes {classes}, not 0 and 1, nor {' and '.join(map(repr, class_names))} as the "
             "claim"
         )
-    # A class is voted for by its place among the forest's own.
+    # `vote_codes` are indexes into the forest's classes.
     votes: NDArray[np.int64] = np.array(codes)[forest.vote_codes(X)]
     return votes
 
@@ -152,10 +149,10 @@ def _labels(
 
 
 def codes_of(names: list[str], class_names: tuple[str, str]) -> NDArray[np.int64] | None:
-    """Return 0 and 1 for names of classes, or for the texts 0 and 1: (n,); None if one is neither.
+    """Return 0 and 1 for class names, or for the texts 0 and 1: (n,); None if there are other names.
 
-    Where a class is itself called 0 or 1, that name counts. In a claim on one class against all others,
-    whatever is not class 1 is class 0.
+    If a class is itself named 0 or 1, the name counts. In a claim on one class against all others, every
+    other name is class 0.
     """
     negative, positive = class_names
     coded = set(names) <= {"0", "1"}

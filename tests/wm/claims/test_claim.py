@@ -12,7 +12,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from wm.claims import claim as claims
 from wm.claims.claim import (
     NONCE_BYTES,
     Claim,
@@ -433,7 +432,7 @@ def test_a_missing_claim_file_is_refused(tmp_path):
 def test_an_oversized_claim_file_is_refused_unread(tmp_path, monkeypatch):
     path = tmp_path / "claim.json"
     path.write_text(TEXT)
-    monkeypatch.setattr(claims, "MAX_CLAIM_BYTES", len(TEXT) - 1)
+    monkeypatch.setattr("wm.claims.document.MAX_DOCUMENT_BYTES", len(TEXT) - 1)
     with pytest.raises(ClaimError, match=f"larger than the {len(TEXT) - 1} bytes"):
         read_claim(path)
 
@@ -446,6 +445,6 @@ def test_a_refused_file_is_named(tmp_path):
 
 
 def test_a_file_without_end_is_left_in_time(monkeypatch):
-    monkeypatch.setattr(claims, "MAX_CLAIM_BYTES", 1000)
+    monkeypatch.setattr("wm.claims.document.MAX_DOCUMENT_BYTES", 1000)
     with pytest.raises(ClaimError, match="/dev/zero: larger than the 1000 bytes that a claim may have"):
         read_claim("/dev/zero")

@@ -35,7 +35,7 @@ def test_the_bound_is_never_below_the_exact_tail(scores, data):
     array, size = np.array(scores), data.draw(st.integers(1, len(scores) - 1))
     exact, _ = log10_tail(array, size)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(weak_evidence, "_MOST_STEPS", -1)
+        patch.setattr(weak_evidence, "_MAX_STEPS", -1)
         bound, is_exact = log10_tail(array, size)
     assert not is_exact
     assert exact - 1e-9 <= bound <= 0

@@ -1,4 +1,4 @@
-"""What an endpoint's reply says: JSON with votes, probabilities or labels for each instance."""
+"""Reader of an endpoint's reply: JSON with votes, probabilities or labels for each instance."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ _SHOWN = 80
 
 
 def parse_reply(body: bytes, count: int, *, class_names: tuple[str, str], what: str) -> Answers:
-    """Read the answers to `count` instances; the most telling kind where there are several.
+    """Read the answers to `count` instances, the most informative kind if there are several.
 
     Parameters
     ----------
     class_names
-        What classes 0 and 1 are called.
+        Names of classes 0 and 1.
     what
-        How errors name the endpoint.
+        Name of the endpoint in errors.
 
     Raises
     ------
     EndpointError
-        Something else than such answers.
+        The reply holds no such answers.
     """
     document = _document(body, what)
     kind = next((kind for kind in KINDS if kind in document), None)
