@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from wm.datasets import Source, file_sha256, load
-from wm.datasets.named import READERS
+from wm.datasets.loading import READERS
 from wm.datasets.source import FIXED_NAMES, FileFormat, file_format
 from wm.errors import DataError
 
