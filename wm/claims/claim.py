@@ -164,13 +164,7 @@ def make_claim(
 
 
 def parse_claim(text: str | bytes, *, what: str = "claim") -> Claim:
-    """Read and check a claim file's text; `what` names the file in errors.
-
-    Raises
-    ------
-    ClaimError
-        The text is no claim, or `check_claim` refuses it.
-    """
+    """Read and check a claim file's text; raise `ClaimError`, with the name `what`, for a faulty one."""
     with named_errors(what, "claim"):
         claim = Claim.model_validate_json(text)
         check_claim(claim)
@@ -178,24 +172,12 @@ def parse_claim(text: str | bytes, *, what: str = "claim") -> Claim:
 
 
 def read_claim(path: str | Path) -> Claim:
-    """Read and check a claim file.
-
-    Raises
-    ------
-    ClaimError
-        As in `read_document` and `parse_claim`.
-    """
+    """Read and check a claim file; errors as in `read_document` and `parse_claim`."""
     return parse_claim(read_document(path, "a claim"), what=str(path))
 
 
 def check_claim(claim: Claim) -> None:
-    """Check that the commitment fits and that the trigger set passes `check_trigger_set`.
-
-    Raises
-    ------
-    ClaimError
-        It does not; the text gives the reason.
-    """
+    """Raise `ClaimError` unless `check_trigger_set` passes and the commitment fits."""
     check_trigger_set(claim.trigger_set)
     expected = commitment_of(claim.bits, claim.trigger_set, bytes.fromhex(claim.nonce), claim.version)
     if expected != claim.commitment:

@@ -204,13 +204,7 @@ def _leads(leaf: bytes, place: int, count: int, path: Sequence[str], commitment:
 
 
 def parse_opening(text: str | bytes, *, what: str = "opening") -> Opening:
-    """Read and check an opening's text; `what` names the file in errors.
-
-    Raises
-    ------
-    ClaimError
-        The text is no opening, or `check_opening` refuses it.
-    """
+    """Read and check an opening's text; raise `ClaimError`, with the name `what`, for a faulty one."""
     with named_errors(what, "opening"):
         opening = Opening.model_validate_json(text)
         check_opening(opening)
@@ -224,13 +218,7 @@ class _AnyFormat(BaseModel):
 
 
 def read_claim_or_opening(path: str | Path) -> Claim | Opening:
-    """Read and check a whole claim, or the opening of one.
-
-    Raises
-    ------
-    ClaimError
-        As in `read_document`, `parse_opening` and, for any other file, `parse_claim`.
-    """
+    """Read and check a whole claim, or the opening of one; other files are refused as claims."""
     text = read_document(path, "a claim")
     try:
         found = _AnyFormat.model_validate_json(text).format

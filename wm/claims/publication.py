@@ -26,13 +26,7 @@ _ALGORITHMS: dict[int, Algorithm] = {1: "sha256", 2: "sha256-merkle-rfc6962"}
 
 
 def parse_moment(text: str) -> datetime:
-    """Return a date or time in ISO 8601; without a time zone it is in UTC.
-
-    Raises
-    ------
-    ValueError
-        The text is neither.
-    """
+    """Return a date or time in ISO 8601, by default in UTC; raise `ValueError` for other text."""
     moment = datetime.fromisoformat(text)
     return moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
 
@@ -85,13 +79,7 @@ def publication_of(claim: Claim, published: datetime) -> Publication:
 
 
 def parse_publications(content: bytes, *, what: str) -> tuple[Publication, ...]:
-    """Read one published document, or a log with one a line; `what` names the file in errors.
-
-    Raises
-    ------
-    ClaimError
-        The content is neither, or empty.
-    """
+    """Read one published document, or a log; raise `ClaimError`, with the name `what`, for other content."""
     lines = [(number, line) for number, line in enumerate(content.split(b"\n"), 1) if line.strip()]
     if not lines:
         raise ClaimError(f"{what}: holds no published commitment")
@@ -105,13 +93,7 @@ def parse_publications(content: bytes, *, what: str) -> tuple[Publication, ...]:
 
 
 def read_publications(path: str | Path) -> tuple[Publication, ...]:
-    """Read a published document or a log of them.
-
-    Raises
-    ------
-    ClaimError
-        As in `read_document` and `parse_publications`.
-    """
+    """Read a published document or a log; errors as in `read_document` and `parse_publications`."""
     return parse_publications(read_document(path, "a log of commitments"), what=str(path))
 
 

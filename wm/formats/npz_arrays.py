@@ -31,13 +31,7 @@ def read_arrays(path: str | Path, *, prefix: str | None = None) -> TreeMetadata:
 
 
 def parse_arrays(data: bytes, *, what: str, prefix: str | None = None) -> TreeMetadata:
-    """Read one forest's arrays from the bytes of an npz file; `what` names it in errors.
-
-    Raises
-    ------
-    ModelError
-        As in `read_arrays`.
-    """
+    """Read one forest's arrays from the bytes of an npz file named `what`; errors as in `read_arrays`."""
     arrays = npz.unpack(data, error=ModelError, what=what)
     starts = {name.removesuffix("offset") for name in arrays if name.endswith("offset")}
     found = sorted(start for start in starts if all(start + name in arrays for name in REQUIRED))

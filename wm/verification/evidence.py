@@ -150,29 +150,14 @@ def log10_p_value(errors: NDArray[np.integer[Any]], signature: Signature) -> flo
     ones, trees = signature.ones, len(signature)
     log_subsets = math.lgamma(trees + 1) - math.lgamma(ones + 1) - math.lgamma(trees - ones + 1)
     if log_subsets < _SAFE_LOG10 * math.log(10):
-        tail = float(_sums(counts, trees - ones, allowed).sum())
+        tail = float(sums(counts, trees - ones, allowed).sum())
         return min(0.0, math.log10(tail))
-    return min(0.0, float(np.logaddexp.reduce(logs_of_sums(counts, trees - ones, allowed))) / math.log(10))
+    tail = float(np.logaddexp.reduce(sums(counts, trees - ones, allowed, logs=True)))
+    return min(0.0, tail / math.log(10))
 
 
-def _sums(counts: NDArray[np.int64], size: int, limit: int) -> NDArray[np.float64]:
-    """Return P(sum = 0, ..., limit) over random subsets of a size, drawing without replacement."""
-    trees = len(counts)
-    table = np.zeros((size + 1, limit + 1))  # row: trees chosen; column: errors in them
-    table[0, 0] = 1.0
-    chosen = np.arange(size + 1)
-    for index, count in enumerate(counts):
-        take = np.clip((size - chosen) / (trees - index), 0.0, 1.0)[:, None]
-        taken = table * take
-        table *= 1.0 - take
-        if count <= limit:
-            table[1:, count:] += taken[:-1, : limit + 1 - count]
-    last: NDArray[np.float64] = table[size]
-    return last
-
-
-def logs_of_sums(counts: NDArray[np.int64], size: int, limit: int) -> NDArray[np.float64]:
-    """Return ln P(sum = 0, ..., limit) over random subsets of a size, without underflow.
+def sums(counts: NDArray[np.int64], size: int, limit: int, *, logs: bool = False) -> NDArray[np.float64]:
+    """Return P(sum = 0, ..., limit) over random subsets of a size, drawing without replacement.
 
     Parameters
     ----------
@@ -182,22 +167,27 @@ def logs_of_sums(counts: NDArray[np.int64], size: int, limit: int) -> NDArray[np
         Trees in the subset, at most m.
     limit
         Largest sum that is followed.
+    logs
+        Whether natural logarithms are returned, which cannot underflow.
 
     Returns
     -------
     (limit + 1,)
     """
-    trees = len(counts)
-    table = np.full((size + 1, limit + 1), -np.inf)
-    table[0, 0] = 0.0
+    table = np.zeros((size + 1, limit + 1))  # row: trees chosen; column: errors in them
+    table[0, 0] = 1.0
     chosen = np.arange(size + 1)
-    for index, count in enumerate(counts):
-        share = np.clip((size - chosen) / (trees - index), 0.0, 1.0)[:, None]
-        with np.errstate(divide="ignore"):
-            take, leave = np.log(share), np.log(1.0 - share)
-        taken = table + take
-        table = table + leave
-        if count <= limit:
-            table[1:, count:] = np.logaddexp(table[1:, count:], taken[:-1, : limit + 1 - count])
+    with np.errstate(divide="ignore"):  # the logarithm of 0
+        if logs:
+            table = np.log(table)
+        for index, count in enumerate(counts):
+            share = np.clip((size - chosen) / (len(counts) - index), 0.0, 1.0)[:, None]
+            if logs:
+                taken, table = table + np.log(share), table + np.log(1.0 - share)
+            else:
+                taken, table = table * share, table * (1.0 - share)
+            if count <= limit:
+                add = np.logaddexp if logs else np.add
+                table[1:, count:] = add(table[1:, count:], taken[:-1, : limit + 1 - count])
     last: NDArray[np.float64] = table[size]
     return last

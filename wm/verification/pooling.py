@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from wm.errors import ClaimError
 from wm.signature import Signature
-from wm.verification.evidence import DEFAULT_LEVEL, Evidence, logs_of_sums, verify
+from wm.verification.evidence import DEFAULT_LEVEL, Evidence, sums, verify
 
 
 @dataclass(frozen=True)
@@ -107,7 +107,7 @@ def _log10_p(errors: list[NDArray[np.int64]], answers: Sequence[ClaimVotes]) -> 
     total = np.zeros(1)
     for count, zero in zip(counts, zeros, strict=True):
         limit = min(allowed, int(count.sum()))
-        total = _log_convolution(total, logs_of_sums(count, int(zero.sum()), limit))[: allowed + 1]
+        total = _log_convolution(total, sums(count, int(zero.sum()), limit, logs=True))[: allowed + 1]
     return min(0.0, float(np.logaddexp.reduce(total)) / math.log(10))
 
 

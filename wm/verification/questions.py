@@ -182,13 +182,7 @@ def _draw_decoys(
 
 
 def sort_answers(answers: Answers, order: Order) -> SortedAnswers:
-    """Sort the answers to questions by kind of row.
-
-    Raises
-    ------
-    ClaimError
-        The number of answers is not that of the questions.
-    """
+    """Sort answers by kind of row; raise `ClaimError` if there are more or fewer than questions."""
     if len(answers) != order.size:
         raise ClaimError(f"{order.size} rows were asked, but {len(answers)} are answered")
     again, before = (np.array([pair[side] for pair in order.repeats], dtype=np.int64) for side in (0, 1))
@@ -219,13 +213,7 @@ def check_order(order: Order, claim: Claim | Opening) -> None:
 
 
 def parse_order(text: str | bytes, claim: Claim | Opening, *, what: str = "order") -> Order:
-    """Read and check an order file's text; `what` names the file in errors.
-
-    Raises
-    ------
-    ClaimError
-        The text is no order, or `check_order` refuses it.
-    """
+    """Read and check an order file's text; raise `ClaimError`, with the name `what`, for a faulty one."""
     with named_errors(what, "order of questions"):
         order = Order.model_validate_json(text)
         check_order(order, claim)
@@ -233,11 +221,5 @@ def parse_order(text: str | bytes, claim: Claim | Opening, *, what: str = "order
 
 
 def read_order(path: str | Path, claim: Claim | Opening) -> Order:
-    """Read and check an order file.
-
-    Raises
-    ------
-    ClaimError
-        As in `read_document` and `parse_order`.
-    """
+    """Read and check an order file; errors as in `read_document` and `parse_order`."""
     return parse_order(read_document(path, "an order"), claim, what=str(path))

@@ -155,7 +155,7 @@ def distinct_cells_rule(X: NDArray[np.float32], suspect: Forest | None, policy: 
     """Check the share of distinct tuples of leaves that the trigger rows, (k, d), reach in the suspect."""
     if suspect is None:
         reason = (
-            "the suspect model is not at hand: whether rows share all their leaves cannot be seen from votes"
+            "the suspect model is not given: whether rows share all their leaves cannot be seen from votes"
         )
         return _unchecked(Rule.DISTINCT_CELLS, None, reason)
     return _distinct(Rule.DISTINCT_CELLS, suspect.apply(X), "leaf tuples", policy)
