@@ -1,4 +1,4 @@
-"""Pooling: the exact p-value of several claims, against brute force and against what owners see."""
+"""Pooling: the exact p-value of several claims, compared with brute force."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from wm.verification.pooling import ClaimVotes, verify_together
 
 
 def answer_of(errors, bits, rows):
-    """Return the votes of trees that err on the first rows, as often as `errors` says."""
+    """Return votes where each tree errs on as many first rows as `errors` says."""
     wrong = np.arange(rows)[:, None] < np.array(errors)
     return ClaimVotes(wrong.astype(np.int64), np.zeros(rows, dtype=np.int64), Signature.of(bits))
 
@@ -57,13 +57,13 @@ def test_the_p_value_is_exact(answers):
 
 
 @given(claims().filter(lambda answers: len(answers) == 1))
-def test_one_claim_alone_is_judged_as_ever(answers):
+def test_the_pooled_p_value_of_one_claim_is_its_own(answers):
     pooled = verify_together(answers)
     assert pooled.log10_p == pytest.approx(pooled.parts[0].log10_p, abs=1e-9)
 
 
 @pytest.mark.parametrize("classes", [2, 10, 40])
-def test_perfect_claims_multiply_however_small_their_product(classes):
+def test_p_values_of_perfect_claims_multiply_without_underflow(classes):
     rng = np.random.default_rng(classes)
     answers = []
     for _ in range(classes):
@@ -75,10 +75,10 @@ def test_perfect_claims_multiply_however_small_their_product(classes):
     assert pooled.log10_p == pytest.approx(sum(part.log10_p for part in pooled.parts), rel=1e-9)
 
 
-def test_the_level_holds_for_suspects_whose_classes_are_alike():
+def test_the_level_holds_for_suspects_with_equal_classes():
     """Equal forests and trigger sets in every class: only the signatures need be independent."""
     rng = np.random.default_rng(5)
-    hits, trials = 0, 1500
+    hits, trials = 0, 700
     for _ in range(trials):
         errors = rng.integers(0, 8, 12)
         signatures = [random_signature(12, 0.5, rng) for _ in range(3)]
@@ -86,11 +86,11 @@ def test_the_level_holds_for_suspects_whose_classes_are_alike():
             continue
         pooled = verify_together([answer_of(errors, one.bits, 8) for one in signatures], level=0.05)
         hits += pooled.significant
-    # 5% of 1,500 is 75; four standard deviations above are 109.
-    assert hits < 109
+    # 5% of 700 is 35; four standard deviations above are 58.
+    assert hits < 58
 
 
-def test_weak_claims_add_up():
+def test_weak_claims_are_significant_together():
     bits = ["000111", "001011", "011100", "110001"]
     answers = [answer_of([3 * int(bit) for bit in text], text, 3) for text in bits]
     pooled = verify_together(answers, level=1e-4)

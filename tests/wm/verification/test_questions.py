@@ -60,7 +60,7 @@ def test_every_answer_goes_back_to_its_row(k, n, each, repeats, seed):
     asked = build_questions(claim, decoys, np.random.default_rng(seed), decoys_for_each=each, repeats=repeats)
     n_decoys = min(n, each * k)
     assert len(asked.X) == asked.order.size == k + n_decoys + min(repeats, k + n_decoys)
-    found = sort_answers(Answers("votes", asked.X), asked.order)  # each row answers with itself
+    found = sort_answers(Answers("votes", asked.X), asked.order)  # each row is its own answer
     np.testing.assert_array_equal(found.triggers.values, claim.trigger_set.X)
     assert (found.asked_twice, found.answered_differently) == (min(repeats, k + n_decoys), 0)
     assert len(found.decoys) == n_decoys
@@ -107,7 +107,7 @@ def test_answers_that_differ_are_counted():
         sort_answers(Answers("votes", values[1:]), asked.order)
 
 
-def test_plain_questions_are_the_claims_own_rows():
+def test_the_plain_order_has_the_trigger_rows_alone():
     order = plain_order(CLAIM)
     assert (order.size, order.triggers) == (4, (0, 1, 2, 3))
     found = sort_answers(Answers("labels", np.arange(4)), order)
@@ -150,7 +150,7 @@ def edited(**changes):
         (edited(extra=1), "extra"),
     ],
 )
-def test_an_order_that_is_none_is_refused(text, reason):
+def test_a_faulty_order_is_refused(text, reason):
     with pytest.raises(ClaimError) as refused:
         parse_order(text, CLAIM, what="the file")
     assert str(refused.value).startswith("the file: ")

@@ -1,4 +1,4 @@
-"""The verdict: each rule stops what it is there for, and a true claim passes them all."""
+"""The verdict: a true claim passes all rules, and each rule stops one kind of false claim."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def test_all_zeros_are_stopped_by_the_quota_and_the_p_value(owner):
     assert {Rule.QUOTA, Rule.SIGNIFICANCE} <= set(verdict.stopped_by)
 
 
-def test_clones_are_stopped_by_their_cells(owner):
+def test_copied_rows_are_stopped_by_their_cells(owner):
     X = np.repeat(owner.trigger_X[:1], 3, axis=0)
     X[1:, 0] = np.nextafter(X[1:, 0], np.array([2.0, -2.0], dtype=np.float32))
     clones = claim_for(X, np.repeat(owner.trigger_y[:1], 3), owner.signature)
@@ -134,7 +134,7 @@ def test_votes_that_do_not_fit_are_refused(claim):
 # --- which rows are opened
 
 
-def test_rows_that_the_challenge_draws_are_no_choice(owner, claim):
+def test_only_rows_that_the_challenge_draws_pass(owner, claim):
     drawn = draw_rows(claim.commitment, b"case 17", 7, 3)
     picked = next([i, j, k] for i in range(7) for j in range(i) for k in range(j) if {i, j, k} != {*drawn})
 
@@ -165,7 +165,7 @@ def answers_of(forest, X, kind):
 
 
 @pytest.mark.parametrize("kind", ["votes", "probabilities", "labels"])
-def test_answers_are_judged_as_what_they_are(owner, claim, kind):
+def test_each_kind_of_answers_has_its_test(owner, claim, kind):
     decoys = Decoys(owner.data.X_test.astype(np.float32), owner.data.y_test)
     asked = build_questions(claim, decoys, np.random.default_rng(1), repeats=4)
 
@@ -211,14 +211,14 @@ def test_without_votes_decoys_are_needed(owner, claim):
 
 
 def test_the_order_of_the_answers_matters(owner, claim):
-    """Answers to other rows than the claim's, by mistake or by fraud, are no watermark."""
+    """Answers to other rows than the claim's show no watermark."""
     votes = answers_of(owner.watermarked, owner.data.X_test[:7], "votes")
     none = np.zeros(0, dtype=np.int64)
     verdict = judge_answers(claim, SortedAnswers(votes, votes.take(none), none, 0, 0))
     assert verdict.stopped_by == (Rule.SIGNIFICANCE,)
 
 
-def test_no_text_of_the_claimants_passes_for_the_judges(owner, claim):
+def test_no_text_of_the_claimant_looks_like_a_line_of_the_judge(owner, claim):
     verdict = judge(claim, owner.honest.votes(owner.trigger_X))
     text = transcript(verdict, about={"model": "mine\nverdict: accepted", "claim": "claim.json"})
     assert text.splitlines()[:2] == [r"model: 'mine\nverdict: accepted'", "claim: claim.json"]

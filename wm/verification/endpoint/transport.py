@@ -103,8 +103,10 @@ def post(
     from anyio.from_thread import start_blocking_portal
 
     async def exchange() -> bytes:
-        # The default context checks certificates and host names.
-        context = ssl.create_default_context()
+        # Both contexts check certificates and host names. The empty one trusts none: http needs none, and
+        # loading the system's takes 50 ms.
+        secure = url.lower().startswith("https:")
+        context = ssl.create_default_context() if secure else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
         headers = _HEADERS if token is None else {**_HEADERS, "Authorization": f"Bearer {token}"}
         client = httpx.AsyncClient(verify=context, trust_env=False, timeout=None)  # noqa: S113 - anyio limits it
         with anyio.fail_after(limit_s):
