@@ -1,4 +1,4 @@
-"""Damaged inputs of all kinds are refused with one clear line or keep their meaning; more: `fuzz_inputs.py`."""
+"""Damaged inputs of all kinds: refused with one clear line or unchanged in meaning; more: `fuzz_inputs.py`."""
 
 from __future__ import annotations
 

@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.ensemble import RandomForestClassifier
 
-from tests.damage.running import Target, unclear
 from tests.damage.damaging import Form
+from tests.damage.running import Target, unclear
 from wm.attacks.leakage import LeakageReport, inspect
 from wm.claims.claim import Claim, make_claim, parse_claim
 from wm.claims.opening import Opening, open_rows, parse_opening
