@@ -1,4 +1,4 @@
-"""Damaged inputs of all kinds: refused with one clear line or unchanged in meaning; more: `fuzz_inputs.py`."""
+"""Damaged inputs of all kinds: refused with one clear line, or unchanged in meaning."""
 
 from __future__ import annotations
 

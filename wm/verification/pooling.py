@@ -21,8 +21,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from wm.claims.claim import Claim
 from wm.errors import ClaimError
-from wm.signature import Signature
 from wm.verification.evidence import DEFAULT_LEVEL, Evidence, sums, verify
 
 
@@ -49,42 +49,30 @@ class PooledEvidence:
     significant: bool
 
 
-@dataclass(frozen=True, eq=False)
-class ClaimVotes:
-    """A suspect's votes on the trigger set of one claim.
+def verify_together(
+    claims: Sequence[Claim], votes: Sequence[NDArray[Any]], *, level: float = DEFAULT_LEVEL
+) -> PooledEvidence:
+    """Judge a suspect model by several claims of one owner, each alone and all together.
 
-    Attributes
+    Parameters
     ----------
-    votes : (k, m)
-        Class values, a row for each trigger row, a column for each tree.
-    labels : (k,)
-        True labels.
-    signature
-        m bits.
-    """
-
-    votes: NDArray[Any]
-    labels: NDArray[Any]
-    signature: Signature
-
-
-def verify_together(answers: Sequence[ClaimVotes], *, level: float = DEFAULT_LEVEL) -> PooledEvidence:
-    """Judge a suspect model's answers to several claims, each alone and all together.
-
-    The claims must be of one owner, with independent signatures: two equal ones are refused.
+    votes
+        For each claim the suspect's class values on its trigger rows, (k, m).
 
     Raises
     ------
     ClaimError
-        No answers, answers that `wm.verification.evidence.verify` refuses, or two equal signatures.
+        No claims, votes that `wm.verification.evidence.verify` refuses, or two equal signatures, which are
+        not independent.
     """
-    if not answers:
+    if not claims:
         raise ClaimError("there is no claim to judge")
-    signatures = [str(answer.signature) for answer in answers]
-    if len(set(signatures)) < len(signatures):
+    if len({claim.signature for claim in claims}) < len(claims):
         raise ClaimError("two claims have the same signature: they are not independent and cannot be pooled")
-    parts = tuple(verify(one.votes, one.labels, one.signature, level=level) for one in answers)
-    log10_p = _log10_p([(one.votes != one.labels[:, None]).sum(axis=0) for one in answers], answers)
+    pairs = list(zip(claims, votes, strict=True))
+    parts = tuple(verify(one, claim.trigger_set.y, claim.bits, level=level) for claim, one in pairs)
+    errors = [(one != claim.trigger_set.y[:, None]).sum(axis=0) for claim, one in pairs]
+    log10_p = _log10_p(errors, [claim.bits.array == 0 for claim in claims])
     return PooledEvidence(
         parts=parts,
         exact_match=all(part.exact_match for part in parts),
@@ -94,7 +82,7 @@ def verify_together(answers: Sequence[ClaimVotes], *, level: float = DEFAULT_LEV
     )
 
 
-def _log10_p(errors: list[NDArray[np.int64]], answers: Sequence[ClaimVotes]) -> float:
+def _log10_p(errors: list[NDArray[np.int64]], zeros: list[NDArray[np.bool_]]) -> float:
     """Return log10 P(all errors in trees with bit 1 are at least as many), for all claims together.
 
     Since the total of errors is fixed, this is the probability that trees with bit 0 hold at most as many:
@@ -102,7 +90,6 @@ def _log10_p(errors: list[NDArray[np.int64]], answers: Sequence[ClaimVotes]) -> 
     """
     unit = max(1, int(np.gcd.reduce(np.concatenate(errors))))
     counts = [of_claim // unit for of_claim in errors]
-    zeros = [answer.signature.array == 0 for answer in answers]
     allowed = sum(int(count[zero].sum()) for count, zero in zip(counts, zeros, strict=True))
     total = np.zeros(1)
     for count, zero in zip(counts, zeros, strict=True):

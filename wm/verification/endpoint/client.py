@@ -117,18 +117,15 @@ class _Retrying:
 
     def post(self, url: str, body: bytes, token: str | None) -> bytes:
         """Return the body of the first successful reply."""
-        limits, wait = self._limits, self._limits.first_wait_s
+        limits, what, wait = self._limits, self._what, self._limits.first_wait_s
         for attempt in range(1, limits.attempts + 1):
             limit_s = min(limits.request_s, self._left())
             try:
-                return post(
-                    url, body, what=self._what, token=token, limit_s=limit_s, max_bytes=limits.max_bytes
-                )
+                return post(url, body, what=what, token=token, limit_s=limit_s, max_bytes=limits.max_bytes)
             except EndpointUnavailableError as reason:
                 failure = reason
             if attempt < limits.attempts:
-                asked_for = failure.retry_after if isinstance(failure, EndpointBusyError) else None
-                self._wait(_seconds(asked_for, wait), str(failure))
+                self._wait(_wait_s(failure, wait), failure)
                 wait = min(2 * wait, limits.longest_wait_s)
         often = "once" if limits.attempts == 1 else f"{limits.attempts} times"
         raise EndpointUnavailableError(f"{failure}, tried {often}")
@@ -136,24 +133,24 @@ class _Retrying:
     def _left(self) -> float:
         left = self._deadline - time.monotonic()
         if left <= 0:
-            raise EndpointUnavailableError(
-                f"{self._what}: not all rows were answered within {self._limits.total_s:g} s"
-            )
+            limit = f"{self._limits.total_s:g} s"
+            raise EndpointUnavailableError(f"{self._what}: not all rows were answered within {limit}")
         return left
 
-    def _wait(self, seconds: float, failure: str) -> None:
-        if seconds > self._limits.longest_wait_s:
+    def _wait(self, seconds: float, failure: EndpointUnavailableError) -> None:
+        longest = self._limits.longest_wait_s
+        if seconds > longest:
             raise EndpointUnavailableError(
-                f"{failure}, and asks to wait {seconds:.0f} s, more than the "
-                f"{self._limits.longest_wait_s:g} s allowed"
+                f"{failure}, and asks to wait {seconds:.0f} s, more than the {longest:g} s allowed"
             )
         if seconds >= self._left():
             raise EndpointUnavailableError(f"{failure}, and no time is left to try again")
         self._sleep(seconds)
 
 
-def _seconds(asked_for: str | None, otherwise: float) -> float:
-    """Return the wait in a ``Retry-After`` header (seconds or a date), else the second argument."""
+def _wait_s(failure: EndpointUnavailableError, otherwise: float) -> float:
+    """Return the seconds until the next attempt: those of a ``Retry-After`` header (or date), if any."""
+    asked_for = failure.retry_after if isinstance(failure, EndpointBusyError) else None
     if asked_for is None:
         return otherwise
     if asked_for.strip().isascii() and asked_for.strip().isdecimal():
