@@ -179,7 +179,7 @@ def _training_rows(
         with np.errstate(over="ignore"):
             rows = np.asarray(X).astype(np.float32)
     except (TypeError, ValueError) as reason:
-        raise DataError(f"the training rows are no numbers ({reason})") from reason
+        raise DataError(f"the training rows are not numbers ({reason})") from reason
     labels = np.asarray(y)
     if rows.ndim != 2 or labels.shape != (len(rows),):
         raise DataError(f"rows have shape {rows.shape}, labels {labels.shape}: (n, d) and (n,) are needed")

@@ -81,7 +81,7 @@ def two_classes(
     Raises
     ------
     DataError
-        There is one class only, there are three or more and no `positive`, or `positive` is none of them.
+        There is one class only, there are three or more and no `positive`, or `positive` is not among them.
     """
     present = np.bincount(labels.codes, minlength=len(labels.classes)) > 0
     classes = [name for name, occurs in zip(labels.classes, present, strict=True) if occurs]
@@ -109,7 +109,7 @@ def _match(positive: str, classes: Sequence[str], where: str) -> str:
     number = _number(stripped)
     if number is not None and (name := _number_name(number)) in classes:
         return name
-    raise DataError(f"{where}: positive = {positive!r} is none of the classes {shown(classes)}")
+    raise DataError(f"{where}: positive = {positive!r} is not one of the classes {shown(classes)}")
 
 
 def _number(text: str) -> float | None:

@@ -14,7 +14,8 @@ made to exhaust memory); ``.joblib`` and ``.pkl`` are pickles, which run whateve
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
 from typing import Any, TypeVar
@@ -163,7 +164,7 @@ def load_model(path: str | Path, *, trusted: Sequence[str] = (), trust_pickle: b
     ------
     ModelError
         No such file, another ending, a file that is damaged or not trusted (the text names the types), or a
-        model that is no forest.
+        model that is not a forest.
     """
     file = Path(path)
     if _ending(file, trust_pickle) == ".npz":
@@ -220,37 +221,39 @@ def _present(file: Path) -> Path:
 
 def _converted(file: Path, trusted: Sequence[str], convert: Callable[[Any], _Read]) -> _Read:
     """Return the conversion of the object in a .skops file or a trusted pickle."""
-    model = _read_skops(_present(file), trusted) if file.suffix == ".skops" else _read_joblib(_present(file))
-    try:
+    model = (_read_skops if file.suffix == ".skops" else _read_joblib)(_present(file), trusted)
+    with _named_errors(file, "holds no usable model"):
         return convert(model)
-    except ModelError as reason:
-        raise ModelError(f"{file}: {reason}") from reason
-    except Exception as reason:  # an object from a damaged or hostile file may raise anything
-        raise ModelError(f"{file}: holds no usable model ({_short(reason)})") from reason
 
 
 def _read_skops(file: Path, trusted: Sequence[str]) -> Any:
     skops = _skops(file)
-    try:
+    with _named_errors(file, "not a readable skops file"):
         unknown = sorted(set(skops.get_untrusted_types(file=file)) - set(trusted))
-    except Exception as reason:  # skops and zipfile raise many kinds on damaged input
-        raise ModelError(f"{file}: not a readable skops file ({_short(reason)})") from reason
-    if unknown:
-        names = ", ".join(name if name.isprintable() else repr(name) for name in unknown)
-        raise ModelError(
-            f"{file}: holds types that are not trusted: {names[:_LONGEST_LIST]}: name those that you trust"
-        )
-    try:
+        if unknown:
+            names = ", ".join(name if name.isprintable() else repr(name) for name in unknown)
+            raise ModelError(
+                f"holds types that are not trusted: {names[:_LONGEST_LIST]}: name those that you trust"
+            )
         return skops.load(file, trusted=list(trusted))
-    except Exception as reason:  # as above
-        raise ModelError(f"{file}: not a readable skops file ({_short(reason)})") from reason
 
 
-def _read_joblib(file: Path) -> Any:
-    try:
+def _read_joblib(file: Path, _trusted: Sequence[str]) -> Any:
+    with _named_errors(file, "not a readable joblib file"):
         return importlib.import_module("joblib").load(file)
-    except Exception as reason:  # a pickle may raise anything
-        raise ModelError(f"{file}: not a readable joblib file ({_short(reason)})") from reason
+
+
+@contextmanager
+def _named_errors(file: Path, fault: str) -> Iterator[None]:
+    """Raise any error again as a `ModelError` that names the file: hostile content may raise anything."""
+    try:
+        yield
+    except ModelError as reason:
+        raise ModelError(f"{file}: {reason}") from reason
+    except Exception as reason:
+        text = f"{type(reason).__name__}: {reason}".splitlines()[0][:120]
+        text = text if text.isprintable() else repr(text)
+        raise ModelError(f"{file}: {fault} ({text})") from reason
 
 
 def _skops(file: Path) -> ModuleType:
@@ -258,8 +261,3 @@ def _skops(file: Path) -> ModuleType:
         return importlib.import_module("skops.io")
     except ImportError as reason:
         raise ModelError(f"{file}: skops is not installed: pip install 'treeproof[skops]'") from reason
-
-
-def _short(reason: Exception) -> str:
-    text = f"{type(reason).__name__}: {reason}".splitlines()[0][:120]
-    return text if text.isprintable() else repr(text)

@@ -91,7 +91,7 @@ def _read_member(raw: bytes, what: str, error: type[WmError]) -> NDArray[Any]:
         raise error(f"{what}: its items have no size, so that its length would be unbounded")
     expected = dtype.itemsize * int(np.prod([int(side) for side in shape], dtype=object))
     if expected != len(raw) - stream.tell():
-        raise error(f"{what}: its header promises {expected} bytes, it holds {len(raw) - stream.tell()}")
+        raise error(f"{what}: its header states {expected} bytes, it holds {len(raw) - stream.tell()}")
     stream.seek(0)
     array: NDArray[Any] = np.lib.format.read_array(stream, allow_pickle=False)
     return array

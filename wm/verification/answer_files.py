@@ -130,5 +130,5 @@ def _finite(cell: str) -> float:
 
 def _label(cell: str, class_names: tuple[str, str]) -> str:
     if cell.lower() in _LABEL_HEADERS and cell not in class_names:
-        raise ValueError(f"{cell!r} is no label")
+        raise ValueError(f"{cell!r} is not a label")
     return cell

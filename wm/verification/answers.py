@@ -68,7 +68,7 @@ def checked_answers(
     try:
         array = np.asarray(values)
     except (ValueError, OverflowError) as reason:  # rows of different lengths, numbers beyond any type
-        raise error(f"{what}: {kind} are no array: one row for each instance is needed") from reason
+        raise error(f"{what}: {kind} are not an array: one row for each instance is needed") from reason
     if not array.size:
         raise error(f"{what}: holds no {kind}")
     match kind:

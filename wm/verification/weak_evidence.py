@@ -103,7 +103,7 @@ def verify_probabilities(
     Raises
     ------
     ClaimError
-        Values that are no probabilities, no decoys, or an impossible level.
+        Values that are not probabilities, no decoys, or an impossible level.
     """
     marked, plain = _shares("triggers", triggers), _shares("decoys", decoys)
     expected = 1.0 - signature.ones / len(signature)
@@ -128,21 +128,8 @@ def verify_labels(
 ) -> WeakEvidence:
     """Judge a suspect that gives labels only (Fisher's exact test, one-sided).
 
-    Parameters
-    ----------
-    triggers : (k,)
-        Whether the suspect's label of each trigger row is wrong: 0 or 1.
-    decoys : (n,)
-        The same for decoys.
-    signature
-        m bits; they decide the expected share only.
-    level
-        In (0, 1).
-
-    Raises
-    ------
-    ClaimError
-        As in `verify_probabilities`.
+    Parameters and errors as in `verify_probabilities`, except that `triggers` and `decoys` hold 1 for a wrong
+    label and 0 for a right one, and the signature decides the expected share only.
     """
     marked, plain = _shares("triggers", triggers), _shares("decoys", decoys)
     errors = np.concatenate([marked, plain])

@@ -80,7 +80,7 @@ def test_one_class_against_all_others(codes):
 def test_a_class_that_no_row_has_does_not_count():
     labels = Labels(np.array([0, 2]), ("a", "b", "c"))
     assert two_classes(labels, positive=None, where="w")[1] == ("a", "c")
-    with pytest.raises(DataError, match=re.escape("positive = 'b' is none of the classes 'a', 'c'")):
+    with pytest.raises(DataError, match=re.escape("positive = 'b' is not one of the classes 'a', 'c'")):
         two_classes(labels, positive="b", where="w")
 
 

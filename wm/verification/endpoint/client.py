@@ -103,7 +103,7 @@ def _described(answers: Answers) -> str:
 
 def _check_token(token: str | None) -> None:
     if token is not None and not (token.isascii() and token.isprintable() and token and " " not in token):
-        raise EndpointError("the token must be one word of printable ASCII: look into its file or variable")
+        raise EndpointError("the token must be one word of printable ASCII: check its file or variable")
 
 
 class _Retrying:

@@ -135,7 +135,7 @@ async def _body(response: httpx.Response, max_bytes: int, what: str) -> bytes:
 
 
 def _refusal(response: httpx.Response, what: str) -> EndpointError:
-    """Return the error for a reply that is no success."""
+    """Return the error for an unsuccessful reply."""
     code, headers = response.status_code, response.headers
     answered = f"{what}: answered {code}"
     if code in _RETRIED:
@@ -156,7 +156,7 @@ def _failure(reason: BaseException, what: str) -> EndpointError:
     fault: object = reason
     while below is not None:
         if isinstance(below, ssl.SSLCertVerificationError):
-            return EndpointError(f"{what}: its certificate does not hold ({_one_line(below.verify_message)})")
+            return EndpointError(f"{what}: its certificate is not valid ({_one_line(below.verify_message)})")
         if isinstance(below, OSError) and below.errno is not None:
             fault = os.strerror(below.errno) if isinstance(below, ConnectionError) else below
         if isinstance(below, BaseExceptionGroup):  # of several attempts to connect

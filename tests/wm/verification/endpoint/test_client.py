@@ -194,15 +194,15 @@ OTHER = [
     (b"[" * 200_000, "did not answer with JSON"),
     (b'{"votes": ' + b"9" * 10_000 + b"}", "did not answer with JSON"),
     (b'{"votes": NaN}', "did not answer with JSON"),
-    (b"[[0, 1]]", "JSON that is no object"),
+    (b"[[0, 1]]", "JSON that is not an object"),
     (b"{}", "answered with nothing, not with any of votes, probabilities, labels"),
     (b'{"result": [1]}', "answered with 'result'"),
-    (b'{"votes": 1}', "votes that are no list"),
+    (b'{"votes": 1}', "votes that are not a list"),
     (b'{"votes": []}', "10 instances with 0 votes"),
     (json.dumps({"votes": [[0, 1]] * 9}).encode(), "10 instances with 9 votes"),
     (json.dumps({"votes": [0] * 10}).encode(), "must be an (instances, trees) array"),
     (json.dumps({"votes": [[]] * 10}).encode(), "holds no votes"),
-    (json.dumps({"votes": [[0, 1]] * 9 + [[0]]}).encode(), "no array"),
+    (json.dumps({"votes": [[0, 1]] * 9 + [[0]]}).encode(), "not an array"),
     (json.dumps({"votes": [[0, 2]] * 10}).encode(), "of 0 and 1"),
     (json.dumps({"votes": [[0, 0.5]] * 10}).encode(), "of 0 and 1"),
     (json.dumps({"votes": [["0", "1"]] * 10}).encode(), "of 0 and 1"),
@@ -301,7 +301,7 @@ def certificate(tmp_path_factory) -> tuple[str, str]:
 
 def test_certificates_are_checked(certificate, monkeypatch):
     with Suspect(lambda rows: {"votes": votes(rows).tolist()}, certificate=certificate) as suspect:
-        assert "its certificate does not hold" in refused(suspect)
+        assert "its certificate is not valid" in refused(suspect)
         assert suspect.asked == []
         monkeypatch.setenv("SSL_CERT_FILE", certificate[0])
         np.testing.assert_array_equal(put(suspect, token=WORD)[0].values, votes(X))
