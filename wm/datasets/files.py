@@ -23,9 +23,6 @@ from wm.formats.npz import unpack
 MAX_DENSE_BYTES = 2**33
 """Largest size (8 GiB) of one set's features in memory; a forest's training needs them dense."""
 
-_ROWS_ARRAY = "X"
-_LABEL_ARRAY = "y"
-
 
 def read_file(path: Path, data_dir: Path, *, label: str | int | None, header: bool | None) -> Table:
     """Read a file of any known format; the parameters are those of `Source`.
@@ -41,7 +38,7 @@ def read_file(path: Path, data_dir: Path, *, label: str | int | None, header: bo
         raise DataError(f"{path}: the file is empty")
     kind = file_format(path)
     if kind is FileFormat.NPZ:
-        return _read_npz(content, path, _LABEL_ARRAY if label is None else str(label))
+        return _read_npz(content, path, "y" if label is None else str(label))
     if kind is FileFormat.SVMLIGHT:
         return parse_svmlight(content, where=str(path))
     return parse_csv(content, where=str(path), label=label, header=header)
@@ -79,7 +76,7 @@ def read_arrays(content: bytes, *names: str, where: str) -> list[NDArray[Any]]:
 
 def _read_npz(content: bytes, path: Path, label: str) -> Table:
     where = str(path)
-    X, y = read_arrays(content, _ROWS_ARRAY, label, where=where)
+    X, y = read_arrays(content, "X", label, where=where)
     if X.ndim != 2 or X.dtype.kind not in "biuf":
         raise DataError(f"{where}: array 'X' is {X.dtype} of shape {X.shape}: it must be numbers, (n, d)")
     if y.shape != (len(X),):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal, cast, get_args
@@ -27,15 +28,29 @@ _ARRAYS: dict[str, tuple[type[np.generic], int]] = {
     "train_rows": (np.int64, 1),
     "test_rows": (np.int64, 1),
 }
-_FACTS = (
-    "class_names",
-    "feature_names",
-    "scaling",
-    "seed",
-    "test_share",
-    "dataset_sha256",
-    "constant_features",
-)
+
+
+def _checked_scaling(name: str) -> Scaling:
+    if name not in get_args(Scaling):
+        raise DataError(f"unknown scaling {name!r}: known are {', '.join(get_args(Scaling))}")
+    return cast(Scaling, name)
+
+
+def _pair(names: Any) -> tuple[str, str]:
+    negative, positive = names
+    return str(negative), str(positive)
+
+
+_FACTS: dict[str, Callable[[Any], Any]] = {
+    "class_names": _pair,
+    "feature_names": lambda names: tuple(map(str, names)),
+    "scaling": _checked_scaling,
+    "seed": int,
+    "test_share": float,
+    "dataset_sha256": str,
+    "constant_features": int,
+}
+"""The fields of a split that are not arrays, with their readers from JSON."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,22 +120,13 @@ class Split:
         packed = unpack(data, error=DataError, what="split", max_bytes=len(data))
         if missing := sorted({*_ARRAYS, "facts"} - packed.keys()):
             raise DataError(f"split: array {missing[0]!r} is missing")
-        arrays = {name: _checked(packed[name], name, *_ARRAYS[name]) for name in _ARRAYS}
+        values: dict[str, Any] = {name: _checked(packed[name], name, *_ARRAYS[name]) for name in _ARRAYS}
         try:
             facts = json.loads(packed["facts"].tobytes())
             if facts["schema"] != _SCHEMA:
                 raise DataError(f"split: schema {facts['schema']} is not {_SCHEMA}: made by another version")
-            negative, positive = facts["class_names"]
-            result = cls(
-                **arrays,
-                class_names=(str(negative), str(positive)),
-                feature_names=tuple(str(name) for name in facts["feature_names"]),
-                scaling=_checked_scaling(facts["scaling"]),
-                seed=int(facts["seed"]),
-                test_share=float(facts["test_share"]),
-                dataset_sha256=str(facts["dataset_sha256"]),
-                constant_features=int(facts["constant_features"]),
-            )
+            values |= {name: read(facts[name]) for name, read in _FACTS.items()}
+            result = cls(**values)
         except (KeyError, TypeError, ValueError) as error:
             raise DataError(f"split: unreadable facts ({type(error).__name__}: {reason(error)})") from error
         result._check_shapes()
@@ -139,12 +145,6 @@ def _checked(array: NDArray[Any], name: str, dtype: type[np.generic], ndim: int)
     if array.dtype != dtype or array.ndim != ndim:
         raise DataError(f"split: array {name!r} is {array.dtype} of shape {array.shape}")
     return array
-
-
-def _checked_scaling(name: str) -> Scaling:
-    if name not in get_args(Scaling):
-        raise DataError(f"unknown scaling {name!r}: known are {', '.join(get_args(Scaling))}")
-    return cast(Scaling, name)
 
 
 def split(dataset: Dataset, *, test_share: float = 0.3, seed: int, scaling: Scaling = "train") -> Split:
