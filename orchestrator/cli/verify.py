@@ -18,7 +18,7 @@ from orchestrator.files import write_whole
 from wm.claims.opening import Opening, read_claim_or_opening
 from wm.claims.publication import commitments_before, read_publications
 from wm.verification.rules import Policy, RuleResult
-from wm.verification.verdict import Verdict, judge_answers, transcript
+from wm.verification.verdict import Verdict, judge, transcript
 
 _POLICY = {
     "level": ("level", "Largest p-value that counts as proof."),
@@ -80,7 +80,7 @@ def verify(
         raise click.UsageError("--suspect-since dates the commitments of --published: give these too")
     publications = [each for file in published for each in read_publications(file)]
     suspect = hear(claim, options)
-    verdict = judge_answers(
+    verdict = judge(
         claim,
         suspect.heard,
         policy=Policy(**{field: options[name] for name, (field, _) in _POLICY.items()}),

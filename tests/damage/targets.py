@@ -29,7 +29,7 @@ from wm.verification.answers import Answers
 from wm.verification.decoys import read_decoys
 from wm.verification.endpoint.reply import parse_reply
 from wm.verification.questions import Decoys, Order, build_questions, parse_order, plain_order, sort_answers
-from wm.verification.verdict import judge_answers
+from wm.verification.verdict import judge
 
 TREES, ROWS, FEATURES = 24, 6, 4
 
@@ -197,7 +197,7 @@ def _bad_report(report: LeakageReport) -> str | None:
 def _wrongly_accepted(claim: Claim, order: Order, answers: Answers) -> str | None:
     """Judge an honest forest's damaged answers, which must not become proof."""
     try:
-        verdict = judge_answers(claim, sort_answers(answers, order))
+        verdict = judge(claim, sort_answers(answers, order))
     except WmError as reason:
         return unclear(f"answers: {reason}", "answers")
     return "an honest suspect was accepted" if verdict.accepted else None

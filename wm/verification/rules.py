@@ -105,7 +105,7 @@ def commitment_rule(commitment: str, published: Collection[str] | None) -> RuleR
     """Check that a claim's commitment is among those known to be older than the suspect."""
     if published is None:
         reason = "it fits the claim; that it is older than the suspect must be shown by its publication"
-        return _unchecked(Rule.COMMITMENT, None, reason)
+        return _result(Rule.COMMITMENT, None, None, reason)
     found = commitment in published
     reason = (
         "the commitment was published before the suspect was seen"
@@ -113,27 +113,27 @@ def commitment_rule(commitment: str, published: Collection[str] | None) -> RuleR
         else f"not among the {len(published)} commitments published before: signature or rows may have been "
         "chosen after seeing the suspect"
     )
-    return _decided(Rule.COMMITMENT, found, None, reason)
+    return _result(Rule.COMMITMENT, found, None, reason)
 
 
 def choice_rule(claim: Claim | Opening, challenge: bytes | None) -> RuleResult:
     """Check that the rows shown are all rows, or those that the judge's challenge draws (`draw_rows`)."""
     if isinstance(claim, Claim):
         shown = len(claim.trigger_set.rows)
-        return _decided(Rule.CHOICE, True, 1.0, f"all {shown} trigger rows are shown")
+        return _result(Rule.CHOICE, True, 1.0, f"all {shown} trigger rows are shown")
     count, size = len(claim.opened), claim.trigger_size
     share = count / size
     if count == size:
-        return _decided(Rule.CHOICE, True, share, f"all {size} trigger rows are opened")
+        return _result(Rule.CHOICE, True, share, f"all {size} trigger rows are opened")
     reason = f"{count} of {size} rows are opened"
     if challenge is None:
         reason = f"{reason}; without a challenge the owner may have picked them"
-        return _unchecked(Rule.CHOICE, share, reason)
+        return _result(Rule.CHOICE, None, share, reason)
     fits = draw_rows(claim.commitment, challenge, size, count) == tuple(row.index for row in claim.opened)
     drawn = (
         "those that the challenge draws" if fits else "not those that the challenge draws: they were picked"
     )
-    return _decided(Rule.CHOICE, fits, share, f"{reason}, {drawn}")
+    return _result(Rule.CHOICE, fits, share, f"{reason}, {drawn}")
 
 
 def quota_rule(share: float, policy: Policy) -> RuleResult:
@@ -143,7 +143,7 @@ def quota_rule(share: float, policy: Policy) -> RuleResult:
         f"{share:.1%} of the bits are 1; {policy.min_ones:.0%} to {policy.max_ones:.0%} are asked for"
         + ("" if fits else ": trees that mostly agree are found around any ordinary row")
     )
-    return _decided(Rule.QUOTA, fits, share, reason)
+    return _result(Rule.QUOTA, fits, share, reason)
 
 
 def distinct_rows_rule(X: NDArray[np.float32], policy: Policy) -> RuleResult:
@@ -157,7 +157,7 @@ def distinct_cells_rule(X: NDArray[np.float32], suspect: Forest | None, policy: 
         reason = (
             "the suspect model is not given: whether rows share all their leaves cannot be seen from votes"
         )
-        return _unchecked(Rule.DISTINCT_CELLS, None, reason)
+        return _result(Rule.DISTINCT_CELLS, None, None, reason)
     return _distinct(Rule.DISTINCT_CELLS, suspect.apply(X), "leaf tuples", policy)
 
 
@@ -165,7 +165,7 @@ def significance_rule(evidence: Evidence | WeakEvidence) -> RuleResult:
     """Check that the p-value is at most the level."""
     weak = f" ({evidence.source} only; {evidence.statistic})" if isinstance(evidence, WeakEvidence) else ""
     reason = f"p = 10^{evidence.log10_p:.2f}, level {evidence.level:g}{weak}"
-    return _decided(Rule.SIGNIFICANCE, evidence.significant, evidence.log10_p, reason)
+    return _result(Rule.SIGNIFICANCE, evidence.significant, evidence.log10_p, reason)
 
 
 def _distinct(rule: Rule, rows: NDArray[Any], words: str, policy: Policy) -> RuleResult:
@@ -174,12 +174,10 @@ def _distinct(rule: Rule, rows: NDArray[Any], words: str, policy: Policy) -> Rul
     reason = f"{found} distinct {words} among {size} trigger rows" + (
         "" if fits else ": the others are copies and prove nothing more"
     )
-    return _decided(rule, fits, found / size, reason)
+    return _result(rule, fits, found / size, reason)
 
 
-def _decided(rule: Rule, passed: bool, figure: float | None, reason: str) -> RuleResult:
-    return RuleResult(rule, RuleOutcome.PASSED if passed else RuleOutcome.FAILED, figure, reason)
-
-
-def _unchecked(rule: Rule, figure: float | None, reason: str) -> RuleResult:
-    return RuleResult(rule, RuleOutcome.UNCHECKED, figure, reason)
+def _result(rule: Rule, passed: bool | None, figure: float | None, reason: str) -> RuleResult:
+    """Return a rule's result; None: it was not checked."""
+    failed = RuleOutcome.UNCHECKED if passed is None else RuleOutcome.FAILED
+    return RuleResult(rule, RuleOutcome.PASSED if passed else failed, figure, reason)

@@ -65,21 +65,21 @@ class Verdict:
 
 def judge(
     claim: Claim | Opening,
-    votes: ArrayLike,
+    answers: SortedAnswers | ArrayLike,
     *,
     policy: Policy | None = None,
     published: Collection[str] | None = None,
     suspect: Forest | None = None,
     challenge: bytes | None = None,
 ) -> Verdict:
-    """Judge a claim, or the opened part of one, by a suspect's votes.
+    """Judge a claim, or the opened part of one, by a suspect's answers.
 
     Parameters
     ----------
     claim
         A checked one, as `wm.claims.opening.read_claim_or_opening` returns it.
-    votes : (k, m)
-        The suspect's class values on the claim's rows.
+    answers
+        The suspect's votes on the claim's rows, (k, m), or its answers to these rows and decoys.
     policy
         None: the default one.
     published
@@ -92,42 +92,32 @@ def judge(
     Raises
     ------
     ClaimError
-        Votes that do not fit the claim.
-    """
-    policy = policy or Policy()
-    evidence = verify(votes, claim.trigger_set.y, claim.bits, level=policy.level)
-    return _verdict(claim, evidence, policy, published=published, suspect=suspect, challenge=challenge)
-
-
-def judge_answers(
-    claim: Claim | Opening,
-    answers: SortedAnswers,
-    *,
-    policy: Policy | None = None,
-    published: Collection[str] | None = None,
-    suspect: Forest | None = None,
-    challenge: bytes | None = None,
-) -> Verdict:
-    """Judge a claim by a suspect's votes, probabilities or labels; parameters as in `judge`.
-
-    Parameters
-    ----------
-    answers
-        Answers to the claim's rows, and to decoys with 0 and 1 as true labels.
-
-    Raises
-    ------
-    ClaimError
         Answers that do not fit the claim, or neither votes nor decoys.
     """
     policy = policy or Policy()
     evidence = _evidence(claim, answers, policy.level)
-    return _verdict(claim, evidence, policy, published=published, suspect=suspect, challenge=challenge)
+    rows = claim.trigger_set.X
+    return Verdict(
+        rules=(
+            commitment_rule(claim.commitment, published),
+            choice_rule(claim, challenge),
+            quota_rule(claim.bits.ones / len(claim.bits), policy),
+            distinct_rows_rule(rows, policy),
+            distinct_cells_rule(rows, suspect, policy),
+            significance_rule(evidence),
+        ),
+        evidence=evidence,
+    )
 
 
-def _evidence(claim: Claim | Opening, answers: SortedAnswers, level: float) -> Evidence | WeakEvidence:
-    """Compare the answers with the signature, by the strongest test that they allow."""
-    kind, labels = answers.triggers.kind, claim.trigger_set.y
+def _evidence(
+    claim: Claim | Opening, answers: SortedAnswers | ArrayLike, level: float
+) -> Evidence | WeakEvidence:
+    """Compare the answers with the signature, by the test for their kind."""
+    labels = claim.trigger_set.y
+    if not isinstance(answers, SortedAnswers):
+        return verify(answers, labels, claim.bits, level=level)
+    kind = answers.triggers.kind
     if kind == "votes":
         return verify(answers.triggers.values, labels, claim.bits, level=level)
     if len(answers.triggers) != len(labels):
@@ -142,29 +132,6 @@ def _evidence(claim: Claim | Opening, answers: SortedAnswers, level: float) -> E
         return verify_probabilities(triggers, decoys, claim.bits, level=level)
     triggers, decoys = (found != truth for found, truth in pairs)
     return verify_labels(triggers, decoys, claim.bits, level=level)
-
-
-def _verdict(
-    claim: Claim | Opening,
-    evidence: Evidence | WeakEvidence,
-    policy: Policy,
-    *,
-    published: Collection[str] | None,
-    suspect: Forest | None,
-    challenge: bytes | None,
-) -> Verdict:
-    rows = claim.trigger_set.X
-    return Verdict(
-        rules=(
-            commitment_rule(claim.commitment, published),
-            choice_rule(claim, challenge),
-            quota_rule(claim.bits.ones / len(claim.bits), policy),
-            distinct_rows_rule(rows, policy),
-            distinct_cells_rule(rows, suspect, policy),
-            significance_rule(evidence),
-        ),
-        evidence=evidence,
-    )
 
 
 def transcript(verdict: Verdict, *, about: Mapping[str, str] | None = None) -> str:

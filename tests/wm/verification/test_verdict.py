@@ -14,7 +14,7 @@ from wm.signature import Signature
 from wm.verification.answers import Answers
 from wm.verification.questions import Decoys, SortedAnswers, build_questions, plain_order, sort_answers
 from wm.verification.rules import Policy, Rule, RuleOutcome
-from wm.verification.verdict import judge, judge_answers, transcript
+from wm.verification.verdict import judge, transcript
 from wm.verification.weak_evidence import verify_labels, verify_probabilities
 
 
@@ -172,7 +172,7 @@ def test_each_kind_of_answers_has_its_test(owner, claim, kind):
     def judged(forest):
         answers = sort_answers(answers_of(forest, asked.X, kind), asked.order)
         assert answers.answered_differently == 0
-        return judge_answers(claim, answers, published=[claim.commitment], policy=Policy(level=0.05))
+        return judge(claim, answers, published=[claim.commitment], policy=Policy(level=0.05))
 
     mine, honest = judged(owner.watermarked), judged(owner.honest)
     assert mine.accepted
@@ -205,16 +205,16 @@ def test_without_votes_decoys_are_needed(owner, claim):
     for kind in ("probabilities", "labels"):
         answers = sort_answers(answers_of(owner.watermarked, owner.trigger_X, kind), plain_order(claim))
         with pytest.raises(ClaimError, match=f"{kind} only: decoys"):
-            judge_answers(claim, answers)
+            judge(claim, answers)
         with pytest.raises(ClaimError, match="7 rows are claimed, but 6 are answered"):
-            judge_answers(claim, replace(answers, triggers=answers.triggers.take(range(6))))
+            judge(claim, replace(answers, triggers=answers.triggers.take(range(6))))
 
 
 def test_the_order_of_the_answers_matters(owner, claim):
     """Answers to other rows than the claim's show no watermark."""
     votes = answers_of(owner.watermarked, owner.data.X_test[:7], "votes")
     none = np.zeros(0, dtype=np.int64)
-    verdict = judge_answers(claim, SortedAnswers(votes, votes.take(none), none, 0, 0))
+    verdict = judge(claim, SortedAnswers(votes, votes.take(none), none, 0, 0))
     assert verdict.stopped_by == (Rule.SIGNIFICANCE,)
 
 
