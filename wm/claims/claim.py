@@ -165,7 +165,7 @@ def make_claim(
 
 def parse_claim(text: str | bytes, *, what: str = "claim") -> Claim:
     """Read and check a claim file's text; raise `ClaimError`, with the name `what`, for a faulty one."""
-    with named_errors(what, "claim"):
+    with named_errors(what, "a valid claim"):
         claim = Claim.model_validate_json(text)
         check_claim(claim)
     return claim

@@ -54,12 +54,12 @@ def named_errors(what: str, kind: str) -> Iterator[None]:
     what
         The file's name.
     kind
-        What the file should be.
+        What the file should be, with its article.
     """
     try:
         yield
     except ValidationError as reason:
-        raise ClaimError(f"{what}: not a valid {kind}: {first_error(reason)}") from reason
+        raise ClaimError(f"{what}: not {kind}: {first_error(reason)}") from reason
     except ClaimError as reason:
         raise ClaimError(f"{what}: {reason}") from reason
 

@@ -205,7 +205,7 @@ def _leads(leaf: bytes, place: int, count: int, path: Sequence[str], commitment:
 
 def parse_opening(text: str | bytes, *, what: str = "opening") -> Opening:
     """Read and check an opening's text; raise `ClaimError`, with the name `what`, for a faulty one."""
-    with named_errors(what, "opening"):
+    with named_errors(what, "a valid opening"):
         opening = Opening.model_validate_json(text)
         check_opening(opening)
     return opening

@@ -84,7 +84,7 @@ def parse_publications(content: bytes, *, what: str) -> tuple[Publication, ...]:
         lines = [(lines[0][0], content)]
     found = []
     for number, line in lines:
-        with named_errors(f"{what}: line {number}", "published commitment"):
+        with named_errors(f"{what}: line {number}", "a published commitment"):
             found.append(Publication.model_validate_json(line))
     return tuple(found)
 

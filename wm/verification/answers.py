@@ -71,13 +71,16 @@ def checked_answers(
         raise error(f"{what}: {kind} are not an array: one row for each instance is needed") from reason
     if not array.size:
         raise error(f"{what}: holds no {kind}")
-    match kind:
-        case "votes":
-            return Answers(kind, _votes(array, error, what))
-        case "probabilities":
-            return Answers(kind, _probabilities(array, error, what))
-        case "labels":
-            return Answers(kind, _labels(array, class_names, error, what))
+    try:
+        match kind:
+            case "votes":
+                return Answers(kind, _votes(array))
+            case "probabilities":
+                return Answers(kind, _probabilities(array))
+            case "labels":
+                return Answers(kind, _labels(array, class_names))
+    except ValueError as reason:
+        raise error(f"{what}: {reason}") from reason
 
 
 def model_votes(
@@ -116,36 +119,32 @@ def model_votes(
     return votes
 
 
-def _votes(array: NDArray[Any], error: type[WmError], what: str) -> NDArray[np.int64]:
+def _votes(array: NDArray[Any]) -> NDArray[np.int64]:
     if array.ndim != 2 or array.dtype.kind not in "iufb" or not np.isin(array, (0, 1)).all():
-        raise error(f"{what}: votes must be an (instances, trees) array of 0 and 1")
+        raise ValueError("votes must be an (instances, trees) array of 0 and 1")
     return array.astype(np.int64)
 
 
-def _probabilities(array: NDArray[Any], error: type[WmError], what: str) -> NDArray[np.float64]:
-    two = array.ndim == 2 and array.shape[1] == 2
-    one = array.ndim == 1 or (array.ndim == 2 and array.shape[1] == 1)
-    if not (one or two) or array.dtype.kind not in "iuf":
-        raise error(f"{what}: probabilities must be one number (of class 1) or two for each instance")
-    exact = array.astype(np.float64)
+def _probabilities(array: NDArray[Any]) -> NDArray[np.float64]:
+    if not array.ndim or array.shape[1:] not in ((), (1,), (2,)) or array.dtype.kind not in "iuf":
+        raise ValueError("probabilities must be one number (of class 1) or two for each instance")
+    exact = array.astype(np.float64).reshape(len(array), -1)
     if not ((exact >= 0) & (exact <= 1)).all():
-        raise error(f"{what}: probabilities hold a number outside [0, 1]")
-    if two and (np.abs(exact.sum(axis=1) - 1.0) > _ROUNDING).any():
-        raise error(f"{what}: the probabilities of the two classes do not add up to 1")
-    found: NDArray[np.float64] = exact[:, 1] if two else exact.reshape(-1)
+        raise ValueError("probabilities hold a number outside [0, 1]")
+    if exact.shape[1] == 2 and (np.abs(exact.sum(axis=1) - 1.0) > _ROUNDING).any():
+        raise ValueError("the probabilities of the two classes do not add up to 1")
+    found: NDArray[np.float64] = exact[:, -1]
     return found
 
 
-def _labels(
-    array: NDArray[Any], class_names: tuple[str, str], error: type[WmError], what: str
-) -> NDArray[np.int64]:
+def _labels(array: NDArray[Any], class_names: tuple[str, str]) -> NDArray[np.int64]:
     flat = array.reshape(-1) if array.ndim == 2 and array.shape[1] == 1 else array
     if flat.ndim == 1 and flat.dtype.kind in "iufbU":
         found = codes_of([_name(value) for value in flat.tolist()], class_names)
         if found is not None:
             return found
     names = " and ".join(map(repr, class_names))
-    raise error(f"{what}: labels must be 0 and 1, or {names}, one for each instance")
+    raise ValueError(f"labels must be 0 and 1, or {names}, one for each instance")
 
 
 def codes_of(names: list[str], class_names: tuple[str, str]) -> NDArray[np.int64] | None:

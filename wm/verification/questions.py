@@ -214,7 +214,7 @@ def check_order(order: Order, claim: Claim | Opening) -> None:
 
 def parse_order(text: str | bytes, claim: Claim | Opening, *, what: str = "order") -> Order:
     """Read and check an order file's text; raise `ClaimError`, with the name `what`, for a faulty one."""
-    with named_errors(what, "order of questions"):
+    with named_errors(what, "a valid order of questions"):
         order = Order.model_validate_json(text)
         check_order(order, claim)
     return order

@@ -256,6 +256,13 @@ def test_other_answers_are_refused(folder, kind, text, reason):
     assert "\n" not in str(refused.value)
 
 
+@pytest.mark.parametrize("kind", ["probabilities", "labels"])
+@pytest.mark.parametrize("array", [np.array(1.0), np.ones((2, 3)), np.ones((2, 1, 1))])
+def test_arrays_of_another_shape_are_refused(folder, kind, array):
+    with pytest.raises(ClaimError, match=f"{kind} must be"):
+        read_answers(write(folder, "answers.npz", npz(**{kind: array})), kind)
+
+
 # --- rows
 
 
