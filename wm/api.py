@@ -1,13 +1,12 @@
 """The calls that most users need: embed a watermark, verify a claim, audit a model.
 
-Each is a short way through the rooms below: `wm.embedding.watermark`, `wm.verification.verdict` and
-`wm.attacks.leakage`, where everything can be said in detail.
+More options are in `wm.embedding.watermark`, `wm.verification.verdict` and `wm.attacks.leakage`.
 """
 
 from __future__ import annotations
 
 import secrets
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -18,8 +17,10 @@ from pydantic import ValidationError
 
 from wm import streams
 from wm.attacks.leakage import LeakageReport, inspect
-from wm.claims.claim import NONCE_BYTES, Claim, first_fault
+from wm.claims.claim import NONCE_BYTES, Claim
+from wm.claims.document import first_error
 from wm.claims.opening import Opening
+from wm.embedding.common import OnRound
 from wm.embedding.options import PaperOptions
 from wm.embedding.signature_sources import drawn_signatures, given_signatures
 from wm.embedding.training import adjusted_caps, honest_forest, standard_caps
@@ -28,11 +29,12 @@ from wm.embedding.watermark import Plan, WatermarkedForest, watermark_rows
 from wm.errors import DataError, EmbeddingError
 from wm.forest import Forest
 from wm.formats.export import load_metadata
-from wm.formats.sklearn_metadata import from_model
+from wm.formats.sklearn_metadata import REQUIRED, from_model
 from wm.signature import Signature
 from wm.streams import Role
 from wm.verification.answers import model_votes
-from wm.verification.verdict import Policy, Verdict, judge
+from wm.verification.rules import Policy
+from wm.verification.verdict import Verdict, judge
 
 
 def embed(
@@ -59,16 +61,16 @@ def embed(
     n_estimators
         m, number of trees; at least 2.
     max_depth
-        Of the standard forest, from which the limits of the watermarked one are taken; None: no limit.
+        Depth of the standard forest, which sets the limits of the watermarked one; None: no limit.
     signature
         m bits, zeros and ones among them; None draws them.
     model_id
         The owner's name for the model, written into the claim.
     seed
-        0 or more. Whoever knows it knows signature and trigger set: None, for real watermarks, takes fresh
-        secrets from the system.
+        0 or more. It reveals signature and trigger set to anyone who knows it; so real watermarks use None,
+        which draws fresh secrets from the system.
     created
-        Time of making for the claim, ISO 8601.
+        Date for the claim, ISO 8601.
     n_jobs
         Threads, as joblib counts them; they change no result.
     **options
@@ -77,12 +79,12 @@ def embed(
 
     Returns
     -------
-    `WatermarkedForest`, of which ``forest`` is to be released and ``claim`` to be kept secret.
+    `WatermarkedForest`: release its ``forest``, keep its ``claim`` secret.
 
     Raises
     ------
     DataError
-        Rows or labels that cannot be trained on.
+        Unusable rows or labels.
     EmbeddingError
         Impossible options, or a watermark that does not fit.
     SignatureError
@@ -100,11 +102,9 @@ def embed(
     True
     >>> owned.forest.save("forest.npz")  # doctest: +SKIP
     """
+    chosen = checked_options(options)
     try:
-        chosen = PaperOptions(**options)
         hyperparameters = Hyperparameters(n_estimators, max_depth)
-    except ValidationError as reason:
-        raise EmbeddingError(f"impossible options: {first_fault(reason)}") from reason
     except ValueError as reason:
         raise EmbeddingError(str(reason)) from reason
     rows, codes, names = _training_rows(X, y)
@@ -113,38 +113,73 @@ def embed(
         (bits,) = drawn_signatures(secret, 1, n_estimators, chosen.ones_share)
     else:
         (bits,) = given_signatures(signature, 1, n_estimators)
-    standard = honest_forest(
+    made, _ = embed_with_standard(
         rows,
         codes,
-        n_trees=n_estimators,
-        caps=standard_caps(hyperparameters),
-        seed=streams.integer_seed(secret, Role.STANDARD_FOREST),
-    )
-    plan = Plan(
-        scheme="paper",
+        names,
+        hyperparameters=hyperparameters,
+        options=chosen,
         signature=bits,
-        trigger_share=chosen.trigger_share,
-        caps=adjusted_caps(standard, hyperparameters, chosen.adjust),
         seed=secret,
-        repeat=0,
         model_id=model_id,
-        **chosen.fit_options(),
         n_jobs=n_jobs,
         nonce=streams.generator(secret, Role.OWNER_NONCE, 0).bytes(NONCE_BYTES),
         created=created,
     )
-    return watermark_rows(rows, codes, names, plan)
+    return made
+
+
+def checked_options(options: Mapping[str, Any]) -> PaperOptions:
+    """Return options of the scheme; raise `EmbeddingError` for unknown or impossible ones."""
+    try:
+        return PaperOptions(**options)
+    except ValidationError as reason:
+        raise EmbeddingError(f"impossible options: {first_error(reason)}") from reason
+
+
+def embed_with_standard(
+    X: NDArray[np.float32],
+    y: NDArray[np.int64],
+    class_names: tuple[str, str],
+    *,
+    hyperparameters: Hyperparameters,
+    options: PaperOptions,
+    seed: int,
+    on_round: OnRound | None = None,
+    **plan: Any,
+) -> tuple[WatermarkedForest, Forest]:
+    """Train a standard forest, derive the trees' limits from it, and embed a watermark within these.
+
+    Parameters and errors as in `wm.embedding.watermark.watermark_rows`; `plan` holds the other fields of
+    `wm.embedding.watermark.Plan`. Returns the watermarked forest and the standard one.
+    """
+    standard = honest_forest(
+        X,
+        y,
+        n_trees=hyperparameters.n_estimators,
+        caps=standard_caps(hyperparameters),
+        seed=streams.integer_seed(seed, Role.STANDARD_FOREST),
+    )
+    chosen = Plan(
+        **({"scheme": "paper"} | plan),
+        trigger_share=options.trigger_share,
+        caps=adjusted_caps(standard, hyperparameters, options.adjust),
+        seed=seed,
+        repeat=0,
+        **options.fit_options(),
+    )
+    return watermark_rows(X, y, class_names, chosen, on_round=on_round), standard
 
 
 def _training_rows(
     X: ArrayLike, y: ArrayLike
 ) -> tuple[NDArray[np.float32], NDArray[np.int64], tuple[str, str]]:
-    """Return rows, 0 and 1 for each label, and what these two are called."""
+    """Return the rows in float32, 0 or 1 for each label, and the names of the two classes."""
     try:
         with np.errstate(over="ignore"):
             rows = np.asarray(X).astype(np.float32)
     except (TypeError, ValueError) as reason:
-        raise DataError(f"the training rows are no numbers ({reason})") from reason
+        raise DataError(f"the training rows are not numbers ({reason})") from reason
     labels = np.asarray(y)
     if rows.ndim != 2 or labels.shape != (len(rows),):
         raise DataError(f"rows have shape {rows.shape}, labels {labels.shape}: (n, d) and (n,) are needed")
@@ -172,24 +207,23 @@ def verify(
     Parameters
     ----------
     claim
-        What the owner shows: read it with `wm.claims.opening.read_claim_or_opening`, which refuses edited
-        ones.
+        As `wm.claims.opening.read_claim_or_opening` returns it, which refuses edited files.
     suspect
-        A `Forest`, a model that `Forest.from_sklearn` reads, an estimator of ours for two classes, or votes,
-        (k, m), of 0 and 1: a row for each row of the claim, a column for each tree in the forest's order.
+        A `Forest`, a model that `Forest.from_sklearn` reads, a `WatermarkedForestClassifier` for two classes,
+        or votes, (k, m), of 0 and 1: a row for each row of the claim, a column for each tree in order.
     published
-        Commitments known to be older than the suspect; None: nothing is known, which the verdict says.
+        Commitments known to be older than the suspect; None leaves this rule unchecked.
     policy
-        What the judge asks for; None: the defaults of `wm.verification.verdict.Policy`.
+        The judge's requirements; None: the defaults of `wm.verification.rules.Policy`.
     challenge
         The judge's, for a claim of which only some rows are opened.
 
     Raises
     ------
     ClaimError
-        Votes or classes that do not fit the claim, or an impossible policy.
+        Votes or classes that do not fit the claim.
     ModelError
-        A model that cannot be read, or that takes other rows than the claim's.
+        A model that cannot be read, or that does not take the claim's rows.
 
     Examples
     --------
@@ -211,7 +245,7 @@ def verify(
 
 
 def _forest_of(suspect: Any) -> Forest | None:
-    """Return the forest that a suspect is, None if it is votes."""
+    """Return a suspect's forest, None for votes."""
     if isinstance(suspect, Forest):
         return suspect
     trees = isinstance(suspect, list | tuple) and bool(suspect) and hasattr(suspect[0], "predict")
@@ -222,24 +256,24 @@ def _forest_of(suspect: Any) -> Forest | None:
 
 
 def audit(model: Any, *, trusted: Sequence[str] = ()) -> LeakageReport:
-    """Say what a model's file gives away of its watermark, beside what it votes.
+    """Report what a model's file reveals of its watermark, apart from its votes.
 
     Parameters
     ----------
     model
-        A `Forest` (an estimator of ours releases its ``forests_``), a model that `Forest.from_sklearn` reads,
-        or the path of an npz or skops file; pickles are not loaded.
+        A `Forest`, a model that `Forest.from_sklearn` reads, or the path of an npz or skops file; pickles are
+        not loaded.
     trusted
-        Types that a skops file may hold, as skops names them.
+        Full names of types that a skops file may hold.
 
     Raises
     ------
     ModelError
-        Something else, or a damaged file.
+        Another object, or a damaged file.
 
     Examples
     --------
-    What is released of a watermarked forest says nothing, its training record nearly everything:
+    The released forest reveals nothing, its training record nearly everything:
 
     >>> import wm
     >>> from sklearn.datasets import load_breast_cancer
@@ -257,5 +291,4 @@ def audit(model: Any, *, trusted: Sequence[str] = ()) -> LeakageReport:
         return inspect(**load_metadata(Path(model), trusted=trusted).arguments())
     if not isinstance(model, Forest):
         return inspect(**from_model(model).arguments())
-    names = ("offset", "left", "right", "feature", "threshold", "value")
-    return inspect(**{name: getattr(model, name) for name in names})
+    return inspect(**{name: getattr(model, name) for name in REQUIRED})

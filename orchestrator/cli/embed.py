@@ -28,9 +28,6 @@ def _printable(_context: click.Context, _option: click.Parameter, text: str) -> 
     return text
 
 
-_OF_PLAN = ("scheme", "trigger_share", "training", "weight_step", "max_rounds", "model_id")
-
-
 @click.command()
 @click.option("--dataset", help="breast-cancer, mnist2-6, ijcnn1 or openml:<id>.")
 @click.option("--path", type=INPUT, help="Training data instead: csv, npz or svmlight file.")
@@ -74,11 +71,10 @@ def embed(
     """Train a watermarked forest and write it with its claim."""
     import numpy as np
 
+    from wm.api import checked_options, embed_with_standard
     from wm.datasets import Source, load, split
     from wm.embedding.common import trigger_size
-    from wm.embedding.training import adjusted_caps, honest_forest, standard_caps
     from wm.embedding.tuning import Hyperparameters
-    from wm.embedding.watermark import Plan, watermark
     from wm.formats import npz
 
     # Whoever knows the seed knows the trigger set: it must not be guessed.
@@ -89,6 +85,7 @@ def embed(
         raise OutputError(
             f"{claim_file}: exists: choose another directory, or give --force to lose that claim"
         )
+    chosen = checked_options({name: options[name] for name in PaperOptions.model_fields})
     signature = _signature(seed, key_file, **options)
     named = {name: options[name] for name in ("path", "positive")}
     source = Source(name=options["dataset"], label=column(options["label"]), **named)
@@ -101,25 +98,20 @@ def embed(
     trigger_size(len(rows.y_train), options["trigger_share"])
     with writing(output):
         output.mkdir(parents=True, exist_ok=True)
-    chosen = Hyperparameters(options["trees"], options["max_depth"])
-    standard = honest_forest(
+    made, standard = embed_with_standard(
         rows.X_train,
         rows.y_train,
-        n_trees=chosen.n_estimators,
-        caps=standard_caps(chosen),
-        seed=streams.integer_seed(seed, Role.STANDARD_FOREST),
-    )
-    made = watermark(
-        rows,
-        Plan(
-            signature=signature,
-            caps=adjusted_caps(standard, chosen, options["adjust"]),
-            seed=seed,
-            repeat=0,
-            **{name: options[name] for name in _OF_PLAN},
-            created=datetime.now(UTC).isoformat(timespec="seconds"),
+        rows.class_names,
+        hyperparameters=Hyperparameters(options["trees"], options["max_depth"]),
+        options=chosen,
+        seed=seed,
+        on_round=lambda kind, number, unfit: click.echo(
+            f"{kind} trees, round {number}: {unfit} unfit", err=True
         ),
-        lambda kind, number, unfit: click.echo(f"{kind} trees, round {number}: {unfit} unfit", err=True),
+        scheme=options["scheme"],
+        signature=signature,
+        model_id=options["model_id"],
+        created=datetime.now(UTC).isoformat(timespec="seconds"),
     )
     forest = made.forest
     write_whole(claim_file, made.claim.to_json().encode(), mode=SECRET)

@@ -40,7 +40,7 @@ def queries(claim_file: Path, output: Path, order: Path | None, **options: Any) 
     if order is not None:
         questions, _ = posed(claim, options)
         rows = questions.X
-        write_new(order, questions.order.to_json().encode(), mode=SECRET)
+        write_new(order, questions.order.to_line().encode(), mode=SECRET)
     with writing(output):
         if output.suffix == ".csv":
             np.savetxt(output, rows, delimiter=",", fmt="%.9g")  # 9 digits give every float32 back

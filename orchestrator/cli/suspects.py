@@ -20,12 +20,12 @@ from wm.verification.answers import KINDS, Answers, model_votes
 from wm.verification.endpoint import Limits
 from wm.verification.questions import (
     DECOYS_FOR_EACH,
-    Heard,
     Questions,
+    SortedAnswers,
+    build_questions,
     plain_order,
-    pose,
     read_order,
-    tell_apart,
+    sort_answers,
 )
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ class Suspect:
         Where the answers are from, for the record.
     """
 
-    heard: Heard
+    heard: SortedAnswers
     forest: Forest | None
     description: str
 
@@ -165,7 +165,7 @@ def posed(claim: Claim | Opening, options: dict[str, Any]) -> tuple[Questions, i
     seed = secrets.randbits(62) if options["order_seed"] is None else options["order_seed"]
     file = options["decoys"]
     decoys = None if file is None else read_decoys(file, claim, label=column(options["decoy_label"]))
-    questions = pose(
+    questions = build_questions(
         claim,
         decoys,
         streams.generator(seed, streams.Role.JUDGE_QUESTIONS),
@@ -182,7 +182,7 @@ def _from_model(claim: Claim | Opening, options: dict[str, Any]) -> Suspect:
     forest = load_model(file, trusted=options["trusted"], trust_pickle=options["trust_pickle"])
     votes = Answers("votes", model_votes(forest, claim.trigger_set.X, claim.class_names, what=str(file)))
     return Suspect(
-        tell_apart(votes, plain_order(claim)), forest, f"model {file}, content hash {forest.content_hash}"
+        sort_answers(votes, plain_order(claim)), forest, f"model {file}, content hash {forest.content_hash}"
     )
 
 
@@ -199,7 +199,7 @@ def _from_file(claim: Claim | Opening, kind: Any, options: dict[str, Any]) -> Su
     content = read_file(file)
     answers = parse_answers(content, kind, class_names=claim.class_names, what=str(file))
     digest = hashlib.sha256(content).hexdigest()
-    return Suspect(tell_apart(answers, order), None, f"{kind} in {file}, SHA-256 {digest}")
+    return Suspect(sort_answers(answers, order), None, f"{kind} in {file}, SHA-256 {digest}")
 
 
 def _from_endpoint(claim: Claim | Opening, options: dict[str, Any]) -> Suspect:
@@ -228,7 +228,7 @@ def _from_endpoint(claim: Claim | Opening, options: dict[str, Any]) -> Suspect:
         ),
     )
     return Suspect(
-        tell_apart(answers, order),
+        sort_answers(answers, order),
         None,
         f"endpoint {place}, asked {order.size} rows in the order of seed {seed}: {len(order.triggers)} "
         f"trigger rows, {len(order.decoys)} decoys, {len(order.repeats)} rows again",

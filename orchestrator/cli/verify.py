@@ -17,18 +17,24 @@ from orchestrator.cli.suspects import Suspect, hear, suspect_options
 from orchestrator.files import write_whole
 from wm.claims.opening import Opening, read_claim_or_opening
 from wm.claims.publication import commitments_before, read_publications
-from wm.verification.verdict import Policy, RuleResult, Verdict, judge_answers, transcript
+from wm.verification.rules import Policy, RuleResult
+from wm.verification.verdict import Verdict, judge, transcript
 
 _POLICY = {
-    "level": "Largest p-value that counts as proof.",
-    "least_ones": "Least share of ones in the signature.",
-    "most_ones": "Largest share of ones in the signature.",
-    "least_distinct": "Least share of trigger rows that differ, as rows and in the leaves they reach.",
+    "level": ("level", "Largest p-value that counts as proof."),
+    "least_ones": ("min_ones", "Smallest share of ones in the signature."),
+    "most_ones": ("max_ones", "Largest share of ones in the signature."),
+    "least_distinct": (
+        "min_distinct",
+        "Smallest share of trigger rows that differ, as rows and in the leaves they reach.",
+    ),
 }
+"""Field of `Policy` and help text for each option."""
+
 _policy_options = option_group(
     *(
-        click.option(f"--{name.replace('_', '-')}", type=float, default=getattr(Policy(), name), help=text)
-        for name, text in _POLICY.items()
+        click.option(f"--{name.replace('_', '-')}", type=float, default=getattr(Policy(), field), help=text)
+        for name, (field, text) in _POLICY.items()
     )
 )
 
@@ -74,10 +80,10 @@ def verify(
         raise click.UsageError("--suspect-since dates the commitments of --published: give these too")
     publications = [each for file in published for each in read_publications(file)]
     suspect = hear(claim, options)
-    verdict = judge_answers(
+    verdict = judge(
         claim,
         suspect.heard,
-        policy=Policy(**{name: options[name] for name in _POLICY}),
+        policy=Policy(**{field: options[name] for name, (field, _) in _POLICY.items()}),
         published=commitments_before(publications, suspect_since) if published else None,
         suspect=suspect.forest,
         challenge=None if challenge is None else challenge.encode(),

@@ -1,7 +1,7 @@
-"""Reads spoilt inputs and tells those that were not handled.
+"""Reads damaged inputs and reports those that are not handled.
 
-Handled is: one clear line of a `WmError`, or an acceptance that means the same as before. Anything else is a
-failure. Used by `tests/test_damaged_inputs.py` and `research/benchmarks/fuzz_inputs.py`.
+A damaged input must be refused with one clear line of a `WmError`, or be accepted with its original meaning.
+Anything else is a failure. Used by `tests/test_damaged_inputs.py` and `research/benchmarks/fuzz_inputs.py`.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from typing import Any
 
 import numpy as np
 
-from tests.damage.spoiling import Form, damaged
+from tests.damage.damaging import Form, damaged
 from wm.errors import WmError
 
 LONGEST_LINE = 600
-"""Most characters of an error's text."""
+"""Largest number of characters of an error's text."""
 
 
 @dataclass(frozen=True)
@@ -28,15 +28,15 @@ class Target:
     Attributes
     ----------
     name
-        Its name, which errors must start with.
+        Its name, with which errors must start.
     content
-        A valid one.
+        A valid input.
     form
-        How it can be spoilt.
+        How it can be damaged.
     read
-        Reads the content of one; raises a `WmError`.
+        Reads an input, or raises a `WmError`.
     fault
-        Says what is wrong with what was read from a spoilt one, None if nothing is.
+        Returns the fault in the result of reading a damaged input, None if there is none.
     """
 
     name: str
@@ -48,7 +48,7 @@ class Target:
 
 @dataclass(frozen=True)
 class Failure:
-    """A spoilt input that was not handled; seed and number give it again."""
+    """A damaged input that was not handled; seed and number reproduce it."""
 
     target: str
     seed: int
@@ -59,7 +59,7 @@ class Failure:
 
 @dataclass(frozen=True)
 class Tally:
-    """What became of the spoilt inputs of one kind."""
+    """Results of the damaged inputs of one kind."""
 
     refused: int
     accepted: int
@@ -67,7 +67,7 @@ class Tally:
 
 
 def run(target: Target, count: int, seed: int) -> Tally:
-    """Read `count` spoilt inputs; each is made from its seed and number alone."""
+    """Read `count` damaged inputs; each depends on its seed and number alone."""
     refused, accepted, failures = 0, 0, []
     for number in range(count):
         content = damaged(target.content, target.form, np.random.default_rng([seed, number]))
@@ -79,7 +79,7 @@ def run(target: Target, count: int, seed: int) -> Tally:
         except WmError as error:
             refused += 1
             reason = unclear(str(error), target.name)
-        except Exception:  # that is what is looked for
+        except Exception:  # the failures that are looked for
             reason = traceback.format_exc()
         else:
             accepted += 1
@@ -90,7 +90,7 @@ def run(target: Target, count: int, seed: int) -> Tally:
 
 
 def unclear(line: str, name: str) -> str | None:
-    """Say what is wrong with an error's text, None if nothing is."""
+    """Return the fault in an error's text, None if there is none."""
     if not line.startswith(f"{name}: ") or not line.isprintable() or len(line) > LONGEST_LINE:
         return f"not one clear line: {line[: 2 * LONGEST_LINE]!r}"
     return None

@@ -1,4 +1,4 @@
-"""Valid inputs of every kind, with their readers, and what each must still mean when it is accepted."""
+"""Valid inputs of every kind, with their readers and checks of accepted damaged ones."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.ensemble import RandomForestClassifier
 
+from tests.damage.damaging import Form
 from tests.damage.running import Target, unclear
-from tests.damage.spoiling import Form
 from wm.attacks.leakage import LeakageReport, inspect
 from wm.claims.claim import Claim, make_claim, parse_claim
 from wm.claims.opening import Opening, open_rows, parse_opening
@@ -28,14 +28,14 @@ from wm.verification.answer_files import parse_answers, read_rows
 from wm.verification.answers import Answers
 from wm.verification.decoys import read_decoys
 from wm.verification.endpoint.reply import parse_reply
-from wm.verification.questions import Decoys, Heard, Order, parse_order, plain_order, pose, tell_apart
-from wm.verification.verdict import judge_answers
+from wm.verification.questions import Decoys, Order, build_questions, parse_order, plain_order, sort_answers
+from wm.verification.verdict import judge
 
 TREES, ROWS, FEATURES = 24, 6, 4
 
 
 def targets(folder: Path) -> list[Target]:
-    """Return every kind of input; `folder` takes the files of those that are read from files only."""
+    """Return every kind of input; those that are read from files only are written to `folder`."""
     rng = np.random.default_rng(5)
     X = rng.random((200, FEATURES)).astype(np.float32)
     y = (X[:, 0] + 0.3 * rng.random(200) > 0.6).astype(np.int64)
@@ -53,7 +53,7 @@ def targets(folder: Path) -> list[Target]:
         nonce=bytes(range(32)),
     )
     opening = open_rows(claim, [0, 2, 5])
-    asked = pose(claim, Decoys(X[20:], y[20:]), rng, decoys_for_each=3, repeats=2)
+    asked = build_questions(claim, Decoys(X[20:], y[20:]), rng, decoys_for_each=3, repeats=2)
     document = publication_of(claim, parse_moment("2025-06-30"))
     votes = forest.votes(claim.trigger_set.X)
     shares, labels = forest.vote_shares(asked.X), forest.predict(asked.X)
@@ -95,7 +95,7 @@ def targets(folder: Path) -> list[Target]:
         ),
         Target(
             "order",
-            asked.order.to_json().encode(),
+            asked.order.to_line().encode(),
             "json",
             lambda content: parse_order(content, claim, what="order"),
             lambda read: None if sorted(read.triggers) != [] and read.size > 0 else "an empty order",
@@ -161,13 +161,13 @@ def _unlike(read: object, original: object) -> str | None:
 
 
 def _committed(claim: Claim) -> tuple[object, ...]:
-    """Return what a claim's commitment covers; the other fields are the owner's notes."""
+    """Return the fields that a claim's commitment covers."""
     trigger_set = claim.trigger_set
     return claim.version, claim.signature, trigger_set.rows, trigger_set.labels, claim.nonce, claim.commitment
 
 
 def _not_opened(read: Opening, original: Opening) -> str | None:
-    """Fewer rows are an opening too, which the rule on the choice of rows is for; other rows are none."""
+    """Refuse other rows; fewer rows are a valid opening, which the rule on the choice of rows judges."""
     same = all(
         getattr(read, name) == getattr(original, name) for name in ("signature", "trigger_size", "commitment")
     )
@@ -183,29 +183,28 @@ def _report(content: bytes) -> LeakageReport:
     try:
         return inspect(**arrays.arguments())
     except WmError as reason:
-        raise type(reason)(f"arrays: {reason}") from reason  # as the command line's files are named
+        raise type(reason)(f"arrays: {reason}") from reason  # as the command line names its files
 
 
 def _bad_report(report: LeakageReport) -> str | None:
     bits = report.signature
     if bits is not None and (bits.shape != (report.n_trees,) or not np.isin(bits, (0, 1)).all()):
-        return f"a signature that is none: {bits}"
+        return f"an invalid signature: {bits}"
     share = report.membership(np.zeros((1, 64)))
-    return None if 0 <= share[0] <= 1 else f"a membership that is none: {share}"
+    return None if 0 <= share[0] <= 1 else f"an invalid membership: {share}"
 
 
 def _wrongly_accepted(claim: Claim, order: Order, answers: Answers) -> str | None:
-    """Judge an honest forest's spoilt answers: no damage turns them into proof."""
+    """Judge an honest forest's damaged answers, which must not become proof."""
     try:
-        heard: Heard = tell_apart(answers, order)
-        verdict = judge_answers(claim, heard)
+        verdict = judge(claim, sort_answers(answers, order))
     except WmError as reason:
         return unclear(f"answers: {reason}", "answers")
-    return "an honest suspect was convicted" if verdict.accepted else None
+    return "an honest suspect was accepted" if verdict.accepted else None
 
 
 def _decoys(file: Path, content: bytes, form: Form, claim: Claim) -> Target:
-    """Return a file of labelled rows; other numbers than before are other decoys, which is no harm."""
+    """Return a file of labelled rows; changed numbers are other decoys, which are valid too."""
 
     def read(content: bytes) -> Decoys:
         file.write_bytes(content)
@@ -213,13 +212,13 @@ def _decoys(file: Path, content: bytes, form: Form, claim: Claim) -> Target:
 
     def fault(read: Decoys) -> str | None:
         usable = len(read.X) == len(read.y) > 0 and np.isin(read.y, (0, 1)).all()
-        return None if usable and np.isfinite(read.X).all() else f"decoys that are none: {read}"
+        return None if usable and np.isfinite(read.X).all() else f"invalid decoys: {read}"
 
     return Target(str(file), content, form, read, fault)
 
 
 def _rows(file: Path, content: bytes, form: Form) -> Target:
-    """Return a file of rows that a model is audited with."""
+    """Return a file of rows for the audit of a model."""
 
     def read(content: bytes) -> NDArray[np.float32]:
         file.write_bytes(content)
@@ -227,7 +226,7 @@ def _rows(file: Path, content: bytes, form: Form) -> Target:
 
     def fault(read: NDArray[np.float32]) -> str | None:
         usable = read.ndim == 2 and read.size and np.isfinite(read).all()
-        return None if usable else f"rows that are none: {read}"
+        return None if usable else f"invalid rows: {read}"
 
     return Target(str(file), content, form, read, fault)
 

@@ -1,4 +1,4 @@
-"""The three calls of `import wm`: what they embed verifies, whatever form the suspect has."""
+"""The three calls of `import wm`: embedded watermarks verify on suspects of every form."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import wm
 from wm.claims.claim import check_claim, parse_claim
 from wm.errors import ClaimError, DataError, EmbeddingError, ModelError, SignatureError
 from wm.formats.export import save_model, to_sklearn
-from wm.verification.verdict import Policy, Rule
+from wm.verification.rules import Policy, Rule
 
 X, y = load_breast_cancer(return_X_y=True)
 NAMES = np.array(["malignant", "benign"])[y]  # in the other order than 0 and 1
@@ -22,7 +22,7 @@ def owned():
     return wm.embed(X, y, n_estimators=40, seed=7)
 
 
-def test_what_is_embedded_verifies_and_gives_nothing_away(owned):
+def test_an_embedded_watermark_verifies_and_leaks_nothing(owned):
     check_claim(owned.claim)
     assert owned.evidence.exact_match
     assert owned.evidence.significant
@@ -30,7 +30,7 @@ def test_what_is_embedded_verifies_and_gives_nothing_away(owned):
     assert owned.forest.accuracy(X, y) > 0.9
 
 
-def test_equal_seeds_give_equal_claims_and_none_gives_secrets(owned):
+def test_equal_seeds_give_equal_claims_and_none_draws_new_secrets(owned):
     again = wm.embed(X, y, n_estimators=40, seed=7, n_jobs=2)
     assert (again.claim, again.forest.content_hash) == (owned.claim, owned.forest.content_hash)
     one, other = (wm.embed(X, y, n_estimators=10).claim for _ in range(2))
@@ -55,7 +55,7 @@ def test_labels_may_have_names(owned):
 
 
 @pytest.mark.parametrize("form", ["forest", "model", "trees", "votes", "list", "names"])
-def test_a_suspect_has_many_forms_and_one_verdict(owned, form):
+def test_every_form_of_a_suspect_has_the_same_verdict(owned, form):
     votes = owned.forest.votes(owned.claim.trigger_set.X)
     model = to_sklearn(owned.forest)
     suspect = {
@@ -72,8 +72,8 @@ def test_a_suspect_has_many_forms_and_one_verdict(owned, form):
     assert verdict.open_questions == ((Rule.DISTINCT_CELLS,) if form in ("votes", "list") else ())
 
 
-def test_the_judge_asks_for_what_the_policy_says(owned):
-    strict = wm.verify(owned.claim, owned.forest, published=[], policy=Policy(least_ones=0.6))
+def test_the_policy_decides(owned):
+    strict = wm.verify(owned.claim, owned.forest, published=[], policy=Policy(min_ones=0.6))
     assert strict.stopped_by == (Rule.COMMITMENT, Rule.QUOTA)
 
 
@@ -100,7 +100,7 @@ def test_an_estimator_is_a_suspect(owned):
         (RandomForestClassifier(40, random_state=0).fit(X[:, :3], y), ModelError),
     ],
 )
-def test_what_is_no_suspect_is_refused(owned, suspect, error):
+def test_other_suspects_are_refused(owned, suspect, error):
     with pytest.raises(error):
         wm.verify(owned.claim, suspect)
 
@@ -114,17 +114,17 @@ def test_what_is_no_suspect_is_refused(owned, suspect, error):
         (X, y, {"n_estimators": 0}, EmbeddingError, "n_estimators"),
         (X, y, {"max_depth": 0}, EmbeddingError, "max_depth"),
         (X, y, {"signature": "01"}, SignatureError, "does not fit 70 trees"),
-        (X, y, {"max_depth": 1}, EmbeddingError, "does not fit"),
+        (X, y, {"max_depth": 1, "seed": 0}, EmbeddingError, "does not fit"),
         (X[:, 0], y, {}, DataError, "shape"),
         (X, y[:-1], {}, DataError, "shape"),
         (X * np.nan, y, {}, DataError, "finite"),
         (X * 1e300, y, {}, DataError, "finite"),
-        ([["a"]], [1], {}, DataError, "no numbers"),
+        ([["a"]], [1], {}, DataError, "not numbers"),
         (*load_iris(return_X_y=True), {}, DataError, "3 classes"),
         (X, np.ones(len(X)), {}, DataError, "1 classes"),
     ],
 )
-def test_what_cannot_be_embedded_is_said_at_once(rows, labels, options, error, message):
+def test_impossible_inputs_are_refused(rows, labels, options, error, message):
     with pytest.raises(error, match=message) as failed:
         wm.embed(rows, labels, **options)
     assert str(failed.value).isprintable()
@@ -139,7 +139,7 @@ def test_files_are_audited(owned, tmp_path, ending, trusted):
 
 
 @pytest.mark.parametrize("model", ["none.npz", "model.pkl", object(), [], RandomForestClassifier()])
-def test_what_is_no_model_is_not_audited(model, tmp_path, monkeypatch):
+def test_other_models_are_not_audited(model, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "model.pkl").write_bytes(b"")
     with pytest.raises(ModelError) as failed:

@@ -1,5 +1,5 @@
-"""Claims: what an owner shows a judge, how it is fixed before release, and how parts of it are opened.
+"""Claims: an owner's proof of ownership, fixed before the model's release and opened in parts.
 
-`claim`: the claim itself; `commitment`: hashes that fix it; `publication`: the document that is published;
-`opening`: some rows for a judge, the others stay secret. May import `signature`, `errors`, `formats`.
+`document`: JSON files; `claim`: the secret file; `commitment`: hashes that fix it; `publication`: the public
+document; `opening`: some rows for a judge. May import `signature`, `errors`, `formats`.
 """

@@ -1,44 +1,30 @@
-"""The claim: what an owner shows a judge, as a JSON file.
+"""The claim: the secret JSON file by which an owner proves ownership to a judge.
 
 It holds the signature, the trigger set and a commitment (`wm.claims.commitment`). An owner who publishes the
-commitment before releasing the model can show later that nothing was chosen after seeing the suspect. The
-file is all that a judge needs; it is a secret until then. Files of version 1, which commit to everything with
-one hash, are still read; those of version 2 can also be opened row by row (`wm.claims.opening`).
+commitment before releasing the model can show later that nothing was chosen after seeing the suspect. Files
+of version 1 commit to everything with one hash; those of version 2 can also be opened row by row
+(`wm.claims.opening`).
 """
 
 from __future__ import annotations
 
-import json
 import secrets
 from pathlib import Path
 from typing import Annotated, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import Field, ValidationError
 
 from wm.claims import commitment as commitments
+from wm.claims.document import Document, first_error, named_errors, read_document
 from wm.errors import ClaimError
-from wm.formats.bounded import read_bounded
 from wm.signature import Signature
-
-MAX_CLAIM_BYTES = 256 * 2**20
-"""Largest claim file that is read."""
 
 NONCE_BYTES = 32
 
-_LONGEST_PLACE = 100
-"""Characters of the place of a fault that an error shows: a hostile file's keys may be any text."""
 
-
-class StrictModel(BaseModel):
-    """What comes from a file is taken as it is written, or refused."""
-
-    # Strict: a file that says the same in another way (true for 1, "0.5" for 0.5) is an edited one.
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, strict=True)
-
-
-class TriggerSet(StrictModel):
+class TriggerSet(Document):
     """k secret training rows with their true labels.
 
     Attributes
@@ -63,21 +49,21 @@ class TriggerSet(StrictModel):
         return np.array(self.labels, dtype=np.int64)
 
 
-class Claim(StrictModel):
-    """A claim file's content; check it with `check_claim` before believing anything in it.
+class Claim(Document):
+    """A claim file's content; `check_claim` says whether it is consistent.
 
     Attributes
     ----------
     version
-        Of the commitment.
+        Version of the commitment.
     scheme
-        How the watermark was embedded.
+        Name of the watermarking scheme.
     signature
         m bits as a string of 0 and 1.
     trigger_set
         See `TriggerSet`.
     nonce
-        Random bytes, hex, that keep the commitment from being guessed.
+        Random bytes, hex, without which nobody can guess what the commitment hides.
     commitment
         Hex; see `commitment_of`.
     model_hash
@@ -85,9 +71,9 @@ class Claim(StrictModel):
     model_id
         The owner's name for the model.
     class_names
-        What the labels 0 and 1 stand for.
+        Names of the classes 0 and 1.
     created
-        Time of making, ISO 8601; None in campaigns, whose outcomes must not depend on the clock.
+        Date of the claim, ISO 8601; None in campaigns, whose outcomes must not depend on the clock.
     """
 
     format: Literal["treeproof-claim"] = "treeproof-claim"
@@ -106,10 +92,6 @@ class Claim(StrictModel):
     def bits(self) -> Signature:
         """The signature."""
         return Signature.of(self.signature)
-
-    def to_json(self) -> str:
-        """Return the claim file's text."""
-        return json.dumps(self.model_dump(mode="json"), indent=1) + "\n"
 
 
 def commitment_of(
@@ -149,12 +131,12 @@ def make_claim(
     nonce
         `NONCE_BYTES` secret bytes; None draws them.
     version
-        Of the commitment.
+        Version of the commitment.
 
     Raises
     ------
     ClaimError
-        A claim that `check_claim` would refuse: the owner learns it now, not in court.
+        The claim would be refused by `check_claim`.
     """
     nonce = secrets.token_bytes(NONCE_BYTES) if nonce is None else nonce
     try:
@@ -176,55 +158,26 @@ def make_claim(
             created=created,
         )
     except ValidationError as reason:
-        raise ClaimError(f"no claim can be made of this: {first_fault(reason)}") from reason
+        raise ClaimError(f"no claim can be made of this: {first_error(reason)}") from reason
     check_claim(claim)
     return claim
 
 
 def parse_claim(text: str | bytes, *, what: str = "claim") -> Claim:
-    """Read and check a claim file's text; `what` names the file in errors.
-
-    Raises
-    ------
-    ClaimError
-        Not such a file, a malformed one, or one that `check_claim` refuses.
-    """
-    try:
+    """Read and check a claim file's text; raise `ClaimError`, with the name `what`, for a faulty one."""
+    with named_errors(what, "a valid claim"):
         claim = Claim.model_validate_json(text)
-    except ValidationError as reason:
-        raise ClaimError(f"{what}: not a valid claim: {first_fault(reason)}") from reason
-    try:
         check_claim(claim)
-    except ClaimError as reason:
-        raise ClaimError(f"{what}: {reason}") from reason
     return claim
 
 
 def read_claim(path: str | Path) -> Claim:
-    """Read and check a claim file.
-
-    Raises
-    ------
-    ClaimError
-        No such file, one larger than `MAX_CLAIM_BYTES`, or as in `parse_claim`.
-    """
-    text = read_bounded(path, error=ClaimError, max_bytes=MAX_CLAIM_BYTES, kind="a claim")
-    return parse_claim(text, what=str(path))
-
-
-def first_fault(reason: ValidationError) -> str:
-    """Return the first of pydantic's complaints as one short line; a hostile file chooses its keys' names."""
-    first = reason.errors()[0]
-    place = ".".join(str(part) for part in first["loc"])[:_LONGEST_PLACE] or "file"
-    return f"{place if place.isprintable() else repr(place)}: {first['msg']}"
+    """Read and check a claim file; errors as in `read_document` and `parse_claim`."""
+    return parse_claim(read_document(path, "a claim"), what=str(path))
 
 
 def check_claim(claim: Claim) -> None:
-    """Raise `ClaimError`, with the reason, for a claim that no judge should look at further.
-
-    Checked: as many labels as rows, all rows equally long and exactly float32; no row twice; the commitment
-    fits.
-    """
+    """Raise `ClaimError` unless `check_trigger_set` passes and the commitment fits."""
     check_trigger_set(claim.trigger_set)
     expected = commitment_of(claim.bits, claim.trigger_set, bytes.fromhex(claim.nonce), claim.version)
     if expected != claim.commitment:
@@ -232,7 +185,7 @@ def check_claim(claim: Claim) -> None:
 
 
 def check_trigger_set(trigger_set: TriggerSet) -> None:
-    """Raise `ClaimError` for rows without label, rows that are not float32, and repeated ones."""
+    """Raise `ClaimError` for rows without label, of unequal length, repeated, or not exactly float32."""
     if len(trigger_set.labels) != len(trigger_set.rows):
         raise ClaimError(f"{len(trigger_set.rows)} trigger rows have {len(trigger_set.labels)} labels")
     if len({len(row) for row in trigger_set.rows}) != 1 or not trigger_set.rows[0]:

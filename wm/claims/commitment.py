@@ -1,8 +1,8 @@
 """Commitments: hashes that fix signature and trigger set before anybody has seen the suspect.
 
-Version 1 is one hash over everything. Version 2 is a Merkle tree (RFC 6962) whose first leaf is the header,
-that is signature and shape, and whose other leaves are the trigger rows, each with a nonce of its own derived
-from the owner's: any of the rows can be opened, and the others stay secret for the next dispute.
+Version 1 is one hash over everything. Version 2 is a Merkle tree (RFC 6962). Its first leaf is the header
+(signature and shape), the others are the trigger rows. Each leaf has its own nonce, derived from the owner's,
+so that single rows can be opened while the others stay secret.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def whole_commitment(
 
 
 def row_nonce(nonce: bytes, index: int) -> bytes:
-    """Return the nonce of one trigger row; without the owner's nonce it says nothing about the others."""
+    """Return the nonce of one trigger row; without the owner's nonce it reveals none of the others."""
     return hmac.new(nonce, b"treeproof/row/v2\x00" + _whole(index), hashlib.sha256).digest()
 
 
@@ -102,11 +102,11 @@ def root_from_path(leaf: bytes, place: int, count: int, path: Sequence[bytes]) -
     Parameters
     ----------
     place
-        Of the leaf, in 0..count - 1.
+        Index of the leaf, in 0..count - 1.
     count
         Number of leaves.
     """
-    turns = []  # from the root downwards: whether the leaf is in the left part
+    turns = []  # from the root down: whether the leaf is in the left part
     low, high = 0, count
     while high - low > 1:
         split = low + _split(high - low)
@@ -125,7 +125,7 @@ def _split(count: int) -> int:
 
 
 def _join(left: bytes, right: bytes) -> bytes:
-    # The leading byte tells an inner node from a leaf, so that neither passes for the other.
+    # The leading byte differs from that of a leaf, so that neither can pass for the other.
     return hashlib.sha256(b"\x01" + left + right).digest()
 
 

@@ -1,15 +1,14 @@
-"""Partial disclosure: some trigger rows are opened for a judge, the others stay secret for the next dispute.
+"""Openings: some trigger rows are shown to a judge, the others stay secret for the next dispute.
 
-An opening holds the signature, the opened rows with their labels and nonces, and for each the path of hashes
-to the commitment (version 2, `wm.claims.commitment`). Whoever reads it learns nothing about the rows that
-stay closed but how many they are. Which rows are opened must not be the claimant's choice after seeing the
-suspect: let the judge draw them (`draw_rows`).
+An opening holds the signature, the opened rows with their labels and nonces, and for each row the Merkle path
+to the commitment (version 2, `wm.claims.commitment`). Of the closed rows it reveals only their number. The
+judge draws which rows are opened (`draw_rows`); a claimant who has seen the suspect could pick those that
+fit.
 """
 
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Literal
@@ -18,37 +17,32 @@ import numpy as np
 from pydantic import BaseModel, Field, ValidationError
 
 from wm.claims import commitment as commitments
-from wm.claims.claim import (
-    MAX_CLAIM_BYTES,
-    NONCE_BYTES,
-    Claim,
-    StrictModel,
-    TriggerSet,
-    check_trigger_set,
-    first_fault,
-    parse_claim,
-)
+from wm.claims.claim import NONCE_BYTES, Claim, TriggerSet, check_trigger_set, parse_claim
+from wm.claims.document import Document, named_errors, read_document
 from wm.errors import ClaimError
-from wm.formats.bounded import read_bounded
 from wm.signature import Signature
 
-_HASH = r"^[0-9a-f]{64}$"
-_Hash = Annotated[str, Field(pattern=_HASH)]
+_Hash = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+_Nonce = Annotated[str, Field(pattern=rf"^[0-9a-f]{{{2 * NONCE_BYTES}}}$")]
 
 
-class OpenedRow(StrictModel):
+_SHARED = ("scheme", "signature", "commitment", "model_hash", "model_id", "class_names", "created")
+"""Fields that an opening takes over from its claim."""
+
+
+class OpenedRow(Document):
     """One trigger row with its proof.
 
     Attributes
     ----------
     index
-        Its number in the owner's trigger set, from 0.
+        Row number in the owner's trigger set, from 0.
     row
         d numbers, each exactly a float32.
     label
         0 or 1.
     nonce
-        The row's own, hex.
+        The row's own nonce, hex.
     path
         Hashes from the row to the commitment, hex.
     """
@@ -56,12 +50,12 @@ class OpenedRow(StrictModel):
     index: int = Field(ge=0)
     row: tuple[float, ...] = Field(min_length=1)
     label: int = Field(ge=0, le=1)
-    nonce: str = Field(pattern=rf"^[0-9a-f]{{{2 * NONCE_BYTES}}}$")
+    nonce: _Nonce
     path: tuple[_Hash, ...]
 
 
-class Opening(StrictModel):
-    """What an owner shows instead of the whole claim; check it with `check_opening`.
+class Opening(Document):
+    """Part of a claim; `check_opening` says whether it leads to the commitment.
 
     Attributes
     ----------
@@ -80,7 +74,7 @@ class Opening(StrictModel):
     scheme: str
     signature: str = Field(pattern=r"^[01]+$")
     trigger_size: int = Field(ge=1, le=2**40)
-    header_nonce: str = Field(pattern=rf"^[0-9a-f]{{{2 * NONCE_BYTES}}}$")
+    header_nonce: _Nonce
     header_path: tuple[_Hash, ...]
     opened: tuple[OpenedRow, ...] = Field(min_length=1)
     commitment: str
@@ -101,22 +95,18 @@ class Opening(StrictModel):
             rows=tuple(each.row for each in self.opened), labels=tuple(each.label for each in self.opened)
         )
 
-    def to_json(self) -> str:
-        """Return the file's text."""
-        return json.dumps(self.model_dump(mode="json"), indent=1) + "\n"
-
 
 def draw_rows(commitment: str, challenge: bytes, size: int, count: int) -> tuple[int, ...]:
-    """Return which rows to open: drawn by the judge's challenge and the commitment, the same for everybody.
+    """Return the sorted indexes of the rows to open, a function of commitment and challenge.
 
     Parameters
     ----------
     commitment
-        Of the claim, hex.
+        The claim's, hex.
     challenge
-        The judge's random bytes, made known only after the commitment was fixed.
+        The judge's random bytes, revealed only after the commitment was fixed.
     size, count
-        k, and how many of the rows are opened, in 1..k.
+        k, and the number of rows to open, in 1..k.
 
     Raises
     ------
@@ -138,12 +128,12 @@ def open_rows(claim: Claim, rows: Sequence[int]) -> Opening:
     Parameters
     ----------
     rows
-        Indexes, distinct, at least one.
+        One or more distinct indexes in 0..k - 1.
 
     Raises
     ------
     ClaimError
-        A claim of version 1, or indexes that are none of its rows.
+        A claim of version 1, or other indexes.
     """
     if claim.version != 2:
         raise ClaimError(
@@ -152,12 +142,10 @@ def open_rows(claim: Claim, rows: Sequence[int]) -> Opening:
     size = len(claim.trigger_set.rows)
     if not rows or len(set(rows)) != len(rows) or min(rows) < 0 or max(rows) >= size:
         raise ClaimError(f"rows to open must be distinct numbers from 0 to {size - 1}, at least one")
-    nonce = bytes.fromhex(claim.nonce)
-    trigger_set = claim.trigger_set
+    nonce, trigger_set = bytes.fromhex(claim.nonce), claim.trigger_set
     leaves = commitments.leaves_of(claim.bits, trigger_set.X, trigger_set.labels, nonce)
     opening = Opening(
-        scheme=claim.scheme,
-        signature=claim.signature,
+        **{name: getattr(claim, name) for name in _SHARED},
         trigger_size=size,
         header_nonce=commitments.header_nonce(nonce).hex(),
         header_path=_path(leaves, 0),
@@ -171,11 +159,6 @@ def open_rows(claim: Claim, rows: Sequence[int]) -> Opening:
             )
             for index in sorted(rows)
         ),
-        commitment=claim.commitment,
-        model_hash=claim.model_hash,
-        model_id=claim.model_id,
-        class_names=claim.class_names,
-        created=claim.created,
     )
     check_opening(opening)
     return opening
@@ -186,10 +169,12 @@ def _path(leaves: Sequence[bytes], place: int) -> tuple[str, ...]:
 
 
 def check_opening(opening: Opening) -> None:
-    """Raise `ClaimError`, with the reason, for an opening that no judge should look at further.
+    """Check that header and opened rows lead to the commitment, each row once, with an index below k.
 
-    Checked: what `check_trigger_set` checks of the opened rows; each row once, with a number below k; header
-    and every row lead to the commitment.
+    Raises
+    ------
+    ClaimError
+        They do not, or `check_trigger_set` refuses the rows; the text gives the reason.
     """
     check_trigger_set(opening.trigger_set)
     opened = opening.opened
@@ -219,39 +204,22 @@ def _leads(leaf: bytes, place: int, count: int, path: Sequence[str], commitment:
 
 
 def parse_opening(text: str | bytes, *, what: str = "opening") -> Opening:
-    """Read and check an opening's text; `what` names the file in errors.
-
-    Raises
-    ------
-    ClaimError
-        Not such a file, a malformed one, or one that `check_opening` refuses.
-    """
-    try:
+    """Read and check an opening's text; raise `ClaimError`, with the name `what`, for a faulty one."""
+    with named_errors(what, "a valid opening"):
         opening = Opening.model_validate_json(text)
         check_opening(opening)
-    except ValidationError as reason:
-        raise ClaimError(f"{what}: not a valid opening: {first_fault(reason)}") from reason
-    except ClaimError as reason:
-        raise ClaimError(f"{what}: {reason}") from reason
     return opening
 
 
 class _AnyFormat(BaseModel):
-    """The one field that tells what a file is."""
+    """The field that says which kind of file this is."""
 
     format: str
 
 
 def read_claim_or_opening(path: str | Path) -> Claim | Opening:
-    """Read and check what an owner shows a judge: a whole claim, or some of its rows.
-
-    Raises
-    ------
-    ClaimError
-        No such file, one larger than `MAX_CLAIM_BYTES`, or as in `parse_claim` and `parse_opening`; what is
-        neither is refused as a claim.
-    """
-    text = read_bounded(path, error=ClaimError, max_bytes=MAX_CLAIM_BYTES, kind="a claim")
+    """Read and check a whole claim, or the opening of one; other files are refused as claims."""
+    text = read_document(path, "a claim")
     try:
         found = _AnyFormat.model_validate_json(text).format
     except ValidationError:

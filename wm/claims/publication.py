@@ -1,53 +1,43 @@
-"""Publication: the small document by which an owner fixes a claim before releasing the model.
+"""Publications: the document by which an owner fixes a claim before releasing the model.
 
-It holds the commitment and what it commits to in kind and number, nothing secret: neither bits nor rows nor
-the nonce can be found from it. Its date is only the owner's word. What counts before a judge is when others
-first saw it: a timestamp of a third party (RFC 3161, OpenTimestamps) or a place whose history is not the
-owner's to rewrite. A log is a file with one such document a line.
+It holds the commitment and the numbers of rows and bits; neither bits, rows nor nonce can be found from it.
+Its date proves nothing, since the owner wrote it. Proof is a timestamp of a third party (RFC 3161,
+OpenTimestamps) or a place whose history the owner cannot rewrite. A log is a file with one such document a
+line.
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, Field, ValidationError
+from pydantic import AfterValidator, Field
 
-from wm.claims.claim import MAX_CLAIM_BYTES, Claim, StrictModel, first_fault
+from wm.claims.claim import Claim
+from wm.claims.document import Document, named_errors, read_document
 from wm.errors import ClaimError
-from wm.formats.bounded import read_bounded
 
 Algorithm = Literal["sha256", "sha256-merkle-rfc6962"]
-"""How the commitment was computed: over everything at once, or row by row (`wm.claims.commitment`)."""
+"""Hash of the commitment: of everything at once, or of a Merkle tree (`wm.claims.commitment`)."""
 
 _ALGORITHMS: dict[int, Algorithm] = {1: "sha256", 2: "sha256-merkle-rfc6962"}
 
 
 def parse_moment(text: str) -> datetime:
-    """Return a moment, ISO 8601; a day or time without a zone is in UTC.
-
-    Raises
-    ------
-    ValueError
-        Something else.
-    """
+    """Return a date or time in ISO 8601, by default in UTC; raise `ValueError` for other text."""
     moment = datetime.fromisoformat(text)
     return moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
 
 
 def _moment(text: str) -> str:
-    try:
-        parse_moment(text)
-    except ValueError as reason:
-        raise ValueError("no moment in ISO 8601") from reason
+    parse_moment(text)
     return text
 
 
-class Publication(StrictModel):
-    """What an owner publishes of a claim.
+class Publication(Document):
+    """The public document of a claim.
 
     Attributes
     ----------
@@ -56,11 +46,11 @@ class Publication(StrictModel):
     algorithm
         See `Algorithm`.
     trigger_size, n_trees
-        k, and m, the number of bits.
+        k rows and m bits.
     model_id
         The owner's name for the model.
     published
-        When, by the owner's word, ISO 8601.
+        Date stated by the owner, ISO 8601.
     """
 
     format: Literal["treeproof-commitment"] = "treeproof-commitment"
@@ -72,17 +62,9 @@ class Publication(StrictModel):
     model_id: str
     published: Annotated[str, AfterValidator(_moment)]
 
-    def to_line(self) -> str:
-        """Return the document as one line of a log, with its end."""
-        return json.dumps(self.model_dump(mode="json")) + "\n"
-
-    def to_json(self) -> str:
-        """Return the document's text."""
-        return json.dumps(self.model_dump(mode="json"), indent=1) + "\n"
-
 
 def publication_of(claim: Claim, published: datetime) -> Publication:
-    """Return what is published of a claim; `published` must have a time zone."""
+    """Return the public document of a claim; `published` must have a time zone."""
     return Publication(
         commitment=claim.commitment,
         algorithm=_ALGORITHMS[claim.version],
@@ -94,13 +76,7 @@ def publication_of(claim: Claim, published: datetime) -> Publication:
 
 
 def parse_publications(content: bytes, *, what: str) -> tuple[Publication, ...]:
-    """Read a published document, or a log of them, one a line; `what` names the file in errors.
-
-    Raises
-    ------
-    ClaimError
-        Something else, or nothing.
-    """
+    """Read one published document, or a log; raise `ClaimError`, with the name `what`, for other content."""
     lines = [(number, line) for number, line in enumerate(content.split(b"\n"), 1) if line.strip()]
     if not lines:
         raise ClaimError(f"{what}: holds no published commitment")
@@ -108,36 +84,25 @@ def parse_publications(content: bytes, *, what: str) -> tuple[Publication, ...]:
         lines = [(lines[0][0], content)]
     found = []
     for number, line in lines:
-        try:
+        with named_errors(f"{what}: line {number}", "a published commitment"):
             found.append(Publication.model_validate_json(line))
-        except ValidationError as reason:
-            raise ClaimError(
-                f"{what}: line {number}: not a published commitment: {first_fault(reason)}"
-            ) from reason
     return tuple(found)
 
 
 def read_publications(path: str | Path) -> tuple[Publication, ...]:
-    """Read a published document or a log of them.
-
-    Raises
-    ------
-    ClaimError
-        No such file, a too large one, or as in `parse_publications`.
-    """
-    content = read_bounded(path, error=ClaimError, max_bytes=MAX_CLAIM_BYTES, kind="a log of commitments")
-    return parse_publications(content, what=str(path))
+    """Read a published document or a log; errors as in `read_document` and `parse_publications`."""
+    return parse_publications(read_document(path, "a log of commitments"), what=str(path))
 
 
 def commitments_before(
     publications: Collection[Publication], suspect_since: datetime | None
 ) -> frozenset[str]:
-    """Return the commitments that were published before the suspect was there.
+    """Return the commitments that were published before the suspect appeared.
 
     Parameters
     ----------
     suspect_since
-        Since when; None: the judge has seen to it that all of them are older.
+        Date from which the suspect is known; None counts all of them.
     """
     return frozenset(
         each.commitment

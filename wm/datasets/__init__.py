@@ -1,11 +1,11 @@
-"""Data sets for a binary watermark: found, checked, cut into training and test rows, scaled, hashed.
+"""Data sets for a binary watermark: found, checked, split, scaled and hashed.
 
-A `Source` says where rows come from, `load` makes a `Dataset` of it (class 0 or 1 for each row), `split` a
-`Split`, which is all that training sees. `source` and `model` hold the types; `files` and `csv_file` read the
-user's files; `named` registers the public sets (`mnist`, `ijcnn1`, `openml`); `cache` finds, downloads and
-keeps files; `labels` turns any labels into two classes; `splitting` cuts and scales.
+A `Source` names the rows, `load` makes a `Dataset` of them (class 0 or 1 for each row), `split` a `Split` for
+training. `source` and `model` hold the types; `files` and `csv_file` read the user's files; `mnist`,
+`ijcnn1` and `openml` the public sets; `cache` finds, downloads and keeps files; `labels` encodes labels as
+two classes; `loading` holds the registry; `splitting` splits and scales.
 
-May import `wm.errors` and `wm.formats.npz`. scikit-learn and pandas are imported only inside functions.
+May import `wm.errors` and `wm.formats`. scikit-learn and pandas are imported only inside functions.
 """
 
 from wm.datasets.loading import load

@@ -1,4 +1,4 @@
-"""The data directory: where files are looked for, and where downloads are kept."""
+"""The data directory, and downloads into it."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from wm.errors import DataError
 
 DATA_DIR_VARIABLE = "WM_DATA_DIR"
 STALL_LIMIT_S = 30.0
-"""Longest silence of a server before a download is given up."""
+"""Longest silence of a server during a download."""
 TIME_LIMIT_S = 300.0
-"""Longest time that one download may take."""
+"""Longest duration of one download."""
 SIZE_LIMIT_BYTES = 2**28
-"""Largest file that is downloaded, and largest text that a downloaded file may unpack to."""
+"""Largest file that is downloaded, and largest size of its text when unpacked."""
 
 _CHUNK_BYTES = 2**16
 
@@ -36,13 +36,7 @@ def default_data_dir() -> Path:
 
 
 def make_directory(folder: Path) -> None:
-    """Make the data directory where it is missing.
-
-    Raises
-    ------
-    DataError
-        If that is impossible.
-    """
+    """Make the data directory if it is missing; raise `DataError` if that is impossible."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -52,13 +46,7 @@ def make_directory(folder: Path) -> None:
 
 
 def write_atomically(target: Path, content: bytes) -> None:
-    """Write a file whole or not at all, also when two processes write it at once.
-
-    Raises
-    ------
-    DataError
-        If it cannot be written.
-    """
+    """Write a file whole or not at all, even if two processes write it; raise `DataError` if that fails."""
     make_directory(target.parent)
     try:
         descriptor, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
@@ -76,19 +64,12 @@ def write_atomically(target: Path, content: bytes) -> None:
         ) from error
 
 
-def mend_offline(file_name: str, data_dir: Path) -> str:
-    """Return the advice for a file that could not be downloaded."""
+def offline_advice(file_name: str, data_dir: Path) -> str:
+    """Return advice for a file that could not be downloaded."""
     return f"put {file_name} into {data_dir} (or set {DATA_DIR_VARIABLE} to the directory that has it)"
 
 
-def download(
-    url: str,
-    target: Path,
-    *,
-    check: Callable[[bytes], None],
-    time_limit_s: float = TIME_LIMIT_S,
-    size_limit_bytes: int = SIZE_LIMIT_BYTES,
-) -> bytes:
+def download(url: str, target: Path, *, check: Callable[[bytes], None]) -> bytes:
     """Fetch a file, check it, keep it, and return its content.
 
     Parameters
@@ -96,26 +77,22 @@ def download(
     url
         An http or https address.
     target
-        Where to keep the file; nothing is written unless the check passes.
+        Path at which the file is kept; nothing is written unless the check passes.
     check
-        Raises if the content is not what it should be.
-    time_limit_s
-        Longest duration of the download, in seconds.
-    size_limit_bytes
-        Largest content.
+        Raises if the content is wrong.
 
     Raises
     ------
     DataError
-        If the server cannot be reached, or the file is too slow, too large, cut short, or fails the check.
+        The server cannot be reached, or the file is too slow, too large, cut short, or fails the check.
     """
     if not url.startswith(("https://", "http://")):
         raise DataError(f"cannot download {url}: only http and https are supported")
     try:
-        content = _fetch(url, time_limit_s, size_limit_bytes)
+        content = _fetch(url)
     except (OSError, http.client.HTTPException) as error:
         close_response(error)
-        advice = mend_offline(target.name, target.parent)
+        advice = offline_advice(target.name, target.parent)
         raise DataError(f"cannot download {url} ({reason(error)}): {advice}") from error
     check(content)
     write_atomically(target, content)
@@ -128,20 +105,19 @@ def close_response(error: BaseException) -> None:
         error.close()
 
 
-def _fetch(url: str, time_limit_s: float, size_limit_bytes: int) -> bytes:
-    deadline = time.monotonic() + time_limit_s
-    stall_limit_s = min(STALL_LIMIT_S, time_limit_s)
+def _fetch(url: str) -> bytes:
+    deadline = time.monotonic() + TIME_LIMIT_S
     content = bytearray()
     # `download`, the only caller, has checked that the scheme is http(s).
-    with urllib.request.urlopen(url, timeout=stall_limit_s) as response:  # noqa: S310 - scheme checked
+    with urllib.request.urlopen(url, timeout=min(STALL_LIMIT_S, TIME_LIMIT_S)) as response:  # noqa: S310 - scheme checked
         announced = response.headers.get("Content-Length")
-        # read1 returns what has arrived: a server that drips cannot hold it beyond the deadline.
+        # read1 returns what has arrived: a server that sends single bytes cannot hold it past the deadline.
         while chunk := response.read1(_CHUNK_BYTES):
             content += chunk
-            if len(content) > size_limit_bytes:
-                raise OSError(f"more than {size_limit_bytes} bytes")
+            if len(content) > SIZE_LIMIT_BYTES:
+                raise OSError(f"more than {SIZE_LIMIT_BYTES} bytes")
             if time.monotonic() > deadline:
-                raise TimeoutError(f"not done after {time_limit_s:g} s")
+                raise TimeoutError(f"not done after {TIME_LIMIT_S:g} s")
     if announced is not None and len(content) != int(announced):
         raise OSError(f"cut short: {len(content)} of {announced} bytes")
     return bytes(content)

@@ -1,4 +1,4 @@
-"""Reads comma-separated text whose columns are numbers, but for the label."""
+"""Reader of comma-separated text whose columns, except the label, are numbers."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from collections.abc import Iterator
 import numpy as np
 
 from wm.datasets.labels import encode_labels
-from wm.datasets.model import Table
+from wm.datasets.model import Table, column_names
 from wm.datasets.wording import shown
 from wm.errors import DataError
 from wm.formats.csv_cells import number, rows_of
 
 _TRUTH = {"true": 1.0, "false": 0.0, "": math.nan}
-"""Cells that are no numbers but have a value; an empty one is missing."""
+"""Values of cells that hold no number; an empty cell is a missing value."""
 
 
 def parse_csv(content: bytes, *, where: str, label: str | int | None, header: bool | None) -> Table:
@@ -24,19 +24,15 @@ def parse_csv(content: bytes, *, where: str, label: str | int | None, header: bo
 
     Parameters
     ----------
-    content
-        The text.
     where
-        How errors name it.
-    label
-        The label's column, by name or by index from 0 (negative: from the right).
-    header
-        Whether the first row holds names; None: it does if it holds `label`, or no number at all.
+        Name of the text in errors.
+    label, header
+        As in `wm.datasets.Source`.
 
     Raises
     ------
     DataError
-        If there is no such label, a feature is not a number, or rows are missing or differ in length.
+        There is no such label, a feature is not a number, or rows are missing or differ in length.
     """
     rows = rows_of(content, error=DataError, what=where)
     first = next(rows, None)
@@ -45,7 +41,7 @@ def parse_csv(content: bytes, *, where: str, label: str | int | None, header: bo
     if _has_header(first[1], label=label, header=header, where=where):
         columns = _checked_header(first[1], where)
     else:
-        columns = tuple(f"column_{index}" for index in range(len(first[1])))
+        columns = column_names(len(first[1]))
         rows = itertools.chain([first], rows)
     return _read_rows(rows, columns, _label_index(columns, label, where), where)
 
@@ -88,7 +84,7 @@ def _has_header(first_row: list[str], *, label: str | int | None, header: bool |
         return True
     cells = list(first_row)
     if isinstance(label, int) and -len(cells) <= label < len(cells):
-        # The label may be a word in every row: it tells nothing about a header.
+        # The label may be a word in every row, so it does not indicate a header.
         del cells[label]
     numbers = [bool(cell) and _value(cell) is not None for cell in cells]
     if any(numbers) and not all(numbers):

@@ -1,4 +1,4 @@
-"""ijcnn1: LIBSVM's version of the IJCNN 2001 challenge, cut as the paper's experiments cut it."""
+"""ijcnn1: LIBSVM's version of the IJCNN 2001 challenge, sampled as in the paper's experiments."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from wm.datasets.cache import SIZE_LIMIT_BYTES, download, mend_offline
+from wm.datasets.cache import SIZE_LIMIT_BYTES, download, offline_advice
 from wm.datasets.files import parse_svmlight, read_arrays, read_bytes
 from wm.datasets.labels import Labels
 from wm.datasets.model import Table
@@ -26,18 +26,18 @@ _DECIMALS = 6  # the text files have at most six: rounding gives their values ba
 
 @dataclass(frozen=True)
 class Recipe:
-    """What the files must be, and how the paper's rows are drawn from them.
+    """The known files, and the draw of the paper's rows from them.
 
     Attributes
     ----------
     site
-        Address below which the files are.
+        Address of the directory with the files.
     train_file, test_file
         Their names, compressed with bzip2.
     train_blob, test_blob
         Git blob hash (SHA-1, hex) of each file's text.
     n_train
-        The first rows of the npz's training arrays that are the training file.
+        Number of first rows of the npz's training arrays that are the training file.
     n_features
         Number of columns.
     n_drawn
@@ -63,30 +63,22 @@ class Recipe:
 PAPER = Recipe()
 
 
-@dataclass(frozen=True, eq=False)
-class _Rows:
-    X_train: NDArray[np.float64]
-    y_train: NDArray[np.int64]
-    X_test: NDArray[np.float64]
-    y_test: NDArray[np.int64]
-
-    def sha256(self) -> str:
-        return content_hash(
-            {"X_train": self.X_train, "y_train": self.y_train, "X_test": self.X_test, "y_test": self.y_test}
-        )
+_NAMES = ("X_train", "y_train", "X_test", "y_test")
+_Arrays = dict[str, NDArray[Any]]
+"""The arrays of `_NAMES`: float64 rows, and int64 labels, 0 or 1."""
 
 
 def read_ijcnn1(data_dir: Path, *, download: bool, recipe: Recipe = PAPER) -> Table:
     """Return the paper's 10,000 training and 10,000 test rows, 22 features; class 1 is +1.
 
-    They come from `ijcnn1.npz` in the data directory, else from the files on LIBSVM's site; those are kept
-    in the data directory. The draw is `sklearn.utils.resample` with seed 7 on each file (the authors'
+    They come from `ijcnn1.npz` in the data directory, else from the files on LIBSVM's site, which are kept in
+    the data directory. The draw is `sklearn.utils.resample` with seed 7 on each file (the authors'
     notebook): 931 and 876 rows of class 1.
 
     Raises
     ------
     DataError
-        If the files cannot be had, or are not the known ones.
+        The files are not available, or are not the known ones.
     """
     from sklearn.utils import resample
 
@@ -95,11 +87,11 @@ def read_ijcnn1(data_dir: Path, *, download: bool, recipe: Recipe = PAPER) -> Ta
         rows, where = _from_npz(path, recipe), str(path)
     else:
         rows, where = _from_text(data_dir, recipe, may_download=download), f"{data_dir}/{recipe.train_file}"
-    if rows.sha256() != recipe.expected_sha256:
+    if content_hash(rows) != recipe.expected_sha256:
         raise DataError(f"{where}: not the known rows of ijcnn1 (SHA-256 of its arrays differs)")
     options = {"n_samples": recipe.n_drawn, "replace": False, "random_state": recipe.seed}
-    X_train, y_train = resample(rows.X_train, rows.y_train, **options)
-    X_test, y_test = resample(rows.X_test, rows.y_test, **options)
+    X_train, y_train = resample(rows["X_train"], rows["y_train"], **options)
+    X_test, y_test = resample(rows["X_test"], rows["y_test"], **options)
     return Table(
         where=_WHERE,
         X=np.concatenate([X_train, X_test]),
@@ -109,23 +101,19 @@ def read_ijcnn1(data_dir: Path, *, download: bool, recipe: Recipe = PAPER) -> Ta
     )
 
 
-def _from_npz(path: Path, recipe: Recipe) -> _Rows:
-    names = ("X_train", "y_train", "X_test", "y_test")
-    X_train, y_train, X_test, y_test = read_arrays(read_bytes(path), *names, where=str(path))
-    return _Rows(
-        X_train=_as_text(X_train[: recipe.n_train]),
-        y_train=(y_train[: recipe.n_train] > 0).astype(np.int64),
-        X_test=_as_text(X_test),
-        y_test=(y_test > 0).astype(np.int64),
-    )
+def _from_npz(path: Path, recipe: Recipe) -> _Arrays:
+    X_train, y_train, X_test, y_test = read_arrays(read_bytes(path), *_NAMES, where=str(path))
+    n = recipe.n_train
+    return {
+        "X_train": X_train[:n].astype(np.float64).round(_DECIMALS),
+        "y_train": (y_train[:n] > 0).astype(np.int64),
+        "X_test": X_test.astype(np.float64).round(_DECIMALS),
+        "y_test": (y_test > 0).astype(np.int64),
+    }
 
 
-def _as_text(X: NDArray[Any]) -> NDArray[np.float64]:
-    return X.astype(np.float64).round(_DECIMALS)
-
-
-def _from_text(data_dir: Path, recipe: Recipe, *, may_download: bool) -> _Rows:
-    parts: list[NDArray[np.float64] | NDArray[np.int64]] = []
+def _from_text(data_dir: Path, recipe: Recipe, *, may_download: bool) -> _Arrays:
+    parts: list[NDArray[Any]] = []
     for file_name, blob in (
         (recipe.train_file, recipe.train_blob),
         (recipe.test_file, recipe.test_blob),
@@ -134,13 +122,7 @@ def _from_text(data_dir: Path, recipe: Recipe, *, may_download: bool) -> _Rows:
         table = parse_svmlight(text, where=file_name, n_features=recipe.n_features)
         positive = np.array([name == "1" for name in table.labels.classes])
         parts += [table.X, positive[table.labels.codes].astype(np.int64)]
-    X_train, y_train, X_test, y_test = parts
-    return _Rows(
-        X_train.astype(np.float64),
-        y_train.astype(np.int64),
-        X_test.astype(np.float64),
-        y_test.astype(np.int64),
-    )
+    return dict(zip(_NAMES, parts, strict=True))
 
 
 def _text(path: Path, blob: str, recipe: Recipe, *, may_download: bool) -> bytes:
@@ -150,7 +132,7 @@ def _text(path: Path, blob: str, recipe: Recipe, *, may_download: bool) -> bytes
     if path.is_file():
         return _unpack(path.read_bytes(), blob, str(path))
     if not may_download:
-        advice = mend_offline(f"{FILE_NAME} or {path.name}", path.parent)
+        advice = offline_advice(f"{FILE_NAME} or {path.name}", path.parent)
         raise DataError(f"{_WHERE}: not found, and downloads are off: {advice}")
     content = download(f"{recipe.site}/{path.name}", path, check=check)
     return _unpack(content, blob, str(path))
@@ -167,6 +149,6 @@ def _unpack(content: bytes, blob: str, where: str) -> bytes:
 
 
 def git_blob_sha1(content: bytes) -> str:
-    """Return the hash under which Git keeps a file: the one that is published for these files."""
+    """Return a file's Git blob hash, which is published for these files."""
     header = f"blob {len(content)}\0".encode()
     return hashlib.sha1(header + content, usedforsecurity=False).hexdigest()

@@ -1,4 +1,4 @@
-"""Labels of any kind, made into the two classes 0 and 1."""
+"""Encoding of text, numbers or booleans as classes 0 and 1."""
 
 from __future__ import annotations
 
@@ -42,12 +42,12 @@ def encode_labels(values: NDArray[Any], *, where: str) -> Labels:
     values
         (n,) array of labels.
     where
-        How errors name the source.
+        Name of the source in errors.
 
     Raises
     ------
     DataError
-        If a label is missing, NaN or infinite, or not text, number or boolean.
+        A label is missing, NaN or infinite, or not text, number or boolean.
     """
     if values.dtype.kind in "biu":
         unique, codes = np.unique(values, return_inverse=True)
@@ -81,7 +81,7 @@ def two_classes(
     Raises
     ------
     DataError
-        If there is one class only, there are three or more and no `positive`, or `positive` is none of them.
+        There is one class only, there are three or more and no `positive`, or `positive` is not among them.
     """
     present = np.bincount(labels.codes, minlength=len(labels.classes)) > 0
     classes = [name for name, occurs in zip(labels.classes, present, strict=True) if occurs]
@@ -109,7 +109,7 @@ def _match(positive: str, classes: Sequence[str], where: str) -> str:
     number = _number(stripped)
     if number is not None and (name := _number_name(number)) in classes:
         return name
-    raise DataError(f"{where}: positive = {positive!r} is none of the classes {shown(classes)}")
+    raise DataError(f"{where}: positive = {positive!r} is not one of the classes {shown(classes)}")
 
 
 def _number(text: str) -> float | None:

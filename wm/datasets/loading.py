@@ -1,14 +1,41 @@
-"""The one way in: a source becomes a data set."""
+"""Loading of data sets; the public ones have one line here each."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
+
+import numpy as np
 
 from wm.datasets.cache import default_data_dir
 from wm.datasets.files import read_file
-from wm.datasets.model import Dataset, binary_dataset
-from wm.datasets.named import read_named
+from wm.datasets.ijcnn1 import read_ijcnn1
+from wm.datasets.labels import Labels
+from wm.datasets.mnist import read_mnist26
+from wm.datasets.model import Dataset, Table, binary_dataset
+from wm.datasets.openml import read_openml
 from wm.datasets.source import Source
+
+
+def read_breast_cancer(data_dir: Path, *, download: bool) -> Table:
+    """Return scikit-learn's breast-cancer set: 569 rows, 30 features; it is part of the package."""
+    from sklearn.datasets import load_breast_cancer
+
+    bunch = load_breast_cancer()
+    return Table(
+        where="breast-cancer",
+        X=np.asarray(bunch.data, dtype=np.float64),
+        labels=Labels(np.asarray(bunch.target, dtype=np.int64), tuple(map(str, bunch.target_names))),
+        feature_names=tuple(map(str, bunch.feature_names)),
+    )
+
+
+READERS: dict[str, Callable[..., Table]] = {
+    "breast-cancer": read_breast_cancer,
+    "mnist2-6": read_mnist26,
+    "ijcnn1": read_ijcnn1,
+}
+"""Each takes `(data_dir, *, download)` and has a name in `source.FIXED_NAMES`."""
 
 
 def load(source: Source, *, data_dir: Path | None = None, download: bool = True) -> Dataset:
@@ -19,19 +46,22 @@ def load(source: Source, *, data_dir: Path | None = None, download: bool = True)
     source
         A public name or a file.
     data_dir
-        Where files are looked for and downloads kept; default: the directory in the environment variable
-        WM_DATA_DIR, else ~/.cache/treeproof (below XDG_CACHE_HOME if that is set).
+        Directory of files and downloads; None: the one in the environment variable WM_DATA_DIR, else
+        ~/.cache/treeproof (below XDG_CACHE_HOME if that is set).
     download
         Whether a public set that is not in `data_dir` may be fetched.
 
     Raises
     ------
     DataError
-        If the set is missing, malformed or unfit; the text says what, where, and how to mend it.
+        The set is missing, malformed or unfit; the text says how to fix it.
     """
     folder = default_data_dir() if data_dir is None else data_dir
-    if source.path is None:
-        table = read_named(source, folder, download=download)
-    else:
+    if source.path is not None:
         table = read_file(source.path, folder, label=source.label, header=source.header)
+    elif source.openml_id is not None:
+        target = None if source.label is None else str(source.label)
+        table = read_openml(source.openml_id, folder, target=target, download=download)
+    else:
+        table = READERS[source.title](folder, download=download)
     return binary_dataset(table, name=source.title, positive=source.positive)

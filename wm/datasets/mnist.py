@@ -1,4 +1,4 @@
-"""MNIST2-6: the images of the digits 2 and 6, as the paper uses them (table of its experimental settings)."""
+"""MNIST2-6: the images of the digits 2 and 6 (the paper's table of experimental settings)."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from wm.datasets.cache import mend_offline, write_atomically
+from wm.datasets.cache import offline_advice, write_atomically
 from wm.datasets.files import read_arrays, read_bytes
 from wm.datasets.labels import Labels
 from wm.datasets.model import Table
@@ -32,16 +32,16 @@ def read_mnist26(data_dir: Path, *, download: bool, expected_sha256: str = MNIST
     Parameters
     ----------
     data_dir
-        Where the file is, or will be kept.
+        Directory of the file.
     download
         Whether it may be fetched.
     expected_sha256
-        What the content's hash must be.
+        Hash of the known content.
 
     Raises
     ------
     DataError
-        If the images cannot be had, or are not the known ones.
+        The images are not available, or are not the known ones.
     """
     path = data_dir / FILE_NAME
     if path.is_file():
@@ -52,7 +52,7 @@ def read_mnist26(data_dir: Path, *, download: bool, expected_sha256: str = MNIST
         _check(X, y, expected_sha256, "OpenML's mnist_784, version 1")
         write_atomically(path, pack({"X": X, "y": y}))
     else:
-        advice = mend_offline(FILE_NAME, data_dir)
+        advice = offline_advice(FILE_NAME, data_dir)
         raise DataError(f"{_WHERE}: not found, and downloads are off: {advice}")
     return Table(
         where=_WHERE,

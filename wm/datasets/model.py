@@ -1,4 +1,4 @@
-"""What a data set is: `Table` (any number of classes, as read) and `Dataset` (two classes, checked)."""
+"""Types of data sets: `Table` (any number of classes, as read) and `Dataset` (two classes, checked)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Table:
     Attributes
     ----------
     where
-        How errors name the source.
+        Name of the source in errors.
     X
         Features, (n, d).
     labels
@@ -53,7 +53,7 @@ class Dataset:
     y
         Classes, (n,), 0 or 1; both occur.
     class_names
-        What classes 0 and 1 are called in the source.
+        Names of classes 0 and 1 in the source.
     feature_names
         d names.
     test_mask
@@ -74,7 +74,7 @@ class Dataset:
 
     @cached_property
     def sha256(self) -> str:
-        """SHA-256 (hex) of the arrays and of the names of classes and features, not of the set's own name."""
+        """SHA-256 (hex) of the arrays and of the names of classes and features, not of the set's name."""
         arrays: dict[str, NDArray[Any]] = {
             "X": self.X,
             "y": self.y,
@@ -90,21 +90,25 @@ def encode_json(document: object) -> NDArray[np.uint8]:
     return np.frombuffer(json.dumps(document, sort_keys=True).encode(), dtype=np.uint8)
 
 
+def column_names(count: int) -> tuple[str, ...]:
+    """Return names for columns that have none: column_0, column_1, ..."""
+    return tuple(f"column_{index}" for index in range(count))
+
+
 def binary_dataset(table: Table, *, name: str, positive: str | None) -> Dataset:
     """Check a table and make it binary.
 
     Raises
     ------
     DataError
-        If there are too few rows, no features, values that are not finite, one class only, three or more
-        classes without `positive`, or no such class as `positive`.
+        Too few rows, no features, values that are not finite, or as in `two_classes`.
     """
     n_rows, n_features = table.X.shape
     if n_rows < 2:
         raise DataError(f"{table.where}: {n_rows} rows are too few: a split needs at least 2")
     if n_features == 0:
         raise DataError(f"{table.where}: there is no feature, only the label")
-    check_finite(table)
+    _check_finite(table)
     y, class_names = two_classes(table.labels, positive=positive, where=table.where)
     return Dataset(
         name=name,
@@ -116,8 +120,7 @@ def binary_dataset(table: Table, *, name: str, positive: str | None) -> Dataset:
     )
 
 
-def check_finite(table: Table) -> None:
-    """Raise a DataError that names the first value that is NaN (or missing) or infinite."""
+def _check_finite(table: Table) -> None:
     finite = np.isfinite(table.X)
     if finite.all():
         return

@@ -1,4 +1,4 @@
-"""Sets from OpenML through scikit-learn's client, kept in the data directory in a form of our own."""
+"""Sets from OpenML through scikit-learn's client, kept as npz in the data directory."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from wm.datasets.cache import STALL_LIMIT_S, close_response, make_directory, mend_offline, write_atomically
+from wm.datasets.cache import STALL_LIMIT_S, close_response, make_directory, offline_advice, write_atomically
 from wm.datasets.files import read_arrays, read_bytes
 from wm.datasets.labels import Labels, encode_labels
 from wm.datasets.model import Table, encode_json
@@ -31,7 +31,7 @@ def read_openml(data_id: int, data_dir: Path, *, target: str | None, download: b
     data_id
         The set's number, 1 or more.
     data_dir
-        Where it is kept.
+        Directory in which it is kept.
     target
         The target's name; None: the set's own default.
     download
@@ -40,7 +40,7 @@ def read_openml(data_id: int, data_dir: Path, *, target: str | None, download: b
     Raises
     ------
     DataError
-        If it cannot be fetched, or has a feature that is not a number.
+        It cannot be fetched, or has a feature that is not a number.
     """
     where = f"openml:{data_id}"
     ending = "" if target is None else f"-{urllib.parse.quote(target, safe='')}"
@@ -53,42 +53,36 @@ def read_openml(data_id: int, data_dir: Path, *, target: str | None, download: b
         where, data_dir, path.name, data_id=data_id, target_column=target or "default-target", as_frame=True
     )
     table = _table(bunch, where)
-    write_atomically(path, _packed(table))
+    names = encode_json({"classes": table.labels.classes, "features": table.feature_names})
+    write_atomically(path, pack({"X": table.X, "codes": table.labels.codes, "names": names}))
     return table
 
 
 def fetch_openml_bunch(where: str, data_dir: Path, file_name: str, **query: Any) -> Any:
-    """Return what `sklearn.datasets.fetch_openml` returns for a query.
+    """Return the result of `sklearn.datasets.fetch_openml` for a query; raise `DataError` if it fails.
 
     Parameters
     ----------
     where
-        How errors name the set.
+        Name of the set in errors.
     data_dir
-        Below it scikit-learn keeps what it fetched.
+        Directory of scikit-learn's downloads.
     file_name
-        The file that would do instead, for the error's advice.
-    **query
-        Passed on.
-
-    Raises
-    ------
-    DataError
-        If it fails.
+        File that can replace the download, for the error's advice.
     """
     from sklearn.datasets import fetch_openml
 
     make_directory(data_dir)
     try:
         with _stall_limit(), warnings.catch_warnings():
-            # If every retry fails, the error below says so.
+            # If every retry fails, the error below reports it.
             warnings.filterwarnings("ignore", message="A network error occurred")
             # scikit-learn's other parser fails on nominal columns of numbers, such as MNIST's digits, from
             # pandas 3.1 on (scikit-learn pull request 34902).
             return fetch_openml(data_home=str(data_dir), parser="liac-arff", **query)
     except (OSError, http.client.HTTPException) as error:
         close_response(error)
-        advice = mend_offline(file_name, data_dir)
+        advice = offline_advice(file_name, data_dir)
         raise DataError(f"{where}: cannot be fetched from OpenML ({reason(error)}): {advice}") from error
     except Exception as error:  # its parser raises exceptions of its own, which are not public
         raise DataError(f"{where}: OpenML's answer is unusable ({reason(error)})") from error
@@ -96,7 +90,7 @@ def fetch_openml_bunch(where: str, data_dir: Path, file_name: str, **query: Any)
 
 @contextmanager
 def _stall_limit() -> Iterator[None]:
-    """Give new connections a limit on silence: scikit-learn's client sets none."""
+    """Limit the silence of new connections: scikit-learn's client sets no limit."""
     before = socket.getdefaulttimeout()
     socket.setdefaulttimeout(STALL_LIMIT_S)
     try:
@@ -111,24 +105,14 @@ def _table(bunch: Any, where: str) -> Table:
     words = [str(name) for name, dtype in bunch.data.dtypes.items() if dtype.kind not in "biuf"]
     if words:
         raise DataError(f"{where}: features that are not numbers: {shown(words)}")
-    missing = bunch.target.isna()
+    pairs = zip(bunch.target, bunch.target.isna(), strict=True)
+    labels = np.array(["" if missing else value for value, missing in pairs], dtype=np.str_)
     return Table(
         where=where,
         X=bunch.data.to_numpy(dtype=np.float64),
-        labels=encode_labels(
-            np.array(
-                ["" if gone else value for value, gone in zip(bunch.target, missing, strict=True)],
-                dtype=np.str_,
-            ),
-            where=where,
-        ),
+        labels=encode_labels(labels, where=where),
         feature_names=tuple(str(name) for name in bunch.data.columns),
     )
-
-
-def _packed(table: Table) -> bytes:
-    names = encode_json({"classes": table.labels.classes, "features": table.feature_names})
-    return pack({"X": table.X, "codes": table.labels.codes, "names": names})
 
 
 def _read_kept(path: Path, where: str) -> Table:

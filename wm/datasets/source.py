@@ -1,4 +1,4 @@
-"""Where a data set comes from: a public name or a file, and how to read its labels."""
+"""Source of a data set: a public name or a file, and how to read its labels."""
 
 from __future__ import annotations
 
@@ -12,14 +12,13 @@ from wm.datasets.cache import default_data_dir
 from wm.errors import DataError
 
 FIXED_NAMES = ("breast-cancer", "mnist2-6", "ijcnn1")
-"""Public sets with a binary label of their own; `named` has a reader for each."""
+"""Public sets with a binary label of their own; `loading` has a reader for each."""
 
 _OPENML_NAME = re.compile(r"openml:([1-9][0-9]{0,8})")
-_READ_BYTES = 2**20
 
 
 class FileFormat(StrEnum):
-    """The kinds of file that hold a data set."""
+    """Formats of files that hold a data set."""
 
     CSV = "csv"
     NPZ = "npz"
@@ -34,12 +33,12 @@ _FORMATS = {
     ".libsvm": FileFormat.SVMLIGHT,
     ".txt": FileFormat.SVMLIGHT,
 }
-COMPRESSED_ENDINGS = (".bz2", ".gz")
+_COMPRESSED_ENDINGS = (".bz2", ".gz")
 
 
 @dataclass(frozen=True)
 class Source:
-    """Where rows and labels come from; exactly one of `name` and `path`.
+    """Source of rows and labels; exactly one of `name` and `path` is given.
 
     Attributes
     ----------
@@ -60,8 +59,8 @@ class Source:
     Raises
     ------
     DataError
-        If name and path are both given or both missing, the name or the file's ending is unknown, or an
-        option does not apply to the kind of source.
+        Name and path are both given or both missing, the name or the file's ending is unknown, or an option
+        does not apply to the kind of source.
     """
 
     name: str | None = None
@@ -103,7 +102,7 @@ class Source:
 
     @property
     def title(self) -> str:
-        """What the data set is called: its public name, or the file's name without its directory."""
+        """The public name, or the file's name without its directory."""
         return self.path.name if self.path is not None else str(self.name)
 
     @property
@@ -114,15 +113,9 @@ class Source:
 
 
 def file_format(path: Path) -> FileFormat:
-    """Return the kind of a file by its ending.
-
-    Raises
-    ------
-    DataError
-        If the ending is unknown.
-    """
+    """Return a file's format by its ending; raise `DataError` for an unknown one."""
     endings = [ending.lower() for ending in path.suffixes]
-    compressed = bool(endings) and endings[-1] in COMPRESSED_ENDINGS
+    compressed = bool(endings) and endings[-1] in _COMPRESSED_ENDINGS
     if compressed:
         endings.pop()
     kind = _FORMATS.get(endings[-1]) if endings else None
@@ -133,13 +126,7 @@ def file_format(path: Path) -> FileFormat:
 
 
 def find_file(path: Path, data_dir: Path) -> Path:
-    """Return where a source's file is: as given, else below the data directory.
-
-    Raises
-    ------
-    DataError
-        If there is no such file.
-    """
+    """Return the path of a source's file, as given or in the data directory; raise `DataError` if missing."""
     for candidate in (path.expanduser(), data_dir / path):
         if candidate.is_file():
             return candidate
@@ -150,21 +137,18 @@ def find_file(path: Path, data_dir: Path) -> Path:
 
 
 def file_sha256(source: Source, data_dir: Path | None = None) -> str | None:
-    """Return the SHA-256 (hex) of the file behind a source, None for a named set.
+    """Return the SHA-256 (hex) of a source's file, None for a named set.
 
     Raises
     ------
     DataError
-        If the file is missing or unreadable.
+        The file is missing or unreadable.
     """
     if source.path is None:
         return None
     path = find_file(source.path, default_data_dir() if data_dir is None else data_dir)
-    digest = hashlib.sha256()
     try:
         with path.open("rb") as stream:
-            while chunk := stream.read(_READ_BYTES):
-                digest.update(chunk)
+            return hashlib.file_digest(stream, "sha256").hexdigest()
     except OSError as error:
         raise DataError(f"{path}: cannot be read ({error.strerror})") from error
-    return digest.hexdigest()

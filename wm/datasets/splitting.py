@@ -1,11 +1,12 @@
-"""Cuts a data set into training and test rows and scales them to [0, 1]."""
+"""Splits of a data set into training and test rows, scaled to [0, 1]."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal, get_args
+from typing import Any, Literal, cast, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +17,7 @@ from wm.errors import DataError
 from wm.formats.npz import content_hash, pack, unpack
 
 Scaling = Literal["train", "paper", "none"]
-"""How features are brought to [0, 1]; see `split`."""
+"""Scaling of features to [0, 1]; see `split`."""
 
 _SCHEMA = 1
 _ARRAYS: dict[str, tuple[type[np.generic], int]] = {
@@ -27,6 +28,29 @@ _ARRAYS: dict[str, tuple[type[np.generic], int]] = {
     "train_rows": (np.int64, 1),
     "test_rows": (np.int64, 1),
 }
+
+
+def _checked_scaling(name: str) -> Scaling:
+    if name not in get_args(Scaling):
+        raise DataError(f"unknown scaling {name!r}: known are {', '.join(get_args(Scaling))}")
+    return cast(Scaling, name)
+
+
+def _pair(names: Any) -> tuple[str, str]:
+    negative, positive = names
+    return str(negative), str(positive)
+
+
+_FACTS: dict[str, Callable[[Any], Any]] = {
+    "class_names": _pair,
+    "feature_names": lambda names: tuple(map(str, names)),
+    "scaling": _checked_scaling,
+    "seed": int,
+    "test_share": float,
+    "dataset_sha256": str,
+    "constant_features": int,
+}
+"""The fields of a split that are not arrays, with their readers from JSON."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,13 +70,13 @@ class Split:
     scaling
         "train", "paper" or "none".
     seed
-        The `random_state` of the cut; it has no effect where the source reserves its own test rows.
+        The `random_state` of the split; without effect if the source reserves its own test rows.
     test_share
-        Share of test rows that was asked for, or that the source reserves.
+        Requested share of test rows, or the share that the source reserves.
     dataset_sha256
         The data set's hash.
     constant_features
-        Number of features with one value only in the rows that scaling was fitted on.
+        Number of features with a single value in the rows that scaling was fitted on.
     """
 
     X_train: NDArray[np.float32]
@@ -77,21 +101,12 @@ class Split:
         return {name: getattr(self, name) for name in _ARRAYS}
 
     def _packed(self) -> dict[str, NDArray[Any]]:
-        facts = {
-            "schema": _SCHEMA,
-            "class_names": self.class_names,
-            "feature_names": self.feature_names,
-            "scaling": self.scaling,
-            "seed": self.seed,
-            "test_share": self.test_share,
-            "dataset_sha256": self.dataset_sha256,
-            "constant_features": self.constant_features,
-        }
+        facts = {"schema": _SCHEMA} | {name: getattr(self, name) for name in _FACTS}
         return {**self._arrays(), "facts": encode_json(facts)}
 
     @cached_property
     def sha256(self) -> str:
-        """SHA-256 (hex) of the arrays and all that is recorded with them."""
+        """SHA-256 (hex) of all arrays and other fields."""
         return content_hash(self._packed())
 
     def to_bytes(self) -> bytes:
@@ -100,33 +115,18 @@ class Split:
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Split:
-        """Return the split that `to_bytes` wrote.
-
-        Raises
-        ------
-        DataError
-            If the bytes are damaged or not a split.
-        """
-        # Nothing is compressed: what the members unpack to cannot exceed the bytes themselves.
+        """Return the split that `to_bytes` wrote; raise `DataError` for other bytes."""
+        # Nothing is compressed, so the members cannot be larger than the bytes themselves.
         packed = unpack(data, error=DataError, what="split", max_bytes=len(data))
         if missing := sorted({*_ARRAYS, "facts"} - packed.keys()):
             raise DataError(f"split: array {missing[0]!r} is missing")
-        arrays = {name: _checked(packed[name], name, *_ARRAYS[name]) for name in _ARRAYS}
+        values: dict[str, Any] = {name: _checked(packed[name], name, *_ARRAYS[name]) for name in _ARRAYS}
         try:
             facts = json.loads(packed["facts"].tobytes())
             if facts["schema"] != _SCHEMA:
                 raise DataError(f"split: schema {facts['schema']} is not {_SCHEMA}: made by another version")
-            negative, positive = facts["class_names"]
-            result = cls(
-                **arrays,
-                class_names=(str(negative), str(positive)),
-                feature_names=tuple(str(name) for name in facts["feature_names"]),
-                scaling=_checked_scaling(facts["scaling"]),
-                seed=int(facts["seed"]),
-                test_share=float(facts["test_share"]),
-                dataset_sha256=str(facts["dataset_sha256"]),
-                constant_features=int(facts["constant_features"]),
-            )
+            values |= {name: read(facts[name]) for name, read in _FACTS.items()}
+            result = cls(**values)
         except (KeyError, TypeError, ValueError) as error:
             raise DataError(f"split: unreadable facts ({type(error).__name__}: {reason(error)})") from error
         result._check_shapes()
@@ -147,38 +147,28 @@ def _checked(array: NDArray[Any], name: str, dtype: type[np.generic], ndim: int)
     return array
 
 
-def _checked_scaling(name: str) -> Scaling:
-    for known in get_args(Scaling):
-        if name == known:
-            result: Scaling = known
-            return result
-    raise DataError(f"unknown scaling {name!r}: known are {', '.join(get_args(Scaling))}")
-
-
 def split(dataset: Dataset, *, test_share: float = 0.3, seed: int, scaling: Scaling = "train") -> Split:
-    """Cut a data set into training and test rows, and scale it.
+    """Split a data set into training and test rows, and scale it.
 
-    The cut is scikit-learn's `train_test_split`, not stratified, as in the paper's notebooks; rows that the
-    source itself reserves for testing (ijcnn1) are the test rows whatever `test_share` says. A feature with
-    one value only in the rows that scaling is fitted on becomes 0 everywhere and is counted.
+    The split is scikit-learn's `train_test_split`, not stratified, as in the paper's notebooks; if the source
+    reserves rows for testing (ijcnn1), these are the test rows and `test_share` has no effect. A feature with
+    a single value in the rows that scaling is fitted on becomes 0 everywhere and is counted.
 
     Parameters
     ----------
-    dataset
-        The data set.
     test_share
         Share of rows for testing, in (0, 1).
     seed
-        The `random_state` of the cut, in [0, 2^32).
+        The `random_state` of the split, in [0, 2^32).
     scaling
         "train": min-max fitted on the training rows; test values may leave [0, 1]. "paper": min-max over all
-        rows, a leak of the paper's own, save where the source reserves its test rows: there the paper too
-        fits on the training rows. "none": values are taken as they are and must lie in [0, 1].
+        rows, which leaks test rows as the paper does; if the source reserves its test rows, the paper too
+        fits on the training rows. "none": values are not changed and must lie in [0, 1].
 
     Raises
     ------
     DataError
-        If the rows are too few, the training rows lack a class, or a value does not fit the scaling.
+        Too few rows, training rows without one of the classes, or a value that does not fit the scaling.
     """
     checked_scaling = _checked_scaling(scaling)
     train_rows, test_rows = _cut(dataset, test_share, seed)
@@ -250,7 +240,7 @@ def _scaled(
 ) -> NDArray[np.float32]:
     from sklearn.preprocessing import MinMaxScaler
 
-    # A test value far outside the training range may overflow: that is looked for below.
+    # A test value far outside the training range may overflow, which is checked below.
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         scaled = MinMaxScaler().fit(fitted).transform(dataset.X)
         scaled[:, constant] = 0.0

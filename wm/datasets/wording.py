@@ -1,4 +1,4 @@
-"""What the errors of this package have in common."""
+"""Parts of the package's error messages."""
 
 from __future__ import annotations
 

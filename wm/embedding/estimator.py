@@ -42,7 +42,7 @@ from wm.forest import Forest
 from wm.signature import Signature
 from wm.streams import Role
 from wm.verification.evidence import DEFAULT_LEVEL
-from wm.verification.pooling import ClaimVotes, PooledEvidence, verify_together
+from wm.verification.pooling import PooledEvidence, verify_together
 
 Adjustment = Literal["auto", "paper", "artifact"] | None
 
@@ -351,10 +351,6 @@ class WatermarkedForestClassifier(ClassifierMixin, BaseEstimator):  # type: igno
         check_is_fitted(self)
         claims = self.claim_ if isinstance(self.claim_, list) else [self.claim_]
         forests = self.forests_ if suspects is None else suspects
-        return verify_together(
-            [
-                ClaimVotes(forest.votes(claim.trigger_set.X), claim.trigger_set.y, claim.bits)
-                for claim, forest in zip(claims, forests, strict=True)
-            ],
-            level=level,
-        )
+        pairs = zip(claims, forests, strict=True)
+        votes = [forest.votes(claim.trigger_set.X) for claim, forest in pairs]
+        return verify_together(claims, votes, level=level)

@@ -1,4 +1,4 @@
-"""Reading a file that may be hostile: never more of it than was allowed."""
+"""Reader of files that may be hostile, with a limit on their size."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ def read_bounded(path: str | Path, *, error: type[WmError], max_bytes: int, kind
     Parameters
     ----------
     error
-        Raised, with one line that names the file, if it cannot be read or is too large.
+        Type of the exception, with one line that names the file, if it cannot be read or is too large.
     max_bytes
-        Most that is read; devices and pipes state no size and may never end.
+        Largest size. It is found by reading, since devices and pipes state no size and may never end.
     kind
         What the file should be, with its article, for the error's text.
     """

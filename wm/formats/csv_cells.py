@@ -1,7 +1,6 @@
-"""The one reader of comma-separated text: training rows, instances and a suspect's answers all come this way.
+"""Reader of comma-separated text, for training rows, instances and a suspect's answers.
 
-Python's own reader and float are used because both are exact: every number comes out to the last bit, and a
-fault is reported with its true line.
+Python's own `csv` and `float` read every number to the last bit and report errors with their line.
 """
 
 from __future__ import annotations
@@ -14,16 +13,16 @@ from wm.errors import WmError
 
 
 def rows_of(content: bytes, *, error: type[WmError], what: str) -> Iterator[tuple[int, list[str]]]:
-    r"""Yield the number of each row's last line and its stripped cells; blank lines are left out.
+    r"""Yield the number of each row's last line, and its stripped cells; blank lines are left out.
 
     Parameters
     ----------
     content
         UTF-8 text: commas, optional quotes, lines of one length.
     error
-        Raised, with one line, for anything else.
+        Type of the exception, with one line of text, for anything else.
     what
-        How the error names the text.
+        Name of the text in errors.
 
     Examples
     --------
@@ -54,10 +53,10 @@ def rows_of(content: bytes, *, error: type[WmError], what: str) -> Iterator[tupl
 
 
 def number(cell: str) -> float | None:
-    """Return the number that a cell is, NaN and infinity among them; None if it is none."""
+    """Return a cell's number, which may be NaN or infinite; None for other text."""
     try:
         value = float(cell)
     except ValueError:
         return None
-    # Python reads "12_5" as 125; in a file it is more likely a word.
+    # Python reads "12_5" as 125; in a file it is rather a word.
     return None if "_" in cell else value

@@ -1,20 +1,21 @@
-"""Export: a forest as a file or as scikit-learn's own model, without what gives a watermark away.
+"""Export of forests to files and to scikit-learn's models, without traces of a watermark.
 
 `to_sklearn` makes a working `RandomForestClassifier`. Every attribute of its trees is computed from the
-forest's structure, thresholds and votes (`wm.formats.scrubbing`): where training would have left sample
-counts, weighted counts and impurities, it has numbers of leaves and the impurity of their votes; there are no
-seeds. Hence `predict` is the majority of votes and `predict_proba` the share of them.
+forest's structure, thresholds and votes (`wm.formats.scrubbing`): numbers of leaves and the impurity of their
+votes replace the sample counts, weighted counts and impurities of training; there are no seeds. So `predict`
+is the majority of votes and `predict_proba` their share.
 
-`save_model` and `load_model` go by the file's ending: ``.npz``, the safe form, whose readers never unpickle;
-``.skops``, scikit-learn's model for those who name the types that they trust (skops checks types, but is no
-bar to files made to exhaust memory); ``.joblib`` or ``.pkl``, a pickle, which runs whatever code it holds,
-and so only with `trust_pickle`. `load_metadata` reads all that such a file says, not only what it votes.
+The file's ending decides the format: ``.npz`` is safe, it is never unpickled; ``.skops`` holds
+scikit-learn's model, whose types the reader must trust by name (skops checks types, but does not stop files
+made to exhaust memory); ``.joblib`` and ``.pkl`` are pickles, which run whatever code they hold, and so need
+`trust_pickle`. `load_metadata` also reads what a file says beyond its votes.
 """
 
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
 from typing import Any, TypeVar
@@ -28,10 +29,10 @@ from wm.formats import npz_arrays, sklearn_metadata
 from wm.formats.scrubbing import leaves_below, scrubbed
 
 _LEAF = -2
-"""What scikit-learn writes as a leaf's feature and threshold."""
+"""scikit-learn's value for a leaf's feature and threshold."""
 
 _LONGEST_LIST = 400
-"""Characters of a list of types that an error shows: a hostile file chooses their names."""
+"""Characters of a list of types that an error shows: a hostile file may choose their names."""
 
 _Read = TypeVar("_Read")
 
@@ -45,17 +46,17 @@ def to_sklearn(forest: Forest, *, scrub: bool = True, classes: ArrayLike | None 
     Parameters
     ----------
     forest
-        Any forest; the released one of a watermark is scrubbed already.
+        Any forest.
     scrub
         Whether only the votes are kept. False keeps the class shares at the nodes, and so scikit-learn's
-        `predict_proba` and `predict`; in a watermarked forest as trained these spell the signature out.
+        `predict_proba` and `predict`; in a watermarked forest as trained these reveal the signature.
     classes : (c,) or None
-        Labels, ascending, instead of the forest's own: those of an estimator, where the forest has 0 and 1.
+        Ascending labels that replace the forest's own.
 
     Raises
     ------
     ModelError
-        A number of classes that is not the forest's, or classes that are not ascending.
+        As many classes as the forest has are needed, and ascending ones.
     """
     from sklearn.ensemble import RandomForestClassifier
 
@@ -78,6 +79,7 @@ def to_sklearn(forest: Forest, *, scrub: bool = True, classes: ArrayLike | None 
 def _trees(forest: Forest) -> list[Any]:
     """Return the trees as scikit-learn's decision trees."""
     from sklearn.tree import DecisionTreeClassifier
+    from sklearn.tree._tree import Tree
 
     n_classes = len(forest.classes)
     trees = []
@@ -88,13 +90,14 @@ def _trees(forest: Forest) -> list[Any]:
         tree.n_classes_ = n_classes
         tree.classes_ = np.arange(n_classes, dtype=np.float64)  # encoded, as in a forest that was trained
         tree.max_features_ = max(1, int(np.sqrt(forest.n_features)))
-        tree.tree_ = _built(forest.n_features, n_classes, state)
+        tree.tree_ = Tree(forest.n_features, np.array([n_classes], dtype=np.intp), 1)
+        tree.tree_.__setstate__(state)
         trees.append(tree)
     return trees
 
 
 def _states(forest: Forest) -> list[dict[str, Any]]:
-    """Return what each of scikit-learn's `Tree` objects is restored from."""
+    """Return the pickle state of each of scikit-learn's `Tree` objects."""
     from sklearn.tree._tree import NODE_DTYPE
 
     leaf = forest.is_leaf
@@ -119,23 +122,15 @@ def _states(forest: Forest) -> list[dict[str, Any]]:
     ]
 
 
-def _built(n_features: int, n_classes: int, state: dict[str, Any]) -> Any:
-    from sklearn.tree._tree import Tree
-
-    tree = Tree(n_features, np.array([n_classes], dtype=np.intp), 1)
-    tree.__setstate__(state)
-    return tree
-
-
 def save_model(forest: Forest, path: str | Path, *, scrub: bool = True, trust_pickle: bool = False) -> None:
     """Write a forest to a .npz, .skops or .joblib file.
 
     Parameters
     ----------
     scrub
-        As in `to_sklearn`, for every form.
+        As in `to_sklearn`, for every format.
     trust_pickle
-        Needed for .joblib: its readers must trust you with their machine.
+        Needed for .joblib and .pkl: readers of a pickle must trust its author with their machine.
 
     Raises
     ------
@@ -146,13 +141,11 @@ def save_model(forest: Forest, path: str | Path, *, scrub: bool = True, trust_pi
     file = Path(path)
     source = scrubbed(forest) if scrub else forest
     try:
-        match _form(file, trust_pickle):
-            case ".npz":
-                source.save(file)
-            case ".skops":
-                _skops(file).dump(to_sklearn(source, scrub=False), file)
-            case _:
-                importlib.import_module("joblib").dump(to_sklearn(source, scrub=False), file)
+        if _ending(file, trust_pickle) == ".npz":
+            source.save(file)
+        else:
+            library = _skops(file) if file.suffix == ".skops" else importlib.import_module("joblib")
+            library.dump(to_sklearn(source, scrub=False), file)
     except OSError as reason:
         raise ModelError(f"{path}: cannot be written ({reason.strerror})") from reason
 
@@ -163,18 +156,18 @@ def load_model(path: str | Path, *, trusted: Sequence[str] = (), trust_pickle: b
     Parameters
     ----------
     trusted
-        Full names of the types in a .skops file that may be restored, beyond those that skops trusts itself.
+        Full names of the types in a .skops file that may be restored, in addition to those that skops trusts.
     trust_pickle
         Whether a .joblib or .pkl file may run whatever code it holds.
 
     Raises
     ------
     ModelError
-        No such file, another ending, a file that is not trusted (the text names the types) or damaged, or a
-        model that is no forest.
+        No such file, another ending, a file that is damaged or not trusted (the text names the types), or a
+        model that is not a forest.
     """
     file = Path(path)
-    if _form(file, trust_pickle) == ".npz":
+    if _ending(file, trust_pickle) == ".npz":
         return Forest.load(_present(file))
     return _converted(file, trusted, Forest.from_sklearn)
 
@@ -186,29 +179,30 @@ def load_metadata(
     trusted: Sequence[str] = (),
     trust_pickle: bool = False,
 ) -> sklearn_metadata.TreeMetadata:
-    """Read all that a model file says of its trees, for `wm.attacks.leakage.inspect`.
+    """Read all attributes of the trees in a model file, for `wm.attacks.leakage.inspect`.
 
     Parameters
     ----------
     prefix
-        Which forest of a .npz file that holds several.
+        As in `wm.formats.npz_arrays.read_arrays`.
     trusted, trust_pickle
         As in `load_model`.
 
     Raises
     ------
     ModelError
-        As in `load_model`, a prefix for another kind of file, or as in `wm.formats.npz_arrays.read_arrays`.
+        As in `load_model` and `read_arrays`, or a prefix for another format.
     """
     file = Path(path)
-    if _form(file, trust_pickle) == ".npz":
+    if _ending(file, trust_pickle) == ".npz":
         return npz_arrays.read_arrays(_present(file), prefix=prefix)
     if prefix is not None:
-        raise ModelError(f"{path}: holds one model: a prefix tells forests in a .npz file apart")
+        raise ModelError(f"{path}: holds one model: a prefix chooses a forest in a .npz file")
     return _converted(file, trusted, sklearn_metadata.from_model)
 
 
-def _form(file: Path, trust_pickle: bool) -> str:
+def _ending(file: Path, trust_pickle: bool) -> str:
+    """Return a file's ending if its format is known and trusted."""
     if file.suffix not in _ENDINGS:
         raise ModelError(f"{file}: a model file ends in {', '.join(_ENDINGS[:-1])} or {_ENDINGS[-1]}")
     if file.suffix in _PICKLES and not trust_pickle:
@@ -226,38 +220,40 @@ def _present(file: Path) -> Path:
 
 
 def _converted(file: Path, trusted: Sequence[str], convert: Callable[[Any], _Read]) -> _Read:
-    """Return what is made of the object in a .skops file, or in a pickle that is trusted."""
-    model = _read_skops(_present(file), trusted) if file.suffix == ".skops" else _read_joblib(_present(file))
-    try:
+    """Return the conversion of the object in a .skops file or a trusted pickle."""
+    model = (_read_skops if file.suffix == ".skops" else _read_joblib)(_present(file), trusted)
+    with _named_errors(file, "holds no usable model"):
         return convert(model)
-    except ModelError as reason:
-        raise ModelError(f"{file}: {reason}") from reason
-    except Exception as reason:  # an object from a damaged or hostile file may raise anything
-        raise ModelError(f"{file}: holds no usable model ({_short(reason)})") from reason
 
 
 def _read_skops(file: Path, trusted: Sequence[str]) -> Any:
     skops = _skops(file)
-    try:
+    with _named_errors(file, "not a readable skops file"):
         unknown = sorted(set(skops.get_untrusted_types(file=file)) - set(trusted))
-    except Exception as reason:  # skops and zipfile raise many kinds on damaged input
-        raise ModelError(f"{file}: not a readable skops file ({_short(reason)})") from reason
-    if unknown:
-        names = ", ".join(name if name.isprintable() else repr(name) for name in unknown)
-        raise ModelError(
-            f"{file}: holds types that are not trusted: {names[:_LONGEST_LIST]}: name those that you trust"
-        )
-    try:
+        if unknown:
+            names = ", ".join(name if name.isprintable() else repr(name) for name in unknown)
+            raise ModelError(
+                f"holds types that are not trusted: {names[:_LONGEST_LIST]}: name those that you trust"
+            )
         return skops.load(file, trusted=list(trusted))
-    except Exception as reason:  # as above
-        raise ModelError(f"{file}: not a readable skops file ({_short(reason)})") from reason
 
 
-def _read_joblib(file: Path) -> Any:
-    try:
+def _read_joblib(file: Path, _trusted: Sequence[str]) -> Any:
+    with _named_errors(file, "not a readable joblib file"):
         return importlib.import_module("joblib").load(file)
-    except Exception as reason:  # a pickle may raise anything
-        raise ModelError(f"{file}: not a readable joblib file ({_short(reason)})") from reason
+
+
+@contextmanager
+def _named_errors(file: Path, fault: str) -> Iterator[None]:
+    """Raise any error again as a `ModelError` that names the file: hostile content may raise anything."""
+    try:
+        yield
+    except ModelError as reason:
+        raise ModelError(f"{file}: {reason}") from reason
+    except Exception as reason:
+        text = f"{type(reason).__name__}: {reason}".splitlines()[0][:120]
+        text = text if text.isprintable() else repr(text)
+        raise ModelError(f"{file}: {fault} ({text})") from reason
 
 
 def _skops(file: Path) -> ModuleType:
@@ -265,8 +261,3 @@ def _skops(file: Path) -> ModuleType:
         return importlib.import_module("skops.io")
     except ImportError as reason:
         raise ModelError(f"{file}: skops is not installed: pip install 'treeproof[skops]'") from reason
-
-
-def _short(reason: Exception) -> str:
-    text = f"{type(reason).__name__}: {reason}".splitlines()[0][:120]
-    return text if text.isprintable() else repr(text)

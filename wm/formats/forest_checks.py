@@ -1,4 +1,4 @@
-"""What a forest's arrays must satisfy: shapes, ranges, and that the nodes form trees."""
+"""Checks of a forest's arrays: shapes, ranges, and that the nodes form trees."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def check_arrays(
     Raises
     ------
     ModelError
-        Anything that would make a walk down a tree leave the arrays or never end, or a vote undefined.
+        Arrays with which a walk down a tree could leave the arrays or never end, or a vote be undefined.
     """
     arrays: dict[str, NDArray[Any]] = {
         "offset": _integers("offset", offset, np.int64),
@@ -63,7 +63,7 @@ def as_matrix(X: ArrayLike, n_features: int) -> NDArray[np.float32]:
     Raises
     ------
     ModelError
-        Another shape, or NaN, or a value that is infinite in float32.
+        Another shape, NaN, or a value that is infinite in float32.
     """
     try:
         given = np.asarray(X)
@@ -86,7 +86,7 @@ def tree_levels(
 ) -> Iterator[NDArray[np.int64]]:
     """Yield the global indexes of all trees' nodes, level by level from the roots.
 
-    Visits at most as many levels as there are nodes, also where the children form a cycle.
+    Ends after as many levels as there are nodes, even if the children form a cycle.
     """
     base = np.repeat(offset[:-1], np.diff(offset))
     nodes = offset[:-1]
@@ -119,13 +119,13 @@ def _floats(name: str, values: ArrayLike, dimensions: int) -> NDArray[np.float64
     array = _array(name, values)
     if array.ndim != dimensions or array.dtype.kind not in "fiu":
         raise ModelError(f"{name} must be a {dimensions}-dimensional array of numbers")
-    with np.errstate(all="ignore"):  # what does not fit float64 becomes infinite and is refused later
+    with np.errstate(all="ignore"):  # values beyond float64 become infinite and are refused later
         return array.astype(np.float64)
 
 
 def _class_values(classes: ArrayLike) -> NDArray[Any]:
     given = _array("classes", classes)
-    # Before the list is made: a hostile shape such as (2**50, 0) holds no byte, its list would.
+    # Checked before the list is made: a hostile array of shape (2**50, 0) holds no byte, its list would.
     if given.ndim != 1 or not len(given) or not given.itemsize:
         raise ModelError("classes must be a one-dimensional array of numbers or strings")
     # Through a list: strings in an object array become a plain string array.
@@ -144,7 +144,7 @@ def _check_offset(offset: NDArray[np.int64], nodes: int) -> None:
         raise ModelError("offset has fewer than two entries: the forest has no tree")
     if offset[0] != 0 or offset[-1] != nodes:
         raise ModelError(f"offset runs from {offset[0]} to {offset[-1]}, not from 0 to {nodes}")
-    # Compared, not subtracted: differences of huge entries wrap round to positive numbers.
+    # Compared, not subtracted: differences of huge entries overflow to positive numbers.
     empty = offset[1:] <= offset[:-1]
     if empty.any():
         raise ModelError(f"tree {int(np.argmax(empty))} has no node")

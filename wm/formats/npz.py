@@ -1,7 +1,7 @@
-"""Arrays to and from npz bytes, safely: never pickled, bounded in size, the same bytes for the same arrays.
+"""Arrays to and from npz bytes: never pickled, bounded in size, equal bytes for equal arrays.
 
-An npz file is a zip of .npy members. A hostile one may hold pickled objects, claim gigabytes in a few bytes
-(a zip bomb), or lie in a header; each is refused before memory is spent on it.
+An npz file is a zip of .npy members. A hostile one may hold pickled objects, unpack to gigabytes (a zip bomb)
+or have a false header; it is refused before memory is spent on it.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from wm.errors import WmError
 
 MAX_BYTES = 2**30
-"""Most that the members of one file may unpack to, unless the caller says otherwise."""
+"""Default of the largest total size of one file's members when unpacked."""
 
 
 def pack(arrays: Mapping[str, NDArray[Any]]) -> bytes:
@@ -28,7 +28,7 @@ def pack(arrays: Mapping[str, NDArray[Any]]) -> bytes:
         for name, array in arrays.items():
             member = io.BytesIO()
             np.lib.format.write_array(member, np.asarray(array, order="C"), allow_pickle=False)
-            # A fixed date: the bytes name the content, not the moment of writing.
+            # A fixed date: the bytes depend on the content alone.
             archive.writestr(zipfile.ZipInfo(f"{name}.npy", (1980, 1, 1, 0, 0, 0)), member.getvalue())
     return buffer.getvalue()
 
@@ -43,11 +43,11 @@ def unpack(
     data
         The file's bytes.
     error
-        Raised, with one line, for anything wrong.
+        Type of the exception, with one line of text, for a damaged or hostile file.
     what
-        How the error names the file.
+        Name of the file in errors.
     max_bytes
-        Most that all members together may unpack to.
+        Largest total size of all members when unpacked.
     """
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
@@ -71,7 +71,7 @@ def unpack(
     except WmError:
         raise
     except Exception as reason:  # zipfile and zlib raise a dozen kinds on damaged input
-        # Cut: such texts quote the file, up to its last byte.
+        # Shortened: such texts may quote the whole file.
         text = f"{type(reason).__name__}: {reason}"[:120]
         raise error(f"{what}: not a readable npz file ({text})") from reason
 
@@ -91,14 +91,14 @@ def _read_member(raw: bytes, what: str, error: type[WmError]) -> NDArray[Any]:
         raise error(f"{what}: its items have no size, so that its length would be unbounded")
     expected = dtype.itemsize * int(np.prod([int(side) for side in shape], dtype=object))
     if expected != len(raw) - stream.tell():
-        raise error(f"{what}: its header promises {expected} bytes, it holds {len(raw) - stream.tell()}")
+        raise error(f"{what}: its header states {expected} bytes, it holds {len(raw) - stream.tell()}")
     stream.seek(0)
     array: NDArray[Any] = np.lib.format.read_array(stream, allow_pickle=False)
     return array
 
 
 def content_hash(arrays: Mapping[str, NDArray[Any]]) -> str:
-    """Return the SHA-256 (hex) of names, types, shapes and values, whatever the memory layout."""
+    """Return the SHA-256 (hex) of names, types, shapes and values, independent of memory layout."""
     digest = hashlib.sha256()
     for name in sorted(arrays):
         array = np.asarray(arrays[name], order="C")

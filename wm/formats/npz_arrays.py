@@ -1,4 +1,4 @@
-"""Tree arrays from an npz file, as published forests come: scikit-learn's arrays under a common prefix."""
+"""Reader of tree arrays in npz files: scikit-learn's arrays under a common prefix, as published forests."""
 
 from __future__ import annotations
 
@@ -6,21 +6,11 @@ from pathlib import Path
 
 from wm.errors import ModelError
 from wm.formats import npz
-from wm.formats.sklearn_metadata import TreeMetadata
-
-_NEEDED = ("offset", "left", "right", "feature", "threshold", "value")
-_OPTIONAL = ("impurity", "n_node_samples", "weighted_n_node_samples", "random_state")
+from wm.formats.bounded import read_bounded
+from wm.formats.sklearn_metadata import REQUIRED, TreeMetadata
 
 
-def prefixes(names: list[str]) -> list[str]:
-    """Return the prefixes under which a file holds a whole forest; "" where it has none."""
-    starts = {name.removesuffix("offset") for name in names if name.endswith("offset")}
-    return sorted(start for start in starts if all(start + need in names for need in _NEEDED))
-
-
-def read_arrays(
-    path: str | Path, *, prefix: str | None = None, max_bytes: int = npz.MAX_BYTES
-) -> TreeMetadata:
+def read_arrays(path: str | Path, *, prefix: str | None = None) -> TreeMetadata:
     """Read one forest's arrays; nothing in the file is ever unpickled.
 
     Parameters
@@ -29,48 +19,29 @@ def read_arrays(
         An npz file with arrays ``<prefix>offset``, ``<prefix>left``, ... (see `TreeMetadata`); a forest
         saved by `Forest.save` is such a file, with an empty prefix and no counts.
     prefix
-        Which forest, where the file holds several.
-    max_bytes
-        Most that the file may unpack to.
+        Chooses a forest if the file holds several.
 
     Raises
     ------
     ModelError
         No such file, damaged or hostile bytes, no forest of that prefix, or several and none chosen.
     """
-    try:
-        if Path(path).stat().st_size > max_bytes:
-            raise ModelError(f"{path}: larger than the {max_bytes} bytes allowed")
-        data = Path(path).read_bytes()
-    except OSError as reason:
-        raise ModelError(f"{path}: cannot be read ({reason.strerror})") from reason
-    return parse_arrays(data, what=str(path), prefix=prefix, max_bytes=max_bytes)
+    data = read_bounded(path, error=ModelError, max_bytes=npz.MAX_BYTES, kind="a model file")
+    return parse_arrays(data, what=str(path), prefix=prefix)
 
 
-def parse_arrays(
-    data: bytes, *, what: str, prefix: str | None = None, max_bytes: int = npz.MAX_BYTES
-) -> TreeMetadata:
-    """Read one forest's arrays from the bytes of an npz file; `what` names it in errors, see `read_arrays`.
-
-    Raises
-    ------
-    ModelError
-        As in `read_arrays`.
-    """
-    arrays = npz.unpack(data, error=ModelError, what=what, max_bytes=max_bytes)
-    found = prefixes(list(arrays))
+def parse_arrays(data: bytes, *, what: str, prefix: str | None = None) -> TreeMetadata:
+    """Read one forest's arrays from the bytes of an npz file named `what`; errors as in `read_arrays`."""
+    arrays = npz.unpack(data, error=ModelError, what=what)
+    starts = {name.removesuffix("offset") for name in arrays if name.endswith("offset")}
+    found = sorted(start for start in starts if all(start + name in arrays for name in REQUIRED))
+    known = ", ".join(map(repr, found))
     if not found:
-        raise ModelError(f"{what}: holds no forest: the arrays {', '.join(_NEEDED)} are needed")
+        raise ModelError(f"{what}: holds no forest: the arrays {', '.join(REQUIRED)} are needed")
     if prefix is None and len(found) > 1:
-        raise ModelError(
-            f"{what}: holds several forests: choose a prefix among {', '.join(map(repr, found))}"
-        )
+        raise ModelError(f"{what}: holds several forests: choose a prefix among {known}")
     chosen = found[0] if prefix is None else prefix
     if chosen not in found:
-        raise ModelError(
-            f"{what}: holds no forest with prefix {chosen!r}, only {', '.join(map(repr, found))}"
-        )
-    return TreeMetadata(
-        **{name: arrays[chosen + name] for name in _NEEDED},
-        **{name: arrays[chosen + name] for name in _OPTIONAL if chosen + name in arrays},
-    )
+        raise ModelError(f"{what}: holds no forest with prefix {chosen!r}, only {known}")
+    names = TreeMetadata.__dataclass_fields__
+    return TreeMetadata(**{name: arrays[chosen + name] for name in names if chosen + name in arrays})

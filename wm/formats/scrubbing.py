@@ -1,17 +1,17 @@
-"""Scrubbing: a forest with nothing in it but what its votes need.
+"""Scrubbing: the removal of everything from a forest that its votes do not need.
 
-A trained forest says more than it votes. Class shares at nodes are weighted by the training weights: the
-shares at the roots take two values, one for each kind of tree, and spell the signature out; those at leaves
+A trained forest reveals more than its votes. Class shares at nodes are weighted by the training weights: the
+shares at the roots take two values, one for each kind of tree, and so reveal the signature; those at leaves
 show where heavy rows lie. The order of the nodes is that of best-first growth, by weighted impurity. A
 scrubbed forest keeps structure, thresholds and votes; everything else is computed from these alone:
 
-- a leaf has all its value on the class that it votes for. Any other choice leaks: weighted shares give the
-  trigger rows' weights away, and unweighted shares of the training rows their flipped labels;
+- a leaf has all its value on the class that it votes for. Weighted shares would reveal the trigger rows'
+  weights, and unweighted shares of the training rows their flipped labels;
 - an inner node's value is the share of the leaves below it that vote for each class;
 - nodes come in depth-first order, left before right.
 
-Hence the mean of leaf shares is the share of votes: for a scrubbed forest `Forest.predict_proba` equals
-`Forest.vote_shares`, and `Forest.accuracy_of_mean` equals `Forest.accuracy`.
+So for a scrubbed forest `Forest.predict_proba` equals `Forest.vote_shares`, and `Forest.accuracy_of_mean`
+equals `Forest.accuracy`.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from wm.formats.forest_checks import tree_levels
 
 
 def scrubbed(forest: Forest) -> Forest:
-    """Return the forest with the same votes that holds nothing else; scrubbing twice changes nothing."""
+    """Return a forest with the same votes and nothing else; scrubbing twice changes nothing."""
     rank, base = _depth_first(forest), np.repeat(forest.offset[:-1], np.diff(forest.offset))
     order = np.argsort(base + rank)
     leaf = forest.is_leaf
@@ -46,7 +46,7 @@ def scrubbed(forest: Forest) -> Forest:
 
 
 def leaves_below(forest: Forest) -> NDArray[np.int64]:
-    """Return how many leaves at or below each node vote for each class: (nodes, c)."""
+    """Return the number of leaves at or below each node that vote for each class: (nodes, c)."""
     count = np.zeros((len(forest.left), len(forest.classes)), dtype=np.int64)
     leaves = np.flatnonzero(forest.is_leaf)
     count[leaves, forest.node_class[leaves]] = 1
@@ -56,7 +56,7 @@ def leaves_below(forest: Forest) -> NDArray[np.int64]:
 
 
 def _depth_first(forest: Forest) -> NDArray[np.int64]:
-    """Return each node's place within its tree when every subtree is listed before the next: (nodes,)."""
+    """Return each node's place in its tree's depth-first order: (nodes,)."""
     nodes_below = 2 * leaves_below(forest).sum(axis=1) - 1
     rank = np.zeros(len(forest.left), dtype=np.int64)
     for inner, left, right in _levels(forest):

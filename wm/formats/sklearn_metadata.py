@@ -1,4 +1,4 @@
-"""What scikit-learn's trees keep beside their splits and votes, as `wm.attacks.leakage.inspect` takes it."""
+"""All attributes of scikit-learn's trees, as `wm.attacks.leakage.inspect` takes them."""
 
 from __future__ import annotations
 
@@ -12,10 +12,13 @@ from numpy.typing import NDArray
 from wm.errors import ModelError
 from wm.formats import npz, sklearn_trees
 
+REQUIRED = ("offset", "left", "right", "feature", "threshold", "value")
+"""Names of the arrays that every forest has."""
+
 
 @dataclass(frozen=True, eq=False)
 class TreeMetadata:
-    """The arguments of `inspect`; shapes as there, None for what a model does not keep.
+    """The arguments of `inspect`, with its shapes; None for an array that a model does not have.
 
     Attributes
     ----------
@@ -48,9 +51,6 @@ class TreeMetadata:
 def from_model(model: Any) -> TreeMetadata:
     """Read a fitted scikit-learn model that is already in memory.
 
-    A pickled or joblib file is no model: loading one runs whatever code it holds, so that is left to
-    whoever trusts it.
-
     Parameters
     ----------
     model
@@ -59,7 +59,7 @@ def from_model(model: Any) -> TreeMetadata:
     Raises
     ------
     ModelError
-        A path or bytes, or a model that `Forest.from_sklearn` refuses.
+        A path or bytes, which may hold a pickle, or a model that `Forest.from_sklearn` refuses.
     """
     if isinstance(model, str | bytes | bytearray | PathLike):
         raise ModelError(
@@ -67,14 +67,14 @@ def from_model(model: Any) -> TreeMetadata:
             "trust yourself and give the model"
         )
     arrays = sklearn_trees.arrays(model)
-    estimators = sklearn_trees.decision_trees(model)
+    estimators, _ = sklearn_trees.trees_and_classes(model)
     parts = [estimator.tree_ for estimator in estimators]
     seeds = [estimator.random_state for estimator in estimators]
-    whole = all(isinstance(seed, int | np.integer) and not isinstance(seed, bool) for seed in seeds)
+    numbers = all(isinstance(seed, int | np.integer) and not isinstance(seed, bool) for seed in seeds)
     return TreeMetadata(
-        **{name: arrays[name] for name in ("offset", "left", "right", "feature", "threshold", "value")},
+        **{name: arrays[name] for name in REQUIRED},
         impurity=np.concatenate([part.impurity for part in parts]),
         n_node_samples=np.concatenate([part.n_node_samples for part in parts]),
         weighted_n_node_samples=np.concatenate([part.weighted_n_node_samples for part in parts]),
-        random_state=np.array(seeds, dtype=np.int64) if whole else None,
+        random_state=np.array(seeds, dtype=np.int64) if numbers else None,
     )

@@ -15,7 +15,7 @@ def arrays(model: Any) -> dict[str, Any]:
 
     Parameters and errors as in `Forest.from_sklearn`.
     """
-    trees, classes = _trees_and_classes(model)
+    trees, classes = trees_and_classes(model)
     parts = [tree.tree_ for tree in trees]
     leaf = np.concatenate([part.children_left == -1 for part in parts])
     return {
@@ -30,13 +30,8 @@ def arrays(model: Any) -> dict[str, Any]:
     }
 
 
-def decision_trees(model: Any) -> list[Any]:
-    """Return the decision tree estimators of a fitted scikit-learn model, in order."""
-    return _trees_and_classes(model)[0]
-
-
-def _trees_and_classes(model: Any) -> tuple[list[Any], NDArray[Any]]:
-    """Return the decision trees of a scikit-learn model and its class values."""
+def trees_and_classes(model: Any) -> tuple[list[Any], NDArray[Any]]:
+    """Return the decision trees of a fitted scikit-learn model, in order, and its class values."""
     from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
     from sklearn.exceptions import NotFittedError
     from sklearn.tree import DecisionTreeClassifier

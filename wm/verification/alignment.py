@@ -1,9 +1,9 @@
-"""Verification when trees are missing: the best alignment in order, and what chance alone would align.
+"""Verification when trees are missing: the best alignment in order, with a permutation p-value.
 
-A suspect with fewer trees than the signature has bits, its trees in the old order, is aligned so that most
-bits match. Any votes align somewhat, so the p-value compares with signatures that have as many ones in random
-places, each aligned as well as it can be: under the null hypothesis all of these are exchangeable. Shuffled
-trees of a shared signature cannot be aligned at all: every order fits as well.
+A suspect with fewer trees than the signature has bits, in the old order, is aligned so that as many bits as
+possible match. Any votes align to some degree, so the match is compared with that of random signatures with
+as many ones, each aligned as well as possible: under the null hypothesis all of these are exchangeable. Trees
+out of order cannot be aligned.
 """
 
 from __future__ import annotations
@@ -19,32 +19,29 @@ from wm.signature import Signature
 from wm.statistics import rank_p_value
 
 DRAWS = 9999
-"""Random signatures of the null: the smallest p-value is 1 / (DRAWS + 1)."""
+"""Random signatures that are drawn; the smallest p-value is 1 / (DRAWS + 1)."""
 
 
 @dataclass(frozen=True)
 class Alignment:
-    """How well the trees that are left fit the signature.
+    """Match of the remaining trees and the signature.
 
     Attributes
     ----------
     bits
         Share of the bits of these trees that match.
-    null_bits
-        Its mean over random signatures.
     log10_p
         Permutation p-value, as a power of ten.
     """
 
     bits: float
-    null_bits: float
     log10_p: float
 
 
 def align_in_order(
     wrong: NDArray[np.bool_], signature: Signature, rng: np.random.Generator, *, draws: int = DRAWS
 ) -> Alignment:
-    """Align a suspect's trees to places of a signature, without changing their order.
+    """Align a suspect's trees with places of a signature, without changing their order.
 
     Parameters
     ----------
@@ -53,7 +50,7 @@ def align_in_order(
     signature
         m bits.
     draws
-        Random signatures of the null.
+        Random signatures to compare with, at least 1.
 
     Raises
     ------
@@ -64,23 +61,19 @@ def align_in_order(
     if not 1 <= trees <= places:
         raise ClaimError(f"{trees} trees cannot be aligned to a signature of {places} bits")
     errors = wrong.sum(axis=0)
-    drawn = np.stack([rng.permutation(signature.array) for _ in range(draws)]) if draws else None
-    tables = signature.array[None] if drawn is None else np.vstack([signature.array[None], drawn])
-    found = _best(errors, len(wrong), tables.astype(np.int64))
-    total = wrong.size
-    null = found[1:] / total
+    drawn = [rng.permutation(signature.array) for _ in range(draws)]
+    found = _best(errors, len(wrong), np.stack([signature.array, *drawn]).astype(np.int64))
     return Alignment(
-        bits=float(found[0] / total),
-        null_bits=float(null.mean()) if len(null) else float("nan"),
+        bits=float(found[0] / wrong.size),
         log10_p=math.log10(rank_p_value(float(found[0]), found[1:])),
     )
 
 
 def _best(errors: NDArray[np.int64], rows: int, signatures: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the most bits that any alignment in order matches, for each signature: (s, m) -> (s,)."""
+    """Return the largest number of bits that an alignment in order matches: signatures (s, m) -> (s,)."""
     count, places = signatures.shape
     trees = len(errors)
-    # best[j]: most bits matched by the first j trees in the places seen so far.
+    # best[:, j]: largest number of bits that the first j trees match in the places seen so far.
     best = np.full((count, trees + 1), -1, dtype=np.int64)
     best[:, 0] = 0
     for place in range(places):

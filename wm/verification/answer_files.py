@@ -1,9 +1,9 @@
-"""Answer files: what a judge got back from a suspect model, as csv or npz.
+"""Answer files: a suspect model's answers, and instances, as csv or npz.
 
-csv: one line for each instance, in the order in which the suspect was asked; a header line is recognised and
-skipped. Votes have one column for each tree in the forest's order, 0 and 1; probabilities one column (class
-1) or two; labels one column, 0 and 1 or the names of the classes. npz: an array ``votes``, ``probabilities``
-or ``labels``. `read_rows` reads instances from the same two kinds of file.
+csv: one line for each instance, in the order of the questions; a header line is recognised and skipped. Votes
+have one column for each tree in the forest's order, 0 and 1; probabilities one column (class 1) or two;
+labels one column, 0 and 1 or the names of the classes. npz: an array ``votes``, ``probabilities`` or
+``labels``; for instances ``X``.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ MAX_ANSWER_BYTES = 2**30
 """Largest file of answers or rows that is read."""
 
 _LABEL_HEADERS = ("label", "labels", "class", "y")
-"""What a column of labels may be headed with; any other word could be a label."""
+"""Recognised headers of a column of labels; any other word could be a label."""
 
 
 def read_file(path: str | Path) -> bytes:
@@ -35,7 +35,7 @@ def read_file(path: str | Path) -> bytes:
     Raises
     ------
     ClaimError
-        No such file, a too large one, or one that ends neither in .csv nor in .npz.
+        No such file, a file that is too large, or an ending other than .csv and .npz.
     """
     _ending(str(path))
     return read_bounded(path, error=ClaimError, max_bytes=MAX_ANSWER_BYTES, kind="such a file")
@@ -48,17 +48,15 @@ def parse_answers(
 
     Parameters
     ----------
-    kind
-        What the suspect gave.
     class_names
-        What classes 0 and 1 are called; for labels.
+        Names of classes 0 and 1; for labels.
     what
-        The file's name: its ending tells how to read it, and errors name it.
+        The file's name, for errors; its ending decides the format.
 
     Raises
     ------
     ClaimError
-        Something else than such answers.
+        The file holds no such answers.
     """
     cells: dict[AnswerKind, Callable[[str], Any]] = {
         "votes": _vote,
@@ -75,7 +73,7 @@ def read_rows(path: str | Path) -> NDArray[np.float32]:
     Raises
     ------
     ClaimError
-        As in `read_file`, or something else than finite numbers in a rectangle.
+        As in `read_file`, or content other than a rectangle of finite numbers.
     """
     rows = np.asarray(_parsed(read_file(path), "X", _finite, str(path)))
     if rows.ndim != 2 or rows.dtype.kind not in "iufb" or not rows.size:
@@ -132,5 +130,5 @@ def _finite(cell: str) -> float:
 
 def _label(cell: str, class_names: tuple[str, str]) -> str:
     if cell.lower() in _LABEL_HEADERS and cell not in class_names:
-        raise ValueError(f"{cell!r} is no label")
+        raise ValueError(f"{cell!r} is not a label")
     return cell

@@ -1,12 +1,9 @@
-"""What a suspect answered, checked: each tree's votes, or only class probabilities, or only labels.
-
-Whatever way the answers came, by file or by network, they are held against the same rules here.
-"""
+"""A suspect's answers from a file or the network, checked: votes of each tree, probabilities, or labels."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,12 +12,12 @@ from wm.errors import ClaimError, WmError
 from wm.forest import Forest
 
 AnswerKind = Literal["votes", "probabilities", "labels"]
-"""What a suspect gives, from the most telling to the least."""
+"""Kinds of answers, in decreasing order of information."""
 
-KINDS: tuple[AnswerKind, ...] = ("votes", "probabilities", "labels")
+KINDS: tuple[AnswerKind, ...] = get_args(AnswerKind)
 
 _ROUNDING = 0.02
-"""How far from 1 two probabilities may add up to: a suspect may round to two decimals."""
+"""Largest deviation from 1 of the sum of two probabilities: a suspect may round to two decimals."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,7 +27,7 @@ class Answers:
     Attributes
     ----------
     kind
-        What was answered.
+        Kind of the answers.
     values
         votes: (n, m) int64, 0 and 1; probabilities: (n,) float64, of class 1; labels: (n,) int64, 0 and 1.
     """
@@ -54,7 +51,7 @@ def checked_answers(
     error: type[WmError],
     what: str,
 ) -> Answers:
-    """Check what a suspect answered.
+    """Check a suspect's answers and bring them into one form.
 
     Parameters
     ----------
@@ -62,44 +59,47 @@ def checked_answers(
         votes: (n, m) of 0 and 1. probabilities: (n,) of class 1, or (n, 2) of both classes. labels: (n,) of 0
         and 1, or of class names. n and m are at least 1.
     class_names
-        What classes 0 and 1 are called.
+        Names of classes 0 and 1.
     error
-        Raised, with one line, for anything else.
+        Type of the exception, with one line of text, for anything else.
     what
-        How the error names where the answers are from.
+        Source of the answers, named in the error.
     """
     try:
         array = np.asarray(values)
     except (ValueError, OverflowError) as reason:  # rows of different lengths, numbers beyond any type
-        raise error(f"{what}: {kind} are no array: one row for each instance is needed") from reason
+        raise error(f"{what}: {kind} are not an array: one row for each instance is needed") from reason
     if not array.size:
         raise error(f"{what}: holds no {kind}")
-    match kind:
-        case "votes":
-            return Answers(kind, _votes(array, error, what))
-        case "probabilities":
-            return Answers(kind, _probabilities(array, error, what))
-        case "labels":
-            return Answers(kind, _labels(array, class_names, error, what))
+    try:
+        match kind:
+            case "votes":
+                return Answers(kind, _votes(array))
+            case "probabilities":
+                return Answers(kind, _probabilities(array))
+            case "labels":
+                return Answers(kind, _labels(array, class_names))
+    except ValueError as reason:
+        raise error(f"{what}: {reason}") from reason
 
 
 def model_votes(
     forest: Forest, X: NDArray[np.float32], class_names: tuple[str, str], *, what: str = "the suspect"
 ) -> NDArray[np.int64]:
-    """Return a model's votes, (n, m), of 0 and 1, whichever of the two ways its classes are written.
+    """Return a model's votes as 0 and 1, (n, m), for a model with classes 0 and 1 or the claim's classes.
 
     Parameters
     ----------
     X : (n, d)
     class_names
-        What classes 0 and 1 are called in the claim.
+        Names of classes 0 and 1 in the claim.
     what
-        How the error names the model.
+        Name of the model in errors.
 
     Raises
     ------
     ClaimError
-        Classes that are neither 0 and 1 nor the claim's.
+        The model has other classes.
     ModelError
         X does not fit the model.
     """
@@ -114,48 +114,44 @@ def model_votes(
             f"{what}: has classes {classes}, not 0 and 1, nor {' and '.join(map(repr, class_names))} as the "
             "claim"
         )
-    # A class is voted for by its place among the forest's own.
+    # `vote_codes` are indexes into the forest's classes.
     votes: NDArray[np.int64] = np.array(codes)[forest.vote_codes(X)]
     return votes
 
 
-def _votes(array: NDArray[Any], error: type[WmError], what: str) -> NDArray[np.int64]:
+def _votes(array: NDArray[Any]) -> NDArray[np.int64]:
     if array.ndim != 2 or array.dtype.kind not in "iufb" or not np.isin(array, (0, 1)).all():
-        raise error(f"{what}: votes must be an (instances, trees) array of 0 and 1")
+        raise ValueError("votes must be an (instances, trees) array of 0 and 1")
     return array.astype(np.int64)
 
 
-def _probabilities(array: NDArray[Any], error: type[WmError], what: str) -> NDArray[np.float64]:
-    two = array.ndim == 2 and array.shape[1] == 2
-    one = array.ndim == 1 or (array.ndim == 2 and array.shape[1] == 1)
-    if not (one or two) or array.dtype.kind not in "iuf":
-        raise error(f"{what}: probabilities must be one number (of class 1) or two for each instance")
-    exact = array.astype(np.float64)
+def _probabilities(array: NDArray[Any]) -> NDArray[np.float64]:
+    if not array.ndim or array.shape[1:] not in ((), (1,), (2,)) or array.dtype.kind not in "iuf":
+        raise ValueError("probabilities must be one number (of class 1) or two for each instance")
+    exact = array.astype(np.float64).reshape(len(array), -1)
     if not ((exact >= 0) & (exact <= 1)).all():
-        raise error(f"{what}: probabilities hold a number outside [0, 1]")
-    if two and (np.abs(exact.sum(axis=1) - 1.0) > _ROUNDING).any():
-        raise error(f"{what}: the probabilities of the two classes do not add up to 1")
-    found: NDArray[np.float64] = exact[:, 1] if two else exact.reshape(-1)
+        raise ValueError("probabilities hold a number outside [0, 1]")
+    if exact.shape[1] == 2 and (np.abs(exact.sum(axis=1) - 1.0) > _ROUNDING).any():
+        raise ValueError("the probabilities of the two classes do not add up to 1")
+    found: NDArray[np.float64] = exact[:, -1]
     return found
 
 
-def _labels(
-    array: NDArray[Any], class_names: tuple[str, str], error: type[WmError], what: str
-) -> NDArray[np.int64]:
+def _labels(array: NDArray[Any], class_names: tuple[str, str]) -> NDArray[np.int64]:
     flat = array.reshape(-1) if array.ndim == 2 and array.shape[1] == 1 else array
     if flat.ndim == 1 and flat.dtype.kind in "iufbU":
         found = codes_of([_name(value) for value in flat.tolist()], class_names)
         if found is not None:
             return found
     names = " and ".join(map(repr, class_names))
-    raise error(f"{what}: labels must be 0 and 1, or {names}, one for each instance")
+    raise ValueError(f"labels must be 0 and 1, or {names}, one for each instance")
 
 
 def codes_of(names: list[str], class_names: tuple[str, str]) -> NDArray[np.int64] | None:
-    """Return 0 and 1 for names of classes, or for the texts 0 and 1: (n,); None if one is neither.
+    """Return 0 and 1 for class names, or for the texts 0 and 1: (n,); None if there are other names.
 
-    Where a class is itself called 0 or 1, that name counts. In a claim on one class against all others,
-    whatever is not class 1 is class 0.
+    If a class is itself named 0 or 1, the name counts. In a claim on one class against all others, every
+    other name is class 0.
     """
     negative, positive = class_names
     coded = set(names) <= {"0", "1"}

@@ -1,4 +1,4 @@
-"""Decoys from a file of labelled rows, as `wm embed` reads training data."""
+"""Reader of decoys: labelled rows in a file, as `wm embed` reads training data."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ def read_decoys(path: Path, claim: Claim | Opening, *, label: str | int | None =
     Parameters
     ----------
     path
-        A csv, npz (``X`` and ``y``) or svmlight file; its rows scaled as the model takes them.
+        A csv, npz (``X`` and ``y``) or svmlight file with rows scaled as the model takes them.
     label
         csv: the label's column, by name or by index from 0. npz: the array's name, if not ``y``.
 
     Raises
     ------
     DataError
-        A file that holds no labelled rows of numbers.
+        The file holds no labelled rows of numbers.
     ClaimError
-        Labels that are neither 0 and 1 nor the claim's class names, or numbers that are not finite.
+        Labels other than 0 and 1 or the claim's class names, or numbers that are not finite.
     """
     from wm.datasets.cache import default_data_dir
     from wm.datasets.files import read_file

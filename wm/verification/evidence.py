@@ -1,12 +1,12 @@
-"""Verification: votes and a claim in, evidence out.
+"""Verification by votes: matched bits and an exact p-value.
 
-The paper's rule (Section 3.2): every tree errs on every trigger row iff its bit is 1. That rule alone is
-brittle, and says nothing about chance, so the evidence also holds an exact p-value.
+The paper's rule (Section 3.2): every tree errs on every trigger row iff its bit is 1. That rule is brittle
+and does not account for chance, so there is also an exact p-value.
 
-Null hypothesis: the suspect model is independent of the signature. Then, given which trees err how often on
-the trigger set, the n1 ones of the signature are a uniformly random subset of the m trees; the statistic is
-the number of errors in those trees. Rows of a trigger set share one signature, so a pooled binomial over
-k x m bits would count the same coincidence k times and is not valid here.
+Null hypothesis: the suspect model is independent of the signature. Then, given the number of errors of each
+tree on the trigger set, the n1 ones of the signature are a uniformly random subset of the m trees; the
+statistic is the number of errors in those trees. All rows share one signature, so a pooled binomial over
+k x m bits would count the same coincidence k times and is not valid.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ from wm.errors import ClaimError
 from wm.signature import Signature
 
 DEFAULT_LEVEL = 1e-6
-"""Level below which a p-value is called significant, if the judge states no other."""
+"""Default of the largest p-value that is called significant."""
 
 _SAFE_LOG10 = 290.0
-"""Beyond 10^-290 plain floating point could underflow to zero: then sums are taken in logarithms."""
+"""Below 10^-290 floating point could underflow to zero: there sums are taken in logarithms."""
 
 
 @dataclass(frozen=True)
 class Evidence:
-    """What verification found.
+    """Result of verification by votes.
 
     Attributes
     ----------
@@ -39,21 +39,19 @@ class Evidence:
     n_trees
         m, bits of the signature.
     matched_bits, total_bits
-        How many of the k x m votes are as the signature wants.
+        Number of the k x m votes that fit the signature, and k x m.
     exact_match
-        The paper's rule: all of them.
+        The paper's rule: all of them do.
     matched_trees
-        Trees that are as the signature wants on every row.
+        Number of trees that fit the signature on every row.
     ones
-        Ones of the signature.
+        Number of ones in the signature.
     errors_in_ones, errors
         Errors on the trigger set in the trees with bit 1, and in all trees.
     log10_p
         Exact p-value of `errors_in_ones` under the null, as a power of ten.
-    level
-        Level that the p-value was held against.
-    significant
-        p <= level.
+    level, significant
+        Level of significance, and whether p <= level.
     """
 
     trigger_size: int
@@ -71,7 +69,7 @@ class Evidence:
 
     @property
     def p_value(self) -> float:
-        """The p-value itself; 0.0 only when it is below the smallest floating-point number."""
+        """The p-value; 0.0 only when it is below the smallest floating-point number."""
         return float(10.0**self.log10_p)
 
 
@@ -94,7 +92,7 @@ def verify(
     Raises
     ------
     ClaimError
-        Shapes that do not fit one another, or votes and labels of which one is text and the other numbers.
+        Shapes that do not fit one another, or text in one of votes and labels and numbers in the other.
     """
     try:
         matrix, truth = np.asarray(votes), np.asarray(labels)
@@ -134,9 +132,9 @@ def verify(
 def log10_p_value(errors: NDArray[np.integer[Any]], signature: Signature) -> float:
     """Return log10 P(S >= s), S the errors in a uniformly random subset of as many trees as there are ones.
 
-    Exact, by dynamic programming over the trees. Since all errors together are fixed, S >= s says that the
-    other trees, a random subset too, hold at most the errors that remain: few, when the claim is good, so
-    sums beyond them need not be followed.
+    Exact, by dynamic programming over the trees. Since the total of errors is fixed, S >= s means that the
+    other trees, a random subset too, hold at most the remaining errors. For a good claim these are few, and
+    larger sums need not be followed.
 
     Parameters
     ----------
@@ -152,29 +150,14 @@ def log10_p_value(errors: NDArray[np.integer[Any]], signature: Signature) -> flo
     ones, trees = signature.ones, len(signature)
     log_subsets = math.lgamma(trees + 1) - math.lgamma(ones + 1) - math.lgamma(trees - ones + 1)
     if log_subsets < _SAFE_LOG10 * math.log(10):
-        tail = float(_sums(counts, trees - ones, allowed).sum())
+        tail = float(sums(counts, trees - ones, allowed).sum())
         return min(0.0, math.log10(tail))
-    return min(0.0, float(np.logaddexp.reduce(logs_of_sums(counts, trees - ones, allowed))) / math.log(10))
+    tail = float(np.logaddexp.reduce(sums(counts, trees - ones, allowed, logs=True)))
+    return min(0.0, tail / math.log(10))
 
 
-def _sums(counts: NDArray[np.int64], size: int, limit: int) -> NDArray[np.float64]:
-    """Return P(sum = 0, ..., limit) over random subsets of a size, choosing as an urn is emptied."""
-    trees = len(counts)
-    table = np.zeros((size + 1, limit + 1))  # row: trees chosen; column: errors in them
-    table[0, 0] = 1.0
-    chosen = np.arange(size + 1)
-    for index, count in enumerate(counts):
-        take = np.clip((size - chosen) / (trees - index), 0.0, 1.0)[:, None]
-        taken = table * take
-        table *= 1.0 - take
-        if count <= limit:
-            table[1:, count:] += taken[:-1, : limit + 1 - count]
-    last: NDArray[np.float64] = table[size]
-    return last
-
-
-def logs_of_sums(counts: NDArray[np.int64], size: int, limit: int) -> NDArray[np.float64]:
-    """Return ln P(sum = 0, ..., limit) over random subsets of a size, also below what floats can hold.
+def sums(counts: NDArray[np.int64], size: int, limit: int, *, logs: bool = False) -> NDArray[np.float64]:
+    """Return P(sum = 0, ..., limit) over random subsets of a size, drawing without replacement.
 
     Parameters
     ----------
@@ -184,22 +167,27 @@ def logs_of_sums(counts: NDArray[np.int64], size: int, limit: int) -> NDArray[np
         Trees in the subset, at most m.
     limit
         Largest sum that is followed.
+    logs
+        Whether natural logarithms are returned, which cannot underflow.
 
     Returns
     -------
     (limit + 1,)
     """
-    trees = len(counts)
-    table = np.full((size + 1, limit + 1), -np.inf)
-    table[0, 0] = 0.0
+    table = np.zeros((size + 1, limit + 1))  # row: trees chosen; column: errors in them
+    table[0, 0] = 1.0
     chosen = np.arange(size + 1)
-    for index, count in enumerate(counts):
-        share = np.clip((size - chosen) / (trees - index), 0.0, 1.0)[:, None]
-        with np.errstate(divide="ignore"):
-            take, leave = np.log(share), np.log(1.0 - share)
-        taken = table + take
-        table = table + leave
-        if count <= limit:
-            table[1:, count:] = np.logaddexp(table[1:, count:], taken[:-1, : limit + 1 - count])
+    with np.errstate(divide="ignore"):  # the logarithm of 0
+        if logs:
+            table = np.log(table)
+        for index, count in enumerate(counts):
+            share = np.clip((size - chosen) / (len(counts) - index), 0.0, 1.0)[:, None]
+            if logs:
+                taken, table = table + np.log(share), table + np.log(1.0 - share)
+            else:
+                taken, table = table * share, table * (1.0 - share)
+            if count <= limit:
+                add = np.logaddexp if logs else np.add
+                table[1:, count:] = add(table[1:, count:], taken[:-1, : limit + 1 - count])
     last: NDArray[np.float64] = table[size]
     return last

@@ -1,13 +1,13 @@
-"""Several claims on one model, judged together: the classes of a one-vs-rest model.
+"""Verification of several claims on one model: the classes of a one-vs-rest model.
 
-A model of C classes carries C binary watermarks, each with a signature of its own. Each is verified by
-itself; the pooled p-value asks how surprising all of them are together.
+A model of C classes carries C binary watermarks, each with its own signature. Each is verified alone; the
+pooled p-value is that of all together.
 
 Null hypothesis: the suspect's votes are independent of the signatures, and these of one another: the owner
-drew each by itself, or derived it under a model identifier of its own. Then, given the votes, the ones of
+drew them independently, or derived each under its own model identifier. Then, given the votes, the ones of
 each signature are a uniformly random subset of that class's trees, independently over the classes, however
-alike the classes' forests or trigger sets are. So the distribution of the statistic, all errors in trees
-with bit 1, is the convolution of the classes' own; the p-value is exact. That of perfect claims is the
+similar the classes' forests or trigger sets are. So the distribution of the statistic, all errors in trees
+with bit 1, is the convolution over the classes, and the p-value is exact; for perfect claims it is the
 product of theirs.
 """
 
@@ -21,14 +21,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from wm.claims.claim import Claim
 from wm.errors import ClaimError
-from wm.signature import Signature
-from wm.verification.evidence import DEFAULT_LEVEL, Evidence, logs_of_sums, verify
+from wm.verification.evidence import DEFAULT_LEVEL, Evidence, sums, verify
 
 
 @dataclass(frozen=True)
 class PooledEvidence:
-    """What verification of several claims on one model found.
+    """Result of verification of several claims on one model.
 
     Attributes
     ----------
@@ -38,10 +38,8 @@ class PooledEvidence:
         Whether all of them match in every bit.
     log10_p
         Exact p-value of all errors in trees with bit 1, as a power of ten.
-    level
-        Level that the pooled p-value was held against.
-    significant
-        p <= level.
+    level, significant
+        Level of significance, and whether the pooled p <= level.
     """
 
     parts: tuple[Evidence, ...]
@@ -51,42 +49,30 @@ class PooledEvidence:
     significant: bool
 
 
-@dataclass(frozen=True, eq=False)
-class ClaimVotes:
-    """A suspect's votes on the trigger set of one claim.
+def verify_together(
+    claims: Sequence[Claim], votes: Sequence[NDArray[Any]], *, level: float = DEFAULT_LEVEL
+) -> PooledEvidence:
+    """Judge a suspect model by several claims of one owner, each alone and all together.
 
-    Attributes
+    Parameters
     ----------
-    votes : (k, m)
-        Class values, a row for each trigger row, a column for each tree.
-    labels : (k,)
-        True labels.
-    signature
-        m bits.
-    """
-
-    votes: NDArray[Any]
-    labels: NDArray[Any]
-    signature: Signature
-
-
-def verify_together(answers: Sequence[ClaimVotes], *, level: float = DEFAULT_LEVEL) -> PooledEvidence:
-    """Judge a suspect model's answers to several claims, each by itself and all together.
-
-    The claims must be of one owner who chose every signature by itself: two equal ones are refused.
+    votes
+        For each claim the suspect's class values on its trigger rows, (k, m).
 
     Raises
     ------
     ClaimError
-        No answer, one that `wm.verification.evidence.verify` refuses, or two claims with one signature.
+        No claims, votes that `wm.verification.evidence.verify` refuses, or two equal signatures, which are
+        not independent.
     """
-    if not answers:
+    if not claims:
         raise ClaimError("there is no claim to judge")
-    signatures = [str(answer.signature) for answer in answers]
-    if len(set(signatures)) < len(signatures):
+    if len({claim.signature for claim in claims}) < len(claims):
         raise ClaimError("two claims have the same signature: they are not independent and cannot be pooled")
-    parts = tuple(verify(one.votes, one.labels, one.signature, level=level) for one in answers)
-    log10_p = _log10_p([(one.votes != one.labels[:, None]).sum(axis=0) for one in answers], answers)
+    pairs = list(zip(claims, votes, strict=True))
+    parts = tuple(verify(one, claim.trigger_set.y, claim.bits, level=level) for claim, one in pairs)
+    errors = [(one != claim.trigger_set.y[:, None]).sum(axis=0) for claim, one in pairs]
+    log10_p = _log10_p(errors, [claim.bits.array == 0 for claim in claims])
     return PooledEvidence(
         parts=parts,
         exact_match=all(part.exact_match for part in parts),
@@ -96,27 +82,26 @@ def verify_together(answers: Sequence[ClaimVotes], *, level: float = DEFAULT_LEV
     )
 
 
-def _log10_p(errors: list[NDArray[np.int64]], answers: Sequence[ClaimVotes]) -> float:
+def _log10_p(errors: list[NDArray[np.int64]], zeros: list[NDArray[np.bool_]]) -> float:
     """Return log10 P(all errors in trees with bit 1 are at least as many), for all claims together.
 
-    With the errors of all trees given, these are many exactly if the errors in trees with bit 0 are few: only
-    sums up to those need to be followed.
+    Since the total of errors is fixed, this is the probability that trees with bit 0 hold at most as many:
+    only sums up to these need to be followed.
     """
     unit = max(1, int(np.gcd.reduce(np.concatenate(errors))))
     counts = [of_claim // unit for of_claim in errors]
-    zeros = [answer.signature.array == 0 for answer in answers]
     allowed = sum(int(count[zero].sum()) for count, zero in zip(counts, zeros, strict=True))
     total = np.zeros(1)
     for count, zero in zip(counts, zeros, strict=True):
         limit = min(allowed, int(count.sum()))
-        total = _log_convolution(total, logs_of_sums(count, int(zero.sum()), limit))[: allowed + 1]
+        total = _log_convolution(total, sums(count, int(zero.sum()), limit, logs=True))[: allowed + 1]
     return min(0.0, float(np.logaddexp.reduce(total)) / math.log(10))
 
 
 def _log_convolution(one: NDArray[np.float64], other: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Convolve two lists of probabilities given as logarithms; both hold one above minus infinity."""
+    """Convolve two arrays of log-probabilities; each has at least one finite value."""
     first, second = one.max(), other.max()
     product = np.convolve(np.exp(one - first), np.exp(other - second))
-    with np.errstate(divide="ignore"):  # impossible sums, or some e-300 less likely than others here
+    with np.errstate(divide="ignore"):  # sums that are impossible, or less likely by a factor of about e-300
         logs: NDArray[np.float64] = np.log(product) + first + second
     return logs

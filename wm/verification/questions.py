@@ -1,39 +1,36 @@
-"""Questions: trigger rows hidden among decoys, and which answer belongs to which.
+"""Questions: trigger rows hidden among decoys, and the answers sorted by kind of row.
 
-A suspect that can tell the judge's trigger queries from ordinary ones can answer them with something else
-(`wm.attacks.suppression`). So the judge mixes them with decoys, ordinary rows with their true labels, in an
-order that only the judge knows: drawn anew, or from a seed that is not the owner's. Some rows are asked
-twice: a suspect whose two answers differ is not answering by a fixed model. Where a suspect gives no votes,
-the decoys' answers are also what its answers on trigger rows are compared with
-(`wm.verification.weak_evidence`).
+A suspect that recognises trigger rows can answer them with something else (`wm.attacks.suppression`). So the
+judge mixes them with decoys, ordinary rows with their true labels, in a secret random order. Some rows are
+asked twice: two different answers show that the suspect is not a fixed model. Where a suspect gives no votes,
+its answers on trigger rows are compared with those on decoys (`wm.verification.weak_evidence`).
 """
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import Field, ValidationError
+from pydantic import Field
 
-from wm.claims.claim import MAX_CLAIM_BYTES, Claim, StrictModel, first_fault
+from wm.claims.claim import Claim
+from wm.claims.document import Document, named_errors, read_document
 from wm.claims.opening import Opening
 from wm.errors import ClaimError
-from wm.formats.bounded import read_bounded
 from wm.verification.answers import Answers
 
 DECOYS_FOR_EACH = 20
-"""Decoys asked for each trigger row, where there are as many."""
+"""Decoys asked for each trigger row, if enough are given."""
 
 _Place = Annotated[int, Field(ge=0)]
 
 
 @dataclass(frozen=True, eq=False)
 class Decoys:
-    """Ordinary rows of the kind that the trigger rows were drawn from.
+    """Ordinary rows, from the distribution that the trigger rows were drawn from.
 
     Attributes
     ----------
@@ -47,19 +44,19 @@ class Decoys:
     y: NDArray[np.int64]
 
 
-class Order(StrictModel):
-    """Which question is which: the judge's secret until the suspect has answered.
+class Order(Document):
+    """The places of trigger rows, decoys and repeats among the questions: secret until they are answered.
 
     Attributes
     ----------
     commitment
-        Of the claim whose rows are asked.
+        The commitment of the claim whose rows are asked.
     triggers
         Places of the k trigger rows among the q questions, in the claim's order, from 0.
     decoys, decoy_labels
         Places of the decoys, and their true labels.
     repeats
-        Place of a row asked again, and the place where it was asked first.
+        Pairs: the place of a repeated row, and the place where it was asked first.
     """
 
     format: Literal["treeproof-order"] = "treeproof-order"
@@ -75,21 +72,17 @@ class Order(StrictModel):
         """Number of questions, q."""
         return len(self.triggers) + len(self.decoys) + len(self.repeats)
 
-    def to_json(self) -> str:
-        """Return the file's text."""
-        return json.dumps(self.model_dump(mode="json")) + "\n"
-
 
 @dataclass(frozen=True, eq=False)
 class Questions:
-    """What a suspect is asked.
+    """Rows for a suspect to answer.
 
     Attributes
     ----------
     X : (q, d) float32
         The rows, in the order in which they are asked.
     order
-        Which of them is which.
+        Places of trigger rows, decoys and repeats among them.
     """
 
     X: NDArray[np.float32]
@@ -97,17 +90,17 @@ class Questions:
 
 
 @dataclass(frozen=True, eq=False)
-class Heard:
-    """A suspect's answers, told apart.
+class SortedAnswers:
+    """A suspect's answers, sorted by kind of row.
 
     Attributes
     ----------
     triggers
-        To the k trigger rows, in the claim's order.
+        Answers to the k trigger rows, in the claim's order.
     decoys, decoy_labels
-        To the n decoys, and their true labels, (n,).
+        Answers to the n decoys, and their true labels, (n,).
     asked_twice, answered_differently
-        Rows that were asked twice, and how many of them got two different answers.
+        Number of rows that were asked twice, and of those among them with two different answers.
     """
 
     triggers: Answers
@@ -118,14 +111,14 @@ class Heard:
 
 
 def plain_order(claim: Claim | Opening) -> Order:
-    """Return the order of bare trigger rows, as the claim has them: nothing hidden, nothing repeated."""
+    """Return the order of the claim's trigger rows alone, without decoys or repeats."""
     size = len(claim.trigger_set.rows)
     return Order(
         commitment=claim.commitment, triggers=tuple(range(size)), decoys=(), decoy_labels=(), repeats=()
     )
 
 
-def pose(
+def build_questions(
     claim: Claim | Opening,
     decoys: Decoys | None,
     rng: np.random.Generator,
@@ -138,45 +131,40 @@ def pose(
     Parameters
     ----------
     decoys
-        Rows to draw from; those that are trigger rows are left out. None: the trigger rows alone, shuffled.
+        Rows to draw from; trigger rows among them are left out. None: the trigger rows alone, shuffled.
     rng
-        The judge's own: neither owner nor suspect may foresee it.
+        The judge's own; neither owner nor suspect may foresee its draws.
     decoys_for_each
-        How many decoys for each trigger row; all of them where there are fewer. At least 1.
+        Number of decoys for each trigger row, at least 1; all of them if there are fewer.
     repeats
-        How many rows are asked twice; all of them where there are fewer. At least 0.
+        Number of rows that are asked twice, at least 0; all of them if there are fewer.
 
     Raises
     ------
     ClaimError
-        Decoys of another number of features, or none that is not a trigger row.
+        Decoys with another number of features than the trigger rows, or trigger rows only.
     """
     triggers = claim.trigger_set.X
-    chosen = _drawn(triggers, decoys, decoys_for_each * len(triggers), rng)
+    chosen = _draw_decoys(triggers, decoys, decoys_for_each * len(triggers), rng)
     first = np.vstack([triggers, chosen.X])
     twice = rng.choice(len(first), size=min(repeats, len(first)), replace=False)
     rows = np.concatenate([np.arange(len(first)), twice])
-    # place[i]: where row i of `rows` is asked.
+    # place[i]: the position at which row i of `rows` is asked.
     place = rng.permutation(len(rows))
     X = np.empty((len(rows), triggers.shape[1]), dtype=np.float32)
     X[place] = first[rows]
-    k = len(triggers)
-    return Questions(
-        X=X,
-        order=Order(
-            commitment=claim.commitment,
-            triggers=_whole(place[:k]),
-            decoys=_whole(place[k : len(first)]),
-            decoy_labels=_whole(chosen.y),
-            repeats=tuple(
-                (int(again), int(before))
-                for again, before in zip(place[len(first) :], place[twice], strict=True)
-            ),
-        ),
+    trigger_places, decoy_places, repeat_places = np.split(place, [len(triggers), len(first)])
+    order = Order(
+        commitment=claim.commitment,
+        triggers=tuple(trigger_places.tolist()),
+        decoys=tuple(decoy_places.tolist()),
+        decoy_labels=tuple(chosen.y.tolist()),
+        repeats=tuple(zip(repeat_places.tolist(), place[twice].tolist(), strict=True)),
     )
+    return Questions(X, order)
 
 
-def _drawn(
+def _draw_decoys(
     triggers: NDArray[np.float32], decoys: Decoys | None, count: int, rng: np.random.Generator
 ) -> Decoys:
     if decoys is None:
@@ -193,23 +181,13 @@ def _drawn(
     return Decoys(decoys.X[chosen], decoys.y[chosen])
 
 
-def _whole(array: NDArray[np.int64]) -> tuple[int, ...]:
-    return tuple(int(number) for number in array)
-
-
-def tell_apart(answers: Answers, order: Order) -> Heard:
-    """Sort the answers to questions.
-
-    Raises
-    ------
-    ClaimError
-        Another number of answers than questions.
-    """
+def sort_answers(answers: Answers, order: Order) -> SortedAnswers:
+    """Sort answers by kind of row; raise `ClaimError` if there are more or fewer than questions."""
     if len(answers) != order.size:
         raise ClaimError(f"{order.size} rows were asked, but {len(answers)} are answered")
     again, before = (np.array([pair[side] for pair in order.repeats], dtype=np.int64) for side in (0, 1))
     differ = answers.values[again] != answers.values[before]
-    return Heard(
+    return SortedAnswers(
         triggers=answers.take(order.triggers),
         decoys=answers.take(order.decoys),
         decoy_labels=np.array(order.decoy_labels, dtype=np.int64),
@@ -219,7 +197,7 @@ def tell_apart(answers: Answers, order: Order) -> Heard:
 
 
 def check_order(order: Order, claim: Claim | Opening) -> None:
-    """Raise `ClaimError`, with the reason, for an order that is not one of this claim's rows."""
+    """Raise `ClaimError` for an order that is not one of this claim's rows, or contradicts itself."""
     if order.commitment != claim.commitment:
         raise ClaimError("the order is of another claim's rows: its commitment differs")
     if len(order.triggers) != len(claim.trigger_set.rows):
@@ -235,30 +213,13 @@ def check_order(order: Order, claim: Claim | Opening) -> None:
 
 
 def parse_order(text: str | bytes, claim: Claim | Opening, *, what: str = "order") -> Order:
-    """Read and check an order file's text; `what` names the file in errors.
-
-    Raises
-    ------
-    ClaimError
-        Not such a file, a malformed one, or one that `check_order` refuses.
-    """
-    try:
+    """Read and check an order file's text; raise `ClaimError`, with the name `what`, for a faulty one."""
+    with named_errors(what, "a valid order of questions"):
         order = Order.model_validate_json(text)
         check_order(order, claim)
-    except ValidationError as reason:
-        raise ClaimError(f"{what}: not a valid order of questions: {first_fault(reason)}") from reason
-    except ClaimError as reason:
-        raise ClaimError(f"{what}: {reason}") from reason
     return order
 
 
 def read_order(path: str | Path, claim: Claim | Opening) -> Order:
-    """Read and check an order file.
-
-    Raises
-    ------
-    ClaimError
-        No such file, a too large one, or as in `parse_order`.
-    """
-    text = read_bounded(path, error=ClaimError, max_bytes=MAX_CLAIM_BYTES, kind="an order")
-    return parse_order(text, claim, what=str(path))
+    """Read and check an order file; errors as in `read_document` and `parse_order`."""
+    return parse_order(read_document(path, "an order"), claim, what=str(path))

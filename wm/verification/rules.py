@@ -1,10 +1,10 @@
-"""The rules that a verdict consists of, each with its figure and its reason.
+"""The rules of a verdict, each with its figure and reason.
 
-The paper's rule (all bits match) is reported beside them and decides nothing: it is lost to noise that costs
-no accuracy, and a claimant who sees the model first can always satisfy it. The rules here are what such a
-claimant runs into: the commitment must be older than the suspect, rows that are opened must be the judge's
-choice, a shared signature must have many bits of either kind, trigger rows must differ in feature space and
-in the leaves that they reach, and the p-value must be small.
+The paper's rule (all bits match) is reported but decides nothing: noise that costs no accuracy breaks it, and
+a claimant who has seen the model can always satisfy it. The rules here stop such a claimant: the commitment
+must be older than the suspect, the judge must choose which rows are opened, the signature must have many bits
+of either kind, trigger rows must differ as rows and in the leaves that they reach, and the p-value must be
+small.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +26,7 @@ from wm.verification.weak_evidence import WeakEvidence
 
 
 class Rule(StrEnum):
-    """What a claim must satisfy."""
+    """Names of the rules."""
 
     COMMITMENT = "commitment"
     CHOICE = "choice of rows"
@@ -36,44 +37,60 @@ class Rule(StrEnum):
 
 
 class RuleOutcome(StrEnum):
-    """How a rule ended."""
+    """Result of a rule."""
 
     PASSED = "passed"
     FAILED = "failed"
     UNCHECKED = "not checked"
-    """What the rule needs was not at hand; the reason says what."""
+    """The rule needs something that the judge does not have; the reason says what."""
 
 
 @dataclass(frozen=True)
 class Policy:
-    """What a judge asks for.
+    """Requirements of a judge.
 
     Attributes
     ----------
     level
         Largest p-value that counts as proof, in (0, 1).
-    least_ones, most_ones
-        Share of ones that a shared signature must have, in [0, 1].
-    least_distinct
-        Share of trigger rows that must be distinct, as rows and as leaf tuples, in (0, 1].
+    min_ones, max_ones
+        Limits on the share of ones in the signature, in [0, 1].
+    min_distinct
+        Smallest share of trigger rows that are distinct, as rows and as leaf tuples, in (0, 1].
+
+    Raises
+    ------
+    ClaimError
+        A value out of range.
     """
 
     level: float = DEFAULT_LEVEL
-    least_ones: float = 0.25
-    most_ones: float = 0.75
-    least_distinct: float = 1.0
+    min_ones: float = 0.25
+    max_ones: float = 0.75
+    min_distinct: float = 1.0
+
+    def __post_init__(self) -> None:
+        fault = ""
+        if not 0 < self.level < 1:
+            fault = f"the level {self.level} is outside (0, 1)"
+        elif not 0 <= self.min_ones <= self.max_ones <= 1:
+            fault = f"a share of ones from {self.min_ones} to {self.max_ones}"
+        elif not 0 < self.min_distinct <= 1:
+            fault = f"the share of distinct rows {self.min_distinct} is outside (0, 1]"
+        if fault:
+            raise ClaimError(f"an impossible protocol: {fault}")
 
 
 @dataclass(frozen=True)
 class RuleResult:
-    """One rule, held against a claim.
+    """Result of one rule for one claim.
 
     Attributes
     ----------
     rule, outcome
-        Which one, and how it ended.
+        The rule and its result.
     figure
-        The number that decided, None where there is none.
+        The number that decided, None if there is none.
     reason
         One sentence.
     """
@@ -84,130 +101,83 @@ class RuleResult:
     reason: str
 
 
-def checked_policy(policy: Policy | None) -> Policy:
-    """Return a policy, the default one for None.
-
-    Raises
-    ------
-    ClaimError
-        A level, quota or share that no claim could be held against.
-    """
-    policy = policy or Policy()
-    if not 0 < policy.level < 1:
-        raise ClaimError(f"an impossible protocol: the level {policy.level} is outside (0, 1)")
-    if not 0 <= policy.least_ones <= policy.most_ones <= 1:
-        raise ClaimError(
-            f"an impossible protocol: a share of ones from {policy.least_ones} to {policy.most_ones}"
-        )
-    if not 0 < policy.least_distinct <= 1:
-        raise ClaimError(
-            f"an impossible protocol: the share of distinct rows {policy.least_distinct} is outside (0, 1]"
-        )
-    return policy
-
-
 def commitment_rule(commitment: str, published: Collection[str] | None) -> RuleResult:
-    """Hold a commitment, which fits its claim, against those known to be older than the suspect."""
+    """Check that a claim's commitment is among those known to be older than the suspect."""
     if published is None:
-        return RuleResult(
-            Rule.COMMITMENT,
-            RuleOutcome.UNCHECKED,
-            None,
-            "it fits the claim; that it is older than the suspect must be shown by its publication",
-        )
-    if commitment in published:
-        return RuleResult(
-            Rule.COMMITMENT,
-            RuleOutcome.PASSED,
-            None,
-            "the commitment was published before the suspect was seen",
-        )
-    return RuleResult(
-        Rule.COMMITMENT,
-        RuleOutcome.FAILED,
-        None,
-        f"not among the {len(published)} commitments published before: signature or rows may have been "
-        "chosen after seeing the suspect",
+        reason = "it fits the claim; that it is older than the suspect must be shown by its publication"
+        return _result(Rule.COMMITMENT, None, None, reason)
+    found = commitment in published
+    reason = (
+        "the commitment was published before the suspect was seen"
+        if found
+        else f"not among the {len(published)} commitments published before: signature or rows may have been "
+        "chosen after seeing the suspect"
     )
+    return _result(Rule.COMMITMENT, found, None, reason)
 
 
 def choice_rule(claim: Claim | Opening, challenge: bytes | None) -> RuleResult:
-    """Hold the rows that are shown against those that the judge's challenge draws (`draw_rows`)."""
+    """Check that the rows shown are all rows, or those that the judge's challenge draws (`draw_rows`)."""
     if isinstance(claim, Claim):
         shown = len(claim.trigger_set.rows)
-        return RuleResult(Rule.CHOICE, RuleOutcome.PASSED, 1.0, f"all {shown} trigger rows are shown")
+        return _result(Rule.CHOICE, True, 1.0, f"all {shown} trigger rows are shown")
     count, size = len(claim.opened), claim.trigger_size
     share = count / size
     if count == size:
-        return RuleResult(Rule.CHOICE, RuleOutcome.PASSED, share, f"all {size} trigger rows are opened")
+        return _result(Rule.CHOICE, True, share, f"all {size} trigger rows are opened")
+    reason = f"{count} of {size} rows are opened"
     if challenge is None:
-        return RuleResult(
-            Rule.CHOICE,
-            RuleOutcome.UNCHECKED,
-            share,
-            f"{count} of {size} rows are opened; without a challenge the owner may have picked them",
-        )
+        reason = f"{reason}; without a challenge the owner may have picked them"
+        return _result(Rule.CHOICE, None, share, reason)
     fits = draw_rows(claim.commitment, challenge, size, count) == tuple(row.index for row in claim.opened)
-    reason = (
+    drawn = (
         "those that the challenge draws" if fits else "not those that the challenge draws: they were picked"
     )
-    return RuleResult(
-        Rule.CHOICE,
-        RuleOutcome.PASSED if fits else RuleOutcome.FAILED,
-        share,
-        f"{count} of {size} rows are opened, {reason}",
-    )
+    return _result(Rule.CHOICE, fits, share, f"{reason}, {drawn}")
 
 
 def quota_rule(share: float, policy: Policy) -> RuleResult:
-    """Hold a shared signature's share of ones against the quota."""
-    fits = policy.least_ones <= share <= policy.most_ones
-    return RuleResult(
-        Rule.QUOTA,
-        RuleOutcome.PASSED if fits else RuleOutcome.FAILED,
-        share,
-        f"{share:.1%} of the bits are 1; {policy.least_ones:.0%} to {policy.most_ones:.0%} are asked for"
-        + ("" if fits else ": trees that mostly agree are found around any ordinary row"),
+    """Check the signature's share of ones."""
+    fits = policy.min_ones <= share <= policy.max_ones
+    reason = (
+        f"{share:.1%} of the bits are 1; {policy.min_ones:.0%} to {policy.max_ones:.0%} are asked for"
+        + ("" if fits else ": trees that mostly agree are found around any ordinary row")
     )
+    return _result(Rule.QUOTA, fits, share, reason)
 
 
 def distinct_rows_rule(X: NDArray[np.float32], policy: Policy) -> RuleResult:
-    """Count distinct trigger rows, (k, d)."""
-    found = len(np.unique(X, axis=0))
-    return _distinct(Rule.DISTINCT_ROWS, found, len(X), "rows", policy)
+    """Check the share of distinct trigger rows, (k, d)."""
+    return _distinct(Rule.DISTINCT_ROWS, X, "rows", policy)
 
 
 def distinct_cells_rule(X: NDArray[np.float32], suspect: Forest | None, policy: Policy) -> RuleResult:
-    """Count distinct tuples of leaves that the trigger rows, (k, d), reach in the suspect."""
+    """Check the share of distinct tuples of leaves that the trigger rows, (k, d), reach in the suspect."""
     if suspect is None:
-        return RuleResult(
-            Rule.DISTINCT_CELLS,
-            RuleOutcome.UNCHECKED,
-            None,
-            "the suspect model is not at hand: whether rows share all their leaves cannot be seen from votes",
+        reason = (
+            "the suspect model is not given: whether rows share all their leaves cannot be seen from votes"
         )
-    found = len(np.unique(suspect.apply(X), axis=0))
-    return _distinct(Rule.DISTINCT_CELLS, found, len(X), "leaf tuples", policy)
-
-
-def _distinct(rule: Rule, found: int, size: int, words: str, policy: Policy) -> RuleResult:
-    share = found / size
-    fits = share >= policy.least_distinct
-    return RuleResult(
-        rule,
-        RuleOutcome.PASSED if fits else RuleOutcome.FAILED,
-        share,
-        f"{found} distinct {words} among {size} trigger rows"
-        + ("" if fits else ": the others are copies and prove nothing more"),
-    )
+        return _result(Rule.DISTINCT_CELLS, None, None, reason)
+    return _distinct(Rule.DISTINCT_CELLS, suspect.apply(X), "leaf tuples", policy)
 
 
 def significance_rule(evidence: Evidence | WeakEvidence) -> RuleResult:
-    """Hold the p-value against the level."""
+    """Check that the p-value is at most the level."""
     weak = f" ({evidence.source} only; {evidence.statistic})" if isinstance(evidence, WeakEvidence) else ""
-    return RuleResult(
-        Rule.SIGNIFICANCE,
-        RuleOutcome.PASSED if evidence.significant else RuleOutcome.FAILED,
-        evidence.log10_p,
-        f"p = 10^{evidence.log10_p:.2f}, level {evidence.level:g}{weak}",
+    reason = f"p = 10^{evidence.log10_p:.2f}, level {evidence.level:g}{weak}"
+    return _result(Rule.SIGNIFICANCE, evidence.significant, evidence.log10_p, reason)
+
+
+def _distinct(rule: Rule, rows: NDArray[Any], words: str, policy: Policy) -> RuleResult:
+    found, size = len(np.unique(rows, axis=0)), len(rows)
+    fits = found / size >= policy.min_distinct
+    reason = f"{found} distinct {words} among {size} trigger rows" + (
+        "" if fits else ": the others are copies and prove nothing more"
     )
+    return _result(rule, fits, found / size, reason)
+
+
+def _result(rule: Rule, passed: bool | None, figure: float | None, reason: str) -> RuleResult:
+    """Return a rule's result; None: it was not checked."""
+    failed = RuleOutcome.UNCHECKED if passed is None else RuleOutcome.FAILED
+    return RuleResult(rule, RuleOutcome.PASSED if passed else failed, figure, reason)

@@ -1,4 +1,4 @@
-"""The verdict: a claim and a suspect's answers, held against every rule of `wm.verification.rules`."""
+"""The verdict: all rules of `wm.verification.rules` applied to a claim and a suspect's answers."""
 
 from __future__ import annotations
 
@@ -13,13 +13,12 @@ from wm.claims.opening import Opening
 from wm.errors import ClaimError
 from wm.forest import Forest
 from wm.verification.evidence import Evidence, verify
-from wm.verification.questions import Heard
+from wm.verification.questions import SortedAnswers
 from wm.verification.rules import (
     Policy,
     Rule,
     RuleOutcome,
     RuleResult,
-    checked_policy,
     choice_rule,
     commitment_rule,
     distinct_cells_rule,
@@ -29,29 +28,17 @@ from wm.verification.rules import (
 )
 from wm.verification.weak_evidence import WeakEvidence, verify_labels, verify_probabilities
 
-__all__ = [
-    "Policy",
-    "Rule",
-    "RuleOutcome",
-    "RuleResult",
-    "Verdict",
-    "judge",
-    "judge_answers",
-    "judge_weakly",
-    "transcript",
-]
-
 
 @dataclass(frozen=True)
 class Verdict:
-    """What the protocol says of a claim.
+    """The results of all rules for one claim.
 
     Attributes
     ----------
     rules
         One result for each rule, in the order of `Rule`.
     evidence
-        Votes and their p-value; of the weaker kind where the suspect gave no votes.
+        Votes and their p-value; of the weaker kind if the suspect gave no votes.
     """
 
     rules: tuple[RuleResult, ...]
@@ -59,89 +46,56 @@ class Verdict:
 
     @property
     def accepted(self) -> bool:
-        """Whether no rule failed; those that could not be checked are named in `open_questions`."""
+        """Whether no rule failed; `open_questions` names those that could not be checked."""
         return not self.stopped_by
 
     @property
     def stopped_by(self) -> tuple[Rule, ...]:
         """The rules that failed."""
-        return tuple(each.rule for each in self.rules if each.outcome is RuleOutcome.FAILED)
+        return self._rules(RuleOutcome.FAILED)
 
     @property
     def open_questions(self) -> tuple[Rule, ...]:
         """The rules that were not checked."""
-        return tuple(each.rule for each in self.rules if each.outcome is RuleOutcome.UNCHECKED)
+        return self._rules(RuleOutcome.UNCHECKED)
+
+    def _rules(self, outcome: RuleOutcome) -> tuple[Rule, ...]:
+        return tuple(each.rule for each in self.rules if each.outcome is outcome)
 
 
 def judge(
     claim: Claim | Opening,
-    votes: ArrayLike,
+    answers: SortedAnswers | ArrayLike,
     *,
     policy: Policy | None = None,
     published: Collection[str] | None = None,
     suspect: Forest | None = None,
     challenge: bytes | None = None,
 ) -> Verdict:
-    """Judge a claim, or the opened part of one, by a suspect's votes.
+    """Judge a claim, or the opened part of one, by a suspect's answers.
 
     Parameters
     ----------
     claim
-        Already checked: read by `wm.claims.claim` or `wm.claims.opening`, which refuse edited ones.
-    votes : (k, m)
-        The suspect's class values on the claim's rows.
+        A checked one, as `wm.claims.opening.read_claim_or_opening` returns it.
+    answers
+        The suspect's votes on the claim's rows, (k, m), or its answers to these rows and decoys.
     policy
         None: the default one.
     published
         Commitments known to be older than the suspect; None: nothing is known.
     suspect
-        The suspect model, where the judge has it; needed to tell cells apart.
+        The suspect model, if the judge has it; only it shows which leaves the rows reach.
     challenge
-        The judge's, where only some rows are opened: it draws which (`wm.claims.opening.draw_rows`).
+        The judge's, if only some rows are opened; it draws which (`wm.claims.opening.draw_rows`).
 
     Raises
     ------
     ClaimError
-        Votes that do not fit the claim, or an impossible policy.
+        Answers that do not fit the claim, or neither votes nor decoys.
     """
-    policy = checked_policy(policy)
-    evidence = verify(votes, claim.trigger_set.y, claim.bits, level=policy.level)
-    return _verdict(claim, evidence, policy, published=published, suspect=suspect, challenge=challenge)
-
-
-def judge_weakly(
-    claim: Claim | Opening,
-    evidence: WeakEvidence,
-    *,
-    policy: Policy | None = None,
-    published: Collection[str] | None = None,
-    challenge: bytes | None = None,
-) -> Verdict:
-    """Judge a claim by evidence without votes; `evidence` must be of this claim's rows.
-
-    Raises
-    ------
-    ClaimError
-        Evidence of another number of rows or another level, or an impossible policy.
-    """
-    policy = checked_policy(policy)
-    if evidence.trigger_size != len(claim.trigger_set.rows) or evidence.level != policy.level:
-        raise ClaimError(
-            "the evidence is of another number of rows or another level than the claim is judged at"
-        )
-    return _verdict(claim, evidence, policy, published=published, suspect=None, challenge=challenge)
-
-
-def _verdict(
-    claim: Claim | Opening,
-    evidence: Evidence | WeakEvidence,
-    policy: Policy,
-    *,
-    published: Collection[str] | None,
-    suspect: Forest | None,
-    challenge: bytes | None,
-) -> Verdict:
-    """Hold a claim and what the suspect answered against every rule."""
+    policy = policy or Policy()
+    evidence = _evidence(claim, answers, policy.level)
     rows = claim.trigger_set.X
     return Verdict(
         rules=(
@@ -156,60 +110,41 @@ def _verdict(
     )
 
 
-def judge_answers(
-    claim: Claim | Opening,
-    heard: Heard,
-    *,
-    policy: Policy | None = None,
-    published: Collection[str] | None = None,
-    suspect: Forest | None = None,
-    challenge: bytes | None = None,
-) -> Verdict:
-    """Judge a claim by whatever the suspect answered: `judge` for votes, else `judge_weakly`.
-
-    Parameters
-    ----------
-    heard
-        Answers to the claim's rows, and to decoys with 0 and 1 as true labels.
-
-    Raises
-    ------
-    ClaimError
-        Answers that do not fit the claim, no decoys where there are no votes, or an impossible policy.
-    """
-    policy = checked_policy(policy)
-    kind, labels = heard.triggers.kind, claim.trigger_set.y
+def _evidence(
+    claim: Claim | Opening, answers: SortedAnswers | ArrayLike, level: float
+) -> Evidence | WeakEvidence:
+    """Compare the answers with the signature, by the test for their kind."""
+    labels = claim.trigger_set.y
+    if not isinstance(answers, SortedAnswers):
+        return verify(answers, labels, claim.bits, level=level)
+    kind = answers.triggers.kind
     if kind == "votes":
-        votes = heard.triggers.values
-        return judge(claim, votes, policy=policy, published=published, suspect=suspect, challenge=challenge)
-    if not len(heard.decoys):
+        return verify(answers.triggers.values, labels, claim.bits, level=level)
+    if len(answers.triggers) != len(labels):
+        raise ClaimError(f"{len(labels)} rows are claimed, but {len(answers.triggers)} are answered")
+    if not len(answers.decoys):
         raise ClaimError(
             f"the suspect gives {kind} only: decoys, ordinary rows with their labels, are needed too"
         )
+    pairs = ((answers.triggers.values, labels), (answers.decoys.values, answers.decoy_labels))
     if kind == "probabilities":
-        test = verify_probabilities
-        triggers, decoys = (
-            np.where(truth == 1, answers.values, 1.0 - answers.values)
-            for answers, truth in ((heard.triggers, labels), (heard.decoys, heard.decoy_labels))
-        )
-    else:
-        test = verify_labels
-        triggers, decoys = heard.triggers.values != labels, heard.decoys.values != heard.decoy_labels
-    evidence = test(triggers, decoys, claim.bits, level=policy.level)
-    return judge_weakly(claim, evidence, policy=policy, published=published, challenge=challenge)
+        triggers, decoys = (np.where(truth == 1, share, 1.0 - share) for share, truth in pairs)
+        return verify_probabilities(triggers, decoys, claim.bits, level=level)
+    triggers, decoys = (found != truth for found, truth in pairs)
+    return verify_labels(triggers, decoys, claim.bits, level=level)
 
 
 def transcript(verdict: Verdict, *, about: Mapping[str, str] | None = None) -> str:
-    """Return the verdict as text, one line for each rule, for the record.
+    """Return the verdict as text, one line for each rule.
 
-    It holds no time of its own: the same claim and answers give the same text years later.
+    It holds no date: the same claim and answers give the same text years later.
 
     Parameters
     ----------
     about
-        What was judged, name by name, for the first lines.
+        Names and values of what was judged, for the first lines.
     """
-    # Some of these texts are the claimant's: none may pass for a line of the judge's.
+    # The claimant wrote some of these texts: none may look like a line of the judge's.
     lines = [
         f"{name}: {value if value.isprintable() else repr(value)}" for name, value in (about or {}).items()
     ]

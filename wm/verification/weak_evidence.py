@@ -1,16 +1,15 @@
-"""Verification where the suspect does not give its trees' votes: only class probabilities, or only labels.
+"""Verification without votes: by class probabilities, or by labels only.
 
-Null hypothesis: the suspect is independent of which rows are the trigger rows. These were drawn at random
-among rows of one kind, so that trigger rows and decoys, other rows of that kind with their true labels, are
-exchangeable; all choices of k among the k + n rows were equally likely. Both p-values are exact over these
-choices, or, where that would take too long, an upper bound of the exact one. What this assumes, and the judge
-must see to it: the trigger rows were drawn at random (not chosen as odd ones), and the commitment is older
-than the suspect.
+Null hypothesis: the suspect is independent of which rows are the trigger rows. If these were drawn at random
+among rows of one kind, trigger rows and decoys (other rows of that kind, with their true labels) are
+exchangeable: all choices of k among the k + n rows were equally likely. Both p-values are exact over these
+choices, or an upper bound where exact counting would take too long. The judge must make sure that the trigger
+rows were drawn at random and that the commitment is older than the suspect.
 
-- probabilities: on a trigger row the share for the true label should be that of the trees with bit 0, as it
-  would be on few other rows; statistic: the sum, over trigger rows, of the ranks of closeness to that share;
-- labels: the more trees are wrong, the more often the majority is; statistic: errors on trigger rows. With
-  fewer ones than half of the trees the majority stays right on most rows, and no test can find anything.
+- probabilities: on a trigger row the share of the true label should be that of the trees with bit 0, which is
+  rare on other rows; statistic: the sum, over trigger rows, of the ranks of closeness to that share;
+- labels: the more trees err, the more often the majority does; statistic: errors on trigger rows. If fewer
+  than half of the bits are ones, the majority stays right on most rows and the test has no power.
 """
 
 from __future__ import annotations
@@ -34,36 +33,36 @@ _ASSUMES = (
     "suspect"
 )
 
-_MOST_STEPS = 3e8
-"""Additions that an exact p-value may take, a second or two; beyond it the bound is used."""
+_MAX_STEPS = 3e8
+"""Additions that an exact p-value may take, one or two seconds; beyond them the bound is used."""
 
 
 @dataclass(frozen=True)
 class WeakEvidence:
-    """What verification found without votes.
+    """Result of verification without votes.
 
     Attributes
     ----------
     source
-        What the suspect gave.
+        Kind of the suspect's answers.
     statistic
-        What was added up, in words.
+        Name of the statistic.
     trigger_size, decoys
         k and n.
     on_triggers, on_decoys
-        Mean of the figure on either kind of row: share of the true label's probability, or of errors.
+        Mean over each kind of row: of the true label's probability, or of errors.
     expected
-        The figure on trigger rows of a model with the watermark.
+        The mean on trigger rows of a model with the watermark.
     log10_p
         p-value over all choices of trigger rows, as a power of ten.
     exact
         Whether it is exact; else an upper bound.
     log10_floor
-        Smallest that log10_p could have been: more rows are needed where it is above the level.
+        Smallest possible log10_p: if it is above the level, more rows are needed.
     level, significant
-        Level that the p-value was held against, and whether it is at most that.
+        Level of significance, and whether p <= level.
     assumes
-        What the p-value rests on.
+        Assumptions of the p-value.
     """
 
     source: WeakKind
@@ -104,7 +103,7 @@ def verify_probabilities(
     Raises
     ------
     ClaimError
-        Something else than probabilities, no decoys, or an impossible level.
+        Values that are not probabilities, no decoys, or an impossible level.
     """
     marked, plain = _shares("triggers", triggers), _shares("decoys", decoys)
     expected = 1.0 - signature.ones / len(signature)
@@ -129,21 +128,8 @@ def verify_labels(
 ) -> WeakEvidence:
     """Judge a suspect that gives labels only (Fisher's exact test, one-sided).
 
-    Parameters
-    ----------
-    triggers : (k,)
-        Whether the suspect's label of each trigger row is wrong: 0 or 1.
-    decoys : (n,)
-        The same for decoys.
-    signature
-        m bits; decides only what is expected.
-    level
-        In (0, 1).
-
-    Raises
-    ------
-    ClaimError
-        As in `verify_probabilities`.
+    Parameters and errors as in `verify_probabilities`, except that `triggers` and `decoys` hold 1 for a wrong
+    label and 0 for a right one, and the signature decides the expected share only.
     """
     marked, plain = _shares("triggers", triggers), _shares("decoys", decoys)
     errors = np.concatenate([marked, plain])
@@ -204,11 +190,10 @@ def log10_tail(scores: NDArray[np.int64], size: int) -> tuple[float, bool]:
     size
         In 1..n.
     """
-    short = (
-        scores.max() - scores
-    )  # a large sum of scores is a small sum of shortfalls, which is quick to count
+    # A large sum of scores is a small sum of shortfalls, which is quick to count.
+    short = scores.max() - scores
     total = int(short[:size].sum())
-    if (size + 1) * (total + 1) * len(scores) <= _MOST_STEPS:
+    if (size + 1) * (total + 1) * len(scores) <= _MAX_STEPS:
         first = Signature.of([0] * size + [1] * (len(scores) - size))
         return log10_p_value(short, first), True
     spread = float(short.std())

@@ -158,7 +158,7 @@ def published_file() -> Path:
         (["model.pkl"], "say that you trust pickles"),
         (["two.npz"], "choose a prefix among"),
         (["two.npz", "--prefix", "third_"], "no forest with prefix 'third_'"),
-        (["model.joblib", "--trust-pickle", "--prefix", "a"], "a prefix tells forests in a .npz file apart"),
+        (["model.joblib", "--trust-pickle", "--prefix", "a"], "a prefix chooses a forest in a .npz file"),
         (["rows.npz"], "holds no forest"),
         (["looped.npz"], "looped.npz: "),
         (["rows.csv"], "a model file ends in"),

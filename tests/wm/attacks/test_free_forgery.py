@@ -16,7 +16,7 @@ from wm.attacks.suppression import disagreement, recover_signature
 from wm.engines import ForgeryQuery
 from wm.errors import ModelError, QueryError
 from wm.signature import Signature, random_signature
-from wm.verification.verdict import Rule
+from wm.verification.rules import Rule
 
 
 def holds(forged, forest):

@@ -1,4 +1,4 @@
-"""Claims: what is written is read; whatever was edited, damaged or made up is refused with one line."""
+"""Claims: files are read as they were written; edited, damaged or false ones are refused with one line."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from wm.claims import claim as claims
 from wm.claims.claim import (
     NONCE_BYTES,
     Claim,
@@ -69,7 +68,7 @@ def edited(edit):
 
 
 def check_outcome(text):
-    """A text is refused with one line, or it commits to the very same as the fixed claim."""
+    """Check that a text is refused with one line, or commits to the same as the fixed claim."""
     try:
         claim = parse_claim(text, what="the file")
     except ClaimError:
@@ -92,7 +91,7 @@ text = st.text(st.characters(codec="utf-8"), max_size=10)
 
 @st.composite
 def made_claims(draw):
-    """Any claim that can be made."""
+    """Draw a valid claim."""
     d = draw(st.integers(1, 4))
     row = st.tuples(*[numbers] * d)
     rows = draw(
@@ -113,6 +112,7 @@ def made_claims(draw):
     )
 
 
+@settings(max_examples=50)
 @given(made_claims())
 def test_round_trip(claim):
     again = parse_claim(claim.to_json())
@@ -133,7 +133,7 @@ def test_round_trip_through_a_file(tmp_path):
     np.testing.assert_array_equal(claim.trigger_set.y, LABELS)
 
 
-def test_the_same_claim_spelled_differently_is_the_same_claim():
+def test_equivalent_json_is_the_same_claim():
     reordered = dict(reversed(json.loads(TEXT).items()))
     assert parse_claim(json.dumps(reordered, indent=None, separators=(",", ":"))) == CLAIM
     assert parse_claim(TEXT.replace("0.25", "25e-2").replace("1.0", "1")) == CLAIM
@@ -154,7 +154,7 @@ def test_the_commitment_is_the_documented_hash():
     assert CLAIM.commitment == "a0ae36c46d82b86cccc7723fa3fc3ca38973c454075e788e6f1a535f01b9a5cf"
 
 
-def test_a_nonce_is_drawn_afresh():
+def test_every_claim_draws_a_new_nonce():
     first, second = claim_of(nonce=None), claim_of(nonce=None)
     assert first.nonce != second.nonce
     assert first.commitment != second.commitment
@@ -306,7 +306,7 @@ def test_a_malformed_claim_is_refused_with_its_place(edit, reason):
 
 
 @pytest.mark.parametrize("key", [name for name in Claim.model_fields if name not in ("format", "version")])
-def test_no_key_may_be_missing(key):
+def test_a_missing_key_is_refused(key):
     assert key in refusal(edited(lambda content: content.pop(key)))
 
 
@@ -340,11 +340,11 @@ def test_numbers_that_are_not_finite_decimals_are_refused(number):
         TEXT.replace("forest-1", "forest\n1"),
     ],
 )
-def test_other_texts_are_refused(text):
+def test_texts_that_are_no_claims_are_refused(text):
     assert "not a valid claim" in refusal(text)
 
 
-def test_every_cut_is_refused():
+def test_every_truncated_file_is_refused():
     whole = TEXT.rstrip()
     for length in range(len(whole)):
         refusal(whole[:length])
@@ -352,7 +352,7 @@ def test_every_cut_is_refused():
 
 @settings(max_examples=400)
 @given(st.lists(st.tuples(st.integers(0, len(TEXT) - 1), st.integers(0, 255)), min_size=1, max_size=3))
-def test_damaged_bytes_are_refused_or_change_nothing_that_was_committed(flips):
+def test_damaged_bytes_are_refused_or_leave_the_committed_fields_unchanged(flips):
     damaged = bytearray(TEXT.encode())
     for position, value in flips:
         damaged[position] = value
@@ -362,7 +362,7 @@ def test_damaged_bytes_are_refused_or_change_nothing_that_was_committed(flips):
 @given(
     st.integers(0, len(TEXT)), st.integers(0, len(TEXT)), st.text('0123456789.-eE[]{},:"\\ \n', max_size=4)
 )
-def test_spliced_text_is_refused_or_changes_nothing_that_was_committed(start, end, new):
+def test_spliced_text_is_refused_or_leaves_the_committed_fields_unchanged(start, end, new):
     check_outcome(TEXT[:start] + new + TEXT[end:])
 
 
@@ -385,7 +385,7 @@ PLACES = [
 
 
 @given(st.sampled_from(PLACES), json_values)
-def test_any_other_value_in_any_place_is_refused_or_changes_nothing(place, value):
+def test_other_values_are_refused_or_leave_the_committed_fields_unchanged(place, value):
     check_outcome(edited(put(*place, value)))
 
 
@@ -416,7 +416,7 @@ def test_rows_equal_but_for_the_sign_of_zero_are_the_same_row():
         claim_of(X=np.array([[0.0], [-0.0]], dtype=np.float32), y=LABELS[:2])
 
 
-def test_a_claim_changed_by_its_own_copying_is_refused():
+def test_an_edited_copy_of_a_claim_is_refused():
     check_claim(CLAIM)
     with pytest.raises(ClaimError, match=UNFIT):
         check_claim(CLAIM.model_copy(update={"signature": "1001"}))
@@ -430,10 +430,10 @@ def test_a_missing_claim_file_is_refused(tmp_path):
         read_claim(tmp_path)
 
 
-def test_an_oversized_claim_file_is_refused_unread(tmp_path, monkeypatch):
+def test_a_claim_file_that_is_too_large_is_refused(tmp_path, monkeypatch):
     path = tmp_path / "claim.json"
     path.write_text(TEXT)
-    monkeypatch.setattr(claims, "MAX_CLAIM_BYTES", len(TEXT) - 1)
+    monkeypatch.setattr("wm.claims.document.MAX_DOCUMENT_BYTES", len(TEXT) - 1)
     with pytest.raises(ClaimError, match=f"larger than the {len(TEXT) - 1} bytes"):
         read_claim(path)
 
@@ -445,7 +445,7 @@ def test_a_refused_file_is_named(tmp_path):
         read_claim(path)
 
 
-def test_a_file_without_end_is_left_in_time(monkeypatch):
-    monkeypatch.setattr(claims, "MAX_CLAIM_BYTES", 1000)
+def test_an_endless_file_is_not_read_to_its_end(monkeypatch):
+    monkeypatch.setattr("wm.claims.document.MAX_DOCUMENT_BYTES", 1000)
     with pytest.raises(ClaimError, match="/dev/zero: larger than the 1000 bytes that a claim may have"):
         read_claim("/dev/zero")

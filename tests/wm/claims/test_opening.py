@@ -1,4 +1,4 @@
-"""Partial disclosure: opened rows lead to the commitment, closed ones stay closed, edits are refused."""
+"""Openings: opened rows lead to the commitment, closed rows stay secret, edited files are refused."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ def test_any_rows_can_be_opened_and_the_others_stay_closed(size, data):
         assert commitments.row_nonce(NONCE, closed).hex() not in text
 
 
-def test_two_openings_of_one_claim_go_together():
+def test_two_openings_of_one_claim_have_one_commitment():
     first, second = open_rows(CLAIM, [0, 2]), open_rows(CLAIM, [4])
     assert first.commitment == second.commitment
     assert not set(first.trigger_set.rows) & set(second.trigger_set.rows)
@@ -142,12 +142,12 @@ def test_an_old_claim_can_only_be_shown_whole():
 
 
 @pytest.mark.parametrize("rows", [[], [5], [-1], [1, 1]])
-def test_rows_that_are_none_of_the_claims_are_refused(rows):
+def test_indexes_that_are_not_in_the_claim_are_refused(rows):
     with pytest.raises(ClaimError, match="distinct numbers from 0 to 4"):
         open_rows(CLAIM, rows)
 
 
-# --- whose choice
+# --- the judge's challenge
 
 
 def test_the_challenge_decides_which_rows():
@@ -214,7 +214,7 @@ def test_a_whole_claim_is_no_opening():
 
 @settings(max_examples=300)
 @given(st.lists(st.tuples(st.integers(0, len(TEXT) - 1), st.integers(0, 255)), min_size=1, max_size=3))
-def test_damaged_bytes_are_refused_or_change_nothing_that_was_committed(flips):
+def test_damaged_bytes_are_refused_or_leave_the_committed_fields_unchanged(flips):
     damaged = bytearray(TEXT.encode())
     for position, value in flips:
         damaged[position] = value
@@ -228,7 +228,7 @@ def test_damaged_bytes_are_refused_or_change_nothing_that_was_committed(flips):
         check_opening(opening)
 
 
-def test_either_kind_of_file_is_told_by_its_format(tmp_path):
+def test_claims_and_openings_are_recognised_by_their_format(tmp_path):
     file = tmp_path / "file.json"
     for shown in (CLAIM, claim_of(version=1), OPENING):
         file.write_text(shown.to_json())

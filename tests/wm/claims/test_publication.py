@@ -1,4 +1,4 @@
-"""Publication: the document says what was fixed and nothing secret; logs are read, edits are refused."""
+"""Publications: the document holds nothing secret; logs are read; edited files are refused."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def test_documents_and_logs_are_read(tmp_path):
         read_publications(tmp_path / "none")
 
 
-def test_dates_decide_where_the_judge_says_so():
+def test_only_publications_older_than_the_suspect_count():
     later = publication_of(claim_of(1), datetime(2026, 1, 1, tzinfo=UTC))
     both = (DOCUMENT, later)
     assert commitments_before(both, None) == {DOCUMENT.commitment, later.commitment}
@@ -107,7 +107,7 @@ def edited(**changes):
         (edited(nonce="00"), "nonce"),
     ],
 )
-def test_what_is_no_such_document_is_refused(text, reason):
+def test_other_documents_are_refused(text, reason):
     with pytest.raises(ClaimError) as refused:
         parse_publications(text.encode(), what="the file")
     assert str(refused.value).startswith("the file: ")

@@ -1,4 +1,4 @@
-"""A real web server on loopback, and the real data sets where WM_DATA_DIR has them."""
+"""A real web server on loopback, and the real data sets if WM_DATA_DIR has them."""
 
 from __future__ import annotations
 

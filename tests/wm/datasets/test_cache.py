@@ -45,9 +45,9 @@ def test_what_fails_the_check_is_not_kept(server, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def failure(url, target, **options):
+def failure(url, target):
     with pytest.raises(DataError, match=re.escape(f"cannot download {url}")) as caught:
-        download(url, target, check=accept, **options)
+        download(url, target, check=accept)
     assert list(target.parent.iterdir()) == []
     assert "\n" not in str(caught.value)
     return str(caught.value)
@@ -83,18 +83,22 @@ def test_a_file_without_announced_length(server, tmp_path):
     assert download(f"{server.url}/set.bin", tmp_path / "set.bin", check=accept) == bytes(60)
 
 
-def test_a_file_that_is_too_large(server, tmp_path):
+def test_a_file_that_is_too_large(server, tmp_path, monkeypatch):
+    monkeypatch.setattr("wm.datasets.cache.SIZE_LIMIT_BYTES", 1000)
     server.files["/set.bin"] = bytes(1001)
-    text = failure(f"{server.url}/set.bin", tmp_path / "set.bin", size_limit_bytes=1000)
+    text = failure(f"{server.url}/set.bin", tmp_path / "set.bin")
     assert "more than 1000 bytes" in text
 
 
-def test_a_silent_server_is_given_up(server, tmp_path):
+def test_a_silent_server_is_given_up(server, tmp_path, monkeypatch):
+    monkeypatch.setattr("wm.datasets.cache.TIME_LIMIT_S", 0.2)
     server.answers["/set.bin"] = lambda request: server.closing.wait()
-    assert "timed out" in failure(f"{server.url}/set.bin", tmp_path / "set.bin", time_limit_s=0.2)
+    assert "timed out" in failure(f"{server.url}/set.bin", tmp_path / "set.bin")
 
 
-def test_a_dripping_server_is_given_up(server, tmp_path):
+def test_a_server_that_sends_single_bytes_is_given_up(server, tmp_path, monkeypatch):
+    monkeypatch.setattr("wm.datasets.cache.TIME_LIMIT_S", 0.2)
+
     def drip(request):
         request.send_response(200)
         request.send_header("Content-Length", "1000000")
@@ -106,7 +110,7 @@ def test_a_dripping_server_is_given_up(server, tmp_path):
             request.close_connection = True
 
     server.answers["/set.bin"] = drip
-    text = failure(f"{server.url}/set.bin", tmp_path / "set.bin", time_limit_s=0.2)
+    text = failure(f"{server.url}/set.bin", tmp_path / "set.bin")
     assert "not done after 0.2 s" in text
 
 

@@ -25,7 +25,7 @@ def parse(text, *, label=-1, header=None):
     header=st.booleans(),
     label_position=st.integers(0, 4),
 )
-def test_every_float_comes_back_to_the_last_bit(X, header, label_position):
+def test_every_float_is_read_to_the_last_bit(X, header, label_position):
     n, d = X.shape
     position = min(label_position, d)
     rows = [[repr(float(value)) for value in row] for row in X]

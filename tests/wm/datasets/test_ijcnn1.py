@@ -75,7 +75,7 @@ def test_offline_says_where_to_put_the_file(closed_url, tmp_path):
         read_ijcnn1(tmp_path, download=False)
 
 
-def test_scaling_is_fitted_on_the_training_file_also_in_the_papers_way(ijcnn1):
+def test_both_scalings_are_fitted_on_the_training_file(ijcnn1):
     table = read_ijcnn1(ijcnn1.folder, download=False, recipe=ijcnn1.recipe)
     dataset = Dataset(
         "ijcnn1", table.X, table.labels.codes, ("-1", "1"), table.feature_names, table.test_mask

@@ -17,7 +17,7 @@ def test_codes_name_every_rows_class_in_numeric_order(values):
 
 
 @given(st.lists(st.sampled_from(["cat", "dog", "Eel", "10", "9"]), min_size=1, max_size=30))
-def test_words_keep_their_names_and_sort_alphabetically(values):
+def test_text_labels_keep_their_names_and_sort_alphabetically(values):
     values = [*values, "cat"]
     labels = encode_labels(np.array(values), where="w")
     assert [labels.classes[code] for code in labels.codes] == values
@@ -53,7 +53,7 @@ def test_a_missing_label_is_refused_with_its_row(values, row):
         encode_labels(values, where="w")
 
 
-def test_labels_that_are_no_labels():
+def test_labels_of_other_types_are_refused():
     with pytest.raises(DataError, match="complex128 are neither numbers nor text"):
         encode_labels(np.array([1j, 2j]), where="w")
 
@@ -80,7 +80,7 @@ def test_one_class_against_all_others(codes):
 def test_a_class_that_no_row_has_does_not_count():
     labels = Labels(np.array([0, 2]), ("a", "b", "c"))
     assert two_classes(labels, positive=None, where="w")[1] == ("a", "c")
-    with pytest.raises(DataError, match=re.escape("positive = 'b' is none of the classes 'a', 'c'")):
+    with pytest.raises(DataError, match=re.escape("positive = 'b' is not one of the classes 'a', 'c'")):
         two_classes(labels, positive="b", where="w")
 
 

@@ -30,6 +30,6 @@ def test_other_images_are_refused(mnist, tmp_path):
         read_mnist26(tmp_path, download=False, expected_sha256=mnist.sha256)
 
 
-def test_without_file_and_download_the_advice_names_the_directory(tmp_path):
+def test_without_file_and_download_the_error_names_the_directory(tmp_path):
     with pytest.raises(DataError, match=re.escape(f"downloads are off: put mnist26.npz into {tmp_path}")):
         read_mnist26(tmp_path, download=False)

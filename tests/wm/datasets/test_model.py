@@ -22,7 +22,7 @@ def dataset():
         {"test_mask": np.array([False, True])},
     ],
 )
-def test_the_hash_tells_every_difference_but_the_sets_name(dataset, change):
+def test_the_hash_covers_everything_except_the_name(dataset, change):
     facts = {
         "name": "b",
         "X": dataset.X.copy(order="F"),

@@ -165,7 +165,7 @@ def test_offline_says_where_to_put_the_file(closed_url, monkeypatch, tmp_path):
         load(Source(name="openml:61"), data_dir=tmp_path)
 
 
-def test_no_download_without_leave(openml, tmp_path):
+def test_nothing_is_downloaded_unless_allowed(openml, tmp_path):
     serve(openml, **PETS)
     with pytest.raises(DataError, match=r"openml:61: not in .*, and downloads are off"):
         load(Source(name="openml:61"), data_dir=tmp_path, download=False)

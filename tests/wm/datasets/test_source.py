@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from wm.datasets import Source, file_sha256, load
-from wm.datasets.named import READERS
+from wm.datasets.loading import READERS
 from wm.datasets.source import FIXED_NAMES, FileFormat, file_format
 from wm.errors import DataError
 
@@ -30,7 +30,7 @@ from wm.errors import DataError
         ({"path": Path("a.svm.bz2"), "label": 0}, "starts with its label"),
     ],
 )
-def test_a_source_that_makes_no_sense_is_refused_in_one_line(options, message):
+def test_contradictory_sources_are_refused_in_one_line(options, message):
     with pytest.raises(DataError, match=re.escape(message)) as caught:
         Source(**options)
     assert "\n" not in str(caught.value)
@@ -56,7 +56,7 @@ def test_openml_number():
         ("ijcnn1.v2.txt.bz2", FileFormat.SVMLIGHT),
     ],
 )
-def test_a_files_kind_follows_from_its_ending(name, kind):
+def test_the_ending_decides_the_format(name, kind):
     assert file_format(Path(name)) is kind
 
 

@@ -55,7 +55,7 @@ def test_scaling_is_fitted_on_the_training_rows_by_default(breast_cancer):
     seed=st.integers(0, 2**32 - 1),
     scaling=st.sampled_from(["train", "paper"]),
 )
-def test_a_split_parts_all_rows_and_scales_into_the_unit_interval(X, test_share, seed, scaling):
+def test_a_split_holds_all_rows_once_scaled_to_the_unit_interval(X, test_share, seed, scaling):
     dataset = dataset_of(X)
     train, _ = train_test_split(dataset.y, test_size=test_share, random_state=seed)
     assume(len(set(train)) == 2)
@@ -92,7 +92,7 @@ def test_rows_that_the_source_reserves_are_the_test_rows():
     assert np.array_equal(split(dataset, seed=0, scaling="paper").X_test, result.X_test)
 
 
-def test_no_scaling_takes_values_as_they_are():
+def test_without_scaling_values_stay_as_they_are():
     dataset = dataset_of([[0.25, 0.3], [1, 0.3], [0, 0.3], [0.5, 0.3]])
     result = split(dataset, seed=1, scaling="none")
     assert np.array_equal(result.X_train, dataset.X[result.train_rows].astype(np.float32))
@@ -129,7 +129,7 @@ def test_no_scaling_takes_values_as_they_are():
         (dataset_of([[-1.7e308], [1.7e308], [0]]), {}, "column 'f0': its values span more than"),
     ],
 )
-def test_what_cannot_be_split_is_refused(dataset, options, message):
+def test_data_that_cannot_be_split_is_refused(dataset, options, message):
     with pytest.raises(DataError, match=message):
         split(dataset, **({"seed": 2} | options))
 
@@ -139,7 +139,7 @@ def cut(breast_cancer):
     return split(breast_cancer, seed=2)
 
 
-def test_bytes_bring_the_split_back(cut):
+def test_a_split_is_restored_from_its_bytes(cut):
     again = Split.from_bytes(cut.to_bytes())
     assert again.to_bytes() == cut.to_bytes()
     assert again.sha256 == cut.sha256
@@ -160,7 +160,7 @@ def test_bytes_bring_the_split_back(cut):
         assert getattr(again, name) == getattr(cut, name)
 
 
-def test_the_hash_tells_splits_apart(breast_cancer, cut):
+def test_different_splits_have_different_hashes(breast_cancer, cut):
     others = [
         split(breast_cancer, seed=3),
         split(breast_cancer, seed=2, test_share=0.31),
@@ -190,7 +190,7 @@ def repacked(cut, **changes):
         ({"facts": np.frombuffer(b'{"schema": 99}', dtype=np.uint8)}, "schema 99 is not 1"),
     ],
 )
-def test_bytes_that_are_no_split_are_refused(cut, changes, message):
+def test_other_bytes_are_refused(cut, changes, message):
     with pytest.raises(DataError, match=f"split: .*{message}"):
         Split.from_bytes(repacked(cut, **changes))
 

@@ -1,4 +1,4 @@
-"""npz bytes: equal bytes for equal arrays, and nothing hostile gets in."""
+"""npz bytes: equal bytes for equal arrays, and hostile bytes are refused."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import zipfile
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
@@ -34,7 +34,7 @@ def unpack(data, **options):
 
 
 def npy(descr, shape, body=b"", version=(1, 0)):
-    """An npy member whose header promises what it likes."""
+    """Return an npy member with any header."""
     member = io.BytesIO()
     write = {(1, 0): np.lib.format.write_array_header_1_0, (2, 0): np.lib.format.write_array_header_2_0}
     write[version](member, {"descr": descr, "fortran_order": False, "shape": shape})
@@ -50,7 +50,7 @@ def archive(compression=zipfile.ZIP_STORED, **members):
 
 
 def peak_bytes(function):
-    """Most memory that Python held at once while the function ran."""
+    """Return the peak of Python's memory while the function runs."""
     tracemalloc.start()
     try:
         function()
@@ -59,6 +59,7 @@ def peak_bytes(function):
         tracemalloc.stop()
 
 
+@settings(max_examples=50)
 @given(some_arrays)
 def test_round_trip(arrays):
     unpacked = unpack(npz.pack(arrays))
@@ -98,7 +99,7 @@ def test_npy_version_2_is_unpacked():
     assert arrays["a"].tolist() == [7, -1]
 
 
-def test_content_hash_sees_names_types_shapes_and_values():
+def test_the_content_hash_depends_on_names_types_shapes_and_values():
     base = {"a": np.arange(4, dtype=np.int32)}
     variants = [
         base,
@@ -112,7 +113,7 @@ def test_content_hash_sees_names_types_shapes_and_values():
     assert len({npz.content_hash(arrays) for arrays in variants}) == len(variants)
 
 
-def test_content_hash_does_not_see_byte_order_nor_order_of_names():
+def test_the_content_hash_ignores_byte_order_and_order_of_names():
     a, b = np.arange(6.0).reshape(2, 3), np.array(["x"])
     expected = npz.content_hash({"a": a, "b": b})
     assert npz.content_hash({"b": b, "a": np.asfortranarray(a.astype(">f8"))}) == expected
@@ -155,7 +156,7 @@ def test_objects_inside_a_record_are_refused():
 
 
 def test_a_zip_bomb_is_refused_before_it_unpacks():
-    size = 2**25
+    size = 2**24
     bomb = archive(zipfile.ZIP_DEFLATED, a=npy("|u1", (size,), bytes(size)))
     assert len(bomb) < size / 500
 
@@ -176,8 +177,8 @@ def test_the_bound_holds_for_all_members_together():
 
 
 @pytest.mark.parametrize("compression", [zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
-def test_a_bomb_whose_directory_lies_about_its_size_is_refused_before_it_unpacks(compression):
-    size = 2**25
+def test_a_bomb_with_a_false_size_in_its_directory_is_refused_before_it_unpacks(compression):
+    size = 2**24
     bomb = bytearray(archive(compression, a=npy("|u1", (size,), bytes(size))))
     entry = bomb.rfind(b"PK\x01\x02")
     bomb[entry + 24 : entry + 28] = struct.pack("<I", 200)  # the size that the central directory states
@@ -196,7 +197,7 @@ def test_only_the_compressions_that_numpy_writes_are_unpacked(compression):
 
 
 @pytest.mark.parametrize("shape", [(2**40,), (3, 2**61), (2**70,), (1,), (5,), (-4,), (-1, -4), (2, -2)])
-def test_a_header_that_lies_about_the_shape_is_refused(shape):
+def test_a_header_with_a_false_shape_is_refused(shape):
     def refuse():
         with pytest.raises(ModelError, match="it"):
             unpack(archive(a=npy("<i4", shape, bytes(16))))

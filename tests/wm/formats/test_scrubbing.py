@@ -1,4 +1,4 @@
-"""Scrubbing: the same votes, and nothing else."""
+"""Scrubbing: votes and structure stay, nothing else does."""
 
 from __future__ import annotations
 

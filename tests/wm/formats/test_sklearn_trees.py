@@ -137,7 +137,7 @@ def beside_thresholds(tree, X):
     return points
 
 
-def test_votes_equal_scikit_learns_at_and_beside_every_threshold(case):
+def test_votes_equal_scikit_learns_at_and_next_to_every_threshold(case):
     forest = Forest.from_sklearn(case.model)
     for number, tree in enumerate(case.trees):
         points = beside_thresholds(tree, case.X)
@@ -181,7 +181,7 @@ def test_a_real_forest_with_instances_of_every_number_type():
         assert np.array_equal(forest.votes(rows), expected)
 
 
-def test_a_stump_that_is_a_lone_leaf():
+def test_a_tree_that_is_a_single_leaf():
     tree = DecisionTreeClassifier().fit([[0.0], [1.0]], ["same", "same"])
     forest = Forest.from_sklearn(tree)
     assert forest.tree_depths.tolist() == [0]

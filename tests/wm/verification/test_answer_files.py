@@ -1,4 +1,4 @@
-"""Files of answers and rows: what is written is read; anything else is one clear error."""
+"""Files of answers and rows: valid ones are read as written; any other is one clear error."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def refusal(path):
 
 
 def check_outcome(path):
-    """A file is read as votes, or refused with one line; nothing else can happen."""
+    """Check that a file is read as votes, or refused with one line."""
     try:
         votes = read_votes(path)
     except ClaimError:
@@ -136,7 +136,10 @@ def test_ways_to_write_the_same_votes(folder, text):
         ('0,1\n0,"1\n', "line 2: malformed csv"),
         (b"0,1\n0,\xff\n", "is not UTF-8 text (byte 6)"),
         ("tree,1\n0,1\n", "line 1: 'tree' is not a vote"),  # half a header is a mistake, not a header
-        ("0,1,2\n0,1,0\n", "line 1: '2' is not a vote"),  # a header of numbers is not told from votes
+        (
+            "0,1,2\n0,1,0\n",
+            "line 1: '2' is not a vote",
+        ),  # a header of numbers cannot be distinguished from votes
     ],
 )
 def test_other_csv_is_refused(folder, text, reason):
@@ -195,7 +198,7 @@ def test_a_damaged_npz_is_votes_or_one_clear_error(folder, position, value):
     check_outcome(write(folder, "damaged.npz", bytes(content)))
 
 
-# --- what a suspect gives that gives no votes
+# --- probabilities and labels
 
 
 @pytest.mark.parametrize("header", [True, False])
@@ -253,6 +256,13 @@ def test_other_answers_are_refused(folder, kind, text, reason):
     assert "\n" not in str(refused.value)
 
 
+@pytest.mark.parametrize("kind", ["probabilities", "labels"])
+@pytest.mark.parametrize("array", [np.array(1.0), np.ones((2, 3)), np.ones((2, 1, 1))])
+def test_arrays_of_another_shape_are_refused(folder, kind, array):
+    with pytest.raises(ClaimError, match=f"{kind} must be"):
+        read_answers(write(folder, "answers.npz", npz(**{kind: array})), kind)
+
+
 # --- rows
 
 
@@ -285,13 +295,13 @@ def test_rows_round_trip(folder, rows):
         ("rows.txt", b"1,2", "ends in .csv or .npz"),
     ],
 )
-def test_what_are_no_rows_is_refused(folder, name, content, reason):
+def test_other_rows_are_refused(folder, name, content, reason):
     with pytest.raises(ClaimError) as refused:
         read_rows(write(folder, name, content))
     assert reason in str(refused.value)
 
 
-def test_a_file_without_end_is_left_in_time(monkeypatch):
+def test_an_endless_file_is_not_read_to_its_end(monkeypatch):
     monkeypatch.setattr("wm.verification.answer_files.MAX_ANSWER_BYTES", 1000)
     monkeypatch.setattr("wm.verification.answer_files._ending", lambda what: ".csv")
     with pytest.raises(ClaimError, match="larger than the 1000 bytes"):

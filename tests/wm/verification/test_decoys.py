@@ -1,4 +1,4 @@
-"""Decoys: labelled rows from the user's files, their labels those of the claim."""
+"""Decoys: labelled rows from the user's files, with the claim's labels."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_labels_are_the_claims(tmp_path, labels, names, codes):
         ([[0, 0], [1, 1]], ["a"], DataError, "one label for each row"),
     ],
 )
-def test_what_are_no_decoys_is_refused(tmp_path, X, y, kind, reason):
+def test_other_files_are_refused(tmp_path, X, y, kind, reason):
     np.savez(tmp_path / "rows.npz", X=X, y=y)
     with pytest.raises(kind) as refused:
         read_decoys(tmp_path / "rows.npz", claim_of("a", "b"))

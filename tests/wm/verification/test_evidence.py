@@ -1,4 +1,4 @@
-"""Verification: exact evidence, against brute force; valid where a pooled binomial is not."""
+"""Verification by votes: compared with brute force; valid, unlike a pooled binomial test."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from wm.verification import evidence as verification
 from wm.verification.evidence import DEFAULT_LEVEL, log10_p_value, verify
 
 PLAIN, LOGARITHMIC = 290.0, -1.0
-"""Values of the switch between both ways to sum."""
+"""Values of the threshold that choose plain or logarithmic sums."""
 
 
 @st.composite
 def error_counts(draw, max_trees=10, max_errors=12):
-    """Errors of each tree, and a signature as long."""
+    """Draw errors of each tree, and a signature of the same length."""
     trees = draw(st.integers(1, max_trees))
     counts = draw(st.lists(st.integers(0, max_errors), min_size=trees, max_size=trees))
     bits = draw(st.lists(st.integers(0, 1), min_size=trees, max_size=trees))
@@ -31,7 +31,7 @@ def error_counts(draw, max_trees=10, max_errors=12):
 
 @st.composite
 def cases(draw):
-    """Votes, labels and a signature that fit one another."""
+    """Draw votes, labels and a signature that fit one another."""
     rows, trees = draw(st.integers(1, 6)), draw(st.integers(1, 9))
     bit = st.integers(0, 1)
     votes = draw(st.lists(st.lists(bit, min_size=trees, max_size=trees), min_size=rows, max_size=rows))
@@ -44,14 +44,14 @@ def cases(draw):
 
 
 def brute_force_p_value(counts, signature):
-    """Share of all subsets with as many trees whose errors are at least those of the signature's ones."""
+    """Return the share of subsets of as many trees with at least the errors of the signature's ones."""
     observed = counts[signature.array == 1].sum()
     subsets = list(itertools.combinations(range(len(counts)), signature.ones))
     return sum(counts[list(subset)].sum() >= observed for subset in subsets) / len(subsets)
 
 
 def perfect_votes(signature, labels):
-    """Votes that err exactly where the signature wants it."""
+    """Return votes that match the signature in every bit."""
     return np.where(signature.array == 1, 1 - labels[:, None], labels[:, None])
 
 
@@ -60,7 +60,7 @@ def perfect_votes(signature, labels):
 
 @pytest.mark.parametrize("switch", [PLAIN, LOGARITHMIC])
 @given(case=error_counts())
-def test_the_p_value_is_that_of_brute_force_over_all_subsets(switch, case):
+def test_the_p_value_equals_brute_force_over_all_subsets(switch, case):
     counts, signature = case
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(verification, "_SAFE_LOG10", switch)
@@ -78,7 +78,7 @@ def test_both_ways_to_sum_agree_on_larger_forests(case):
 
 
 @given(case=error_counts(), factor=st.integers(2, 50), order=st.randoms(use_true_random=False))
-def test_neither_repeated_rows_nor_the_order_of_trees_change_the_p_value(case, factor, order):
+def test_repeated_rows_and_the_order_of_trees_do_not_change_the_p_value(case, factor, order):
     counts, signature = case
     trees = list(range(len(counts)))
     order.shuffle(trees)
@@ -94,7 +94,7 @@ def test_neither_repeated_rows_nor_the_order_of_trees_change_the_p_value(case, f
     rows=st.integers(1, 30),
     switch=st.sampled_from([PLAIN, LOGARITHMIC]),
 )
-def test_a_perfect_claim_is_as_likely_as_one_signature_of_all_whatever_the_rows(trees, share, rows, switch):
+def test_the_p_value_of_a_perfect_claim_is_one_over_the_number_of_signatures(trees, share, rows, switch):
     signature = random_signature(trees, share, np.random.default_rng(trees))
     labels = np.arange(rows) % 2
     with pytest.MonkeyPatch.context() as patch:
@@ -116,7 +116,7 @@ def test_a_perfect_claim_of_2000_trees_does_not_underflow(ones):
 
 
 @pytest.mark.parametrize("bits", ["0000", "1111"])
-def test_a_signature_without_choice_proves_nothing(bits):
+def test_a_constant_signature_proves_nothing(bits):
     signature, labels = Signature.of(bits), np.array([0, 1, 0])
     evidence = verify(perfect_votes(signature, labels), labels, signature)
     assert evidence.exact_match
@@ -128,7 +128,7 @@ def test_a_signature_without_choice_proves_nothing(bits):
 
 
 @given(cases())
-def test_the_counts_are_those_of_plain_loops(case):
+def test_the_counts_equal_those_of_plain_loops(case):
     votes, labels, signature = case
     trees, rows = range(len(signature)), range(len(labels))
     wrong = [[votes[row][tree] != labels[row] for tree in trees] for row in rows]
@@ -176,7 +176,7 @@ def test_labels_may_be_text():
         ([["0", "1", "0"]], [0], "numbers or both text"),
     ],
 )
-def test_what_does_not_fit_is_refused(votes, labels, reason):
+def test_inputs_that_do_not_fit_are_refused(votes, labels, reason):
     with pytest.raises(ClaimError, match=reason):
         verify(votes, labels, Signature.of("010"))
 
@@ -224,24 +224,24 @@ SIMULATIONS, LEVEL = 400, 0.05
 
 
 def honest_errors(rng):
-    """Errors of an honest forest on 20 rows: some trees are bad at all of them, as real trees are."""
+    """Draw errors of an honest forest on 20 rows: as with real trees, some err on most rows."""
     rate_of_tree = rng.beta(0.3, 0.3, size=40)
     return rng.random((20, 40)) < rate_of_tree
 
 
 def pooled_binomial_p_value(wrong, signature):
-    """The tempting test: k x m matches as if each were a coin of its own."""
+    """Return the p-value of the invalid test that treats k x m matches as independent."""
     matched = int((wrong == (signature.array == 1)).sum())
     return stats.binom.sf(matched - 1, wrong.size, 0.5)
 
 
 def rejections_interval(p_values):
-    """Clopper-Pearson interval of the rejection rate."""
+    """Return the Clopper-Pearson interval of the rejection rate."""
     rejections = int(np.sum(np.asarray(p_values) <= LEVEL))
     return stats.binomtest(rejections, len(p_values)).proportion_ci(method="exact")
 
 
-def test_the_false_positive_rate_keeps_to_the_level_where_a_pooled_binomial_does_not():
+def test_the_false_positive_rate_keeps_the_level_and_a_pooled_binomial_exceeds_it():
     exact, pooled = [], []
     for number in range(SIMULATIONS):
         rng = np.random.default_rng([2, number])

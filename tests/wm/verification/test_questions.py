@@ -1,4 +1,4 @@
-"""Questions: whatever the order, each answer goes back to its row; nothing but the order tells them apart."""
+"""Questions: the order returns each answer to its row, and hides the trigger rows from everybody else."""
 
 from __future__ import annotations
 
@@ -15,7 +15,15 @@ from wm.claims.opening import open_rows
 from wm.errors import ClaimError
 from wm.signature import Signature
 from wm.verification.answers import Answers
-from wm.verification.questions import Decoys, Order, parse_order, plain_order, pose, read_order, tell_apart
+from wm.verification.questions import (
+    Decoys,
+    Order,
+    build_questions,
+    parse_order,
+    plain_order,
+    read_order,
+    sort_answers,
+)
 
 
 def claim_of(k, d=3):
@@ -37,7 +45,7 @@ def decoys_of(n, d=3, seed=1005):
 
 
 CLAIM = claim_of(4)
-ORDER = pose(CLAIM, decoys_of(9), np.random.default_rng(0), repeats=3).order
+ORDER = build_questions(CLAIM, decoys_of(9), np.random.default_rng(0), repeats=3).order
 
 
 @given(
@@ -49,79 +57,78 @@ ORDER = pose(CLAIM, decoys_of(9), np.random.default_rng(0), repeats=3).order
 )
 def test_every_answer_goes_back_to_its_row(k, n, each, repeats, seed):
     claim, decoys = claim_of(k), decoys_of(n) if n else None
-    asked = pose(claim, decoys, np.random.default_rng(seed), decoys_for_each=each, repeats=repeats)
+    asked = build_questions(claim, decoys, np.random.default_rng(seed), decoys_for_each=each, repeats=repeats)
     n_decoys = min(n, each * k)
     assert len(asked.X) == asked.order.size == k + n_decoys + min(repeats, k + n_decoys)
-    heard = tell_apart(Answers("votes", asked.X), asked.order)  # each row answers with itself
-    np.testing.assert_array_equal(heard.triggers.values, claim.trigger_set.X)
-    assert (heard.asked_twice, heard.answered_differently) == (min(repeats, k + n_decoys), 0)
-    assert len(heard.decoys) == n_decoys
+    found = sort_answers(Answers("votes", asked.X), asked.order)  # each row is its own answer
+    np.testing.assert_array_equal(found.triggers.values, claim.trigger_set.X)
+    assert (found.asked_twice, found.answered_differently) == (min(repeats, k + n_decoys), 0)
+    assert len(found.decoys) == n_decoys
     if decoys is not None:
         label_of = {row.tobytes(): label for row, label in zip(decoys.X, decoys.y, strict=True)}
-        known = [label_of[row.tobytes()] for row in heard.decoys.values]
-        assert known == heard.decoy_labels.tolist()
-        assert len(np.unique(heard.decoys.values, axis=0)) == n_decoys, "no decoy is taken twice"
-    assert parse_order(asked.order.to_json(), claim) == asked.order
+        known = [label_of[row.tobytes()] for row in found.decoys.values]
+        assert known == found.decoy_labels.tolist()
+        assert len(np.unique(found.decoys.values, axis=0)) == n_decoys, "no decoy is taken twice"
+    assert parse_order(asked.order.to_line(), claim) == asked.order
 
 
-def test_the_order_hides_the_trigger_rows_and_is_the_seeds_alone():
+def test_the_order_hides_the_trigger_rows_and_depends_on_the_seed_alone():
     decoys = decoys_of(40)
-    first, second = (pose(CLAIM, decoys, np.random.default_rng(7), decoys_for_each=5) for _ in range(2))
-    np.testing.assert_array_equal(first.X, second.X)
-    assert first.order != pose(CLAIM, decoys, np.random.default_rng(8), decoys_for_each=5).order
+
+    def asked(seed):
+        return build_questions(CLAIM, decoys, np.random.default_rng(seed), decoys_for_each=5)
+
+    np.testing.assert_array_equal(asked(7).X, asked(7).X)
+    assert asked(7).order != asked(8).order
     # Each place is as likely for a trigger row as any other.
-    places = [
-        place
-        for seed in range(300)
-        for place in pose(CLAIM, decoys, np.random.default_rng(seed), decoys_for_each=5).order.triggers
-    ]
+    places = [place for seed in range(300) for place in asked(seed).order.triggers]
     assert stats.chisquare(np.bincount(places, minlength=24)).pvalue > 1e-4
 
 
 def test_a_decoy_that_is_a_trigger_row_is_left_out():
     X = CLAIM.trigger_set.X
     mixed = Decoys(np.vstack([X, X[:1], decoys_of(3).X]), np.zeros(8, dtype=np.int64))
-    asked = pose(CLAIM, mixed, np.random.default_rng(0))
+    asked = build_questions(CLAIM, mixed, np.random.default_rng(0))
     assert len(asked.order.decoys) == 3
     with pytest.raises(ClaimError, match="every decoy is a trigger row"):
-        pose(CLAIM, Decoys(X, np.zeros(4, dtype=np.int64)), np.random.default_rng(0))
+        build_questions(CLAIM, Decoys(X, np.zeros(4, dtype=np.int64)), np.random.default_rng(0))
     with pytest.raises(ClaimError, match="2 features, the trigger rows 3"):
-        pose(CLAIM, decoys_of(5, d=2), np.random.default_rng(0))
+        build_questions(CLAIM, decoys_of(5, d=2), np.random.default_rng(0))
 
 
 def test_answers_that_differ_are_counted():
-    asked = pose(CLAIM, decoys_of(9), np.random.default_rng(0), repeats=6)
+    asked = build_questions(CLAIM, decoys_of(9), np.random.default_rng(0), repeats=6)
     values = asked.X.copy()
     again = [pair[0] for pair in asked.order.repeats]
     values[again[:2], 0] += 1
-    assert tell_apart(Answers("votes", values), asked.order).answered_differently == 2
-    assert tell_apart(Answers("labels", values[:, 0]), asked.order).answered_differently == 2
+    assert sort_answers(Answers("votes", values), asked.order).answered_differently == 2
+    assert sort_answers(Answers("labels", values[:, 0]), asked.order).answered_differently == 2
     with pytest.raises(ClaimError, match="19 rows were asked, but 18 are answered"):
-        tell_apart(Answers("votes", values[1:]), asked.order)
+        sort_answers(Answers("votes", values[1:]), asked.order)
 
 
-def test_plain_questions_are_the_claims_own_rows():
+def test_the_plain_order_has_the_trigger_rows_alone():
     order = plain_order(CLAIM)
     assert (order.size, order.triggers) == (4, (0, 1, 2, 3))
-    heard = tell_apart(Answers("labels", np.arange(4)), order)
-    assert heard.triggers.values.tolist() == [0, 1, 2, 3]
-    assert (len(heard.decoys), heard.asked_twice) == (0, 0)
+    found = sort_answers(Answers("labels", np.arange(4)), order)
+    assert found.triggers.values.tolist() == [0, 1, 2, 3]
+    assert (len(found.decoys), found.asked_twice) == (0, 0)
 
 
 def test_an_opening_is_asked_by_its_rows(tmp_path):
     opening = open_rows(CLAIM, [1, 3])
-    asked = pose(opening, decoys_of(9), np.random.default_rng(0))
-    heard = tell_apart(Answers("votes", asked.X), asked.order)
-    np.testing.assert_array_equal(heard.triggers.values, CLAIM.trigger_set.X[[1, 3]])
+    asked = build_questions(opening, decoys_of(9), np.random.default_rng(0))
+    found = sort_answers(Answers("votes", asked.X), asked.order)
+    np.testing.assert_array_equal(found.triggers.values, CLAIM.trigger_set.X[[1, 3]])
     file = tmp_path / "order.json"
-    file.write_text(asked.order.to_json())
+    file.write_text(asked.order.to_line())
     assert read_order(file, opening) == asked.order
     with pytest.raises(ClaimError, match=r"order\.json: the order has 2 trigger rows, the claim 4"):
         read_order(file, CLAIM)
 
 
 def edited(**changes):
-    return json.dumps(json.loads(ORDER.to_json()) | changes)
+    return json.dumps(json.loads(ORDER.to_line()) | changes)
 
 
 @pytest.mark.parametrize(
@@ -143,7 +150,7 @@ def edited(**changes):
         (edited(extra=1), "extra"),
     ],
 )
-def test_an_order_that_is_none_is_refused(text, reason):
+def test_a_faulty_order_is_refused(text, reason):
     with pytest.raises(ClaimError) as refused:
         parse_order(text, CLAIM, what="the file")
     assert str(refused.value).startswith("the file: ")

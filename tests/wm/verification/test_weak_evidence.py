@@ -1,4 +1,4 @@
-"""Verification without votes: p-values against brute force, calibration, and what a watermark leaves."""
+"""Verification without votes: compared with brute force, calibrated, and significant for a watermark."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ HALF = Signature.of("0110")
 
 
 @given(st.lists(st.integers(-3, 6), min_size=2, max_size=9), st.data())
-def test_the_tail_is_that_of_all_subsets(scores, data):
+def test_the_tail_equals_brute_force_over_all_subsets(scores, data):
     size = data.draw(st.integers(1, len(scores)))
     array = np.array(scores)
     sums = [sum(subset) for subset in itertools.combinations(scores, size)]
@@ -35,7 +35,7 @@ def test_the_bound_is_never_below_the_exact_tail(scores, data):
     array, size = np.array(scores), data.draw(st.integers(1, len(scores) - 1))
     exact, _ = log10_tail(array, size)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(weak_evidence, "_MOST_STEPS", -1)
+        patch.setattr(weak_evidence, "_MAX_STEPS", -1)
         bound, is_exact = log10_tail(array, size)
     assert not is_exact
     assert exact - 1e-9 <= bound <= 0
@@ -52,7 +52,7 @@ def test_many_rows_are_bounded_quickly_and_usefully():
 
 
 @given(st.lists(st.booleans(), min_size=1, max_size=12), st.lists(st.booleans(), min_size=1, max_size=40))
-def test_labels_are_fishers_test(triggers, decoys):
+def test_the_p_value_of_labels_is_that_of_fishers_test(triggers, decoys):
     found = verify_labels(triggers, decoys, HALF)
     table = [[sum(triggers), len(triggers) - sum(triggers)], [sum(decoys), len(decoys) - sum(decoys)]]
     expected = stats.fisher_exact(table, alternative="greater").pvalue
@@ -62,17 +62,17 @@ def test_labels_are_fishers_test(triggers, decoys):
 
 
 @pytest.mark.parametrize("share", [0.5, 0.3])
-def test_p_values_keep_to_their_level_when_trigger_rows_are_like_the_others(share):
+def test_p_values_keep_their_level_when_rows_are_exchangeable(share):
     rng = np.random.default_rng(3)
     by_share, by_label = [], []
-    for _ in range(200):
+    for _ in range(120):
         rows = np.clip(rng.choice([1.0, 0.9, 0.5, 0.1], p=[0.7, 0.2, 0.07, 0.03], size=60), 0, 1)
         by_share.append(verify_probabilities(rows[:7], rows[7:], HALF).log10_p)
         wrong = rng.random(60) < share
         by_label.append(verify_labels(wrong[:7], wrong[7:], HALF).log10_p)
     for found in (by_share, by_label):
         hits = int((np.array(found) <= np.log10(0.05)).sum())
-        assert stats.binomtest(hits, 200).proportion_ci(0.999).low <= 0.05
+        assert stats.binomtest(hits, 120).proportion_ci(0.999).low <= 0.05
 
 
 def test_a_watermark_shows_in_shares_and_the_honest_forest_does_not(owner):
@@ -100,14 +100,14 @@ def test_a_watermark_shows_in_shares_and_the_honest_forest_does_not(owner):
     assert by_label.log10_floor < by_label.log10_p
 
 
-def test_fewer_ones_than_half_leave_the_label_right():
+def test_the_expected_label_depends_on_the_share_of_ones():
     assert verify_labels([0], [0], Signature.of("0001")).expected == 0.0
     assert verify_labels([0], [0], Signature.of("0111")).expected == 1.0
     assert verify_probabilities([0.75], [1.0], Signature.of("0001")).on_triggers == 0.75
 
 
 @pytest.mark.parametrize("values", [[], [[0.5]], [1.5], [-0.1], [np.nan], ["a"], [[1], [1, 2]]])
-def test_what_is_no_probability_is_refused_with_one_line(values):
+def test_other_values_are_refused_with_one_line(values):
     for call in (verify_probabilities, verify_labels):
         with pytest.raises(ClaimError, match="triggers"):
             call(values, [0.5], HALF)
@@ -115,7 +115,7 @@ def test_what_is_no_probability_is_refused_with_one_line(values):
             call([1.0], values, HALF)
 
 
-def test_labels_are_right_or_wrong_and_levels_possible():
+def test_impossible_labels_and_levels_are_refused():
     with pytest.raises(ClaimError, match="right or wrong"):
         verify_labels([0.5], [0], HALF)
     with pytest.raises(ClaimError, match="level"):

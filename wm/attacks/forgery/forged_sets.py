@@ -12,7 +12,8 @@ from wm.claims.claim import make_claim
 from wm.errors import ModelError
 from wm.forest import Forest
 from wm.signature import Signature
-from wm.verification.verdict import Policy, Rule, Verdict, judge
+from wm.verification.rules import Policy, Rule
+from wm.verification.verdict import Verdict, judge
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,11 +1,10 @@
-"""A suspect behind a network address: asked in batches under hard limits, its answers checked.
+"""A suspect behind a network address: rows sent in batches under hard limits, replies checked.
 
-``POST`` to one URL, JSON ``{"instances": [[...], ...]}``; the answer is JSON with ``votes`` (a list of each
-tree's 0 or 1 for each instance), or, from a suspect that gives less, ``probabilities`` (of class 1, or of
-both classes) or ``labels``.
+``POST`` to one URL, JSON ``{"instances": [[...], ...]}``; the reply is JSON with ``votes`` (for each instance
+a list of each tree's 0 or 1), ``probabilities`` (of class 1, or of both classes) or ``labels``.
 
-`transport` makes one request within its limits, `client` divides the rows into batches and tries again,
-`reply` reads what came back. The answers are nobody's friend: size, time, shape and values are all bounded.
+`transport` makes one request within its limits, `client` sends the rows in batches and retries, `reply` reads
+a reply. A reply may be hostile: its size, duration, shape and values are all checked.
 
 May import `wm.verification.answers` and `wm.errors`.
 """

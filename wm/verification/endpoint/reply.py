@@ -1,4 +1,4 @@
-"""What an endpoint's reply says: JSON with votes, probabilities or labels for each instance."""
+"""Reader of an endpoint's reply: JSON with votes, probabilities or labels for each instance."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ _SHOWN = 80
 
 
 def parse_reply(body: bytes, count: int, *, class_names: tuple[str, str], what: str) -> Answers:
-    """Read the answers to `count` instances; the most telling kind where there are several.
+    """Read the answers to `count` instances, the most informative kind if there are several.
 
     Parameters
     ----------
     class_names
-        What classes 0 and 1 are called.
+        Names of classes 0 and 1.
     what
-        How errors name the endpoint.
+        Name of the endpoint in errors.
 
     Raises
     ------
     EndpointError
-        Something else than such answers.
+        The reply holds no such answers.
     """
     document = _document(body, what)
     kind = next((kind for kind in KINDS if kind in document), None)
@@ -34,7 +34,7 @@ def parse_reply(body: bytes, count: int, *, class_names: tuple[str, str], what: 
         raise EndpointError(f"{what}: answered with {keys[:_SHOWN]}, not with any of {', '.join(KINDS)}")
     values = document[kind]
     if not isinstance(values, list) or len(values) != count:
-        given = f"{len(values)} {kind}" if isinstance(values, list) else f"{kind} that are no list"
+        given = f"{len(values)} {kind}" if isinstance(values, list) else f"{kind} that are not a list"
         raise EndpointError(f"{what}: answered {count} instances with {given}")
     return checked_answers(kind, values, class_names=class_names, error=EndpointError, what=what)
 
@@ -46,7 +46,7 @@ def _document(body: bytes, what: str) -> dict[str, Any]:
         start = repr(body[:_SHOWN])[1:]
         raise EndpointError(f"{what}: did not answer with JSON, but {start}") from reason
     if not isinstance(document, dict):
-        raise EndpointError(f"{what}: answered with JSON that is no object")
+        raise EndpointError(f"{what}: answered with JSON that is not an object")
     return document
 
 

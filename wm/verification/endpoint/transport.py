@@ -1,9 +1,8 @@
-"""One HTTP request under hard limits on its time and on the size of its reply.
+"""One HTTP request under hard limits on its duration and on the size of its reply.
 
-Redirects are never followed: rows of a secret trigger set, and a token, go where they were sent and nowhere
-else, not through a proxy that the environment names either. Certificates are always checked. httpx's own time
-limits are for each read, and a server that drips keeps within them for ever: the limit here is anyio's, on
-the whole exchange.
+Neither redirects nor proxies of the environment are followed: secret trigger rows and tokens go to the given
+address only. Certificates are always checked. httpx limits the time of each read, which a server that sends a
+few bytes at a time never exceeds; so anyio limits the whole exchange.
 """
 
 from __future__ import annotations
@@ -12,7 +11,6 @@ import ipaddress
 import os
 import ssl
 import urllib.parse
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from wm.errors import EndpointError, EndpointUnavailableError
@@ -23,37 +21,29 @@ if TYPE_CHECKING:
 _HEADERS = {
     "Content-Type": "application/json",
     "Accept": "application/json",
-    "Accept-Encoding": "identity",  # a packed body could unpack to any size
+    "Accept-Encoding": "identity",  # a compressed body could unpack to any size
     "User-Agent": "treeproof",
 }
 
 _RETRIED = frozenset({408, 425, 429, 500, 502, 503, 504})
-"""Replies that say "not now"."""
+"""Status codes after which the same request may succeed later."""
 
 
-@dataclass(frozen=True)
-class Refusal:
-    """A reply that says "not now".
+class EndpointBusyError(EndpointUnavailableError):
+    """The endpoint answered that it is busy; `retry_after` is its header of that name."""
 
-    Attributes
-    ----------
-    reason
-        For the error's text, should it be the last.
-    retry_after
-        The header of that name, as it came.
-    """
-
-    reason: str
-    retry_after: str | None
+    def __init__(self, text: str, retry_after: str | None) -> None:
+        super().__init__(text)
+        self.retry_after = retry_after
 
 
 def check_address(url: str, *, has_token: bool) -> str:
-    """Return the address without what follows the host's path, as errors and transcripts name it.
+    """Return the address up to its path, as errors and transcripts show it.
 
     Raises
     ------
     EndpointError
-        Not http or https, a password in it, or a token that would be sent in the clear.
+        An address that is not http or https or holds a password, or a token that would be sent unencrypted.
     """
     try:
         parts = urllib.parse.urlsplit(url)
@@ -85,49 +75,54 @@ def post(
     token: str | None,
     limit_s: float,
     max_bytes: int,
-) -> bytes | Refusal:
-    """Send one request; return the reply's body, or that the endpoint would rather be asked later.
+) -> bytes:
+    """Send one request and return the reply's body.
 
     Parameters
     ----------
     what
-        How errors name the endpoint.
+        Name of the endpoint in errors.
     token
         Sent as a bearer token.
     limit_s
-        Seconds for all of it, from connecting to the last byte; looking up the host's name comes on top.
+        Seconds from connecting to the last byte; the lookup of the host's name is not counted.
     max_bytes
         Largest body.
 
     Raises
     ------
+    EndpointBusyError
+        The endpoint wants to be asked later.
     EndpointUnavailableError
-        Not reachable, too slow, cut off.
+        Not reachable, too slow, or cut off.
     EndpointError
-        A redirect, a refusal, a certificate that does not hold, or a larger body.
+        A redirect, a refusal, an invalid certificate, or a larger body.
     """
     import anyio
     import httpx
     from anyio.from_thread import start_blocking_portal
 
-    async def exchange() -> bytes | Refusal:
-        # The default context checks certificates and host names; there is no way to ask for less.
-        context = ssl.create_default_context()
+    async def exchange() -> bytes:
+        # Both contexts check certificates and host names. The empty one trusts none: http needs none, and
+        # loading the system's takes 50 ms.
+        secure = url.lower().startswith("https:")
+        context = ssl.create_default_context() if secure else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
         headers = _HEADERS if token is None else {**_HEADERS, "Authorization": f"Bearer {token}"}
-        # httpx's limits are for each read: the one on all of them is anyio's.
-        client = httpx.AsyncClient(verify=context, trust_env=False, timeout=None)  # noqa: S113 - as said
+        client = httpx.AsyncClient(verify=context, trust_env=False, timeout=None)  # noqa: S113 - anyio limits it
         with anyio.fail_after(limit_s):
             async with client, client.stream("POST", url, content=body, headers=headers) as reply:
-                return await _body(reply, max_bytes, what) if reply.is_success else _refused(reply, what)
+                if not reply.is_success:
+                    raise _refusal(reply, what)
+                return await _body(reply, max_bytes, what)
 
     try:
-        # A loop in a thread of its own: the caller, a notebook say, may be in one already.
+        # In its own thread: the caller, such as a notebook, may run an event loop already.
         with start_blocking_portal() as portal:
             return portal.call(exchange)
     except TimeoutError as reason:
         raise EndpointUnavailableError(f"{what}: no whole answer within {limit_s:g} s") from reason
     except (httpx.HTTPError, httpx.InvalidURL, OSError, ValueError) as reason:
-        raise _fault(reason, what) from reason
+        raise _failure(reason, what) from reason
 
 
 async def _body(response: httpx.Response, max_bytes: int, what: str) -> bytes:
@@ -139,26 +134,29 @@ async def _body(response: httpx.Response, max_bytes: int, what: str) -> bytes:
     return bytes(content)
 
 
-def _refused(response: httpx.Response, what: str) -> Refusal:
+def _refusal(response: httpx.Response, what: str) -> EndpointError:
+    """Return the error for an unsuccessful reply."""
     code, headers = response.status_code, response.headers
-    answered = f"answered {code} {_one_line(response.reason_phrase)}"
+    answered = f"{what}: answered {code}"
     if code in _RETRIED:
-        return Refusal(answered, headers.get("Retry-After"))
+        return EndpointBusyError(
+            f"{answered} {_one_line(response.reason_phrase)}", headers.get("Retry-After")
+        )
     if 300 <= code < 400:
         target = _one_line(headers.get("Location", "nowhere"))
-        raise EndpointError(f"{what}: redirects to {target}: redirects are not followed; give that address")
+        return EndpointError(f"{what}: redirects to {target}: redirects are not followed; give that address")
     if code in (401, 403):
-        raise EndpointError(f"{what}: answered {code}: the token is missing or wrong")
-    raise EndpointError(f"{what}: {answered}")
+        return EndpointError(f"{answered}: the token is missing or wrong")
+    return EndpointError(f"{answered} {_one_line(response.reason_phrase)}")
 
 
-def _fault(reason: BaseException, what: str) -> EndpointError:
-    """Say what the system or TLS complained of, below the layers that passed it on."""
+def _failure(reason: BaseException, what: str) -> EndpointError:
+    """Return the error with the cause that the system or TLS reported, below the layers that wrap it."""
     below: BaseException | None = reason
     fault: object = reason
     while below is not None:
         if isinstance(below, ssl.SSLCertVerificationError):
-            return EndpointError(f"{what}: its certificate does not hold ({_one_line(below.verify_message)})")
+            return EndpointError(f"{what}: its certificate is not valid ({_one_line(below.verify_message)})")
         if isinstance(below, OSError) and below.errno is not None:
             fault = os.strerror(below.errno) if isinstance(below, ConnectionError) else below
         if isinstance(below, BaseExceptionGroup):  # of several attempts to connect

@@ -1,4 +1,4 @@
-"""Asking an endpoint, against a real server: what it answers is what is read, whatever it does in between."""
+"""The client of an endpoint, with a real server that answers, fails and misbehaves."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ QUICK = Limits(batch_size=10, first_wait_s=0.5, request_s=20, total_s=60)
 
 
 def votes(rows):
-    """Return votes of four trees that tell each row and its place in the forest."""
+    """Return votes of four trees that differ between rows and trees."""
     return (rows[:, [0, 1, 2, 0]] > [0.5, 0.5, 0.5, 0.2]).astype(int)
 
 
@@ -34,8 +34,8 @@ def suspect() -> Iterator[Suspect]:
         yield server
 
 
-class Naps:
-    """Waits that are noted instead of slept."""
+class Waits:
+    """A `sleep` that records its waits."""
 
     def __init__(self) -> None:
         self.seconds: list[float] = []
@@ -45,8 +45,8 @@ class Naps:
 
 
 def put(suspect, limits=QUICK, **options):
-    naps = Naps()
-    return ask(suspect.url, X, limits=limits, sleep=naps, **options), naps.seconds
+    waits = Waits()
+    return ask(suspect.url, X, limits=limits, sleep=waits, **options), waits.seconds
 
 
 def refused(suspect, kind=EndpointError, limits=QUICK, **options):
@@ -70,7 +70,7 @@ def test_the_votes_come_back_in_order_and_in_batches(suspect):
     assert suspect.tokens == [None] * 3
 
 
-def test_a_token_is_sent_and_nowhere_to_be_read(suspect):
+def test_a_token_is_sent_and_never_shown(suspect):
     put(suspect, token=WORD)
     assert suspect.tokens == [f"Bearer {WORD}"] * 3
     suspect.faults = [suspects.status(403)]
@@ -92,7 +92,7 @@ def test_a_token_is_sent_and_nowhere_to_be_read(suspect):
         (suspects.garbage, "cannot be reached"),
     ],
 )
-def test_what_passes_is_tried_again_and_what_stays_is_told(suspect, fault, word):
+def test_temporary_failures_are_retried_and_lasting_ones_reported(suspect, fault, word):
     suspect.faults = [fault] * 3
     found, waits = put(suspect)
     np.testing.assert_array_equal(found.values, votes(X))
@@ -103,7 +103,7 @@ def test_what_passes_is_tried_again_and_what_stays_is_told(suspect, fault, word)
     assert line.endswith("tried 5 times")
 
 
-def test_retry_after_is_heeded_within_limits(suspect):
+def test_retry_after_is_followed_within_limits(suspect):
     soon = email.utils.format_datetime(datetime.now(UTC) + timedelta(seconds=20), usegmt=True)
     past = email.utils.format_datetime(datetime.now(UTC) - timedelta(days=1), usegmt=True)
     wanted = ["7", soon, past, "soon"]
@@ -112,7 +112,7 @@ def test_retry_after_is_heeded_within_limits(suspect):
     np.testing.assert_array_equal(found.values, votes(X))
     assert waits[0] == 7.0
     assert 10 < waits[1] <= 20
-    assert waits[2:] == [0.0, 4.0]  # a moment that has passed, and a header that says nothing
+    assert waits[2:] == [0.0, 4.0]  # a time in the past, and a header without meaning
     for value in ("3600", "9" * 30):
         suspect.faults = [suspects.status(503, Retry_After=value)]
         assert "more than the 60 s allowed" in refused(suspect, EndpointUnavailableError)
@@ -121,7 +121,7 @@ def test_retry_after_is_heeded_within_limits(suspect):
 
 
 @pytest.mark.parametrize("fault", [suspects.stuck, suspects.dripping, suspects.dripping_headers])
-def test_a_slow_suspect_is_left_after_its_time(suspect, fault):
+def test_a_slow_suspect_is_given_up_after_its_time(suspect, fault):
     limits = Limits(request_s=0.3, attempts=2)
     suspect.faults = [fault] * 2
     assert "no whole answer within 0.3 s, tried 2 times" in refused(suspect, EndpointUnavailableError, limits)
@@ -130,13 +130,13 @@ def test_a_slow_suspect_is_left_after_its_time(suspect, fault):
     np.testing.assert_array_equal(put(suspect, patient)[0].values, votes(X))
 
 
-def test_the_whole_time_is_limited_too(suspect):
+def test_the_total_time_is_limited(suspect):
     suspect.faults = [suspects.dripping] * 9
     with pytest.raises(EndpointUnavailableError, match=r"no time is left|within 0\.4 s"):
         put(suspect, Limits(request_s=0.3, total_s=0.4, first_wait_s=0.0, attempts=9))
 
 
-def test_a_body_without_end_is_cut(suspect):
+def test_an_endless_body_is_refused(suspect):
     suspect.faults = [suspects.endless]
     assert "more than the 1000000 bytes allowed" in refused(suspect, limits=Limits(max_bytes=10**6))
 
@@ -154,7 +154,7 @@ def test_redirects_are_not_followed(suspect, code):
 @pytest.mark.parametrize(
     ("code", "word"), [(400, "400"), (401, "token"), (404, "404 Not Found"), (413, "413"), (501, "501")]
 )
-def test_a_refusal_is_told_at_once(suspect, code, word):
+def test_a_refusal_is_reported_without_retries(suspect, code, word):
     suspect.faults = [suspects.status(code)]
     assert word in refused(suspect)
     assert len(suspect.tokens) == 1
@@ -168,20 +168,20 @@ def test_no_proxy_of_the_environment_sees_rows_or_token(suspect, monkeypatch):
         assert (proxy.asked, proxy.tokens) == ([], [])
 
 
-def test_an_endpoint_is_asked_from_within_an_event_loop_too(suspect):
+def test_an_endpoint_can_be_asked_from_within_an_event_loop(suspect):
     async def notebook():
         return put(suspect)[0]
 
     np.testing.assert_array_equal(asyncio.run(notebook()).values, votes(X))
 
 
-def test_a_host_name_that_cannot_be_is_one_line():
+def test_an_impossible_host_name_is_one_clear_error():
     with pytest.raises(EndpointUnavailableError, match="cannot be reached") as failed:
         ask(f"http://{'a' * 70}.invalid/votes", X, limits=Limits(attempts=1))
     assert str(failed.value).isprintable()
 
 
-def test_nobody_there():
+def test_a_closed_port_is_reported():
     with Suspect(lambda rows: {}) as gone:
         pass
     assert "refused" in refused(gone, EndpointUnavailableError)
@@ -194,15 +194,15 @@ OTHER = [
     (b"[" * 200_000, "did not answer with JSON"),
     (b'{"votes": ' + b"9" * 10_000 + b"}", "did not answer with JSON"),
     (b'{"votes": NaN}', "did not answer with JSON"),
-    (b"[[0, 1]]", "JSON that is no object"),
+    (b"[[0, 1]]", "JSON that is not an object"),
     (b"{}", "answered with nothing, not with any of votes, probabilities, labels"),
     (b'{"result": [1]}', "answered with 'result'"),
-    (b'{"votes": 1}', "votes that are no list"),
+    (b'{"votes": 1}', "votes that are not a list"),
     (b'{"votes": []}', "10 instances with 0 votes"),
     (json.dumps({"votes": [[0, 1]] * 9}).encode(), "10 instances with 9 votes"),
     (json.dumps({"votes": [0] * 10}).encode(), "must be an (instances, trees) array"),
     (json.dumps({"votes": [[]] * 10}).encode(), "holds no votes"),
-    (json.dumps({"votes": [[0, 1]] * 9 + [[0]]}).encode(), "no array"),
+    (json.dumps({"votes": [[0, 1]] * 9 + [[0]]}).encode(), "not an array"),
     (json.dumps({"votes": [[0, 2]] * 10}).encode(), "of 0 and 1"),
     (json.dumps({"votes": [[0, 0.5]] * 10}).encode(), "of 0 and 1"),
     (json.dumps({"votes": [["0", "1"]] * 10}).encode(), "of 0 and 1"),
@@ -224,7 +224,7 @@ def test_other_answers_are_one_clear_line(suspect, content, word):
     assert word in refused(suspect, class_names=("no", "yes"))
 
 
-def test_weaker_answers_are_read(suspect):
+def test_probabilities_and_labels_are_read(suspect):
     suspect.answer = lambda rows: {"probabilities": rows[:, 0].tolist()}
     found, _ = put(suspect)
     assert found.kind == "probabilities"
@@ -237,10 +237,10 @@ def test_weaker_answers_are_read(suspect):
         assert found.kind == "labels"
         np.testing.assert_array_equal(found.values, X[:, 0] > 0.5)
     suspect.answer = lambda rows: {"labels": [0] * len(rows), "votes": votes(rows).tolist()}
-    assert put(suspect)[0].kind == "votes", "the most telling of what is there"
+    assert put(suspect)[0].kind == "votes", "the most informative kind"
 
 
-def test_a_suspect_that_changes_its_kind_is_refused(suspect):
+def test_a_suspect_that_changes_its_kind_of_answers_is_refused(suspect):
     suspect.faults = []
     suspect.answer = lambda rows: (
         {"votes": votes(rows).tolist()} if len(rows) == 10 else {"labels": [0] * len(rows)}
@@ -268,14 +268,14 @@ def test_a_suspect_that_changes_its_kind_is_refused(suspect):
         "http://token@host/",
     ],
 )
-def test_what_is_no_address_is_refused_unasked(url):
+def test_other_addresses_are_refused_before_any_request(url):
     with pytest.raises(EndpointError) as failed:
         ask(url, X)
     assert str(failed.value).isprintable()
     assert "password@" not in str(failed.value)
 
 
-def test_a_token_does_not_travel_in_the_clear():
+def test_a_token_is_not_sent_unencrypted():
     with pytest.raises(EndpointError, match="in the clear: use https"):
         check_address("http://example.org/votes", has_token=True)
     for url in ("https://example.org/votes", "http://127.0.0.1:1/", "http://[::1]:1/", "http://localhost/"):
@@ -285,7 +285,7 @@ def test_a_token_does_not_travel_in_the_clear():
 
 @pytest.fixture(scope="module")
 def certificate(tmp_path_factory) -> tuple[str, str]:
-    """A certificate that nobody has signed but itself."""
+    """Return a self-signed certificate."""
     program = shutil.which("openssl")
     if program is None:
         pytest.skip("there is no openssl to make a certificate with")
@@ -301,7 +301,7 @@ def certificate(tmp_path_factory) -> tuple[str, str]:
 
 def test_certificates_are_checked(certificate, monkeypatch):
     with Suspect(lambda rows: {"votes": votes(rows).tolist()}, certificate=certificate) as suspect:
-        assert "its certificate does not hold" in refused(suspect)
+        assert "its certificate is not valid" in refused(suspect)
         assert suspect.asked == []
         monkeypatch.setenv("SSL_CERT_FILE", certificate[0])
         np.testing.assert_array_equal(put(suspect, token=WORD)[0].values, votes(X))

@@ -1,4 +1,4 @@
-"""Spoils valid inputs: bytes flipped, cut and moved, JSON and arrays with other values in some place."""
+"""Damages valid inputs: bytes flipped, cut and moved, JSON and arrays with other values in some places."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 Form = Literal["json", "npz", "skops", "text"]
-"""How an input can be spoilt beside its bytes."""
+"""Ways to damage an input besides its bytes."""
 
 
 def damaged(content: bytes, form: Form, rng: np.random.Generator) -> bytes:
-    """Return a spoilt input; on rare occasions it is the valid one."""
+    """Return a damaged input; rarely it equals the valid one."""
     inner = {"json": _damaged_json, "npz": _damaged_npz, "skops": _damaged_skops}.get(form)
     if inner is not None and rng.random() < 0.6:
         content = inner(content, rng)
@@ -28,25 +28,25 @@ def damaged(content: bytes, form: Form, rng: np.random.Generator) -> bytes:
 def _damaged_bytes(content: bytes, rng: np.random.Generator) -> bytes:
     if not content:
         return rng.bytes(8)
-    spoilt = bytearray(content)
-    start, end = sorted(int(place) for place in rng.integers(0, len(spoilt) + 1, size=2))
+    changed = bytearray(content)
+    start, end = sorted(int(place) for place in rng.integers(0, len(changed) + 1, size=2))
     match int(rng.integers(7)):
         case 0:
-            for place in rng.integers(0, len(spoilt), size=rng.integers(1, 5)):
-                spoilt[place] ^= 1 << int(rng.integers(8))
+            for place in rng.integers(0, len(changed), size=rng.integers(1, 5)):
+                changed[place] ^= 1 << int(rng.integers(8))
         case 1:
-            spoilt = spoilt[:start]
+            changed = changed[:start]
         case 2:
-            del spoilt[start:end]
+            del changed[start:end]
         case 3:
-            spoilt[start:start] = rng.bytes(int(rng.integers(1, 9)))
+            changed[start:start] = rng.bytes(int(rng.integers(1, 9)))
         case 4:
-            spoilt[start:start] = spoilt[start:end]
+            changed[start:start] = changed[start:end]
         case 5:
-            spoilt[start : start + 4] = b"\xff" * 4
+            changed[start : start + 4] = b"\xff" * 4
         case _:
-            spoilt += content
-    return bytes(spoilt)
+            changed += content
+    return bytes(changed)
 
 
 _DEEP: Any = "deep"
@@ -71,7 +71,7 @@ _ODD: tuple[Any, ...] = (
     *(0, 1, -1, 2, 0.5, 0.1, -0.0, 1e39, 1e308, 1e-320, 2**31, 2**63, -(2**63) - 1, 10**400),
     *(float("nan"), float("inf"), -float("inf"), "x" * 10_000, list(range(1000)), _DEEP),
 )
-"""What is put in a value's place."""
+"""Values that replace others."""
 
 
 def _damaged_json(content: bytes, rng: np.random.Generator) -> bytes:
@@ -105,7 +105,7 @@ def _damaged_json(content: bytes, rng: np.random.Generator) -> bytes:
 
 
 def _damaged_skops(content: bytes, rng: np.random.Generator) -> bytes:
-    """Spoil the document that says how the object is put together; its arrays stay."""
+    """Damage the document that describes the object; its arrays stay."""
     buffer = io.BytesIO()
     with zipfile.ZipFile(io.BytesIO(content)) as source, zipfile.ZipFile(buffer, "w") as target:
         for name in source.namelist():
@@ -150,25 +150,25 @@ def _revalued(array: NDArray[Any], rng: np.random.Generator) -> NDArray[Any]:
     if rng.random() < 0.4:
         kind = kinds[int(rng.integers(len(kinds)))]
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # what is lost in the cast is the point of it
+            warnings.simplefilter("ignore")  # losses in the cast are intended
             try:
                 return array.astype(kind)
             except (TypeError, ValueError):
                 return np.zeros(array.shape, dtype=kind)
-    spoilt = array.astype(np.float64) if array.dtype.kind in "iuf" and rng.random() < 0.5 else array.copy()
+    changed = array.astype(np.float64) if array.dtype.kind in "iuf" and rng.random() < 0.5 else array.copy()
     odd = (-1, 0, 1, 2, 2**31, -(2**31), 2**62, 0.5, 1e300, np.nan, np.inf, -np.inf)
-    if spoilt.size and spoilt.dtype.kind in "iuf":
+    if changed.size and changed.dtype.kind in "iuf":
         value = odd[int(rng.integers(len(odd)))]
-        if spoilt.dtype.kind in "iu":
-            limits = np.iinfo(spoilt.dtype)
+        if changed.dtype.kind in "iu":
+            limits = np.iinfo(changed.dtype)
             value = int(np.clip(np.nan_to_num(value), limits.min, limits.max // 2))
         with np.errstate(over="ignore"):  # 1e300 as a float32 is infinite, which is odd too
-            spoilt.flat[int(rng.integers(spoilt.size))] = value
-    return spoilt
+            changed.flat[int(rng.integers(changed.size))] = value
+    return changed
 
 
 def _repacked(content: bytes, rng: np.random.Generator) -> bytes:
-    """Pack the members again, one of them with a header or a compression that lies or is odd."""
+    """Pack the members again, one with a false header or an unusual compression."""
     buffer = io.BytesIO()
     with zipfile.ZipFile(io.BytesIO(content)) as source, zipfile.ZipFile(buffer, "w") as target:
         names = source.namelist()
@@ -195,6 +195,6 @@ def _repacked(content: bytes, rng: np.random.Generator) -> bytes:
             target.writestr(name, member, how)
             if name == chosen and rng.random() < 0.2:
                 with warnings.catch_warnings():
-                    warnings.simplefilter("ignore")  # zipfile warns that the name occurs twice, as it should
+                    warnings.simplefilter("ignore")  # zipfile warns that the name occurs twice
                     target.writestr(name, member)
     return buffer.getvalue()

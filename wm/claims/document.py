@@ -1,0 +1,71 @@
+"""JSON documents that owner and judge exchange: strict models, and errors of one line that name the file."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from wm.errors import ClaimError
+from wm.formats.bounded import read_bounded
+
+MAX_DOCUMENT_BYTES = 256 * 2**20
+"""Largest file of this kind that is read."""
+
+_LONGEST_PLACE = 100
+"""Characters of a field's path that an error shows: a hostile file's keys may be any text."""
+
+
+class Document(BaseModel):
+    """Content of a file, accepted exactly as written or refused."""
+
+    # Strict: a file that says the same in another way (true for 1, "0.5" for 0.5) was edited.
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, strict=True)
+
+    def to_json(self) -> str:
+        """Return the file's text, indented."""
+        return json.dumps(self.model_dump(mode="json"), indent=1) + "\n"
+
+    def to_line(self) -> str:
+        """Return the document as one line of text, with its end."""
+        return json.dumps(self.model_dump(mode="json")) + "\n"
+
+
+def read_document(path: str | Path, kind: str) -> bytes:
+    """Return a file's content; `kind` says, with its article, what the file should be.
+
+    Raises
+    ------
+    ClaimError
+        No such file, or one larger than `MAX_DOCUMENT_BYTES`.
+    """
+    return read_bounded(path, error=ClaimError, max_bytes=MAX_DOCUMENT_BYTES, kind=kind)
+
+
+@contextmanager
+def named_errors(what: str, kind: str) -> Iterator[None]:
+    """Raise a validation error or `ClaimError` again as a `ClaimError` that starts with the file's name.
+
+    Parameters
+    ----------
+    what
+        The file's name.
+    kind
+        What the file should be, with its article.
+    """
+    try:
+        yield
+    except ValidationError as reason:
+        raise ClaimError(f"{what}: not {kind}: {first_error(reason)}") from reason
+    except ClaimError as reason:
+        raise ClaimError(f"{what}: {reason}") from reason
+
+
+def first_error(reason: ValidationError) -> str:
+    """Return the first validation error as one short line; a hostile file may choose its keys' names."""
+    first = reason.errors()[0]
+    place = ".".join(str(part) for part in first["loc"])[:_LONGEST_PLACE] or "file"
+    return f"{place if place.isprintable() else repr(place)}: {first['msg']}"
