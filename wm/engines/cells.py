@@ -1,8 +1,8 @@
-"""Trees and their leaves in cells: the integer form that `search` works on.
+"""Trees and leaves in cells: the integer form for `search`.
 
-The thresholds of a feature, as float32, cut its axis into cells; all points of a cell are treated alike by
-every tree. Cell c of a feature with thresholds t_0 < t_1 < ... holds t_(c-1) < x <= t_c. A leaf is then a box
-of whole cells, and so is, cut at its rim, a query's box.
+The thresholds of a feature, as float32, cut its axis into cells; no tree distinguishes points of one cell.
+Cell c of a feature with thresholds t_0 < t_1 < ... holds t_(c-1) < x <= t_c. A leaf is a box of whole cells;
+a query's box covers whole cells but for its borders.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Nodes(NamedTuple):
     left, right : (nodes,) int32
         Children, numbered through all trees.
     leaf : (nodes,) int32
-        Position in `LeafBounds`; -1 at inner nodes and at leaves that nothing reaches.
+        Position in `LeafBounds`; -1 at inner nodes and unreachable leaves.
     """
 
     root: NDArray[np.int32]
@@ -44,14 +44,14 @@ class Nodes(NamedTuple):
 
 
 class SortedBounds(NamedTuple):
-    """All bounds, feature after feature, sorted in two ways: by descending first and by ascending last cell.
+    """All bounds, feature after feature, sorted by descending first cell and by ascending last cell.
 
     Attributes
     ----------
     leaf : (2, B) int32
         Leaf of each bound.
     key : (2, B) int32
-        Its first cell, negated, or its last one; ascending within each feature.
+        Its first cell, negated, or its last cell; ascending within each feature.
     start : (d + 1,) int64
         Bounds of feature f are ``start[f]:start[f + 1]`` of both.
     """
@@ -63,7 +63,7 @@ class SortedBounds(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class CellForest:
-    """A forest in cells; bounds as in `LeafBounds`, in its order.
+    """A forest in cells; bounds in the order of `LeafBounds`.
 
     Attributes
     ----------
@@ -72,7 +72,7 @@ class CellForest:
     threshold_start : (d + 1,)
         Thresholds of feature f are rows ``threshold_start[f]:threshold_start[f + 1]``.
     above : (T,) float32
-        The next larger float32 numbers.
+        The next larger float32 number of each threshold.
     lower, upper : (B,) int32
         First and last cell of each bound.
     by_key
@@ -105,8 +105,8 @@ def cell_forest(forest: Forest, bounds: LeafBounds) -> CellForest:
     threshold = np.concatenate([under[has_lower], bounds.upper[has_upper]])
     order = np.lexsort((threshold, feature))
     feature, threshold = feature[order], threshold[order]
-    new = np.ones(len(order), dtype=bool)
-    new[1:] = (feature[1:] != feature[:-1]) | (threshold[1:] != threshold[:-1])
+    new = np.diff(feature, prepend=-1) != 0
+    new[1:] |= threshold[1:] != threshold[:-1]
     name = np.empty(len(order), dtype=np.int64)
     name[order] = np.cumsum(new) - 1
     start = np.searchsorted(feature[new], np.arange(forest.n_features + 1))
@@ -145,7 +145,7 @@ def _nodes(
     for feature in range(forest.n_features):
         here = np.flatnonzero(inner & (forest.feature == feature))
         own = thresholds[start[feature] : start[feature + 1]]
-        # One that no leaf has is one that sends all that come to it the same way.
+        # A threshold that no leaf has sends all points that come to it the same way.
         cut[here] = np.searchsorted(own, snapped[here], side="right") - 1
         cut[here[snapped[here] >= np.finfo(np.float32).max]] = len(own)
     leaf = np.full(len(base), -1, dtype=np.int32)

@@ -1,12 +1,12 @@
-"""Checks proofs that a forgery query is impossible, trusting neither the solver nor the encoding.
+"""Check proofs that a forgery query is impossible, trusting neither the solver nor the encoding.
 
-What the proof must refute is derived here anew from forest and query, one node and one number at a time,
-with nothing of `encoding` or `cnf`. Each step is then checked by `proof_kernel`. So an error in the encoder,
-in the solver or in the proof leads to a refusal, not to a wrong ``impossible``.
+The formula that a proof must refute is derived here again from forest and query, one node and one number at a
+time, without `encoding` or `cnf`. `proof_kernel` checks each step. An error in the encoder, the solver or the
+proof therefore leads to a refusal, not to a wrong ``impossible``.
 
-The formula: a test "x_f <= t" is a Boolean for each feature and each t that a path leads to, t being rounded
-down to float32 as scikit-learn's comparison has it. A smaller t implies a larger one, and for each unwanted
-leaf that an instance in the box can reach, one of its path's tests must fail.
+The formula: a test "x_f <= t" is a Boolean for each feature and each t on a path, rounded down to float32 as
+in scikit-learn's comparison. A smaller t implies a larger one, and for each unwanted leaf that an instance in
+the box can reach, one of its path's tests must fail.
 """
 
 from __future__ import annotations
@@ -25,25 +25,23 @@ from wm.errors import WmError
 from wm.forest import Forest
 
 Test = tuple[int, float]
-"""Feature f and number t (that of a float32): x_f <= t."""
+"""Feature f and float32 number t: x_f <= t."""
 
 
 class ProofError(WmError):
-    """A proof is malformed, incomplete, or a step of it does not follow."""
+    """A proof is malformed or incomplete, or a step does not follow."""
 
 
 @dataclass(frozen=True)
 class ReachedLeaf:
-    """A leaf that instances in a query's box reach.
+    """A leaf that some instance in a query's box reaches.
 
     Attributes
     ----------
-    tree
-        Its tree.
     wanted
-        Its vote is the one that the query asks for.
+        Whether its vote is the one that the query asks for.
     passes, fails
-        Tests that hold, and that do not, for those and only those instances in the box that reach it.
+        An instance in the box reaches it iff the first tests hold and the second do not.
     """
 
     tree: int
@@ -53,13 +51,13 @@ class ReachedLeaf:
 
 
 class ProofChecker:
-    """Checks what solvers say of impossible queries to one forest."""
+    """Checks proofs about impossible queries to one forest."""
 
     def __init__(self, forest: Forest) -> None:
         self._forest = forest
         self._left, self._right = forest.left.tolist(), forest.right.tolist()
         self._feature, self._offset = forest.feature.tolist(), forest.offset.tolist()
-        # Compiles the checker, or reads it from numba's cache, before a query's clock runs.
+        # Compile the kernel, or load it from the cache, before the first query's clock runs.
         check_proof([(1,), (-1,)], ["0"], n_variables=1)
 
     def trivial_reason(self, query: ForgeryQuery) -> str | None:
@@ -67,8 +65,8 @@ class ProofChecker:
         box = exact_box(query)
         if box is None:
             return "empty box"
-        served = {leaf.tree for leaf in self._reached(query, box) if leaf.wanted}
-        return "no leaf" if len(served) < self._forest.n_trees else None
+        with_wanted = {leaf.tree for leaf in self._reached(query, box) if leaf.wanted}
+        return "no leaf" if len(with_wanted) < self._forest.n_trees else None
 
     def check(self, query: ForgeryQuery, names: Sequence[Test], proof: Sequence[str]) -> int:
         """Check a proof that a query is impossible.
@@ -76,10 +74,10 @@ class ProofChecker:
         Parameters
         ----------
         names
-            What the proof's variables 1, 2, ... stand for. They need not be trusted: a wrong name makes a
-            proof fail, or leaves it a proof of the same.
+            The tests for which the proof's variables 1, 2, ... stand. They need not be trusted: with a wrong
+            name a proof fails, or still proves the same.
         proof
-            Its steps, each a line of a DRAT file in text form, in the solver's numbers.
+            As in `check_proof`, with the solver's variables.
 
         Returns
         -------
@@ -89,7 +87,7 @@ class ProofChecker:
         Raises
         ------
         ProofError
-            The proof is malformed or incomplete, or a step does not follow from the ones before.
+            As in `check_proof`.
         """
         box = exact_box(query)
         if box is None:
@@ -110,9 +108,9 @@ class ProofChecker:
         return check_proof(clauses, proof, n_variables=max(variable.values(), default=0))
 
     def _reached(self, query: ForgeryQuery, box: tuple[list[float], list[float]]) -> Iterator[ReachedLeaf]:
-        """Walk down every tree, wherever an instance in the box can go."""
+        """Yield every leaf that an instance in the box can reach."""
         for tree, root in enumerate(self._offset[:-1]):
-            # Of each feature tested on the way: the least and largest float32 that can come this way.
+            # For each feature tested on the path, the smallest and the largest float32 that follow it.
             to_do: list[tuple[int, dict[int, tuple[float, float]]]] = [(root, {})]
             while to_do:
                 node, path = to_do.pop()
@@ -147,9 +145,9 @@ class ProofChecker:
 
 
 def exact_box(query: ForgeryQuery) -> tuple[list[float], list[float]] | None:
-    """Return the least and the largest float32 in [0, 1] within eps of each number of the centre.
+    """Return the smallest and the largest float32 in [0, 1] within eps of each number of the centre.
 
-    Found with fractions, so without any rounding; None if some feature has no such float32.
+    Computed with fractions, without rounding; None if some feature has no such float32.
     """
     lower, upper = [], []
     for number in query.centre.tolist():
@@ -157,14 +155,14 @@ def exact_box(query: ForgeryQuery) -> tuple[list[float], list[float]] | None:
         high = min(Fraction(1), Fraction(number) + Fraction(query.eps))
         if low > high:
             return None
-        least, largest = float(np.float32(float(low))), float(np.float32(float(high)))
-        while Fraction(least) < low:
-            least = _step(least, +1)
+        smallest, largest = float(np.float32(float(low))), float(np.float32(float(high)))
+        while Fraction(smallest) < low:
+            smallest = _step(smallest, +1)
         while Fraction(largest) > high:
             largest = _step(largest, -1)
-        if least > largest:
+        if smallest > largest:
             return None
-        lower.append(least)
+        lower.append(smallest)
         upper.append(largest)
     return lower, upper
 
@@ -178,7 +176,7 @@ def _step(number: float, direction: int) -> float:
 
 @functools.lru_cache(maxsize=2**17)
 def _neighbours(threshold: float) -> tuple[float, float]:
-    """Return the largest float32 that is at most a number, and the least that is above it."""
+    """Return the largest float32 that is at most a number, and the smallest one above it."""
     with np.errstate(over="ignore"):
         near = float(np.float32(threshold))
     if near > threshold:
@@ -196,7 +194,7 @@ def check_proof(clauses: Sequence[Sequence[int]], proof: Sequence[str], *, n_var
     proof
         Lines of a DRAT file in text form; only steps that are RUP are accepted (see `proof_kernel`).
     n_variables
-        Largest variable that either may speak of.
+        Largest variable allowed in either.
 
     Returns
     -------

@@ -13,6 +13,7 @@ from wm.engines import ForgeryQuery, Status
 from wm.engines.protocol import OutOfResourcesError
 from wm.errors import QueryError
 from wm.signature import Signature
+from wm.testing import forest_of
 
 GOOD = {"signature": [0, 1], "label": 1, "centre": [0.4, 0.3, 0.5], "eps": 0.1}
 
@@ -84,8 +85,8 @@ def test_unknown_engines_are_refused(figure_1):
 
 
 @pytest.mark.parametrize("engine", engines.names())
-def test_class_labels_may_be_strings(build_forest, engine):
-    forest = build_forest([(0, 0.5, 0, 1), (0, 0.5, 1, 0)], n_features=1, classes=["honest", "stolen"])
+def test_class_labels_may_be_strings(engine):
+    forest = forest_of([(0, 0.5, 0, 1), (0, 0.5, 1, 0)], n_features=1, classes=["honest", "stolen"])
     with engines.create(engine, forest) as isolated:
         for label, side in (("honest", 0.0), (np.str_("stolen"), 1.0)):
             query = ForgeryQuery(signature=[0, 1], label=label, centre=[side], eps=0.25)
