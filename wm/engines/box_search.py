@@ -28,18 +28,13 @@ CellBox = tuple[NDArray[np.int32], NDArray[np.int32]]
 
 @dataclass(frozen=True, eq=False)
 class Geometry:
-    """Data that all searches in one forest share.
-
-    Attributes
-    ----------
-    in_cells
-        First bound of each leaf, and feature, first and last cell of each bound.
-    """
+    """Data that all searches in one forest share."""
 
     forest: Forest
     bounds: LeafBounds
     cells: CellForest
     in_cells: tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int32], NDArray[np.int32]]
+    """First bound of each leaf, and feature, first and last cell of each bound."""
 
     @classmethod
     def of(cls, forest: Forest) -> Geometry:

@@ -34,33 +34,22 @@ OVERTAKES_AT = 2.0
 
 @dataclass
 class PairRecord:
-    """What is known about one (signature, label).
-
-    Attributes
-    ----------
-    search
-        The unfinished global search; None before it begins and after it ended or was dropped.
-    is_impossible
-        The global search ended with a proof.
-    is_settled
-        The global search ended, or was given up.
-    sat_asked
-        An incremental SAT solver was asked about the domain.
-    last_query
-        Number of the last query about the pair.
-    work
-        Work spent on `search`: choices of a leaf times `BoxSearch.words`.
-    earned
-        Work that its queries allow for the global search.
-    """
+    """What is known about one (signature, label)."""
 
     search: BoxSearch | None = None
+    """The unfinished global search; None before it begins and after it ended or was dropped."""
     is_impossible: bool = False
+    """The global search ended with a proof."""
     is_settled: bool = False
+    """The global search ended, or was given up."""
     sat_asked: bool = False
+    """An incremental SAT solver was asked about the domain."""
     last_query: int = 0
+    """Number of the last query about the pair."""
     work: float = 0.0
+    """Work spent on `search`: choices of a leaf times `BoxSearch.words`."""
     earned: float = 0.0
+    """Work that the pair's queries allow for the global search."""
     _lower: list[NDArray[np.float32]] = field(default_factory=list)
     _upper: list[NDArray[np.float32]] = field(default_factory=list)
 

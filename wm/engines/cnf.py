@@ -130,26 +130,20 @@ class WholeForest:
         self, query: ForgeryQuery, lower: NDArray[np.float32], upper: NDArray[np.float32]
     ) -> list[int]:
         """Return the literals that select a query and its box, which is not empty."""
-        return self._votes(query) + self._box(lower, upper)
-
-    def _votes(self, query: ForgeryQuery) -> list[int]:
-        """Forbid, in each tree, all other classes (bit 0) or the label (bit 1)."""
+        n = len(self.keys)
+        # Votes: forbid, in each tree, all other classes (bit 0) or the label (bit 1).
         is_label = self.forest.classes == query.label
         forbidden = is_label[None, :] == (query.signature == 1)[:, None]
-        literals: list[int] = (-(len(self.keys) + 1 + np.flatnonzero(forbidden))).tolist()
-        return literals
-
-    def _box(self, lower: NDArray[np.float32], upper: NDArray[np.float32]) -> list[int]:
-        """Make the last threshold below the box false and the first one not below its upper end true."""
+        # Box: the last threshold below it is false, the first one not below its upper end is true.
         features = np.arange(len(lower))
         below = np.searchsorted(self.keys, encode_keys(features, lower)) - 1
         above = np.searchsorted(self.keys, encode_keys(features, upper))
         owner = np.append(self.encoding.feature, -1)  # -1, at both ends, for no threshold
-        literals: list[int] = [
+        return [
+            *(-(n + 1 + np.flatnonzero(forbidden))).tolist(),
             *(-(below[owner[below] == features] + 1)).tolist(),
             *(above[owner[above] == features] + 1).tolist(),
         ]
-        return literals
 
 
 def whole_forest(forest: Forest, bounds: LeafBounds) -> WholeForest:

@@ -79,30 +79,24 @@ def distance(witness: NDArray[np.float32], centre: NDArray[np.float64]) -> float
 
 @dataclass(frozen=True, eq=False)
 class LeafBounds:
-    """For each leaf, the closed float32 interval of each feature tested on its path.
-
-    Attributes
-    ----------
-    node : (L,)
-        Global node index of each leaf that some float32 instance can reach.
-    tree, code : (L,)
-        Its tree and the column of the forest's `classes` that it votes for.
-    start : (L + 1,)
-        Bounds of leaf i are rows ``start[i]:start[i + 1]`` of the arrays below, by ascending feature.
-    leaf, feature : (B,)
-        Position of the leaf (in 0..L-1) and the bounded feature.
-    lower, upper : (B,) float32
-        Closed interval; -inf or inf if the path does not bound that side.
-    """
+    """For each leaf, the closed float32 interval of each feature tested on its path."""
 
     node: NDArray[np.int64]
+    """(L,): global node index of each leaf that some float32 instance can reach."""
     tree: NDArray[np.int64]
+    """(L,): its tree."""
     code: NDArray[np.int64]
+    """(L,): column of the forest's `classes` that it votes for."""
     start: NDArray[np.int64]
+    """(L + 1,): bounds of leaf i are rows ``start[i]:start[i + 1]`` of the rest, by ascending feature."""
     leaf: NDArray[np.int64]
+    """(B,): position of the leaf, in 0..L-1."""
     feature: NDArray[np.int64]
+    """(B,): the bounded feature."""
     lower: NDArray[np.float32]
+    """(B,): lower end of the interval; -inf if the path has none."""
     upper: NDArray[np.float32]
+    """(B,): upper end of the interval; inf if the path has none."""
 
     @cached_property
     def position(self) -> dict[int, int]:
@@ -191,24 +185,17 @@ def _gather(
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """A query in terms of one forest's leaves.
-
-    Attributes
-    ----------
-    lower, upper : (d,) float32
-        The query's closed box.
-    wanted, unwanted : (L,) bool
-        Leaves that meet the box, with a wanted and with an unwanted vote.
-    trivial_reason
-        Why the query is impossible without a solver: "empty box", or "no leaf" if some tree has no wanted
-        leaf in the box; None if neither holds.
-    """
+    """A query in terms of one forest's leaves."""
 
     lower: NDArray[np.float32]
     upper: NDArray[np.float32]
+    """(d,): the query's closed box."""
     wanted: NDArray[np.bool_]
+    """(L,): leaves with a wanted vote that meet the box."""
     unwanted: NDArray[np.bool_]
+    """(L,): leaves with an unwanted vote that meet the box."""
     trivial_reason: str | None
+    """Why no solver is needed: "empty box", or "no leaf" if some tree has no wanted leaf in the box."""
 
 
 def wanted_leaves(forest: Forest, bounds: LeafBounds, query: ForgeryQuery) -> NDArray[np.bool_]:

@@ -20,33 +20,21 @@ from wm.forest import Forest
 
 @dataclass(frozen=True, eq=False)
 class MinimalOutcome:
-    """How near to its centre an instance can be forged.
-
-    Attributes
-    ----------
-    status
-        ``forged``: `distance` is exact. ``impossible``: there is none up to the cap. Otherwise a limit was
-        reached or the engine failed, and only `impossible_at` and `forged_at` are known.
-    distance
-        Smallest float64 eps whose box holds a forgery; None if not known.
-    impossible_at
-        Largest eps proved impossible; -1 if none was.
-    forged_at
-        Smallest eps at which a witness is known; None without one.
-    witness : (d,) float32, or None
-        The nearest one known.
-    seconds, queries
-        Solving time and number of queries.
-    engine, reason
-        As in `ForgeryOutcome`.
-    """
+    """How near to its centre an instance can be forged."""
 
     status: Status
+    """``forged``: `distance` is exact. ``impossible``: there is none up to the cap. Otherwise a limit was
+    reached or the engine failed, and only `impossible_at` and `forged_at` are known."""
     distance: float | None
+    """Smallest float64 eps whose box holds a forgery; None if not known."""
     impossible_at: float
+    """Largest eps proved impossible; -1 if none was."""
     forged_at: float | None
+    """Smallest eps at which a witness is known; None without one."""
     witness: NDArray[np.float32] | None
+    """(d,): the nearest one known."""
     seconds: float
+    """Solving time of all queries."""
     queries: int
     engine: str
     reason: str

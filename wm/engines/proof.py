@@ -14,8 +14,8 @@ from __future__ import annotations
 import functools
 import itertools
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
+from typing import NamedTuple
 
 import numpy as np
 
@@ -32,22 +32,16 @@ class ProofError(WmError):
     """A proof is malformed or incomplete, or a step does not follow."""
 
 
-@dataclass(frozen=True)
-class ReachedLeaf:
-    """A leaf that some instance in a query's box reaches.
-
-    Attributes
-    ----------
-    wanted
-        Whether its vote is the one that the query asks for.
-    passes, fails
-        An instance in the box reaches it iff the first tests hold and the second do not.
-    """
+class ReachedLeaf(NamedTuple):
+    """A leaf that some instance in a query's box reaches."""
 
     tree: int
     wanted: bool
-    passes: tuple[Test, ...]
-    fails: tuple[Test, ...]
+    """Whether its vote is the one that the query asks for."""
+    passes: list[Test]
+    """Tests that hold for an instance in the box iff, together with `fails`, it reaches the leaf."""
+    fails: list[Test]
+    """Tests that do not hold."""
 
 
 class ProofChecker:
@@ -99,9 +93,8 @@ class ProofChecker:
                 continue
             for test in leaf.passes + leaf.fails:
                 variable.setdefault(test, len(names) + 1 + len(variable))
-            clauses.append(
-                tuple(-variable[test] for test in leaf.passes) + tuple(variable[test] for test in leaf.fails)
-            )
+            passes, fails = ([variable[test] for test in tests] for tests in (leaf.passes, leaf.fails))
+            clauses.append((*(-number for number in passes), *fails))
         for (feature, smaller), (other, larger) in itertools.pairwise(sorted(variable)):
             if feature == other:
                 clauses.append((-variable[feature, smaller], variable[feature, larger]))
@@ -109,39 +102,28 @@ class ProofChecker:
 
     def _reached(self, query: ForgeryQuery, box: tuple[list[float], list[float]]) -> Iterator[ReachedLeaf]:
         """Yield every leaf that an instance in the box can reach."""
+        forest = self._forest
         for tree, root in enumerate(self._offset[:-1]):
             # For each feature tested on the path, the smallest and the largest float32 that follow it.
             to_do: list[tuple[int, dict[int, tuple[float, float]]]] = [(root, {})]
             while to_do:
                 node, path = to_do.pop()
                 if self._left[node] < 0:
-                    yield self._leaf(query, box, tree, node, path)
+                    vote = forest.classes[int(np.argmax(forest.value[node]))]
+                    yield ReachedLeaf(
+                        tree=tree,
+                        wanted=bool(vote == query.label) == (query.signature[tree] == 0),
+                        passes=[(f, high) for f, (_, high) in path.items() if high < box[1][f]],
+                        fails=[(f, _step(low, -1)) for f, (low, _) in path.items() if low > box[0][f]],
+                    )
                     continue
                 feature = self._feature[node]
                 low, high = path.get(feature, (box[0][feature], box[1][feature]))
-                at_most, above = _neighbours(float(self._forest.threshold[node]))
+                at_most, above = _neighbours(float(forest.threshold[node]))
                 if low <= at_most:
                     to_do.append((root + self._left[node], path | {feature: (low, min(high, at_most))}))
                 if high >= above:
                     to_do.append((root + self._right[node], path | {feature: (max(low, above), high)}))
-
-    def _leaf(
-        self,
-        query: ForgeryQuery,
-        box: tuple[list[float], list[float]],
-        tree: int,
-        node: int,
-        path: dict[int, tuple[float, float]],
-    ) -> ReachedLeaf:
-        vote = self._forest.classes[int(np.argmax(self._forest.value[node]))]
-        return ReachedLeaf(
-            tree=tree,
-            wanted=bool(vote == query.label) == (query.signature[tree] == 0),
-            passes=tuple((feature, high) for feature, (_, high) in path.items() if high < box[1][feature]),
-            fails=tuple(
-                (feature, _step(low, -1)) for feature, (low, _) in path.items() if low > box[0][feature]
-            ),
-        )
 
 
 def exact_box(query: ForgeryQuery) -> tuple[list[float], list[float]] | None:

@@ -27,43 +27,30 @@ _SPREAD = 0x9E3779B1
 
 
 class _State(NamedTuple):
-    """The state of a check.
-
-    Attributes
-    ----------
-    literals, start
-        Literals of clause c are ``literals[start[c]:start[c + 1]]``; the first two are its watches.
-    value
-        Of each literal: 1 true, -1 false, 0 open.
-    trail
-        True literals, in the order of assignment.
-    size : (2,)
-        Number of literals on the trail, and of those already propagated.
-    implied, implied_start
-        Literal x implies ``implied[implied_start[x]:implied_start[x + 1]]``, by the formula's binary clauses.
-    first, following
-        The watches of each literal, as a linked list: watch w of clause c is number 2 c + w.
-    deleted
-        Whether each clause is deleted.
-    bucket, next_in_bucket
-        Hash table of the clauses by their literals, with linked lists.
-    mark
-        For each literal, the last deletion that named it.
-    """
+    """The state of a check."""
 
     literals: NDArray[np.int64]
     start: NDArray[np.int64]
+    """Literals of clause c are ``literals[start[c]:start[c + 1]]``; the first two are its watches."""
     value: NDArray[np.int8]
+    """Of each literal: 1 true, -1 false, 0 open."""
     trail: NDArray[np.int64]
+    """True literals, in the order of assignment."""
     size: NDArray[np.int64]
+    """(2,): number of literals on the trail, and of those already propagated."""
     implied: NDArray[np.int64]
     implied_start: NDArray[np.int64]
+    """Literal x implies ``implied[implied_start[x]:implied_start[x + 1]]``, by the binary clauses."""
     first: NDArray[np.int64]
     following: NDArray[np.int64]
+    """The watches of each literal, as a linked list: watch w of clause c is number 2 c + w."""
     deleted: NDArray[np.bool_]
+    """Whether each clause is deleted."""
     bucket: NDArray[np.int64]
     next_in_bucket: NDArray[np.int64]
+    """Hash table of the clauses by their literals, with linked lists."""
     mark: NDArray[np.int64]
+    """For each literal, the last deletion that named it."""
 
 
 @njit(cache=True, nogil=True)

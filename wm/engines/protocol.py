@@ -104,37 +104,24 @@ def _numbers(values: ArrayLike) -> NDArray[np.float64] | None:
 
 @dataclass(frozen=True, eq=False)
 class ForgeryOutcome:
-    """Result of one query.
-
-    Attributes
-    ----------
-    status
-        See `Status`.
-    witness : (d,) float32, or None
-        The forged instance; only with ``forged``.
-    distance
-        Largest distance of the witness from the centre in any feature; None without a witness.
-    seconds
-        Time spent on the query, without the start of the engine.
-    engine
-        Name of the engine.
-    reason
-        Basis of the answer ("solver", "empty box", "no leaf"), or the error, as text.
-    followed_from
-        The eps whose answer this one follows from, see `wm.attacks.forgery.following`; None if the engine
-        was asked.
-    certified
-        With ``impossible``: whether a checked proof confirms it; None if no proof was requested.
-    """
+    """Result of one query."""
 
     status: Status
     witness: NDArray[np.float32] | None
+    """(d,): the forged instance; only with ``forged``."""
     distance: float | None
+    """Largest distance of the witness from the centre in any feature; None without a witness."""
     seconds: float
+    """Time spent on the query, without the start of the engine."""
     engine: str
+    """Name of the engine."""
     reason: str = "solver"
+    """Basis of the answer ("solver", "empty box", "no leaf"), or the error, as text."""
     followed_from: float | None = None
+    """The eps whose answer this one follows from, see `wm.attacks.forgery.following`; None if the engine was
+    asked."""
     certified: bool | None = None
+    """With ``impossible``: whether a checked proof confirms it; None if no proof was requested."""
 
 
 GLOBAL_REASON = "whole domain"
@@ -143,22 +130,14 @@ GLOBAL_REASON = "whole domain"
 
 @dataclass(frozen=True, eq=False)
 class Answer:
-    """Answer of a solver, before its witness is replayed.
-
-    Attributes
-    ----------
-    witness : (d,) float32, or None
-        None: proved impossible.
-    reason, certified
-        As in `ForgeryOutcome`.
-    is_global
-        Whether the impossibility holds in all of [0, 1]^d.
-    """
+    """Answer of a solver, before its witness is replayed; fields as in `ForgeryOutcome`."""
 
     witness: NDArray[np.float32] | None
+    """None: proved impossible."""
     reason: str = "solver"
     certified: bool | None = None
     is_global: bool = False
+    """Whether the impossibility holds in all of [0, 1]^d."""
 
 
 class OutOfResourcesError(Exception):

@@ -158,6 +158,7 @@ def search(
         `box_search.row_table`.
     """
     candidates, number, place, branch = branching
+    levels = live, living, order, ease, planes
     trees = len(order)
     pending = np.empty(trees, np.int64)
     counts = np.empty(trees, np.int64)
@@ -186,9 +187,7 @@ def search(
             choice[tree] = bit
             if row_of[bit] < 0:
                 _build(bit, rows, row_of, built, table)
-            due = _meet(
-                rows, row_of[bit], tree, now, target, 0, pending, counts, live, living, order, ease, planes
-            )
+            due = _meet(rows[row_of[bit]], tree, now, target, 0, pending, counts, levels)
         while due > 0:  # choose every leaf that is the only one of its tree
             choices += 1
             due -= 1
@@ -201,21 +200,7 @@ def search(
             choice[tree] = bit
             if row_of[bit] < 0:
                 _build(bit, rows, row_of, built, table)
-            due = _meet(
-                rows,
-                row_of[bit],
-                tree,
-                target,
-                target,
-                due,
-                pending,
-                counts,
-                live,
-                living,
-                order,
-                ease,
-                planes,
-            )
+            due = _meet(rows[row_of[bit]], tree, target, target, due, pending, counts, levels)
         if due < 0:
             if target == 0:
                 return NONE
@@ -238,21 +223,22 @@ def _build(bit, rows, row_of, built, table):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _meet(rows, number, tree, source, target, due, pending, counts, live, living, order, ease, planes):
+def _meet(row, tree, source, target, due, pending, counts, levels):
     """Write level `target` from level `source` after the choice of a leaf with this row.
 
     The two levels may be the same. Trees that now have a single leaf are added to the `due` pending ones.
     Returns the number of pending trees, or -1 if a tree is wiped out.
     """
+    live, living, order, ease, planes = levels
     # Loops without branches over all trees become vector instructions.
     for word in range(len(counts)):
-        bits = live[source, word] & rows[number, word]
+        bits = live[source, word] & row[word]
         live[target, word] = bits
         counts[word] = np.int64(_popcount(bits))
     for plane in range(1, len(planes) - 1):
         first = np.uint64(planes[plane])
         for other in range(np.uint64(planes[plane + 1]) - first):
-            bits = live[source, first + other] & rows[number, first + other]
+            bits = live[source, first + other] & row[first + other]
             live[target, first + other] = bits
             counts[other] += np.int64(_popcount(bits))
     empty, single = np.int64(0), np.int64(0)
