@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -116,7 +117,7 @@ def leaf_bounds(forest: Forest) -> LeafBounds:
     The paths of all leaves are followed upwards at once, one level per step.
     """
     nodes = np.arange(len(forest.left))
-    base = np.repeat(forest.offset[:-1], np.diff(forest.offset))
+    base = forest.offset[forest.node_tree]
     inner = ~forest.is_leaf
     parent = np.full(len(nodes), -1, dtype=np.int64)
     from_left = np.zeros(len(nodes), dtype=bool)
@@ -126,35 +127,29 @@ def leaf_bounds(forest: Forest) -> LeafBounds:
     snapped = float32_at_most(forest.threshold)
 
     leaves = nodes[forest.is_leaf]
-    steps: list[tuple[NDArray[np.int64], ...]] = []
-    bounds: list[tuple[NDArray[np.float32], ...]] = []
     position, current = np.arange(len(leaves)), leaves
+    conditions: list[tuple[NDArray[Any], ...]] = []
     while True:
         climbs = parent[current] >= 0
         position, current = position[climbs], current[climbs]
-        if not len(current):
-            break
         above, is_left = parent[current], from_left[current]
-        steps.append((position, forest.feature[above].astype(np.int64)))
-        threshold = snapped[above]
-        bounds.append((np.where(is_left, _DOWN, next_above(threshold)), np.where(is_left, threshold, _UP)))
+        lower = np.where(is_left, _DOWN, next_above(snapped[above]))
+        upper = np.where(is_left, snapped[above], _UP)
+        conditions.append((position, forest.feature[above].astype(np.int64), lower, upper))
+        if not len(current):
+            return _intersect(forest, leaves, *map(np.concatenate, zip(*conditions, strict=True)))
         current = above
-    return _gather(forest, leaves, steps, bounds)
 
 
-def _gather(
+def _intersect(
     forest: Forest,
     leaves: NDArray[np.int64],
-    steps: list[tuple[NDArray[np.int64], ...]],
-    bounds: list[tuple[NDArray[np.float32], ...]],
+    leaf: NDArray[np.int64],
+    feature: NDArray[np.int64],
+    lower: NDArray[np.float32],
+    upper: NDArray[np.float32],
 ) -> LeafBounds:
     """Intersect the conditions of each leaf feature by feature; drop leaves with contradictory conditions."""
-    if steps:
-        leaf, feature = (np.concatenate(parts) for parts in zip(*steps, strict=True))
-        lower, upper = (np.concatenate(parts) for parts in zip(*bounds, strict=True))
-    else:
-        leaf = feature = np.zeros(0, dtype=np.int64)
-        lower = upper = np.zeros(0, dtype=np.float32)
     order = np.lexsort((feature, leaf))
     leaf, feature, lower, upper = leaf[order], feature[order], lower[order], upper[order]
     if len(leaf):
@@ -168,8 +163,7 @@ def _gather(
     closed = (lower > upper) | (lower == _UP) | (upper == _DOWN)
     reachable = np.bincount(leaf[closed], minlength=len(leaves)) == 0
     keep = reachable[leaf]
-    renumbered = np.cumsum(reachable) - 1
-    leaf = renumbered[leaf[keep]]
+    leaf = (np.cumsum(reachable) - 1)[leaf[keep]]
     kept = leaves[reachable]
     return LeafBounds(
         node=kept,

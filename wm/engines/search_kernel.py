@@ -216,8 +216,7 @@ def search(
 @njit(cache=True, nogil=True, error_model="numpy")
 def _build(bit, rows, row_of, built, table):
     leaf_at, root, bounds, box_lower, box_upper, bit_of, by_key, lists = table
-    row = rows[built[0]]
-    build_row(leaf_at[bit], row, root, bounds, box_lower, box_upper, bit_of, by_key, lists)
+    build_row(leaf_at[bit], rows[built[0]], root, bounds, box_lower, box_upper, bit_of, by_key, lists)
     row_of[bit] = built[0]
     built[0] += 1
 

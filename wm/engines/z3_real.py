@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import functools
 import itertools
-from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any
 
@@ -72,8 +71,13 @@ class Z3RealSolver:
             solver.add(
                 variable >= _exact(lower[feature], context), variable <= _exact(upper[feature], context)
             )
-        for formula in self._wanted(context, label, query.signature.tolist()):
-            solver.add(formula)
+        bits = query.signature.tolist()
+        if self._formulas is None:
+            formulas = _tree_formulas(self._forest, context, self._margin, only=(label, bits))
+            solver.add(*formulas.values())
+        else:
+            wanted = (self._formulas[tree, label, bit] for tree, bit in enumerate(bits))
+            solver.add(*(formula.translate(context) for formula in wanted))
         result = solver.check()
         if result == z3.unsat:
             return Answer(None, self._reason)
@@ -86,14 +90,6 @@ class Z3RealSolver:
             point[feature] = round_up(Fraction(value.numerator_as_long(), value.denominator_as_long()))
         witness = nearest_witness(self._forest, self._bounds, np.clip(point, lower, upper), query)
         return Answer(witness, self._reason)
-
-    def _wanted(self, context: z3.Context, label: int, bits: list[int]) -> Iterator[z3.BoolRef]:
-        """Yield each tree's formula in a query's own context."""
-        if self._formulas is None:
-            formulas = _tree_formulas(self._forest, context, self._margin, only=(label, bits))
-            yield from (formulas[tree, label, bit] for tree, bit in enumerate(bits))
-        else:
-            yield from (self._formulas[tree, label, bit].translate(context) for tree, bit in enumerate(bits))
 
 
 def unknown_error(reason: str) -> OutOfResourcesError:
