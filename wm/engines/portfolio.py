@@ -37,7 +37,7 @@ EASY_CHOICES = 40_000
 
 EASY_SHARE, HARD_SHARE = 0.25, 5.0
 """Work on the global search for each unit of work on its pair's queries, within `EASY_CHOICES` and beyond. A
-global proof saves all later queries, which is soon worth its cost if these are hard."""
+global proof saves all later queries, which soon costs less if these are hard."""
 
 GLOBAL_WORK = 1_700_000_000
 """A pair's global search is given up after this much work (some 2 seconds); proofs on ijcnn1 take 1e9."""

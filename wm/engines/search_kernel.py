@@ -170,7 +170,7 @@ def search(
             if living[0, tree] == 1:
                 pending[due] = tree
                 due += 1
-    # A function that takes `table` must not be called for each node: passing so many arrays is slow.
+    # A function that takes `table` must not be called for each node: passing its many arrays is slow.
     while True:
         if target < 0:
             now = progress[0]
