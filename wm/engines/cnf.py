@@ -22,22 +22,15 @@ from wm.forest import Forest
 
 @dataclass(frozen=True, eq=False)
 class Encoding:
-    """Clauses that keep an instance out of some leaves; literals are numbers as in DIMACS files.
-
-    Attributes
-    ----------
-    feature, threshold : (n,)
-        Variable v in 1..n stands for ``x[feature[v - 1]] <= threshold[v - 1]``; ascending in both.
-    order : list of two literals each
-        Clauses that order the thresholds of each feature.
-    leaves : list of lists of literals
-        One clause for each forbidden leaf, by ascending leaf.
-    """
+    """Clauses that keep an instance out of some leaves; literals are numbers as in DIMACS files."""
 
     feature: NDArray[np.int64]
     threshold: NDArray[np.float32]
+    """Variable v in 1..n stands for ``x[feature[v - 1]] <= threshold[v - 1]``; ascending in both."""
     order: list[list[int]]
+    """Clauses of two literals that order the thresholds of each feature."""
     leaves: list[list[int]]
+    """One clause for each forbidden leaf, by ascending leaf."""
 
     def point(self, model: NDArray[np.int64], upper: NDArray[np.float32]) -> NDArray[np.float32]:
         """Return the largest point of a box that a model describes.

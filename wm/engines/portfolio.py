@@ -105,10 +105,10 @@ class PortfolioSolver:
         """Ask the incremental solver, once about the domain, then about the query."""
         if not record.is_settled and not record.sat_asked:
             record.sat_asked = True
-            found = status.try_for(SMALL_CONFLICTS, query, self._domain)
+            found = status.has_witness(query, self._domain, SMALL_CONFLICTS)
             if found is not None:
                 record.settle(impossible=not found)
-        return record.is_impossible or status.try_for(SMALL_CONFLICTS, query, box) is False
+        return record.is_impossible or status.has_witness(query, box, SMALL_CONFLICTS) is False
 
     def _share(
         self, search: BoxSearch, query: ForgeryQuery, box: Box, record: PairRecord
@@ -139,7 +139,7 @@ class PortfolioSolver:
                     formula = stack.enter_context(PrunedFormula(geometry.bounds, problem, query.centre))
                 has_witness = None
                 while has_witness is None and formula.propagations * _PROPAGATION < SAT_SHARE * work:
-                    has_witness = formula.try_for(_CONFLICTS)
+                    has_witness = formula.has_witness(_CONFLICTS)
                 if has_witness:
                     return nearest_witness(geometry.forest, geometry.bounds, formula.point(), query)
                 if has_witness is False:

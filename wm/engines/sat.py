@@ -73,13 +73,9 @@ class PrunedFormula:
         """Propagations done by the solver so far."""
         return int(self._solver.accum_stats()["propagations"])
 
-    def has_witness(self) -> bool:
-        """Return whether it has a witness."""
-        return bool(self._solver.solve())
-
-    def try_for(self, conflicts: int) -> bool | None:
-        """Return whether it has a witness; None if more conflicts are needed to decide."""
-        self._solver.conf_budget(conflicts)
+    def has_witness(self, max_conflicts: int = -1) -> bool | None:
+        """Return whether it has a witness; None if more conflicts than a limit (-1: none) are needed."""
+        self._solver.conf_budget(max_conflicts)
         found: bool | None = self._solver.solve_limited()
         return found
 

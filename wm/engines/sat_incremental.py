@@ -24,13 +24,12 @@ class IncrementalStatus:
         self._solver = PysatSolver(name=BACK_END)
         self._solver.append_formula(self._formula.clauses)
 
-    def has_witness(self, query: ForgeryQuery, box: Box) -> bool:
-        """Return whether some point of a query's box, which is not empty, draws the wanted votes."""
-        return bool(self._solver.solve(assumptions=self._formula.assumptions(query, *box)))
+    def has_witness(self, query: ForgeryQuery, box: Box, max_conflicts: int = -1) -> bool | None:
+        """Return whether some point of a query's box, which is not empty, draws the wanted votes.
 
-    def try_for(self, conflicts: int, query: ForgeryQuery, box: Box) -> bool | None:
-        """Do the same; return None if more conflicts are needed to decide."""
-        self._solver.conf_budget(conflicts)
+        None if more conflicts than a limit (-1: none) are needed.
+        """
+        self._solver.conf_budget(max_conflicts)
         found: bool | None = self._solver.solve_limited(assumptions=self._formula.assumptions(query, *box))
         return found
 

@@ -153,13 +153,13 @@ def test_hard_queries_that_sat_settles_first_have_answers_without_history(forest
     monkeypatch.setattr(portfolio, "_SLICE", 1)
     monkeypatch.setattr(portfolio, "QUICK_CHOICES", 1)
     settled = []
-    try_for = portfolio.PrunedFormula.try_for
+    has_witness = portfolio.PrunedFormula.has_witness
 
     def counted(formula, conflicts):
-        settled.append(try_for(formula, conflicts))
+        settled.append(has_witness(formula, conflicts))
         return settled[-1]
 
-    monkeypatch.setattr(portfolio.PrunedFormula, "try_for", counted)
+    monkeypatch.setattr(portfolio.PrunedFormula, "has_witness", counted)
     experienced, reference = PortfolioSolver(forest), solver_class("search")(forest)
     for query in some_queries(forest, 60):
         witness = experienced.answer(query).witness
