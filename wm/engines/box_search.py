@@ -163,15 +163,15 @@ class _Run:
         words = int(planes[-1])
         table = row_table(geometry, leaves, bits, words, box)
         live = np.empty((trees + 1, words), dtype=np.uint64)
-        living = np.empty((trees + 1, trees), dtype=np.int64)
+        n_live = np.empty((trees + 1, trees), dtype=np.int64)
         self._leaf_at, live[0] = table[0], table[1]
-        living[0] = np.sort(sizes)[::-1]
+        n_live[0] = np.sort(sizes)[::-1]
         self._box = box
         self._choice = np.empty(trees, dtype=np.int64)
         self._arguments = (
             np.array([-1]),
             live,
-            living,
+            n_live,
             (
                 np.empty((trees + 1, int(sizes.max())), dtype=np.int64),
                 *np.empty((3, trees + 1), dtype=np.int64),

@@ -125,7 +125,7 @@ def _list_feature(side, f, by_key, lists, box_lower, box_upper, bit_of):
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def search(
-    max_choices, progress, live, living, branching, order, ease, choice, planes, rows, row_of, built, table
+    max_choices, progress, live, n_live, branching, order, ease, choice, planes, rows, row_of, built, table
 ):
     """Search depth-first until a witness, a proof, or the limit of choices; a further call continues.
 
@@ -137,7 +137,7 @@ def search(
         The current level; -1 before the first call.
     live : (m + 1, words) uint64
         Live leaves at each level.
-    living : (m + 1, m) int64
+    n_live : (m + 1, m) int64
         Number of live leaves of each tree at each level.
     branching
         For each level the bits to try, (m + 1, largest number of leaves of a tree) int64, and their number,
@@ -158,7 +158,7 @@ def search(
         `box_search.row_table`.
     """
     candidates, number, place, branch = branching
-    levels = live, living, order, ease, planes
+    levels = live, n_live, order, ease, planes
     trees = len(order)
     pending = np.empty(trees, np.int64)
     counts = np.empty(trees, np.int64)
@@ -167,7 +167,7 @@ def search(
     if progress[0] < 0:
         progress[0] = target = 0
         for tree in range(trees):
-            if living[0, tree] == 1:
+            if n_live[0, tree] == 1:
                 pending[due] = tree
                 due += 1
     # A function that takes `table` must not be called for each node: passing its many arrays is slow.
@@ -206,7 +206,7 @@ def search(
                 return NONE
         else:
             progress[0] = target
-            if not _open_level(target, live, living, candidates, number, place, branch, ease, planes):
+            if not _open_level(target, live, n_live, candidates, number, place, branch, ease, planes):
                 return FOUND
             if target < _SORTED_LEVELS:
                 _sort_level(target, live, candidates, number, rows, row_of, built, table, score)
@@ -228,7 +228,7 @@ def _meet(row, tree, source, target, due, pending, counts, levels):
     The two levels may be the same. Trees that now have a single leaf are added to the `due` pending ones.
     Returns the number of pending trees, or -1 if a tree is wiped out.
     """
-    live, living, order, ease, planes = levels
+    live, n_live, order, ease, planes = levels
     # Loops without branches over all trees become vector instructions.
     for word in range(len(counts)):
         bits = live[source, word] & row[word]
@@ -243,7 +243,7 @@ def _meet(row, tree, source, target, due, pending, counts, levels):
     empty, single = np.int64(0), np.int64(0)
     for other in range(len(counts)):
         empty += np.int64(counts[other] == 0)
-        single += np.int64((counts[other] == 1) & (living[source, other] != 1))
+        single += np.int64((counts[other] == 1) & (n_live[source, other] != 1))
     if empty:
         place = 0
         while counts[order[place]]:
@@ -255,23 +255,23 @@ def _meet(row, tree, source, target, due, pending, counts, levels):
             order[earlier] = order[earlier - 1]
         order[0] = wiped
         return -1
-    if single > np.int64(living[source, tree] != 1):  # the chosen tree itself has a single leaf now
+    if single > np.int64(n_live[source, tree] != 1):  # the chosen tree itself has a single leaf now
         for other in range(len(counts)):
-            if counts[other] == 1 and living[source, other] != 1 and other != tree:
+            if counts[other] == 1 and n_live[source, other] != 1 and other != tree:
                 pending[due] = other
                 due += 1
     for other in range(len(counts)):
-        living[target, other] = counts[other]
+        n_live[target, other] = counts[other]
     return due
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _open_level(level, live, living, candidates, number, place, branch, ease, planes):
+def _open_level(level, live, n_live, candidates, number, place, branch, ease, planes):
     """Select the tree to branch on and list its leaves; False if none is open: a witness is found."""
     best, best_value = -1, np.inf
     for tree in range(len(ease)):
-        value = living[level, tree] * ease[tree]
-        if value < best_value and living[level, tree] > 1:
+        value = n_live[level, tree] * ease[tree]
+        if value < best_value and n_live[level, tree] > 1:
             best, best_value = tree, value
     if best < 0:
         return False
