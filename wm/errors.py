@@ -1,8 +1,8 @@
-"""The exceptions of `wm`: one root, one kind for each thing that a user can fix."""
+"""The exceptions of `wm`: one root, one class for each kind of input that a user can fix."""
 
 
 class WmError(Exception):
-    """Root of all errors that `wm` raises on purpose; its text is one line for the user."""
+    """Root of all errors that `wm` raises; its text is one line for the user."""
 
 
 class ModelError(WmError):
@@ -18,7 +18,7 @@ class SignatureError(WmError):
 
 
 class EmbeddingError(WmError):
-    """The watermark could not be embedded; the text says how far it came."""
+    """The watermark could not be embedded; the text says how far embedding went."""
 
 
 class ClaimError(WmError):
@@ -26,11 +26,11 @@ class ClaimError(WmError):
 
 
 class EndpointError(WmError):
-    """A suspect's address cannot be used as given, or what it answered is no answer."""
+    """The address of a suspect model cannot be used, or its response is not a valid answer."""
 
 
 class EndpointUnavailableError(EndpointError):
-    """A suspect does not answer now: not reachable, overloaded or too slow; the same may succeed later."""
+    """A suspect model is not reachable, overloaded or too slow; a later attempt may succeed."""
 
 
 class QueryError(WmError):
@@ -38,8 +38,8 @@ class QueryError(WmError):
 
 
 class AttackError(WmError):
-    """An unknown attack, an installed package's attack that cannot be used, or options without a meaning."""
+    """An unknown attack, an attack of an installed package that cannot be used, or invalid options."""
 
 
 class FitError(EmbeddingError, ValueError):
-    """What the estimator's `fit` was given cannot carry a watermark; scikit-learn expects a ValueError."""
+    """The data given to the estimator's `fit` cannot carry a watermark; scikit-learn expects a ValueError."""

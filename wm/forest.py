@@ -1,11 +1,11 @@
-"""Forest: the only form of a model that engines and attacks see.
+"""Forest: the form in which engines and attacks see every model.
 
-An ordered ensemble of decision trees in immutable flat arrays, laid out as scikit-learn lays out one tree,
-tree after tree. A node sends an instance left iff ``float32(x[feature]) <= threshold``, exactly as
-scikit-learn does; a leaf votes for the class with the largest value, the first of them on a tie.
+An ordered ensemble of decision trees in immutable flat arrays, in scikit-learn's layout, tree after tree. A
+node sends an instance left iff ``float32(x[feature]) <= threshold``, as in scikit-learn; a leaf votes for the
+class with the largest value, the first one on a tie.
 
-Two ways to predict: `Forest.predict` takes the majority of votes (the paper's rule);
-`Forest.predict_proba` averages the leaves' class shares (scikit-learn's rule). They can differ.
+`Forest.predict` takes the majority of votes (the paper's rule), `Forest.predict_proba` averages the leaves'
+class shares (scikit-learn's rule). They can differ.
 """
 
 from __future__ import annotations
@@ -25,22 +25,23 @@ from wm.formats.forest_checks import as_matrix, check_arrays, tree_levels
 
 SCHEMA_VERSION = 1
 _ROWS_AT_ONCE = 4096
-"""Rows walked down all trees together; keeps the node indexes of one step in the processor's cache."""
+"""Rows that go down all trees together, so that the node indexes of one step fit the processor's cache."""
 
 _ZIP_OVERHEAD = 2**16
-"""More than the zip's own records take in a forest file."""
+"""Upper bound on the size of the zip's own records in a forest file."""
 
 _ROUNDING = 1e-9
-"""How far from 1 the sum of class shares may be by rounding alone; sums of class counts are whole."""
+"""Tolerance for a sum of class shares to be 1; sums of class counts are whole numbers."""
 
-_ARRAYS = ("offset", "left", "right", "feature", "threshold", "value", "classes")
+_NODE_ARRAYS = ("left", "right", "feature", "threshold", "value")
+_ARRAYS = ("offset", *_NODE_ARRAYS, "classes")
 
 
 @dataclass(frozen=True, eq=False)
 class Forest:
     """An ordered ensemble of m trees over d features.
 
-    Build it with `from_sklearn`, `from_arrays` or `load`: these check what they are given.
+    Build it with `from_sklearn`, `from_arrays` or `load`, which check their input.
 
     Attributes
     ----------
@@ -116,7 +117,7 @@ class Forest:
 
     @classmethod
     def from_sklearn(cls, model: Any) -> Forest:
-        """Build a forest from scikit-learn's, or from a list of its decision trees.
+        """Build a forest from a model of scikit-learn, or from a list of its decision trees.
 
         Parameters
         ----------
@@ -150,7 +151,7 @@ class Forest:
 
     @cached_property
     def node_class(self) -> NDArray[np.int64]:
-        """Column of `classes` that each node would vote for: (nodes,). The first one wins a tie."""
+        """Column of `classes` that each node votes for, the first one on a tie: (nodes,)."""
         return _read_only(np.asarray(np.argmax(self.value, axis=1), dtype=np.int64))
 
     @cached_property
@@ -163,7 +164,7 @@ class Forest:
 
     @cached_property
     def tree_depths(self) -> NDArray[np.int64]:
-        """Depth of each tree, a lone leaf having depth 0: (m,)."""
+        """Depth of each tree, 0 for a single leaf: (m,)."""
         return _read_only(np.maximum.reduceat(self.node_depth, self.offset[:-1]))
 
     @cached_property
@@ -173,13 +174,11 @@ class Forest:
 
     @cached_property
     def _children(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-        """Global indexes of the children; a leaf is its own child, so that a walk can overshoot."""
-        base = np.repeat(self.offset[:-1], np.diff(self.offset))
+        """Global indexes of the children; a leaf is its own child, so that extra steps do no harm."""
+        base = self.offset[self.node_tree]
         own = np.arange(len(self.left))
-        return (
-            np.where(self.is_leaf, own, base + self.left),
-            np.where(self.is_leaf, own, base + self.right),
-        )
+        left, right = (np.where(self.is_leaf, own, base + child) for child in (self.left, self.right))
+        return left, right
 
     def apply(self, X: ArrayLike) -> NDArray[np.int64]:
         """Return the global index of the leaf that each instance reaches in each tree.
@@ -237,12 +236,12 @@ class Forest:
         return majority
 
     def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
-        """Return the mean over trees of the leaf's class shares, scikit-learn's rule: (n, c)."""
+        """Return the mean over trees of the leaf's class shares (scikit-learn's rule): (n, c)."""
         weight = self.value.sum(axis=1, keepdims=True)
-        # Newer scikit-learn stores shares and does not divide them again, even where they sum to 1 + 1e-16.
+        # Newer scikit-learn stores shares and does not divide them again, even if they sum to 1 + 1e-16.
         shares = np.where(np.abs(weight - 1.0) < _ROUNDING, self.value, self.value / weight)
         matrix = as_matrix(X, self.n_features)
-        # Summed tree by tree in order, as scikit-learn does, so that rounding agrees too.
+        # Added tree by tree, in scikit-learn's order, so that rounding is the same.
         leaves = self.apply(matrix)
         total = np.zeros((len(matrix), len(self.classes)))
         for tree in range(self.n_trees):
@@ -250,13 +249,12 @@ class Forest:
         return total / self.n_trees
 
     def accuracy(self, X: ArrayLike, y: ArrayLike) -> float:
-        """Return the share of instances whose majority vote is right."""
-        return _share_right(self.predict(X), y)
+        """Return the share of instances with the right majority vote."""
+        return _accuracy(self.predict(X), y)
 
     def accuracy_of_mean(self, X: ArrayLike, y: ArrayLike) -> float:
-        """Return the share of instances that scikit-learn's averaging rule gets right."""
-        predicted = self.classes[np.argmax(self.predict_proba(X), axis=1)]
-        return _share_right(predicted, y)
+        """Return the share of instances with the right class by scikit-learn's rule."""
+        return _accuracy(self.classes[np.argmax(self.predict_proba(X), axis=1)], y)
 
     def select(self, trees: Sequence[int] | NDArray[np.integer[Any]]) -> Forest:
         """Return the forest of the given trees, in the given order (a tree may occur more than once).
@@ -274,14 +272,10 @@ class Forest:
         chosen = [np.arange(self.offset[tree], self.offset[tree + 1]) for tree in indexes]
         rows = np.concatenate(chosen)
         return Forest.from_arrays(
-            offset=np.cumsum([0, *(len(part) for part in chosen)]),
-            left=self.left[rows],
-            right=self.right[rows],
-            feature=self.feature[rows],
-            threshold=self.threshold[rows],
-            value=self.value[rows],
+            offset=np.cumsum([0, *map(len, chosen)]),
             n_features=self.n_features,
             classes=self.classes,
+            **{name: getattr(self, name)[rows] for name in _NODE_ARRAYS},
         )
 
     def _arrays(self) -> dict[str, NDArray[Any]]:
@@ -289,7 +283,7 @@ class Forest:
 
     @cached_property
     def content_hash(self) -> str:
-        """SHA-256 (hex) of the forest's arrays, whatever file they came from."""
+        """SHA-256 (hex) of the forest's arrays, independent of their file."""
         return npz.content_hash(self._arrays())
 
     def to_bytes(self) -> bytes:
@@ -302,25 +296,25 @@ class Forest:
 
     @classmethod
     def from_bytes(cls, data: bytes, *, what: str = "forest", max_bytes: int = npz.MAX_BYTES) -> Forest:
-        """Read what `to_bytes` wrote; `what` names the file in errors.
+        """Read a forest from the bytes of `to_bytes`; `what` names the file in errors.
 
         Raises
         ------
         ModelError
-            Damaged or hostile bytes, another schema version, or a content hash that does not fit.
+            Damaged or hostile bytes, another schema version, or a wrong content hash.
         """
         arrays = npz.unpack(data, error=ModelError, what=what, max_bytes=max_bytes)
         wanted = {"schema_version", "content_hash", "n_features", *_ARRAYS}
         if missing := sorted(wanted - arrays.keys()):
             raise ModelError(f"{what}: not a forest file: it lacks {', '.join(missing)}")
-        version, n_features = arrays["schema_version"], arrays["n_features"]
-        if version.shape != () or version.dtype.kind not in "iu" or int(version) != SCHEMA_VERSION:
-            found = int(version) if version.shape == () and version.dtype.kind in "iu" else "version"
+        version, n_features = (_whole_number(arrays[name]) for name in ("schema_version", "n_features"))
+        if version != SCHEMA_VERSION:
+            found = "version" if version is None else version
             raise ModelError(f"{what}: forest schema {found} is not {SCHEMA_VERSION}, the one read here")
-        if n_features.shape != () or n_features.dtype.kind not in "iu":
+        if n_features is None:
             raise ModelError(f"{what}: n_features is not a whole number")
         try:
-            forest = cls.from_arrays(n_features=int(n_features), **{name: arrays[name] for name in _ARRAYS})
+            forest = cls.from_arrays(n_features=n_features, **{name: arrays[name] for name in _ARRAYS})
         except ModelError as reason:
             raise ModelError(f"{what}: {reason}") from reason
         if arrays["content_hash"].tobytes().hex() != forest.content_hash:
@@ -333,7 +327,7 @@ class Forest:
 
     @classmethod
     def load(cls, path: str | Path, *, max_bytes: int = npz.MAX_BYTES) -> Forest:
-        """Read a forest from an npz file; nothing in it is ever unpickled.
+        """Read a forest from an npz file; nothing in it is unpickled.
 
         Raises
         ------
@@ -351,12 +345,16 @@ class Forest:
 
 
 def _read_only(array: NDArray[Any]) -> NDArray[Any]:
-    """Lock an array that the forest keeps, so that no caller changes later votes through it."""
+    """Lock a cached array, so that no caller can change it."""
     array.setflags(write=False)
     return array
 
 
-def _share_right(predicted: NDArray[Any], y: ArrayLike) -> float:
+def _whole_number(array: NDArray[Any]) -> int | None:
+    return int(array) if array.shape == () and array.dtype.kind in "iu" else None
+
+
+def _accuracy(predicted: NDArray[Any], y: ArrayLike) -> float:
     truth = np.asarray(y)
     if truth.shape != predicted.shape:
         raise ModelError(f"{len(predicted)} instances have labels of shape {truth.shape}")

@@ -1,12 +1,11 @@
-"""Child processes that can be killed at any moment and are back at once.
+"""Child processes that can be killed at any moment and are replaced at once.
 
-A solver inside C code hears no signal handler and no timer of Python, so a limit holds only if it is
-enforced from outside: by killing the process. A fresh interpreter takes about a second to import what it
-needs; hence two steps. A *template* process imports and prepares once, then forks a *child* whenever one is
-asked for; a killed child is replaced within milliseconds.
+A solver in C code runs no signal handler or timer of Python, so a limit can only be enforced from outside, by
+killing the process. As a fresh interpreter takes about a second for its imports, a *template* process imports
+and prepares once, then forks a *child* on request; a killed child is replaced within milliseconds.
 
-Nothing outlives its parent, whatever kills it: the template ends, even while it prepares, and kills its
-child, when the connection to the parent closes, and on Linux the kernel kills the child when the template
+No process outlives its parent, however that ends: when the connection to the parent closes, the template
+kills its child and exits, even while it prepares, and on Linux the kernel kills the child when the template
 dies.
 """
 
@@ -27,23 +26,23 @@ import traceback
 from collections.abc import Iterator
 from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, Self
 
 from wm.errors import WmError
 
 START_LIMIT_S = 120.0
-"""Longest that a template may take to import and prepare: a loaded machine can be slow, not this slow."""
+"""Limit on the time for import and preparation; generous, for a loaded machine."""
 
 CLOSE_LIMIT_S = 2.0
-"""How long a template may take to leave by itself; one that still imports is not waited for any longer."""
+"""Time for a template to exit before it is killed."""
 
 _ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
 _FORK = b"f"
 
 _WATCH_EVERY_MS = 20
 
-_PATIENCE_S = [0.001 * 2**step for step in range(9)]
-"""Pauses between looks whether a child has left by itself, half a second in all."""
+_EXIT_PAUSES_S = [0.001 * 2**step for step in range(9)]
+"""Pauses between checks whether a child has exited, half a second in all."""
 
 
 class ChildError(WmError):
@@ -51,14 +50,14 @@ class ChildError(WmError):
 
 
 class ChildKilledError(ChildError):
-    """A signal that this process did not send killed the child: the next child may well answer."""
+    """A signal that this process did not send killed the child; the next child may well answer."""
 
 
-class Service(Protocol):
-    """What a module must offer to run in a child."""
+class ChildService(Protocol):
+    """A module that can run in a child."""
 
     def prepare(self, *arguments: Any) -> Any:
-        """Run once in the template; what it returns is what every child starts with."""
+        """Run once in the template; every child starts with the result."""
 
     def serve(self, connection: Connection, prepared: Any) -> None:
         """Run in the child: answer messages until the connection closes."""
@@ -70,17 +69,17 @@ class Sandbox:
     Parameters
     ----------
     module
-        Name of a module that is a `Service`.
+        Name of a module that is a `ChildService`.
     *arguments
         Passed to its `prepare`; must be picklable.
 
-    The template starts in the background at once. Use as a context manager, or call `close`.
+    The template starts in the background. Use as a context manager, or call `close`.
     """
 
     def __init__(self, module: str, *arguments: Any) -> None:
         self._control, theirs = socket.socketpair()
         environment = os.environ | _ONE_THREAD
-        # The child must find this very package, however the parent found it.
+        # The child must find this package, however the parent found it.
         root = str(Path(__file__).resolve().parent.parent)
         environment["PYTHONPATH"] = os.pathsep.join(filter(None, [root, environment.get("PYTHONPATH")]))
         with theirs:
@@ -94,27 +93,37 @@ class Sandbox:
             )
         self._connection: Connection | None = None
         self.child_pid: int | None = None
-        self._former_exit: int | None = None
-        self._asked = False
+        self._previous_exit = 0
+        self._requested = False
         setup = Connection(os.dup(self._control.fileno()))
         with setup, contextlib.suppress(ConnectionError):
             setup.send(arguments)
-        self._ask()
+        self._request()
 
-    def __enter__(self) -> Sandbox:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _ask(self) -> None:
-        # A dead template is noticed, with its reason, when the child is waited for.
+    def _request(self) -> None:
+        """Request a child, unless one is requested already."""
+        if self._requested:
+            return
+        # `ready` notices a dead template and reports the reason.
         with contextlib.suppress(ConnectionError):
             self._control.sendall(_FORK)
-        self._asked = True
+        self._requested = True
+
+    def _replace(self) -> None:
+        """Close the connection to the child, if there is one, and request the next child."""
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+            self._request()
 
     def ready(self, timeout_s: float = START_LIMIT_S) -> Connection:
-        """Return the connection to a live child, waiting for the template if need be.
+        """Return the connection to a live child, after waiting for the template if necessary.
 
         Raises
         ------
@@ -123,30 +132,28 @@ class Sandbox:
         """
         if self._connection is not None:
             return self._connection
-        if not self._asked:
-            self._ask()
+        self._request()
         self._control.settimeout(timeout_s)
         try:
             message, descriptors, _, _ = socket.recv_fds(self._control, 1 << 16, 1)
         except TimeoutError as reason:
             raise ChildError(f"the child process was not ready after {timeout_s:g} s") from reason
-        except ConnectionError:  # as an end without a message, where it left something unread
+        except ConnectionError:  # it ended with unread data, otherwise like an end without a message
             message, descriptors = b"", []
         except OSError as reason:
             raise ChildError(f"the child process could not be started ({reason})") from reason
         if not descriptors:
             raise ChildError(f"the child process could not be started: {message.decode() or 'it died'}")
-        self._asked = False
-        self.child_pid, self._former_exit = map(int, message.split())
+        self._requested = False
+        self.child_pid, self._previous_exit = map(int, message.split())
         self._connection = Connection(descriptors[0])
         return self._connection
 
     def is_ready(self, timeout_s: float) -> bool:
-        """Return whether `ready` would answer at once, after waiting up to `timeout_s` for it."""
+        """Return whether `ready` would return at once, after waiting up to `timeout_s` for that."""
         if self._connection is not None:
             return True
-        if not self._asked:
-            self._ask()
+        self._request()
         return bool(select.select([self._control], [], [], timeout_s)[0])
 
     def ask(self, message: object, *, timeout_s: float, memory_bytes: int | None = None) -> Any:
@@ -159,15 +166,15 @@ class Sandbox:
         MemoryError
             The child held more than `memory_bytes`; it has been killed.
         ChildKilledError
-            A signal killed the child before it answered, and none of these limits sent it.
+            A signal killed the child before it answered, not because of a limit.
         ChildError
-            The child ended by itself without an answer, or could not be started.
+            The child exited without an answer, or could not be started.
         """
         connection = self.ready()
         try:
             connection.send(message)
             started = time.monotonic()
-            answers = select.poll()  # the connection's own poll takes longer than many an answer
+            answers = select.poll()  # the connection's own poll takes longer than many answers
             answers.register(connection, select.POLLIN)
             while not answers.poll(1000 * min(0.05, max(0.0, started + timeout_s - time.monotonic()))):
                 if time.monotonic() - started >= timeout_s:
@@ -176,30 +183,26 @@ class Sandbox:
                     raise MemoryError
             return connection.recv()
         except (EOFError, ConnectionError) as reason:
-            raise self.death() from reason
+            raise self.exit_error() from reason
         except BaseException:
-            # An interrupted wait leaves an answer to come, which the next question would take for its own.
+            # Otherwise the late answer would be taken for the answer to the next message.
             self.kill()
             raise
 
-    def death(self) -> ChildError:
-        """Return how the child ended, once its connection is seen to be closed; the next is forked."""
+    def exit_error(self) -> ChildError:
+        """Return the error that says how the child ended, after its connection closed; fork the next one."""
         text = "the child process ended without an answer"
-        if self._connection is not None:
-            self._connection.close()
-            self._connection = None
-            self._ask()
+        self._replace()
         try:
             self.ready()
-        except ChildError as reason:  # the template is gone, and has taken the child along
+        except ChildError as reason:  # the template is dead, and the child with it
             return ChildKilledError(f"{text} ({reason})")
-        former = self._former_exit or 0
-        if former < 0:
-            return ChildKilledError(f"{text} (killed by {signal.Signals(-former).name})")
-        return ChildError(f"{text} (exit code {former})")
+        if self._previous_exit < 0:
+            return ChildKilledError(f"{text} (killed by {signal.Signals(-self._previous_exit).name})")
+        return ChildError(f"{text} (exit code {self._previous_exit})")
 
     def memory(self) -> int:
-        """Return the resident memory of the child in bytes, 0 where it cannot be read."""
+        """Return the resident memory of the child in bytes, 0 if it cannot be read."""
         try:
             pages = int(Path(f"/proc/{self.child_pid}/statm").read_text().split()[1])
         except (OSError, IndexError, ValueError):
@@ -207,16 +210,14 @@ class Sandbox:
         return pages * os.sysconf("SC_PAGE_SIZE")
 
     def kill(self) -> None:
-        """Kill the child, whatever it does, and have the template fork the next one."""
+        """Kill the child and have the template fork the next one."""
         if self._connection is None:
             return
         assert self.child_pid is not None  # noqa: S101 - set together with the connection
-        # The template reaps a dead child only when asked for the next, so the pid cannot be another's.
+        # The template reaps a dead child only at the next request, so the pid cannot be reused yet.
         with contextlib.suppress(ProcessLookupError):
             os.kill(self.child_pid, signal.SIGKILL)
-        self._connection.close()
-        self._connection = None
-        self._ask()
+        self._replace()
 
     def close(self) -> None:
         """End child and template."""
@@ -232,7 +233,7 @@ class Sandbox:
 
 
 def requests(connection: Connection) -> Iterator[Any]:
-    """Yield messages until the other side closes; for a `Service`'s `serve`."""
+    """Yield messages until the other side closes; for `ChildService.serve`."""
     while True:
         try:
             message = connection.recv()
@@ -241,20 +242,20 @@ def requests(connection: Connection) -> Iterator[Any]:
         yield message
 
 
-def _wanted(control: socket.socket) -> bool:
-    """Wait until the parent asks for a child (true) or is gone (false)."""
+def _fork_requested(control: socket.socket) -> bool:
+    """Wait until the parent requests a child (true) or has closed the connection (false)."""
     try:
         return control.recv(1) == _FORK
-    except ConnectionError:  # it left without taking its last child
+    except ConnectionError:  # it closed without receiving its last child
         return False
 
 
 def _die_with(parent: int) -> None:
-    """Ask the Linux kernel to kill this process when its parent dies; elsewhere the template sees to it."""
+    """Ask the Linux kernel to kill this process when its parent dies; elsewhere the template does it."""
     if sys.platform == "linux":
         parent_death_signal = 1
         ctypes.CDLL(None, use_errno=True).prctl(parent_death_signal, signal.SIGKILL)
-        if os.getppid() != parent:  # it died before it could be asked
+        if os.getppid() != parent:  # it died before the request
             os._exit(1)
 
 
@@ -263,15 +264,15 @@ def _template_main(descriptor: int, module: str) -> None:
     with Connection(os.dup(descriptor)) as setup:
         arguments = setup.recv()
     try:
-        with _leaving_with_parent(control):
+        with _exiting_with_parent(control):
             service: Any = importlib.import_module(module)
             prepared = service.prepare(*arguments)
     except Exception:
         control.sendall(traceback.format_exc(limit=-3).encode()[-60_000:])
         raise
     child: int | None = None
-    while _wanted(control):
-        former = _end(child)
+    while _fork_requested(control):
+        previous_exit = _reap(child)
         ours, theirs = socket.socketpair()
         template = os.getpid()
         child = os.fork()
@@ -280,15 +281,15 @@ def _template_main(descriptor: int, module: str) -> None:
             _child_main(service, prepared, control, ours, theirs)
         ours.close()
         with theirs, contextlib.suppress(ConnectionError):
-            socket.send_fds(control, [f"{child} {former}".encode()], [theirs.fileno()])
-    _end(child)
+            socket.send_fds(control, [f"{child} {previous_exit}".encode()], [theirs.fileno()])
+    _reap(child)
 
 
 @contextlib.contextmanager
-def _leaving_with_parent(control: socket.socket) -> Iterator[None]:
-    """End the process if the parent does within the block, however long that takes.
+def _exiting_with_parent(control: socket.socket) -> Iterator[None]:
+    """Exit this process if the parent ends within the block.
 
-    By a thread, which is gone when the block ends: a process with threads must not fork.
+    A thread watches for that. It ends with the block, because a process with threads must not fork.
     """
     is_over = threading.Event()
 
@@ -319,21 +320,21 @@ def _child_main(
             service.serve(connection, prepared)
         status = 0
     except ConnectionError:
-        pass  # whoever asked is gone, and with it all that an answer would serve
+        pass  # the parent is gone, and nobody needs the answer
     except BaseException:
         traceback.print_exc()
     finally:
         os._exit(status)
 
 
-def _end(child: int | None) -> int:
-    """See a child out and return its exit code, -n if signal n killed it.
+def _reap(child: int | None) -> int:
+    """Wait for a child to exit and return its exit code, -n if signal n killed it; 0 without a child.
 
-    A killed one, or an idle one whose connection is closed, leaves by itself; a busy one is killed.
+    An idle child exits when its connection closes; a busy one is killed.
     """
     if child is None:
         return 0
-    for pause_s in _PATIENCE_S:
+    for pause_s in _EXIT_PAUSES_S:
         ended, status = os.waitpid(child, os.WNOHANG)
         if ended:
             return os.waitstatus_to_exitcode(status)

@@ -1,7 +1,7 @@
 """Signatures: which trees must be wrong on the trigger set.
 
-A signature is m bits; bit i = 1: tree i must be wrong on every trigger row. It is drawn at random with an
-exact share of ones, or derived from the owner's secret key, so that the owner can show later that the bits
+A signature has m bits; if bit i is 1, tree i must be wrong on every trigger row. It is drawn at random with
+an exact share of ones, or derived from the owner's secret key, so that the owner can later show that the bits
 were not chosen to fit a model.
 """
 
@@ -19,15 +19,15 @@ from numpy.typing import NDArray
 from wm.errors import SignatureError
 
 MIN_KEY_BYTES = 16
-"""Shortest owner's key that is accepted: 128 bits."""
+"""Minimum length of an owner's key: 128 bits."""
 
 _BITS: dict[object, int] = {0: 0, 1: 1, "0": 0, "1": 1}
-"""What `Signature.of` reads as a bit; `int` would also take 0.5 and the digits of other scripts."""
+"""Values that `Signature.of` reads as a bit; `int` would also accept 0.5 and digits of other scripts."""
 
 
 @dataclass(frozen=True)
 class Signature:
-    """The m bits of a shared signature.
+    """The m bits of a signature.
 
     Attributes
     ----------
@@ -53,12 +53,12 @@ class Signature:
 
     @classmethod
     def of(cls, bits: Iterable[int] | str) -> Signature:
-        """Make a signature from any iterable of 0 and 1, or from a string such as ``0110``.
+        """Return the signature of any iterable of 0 and 1, or of a string such as ``0110``.
 
         Raises
         ------
         SignatureError
-            Something else than 0 and 1, or nothing at all.
+            Anything but 0 and 1, or no bits.
         """
         try:
             return cls(tuple(_BITS[bit] for bit in bits))
@@ -86,14 +86,14 @@ class Signature:
         return array
 
     def agreement(self, other: Signature) -> float:
-        """Return the share of bits that two signatures of equal length have in common."""
+        """Return the share of equal bits of two signatures of equal length."""
         if len(self) != len(other):
             raise SignatureError(f"signatures of {len(self)} and {len(other)} bits cannot be compared")
         return float(np.mean(self.array == other.array))
 
 
 def count_of_ones(length: int, ones_share: float) -> int:
-    """Return how many ones a signature of `length` bits has at a share in [0, 1]; halves round up.
+    """Return the number of ones of a signature with a given share of ones; halves round up.
 
     Raises
     ------
@@ -108,30 +108,29 @@ def count_of_ones(length: int, ones_share: float) -> int:
 
 
 def random_signature(length: int, ones_share: float, rng: np.random.Generator) -> Signature:
-    """Draw a signature with an exact share of ones, all such signatures equally likely.
+    """Draw one of all signatures with an exact share of ones, uniformly.
 
     Raises
     ------
     SignatureError
         As in `count_of_ones`.
     """
-    bits = np.zeros(length if length > 0 else 0, dtype=int)
-    bits[: count_of_ones(length, ones_share)] = 1
-    return Signature.of(rng.permutation(bits))
+    ones = count_of_ones(length, ones_share)
+    return Signature.of(rng.permutation((np.arange(length) < ones).astype(int)))
 
 
 def keyed_signature(length: int, ones_share: float, key: bytes, model_id: str) -> Signature:
     """Derive a signature with an exact share of ones from the owner's secret key.
 
-    Position i gets the rank key HMAC-SHA256(key; model_id, length, i); the positions with the smallest are
-    the ones. Without the key the bits look uniform; with it anybody can derive them again.
+    Position i gets the rank key HMAC-SHA256(key; model_id, length, i); the positions with the smallest rank
+    keys are the ones. Without the key the bits look uniform; with it anybody can derive them again.
 
     Parameters
     ----------
     key
         The owner's secret, at least `MIN_KEY_BYTES` bytes.
     model_id
-        Tells apart the models of one owner, who must not reuse a signature.
+        Distinguishes the models of one owner, who must not reuse a signature.
 
     Raises
     ------

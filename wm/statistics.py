@@ -1,9 +1,9 @@
-"""Small statistics that several modules share: rank p-values, correction for many tests, exact intervals."""
+"""Statistics that several modules share: rank p-values, correction for many tests, exact intervals."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -18,18 +18,18 @@ def rank_p_value(observed: float, null: ArrayLike) -> float:
         Draws of the statistic under the null hypothesis; none gives 1.
     """
     draws = np.asarray(null, dtype=np.float64)
-    # A relative hair: equal statistics that rounded apart count as equal, which can only enlarge p.
+    # The tolerance makes values equal that differ by rounding only, which can only enlarge p.
     limit = observed - 1e-12 * max(1.0, abs(observed))
     return float((1 + np.count_nonzero(draws >= limit)) / (1 + draws.size))
 
 
 def two_sided(lower: float, upper: float) -> float:
-    """Return the p-value of either tail, each counted with its equal part of the level."""
+    """Return the two-sided p-value from those of both tails, each at half of the level."""
     return min(1.0, 2.0 * min(lower, upper))
 
 
 def holm(p_values: Sequence[float]) -> tuple[float, ...]:
-    """Return p-values adjusted for trying all of them, valid under any dependence (Holm 1979)."""
+    """Return p-values adjusted for multiple tests, valid under any dependence (Holm 1979)."""
     order = np.argsort(p_values, kind="stable")
     adjusted = np.empty(len(p_values))
     steps = np.arange(len(p_values), 0, -1) * np.asarray(p_values, dtype=np.float64)[order]
@@ -37,48 +37,29 @@ def holm(p_values: Sequence[float]) -> tuple[float, ...]:
     return tuple(adjusted.tolist())
 
 
-@dataclass(frozen=True)
-class Proportion:
-    """How often something happened, with an exact interval for its probability.
+class Interval(NamedTuple):
+    """Bounds of a probability, in [0, 1]."""
 
-    Attributes
-    ----------
-    hits, trials
-        Counts.
-    low, high
-        Clopper-Pearson interval at `confidence`; 0 and 1 without trials.
-    confidence
-        In (0, 1).
-    """
-
-    hits: int
-    trials: int
     low: float
     high: float
-    confidence: float
-
-    @property
-    def rate(self) -> float:
-        """Share of hits; NaN without trials."""
-        return self.hits / self.trials if self.trials else float("nan")
 
 
-def clopper_pearson(hits: int, trials: int, confidence: float = 0.95) -> Proportion:
-    """Return the exact interval of a probability (Clopper and Pearson 1934).
+def clopper_pearson(hits: int, trials: int, confidence: float = 0.95) -> Interval:
+    """Return the exact interval of a probability (Clopper and Pearson 1934); [0, 1] without trials.
 
     Raises
     ------
     ValueError
-        More hits than trials, fewer than none, or a confidence outside (0, 1).
+        More hits than trials, fewer than 0, or a confidence outside (0, 1).
     """
     if not 0 <= hits <= trials or not 0 < confidence < 1:
         raise ValueError(f"{hits} hits in {trials} trials at confidence {confidence} are impossible")
     if not trials:
-        return Proportion(hits, trials, 0.0, 1.0, confidence)
+        return Interval(0.0, 1.0)
     from scipy.stats import binomtest
 
-    interval = binomtest(hits, trials).proportion_ci(confidence, method="exact")
-    return Proportion(hits, trials, float(interval.low), float(interval.high), confidence)
+    found = binomtest(hits, trials).proportion_ci(confidence, method="exact")
+    return Interval(float(found.low), float(found.high))
 
 
 def doubled_ranks(values: ArrayLike) -> NDArray[np.int64]:

@@ -1,13 +1,14 @@
-"""Named random streams: no two roles of a campaign ever share one.
+"""Named random streams: no two roles of a campaign share one.
 
-The paper's artifact seeds owner and attacker alike, so that its first "random" attacker signature *is*
-the owner's. Here every role draws from its own stream, spawned from the campaign's seed by the role's
-name and a key of indexes; streams do not depend on the order in which they are asked for.
+The paper's artifact uses one seed for owner and attacker, so that its first "random" attacker signature *is*
+the owner's. Here every role draws from its own stream, derived from the campaign's seed, the role's name and
+a key of indexes; streams do not depend on the order in which they are created.
 """
 
 from __future__ import annotations
 
 import hashlib
+import itertools
 import operator
 from enum import StrEnum
 
@@ -17,7 +18,7 @@ _SEPARATOR = "\x1f"
 
 
 class Role(StrEnum):
-    """Who draws random numbers, and for what."""
+    """Purpose of a random stream, and who draws from it."""
 
     SPLIT = "split"
     TUNING = "tuning"
@@ -42,7 +43,7 @@ class Role(StrEnum):
 
 
 def _part(part: int | str) -> str:
-    """Return a key's part so that no two different keys read the same, and NumPy's 3 reads as Python's."""
+    """Return a key's part as text: different for different keys, equal for equal integers of any type."""
     if isinstance(part, str):
         return f"str:{part.replace(_SEPARATOR, 2 * _SEPARATOR)}"
     return f"int:{operator.index(part)}"
@@ -55,10 +56,8 @@ def sequence(seed: int, role: Role, *key: int | str) -> np.random.SeedSequence:
     ----------
     seed
         The campaign's seed, at least 0.
-    role
-        Who draws.
     *key
-        What tells several streams of one role apart (repeat number, signature number, ...).
+        Distinguishes the streams of one role (repeat number, signature number, ...).
     """
     if seed < 0:
         raise ValueError(f"seed {seed} is negative")
@@ -80,12 +79,11 @@ def integer_seed(seed: int, role: Role, *key: int | str) -> int:
 def distinct_seeds(seed: int, role: Role, count: int, *key: int | str) -> tuple[int, ...]:
     """Return `count` different `random_state`, each from a stream of its own.
 
-    As `integer_seed` with the key extended by 0, 1, ...; a seed that came up before is passed over (among
-    10,000 of 31 bits two are alike once in 43 draws).
+    As `integer_seed` with the key extended by 0, 1, ...; a repeated seed is skipped (among 10,000 seeds of 31
+    bits two are equal in one of 43 cases).
     """
     found: dict[int, None] = {}
-    number = 0
+    numbers = itertools.count()
     while len(found) < count:
-        found[integer_seed(seed, role, *key, number)] = None
-        number += 1
+        found[integer_seed(seed, role, *key, next(numbers))] = None
     return tuple(found)

@@ -1,10 +1,9 @@
-"""What tests and benchmarks of engines and attacks need: small forests, queries to them, the right answers.
+"""Small forests, queries to them and the right answers, for tests and benchmarks of engines and attacks.
 
-An engine under test is compared with `forgeable`, which goes through all cells that a box meets, in exact
-arithmetic: slow, simple and right. The cases have every awkward trait: thresholds collide in float32 and
-leave [0, 1], boxes do too; trees may be a single leaf, vote the same everywhere, or leave features unused.
-`random_case` needs numpy alone; `small_forests` and `forgery_queries` are strategies of hypothesis, which is
-imported when they are called.
+The reference is `forgeable`, which tries all cells that a box meets, in exact arithmetic: slow, simple and
+right. The cases include thresholds that are equal in float32, thresholds and boxes outside [0, 1], single
+leaves, constant trees and unused features. `random_case` needs numpy only; `small_forests` and
+`forgery_queries` are strategies of hypothesis, which is imported when they are called.
 
 >>> import numpy as np
 >>> from wm.engines import solver_class
@@ -16,9 +15,10 @@ True
 
 from __future__ import annotations
 
+import functools
 import itertools
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -33,11 +33,11 @@ if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy
 
 NestedTree = int | tuple[int, float, Any, Any]
-"""A class column at a leaf, or feature, threshold, left and right tree."""
+"""A class column for a leaf; feature, threshold, left and right subtree for an inner node."""
 
-_SINGLE = float(np.float32(0.1))  # a float32 number; 0.1 itself is not one
+_SINGLE = float(np.float32(0.1))  # 0.1 itself is not a float32 number
 _LARGEST = float(np.finfo(np.float32).max)
-_AWKWARD = (0.0, -0.0, 1.0, 0.5, 0.1, _SINGLE, 1e-45, 1e-60, -1e-60, -0.3, 1.7, _LARGEST, 1e300, -1e300)
+_EDGE_NUMBERS = (0.0, -0.0, 1.0, 0.5, 0.1, _SINGLE, 1e-45, 1e-60, -1e-60, -0.3, 1.7, _LARGEST, 1e300, -1e300)
 _CLASSES: tuple[list[Any], ...] = ([0, 1], [-1, 1], ["no", "yes"], [0, 1, 2])
 
 
@@ -51,25 +51,25 @@ def in_box(point: ArrayLike, centre: ArrayLike, eps: float) -> bool:
 
 def wanted_votes(forest: Forest, points: ArrayLike, query: ForgeryQuery) -> NDArray[np.bool_]:
     """Return which of some points, (n, d), draw exactly the votes that a query wants: (n,)."""
-    agrees = forest.votes(points) == query.label
-    found: NDArray[np.bool_] = (agrees == (query.signature == 0)).all(axis=1)
+    is_label = forest.votes(points) == query.label
+    found: NDArray[np.bool_] = (is_label == (query.signature == 0)).all(axis=1)
     return found
 
 
 def forgeable(forest: Forest, query: ForgeryQuery) -> bool:
-    """Return whether a query can be forged, by trying a point of every combination of cells.
+    """Return whether a query can be forged, by trying one point of every combination of cells.
 
-    The cells of a feature number one more than its thresholds in the box: only for small forests.
+    Only for small forests: each feature has one more cell than thresholds in the box.
     """
     points = list(itertools.product(*_cells(forest, query.centre, query.eps)))
     return bool(points) and bool(wanted_votes(forest, np.array(points, dtype=np.float32), query).any())
 
 
 def _cells(forest: Forest, centre: ArrayLike, eps: float) -> Iterator[list[np.float32]]:
-    """Yield for each feature one point of each cell that the box meets: the smallest float32 in both.
+    """Yield for each feature the smallest float32 of each cell in the box.
 
-    The thresholds of a feature cut its axis into cells. A cell's smallest float32 is the first one above the
-    threshold; in the box's own cell it is the box's lower end.
+    The thresholds of a feature cut its axis into cells. The smallest float32 of a cell is the first one above
+    its lower threshold, or the lower end of the box.
     """
     for feature, z in enumerate(np.asarray(centre)):
         lowest = _smallest_in_box(z, eps)
@@ -89,7 +89,7 @@ def _cells(forest: Forest, centre: ArrayLike, eps: float) -> Iterator[list[np.fl
 
 
 def _smallest_in_box(z: float, eps: float) -> np.float32 | None:
-    """Return the smallest float32 in [0, 1] that is at most eps away from z, None if there is none."""
+    """Return the smallest float32 in [0, 1] at a distance of at most eps from z; None if there is none."""
     bound = max(Fraction(0), Fraction(float(z)) - Fraction(eps))
     if bound > 1:
         return None
@@ -102,22 +102,18 @@ def _smallest_in_box(z: float, eps: float) -> np.float32 | None:
 
 
 def forest_of(trees: Sequence[NestedTree], *, n_features: int, classes: Sequence[Any]) -> Forest:
-    """Return the forest of nested trees; its nodes are numbered depth first, as scikit-learn does.
+    """Return the forest of nested trees, with nodes numbered depth first as in scikit-learn.
 
     >>> forest = forest_of([(0, 0.5, 0, (1, 0.25, 1, 0))], n_features=2, classes=[-1, 1])
     >>> forest.votes([[0.75, 0.125]]).tolist()
     [[1]]
     """
-    nodes: list[Any] = []
-    offset = [0]
-    for tree in trees:
-        own: list[Any] = []
-        _flatten(tree, len(classes), own)
-        nodes += own
-        offset.append(len(nodes))
-    left, right, feature, threshold, value = zip(*nodes, strict=True)
+    parts: list[list[Any]] = [[] for _ in trees]
+    for tree, part in zip(trees, parts, strict=True):
+        _flatten(tree, len(classes), part)
+    left, right, feature, threshold, value = zip(*itertools.chain(*parts), strict=True)
     return Forest.from_arrays(
-        offset=offset,
+        offset=np.cumsum([0, *map(len, parts)]),
         left=left,
         right=right,
         feature=feature,
@@ -148,7 +144,7 @@ class ForgeryCase:
     Attributes
     ----------
     planted
-        For each query, a point of the domain that draws its votes; None where none was chosen.
+        For each query, a point of the domain that draws its votes; None if the votes were drawn otherwise.
     """
 
     forest: Forest
@@ -156,7 +152,7 @@ class ForgeryCase:
     planted: tuple[NDArray[np.float32] | None, ...]
 
     def traits(self) -> set[str]:
-        """Return the awkward traits of the forest and its thresholds."""
+        """Return which special traits the forest and its thresholds have."""
         forest = self.forest
         inner = ~forest.is_leaf
         votes = forest.value.argmax(axis=1)
@@ -175,8 +171,8 @@ class ForgeryCase:
         return {trait for trait, holds in found.items() if holds}
 
 
-def beside(value: float) -> Iterator[float]:
-    """Yield a number and its neighbours in float64 and float32, where comparisons turn over."""
+def neighbours(value: float) -> Iterator[float]:
+    """Yield a number and its neighbours in float64 and float32, where comparisons change."""
     yield value
     for side in (-np.inf, np.inf):
         yield float(np.nextafter(value, side))
@@ -186,20 +182,20 @@ def beside(value: float) -> Iterator[float]:
             yield float(single)
 
 
-def _random_number(rng: np.random.Generator, awkward_share: float = 0.3) -> float:
-    awkward = rng.random() < awkward_share
-    value = float(rng.choice(_AWKWARD)) if awkward else rng.uniform(-0.1, 1.1)
-    near = list(beside(value))
+def _random_number(rng: np.random.Generator, edge_share: float = 0.3) -> float:
+    is_edge = rng.random() < edge_share
+    value = float(rng.choice(_EDGE_NUMBERS)) if is_edge else rng.uniform(-0.1, 1.1)
+    near = list(neighbours(value))
     return near[rng.integers(len(near))]
 
 
 def random_forest(rng: np.random.Generator) -> Forest:
     """Draw a forest of one of three kinds.
 
-    As `small_forests`: 1-6 trees of depth 0-3 over 1-3 features, some constant. Entangled: 4-16 trees of
-    depth 2-3 over 2-4 features, most thresholds inside [0, 1]. Formula: Theorem 1's forest of random 3-SAT
-    with 4-7 variables near its transition. In the latter two wanted leaves contradict one another only
-    jointly.
+    Awkward, like `small_forests`: 1-6 trees of depth 0-3 over 1-3 features, some constant. Entangled: 4-16
+    trees of depth 2-3 over 2-4 features, most thresholds inside [0, 1]. Formula: Theorem 1's forest of random
+    3-SAT with 4-7 variables near its phase transition. In the last two, wanted leaves that are compatible in
+    pairs often contradict one another jointly.
     """
     kind = rng.choice(["awkward", "entangled", "formula"], p=[0.4, 0.4, 0.2])
     if kind == "formula":
@@ -210,9 +206,11 @@ def random_forest(rng: np.random.Generator) -> Forest:
     entangled = kind == "entangled"
     n_features = int(rng.integers(2, 5) if entangled else rng.integers(1, 4))
     used = rng.permutation(n_features)[: rng.integers(1, n_features + 1)]
-    # Few enough thresholds for brute force, some of them neighbours.
+    # Few thresholds, for brute force, some of them neighbours.
     crowded = 1 if entangled else int(rng.integers(1, 5))
-    pool = [near for _ in range(crowded) for near in beside(_random_number(rng, 0.1 if entangled else 0.4))]
+    pool = [
+        near for _ in range(crowded) for near in neighbours(_random_number(rng, 0.1 if entangled else 0.4))
+    ]
     if entangled:
         pool += [_random_number(rng, 0.1) for _ in range(3)]
 
@@ -231,9 +229,9 @@ def random_forest(rng: np.random.Generator) -> Forest:
 
 
 def random_query(rng: np.random.Generator, forest: Forest) -> tuple[ForgeryQuery, NDArray[np.float32] | None]:
-    """Draw a query to a forest; half of them ask for votes that a point draws, most of them near that point.
+    """Draw a query to a forest; half of the queries come with a point that draws their votes.
 
-    Of the others, half change one or two of such votes: few contradictions, which only a search finds.
+    Of the others, half change one or two of a point's votes: contradictions that only a search finds.
     """
     label = forest.classes[rng.integers(len(forest.classes))]
     thresholds = forest.threshold[~forest.is_leaf]
@@ -248,7 +246,7 @@ def random_query(rng: np.random.Generator, forest: Forest) -> tuple[ForgeryQuery
         changed = rng.integers(forest.n_trees, size=rng.integers(1, 3))
         signature[changed] = 1 - signature[changed]
     if kind == "random":
-        unanimous = rng.random() < 0.3  # what Theorem 1 asks of a formula's forest
+        unanimous = rng.random() < 0.3  # the query of Theorem 1
         signature = np.zeros(forest.n_trees) if unanimous else rng.integers(0, 2, forest.n_trees)
     if rng.random() < 0.5:
         centre = planted + rng.uniform(-0.3, 0.3, forest.n_features)
@@ -268,34 +266,31 @@ def random_query(rng: np.random.Generator, forest: Forest) -> tuple[ForgeryQuery
 
 
 def random_case(rng: np.random.Generator, n_queries: int) -> ForgeryCase:
-    """Draw a forest and queries to it, which follow one another as a campaign's do: votes and boxes recur."""
+    """Draw a forest and queries to it in which, as in a campaign, votes and boxes recur."""
     forest = random_forest(rng)
     drawn = [random_query(rng, forest)]
     while len(drawn) < n_queries:
         query, planted = random_query(rng, forest)
-        if rng.random() < 0.4:  # the same votes in another box: what was learned of them may be carried over
-            former, its_planted = drawn[rng.integers(len(drawn))]
-            query = ForgeryQuery(
-                signature=former.signature,
-                label=former.label,
-                centre=former.centre if rng.random() < 0.5 else query.centre,
-                eps=query.eps,
-            )
-            planted = its_planted
+        if rng.random() < 0.4:  # the same votes in another box: earlier proofs may carry over
+            earlier, planted = drawn[rng.integers(len(drawn))]
+            centre = earlier.centre if rng.random() < 0.5 else query.centre
+            query = replace(earlier, centre=centre, eps=query.eps)
         drawn.append((query, planted))
     return ForgeryCase(forest, tuple(query for query, _ in drawn), tuple(planted for _, planted in drawn))
 
 
-def near_misses() -> SearchStrategy[float]:
-    """Return a strategy for numbers at and beside the thresholds of `small_forests`, in and out of [0, 1]."""
+@functools.cache
+def edge_numbers() -> SearchStrategy[float]:
+    """Return a strategy for numbers at or next to the thresholds of `small_forests`, in and out of [0, 1]."""
     from hypothesis import strategies as st
 
-    numbers = st.sampled_from(_AWKWARD) | st.floats(-0.5, 1.5)
-    return numbers.flatmap(lambda value: st.sampled_from(list(beside(value))))
+    numbers = st.sampled_from(_EDGE_NUMBERS) | st.floats(-0.5, 1.5)
+    return numbers.flatmap(lambda value: st.sampled_from(list(neighbours(value))))
 
 
+@functools.cache
 def small_forests() -> SearchStrategy[Forest]:
-    """Return a strategy for forests that `forgeable` can do: 1-4 trees of depth 0-3, 1-3 features."""
+    """Return a strategy for forests that suit `forgeable`: 1-4 trees of depth 0-3, 1-3 features."""
     from hypothesis import strategies as st
 
     def nested(
@@ -311,26 +306,20 @@ def small_forests() -> SearchStrategy[Forest]:
     def forests(draw: Any) -> Forest:
         n_features = draw(st.integers(1, 3))
         classes = draw(st.sampled_from(_CLASSES))
-        pool = draw(st.lists(near_misses(), min_size=1, max_size=4))
-        thresholds = st.sampled_from([near for value in pool for near in beside(value)])
+        pool = draw(st.lists(edge_numbers(), min_size=1, max_size=4))
+        thresholds = st.sampled_from([near for value in pool for near in neighbours(value)])
         tree = nested(st.integers(0, n_features - 1), thresholds, len(classes), 3)
         return forest_of(draw(st.lists(tree, min_size=1, max_size=4)), n_features=n_features, classes=classes)
 
     return forests()
 
 
-def forgery_queries(
-    forest: Forest, numbers: SearchStrategy[float] | None = None
-) -> SearchStrategy[ForgeryQuery]:
-    """Return a strategy for queries to a forest: half of them ask for votes that some point does draw.
-
-    `numbers` are those of centres, besides the forest's thresholds; by default `near_misses`.
-    """
+def forgery_queries(forest: Forest) -> SearchStrategy[ForgeryQuery]:
+    """Return a strategy for queries to a forest; half of them ask for votes that some point draws."""
     from hypothesis import strategies as st
 
     thresholds = forest.threshold[~forest.is_leaf].tolist()
-    number = near_misses() if numbers is None else numbers
-    number = number | st.sampled_from(thresholds) if thresholds else number
+    number = edge_numbers() | st.sampled_from(thresholds) if thresholds else edge_numbers()
     d, m = forest.n_features, forest.n_trees
 
     @st.composite

@@ -123,7 +123,7 @@ def forge(model: Path, output: Path | None, json: bool, trust_pickle: bool, **op
     if output is not None and output.suffix != ".npz":
         raise click.UsageError(f"{output}: the ending must be .npz")
     engine = options["engine"]
-    options["engine_option"] = options_model(engine).of_texts(options["engine_option"], engine=engine)
+    options["engine_option"] = options_model(engine).of(options["engine_option"], engine=engine, texts=True)
     forest = load_model(model, trust_pickle=trust_pickle)
     X, y = _instances(**options)
     if X.shape[1] != forest.n_features:

@@ -25,7 +25,7 @@ from research.benchmarks import common
 from wm import engines
 from wm.engines import Answer, ForgeryQuery
 from wm.engines.cnf import encode
-from wm.engines.encoding import leaf_bounds, pose, query_box
+from wm.engines.encoding import build_problem, leaf_bounds, query_box
 from wm.engines.proof import ProofChecker, ProofError
 from wm.engines.protocol import OutOfResourcesError
 from wm.engines.sat import SatSolver
@@ -196,7 +196,7 @@ def _prove(tally: Tally, place: str, case: ForgeryCase, truth: list[bool]) -> No
 def written_proof(forest: Forest, query: ForgeryQuery) -> tuple[list[tuple[int, float]], list[str]]:
     """Return what a solver's variables stand for, and its proof that a query is impossible."""
     bounds = leaf_bounds(forest)
-    problem = pose(forest, bounds, query)
+    problem = build_problem(forest, bounds, query)
     encoding = encode(bounds, problem.unwanted, problem.lower, problem.upper)
     with PysatSolver(name="glucose4", bootstrap_with=encoding.order + encoding.leaves, with_proof=True) as it:
         it.solve()

@@ -1,7 +1,8 @@
 """An engine for many small forests, one after the other: what engines cost, without their start.
 
-`wm.engines.create` starts an interpreter for each forest, and a race over many would measure little else: here
-a child process goes from forest to forest. This is also the `wm.isolation.Service` that runs in that child.
+`wm.engines.create` starts an interpreter for each forest, and a race over many would measure little else:
+here a child process goes from forest to forest. This is also the `wm.isolation.ChildService` that runs in
+that child.
 """
 
 from __future__ import annotations
@@ -10,9 +11,9 @@ from multiprocessing.connection import Connection
 from typing import Any
 
 from wm.engines import ForgeryOutcome, ForgeryQuery, solver_class
+from wm.engines.global_proofs import GlobalProofs
 from wm.engines.isolated import IsolatedEngine
 from wm.engines.isolated import serve as serve_one
-from wm.engines.whole_domain import WholeDomainProofs
 from wm.forest import Forest
 from wm.isolation import Sandbox
 from wm.testing import forest_of
@@ -27,7 +28,7 @@ class Racer(IsolatedEngine):
     """An engine that answers queries to one forest after the other."""
 
     def __init__(self, name: str) -> None:
-        self._name = name
+        self.name = name
         self.load(NOTHING)
         self._sandbox = Sandbox("research.benchmarks.racing", name)
 
@@ -36,16 +37,16 @@ class Racer(IsolatedEngine):
 
     def load(self, forest: Forest) -> None:
         """Turn to another forest."""
-        self._forest, self.whole_domain = forest, WholeDomainProofs()
+        self._forest, self.global_proofs = forest, GlobalProofs()
         self._loaded: int | None = None  # child that has the forest
 
-    def _try(self, query: ForgeryQuery, timeout_s: float, memory_bytes: int | None) -> ForgeryOutcome:
+    def _attempt(self, query: ForgeryQuery, timeout_s: float, memory_bytes: int | None) -> ForgeryOutcome:
         """Have the child, a new one perhaps, build its solver; the clock runs from then on."""
         self._sandbox.ready()
         if self._loaded != self._sandbox.child_pid:
             self._sandbox.ask(self._forest.to_bytes(), timeout_s=BUILD_LIMIT_S)
             self._loaded = self._sandbox.child_pid
-        return super()._try(query, timeout_s, memory_bytes)
+        return super()._attempt(query, timeout_s, memory_bytes)
 
 
 def prepare(name: str) -> str:

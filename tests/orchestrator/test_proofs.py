@@ -18,7 +18,7 @@ from orchestrator.store.tables import (
     global_proof,
     job,
 )
-from wm.engines.protocol import WHOLE_DOMAIN
+from wm.engines.protocol import GLOBAL_REASON
 from workers.jobs import GlobalProof, JobKind
 
 
@@ -53,7 +53,7 @@ def test_a_kept_proof_spares_queries_of_its_signature_and_label_alone(spec, tmp_
         ).scalar_one()
     StoreLedger(store).save(first, [GlobalProof(1)])
     run(store, campaign_id)
-    assert ends(store, 0) == {("forged", "solver"), ("impossible", WHOLE_DOMAIN)}
+    assert ends(store, 0) == {("forged", "solver"), ("impossible", GLOBAL_REASON)}
     assert ends(store, 1) == {("forged", "solver")}
     store.close()
 
@@ -66,7 +66,7 @@ def test_what_is_proved_is_kept(spec, tmp_path):
     run(store, launch(store, spec.model_copy(update={"forest": forest, "attack": (forgery,)})))
     with store.read() as connection:
         kept = connection.execute(sa.select(sa.func.count()).select_from(global_proof)).scalar_one()
-    proved = sum(("impossible", WHOLE_DOMAIN) in ends(store, signature) for signature in (0, 1))
+    proved = sum(("impossible", GLOBAL_REASON) in ends(store, signature) for signature in (0, 1))
     assert proved > 0
     assert proved <= kept <= 2 * proved
     assert results.frame(store, 1, "forgery")["timeout"].sum() == 0

@@ -39,7 +39,7 @@ def small():
 
 
 def leaves(*values, classes=(0, 1)):
-    """A forest of lone leaves, one for each row of class weights."""
+    """Return a forest of single leaves, one for each row of class weights."""
     m = len(values)
     return Forest.from_arrays(
         offset=np.arange(m + 1),
@@ -81,7 +81,7 @@ def test_votes_have_a_row_for_each_instance_however_many(small):
     assert small.predict(np.empty((0, 3))).shape == (0,)
 
 
-def test_apply_names_leaves(small):
+def test_apply_returns_leaves(small):
     assert small.apply([[5, 3, 0], [6, 0, 8]]).tolist() == [[2, 10], [6, 11]]
 
 
@@ -192,7 +192,7 @@ def test_select_takes_trees_in_the_given_order(small):
 
 
 @pytest.mark.parametrize("trees", [[], [2], [-1], [0, 5], [0.5], [True, False], np.array([[0]])])
-def test_select_refuses_what_is_no_list_of_trees(small, trees):
+def test_select_refuses_anything_but_a_list_of_trees(small, trees):
     with pytest.raises(ModelError, match="select"):
         small.select(trees)
 
@@ -210,7 +210,7 @@ def test_nothing_can_be_assigned(small):
             getattr(small, name)[0] = 1
 
 
-def test_the_callers_arrays_stay_the_callers():
+def test_a_forest_does_not_share_arrays_with_the_caller():
     given_arrays = {name: np.array(value) for name, value in ARRAYS.items() if name != "n_features"}
     given_arrays["threshold"] = given_arrays["threshold"].astype(float)
     given_arrays["value"] = given_arrays["value"].astype(float)
@@ -269,7 +269,7 @@ def test_bytes_and_hash_do_not_depend_on_the_types_given(small):
 
 
 def test_pinned_content_hash(small):
-    """Claims name forests by it: change this only with a new schema version."""
+    """Claims refer to forests by this hash: change it only with a new schema version."""
     assert small.content_hash == "a1e8f068727dd3d6fd512408a1440e5b03272bc60f44d99802ced6e136747080"
 
 
@@ -292,7 +292,7 @@ def test_content_hash_sees_every_change(small, change):
 
 
 def read(data, **options):
-    """Read forest bytes that may be damaged: a forest, or None for one clear line of ModelError."""
+    """Return the forest of bytes that may be damaged, or None after a ModelError of one line."""
     try:
         return Forest.from_bytes(data, what="f.npz", **options)
     except ModelError as reason:
@@ -317,7 +317,7 @@ def rezip(contents):
 
 
 def with_arrays(forest, **changes):
-    """The forest's file with some arrays replaced, or left out for None; the hash is as it was."""
+    """Return the forest's file with some arrays replaced, or removed for None; the hash is unchanged."""
     arrays = npz.unpack(forest.to_bytes(), error=ModelError, what="f") | changes
     return npz.pack({name: array for name, array in arrays.items() if array is not None})
 
@@ -346,7 +346,7 @@ def test_every_byte_inverted_is_refused_or_harmless():
         if forest is not None:
             harmless += 1
             assert_equal(forest, FOREST)
-    # Dates, attributes and the like: what the content never depends on.
+    # Dates, attributes and the like, on which the content does not depend.
     assert harmless < len(DATA) / 4
 
 
@@ -358,7 +358,7 @@ def test_every_truncation_is_refused():
 @given(st.data())
 @settings(max_examples=1000)
 def test_a_changed_member_with_a_right_checksum_is_refused_or_harmless(data):
-    """Past the zip's own checksum: damage reaches the npy headers, the arrays and the content hash."""
+    """Damage that passes the zip's checksum: in npy headers, arrays and content hash."""
     name = data.draw(st.sampled_from(sorted(MEMBERS)))
     changed = bytearray(MEMBERS[name])
     for _ in range(data.draw(st.integers(1, 3))):
@@ -466,7 +466,7 @@ def test_a_file_that_fits_the_bound_is_read(tmp_path):
 def test_a_file_too_long_to_read_is_refused_before_it_is_read(tmp_path):
     path = tmp_path / "long.npz"
     with path.open("wb") as file:
-        file.truncate(2**24)  # no zip at all: whoever reads it says so
+        file.truncate(2**24)  # not a zip, which an attempt to read it would report
     with pytest.raises(ModelError, match=r"long\.npz: .* more than the 1000 allowed"):
         Forest.load(path, max_bytes=1000)
 

@@ -1,4 +1,4 @@
-"""Child processes are killed whatever they do, are back at once, and never outlive their parent."""
+"""Child processes can be killed at any moment, are replaced at once, and never outlive their parent."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ SERVICE = """
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         if then == "fail":
             raise ValueError("cannot prepare: " + greeting)
-        if then == "leave":
+        if then == "exit":
             os._exit(5)
-        if then == "dawdle":
+        if then == "prepare slowly":
             time.sleep(1)
-        if then == "dawdle for long":
+        if then == "prepare for ever":
             time.sleep(1000)
         return greeting
 
@@ -73,14 +73,14 @@ SERVICE = """
 
 @pytest.fixture
 def service(tmp_path, monkeypatch):
-    """Name of a module that children can import, and can be told to misbehave."""
+    """Name of a module that children can import, with messages that make it misbehave."""
     (tmp_path / "naughty.py").write_text(textwrap.dedent(SERVICE))
     monkeypatch.setenv("PYTHONPATH", str(tmp_path), prepend=os.pathsep)
     return "naughty"
 
 
 def state_of(pid):
-    """Return a process's state letter and parent, None if it is gone."""
+    """Return a process's state letter and parent; None if it does not exist."""
     try:
         fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     except (FileNotFoundError, ProcessLookupError):
@@ -89,7 +89,7 @@ def state_of(pid):
 
 
 def command_of(pid):
-    """Return a process's command line, empty if it is gone."""
+    """Return a process's command line; empty if it does not exist."""
     try:
         return Path(f"/proc/{pid}/cmdline").read_text()
     except (FileNotFoundError, ProcessLookupError):
@@ -112,7 +112,7 @@ def descendants(pid):
 
 
 def wait_until(condition, limit_s=20.0):
-    """Wait for a condition; return whether it came true (the limit is for a loaded machine)."""
+    """Wait for a condition and return whether it came true; the limit allows for a loaded machine."""
     deadline = time.monotonic() + limit_s
     while not condition():
         if time.monotonic() > deadline:
@@ -121,7 +121,7 @@ def wait_until(condition, limit_s=20.0):
     return True
 
 
-def test_a_child_answers_with_what_was_prepared(service):
+def test_a_child_answers_with_the_prepared_value(service):
     with Sandbox(service, "hello") as sandbox:
         assert sandbox.ask(1, timeout_s=60) == ("hello", 1)
         assert sandbox.ask([2], timeout_s=60, memory_bytes=2**40) == ("hello", [2])
@@ -129,7 +129,7 @@ def test_a_child_answers_with_what_was_prepared(service):
         assert sandbox.memory() > 1_000_000
 
 
-def test_a_child_lives_in_a_session_of_its_own_and_leaves_stdout_alone(service, capfd):
+def test_a_child_has_its_own_session_and_does_not_write_to_stdout(service, capfd):
     with Sandbox(service, "hello") as sandbox:
         child, template, session = sandbox.ask("where", timeout_s=60)
         assert child == sandbox.child_pid
@@ -142,7 +142,7 @@ def test_a_child_lives_in_a_session_of_its_own_and_leaves_stdout_alone(service, 
 
 
 @pytest.mark.parametrize("what", ["block, holding the interpreter's lock", "compute in C", "ignore signals"])
-def test_the_time_limit_kills_whatever_the_child_does(service, what):
+def test_the_time_limit_kills_the_child_in_any_state(service, what):
     with Sandbox(service, "hello") as sandbox:
         sandbox.ready()
         first = sandbox.child_pid
@@ -168,7 +168,7 @@ def test_the_memory_limit_kills_the_child(service):
         ("raise", ChildError, "exit code 1"),
     ],
 )
-def test_a_child_that_dies_is_replaced_and_how_it_ended_is_told(service, what, error, how):
+def test_a_child_that_dies_is_replaced_and_the_error_says_how_it_ended(service, what, error, how):
     with Sandbox(service, "hello") as sandbox:
         for _ in range(2):
             with pytest.raises(ChildError) as caught:
@@ -189,10 +189,10 @@ def test_a_child_killed_while_idle_is_replaced(service):
 
 
 class Interruption(BaseException):
-    """Stands for whatever a signal handler may raise."""
+    """Represents any exception of a signal handler."""
 
 
-def test_an_answer_after_an_interruption_is_not_taken_for_the_next(service):
+def test_the_answer_to_an_interrupted_message_is_not_taken_for_the_next_answer(service):
     def interrupt(*_):
         raise Interruption
 
@@ -214,10 +214,10 @@ def test_an_answer_after_an_interruption_is_not_taken_for_the_next(service):
     [
         ("no_such_module", None, "No module named 'no_such_module'"),
         ("naughty", "fail", "ValueError: cannot prepare: hello"),
-        ("naughty", "leave", "it died"),
+        ("naughty", "exit", "it died"),
     ],
 )
-def test_a_template_that_cannot_start_says_why_each_time(service, module, then, reason):
+def test_a_template_that_cannot_start_gives_the_reason(service, module, then, reason):
     with Sandbox(module, "hello", then) as sandbox:
         with pytest.raises(ChildError, match="the child process could not be started") as caught:
             sandbox.ready()
@@ -226,14 +226,14 @@ def test_a_template_that_cannot_start_says_why_each_time(service, module, then, 
             sandbox.ask("anything", timeout_s=60)
 
 
-def test_a_template_that_is_not_ready_in_time_is_an_error_and_may_be_waited_for_again(service):
-    with Sandbox(service, "hello", "dawdle") as sandbox:
+def test_a_template_that_is_not_ready_in_time_is_an_error_and_can_be_awaited_again(service):
+    with Sandbox(service, "hello", "prepare slowly") as sandbox:
         with pytest.raises(ChildError, match=r"was not ready after 0\.05 s"):
             sandbox.ready(timeout_s=0.05)
-        assert sandbox.ask("patience", timeout_s=60) == ("hello", "patience")
+        assert sandbox.ask("next", timeout_s=60) == ("hello", "next")
 
 
-def test_a_killed_template_takes_its_child_along_and_is_an_error(service):
+def test_a_killed_template_ends_its_child_and_is_an_error(service):
     with Sandbox(service, "hello") as sandbox:
         child, template, _ = sandbox.ask("where", timeout_s=60)
         os.kill(template, signal.SIGKILL)
@@ -245,10 +245,10 @@ def test_a_killed_template_takes_its_child_along_and_is_an_error(service):
 
 
 @pytest.mark.parametrize("asked", ["nothing", "where", "block, holding the interpreter's lock"])
-def test_closing_ends_child_and_template_in_silence(service, capfd, asked):
-    """Also where the last child was never used: it was forked, announced, and nobody listened."""
+def test_closing_ends_child_and_template_without_output(service, capfd, asked):
+    """Also if the last child was never used: forked and announced, but not received."""
 
-    def mine():  # other tests' engines may live beside, and fork meanwhile
+    def mine():  # engines of other tests may fork at the same time
         return [pid for pid in descendants(os.getpid()) if service in command_of(pid)]
 
     with Sandbox(service, "hello") as sandbox:
@@ -289,11 +289,11 @@ PARENTS = {
         Path(sys.argv[1]).touch()
         solve([0.5] * 240, 0.5)
         """,
-    "a template that still prepares": """
+    "a template that is still preparing": """
         import sys, time
         from pathlib import Path
         from wm.isolation import Sandbox
-        Sandbox("naughty", "hello", "dawdle for long")
+        Sandbox("naughty", "hello", "prepare for ever")
         Path(sys.argv[1]).touch()
         time.sleep(1000)
         """,
@@ -301,7 +301,7 @@ PARENTS = {
 
 
 @pytest.mark.parametrize("has", PARENTS)
-def test_nothing_outlives_a_killed_parent(service, tmp_path, has):
+def test_no_process_outlives_a_killed_parent(service, tmp_path, has):
     busy = tmp_path / "busy"
     root = Path(__file__).parents[2]
     environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(root), os.environ["PYTHONPATH"]])}
@@ -311,7 +311,7 @@ def test_nothing_outlives_a_killed_parent(service, tmp_path, has):
         try:
             assert wait_until(busy.exists, limit_s=60)
             below = descendants(parent.pid)
-            assert len(below) == (1 if has == "a template that still prepares" else 2)
+            assert len(below) == (1 if has == "a template that is still preparing" else 2)
             assert parent.poll() is None
         finally:
             parent.kill()

@@ -1,4 +1,4 @@
-"""Signatures: exact share of ones, uniform, reproducible; attackers' are independent of the owner's."""
+"""Signatures: exact share of ones, uniform, reproducible; attackers' independent of the owner's."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ bits = st.lists(st.integers(0, 1), min_size=1, max_size=50)
 
 
 @given(bits)
-def test_a_signature_is_the_same_from_every_form_of_its_bits(ones_and_zeros):
+def test_every_form_of_the_bits_gives_the_same_signature(ones_and_zeros):
     signature = Signature.of(ones_and_zeros)
     assert signature.bits == tuple(ones_and_zeros)
     assert Signature.of(str(signature)) == signature
@@ -126,7 +126,7 @@ def keyed_ones(number, length, ones_share):
 def test_every_position_is_a_one_equally_often(draw):
     draws, length, share = 1500, 40, 0.3
     counts = np.sum([draw(number, length, share).array for number in range(draws)], axis=0, dtype=int)
-    # Positions exclude one another, which takes one degree of freedom and scales the variance.
+    # The number of ones is fixed, which removes one degree of freedom and scales the variance.
     expected = draws * share
     statistic = np.sum((counts - expected) ** 2) / (expected * (1 - share)) * (length - 1) / length
     assert 0.001 < stats.chi2.sf(statistic, length - 1) < 0.999
@@ -183,11 +183,11 @@ def attacker_signature_of(seed, number, repeat=0):
 
 
 def independence_p_value(pairs):
-    """Chi-square test of the hypergeometric law: ones that two independent signatures have in common."""
+    """Test the number of common ones of two signatures for its hypergeometric law, by chi-square."""
     shared = [int((one.array & other.array).sum()) for one, other in pairs]
     ones = count_of_ones(TREES, SHARE)
     law = stats.hypergeom(TREES, ones, ones)
-    # Tails are pooled, so that each class is expected five times and more.
+    # Tails are pooled, so that each class is expected at least five times.
     low, high = int(law.ppf(6 / len(shared))), int(law.ppf(1 - 6 / len(shared)))
     values = np.arange(low + 1, high)
     expected = np.array([law.cdf(low), *law.pmf(values), law.sf(high - 1)]) * len(shared)
@@ -213,15 +213,15 @@ def test_attackers_signatures_are_independent_of_one_another():
     assert 0.001 < independence_p_value(pairs) < 0.999
 
 
-def test_that_test_catches_one_stream_for_owner_and_attacker():
-    """The authors' artifact seeds both alike, so that its first "random" signature is the owner's."""
+def test_the_test_of_independence_detects_one_stream_for_owner_and_attacker():
+    """The authors' artifact uses one seed for both: its first "random" signature is the owner's."""
     shared = [random_signature(TREES, SHARE, np.random.default_rng(seed)) for seed in range(CAMPAIGNS)]
     again = [random_signature(TREES, SHARE, np.random.default_rng(seed)) for seed in range(CAMPAIGNS)]
     assert shared == again
     assert independence_p_value(zip(shared, again, strict=True)) < 1e-100
 
 
-def test_that_test_catches_one_leak_in_twenty(owners):
+def test_the_test_of_independence_detects_one_leak_in_twenty(owners):
     leaky = [owner if seed % 20 == 0 else attacker_signature_of(seed, 0) for seed, owner in enumerate(owners)]
     assert independence_p_value(zip(owners, leaky, strict=True)) < 1e-100
 

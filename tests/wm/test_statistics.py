@@ -1,8 +1,6 @@
-"""Shared statistics, against scipy and by hand."""
+"""Shared statistics, compared with scipy and with results by hand."""
 
 from __future__ import annotations
-
-import math
 
 import numpy as np
 import pytest
@@ -20,7 +18,6 @@ def test_the_exact_interval_leaves_half_of_the_error_on_each_side(hits, misses, 
     half = (1 - confidence) / 2
     assert found.low == (pytest.approx(stats.beta.ppf(half, hits, misses + 1)) if hits else 0)
     assert found.high == (pytest.approx(stats.beta.ppf(1 - half, hits + 1, misses)) if misses else 1)
-    assert found.rate == hits / trials if trials else math.isnan(found.rate)
 
 
 @pytest.mark.parametrize("case", [(3, 2, 0.95), (-1, 2, 0.95), (1, 2, 1.0)])
@@ -42,7 +39,7 @@ def test_holm_keeps_order_and_lies_between_plain_and_bonferroni(p_values):
     assert adjusted[np.argmin(p_values)] == pytest.approx(min(1, len(p_values) * min(p_values)))
 
 
-def test_rank_p_values_count_ties_against_the_finding():
+def test_rank_p_values_count_ties_as_at_least_as_large():
     assert rank_p_value(2.0, [1.0, 2.0, 3.0]) == 3 / 4
     assert rank_p_value(0.1 + 0.2, [0.3]) == 1.0
     assert rank_p_value(5.0, []) == 1.0

@@ -1,4 +1,4 @@
-"""Named random streams: distinct for each role and key, whatever the order of asking."""
+"""Named random streams: distinct for each role and key, independent of the order of creation."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ names = st.tuples(seeds, st.sampled_from(Role), st.lists(parts, max_size=3).map(
 
 
 def first_bits(seed, role, *key):
-    """The first 128 bits of a stream."""
+    """Return the first 128 bits of a stream."""
     return generator(seed, role, *key).bytes(16)
 
 
@@ -45,11 +45,11 @@ def test_different_names_give_different_streams(one, other):
         ((12,), (1, 2)),
     ],
 )
-def test_keys_that_read_alike_give_different_streams(one, other):
+def test_similar_keys_give_different_streams(one, other):
     assert first_bits(5, Role.TUNING, *one) != first_bits(5, Role.TUNING, *other)
 
 
-def test_the_attacker_never_draws_what_the_owner_draws():
+def test_attacker_and_owner_draw_different_bits():
     for seed in range(200):
         owner = generator(seed, Role.OWNER_SIGNATURE).integers(0, 2, size=128)
         attacker = generator(seed, Role.ATTACKER_SIGNATURE, 0).integers(0, 2, size=128)
@@ -58,7 +58,7 @@ def test_the_attacker_never_draws_what_the_owner_draws():
 
 
 @given(names)
-def test_a_stream_does_not_depend_on_what_was_asked_before(name):
+def test_a_stream_does_not_depend_on_earlier_streams(name):
     seed, role, key = name
     expected = first_bits(seed, role, *key)
     for other in Role:
@@ -74,14 +74,14 @@ def test_a_generator_starts_at_the_beginning_of_its_stream():
 
 
 @pytest.mark.parametrize(("seed", "index"), [(0, 0), (2, 7), (2**63, -1)])
-def test_numpy_integers_name_the_same_stream_as_pythons(seed, index):
+def test_numpy_integers_give_the_same_stream_as_python_integers(seed, index):
     expected = first_bits(seed, Role.SPLIT, index)
     assert first_bits(np.uint64(seed), Role.SPLIT, np.int64(index)) == expected
     assert first_bits(seed, Role.SPLIT, np.int8(index)) == expected
 
 
 @given(names)
-def test_integer_seed_fits_what_libraries_take(name):
+def test_an_integer_seed_is_a_valid_random_state(name):
     seed, role, key = name
     number = integer_seed(seed, role, *key)
     assert type(number) is int
@@ -101,7 +101,7 @@ def test_a_negative_seed_is_refused():
 
 
 def test_pinned_values():
-    """Campaigns of earlier versions must come out the same: change these only with a new stream version."""
+    """Results of earlier campaigns must not change: change these only with a new stream version."""
     assert first_bits(2, Role.SPLIT).hex() == "c58e35d8f409f24aea0da138ae6fb92e"
     assert first_bits(2, Role.OWNER_SIGNATURE, 3, "paper").hex() == "7d8a99dc09af332aacf4b7b8c52fd034"
     assert integer_seed(42, Role.STANDARD_FOREST) == 1584881911
@@ -121,6 +121,6 @@ def test_distinct_seeds_are_those_of_the_streams_in_order():
     assert distinct_seeds(5, Role.OWNER_TREE, 0, 2) == ()
 
 
-def test_a_seed_that_came_up_before_is_passed_over(monkeypatch):
+def test_repeated_seeds_are_skipped(monkeypatch):
     monkeypatch.setattr(streams, "integer_seed", lambda seed, role, *key: key[-1] // 3)
     assert distinct_seeds(1, Role.OWNER_TREE, 4) == (0, 1, 2, 3)

@@ -1,4 +1,4 @@
-"""The helpers for tests of engines: their examples run, their cases are what they say."""
+"""The helpers for tests of engines: examples run, and cases are as documented."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ def test_examples():
     assert doctest.testmod(wm.testing) == (0, 7)
 
 
-def test_hypothesis_is_only_imported_by_who_asks_for_strategies():
+def test_hypothesis_is_imported_for_strategies_only():
     code = "import sys, wm.testing; print('hypothesis' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"
 
 
-def test_cases_are_what_they_say():
+def test_cases_are_as_documented():
     found = set()
     for number in range(60):
         case = random_case(np.random.default_rng([1, number]), 4)

@@ -40,7 +40,7 @@ class Counting:
 
     def __init__(self, engine):
         self._engine = engine
-        self.whole_domain = engine.whole_domain
+        self.global_proofs = engine.global_proofs
         self.asked = []
 
     def solve(self, query, **limits):

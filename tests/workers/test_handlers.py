@@ -16,7 +16,7 @@ from wm.claims.claim import parse_claim
 from wm.datasets import Split
 from wm.embedding.tuning import grid_search
 from wm.engines.isolated import replay_fault
-from wm.engines.protocol import WHOLE_DOMAIN, ForgeryQuery
+from wm.engines.protocol import GLOBAL_REASON, ForgeryQuery
 from wm.forest import Forest
 from wm.verification.evidence import verify
 from workers.jobs import KINDS, ForgeryState, GlobalProof, JobKind, OutcomeStatus
@@ -309,6 +309,6 @@ def test_what_one_process_proved_in_the_whole_domain_another_need_not_ask(bench,
         first = replace(bench, artifacts=bench.artifacts | {other["forest"]: data}, rows=[])
         second = replace(first, sandbox=process, rows=[])
         assert answers(second, (), **in_no_time) == ({("timeout", "time limit of 1e-06 s"): 40}, [])
-        assert answers(first, ()) == ({("impossible", WHOLE_DOMAIN): 40}, [0, 1])
+        assert answers(first, ()) == ({("impossible", GLOBAL_REASON): 40}, [0, 1])
         known = answers(second, (0, 1), **in_no_time)
-        assert known == ({("impossible", WHOLE_DOMAIN): 40}, []), "nothing new"
+        assert known == ({("impossible", GLOBAL_REASON): 40}, []), "nothing new"

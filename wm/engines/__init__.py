@@ -1,8 +1,8 @@
-"""Engines: solver back ends that answer forgery queries.
+"""Engines: solvers that answer forgery queries.
 
-`create` gives an engine by name; an engine answers under hard limits, in a child process, and replays every
-witness on the original model. A new back end is one module with a class that is a `protocol.Solver`, and one
-line in `_SOLVERS`; one that has options names their model as its attribute `Options`.
+`create` returns an engine by name. It answers under hard limits, in a child process, and replays every
+witness on the original model. A new engine is one module with a class that is a `protocol.Solver`, and one
+line in `_SOLVERS`; a solver with options names their model as its attribute `Options`.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def names() -> list[str]:
 
 
 def solver_class(name: str) -> type[Solver]:
-    """Return a back end's class, importing its library only now.
+    """Return the class of an engine's solver, importing its library only now.
 
     Raises
     ------

@@ -1,7 +1,7 @@
-"""One query's search: the box cut down, leaves made bits, the kernel run until it knows.
+"""The search for one query: shrink the box, number its leaves as bits, run the kernel.
 
-A `BoxSearch` goes on where it stopped, so that a caller may give it a budget of choices. Boxes with too many
-living leaves for the memory are halved and searched one half after the other.
+A `BoxSearch` continues where it stopped, so that callers can limit the number of choices. A box with too many
+leaves for the memory is halved, and its halves are searched one after the other.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from wm.engines.encoding import LeafBounds, leaf_bounds
 from wm.forest import Forest
 
 ROW_BYTES = 2**28
-"""Most memory for compatibility rows; a box with more living leaves than fit is halved first."""
+"""Limit on the memory for compatibility rows; a box whose leaves need more is halved."""
 
 NO_LIMIT = int(np.iinfo(np.int64).max)
 
@@ -28,18 +28,13 @@ CellBox = tuple[NDArray[np.int32], NDArray[np.int32]]
 
 @dataclass(frozen=True, eq=False)
 class Geometry:
-    """What all searches in one forest share.
-
-    Attributes
-    ----------
-    in_cells
-        First bound of each leaf, and feature, first and last cell of each bound.
-    """
+    """Data that all searches in one forest share."""
 
     forest: Forest
     bounds: LeafBounds
     cells: CellForest
     in_cells: tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int32], NDArray[np.int32]]
+    """First bound of each leaf, and feature, first and last cell of each bound."""
 
     @classmethod
     def of(cls, forest: Forest) -> Geometry:
@@ -51,7 +46,7 @@ class Geometry:
 
 @dataclass(frozen=True, eq=False)
 class Choice:
-    """A witness as the kernel finds it: leaves that meet pairwise, within a box of cells."""
+    """A witness as the kernel finds it: leaves that meet pairwise in a box of cells."""
 
     leaves: NDArray[np.int64]
     box: CellBox
@@ -76,11 +71,11 @@ class BoxSearch:
     is_over
         Whether the answer is known.
     found
-        The choice that answers it; None if there is none, or not yet.
+        The witness; None if there is none, or not yet.
     trivial
         Whether no search was needed: some tree has no wanted leaf left in the box.
     words
-        Words of 64 leaves that each choice goes through: what it costs.
+        Words of 64 leaves that each choice reads: its cost.
     """
 
     def __init__(
@@ -98,10 +93,10 @@ class BoxSearch:
         self.trivial = self.is_over and self.found is None
 
     def advance(self, max_choices: int = NO_LIMIT) -> bool:
-        """Search at most about `max_choices` more choices of a leaf and return `is_over`."""
+        """Continue for about `max_choices` choices of a leaf at most and return `is_over`."""
         while not self.is_over:
-            assert self._running is not None  # noqa: S101 - not over means that one runs
-            result = self._running.go(max_choices)
+            assert self._running is not None  # noqa: S101 - always set until the search is over
+            result = self._running.advance(max_choices)
             if result == kernel.RUNNING:
                 return False
             if result == kernel.FOUND:
@@ -111,7 +106,7 @@ class BoxSearch:
         return True
 
     def _next_box(self) -> None:
-        """Start on the next box that the free checks do not settle; without one there is no point."""
+        """Start on the next box that shrinking does not settle; without one there is no witness."""
         self._running = None
         while self._boxes:
             lower, upper = self._boxes.pop()
@@ -133,7 +128,7 @@ class BoxSearch:
             *box, self._wanted, geometry.cells.nodes, geometry.in_cells, met, met_start, is_open
         ):
             return None
-        # Trees with no unwanted leaf in the box agree to any point of it.
+        # A tree without an unwanted leaf in the box has the wanted vote at every point of it.
         if not is_open.any():
             return Choice(np.zeros(0, dtype=np.int64), box)
         sizes = np.diff(met_start)
@@ -145,7 +140,7 @@ class BoxSearch:
         return _Run(geometry, leaves, sizes, box)
 
     def _halve(self, box: CellBox) -> bool:
-        """Put the two halves of a box on the list; False if it is a single cell."""
+        """Add the two halves of a box to those to search; False if it is a single cell."""
         lower, upper = box
         feature = int(np.argmax(upper - lower))
         if lower[feature] == upper[feature]:
@@ -158,7 +153,7 @@ class BoxSearch:
 
 
 class _Run:
-    """The kernel's arrays for one box."""
+    """The kernel's state for one box."""
 
     def __init__(
         self, geometry: Geometry, leaves: NDArray[np.int64], sizes: NDArray[np.int64], box: CellBox
@@ -168,15 +163,15 @@ class _Run:
         words = int(planes[-1])
         table = row_table(geometry, leaves, bits, words, box)
         live = np.empty((trees + 1, words), dtype=np.uint64)
-        living = np.empty((trees + 1, trees), dtype=np.int64)
+        n_live = np.empty((trees + 1, trees), dtype=np.int64)
         self._leaf_at, live[0] = table[0], table[1]
-        living[0] = np.sort(sizes)[::-1]
+        n_live[0] = np.sort(sizes)[::-1]
         self._box = box
         self._choice = np.empty(trees, dtype=np.int64)
         self._arguments = (
             np.array([-1]),
             live,
-            living,
+            n_live,
             (
                 np.empty((trees + 1, int(sizes.max())), dtype=np.int64),
                 *np.empty((3, trees + 1), dtype=np.int64),
@@ -185,13 +180,13 @@ class _Run:
             np.ones(trees),
             self._choice,
             planes,
-            np.empty((len(leaves), words), dtype=np.uint64),  # pages are taken when written
+            np.empty((len(leaves), words), dtype=np.uint64),  # takes memory only when written
             np.full(words * 64, -1, dtype=np.int32),
             np.zeros(1, dtype=np.int64),
             table,
         )
 
-    def go(self, max_choices: int) -> int:
+    def advance(self, max_choices: int) -> int:
         return int(kernel.search(max_choices, *self._arguments))
 
     def choice(self) -> Choice:
@@ -218,13 +213,13 @@ def _layout(sizes: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int
 def row_table(
     geometry: Geometry, leaves: NDArray[np.int64], bits: NDArray[np.int64], words: int, box: CellBox
 ) -> tuple[Any, ...]:
-    """Return what the kernel builds compatibility rows from.
+    """Return the data from which the kernel builds compatibility rows.
 
-    The leaf of each bit (-1 without one) and the arguments of `kernel.build_row` after `row`. The last of
-    these takes the two sorted lists of each feature, which the kernel writes when it first needs them: bit
-    and key of each entry, list after list; where that of each side and feature begins (-1: not written) and
-    ends; the bits of its first STEP, 2 STEP, ... entries, and where those begin; how many entries and rows of
-    bits are used.
+    It is the leaf of each bit (-1 without one) and the arguments of `kernel.build_row` after `row`. The last
+    of these holds two sorted lists for each feature, which the kernel writes when it first needs them: bit
+    and key of each entry, list after list; the begin (-1: not written) and end of the list of each side and
+    feature; the bits of its first STEP, 2 STEP, ... entries, and where those begin; the number of entries and
+    of rows of bits in use.
 
     Parameters
     ----------
@@ -241,7 +236,7 @@ def row_table(
     root = np.packbits(leaf_at >= 0, bitorder="little").view(np.uint64)
     entries = 2 * int((start[leaves + 1] - start[leaves]).sum())
     lists = (
-        np.empty(entries, dtype=np.int32),  # pages are taken when written
+        np.empty(entries, dtype=np.int32),  # takes memory only when written
         np.empty(entries, dtype=np.int32),
         np.full((2, features), -1, dtype=np.int64),
         np.empty((2, features), dtype=np.int64),

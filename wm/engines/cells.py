@@ -1,8 +1,8 @@
-"""Trees and their leaves in cells: the integer form that `search` works on.
+"""Trees and leaves in cells: the integer form for `search`.
 
-The thresholds of a feature, as float32, cut its axis into cells; all points of a cell are treated alike by
-every tree. Cell c of a feature with thresholds t_0 < t_1 < ... holds t_(c-1) < x <= t_c. A leaf is then a box
-of whole cells, and so is, cut at its rim, a query's box.
+The thresholds of a feature, as float32, cut its axis into cells; no tree distinguishes points of one cell.
+Cell c of a feature with thresholds t_0 < t_1 < ... holds t_(c-1) < x <= t_c. A leaf is a box of whole cells;
+a query's box covers whole cells but for its borders.
 """
 
 from __future__ import annotations
@@ -13,79 +13,53 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from wm.engines.cnf import encode_keys
 from wm.engines.encoding import LeafBounds, float32_at_most, next_above, next_below
 from wm.engines.walk_kernel import cells_of
 from wm.forest import Forest
 
 
 class Nodes(NamedTuple):
-    """The trees in cells.
-
-    Attributes
-    ----------
-    root : (m,) int32
-        Each tree's root.
-    feature : (nodes,) int32
-        Feature tested, -1 at a leaf.
-    cut : (nodes,) int32
-        Last cell that is sent left.
-    left, right : (nodes,) int32
-        Children, numbered through all trees.
-    leaf : (nodes,) int32
-        Position in `LeafBounds`; -1 at inner nodes and at leaves that nothing reaches.
-    """
+    """The trees in cells."""
 
     root: NDArray[np.int32]
+    """(m,): root of each tree."""
     feature: NDArray[np.int32]
+    """(nodes,): feature tested, -1 at a leaf."""
     cut: NDArray[np.int32]
+    """(nodes,): last cell that is sent left."""
     left: NDArray[np.int32]
+    """(nodes,): left child, numbered through all trees; so are roots and right children."""
     right: NDArray[np.int32]
     leaf: NDArray[np.int32]
+    """(nodes,): position in `LeafBounds`; -1 at inner nodes and unreachable leaves."""
 
 
 class SortedBounds(NamedTuple):
-    """All bounds, feature after feature, sorted in two ways: by descending first and by ascending last cell.
-
-    Attributes
-    ----------
-    leaf : (2, B) int32
-        Leaf of each bound.
-    key : (2, B) int32
-        Its first cell, negated, or its last one; ascending within each feature.
-    start : (d + 1,) int64
-        Bounds of feature f are ``start[f]:start[f + 1]`` of both.
-    """
+    """All bounds, feature after feature, sorted by descending first cell and by ascending last cell."""
 
     leaf: NDArray[np.int32]
+    """(2, B): leaf of each bound."""
     key: NDArray[np.int32]
+    """(2, B): its first cell, negated, or its last cell; ascending within each feature."""
     start: NDArray[np.int64]
+    """(d + 1,): bounds of feature f are ``start[f]:start[f + 1]`` of both."""
 
 
 @dataclass(frozen=True, eq=False)
 class CellForest:
-    """A forest in cells; bounds as in `LeafBounds`, in its order.
-
-    Attributes
-    ----------
-    thresholds : (T,) float32
-        Feature after feature, ascending.
-    threshold_start : (d + 1,)
-        Thresholds of feature f are rows ``threshold_start[f]:threshold_start[f + 1]``.
-    above : (T,) float32
-        The next larger float32 numbers.
-    lower, upper : (B,) int32
-        First and last cell of each bound.
-    by_key
-        The same, sorted.
-    nodes
-        The trees.
-    """
+    """A forest in cells; bounds in the order of `LeafBounds`."""
 
     thresholds: NDArray[np.float32]
+    """(T,): feature after feature, ascending."""
     threshold_start: NDArray[np.int64]
+    """(d + 1,): thresholds of feature f are rows ``threshold_start[f]:threshold_start[f + 1]``."""
     above: NDArray[np.float32]
+    """(T,): the next larger float32 number of each threshold."""
     lower: NDArray[np.int32]
+    """(B,): first cell of each bound."""
     upper: NDArray[np.int32]
+    """(B,): last cell of each bound."""
     by_key: SortedBounds
     nodes: Nodes
 
@@ -99,55 +73,45 @@ class CellForest:
 def cell_forest(forest: Forest, bounds: LeafBounds) -> CellForest:
     """Return a forest and its leaves' bounds in cells."""
     has_lower, has_upper = np.isfinite(bounds.lower), np.isfinite(bounds.upper)
-    # A lower bound is the float32 just above its threshold.
-    under = next_below(bounds.lower)
     feature = np.concatenate([bounds.feature[has_lower], bounds.feature[has_upper]])
-    threshold = np.concatenate([under[has_lower], bounds.upper[has_upper]])
-    order = np.lexsort((threshold, feature))
-    feature, threshold = feature[order], threshold[order]
-    new = np.ones(len(order), dtype=bool)
-    new[1:] = (feature[1:] != feature[:-1]) | (threshold[1:] != threshold[:-1])
-    name = np.empty(len(order), dtype=np.int64)
-    name[order] = np.cumsum(new) - 1
-    start = np.searchsorted(feature[new], np.arange(forest.n_features + 1))
-    count = np.diff(start)
+    # A lower bound is the float32 just above its threshold.
+    threshold = np.concatenate([next_below(bounds.lower)[has_lower], bounds.upper[has_upper]])
+    keys, first, name = np.unique(encode_keys(feature, threshold), return_index=True, return_inverse=True)
+    thresholds = threshold[first]
+    start = np.searchsorted(feature[first], np.arange(forest.n_features + 1))
 
     lower = np.zeros(len(bounds.feature), dtype=np.int32)
-    upper = count[bounds.feature].astype(np.int32)
-    first = start[bounds.feature]
+    upper = np.diff(start)[bounds.feature].astype(np.int32)
+    own_start = start[bounds.feature]
     lowers = int(has_lower.sum())
-    lower[has_lower] = name[:lowers] - first[has_lower] + 1
-    upper[has_upper] = name[lowers:] - first[has_upper]
-    keys = np.stack([-lower, upper])
-    orders = np.stack([np.lexsort((key, bounds.feature)) for key in keys])
+    lower[has_lower] = name[:lowers] - own_start[has_lower] + 1
+    upper[has_upper] = name[lowers:] - own_start[has_upper]
+    sort_keys = np.stack([-lower, upper])
+    orders = np.stack([np.lexsort((key, bounds.feature)) for key in sort_keys])
     return CellForest(
-        thresholds=threshold[new],
+        thresholds=thresholds,
         threshold_start=start,
-        above=next_above(threshold[new]),
+        above=next_above(thresholds),
         lower=lower,
         upper=upper,
         by_key=SortedBounds(
             leaf=bounds.leaf[orders].astype(np.int32),
-            key=np.take_along_axis(keys, orders, axis=1),
+            key=np.take_along_axis(sort_keys, orders, axis=1),
             start=np.searchsorted(bounds.feature[orders[0]], np.arange(forest.n_features + 1)),
         ),
-        nodes=_nodes(forest, bounds, threshold[new], start),
+        nodes=_nodes(forest, bounds, keys, start),
     )
 
 
-def _nodes(
-    forest: Forest, bounds: LeafBounds, thresholds: NDArray[np.float32], start: NDArray[np.int64]
-) -> Nodes:
+def _nodes(forest: Forest, bounds: LeafBounds, keys: NDArray[np.int64], start: NDArray[np.int64]) -> Nodes:
     inner = ~forest.is_leaf
-    base = np.repeat(forest.offset[:-1], np.diff(forest.offset))
-    snapped = float32_at_most(forest.threshold)
+    base = forest.offset[forest.node_tree]
+    feature = forest.feature[inner].astype(np.int64)  # keys need 64 bits
+    snapped = float32_at_most(forest.threshold[inner])
+    # A threshold that no leaf has sends all points that come to it the same way.
+    place = np.searchsorted(keys, encode_keys(feature, snapped), side="right") - 1 - start[feature]
     cut = np.zeros(len(base), dtype=np.int32)
-    for feature in range(forest.n_features):
-        here = np.flatnonzero(inner & (forest.feature == feature))
-        own = thresholds[start[feature] : start[feature + 1]]
-        # One that no leaf has is one that sends all that come to it the same way.
-        cut[here] = np.searchsorted(own, snapped[here], side="right") - 1
-        cut[here[snapped[here] >= np.finfo(np.float32).max]] = len(own)
+    cut[inner] = np.where(snapped >= np.finfo(np.float32).max, np.diff(start)[feature], place)
     leaf = np.full(len(base), -1, dtype=np.int32)
     leaf[bounds.node] = np.arange(len(bounds.node))
     return Nodes(

@@ -1,24 +1,23 @@
-"""Certified impossibility: what one engine calls impossible, a proof of another kind confirms.
+"""Certified impossibility: a proof of another kind confirms what an engine calls impossible.
 
-The incremental and the searching engines write no proofs. Their ``impossible`` is put once more to the SAT
-engine, whose DRAT proof `wm.engines.proof` checks; the two share neither algorithm nor encoding.
+The incremental and the searching engines write no proofs. The SAT engine is asked again about what they call
+``impossible``, and `wm.engines.proof` checks its DRAT proof; the two share neither algorithm nor encoding.
 """
 
 from __future__ import annotations
 
-import time
 from dataclasses import replace
 from typing import Self
 
 from wm.engines.isolated import IsolatedEngine
-from wm.engines.protocol import ForgeryOutcome, ForgeryQuery, Status
+from wm.engines.protocol import Engine, ForgeryOutcome, ForgeryQuery, Status
 from wm.forest import Forest
 
 _PROVER = "sat"
 
 
 class CertifyingEngine:
-    """An engine each of whose ``impossible`` is confirmed by a checked proof, or said not to be.
+    """An engine whose ``impossible`` outcomes are marked as confirmed by a checked proof or not.
 
     Parameters
     ----------
@@ -26,36 +25,36 @@ class CertifyingEngine:
         Answers the queries; closed together with this one.
     forest
         Its forest.
+
+    Attributes
+    ----------
+    name
+        The answering engine's name.
     """
 
-    def __init__(self, engine: IsolatedEngine, forest: Forest) -> None:
+    def __init__(self, engine: Engine, forest: Forest) -> None:
+        self.name = engine.name
         self._engine = engine
-        self._prover = IsolatedEngine(_PROVER, forest, {"certify": True})
-
-    @property
-    def name(self) -> str:
-        """The answering engine's name."""
-        return self._engine.name
+        self._prover: Engine = IsolatedEngine(_PROVER, forest, {"certify": True})
 
     def solve(
         self, query: ForgeryQuery, *, timeout_s: float, memory_bytes: int | None = None
     ) -> ForgeryOutcome:
-        """Answer one query; answer and certificate together within the limits.
+        """Answer one query; answer and proof together within the limits.
 
-        ``impossible`` stays so where the proof takes too long, and is marked as not certified.
-        Where the prover finds a witness the two contradict each other: an ``error``.
+        ``impossible`` stays so if the proof takes too long, and is marked as not certified. If the prover
+        finds a witness, the two contradict each other: an ``error``.
         """
-        started = time.perf_counter()
         outcome = self._engine.solve(query, timeout_s=timeout_s, memory_bytes=memory_bytes)
         if outcome.status is not Status.IMPOSSIBLE:
             return outcome
-        left = max(1e-3, timeout_s - (time.perf_counter() - started))
-        proved = self._prover.solve(query, timeout_s=left, memory_bytes=memory_bytes)
-        seconds = outcome.seconds + proved.seconds
-        return replace(certified(outcome, proved), seconds=seconds)
+        # Only solving time counts: an engine that starts meanwhile leaves the proof its share of the limit.
+        left = max(1e-3, timeout_s - outcome.seconds)
+        proof = self._prover.solve(query, timeout_s=left, memory_bytes=memory_bytes)
+        return replace(certified(outcome, proof), seconds=outcome.seconds + proof.seconds)
 
     def close(self) -> None:
-        """Free both processes."""
+        """End both processes."""
         self._engine.close()
         self._prover.close()
 
@@ -66,16 +65,15 @@ class CertifyingEngine:
         self.close()
 
 
-def certified(outcome: ForgeryOutcome, proved: ForgeryOutcome) -> ForgeryOutcome:
-    """Return an ``impossible`` outcome with what the prover says of it."""
-    if proved.status is Status.FORGED:
+def certified(outcome: ForgeryOutcome, proof: ForgeryOutcome) -> ForgeryOutcome:
+    """Return an ``impossible`` outcome with the result of the prover added."""
+    if proof.status is Status.FORGED:
         return replace(
             outcome,
             status=Status.ERROR,
             reason=f"{outcome.engine} proves it impossible ({outcome.reason}), {_PROVER} has a witness",
         )
-    is_confirmed = proved.status is Status.IMPOSSIBLE
-    text = (
-        f"certified: {proved.reason}" if is_confirmed else f"not certified: {proved.status} ({proved.reason})"
-    )
-    return replace(outcome, certified=is_confirmed, reason=f"{outcome.reason}; {text}")
+    if proof.status is Status.IMPOSSIBLE:
+        return replace(outcome, certified=True, reason=f"{outcome.reason}; certified: {proof.reason}")
+    reason = f"{outcome.reason}; not certified: {proof.status} ({proof.reason})"
+    return replace(outcome, certified=False, reason=reason)

@@ -3,9 +3,9 @@
 B(f, t) stands for x_f <= t. For each feature the thresholds are ordered: x_f <= t implies x_f <= t' for
 t < t'. A leaf is not reached iff one of its bounds fails, which is one clause.
 
-There are two uses. `encode` takes some leaves and a box, and forbids these leaves inside it: the pruned form,
-for one query. `whole_forest` adds to each leaf's clause a Boolean V(i, c), "tree i may vote for class c":
-one formula for all queries, which pick signature, label and box by assuming literals.
+`encode` forbids some leaves inside a box: the pruned form, for one query. `whole_forest` adds to each leaf's
+clause a Boolean V(i, c), "tree i may vote for class c": one formula for all queries, which select signature,
+label and box by assumptions.
 """
 
 from __future__ import annotations
@@ -22,22 +22,15 @@ from wm.forest import Forest
 
 @dataclass(frozen=True, eq=False)
 class Encoding:
-    """Clauses that keep an instance out of some leaves; literals are numbers as in DIMACS files.
-
-    Attributes
-    ----------
-    feature, threshold : (n,)
-        Variable v in 1..n stands for ``x[feature[v - 1]] <= threshold[v - 1]``; ascending in both.
-    order : list of two literals each
-        The order of the thresholds of each feature.
-    leaves : list of lists of literals
-        One clause for each leaf that is kept out, by ascending leaf.
-    """
+    """Clauses that keep an instance out of some leaves; literals are numbers as in DIMACS files."""
 
     feature: NDArray[np.int64]
     threshold: NDArray[np.float32]
+    """Variable v in 1..n stands for ``x[feature[v - 1]] <= threshold[v - 1]``; ascending in both."""
     order: list[list[int]]
+    """Clauses of two literals that order the thresholds of each feature."""
     leaves: list[list[int]]
+    """One clause for each forbidden leaf, by ascending leaf."""
 
     def point(self, model: NDArray[np.int64], upper: NDArray[np.float32]) -> NDArray[np.float32]:
         """Return the largest point of a box that a model describes.
@@ -50,7 +43,7 @@ class Encoding:
             Upper end of the box.
         """
         point = upper.copy()
-        # Descending, so that the smallest threshold that x is at most comes last and stays.
+        # Descending: the smallest threshold that x is at most is written last.
         true = np.flatnonzero(model[: len(self.feature)] > 0)[::-1]
         point[self.feature[true]] = np.minimum(self.threshold[true], upper[self.feature[true]])
         return point
@@ -59,32 +52,33 @@ class Encoding:
 def encode(
     bounds: LeafBounds, leaves: NDArray[np.bool_], lower: NDArray[np.float32], upper: NDArray[np.float32]
 ) -> Encoding:
-    """Return the clauses that keep an instance in a box out of leaves that all meet the box.
+    """Return the clauses that keep an instance in a box out of some leaves, all of which meet the box.
 
     Parameters
     ----------
     leaves : (L,)
-        Which leaves to keep out.
+        The leaves to forbid.
     lower, upper : (d,) float32
-        Closed box; bounds that hold in all of it take no part. -inf and inf for no box.
+        Closed box; bounds that hold in all of it are left out. -inf and inf for no box.
     """
     rows = np.flatnonzero(leaves[bounds.leaf])
     leaf, feature = bounds.leaf[rows], bounds.feature[rows]
     open_above = bounds.upper[rows] < upper[feature]
     open_below = bounds.lower[rows] > lower[feature]
-    # A leaf's interval is two tests: x <= upper, and x <= (float32 just below lower), which must fail.
-    tests = _keys(
+    # A leaf's interval is two tests: x <= upper holds, and x <= (float32 just below lower) fails.
+    tests = encode_keys(
         np.concatenate([feature[open_above], feature[open_below]]),
         np.concatenate([bounds.upper[rows][open_above], next_below(bounds.lower[rows][open_below])]),
     )
     variables, name = np.unique(tests, return_inverse=True)
-    # To stay out, x <= upper must fail, a negative literal, or x <= below lower hold, a positive one.
+    # Outside the leaf, x <= upper fails (a negative literal) or x <= (just below lower) holds (a positive
+    # one).
     literals = np.where(np.arange(len(tests)) < open_above.sum(), -1, 1) * (name + 1)
     owner = np.concatenate([leaf[open_above], leaf[open_below]])
     by_leaf = literals[np.argsort(owner, kind="stable")].tolist()
     sizes = np.bincount(owner, minlength=len(bounds.node))[leaves].tolist()
     ends = np.cumsum(sizes).tolist()
-    variable_feature, threshold = _tests(variables)
+    variable_feature, threshold = decode_keys(variables)
     chained = np.flatnonzero(variable_feature[1:] == variable_feature[:-1]) + 1
     return Encoding(
         feature=variable_feature,
@@ -94,15 +88,15 @@ def encode(
     )
 
 
-def _keys(feature: NDArray[np.int64], threshold: NDArray[np.float32]) -> NDArray[np.int64]:
+def encode_keys(feature: NDArray[np.int64], threshold: NDArray[np.float32]) -> NDArray[np.int64]:
     """Return one integer for each test, ordered by feature and then by threshold."""
-    # The bits of a float32 (0.0, not -0.0), those of negative numbers turned over, have its order.
+    # The bits of a float32 (0.0, not -0.0) have its order if those of negative numbers are flipped.
     bits = (threshold + np.float32(0)).view(np.int32).astype(np.int64)
     return (feature << 32) + np.where(bits < 0, -(2**31) - 1 - bits, bits)
 
 
-def _tests(keys: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-    """Return feature and threshold of each key: the inverse of `_keys`."""
+def decode_keys(keys: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+    """Return feature and threshold of each key: the inverse of `encode_keys`."""
     feature = (keys + 2**31) >> 32
     bits = keys - (feature << 32)
     return feature, np.where(bits < 0, -(2**31) - 1 - bits, bits).astype(np.int32).view(np.float32)
@@ -112,7 +106,7 @@ def _tests(keys: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.float
 class WholeForest:
     """One formula for all queries to a forest.
 
-    Variables 1..n are thresholds, as in `Encoding`; then come, tree after tree, one for each class.
+    Variables 1..n are thresholds, as in `Encoding`; then follow V(i, c), tree after tree.
     """
 
     forest: Forest
@@ -128,27 +122,21 @@ class WholeForest:
     def assumptions(
         self, query: ForgeryQuery, lower: NDArray[np.float32], upper: NDArray[np.float32]
     ) -> list[int]:
-        """Return the literals that pick a query whose box, not an empty one, is given."""
-        return self._votes(query) + self._box(lower, upper)
-
-    def _votes(self, query: ForgeryQuery) -> list[int]:
-        """Forbid, in each tree, either all other classes (bit 0) or the label (bit 1)."""
+        """Return the literals that select a query and its box, which is not empty."""
+        n = len(self.keys)
+        # Votes: forbid, in each tree, all other classes (bit 0) or the label (bit 1).
         is_label = self.forest.classes == query.label
         forbidden = is_label[None, :] == (query.signature == 1)[:, None]
-        literals: list[int] = (-(len(self.keys) + 1 + np.flatnonzero(forbidden))).tolist()
-        return literals
-
-    def _box(self, lower: NDArray[np.float32], upper: NDArray[np.float32]) -> list[int]:
-        """Make the last threshold below the box false and the first one not below its end true."""
+        # Box: the last threshold below it is false, the first one not below its upper end is true.
         features = np.arange(len(lower))
-        below = np.searchsorted(self.keys, _keys(features, lower)) - 1
-        above = np.searchsorted(self.keys, _keys(features, upper))
-        owner = np.append(self.encoding.feature, -1)  # -1 also stands for none before the first
-        literals: list[int] = [
+        below = np.searchsorted(self.keys, encode_keys(features, lower)) - 1
+        above = np.searchsorted(self.keys, encode_keys(features, upper))
+        owner = np.append(self.encoding.feature, -1)  # -1, at both ends, for no threshold
+        return [
+            *(-(n + 1 + np.flatnonzero(forbidden))).tolist(),
             *(-(below[owner[below] == features] + 1)).tolist(),
             *(above[owner[above] == features] + 1).tolist(),
         ]
-        return literals
 
 
 def whole_forest(forest: Forest, bounds: LeafBounds) -> WholeForest:
@@ -160,6 +148,6 @@ def whole_forest(forest: Forest, bounds: LeafBounds) -> WholeForest:
     return WholeForest(
         forest=forest,
         encoding=encoding,
-        keys=_keys(encoding.feature, encoding.threshold),
+        keys=encode_keys(encoding.feature, encoding.threshold),
         clauses=encoding.order + guarded,
     )

@@ -1,8 +1,8 @@
 """Thresholds, boxes and witnesses, exactly as float32 arithmetic sees them.
 
 scikit-learn compares ``float32(x) <= threshold`` with a float64 threshold. Replacing each threshold by the
-largest float32 not above it changes no comparison, and then every set of instances that matters is a closed
-box of float32 numbers: the reach of a leaf, the surroundings of a query's centre, and their intersections.
+largest float32 not above it changes no comparison. Every set of instances used here is then a closed box of
+float32 numbers: those that reach a leaf, those near a query's centre, and their intersections.
 ``lower < x`` for float32 numbers is ``nextafter(lower) <= x``.
 """
 
@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -19,7 +20,7 @@ from wm.forest import Forest
 
 _UP, _DOWN = np.float32(np.inf), np.float32(-np.inf)
 Box = tuple[NDArray[np.float32], NDArray[np.float32]]
-"""Lower and upper bounds of a closed box, (d,) each; empty where the lower one is above."""
+"""Lower and upper bounds of a closed box, (d,) each; empty if a lower one is above its upper one."""
 
 _LARGEST = np.finfo(np.float32).max
 
@@ -50,8 +51,8 @@ def next_below(values: NDArray[np.float32]) -> NDArray[np.float32]:
 
 
 def _exact_sum(a: NDArray[np.float64], b: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the rounded sum and its rounding error, which together are exact (Knuth's TwoSum)."""
-    # A sum that overflows is far outside [0, 1]: its error, then NaN, decides nothing.
+    """Return the rounded sum and its rounding error; together they are exact (Knuth's TwoSum)."""
+    # A sum that overflows is far outside [0, 1]; its error, NaN, is not used then.
     with np.errstate(over="ignore", invalid="ignore"):
         total = a + b
         part = total - a
@@ -61,8 +62,7 @@ def _exact_sum(a: NDArray[np.float64], b: float) -> tuple[NDArray[np.float64], N
 def query_box(centre: NDArray[np.float64], eps: float) -> Box:
     """Return the closed box [max(0, z - eps), min(1, z + eps)], rounded inwards to float32.
 
-    Every float32 point within it is at a distance of at most eps in exact arithmetic, and no other is. It is
-    empty where the lower bound is above the upper one.
+    It holds exactly the float32 points of [0, 1]^d whose distance from z is at most eps in exact arithmetic.
     """
     total, error = _exact_sum(centre, -eps)
     lower = float32_at_least(total)
@@ -80,47 +80,44 @@ def distance(witness: NDArray[np.float32], centre: NDArray[np.float64]) -> float
 
 @dataclass(frozen=True, eq=False)
 class LeafBounds:
-    """For each leaf the closed float32 interval of each feature that its path bounds.
-
-    Attributes
-    ----------
-    node : (L,)
-        Global node index of each leaf that some float32 instance can reach.
-    tree, code : (L,)
-        Its tree and the column of the forest's `classes` that it votes for.
-    start : (L + 1,)
-        Bounds of leaf i are rows ``start[i]:start[i + 1]`` of the arrays below, by ascending feature.
-    leaf, feature : (B,)
-        Position of the leaf (in 0..L-1) and the bounded feature.
-    lower, upper : (B,) float32
-        Closed interval; -inf or +inf where the path does not bound that side.
-    """
+    """For each leaf, the closed float32 interval of each feature tested on its path."""
 
     node: NDArray[np.int64]
+    """(L,): global node index of each leaf that some float32 instance can reach."""
     tree: NDArray[np.int64]
+    """(L,): its tree."""
     code: NDArray[np.int64]
+    """(L,): column of the forest's `classes` that it votes for."""
     start: NDArray[np.int64]
+    """(L + 1,): bounds of leaf i are rows ``start[i]:start[i + 1]`` of the rest, by ascending feature."""
     leaf: NDArray[np.int64]
+    """(B,): position of the leaf, in 0..L-1."""
     feature: NDArray[np.int64]
+    """(B,): the bounded feature."""
     lower: NDArray[np.float32]
+    """(B,): lower end of the interval; -inf if the path has none."""
     upper: NDArray[np.float32]
+    """(B,): upper end of the interval; inf if the path has none."""
 
     @cached_property
     def position(self) -> dict[int, int]:
-        """Position of each leaf by its global node index."""
+        """Position of each leaf (in 0..L-1) by its global node index."""
         return {int(node): position for position, node in enumerate(self.node)}
 
     def meets(self, lower: NDArray[np.float32], upper: NDArray[np.float32]) -> NDArray[np.bool_]:
         """Return which leaves some float32 point of a non-empty box reaches: (L,)."""
         outside = (self.lower > upper[self.feature]) | (self.upper < lower[self.feature])
-        free: NDArray[np.bool_] = np.bincount(self.leaf[outside], minlength=len(self.node)) == 0
-        return free
+        meets: NDArray[np.bool_] = np.bincount(self.leaf[outside], minlength=len(self.node)) == 0
+        return meets
 
 
 def leaf_bounds(forest: Forest) -> LeafBounds:
-    """Return the bounds of every leaf that can be reached, walking all leaves' paths upwards at once."""
+    """Return the bounds of every leaf that can be reached.
+
+    The paths of all leaves are followed upwards at once, one level per step.
+    """
     nodes = np.arange(len(forest.left))
-    base = np.repeat(forest.offset[:-1], np.diff(forest.offset))
+    base = forest.offset[forest.node_tree]
     inner = ~forest.is_leaf
     parent = np.full(len(nodes), -1, dtype=np.int64)
     from_left = np.zeros(len(nodes), dtype=bool)
@@ -130,55 +127,43 @@ def leaf_bounds(forest: Forest) -> LeafBounds:
     snapped = float32_at_most(forest.threshold)
 
     leaves = nodes[forest.is_leaf]
-    steps: list[tuple[NDArray[np.int64], ...]] = []
-    bounds: list[tuple[NDArray[np.float32], ...]] = []
     position, current = np.arange(len(leaves)), leaves
+    conditions: list[tuple[NDArray[Any], ...]] = []
     while True:
         climbs = parent[current] >= 0
         position, current = position[climbs], current[climbs]
-        if not len(current):
-            break
         above, is_left = parent[current], from_left[current]
-        steps.append((position, forest.feature[above].astype(np.int64)))
-        threshold = snapped[above]
-        bounds.append(
-            (
-                np.where(is_left, _DOWN, next_above(threshold)),
-                np.where(is_left, threshold, _UP),
-            )
-        )
+        lower = np.where(is_left, _DOWN, next_above(snapped[above]))
+        upper = np.where(is_left, snapped[above], _UP)
+        conditions.append((position, forest.feature[above].astype(np.int64), lower, upper))
+        if not len(current):
+            return _intersect(forest, leaves, *map(np.concatenate, zip(*conditions, strict=True)))
         current = above
-    return _gather(forest, leaves, steps, bounds)
 
 
-def _gather(
+def _intersect(
     forest: Forest,
     leaves: NDArray[np.int64],
-    steps: list[tuple[NDArray[np.int64], ...]],
-    bounds: list[tuple[NDArray[np.float32], ...]],
+    leaf: NDArray[np.int64],
+    feature: NDArray[np.int64],
+    lower: NDArray[np.float32],
+    upper: NDArray[np.float32],
 ) -> LeafBounds:
-    """Intersect the conditions of each leaf feature by feature and drop leaves that contradict themselves."""
-    if steps:
-        leaf, feature = (np.concatenate(parts) for parts in zip(*steps, strict=True))
-        lower, upper = (np.concatenate(parts) for parts in zip(*bounds, strict=True))
-    else:
-        leaf = feature = np.zeros(0, dtype=np.int64)
-        lower = upper = np.zeros(0, dtype=np.float32)
+    """Intersect the conditions of each leaf feature by feature; drop leaves with contradictory conditions."""
     order = np.lexsort((feature, leaf))
     leaf, feature, lower, upper = leaf[order], feature[order], lower[order], upper[order]
     if len(leaf):
         first = np.flatnonzero(np.r_[True, (leaf[1:] != leaf[:-1]) | (feature[1:] != feature[:-1])])
         lower, upper = np.maximum.reduceat(lower, first), np.minimum.reduceat(upper, first)
         leaf, feature = leaf[first], feature[first]
-    # Thresholds beyond all float32 numbers: a side that every number keeps is no bound, one that none keeps
-    # closes the leaf.
+    # Thresholds beyond all float32 numbers: a condition that every number meets is no bound, one that no
+    # number meets makes the leaf unreachable.
     lower = np.where(lower <= -_LARGEST, _DOWN, lower)
     upper = np.where(upper >= _LARGEST, _UP, upper)
     closed = (lower > upper) | (lower == _UP) | (upper == _DOWN)
     reachable = np.bincount(leaf[closed], minlength=len(leaves)) == 0
     keep = reachable[leaf]
-    renumbered = np.cumsum(reachable) - 1
-    leaf = renumbered[leaf[keep]]
+    leaf = (np.cumsum(reachable) - 1)[leaf[keep]]
     kept = leaves[reachable]
     return LeafBounds(
         node=kept,
@@ -194,51 +179,36 @@ def _gather(
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """A query put to one forest: its box, and which leaves are wanted and can be reached inside it.
-
-    Attributes
-    ----------
-    lower, upper : (d,) float32
-        The query's closed box.
-    empty
-        The box is empty: impossible without a solver.
-    wanted, unwanted : (L,) bool
-        Leaves that meet the box, with a wanted and with an unwanted vote.
-    hopeless
-        Some tree has no wanted leaf in the box: impossible without a solver.
-    """
+    """A query in terms of one forest's leaves."""
 
     lower: NDArray[np.float32]
     upper: NDArray[np.float32]
-    empty: bool
+    """(d,): the query's closed box."""
     wanted: NDArray[np.bool_]
+    """(L,): leaves with a wanted vote that meet the box."""
     unwanted: NDArray[np.bool_]
-    hopeless: bool
+    """(L,): leaves with an unwanted vote that meet the box."""
+    trivial_reason: str | None
+    """Why no solver is needed: "empty box", or "no leaf" if some tree has no wanted leaf in the box."""
 
 
 def wanted_leaves(forest: Forest, bounds: LeafBounds, query: ForgeryQuery) -> NDArray[np.bool_]:
-    """Return which leaves vote as the query wants: for its label iff their tree's bit is 0."""
+    """Return which leaves vote as the query wants, for its label iff the tree's bit is 0: (L,)."""
     label = forest.classes.tolist().index(query.label)
     right: NDArray[np.bool_] = bounds.code == label
     wanted: NDArray[np.bool_] = right == (query.signature[bounds.tree] == 0)
     return wanted
 
 
-def pose(forest: Forest, bounds: LeafBounds, query: ForgeryQuery) -> Problem:
-    """Put a query that fits the forest into terms of its leaves."""
+def build_problem(forest: Forest, bounds: LeafBounds, query: ForgeryQuery) -> Problem:
+    """Express a query that fits the forest in terms of its leaves."""
     lower, upper = query_box(query.centre, query.eps)
     empty = bool((lower > upper).any())
     meets = np.zeros(len(bounds.node), dtype=bool) if empty else bounds.meets(lower, upper)
     wanted = wanted_leaves(forest, bounds, query)
-    alive = np.bincount(bounds.tree[wanted & meets], minlength=forest.n_trees)
-    return Problem(
-        lower=lower,
-        upper=upper,
-        empty=empty,
-        wanted=wanted & meets,
-        unwanted=~wanted & meets,
-        hopeless=bool((alive == 0).any()),
-    )
+    has_wanted = np.bincount(bounds.tree[wanted & meets], minlength=forest.n_trees) > 0
+    reason = "empty box" if empty else None if has_wanted.all() else "no leaf"
+    return Problem(lower, upper, wanted & meets, ~wanted & meets, reason)
 
 
 def nearest_witness(

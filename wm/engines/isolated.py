@@ -1,6 +1,6 @@
-"""An engine: a solver in a child process under hard limits, its witnesses replayed here.
+"""An engine: a solver in a child process under hard limits, with every witness replayed here.
 
-Also the `wm.isolation.Service` that runs in that child.
+The module is also the `wm.isolation.ChildService` that runs in that child.
 """
 
 from __future__ import annotations
@@ -15,8 +15,9 @@ from typing import Any
 import numpy as np
 
 from wm.engines.encoding import distance, query_box
+from wm.engines.global_proofs import GlobalProofs
 from wm.engines.protocol import (
-    WHOLE_DOMAIN,
+    GLOBAL_REASON,
     Answer,
     ForgeryOutcome,
     ForgeryQuery,
@@ -24,7 +25,6 @@ from wm.engines.protocol import (
     Solver,
     Status,
 )
-from wm.engines.whole_domain import WholeDomainProofs
 from wm.errors import QueryError
 from wm.forest import Forest
 from wm.isolation import ChildError, ChildKilledError, Sandbox, requests
@@ -33,33 +33,28 @@ from wm.isolation import ChildError, ChildKilledError, Sandbox, requests
 class IsolatedEngine:
     """Answers forgery queries about one forest; see `wm.engines.create`.
 
-    The solver runs in a child process that is killed when a limit strikes, whatever it does; the next query
-    finds a new child ready. The clock of a query starts when the child has its forest loaded. A query whose
-    child something else kills, the kernel for want of memory say, is put once more to a fresh one.
-
-    Proofs that hold in the whole domain are remembered here too: they outlive the child, and what follows
-    from them need not cross over to it.
+    The solver runs in a child process that is killed when a limit is reached; the next query finds a new
+    child ready. The clock of a query starts when the child is prepared. A query whose child is killed by
+    something else, such as the kernel when memory runs out, is asked once more in a fresh child.
 
     Attributes
     ----------
-    whole_domain
-        These proofs; those that a like engine found for the same forest may be added.
+    name
+        The engine's name in the registry.
+    global_proofs
+        Kept here because they outlive the child and answer queries without it. Proofs that the same kind of
+        engine found for the same forest may be added.
     """
 
     def __init__(self, name: str, forest: Forest, options: Mapping[str, Any] | None = None) -> None:
-        self._name = name
+        self.name = name
         self._forest = forest
         self._sandbox = Sandbox("wm.engines.isolated", name, forest.to_bytes(), dict(options or {}))
-        self.whole_domain = WholeDomainProofs()
-
-    @property
-    def name(self) -> str:
-        """The engine's name in the registry."""
-        return self._name
+        self.global_proofs = GlobalProofs()
 
     @property
     def child_pid(self) -> int | None:
-        """Process that solves; None before the first query."""
+        """Process of the solver; None before the first query."""
         return self._sandbox.child_pid
 
     def __enter__(self) -> IsolatedEngine:
@@ -82,68 +77,63 @@ class IsolatedEngine:
         query
             Must fit the forest.
         timeout_s
-            Hard limit in seconds, above 0; a second try has it anew, so that it finds what the first would.
+            Hard limit in seconds, above 0; a second attempt has all of it again.
         memory_bytes
-            Limit on the resident memory of the solving process; None for no limit.
+            Limit on the resident memory of the child; None for no limit.
 
         Raises
         ------
         QueryError
             The query does not fit the forest, or the limit is not positive.
         ChildError
-            The solving process cannot be started at all.
+            The child cannot be started at all.
         """
         query.check(self._forest)
         if not timeout_s > 0:
             raise QueryError(f"timeout_s must be above 0, not {timeout_s}")
         started = time.perf_counter()
-        if self.whole_domain.settle(query):
-            seconds = time.perf_counter() - started
-            return ForgeryOutcome(Status.IMPOSSIBLE, None, None, seconds, self._name, WHOLE_DOMAIN)
+        if self.global_proofs.refutes(query):
+            return self._unforged(started, Status.IMPOSSIBLE, GLOBAL_REASON)
         try:
-            return self._try(query, timeout_s, memory_bytes)
+            return self._attempt(query, timeout_s, memory_bytes)
         except ChildKilledError:
-            pass  # most often not this query's fault; if it is, the next child is killed too
+            pass  # usually not the query's fault; if it is, the next child is killed too
         try:
-            return self._try(query, timeout_s, memory_bytes)
-        except ChildKilledError as death:
-            reason = f"its process was killed twice: {death}"
-            return ForgeryOutcome(Status.ERROR, None, None, time.perf_counter() - started, self._name, reason)
+            return self._attempt(query, timeout_s, memory_bytes)
+        except ChildKilledError as reason:
+            return self._unforged(started, Status.ERROR, f"its process was killed twice: {reason}")
 
-    def _try(self, query: ForgeryQuery, timeout_s: float, memory_bytes: int | None) -> ForgeryOutcome:
+    def _unforged(self, started: float, status: Status, reason: str) -> ForgeryOutcome:
+        return ForgeryOutcome(status, None, None, time.perf_counter() - started, self.name, reason)
+
+    def _attempt(self, query: ForgeryQuery, timeout_s: float, memory_bytes: int | None) -> ForgeryOutcome:
         self._sandbox.ready()
         started = time.perf_counter()
-
-        def ended(status: Status, reason: str) -> ForgeryOutcome:
-            return ForgeryOutcome(status, None, None, time.perf_counter() - started, self._name, reason)
-
         try:
             answer = self._sandbox.ask(query, timeout_s=timeout_s, memory_bytes=memory_bytes)
         except TimeoutError:
-            return ended(Status.TIMEOUT, f"time limit of {timeout_s:g} s")
+            return self._unforged(started, Status.TIMEOUT, f"time limit of {timeout_s:g} s")
         except MemoryError:
-            return ended(Status.MEMOUT, f"memory limit of {memory_bytes} bytes")
+            return self._unforged(started, Status.MEMOUT, f"memory limit of {memory_bytes} bytes")
         except ChildKilledError:
             raise
         except ChildError as reason:
-            return ended(Status.ERROR, str(reason))
+            return self._unforged(started, Status.ERROR, str(reason))
         if isinstance(answer, OutOfResourcesError):
-            return ended(answer.status, str(answer))
+            return self._unforged(started, answer.status, str(answer))
         if not isinstance(answer, Answer):
-            return ended(Status.ERROR, str(answer))
+            return self._unforged(started, Status.ERROR, str(answer))
         if answer.witness is None:
             if answer.is_global:
-                self.whole_domain.add(query.pair)
-            return replace(ended(Status.IMPOSSIBLE, answer.reason), certified=answer.certified)
+                self.global_proofs.add(query.pair)
+            outcome = self._unforged(started, Status.IMPOSSIBLE, answer.reason)
+            return replace(outcome, certified=answer.certified)
         if fault := replay_fault(self._forest, query, answer.witness):
-            return ended(Status.ERROR, fault)
-        return ForgeryOutcome(
-            status=Status.FORGED,
+            return self._unforged(started, Status.ERROR, fault)
+        return replace(
+            self._unforged(started, Status.FORGED, answer.reason),
             witness=answer.witness,
             distance=distance(answer.witness, query.centre),
-            seconds=time.perf_counter() - started,
-            engine=self._name,
-            reason=answer.reason,
         )
 
 

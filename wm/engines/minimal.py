@@ -1,71 +1,58 @@
-"""The least eps at which an instance can be forged, exactly.
+"""The smallest eps at which an instance can be forged, exactly.
 
 As eps grows, a query's box takes in new cells only at finitely many distances: those from z to the nearest
 float32 point of each cell of each feature. `forged` holds for every larger eps and `impossible` for every
-smaller one, so bisection over these distances finds the least; it answers every eps of a campaign at once.
+smaller one, so bisection over these distances finds the smallest; it answers every eps of a campaign at once.
 """
 
 from __future__ import annotations
 
-import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from wm.engines.cells import CellForest, cell_forest
-from wm.engines.encoding import LeafBounds, leaf_bounds, next_above, query_box, wanted_leaves
+from wm.engines.cells import cell_forest
+from wm.engines.encoding import leaf_bounds, next_above, query_box, wanted_leaves
 from wm.engines.protocol import Engine, ForgeryOutcome, ForgeryQuery, Status
 from wm.forest import Forest
 
 
 @dataclass(frozen=True, eq=False)
 class MinimalOutcome:
-    """How near to its centre an instance can be forged.
-
-    Attributes
-    ----------
-    status
-        ``forged``: `distance` is the exact least one. ``impossible``: there is none up to the cap. Otherwise
-        a limit struck, or the engine failed, and only the bracket is known.
-    distance
-        Least eps at which a forgery exists, as the smallest float64 whose box holds it; None if not known.
-    impossible_at
-        Largest eps proved impossible (0 or more; -1 if not even eps 0 was), see `forged_at`.
-    forged_at
-        Smallest eps at which a witness is known, None without one.
-    witness
-        (d,) float32, the nearest one known.
-    seconds, queries
-        What it took.
-    engine, reason
-        As in `ForgeryOutcome`.
-    """
+    """How near to its centre an instance can be forged."""
 
     status: Status
+    """``forged``: `distance` is exact. ``impossible``: there is none up to the cap. Otherwise a limit was
+    reached or the engine failed, and only `impossible_at` and `forged_at` are known."""
     distance: float | None
+    """Smallest float64 eps whose box holds a forgery; None if not known."""
     impossible_at: float
+    """Largest eps proved impossible; -1 if none was."""
     forged_at: float | None
+    """Smallest eps at which a witness is known; None without one."""
     witness: NDArray[np.float32] | None
+    """(d,): the nearest one known."""
     seconds: float
+    """Solving time of all queries."""
     queries: int
     engine: str
     reason: str
 
 
-def least_eps(points: NDArray[np.float32], centre: NDArray[np.float64]) -> NDArray[np.float64]:
+def min_eps(points: NDArray[np.float32], centre: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the smallest float64 eps for which each point is within eps of its centre, exactly."""
     wide = points.astype(np.float64)
     near, far = np.minimum(wide, centre), np.maximum(wide, centre)
     total = far - near
-    # TwoSum of far and -near: what rounding took away.
+    # TwoSum of far and -near: the rounding error.
     part = total - far
     error = (far - (total - part)) + (-near - part)
     return np.where(error > 0, np.nextafter(total, np.inf), total)
 
 
 class MinimalSearch:
-    """Finds least distances for queries about one forest.
+    """Finds minimal distances for queries about one forest.
 
     Parameters
     ----------
@@ -78,72 +65,70 @@ class MinimalSearch:
     def __init__(self, forest: Forest, engine: Engine) -> None:
         self._forest = forest
         self._engine = engine
-        self._bounds: LeafBounds = leaf_bounds(forest)
-        self._cells: CellForest = cell_forest(forest, self._bounds)
+        self._bounds = leaf_bounds(forest)
+        self._cells = cell_forest(forest, self._bounds)
 
     def find(
         self, query: ForgeryQuery, *, timeout_s: float, memory_bytes: int | None = None
     ) -> MinimalOutcome:
-        """Return the least eps, at most `query.eps`, at which the query can be forged.
+        """Return the smallest eps, at most `query.eps`, at which the query can be forged.
 
         Parameters
         ----------
         query
             Its `eps` is the cap.
         timeout_s
-            Limit on the whole search in seconds; each of its queries gets what is left.
+            Limit on the solving time of the whole search in seconds; each query gets what is left.
         """
-        started = time.perf_counter()
-        queries = 0
+        queries, seconds = 0, 0.0
 
-        def ask(eps: float) -> ForgeryOutcome:
-            nonlocal queries
-            queries += 1
-            left = max(1e-3, timeout_s - (time.perf_counter() - started))
-            at = ForgeryQuery(signature=query.signature, label=query.label, centre=query.centre, eps=eps)
-            return self._engine.solve(at, timeout_s=left, memory_bytes=memory_bytes)
+        def solve(eps: float) -> ForgeryOutcome:
+            # Only solving time counts: the first query may wait until the engine has started.
+            nonlocal queries, seconds
+            left = max(1e-3, timeout_s - seconds)
+            outcome = self._engine.solve(replace(query, eps=eps), timeout_s=left, memory_bytes=memory_bytes)
+            queries, seconds = queries + 1, seconds + outcome.seconds
+            return outcome
 
-        def ended(
-            outcome: ForgeryOutcome, impossible_at: float, best: ForgeryOutcome | None
-        ) -> MinimalOutcome:
-            forged_at = None if best is None or best.witness is None else self._reach(best.witness, query)
-            return MinimalOutcome(
-                status=outcome.status,
-                distance=forged_at if outcome.status is Status.FORGED else None,
-                impossible_at=impossible_at,
-                forged_at=forged_at,
-                witness=None if best is None else best.witness,
-                seconds=time.perf_counter() - started,
-                queries=queries,
-                engine=outcome.engine,
-                reason=outcome.reason,
-            )
-
-        best = ask(query.eps)
-        if best.status is not Status.FORGED:
-            at = query.eps if best.status is Status.IMPOSSIBLE else -1.0
-            return ended(best, at, None)
-        assert best.witness is not None  # noqa: S101 - forged outcomes have one
-        distances = self.distances(query, self._reach(best.witness, query))
-        # distances[high] is forged, all before `low` are impossible.
-        low, high = int(np.searchsorted(distances, self._lower_bound(query))), len(distances) - 1
-        while low < high:
-            middle = (low + high) // 2
-            outcome = ask(float(distances[middle]))
-            if outcome.status is Status.FORGED:
-                assert outcome.witness is not None  # noqa: S101 - forged outcomes have one
-                best = outcome
-                high = int(np.searchsorted(distances, self._reach(outcome.witness, query)))
-            elif outcome.status is Status.IMPOSSIBLE:
-                low = middle + 1
+        best, last, impossible_at = None, solve(query.eps), -1.0
+        if last.status is Status.IMPOSSIBLE:
+            impossible_at = query.eps
+        elif last.witness is not None:
+            best = last
+            distances = self.distances(query, _reach(last.witness, query))
+            # distances[high] is forged, all before `low` are impossible.
+            low, high = int(np.searchsorted(distances, self._lower_bound(query))), len(distances) - 1
+            while low < high:
+                middle = (low + high) // 2
+                last = solve(float(distances[middle]))
+                if last.witness is not None:
+                    best = last
+                    high = int(np.searchsorted(distances, _reach(last.witness, query)))
+                elif last.status is Status.IMPOSSIBLE:
+                    low = middle + 1
+                else:
+                    break
             else:
-                return ended(outcome, float(distances[low - 1]) if low else -1.0, best)
-        return ended(best, float(distances[low - 1]) if low else -1.0, best)
+                last = best
+            impossible_at = float(distances[low - 1]) if low else -1.0
+        witness = None if best is None else best.witness
+        forged_at = None if witness is None else _reach(witness, query)
+        return MinimalOutcome(
+            status=last.status,
+            distance=forged_at if last.status is Status.FORGED else None,
+            impossible_at=impossible_at,
+            forged_at=forged_at,
+            witness=witness,
+            seconds=seconds,
+            queries=queries,
+            engine=last.engine,
+            reason=last.reason,
+        )
 
     def distances(self, query: ForgeryQuery, cap: float) -> NDArray[np.float64]:
         """Return all eps up to `cap` at which the query's box takes in a new cell, ascending.
 
-        The first is the least at which it is not empty at all.
+        The first is the smallest at which the box is not empty.
         """
         cells, centre = self._cells, query.centre
         feature = np.repeat(np.arange(len(centre)), np.diff(cells.threshold_start))
@@ -151,12 +136,9 @@ class MinimalSearch:
         # From below the centre the end of a cell is nearest, from above the beginning of the next one.
         edge = np.where(cells.thresholds < centre[feature], cells.thresholds, above)
         inside = (edge >= 0) & (edge <= 1)
-        found = least_eps(edge[inside], centre[feature][inside])
-        first = self._reach(np.clip(centre, 0.0, 1.0).astype(np.float32), query)
+        found = min_eps(edge[inside], centre[feature][inside])
+        first = _reach(np.clip(centre, 0.0, 1.0).astype(np.float32), query)
         return np.unique(np.concatenate([[first], found[(found > first) & (found < cap)], [max(cap, first)]]))
-
-    def _reach(self, point: NDArray[np.float32], query: ForgeryQuery) -> float:
-        return float(least_eps(point, query.centre).max(initial=0.0))
 
     def _lower_bound(self, query: ForgeryQuery) -> float:
         """Return an eps below which some tree has no wanted leaf in the box."""
@@ -171,5 +153,9 @@ class MinimalSearch:
             distance[bounded] = np.maximum.reduceat(np.abs(nearest - at), bounds.start[:-1][bounded])
         per_tree = np.full(self._forest.n_trees, np.inf)
         np.minimum.at(per_tree, bounds.tree[reachable], distance[reachable])
-        # Rounded down a little: only a start for the bisection, which is exact.
+        # Rounded down a little: this only starts the bisection, which is exact.
         return float(np.max(per_tree, initial=0.0)) * (1 - 1e-12)
+
+
+def _reach(point: NDArray[np.float32], query: ForgeryQuery) -> float:
+    return float(min_eps(point, query.centre).max(initial=0.0))

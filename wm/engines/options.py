@@ -1,4 +1,4 @@
-"""Options of engines: declared once beside each engine, for campaigns and the command line too."""
+"""Options of engines: declared once per engine, for Python, campaigns and the command line."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from wm.errors import QueryError
 
 
 class EngineOptions(BaseModel):
-    """Options of an engine, each with a default; an engine without any has this model itself.
+    """Options of an engine, each with a default; an engine without options has this model itself.
 
-    Immutable; nothing unknown, nothing of another type, no number that is not finite. The text under each
+    Immutable and strict: no unknown names, no other types, no numbers that are not finite. The text below a
     field is its description.
     """
 
@@ -23,54 +23,47 @@ class EngineOptions(BaseModel):
     )
 
     @classmethod
-    def of(cls, options: Mapping[str, Any], *, engine: str = "") -> Self:
+    def of(cls, options: Mapping[str, Any], *, engine: str = "", texts: bool = False) -> Self:
         """Return checked options.
 
         Parameters
         ----------
         options
-            Values by name; texts are read as what they stand for only by `of_texts`.
+            Values by name.
         engine
             Its name, for the error.
+        texts
+            Whether the values are texts to be parsed.
 
         Raises
         ------
         QueryError
-            An option that there is not, or a value out of its range.
+            An unknown option, or a value out of its range.
         """
         try:
+            if texts:
+                return cls.model_validate_strings(dict(options), strict=False)
             return cls.model_validate(dict(options))
         except ValidationError as reason:
-            raise QueryError(cls._refusal(reason, engine)) from reason
+            raise QueryError(cls._message(reason, engine)) from reason
 
     @classmethod
-    def of_texts(cls, texts: Mapping[str, str], *, engine: str = "") -> Self:
-        """Return checked options that are given as texts; otherwise as `of`."""
-        try:
-            return cls.model_validate_strings(dict(texts), strict=False)
-        except ValidationError as reason:
-            raise QueryError(cls._refusal(reason, engine)) from reason
-
-    @classmethod
-    def listing(cls) -> str:
-        """Return all options with their ranges and defaults, in words."""
-        return ", ".join(
-            f"{name} ({range_of(field)}; default {field.default})" for name, field in cls.model_fields.items()
-        )
-
-    @classmethod
-    def _refusal(cls, reason: ValidationError, engine: str) -> str:
+    def _message(cls, reason: ValidationError, engine: str) -> str:
         error = reason.errors()[0]
         name = str(error["loc"][0])
+        known = ", ".join(
+            f"{each} ({_range_of(field)}; default {field.default})"
+            for each, field in cls.model_fields.items()
+        )
         if name in cls.model_fields:
-            wanted = range_of(cls.model_fields[name])
-            return f"option {name} must be {wanted}, not {error['input']!r}; options: {cls.listing()}"
-        known = f"its options are: {cls.listing()}" if cls.model_fields else "it has none"
+            wanted = _range_of(cls.model_fields[name])
+            return f"option {name} must be {wanted}, not {error['input']!r}; options: {known}"
+        known = f"its options are: {known}" if known else "it has none"
         return f"engine {engine!r} has no option {name!r}; {known}"
 
 
 def plain_type(field: FieldInfo) -> Any:
-    """Return the type of a field, without its limits and the None of one that may be left out."""
+    """Return the type of a field, without limits and without the None of an optional field."""
     kind = _present(field)
     return get_args(kind)[0] if get_origin(kind) is Annotated else kind
 
@@ -83,7 +76,7 @@ def _present(field: FieldInfo) -> Any:
 
 
 def limits_of(field: FieldInfo) -> dict[str, Any]:
-    """Return the limits of a number, of ``ge``, ``gt``, ``le`` and ``lt`` those that it has."""
+    """Return those of ``ge``, ``gt``, ``le`` and ``lt`` that limit a number."""
     nested = getattr(_present(field), "__metadata__", ())
     parts = [*field.metadata, *(part for each in nested for part in getattr(each, "metadata", [each]))]
     return {
@@ -94,8 +87,8 @@ def limits_of(field: FieldInfo) -> dict[str, Any]:
     }
 
 
-def range_of(field: FieldInfo) -> str:
-    """Return which values an option may have, in words."""
+def _range_of(field: FieldInfo) -> str:
+    """Return the allowed values of an option in words."""
     kind = plain_type(field)
     if kind is bool:
         return "True or False"

@@ -1,12 +1,12 @@
-"""Checks proofs that a forgery query is impossible, trusting neither the solver nor the encoding.
+"""Check proofs that a forgery query is impossible, trusting neither the solver nor the encoding.
 
-What the proof must refute is derived here anew from forest and query, one node and one number at a time,
-with nothing of `encoding` or `cnf`. Each step is then checked by `proof_kernel`. So an error in the encoder,
-in the solver or in the proof leads to a refusal, not to a wrong ``impossible``.
+The formula that a proof must refute is derived here again from forest and query, one node and one number at a
+time, without `encoding` or `cnf`. `proof_kernel` checks each step. An error in the encoder, the solver or the
+proof therefore leads to a refusal, not to a wrong ``impossible``.
 
-The formula: a test "x_f <= t" is a Boolean for each feature and each t that a path leads to, t being rounded
-down to float32 as scikit-learn's comparison has it. A smaller t implies a larger one, and for each unwanted
-leaf that an instance in the box can reach, one of its path's tests must fail.
+The formula: a test "x_f <= t" is a Boolean for each feature and each t on a path, rounded down to float32 as
+in scikit-learn's comparison. A smaller t implies a larger one, and for each unwanted leaf that an instance in
+the box can reach, one of its path's tests must fail.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from __future__ import annotations
 import functools
 import itertools
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
+from typing import NamedTuple
 
 import numpy as np
 
@@ -25,41 +25,33 @@ from wm.errors import WmError
 from wm.forest import Forest
 
 Test = tuple[int, float]
-"""Feature f and number t (that of a float32): x_f <= t."""
+"""Feature f and float32 number t: x_f <= t."""
 
 
 class ProofError(WmError):
-    """A proof is malformed, incomplete, or a step of it does not follow."""
+    """A proof is malformed or incomplete, or a step does not follow."""
 
 
-@dataclass(frozen=True)
-class ReachedLeaf:
-    """A leaf that instances in a query's box reach.
-
-    Attributes
-    ----------
-    tree
-        Its tree.
-    wanted
-        Its vote is the one that the query asks for.
-    passes, fails
-        Tests that hold, and that do not, for those and only those instances in the box that reach it.
-    """
+class ReachedLeaf(NamedTuple):
+    """A leaf that some instance in a query's box reaches."""
 
     tree: int
     wanted: bool
-    passes: tuple[Test, ...]
-    fails: tuple[Test, ...]
+    """Whether its vote is the one that the query asks for."""
+    passes: list[Test]
+    """Tests that hold for an instance in the box iff, together with `fails`, it reaches the leaf."""
+    fails: list[Test]
+    """Tests that do not hold."""
 
 
 class ProofChecker:
-    """Checks what solvers say of impossible queries to one forest."""
+    """Checks proofs about impossible queries to one forest."""
 
     def __init__(self, forest: Forest) -> None:
         self._forest = forest
         self._left, self._right = forest.left.tolist(), forest.right.tolist()
         self._feature, self._offset = forest.feature.tolist(), forest.offset.tolist()
-        # Compiles the checker, or reads it from numba's cache, before a query's clock runs.
+        # Compile the kernel, or load it from the cache, before the first query's clock runs.
         check_proof([(1,), (-1,)], ["0"], n_variables=1)
 
     def trivial_reason(self, query: ForgeryQuery) -> str | None:
@@ -67,8 +59,8 @@ class ProofChecker:
         box = exact_box(query)
         if box is None:
             return "empty box"
-        served = {leaf.tree for leaf in self._reached(query, box) if leaf.wanted}
-        return "no leaf" if len(served) < self._forest.n_trees else None
+        with_wanted = {leaf.tree for leaf in self._reached(query, box) if leaf.wanted}
+        return "no leaf" if len(with_wanted) < self._forest.n_trees else None
 
     def check(self, query: ForgeryQuery, names: Sequence[Test], proof: Sequence[str]) -> int:
         """Check a proof that a query is impossible.
@@ -76,10 +68,10 @@ class ProofChecker:
         Parameters
         ----------
         names
-            What the proof's variables 1, 2, ... stand for. They need not be trusted: a wrong name makes a
-            proof fail, or leaves it a proof of the same.
+            The tests for which the proof's variables 1, 2, ... stand. They need not be trusted: with a wrong
+            name a proof fails, or still proves the same.
         proof
-            Its steps, each a line of a DRAT file in text form, in the solver's numbers.
+            As in `check_proof`, with the solver's variables.
 
         Returns
         -------
@@ -89,7 +81,7 @@ class ProofChecker:
         Raises
         ------
         ProofError
-            The proof is malformed or incomplete, or a step does not follow from the ones before.
+            As in `check_proof`.
         """
         box = exact_box(query)
         if box is None:
@@ -101,55 +93,43 @@ class ProofChecker:
                 continue
             for test in leaf.passes + leaf.fails:
                 variable.setdefault(test, len(names) + 1 + len(variable))
-            clauses.append(
-                tuple(-variable[test] for test in leaf.passes) + tuple(variable[test] for test in leaf.fails)
-            )
+            passes, fails = ([variable[test] for test in tests] for tests in (leaf.passes, leaf.fails))
+            clauses.append((*(-number for number in passes), *fails))
         for (feature, smaller), (other, larger) in itertools.pairwise(sorted(variable)):
             if feature == other:
                 clauses.append((-variable[feature, smaller], variable[feature, larger]))
         return check_proof(clauses, proof, n_variables=max(variable.values(), default=0))
 
     def _reached(self, query: ForgeryQuery, box: tuple[list[float], list[float]]) -> Iterator[ReachedLeaf]:
-        """Walk down every tree, wherever an instance in the box can go."""
+        """Yield every leaf that an instance in the box can reach."""
+        forest = self._forest
         for tree, root in enumerate(self._offset[:-1]):
-            # Of each feature tested on the way: the least and largest float32 that can come this way.
+            # For each feature tested on the path, the smallest and the largest float32 that follow it.
             to_do: list[tuple[int, dict[int, tuple[float, float]]]] = [(root, {})]
             while to_do:
                 node, path = to_do.pop()
                 if self._left[node] < 0:
-                    yield self._leaf(query, box, tree, node, path)
+                    vote = forest.classes[int(np.argmax(forest.value[node]))]
+                    yield ReachedLeaf(
+                        tree=tree,
+                        wanted=bool(vote == query.label) == (query.signature[tree] == 0),
+                        passes=[(f, high) for f, (_, high) in path.items() if high < box[1][f]],
+                        fails=[(f, _step(low, -1)) for f, (low, _) in path.items() if low > box[0][f]],
+                    )
                     continue
                 feature = self._feature[node]
                 low, high = path.get(feature, (box[0][feature], box[1][feature]))
-                at_most, above = _neighbours(float(self._forest.threshold[node]))
+                at_most, above = _neighbours(float(forest.threshold[node]))
                 if low <= at_most:
                     to_do.append((root + self._left[node], path | {feature: (low, min(high, at_most))}))
                 if high >= above:
                     to_do.append((root + self._right[node], path | {feature: (max(low, above), high)}))
 
-    def _leaf(
-        self,
-        query: ForgeryQuery,
-        box: tuple[list[float], list[float]],
-        tree: int,
-        node: int,
-        path: dict[int, tuple[float, float]],
-    ) -> ReachedLeaf:
-        vote = self._forest.classes[int(np.argmax(self._forest.value[node]))]
-        return ReachedLeaf(
-            tree=tree,
-            wanted=bool(vote == query.label) == (query.signature[tree] == 0),
-            passes=tuple((feature, high) for feature, (_, high) in path.items() if high < box[1][feature]),
-            fails=tuple(
-                (feature, _step(low, -1)) for feature, (low, _) in path.items() if low > box[0][feature]
-            ),
-        )
-
 
 def exact_box(query: ForgeryQuery) -> tuple[list[float], list[float]] | None:
-    """Return the least and the largest float32 in [0, 1] within eps of each number of the centre.
+    """Return the smallest and the largest float32 in [0, 1] within eps of each number of the centre.
 
-    Found with fractions, so without any rounding; None if some feature has no such float32.
+    Computed with fractions, without rounding; None if some feature has no such float32.
     """
     lower, upper = [], []
     for number in query.centre.tolist():
@@ -157,14 +137,14 @@ def exact_box(query: ForgeryQuery) -> tuple[list[float], list[float]] | None:
         high = min(Fraction(1), Fraction(number) + Fraction(query.eps))
         if low > high:
             return None
-        least, largest = float(np.float32(float(low))), float(np.float32(float(high)))
-        while Fraction(least) < low:
-            least = _step(least, +1)
+        smallest, largest = float(np.float32(float(low))), float(np.float32(float(high)))
+        while Fraction(smallest) < low:
+            smallest = _step(smallest, +1)
         while Fraction(largest) > high:
             largest = _step(largest, -1)
-        if least > largest:
+        if smallest > largest:
             return None
-        lower.append(least)
+        lower.append(smallest)
         upper.append(largest)
     return lower, upper
 
@@ -178,7 +158,7 @@ def _step(number: float, direction: int) -> float:
 
 @functools.lru_cache(maxsize=2**17)
 def _neighbours(threshold: float) -> tuple[float, float]:
-    """Return the largest float32 that is at most a number, and the least that is above it."""
+    """Return the largest float32 that is at most a number, and the smallest one above it."""
     with np.errstate(over="ignore"):
         near = float(np.float32(threshold))
     if near > threshold:
@@ -196,7 +176,7 @@ def check_proof(clauses: Sequence[Sequence[int]], proof: Sequence[str], *, n_var
     proof
         Lines of a DRAT file in text form; only steps that are RUP are accepted (see `proof_kernel`).
     n_variables
-        Largest variable that either may speak of.
+        Largest variable allowed in either.
 
     Returns
     -------

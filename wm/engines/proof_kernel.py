@@ -1,85 +1,64 @@
-"""A forward checker of proofs in machine code: reverse unit propagation with two watched literals.
+"""A compiled forward checker of proofs: reverse unit propagation with two watched literals.
 
-A clause follows from others by *reverse unit propagation* (RUP) if making all its literals false, and then
-true whatever that forces, ends in a conflict. A proof is a list of clauses, each of them RUP given the
-formula and the clauses before it, up to the empty clause (Goldberg and Novikov 2003, in the form of DRAT
-files). It may also name clauses to be forgotten. That is safe whatever they are: all clauses held follow from
-the formula, so with fewer of them less can be proved, never more. Steps that merely keep satisfiability (RAT)
-are refused; solvers without preprocessing take none.
+A clause follows from others by *reverse unit propagation* (RUP) if making all its literals false, and
+propagating, ends in a conflict. A proof is a list of clauses, each of them RUP given the formula and the
+clauses before it, up to the empty clause (Goldberg and Novikov 2003, in the form of DRAT files). It may also
+name clauses to delete. Any deletion is safe: all clauses held follow from the formula, so fewer of them prove
+less, never more. Steps that only preserve satisfiability (RAT) are refused; solvers without preprocessing
+have none.
 
-Literal 2 v stands for variable v >= 1, 2 v + 1 for its complement. Compiled by numba when first used and kept
-in its cache.
+Literal 2 v stands for variable v >= 1, 2 v + 1 for its complement. numba compiles the functions on their
+first use and caches them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, NamedTuple, TypeVar, cast
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
 PROVED, UNFOUNDED, UNFINISHED = 0, 1, 2
-"""What `check` says: the empty clause follows; a step does not; there is no empty clause."""
+"""Verdicts of `check`: the empty clause follows; a step does not; there is no empty clause."""
 
 _SPREAD = 0x9E3779B1
 """Knuth's multiplicative hashing: about 2^32 divided by the golden ratio."""
 
-_Function = TypeVar("_Function", bound=Callable[..., Any])
-
-
-def _compiled(function: _Function) -> _Function:
-    """Have numba compile a function when it is first called; its type stays what it says."""
-    return cast(_Function, njit(cache=True, nogil=True)(function))
-
 
 class _State(NamedTuple):
-    """Everything that a check changes.
-
-    Attributes
-    ----------
-    literals, start
-        Literals of clause c are ``literals[start[c]:start[c + 1]]``; the first two are its watches.
-    value
-        Of each literal: 1 true, -1 false, 0 open.
-    trail
-        True literals in the order in which they became true.
-    size : (2,)
-        Literals on the trail, and how many of these have been propagated.
-    implied, implied_start
-        Literal x forces ``implied[implied_start[x]:implied_start[x + 1]]``, by the formula's clauses of two.
-    first, following
-        The watches of each literal, as a chained list: watch w of clause c is number 2 c + w.
-    forgotten
-        Of each clause.
-    bucket, next_in_bucket
-        Clauses by a hash of their literals, chained.
-    mark
-        Of each literal: the last step that looked for it.
-    """
+    """The state of a check."""
 
     literals: NDArray[np.int64]
     start: NDArray[np.int64]
+    """Literals of clause c are ``literals[start[c]:start[c + 1]]``; the first two are its watches."""
     value: NDArray[np.int8]
+    """Of each literal: 1 true, -1 false, 0 open."""
     trail: NDArray[np.int64]
+    """True literals, in the order of assignment."""
     size: NDArray[np.int64]
+    """(2,): number of literals on the trail, and of those already propagated."""
     implied: NDArray[np.int64]
     implied_start: NDArray[np.int64]
+    """Literal x implies ``implied[implied_start[x]:implied_start[x + 1]]``, by the binary clauses."""
     first: NDArray[np.int64]
     following: NDArray[np.int64]
-    forgotten: NDArray[np.bool_]
+    """The watches of each literal, as a linked list: watch w of clause c is number 2 c + w."""
+    deleted: NDArray[np.bool_]
+    """Whether each clause is deleted."""
     bucket: NDArray[np.int64]
     next_in_bucket: NDArray[np.int64]
+    """Hash table of the clauses by their literals, with linked lists."""
     mark: NDArray[np.int64]
+    """For each literal, the last deletion that named it."""
 
 
-@_compiled
+@njit(cache=True, nogil=True)
 def check(
     literals: NDArray[np.int64],
     start: NDArray[np.int64],
     n_formula: int,
-    forgets: NDArray[np.bool_],
+    deletes: NDArray[np.bool_],
     n_variables: int,
 ) -> tuple[int, int]:
     """Check a proof, up to its empty clause.
@@ -91,8 +70,8 @@ def check(
         formula's, then the proof's. Their order within a clause is changed.
     n_formula
         Number of the formula's clauses.
-    forgets : (steps,)
-        Which clauses of the proof are to be forgotten.
+    deletes : (steps,)
+        Which steps of the proof delete their clause.
     n_variables
         Largest variable.
 
@@ -129,8 +108,8 @@ def check(
     refuted = refuted or not _propagate(state)
     for step in range(n_clauses - n_formula):
         clause = n_formula + step
-        if forgets[step]:
-            _forget(state, clause)
+        if deletes[step]:
+            _delete(state, clause)
             continue
         if not refuted and not _follows(state, clause):
             return UNFOUNDED, step
@@ -141,11 +120,11 @@ def check(
     return UNFINISHED, n_clauses - n_formula
 
 
-@_compiled
+@njit(cache=True, nogil=True)
 def _implications(
     literals: NDArray[np.int64], start: NDArray[np.int64], n_formula: int, n_literals: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return `implied` and `implied_start`: most of a forest's clauses are of two, and watches are dear."""
+    """Return `implied` and `implied_start`: most clauses of a forest are binary, and watches cost more."""
     count = np.zeros(n_literals + 1, np.int64)
     for clause in range(n_formula):
         if start[clause + 1] - start[clause] == 2:
@@ -164,9 +143,9 @@ def _implications(
     return implied, implied_start
 
 
-@_compiled
+@njit(cache=True, nogil=True)
 def _follows(state: _State, clause: int) -> bool:
-    """Return whether a clause is RUP; what was assumed for that is taken back."""
+    """Return whether a clause is RUP; the assignments made to find out are undone."""
     fixed = state.size[0]
     conflict = False
     for place in range(state.start[clause], state.start[clause + 1]):
@@ -185,7 +164,7 @@ def _follows(state: _State, clause: int) -> bool:
     return conflict
 
 
-@_compiled
+@njit(cache=True, nogil=True)
 def _make_true(state: _State, literal: int) -> None:
     state.value[literal] = 1
     state.value[literal ^ 1] = -1
@@ -193,11 +172,11 @@ def _make_true(state: _State, literal: int) -> None:
     state.size[0] += 1
 
 
-@_compiled
+@njit(cache=True, nogil=True)
 def _add(state: _State, clause: int) -> bool:
-    """Add a clause for good: watch two literals that are not false, or make the only one true.
+    """Add a clause: watch two literals that are not false, or make the only one true.
 
-    Returns False if all its literals are false for good.
+    Returns False if all its literals are false.
     """
     begin, end = state.start[clause], state.start[clause + 1]
     bucket = _bucket(state, clause)
@@ -219,16 +198,16 @@ def _add(state: _State, clause: int) -> bool:
     return found == 1
 
 
-@_compiled
+@njit(cache=True, nogil=True)
 def _watch(state: _State, watch: int) -> None:
     literal = state.literals[state.start[watch >> 1] + (watch & 1)]
     state.following[watch] = state.first[literal]
     state.first[literal] = watch
 
 
-@_compiled
+@njit(cache=True, nogil=True)
 def _propagate(state: _State) -> bool:
-    """Make true whatever is forced; False if that ends in a conflict."""
+    """Propagate all implied literals; return False at a conflict."""
     while state.size[1] < state.size[0]:
         true = state.trail[state.size[1]]
         state.size[1] += 1
@@ -245,8 +224,8 @@ def _propagate(state: _State) -> bool:
         while watch >= 0:
             following = state.following[watch]
             clause, own = watch >> 1, watch & 1
-            # A forgotten clause loses its watches when they are next looked at.
-            if not state.forgotten[clause]:
+            # A deleted clause loses its watches when they are next visited.
+            if not state.deleted[clause]:
                 other = state.literals[state.start[clause] + 1 - own]
                 if consistent and state.value[other] != 1 and not _moved(state, clause, own):
                     if state.value[other] == -1:
@@ -260,9 +239,9 @@ def _propagate(state: _State) -> bool:
     return True
 
 
-@_compiled
+@njit(cache=True, nogil=True)
 def _moved(state: _State, clause: int, own: int) -> bool:
-    """Exchange a watch that became false for a literal that is not; False if there is none."""
+    """Replace a watch that became false by a literal that is not; return False if there is none."""
     begin = state.start[clause]
     for place in range(begin + 2, state.start[clause + 1]):
         literal = state.literals[place]
@@ -273,7 +252,7 @@ def _moved(state: _State, clause: int, own: int) -> bool:
     return False
 
 
-@_compiled
+@njit(cache=True, nogil=True)
 def _bucket(state: _State, clause: int) -> int:
     total = 0
     for place in range(state.start[clause], state.start[clause + 1]):
@@ -281,19 +260,19 @@ def _bucket(state: _State, clause: int) -> int:
     return (total ^ total >> 16) & (len(state.bucket) - 1)
 
 
-@_compiled
-def _forget(state: _State, named: int) -> None:
-    """Forget one clause with the same literals; if there is none, nothing is to be done."""
+@njit(cache=True, nogil=True)
+def _delete(state: _State, named: int) -> None:
+    """Delete one clause with the same literals, if there is one."""
     begin, end = state.start[named], state.start[named + 1]
     for place in range(begin, end):
         state.mark[state.literals[place]] = named
     clause = state.bucket[_bucket(state, named)]
     while clause >= 0:
-        if not state.forgotten[clause] and state.start[clause + 1] - state.start[clause] == end - begin:
+        if not state.deleted[clause] and state.start[clause + 1] - state.start[clause] == end - begin:
             same = True
             for place in range(state.start[clause], state.start[clause + 1]):
                 same = same and state.mark[state.literals[place]] == named
             if same:
-                state.forgotten[clause] = True
+                state.deleted[clause] = True
                 return
         clause = state.next_in_bucket[clause]

@@ -1,4 +1,4 @@
-"""The words that engines speak: query, outcome, status, engine."""
+"""Types shared by all engines: query, outcome, status, solver and engine."""
 
 from __future__ import annotations
 
@@ -15,27 +15,27 @@ from wm.signature import Signature
 
 
 class Status(StrEnum):
-    """How a forgery query ended; the five never blur into one another."""
+    """How a forgery query ended."""
 
     FORGED = "forged"
     """A witness was found and replayed on the original model."""
     IMPOSSIBLE = "impossible"
-    """Proved: no instance in the box gives the wanted votes."""
+    """Proved: no instance in the box draws the wanted votes."""
     TIMEOUT = "timeout"
-    """The time limit struck first."""
+    """The time limit was reached first."""
     MEMOUT = "memout"
-    """The memory limit struck first."""
+    """The memory limit was reached first."""
     ERROR = "error"
     """The engine failed, or its witness did not replay."""
 
 
 Pair = tuple[bytes, object]
-"""A signature and a label, as a key; see `ForgeryQuery.pair`."""
+"""A signature and a label as a key, see `ForgeryQuery.pair`."""
 
 
 @dataclass(frozen=True, eq=False)
 class ForgeryQuery:
-    """The question whether some x near z draws the wanted votes (Definition 3.1, Section 4.2.2).
+    """Ask whether some x near z draws the wanted votes (Definition 3.1, Section 4.2.2).
 
     Attributes
     ----------
@@ -44,7 +44,7 @@ class ForgeryQuery:
     label
         Class value, one of the forest's `classes`.
     centre : (d,) float64
-        z; values outside [0, 1] are allowed, the sought x stays inside.
+        z; may lie outside [0, 1], x may not.
     eps
         Largest distance from z in any feature; at least 0.
     """
@@ -66,17 +66,17 @@ class ForgeryQuery:
         distance = _numbers([eps])
         if distance is None or not (np.isfinite(distance[0]) and distance[0] >= 0):
             raise QueryError(f"eps must be a finite number, at least 0, not {eps!r}")
-        whole = bits.astype(np.int8)
-        for array in (whole, point):
+        integers = bits.astype(np.int8)
+        for array in (integers, point):
             array.setflags(write=False)
-        object.__setattr__(self, "signature", whole)
+        object.__setattr__(self, "signature", integers)
         object.__setattr__(self, "label", label.item() if isinstance(label, np.generic) else label)
         object.__setattr__(self, "centre", point)
         object.__setattr__(self, "eps", float(distance[0]))
 
     @property
     def pair(self) -> Pair:
-        """Signature and label: what proofs in the whole domain are about."""
+        """Signature and label; global proofs hold for such a pair."""
         return self.signature.tobytes(), self.label
 
     def check(self, forest: Forest) -> None:
@@ -92,7 +92,7 @@ class ForgeryQuery:
 
 
 def _numbers(values: ArrayLike) -> NDArray[np.float64] | None:
-    """Return a private copy of a one-dimensional array of numbers, None if it is none."""
+    """Return a float64 copy of a one-dimensional array of numbers, None for anything else."""
     try:
         array = np.asarray(values)
     except ValueError:  # rows of different lengths
@@ -104,74 +104,53 @@ def _numbers(values: ArrayLike) -> NDArray[np.float64] | None:
 
 @dataclass(frozen=True, eq=False)
 class ForgeryOutcome:
-    """What became of a query.
-
-    Attributes
-    ----------
-    status
-        See `Status`.
-    witness : (d,) float32, or None
-        The forged instance; only with ``forged``.
-    distance
-        Largest distance of the witness from the centre in any feature; None without a witness.
-    seconds
-        Time that the engine spent on the query; up to the limit with ``timeout``.
-    engine
-        Name of the engine.
-    reason
-        What the answer rests on ("solver", "empty box", "no leaf"), or what went wrong; for people.
-    followed_from
-        The eps whose answer this one follows from, see
-        `wm.attacks.forgery.following`; None if it was asked for.
-    certified
-        With ``impossible``: whether a checked proof confirms it; None if none was asked for.
-    """
+    """Result of one query."""
 
     status: Status
     witness: NDArray[np.float32] | None
+    """(d,): the forged instance; only with ``forged``."""
     distance: float | None
+    """Largest distance of the witness from the centre in any feature; None without a witness."""
     seconds: float
+    """Time spent on the query, without the start of the engine."""
     engine: str
+    """Name of the engine."""
     reason: str = "solver"
+    """Basis of the answer ("solver", "empty box", "no leaf"), or the error, as text."""
     followed_from: float | None = None
+    """The eps whose answer this one follows from, see `wm.attacks.forgery.following`; None if the engine was
+    asked."""
     certified: bool | None = None
+    """With ``impossible``: whether a checked proof confirms it; None if no proof was requested."""
 
 
-WHOLE_DOMAIN = "whole domain"
-"""Reason of an ``impossible`` that holds for every instance and every distance of its signature and label."""
+GLOBAL_REASON = "whole domain"
+"""Reason of an ``impossible`` that holds for every centre and distance of its signature and label."""
 
 
 @dataclass(frozen=True, eq=False)
 class Answer:
-    """What a solver back end says, before it is replayed: a witness, or proof that there is none.
-
-    Attributes
-    ----------
-    witness : (d,) float32, or None
-        None: proved impossible.
-    reason, certified
-        As in `ForgeryOutcome`.
-    is_global
-        Whether no instance at all, at any distance, has the query's signature and label.
-    """
+    """Answer of a solver, before its witness is replayed; fields as in `ForgeryOutcome`."""
 
     witness: NDArray[np.float32] | None
+    """None: proved impossible."""
     reason: str = "solver"
     certified: bool | None = None
     is_global: bool = False
+    """Whether the impossibility holds in all of [0, 1]^d."""
 
 
 class OutOfResourcesError(Exception):
-    """A back end gave up by itself.
+    """A solver gave up before any limit of the engine.
 
     Attributes
     ----------
     status
-        ``timeout`` or ``memout`` where the solver says so, else ``error``.
+        ``timeout`` or ``memout`` if the solver reports that, else ``error``.
     """
 
     def __init__(self, status: Status, reason: str) -> None:
-        # Both go to the base class: it makes the exception anew from these on its way between processes.
+        # Both go to the base class, which unpickling calls with them.
         super().__init__(status, reason)
         self.status = status
         self._reason = reason
@@ -181,16 +160,16 @@ class OutOfResourcesError(Exception):
 
 
 class Solver(Protocol):
-    """A back end: answers queries about one forest, in its own process, without limits.
+    """Answers queries about one forest, in a process of its own, without limits.
 
-    Witness or proof is a function of forest and query alone, never of earlier queries, so that campaigns give
-    the same results however their queries are spread over workers. Only the reason may tell of history.
+    The witness is a function of forest and query alone, never of earlier queries, so that campaigns give the
+    same results however their queries are spread over workers. Only the reason may depend on history.
     """
 
     def __init__(self, forest: Forest, **options: Any) -> None:
-        """Prepare whatever is common to all queries.
+        """Prepare what all queries share, including compilation: no query's clock runs yet.
 
-        A back end that has options declares them as an `EngineOptions` model, its attribute `Options`.
+        A solver with options declares them as an `EngineOptions` model, its attribute `Options`.
         """
 
     def answer(self, query: ForgeryQuery) -> Answer:
@@ -198,7 +177,7 @@ class Solver(Protocol):
 
 
 class Engine(Protocol):
-    """What attacks use: a solver under limits, whose every witness has been replayed."""
+    """A solver under limits whose witnesses are replayed; what attacks use."""
 
     @property
     def name(self) -> str:

@@ -1,30 +1,32 @@
 """`sat`: one Boolean for each threshold, a clause for each unwanted leaf, a fresh CDCL solver for each query.
 
-A leaf with an unwanted vote must not be reached. Only leaves that meet the query's box take part, and of
-their bounds only those that the box leaves open, so the formula shrinks with eps; where a tree has no wanted
-leaf left, no solver is asked at all.
+A clause forbids a leaf with an unwanted vote. The formula has only leaves that meet the query's box, and only
+bounds that the box leaves open, so it shrinks with eps. If a tree has no wanted leaf left, no solver is
+needed.
 
-With ``certify=True`` every ``impossible`` is proved: the solver writes down how it came to it, and
-`wm.engines.proof`, which shares no code with the solver or the encoding, checks that.
+With ``certify=True`` every ``impossible`` is proved: the solver writes a proof, which `wm.engines.proof`
+checks. That module shares no code with the solver or the encoding.
 """
 
 from __future__ import annotations
 
-from types import TracebackType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from pysat.solvers import Solver as PysatSolver
 
 from wm.engines.cnf import encode
-from wm.engines.encoding import LeafBounds, Problem, leaf_bounds, nearest_witness, pose
+from wm.engines.encoding import LeafBounds, Problem, build_problem, leaf_bounds, nearest_witness
 from wm.engines.options import EngineOptions
 from wm.engines.protocol import Answer, ForgeryQuery, OutOfResourcesError, Status
 from wm.forest import Forest
 
+if TYPE_CHECKING:
+    from wm.engines.proof import ProofChecker
+
 BACK_END = "glucose4"
-"""Fast on these formulas, and it can write proofs."""
+"""CDCL solver that is fast on these formulas and can write proofs."""
 
 
 class PrunedFormula:
@@ -33,11 +35,11 @@ class PrunedFormula:
     Parameters
     ----------
     problem
-        Neither empty nor hopeless.
+        One without a `trivial_reason`.
     centre : (d,)
-        Where witnesses should be near.
+        Witnesses should be near it.
     with_proof
-        Have the solver write down a proof.
+        Whether the solver writes a proof.
     """
 
     def __init__(
@@ -49,19 +51,15 @@ class PrunedFormula:
         self._solver.append_formula(encoding.order)
         self._solver.append_formula(encoding.leaves)
         if len(encoding.feature):
-            # Prefer the cell of the centre: witnesses come out near it.
+            # Prefer the cell of the centre, so that witnesses are near it.
             inside = centre[encoding.feature] <= encoding.threshold
             names = np.arange(1, len(encoding.feature) + 1)
             self._solver.set_phases(np.where(inside, names, -names).tolist())
 
     def __enter__(self) -> Self:
-        """Return the formula."""
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        """Free the solver's memory."""
+    def __exit__(self, *_: object) -> None:
         self._solver.delete()
 
     @property
@@ -72,21 +70,17 @@ class PrunedFormula:
 
     @property
     def propagations(self) -> int:
-        """What the solver has done so far."""
+        """Propagations done by the solver so far."""
         return int(self._solver.accum_stats()["propagations"])
 
-    def has_witness(self) -> bool:
-        """Solve it."""
-        return bool(self._solver.solve())
-
-    def try_for(self, conflicts: int) -> bool | None:
-        """Return whether it has a witness; None if it takes more conflicts to tell."""
-        self._solver.conf_budget(conflicts)
+    def has_witness(self, max_conflicts: int = -1) -> bool | None:
+        """Return whether it has a witness; None if more conflicts than a limit (-1: none) are needed."""
+        self._solver.conf_budget(max_conflicts)
         found: bool | None = self._solver.solve_limited()
         return found
 
     def point(self) -> NDArray[np.float32]:
-        """Return a point of the box that draws the wanted votes, once it is known that there is one: (d,)."""
+        """Return a point of the box that draws the wanted votes, after a witness was found: (d,)."""
         model = np.array(self._solver.get_model() or [], dtype=np.int64)
         return self._encoding.point(model, self._upper)
 
@@ -100,7 +94,7 @@ class SatOptions(EngineOptions):
     """Options of `sat`."""
 
     certify: bool = False
-    """Have every ``impossible`` checked independently; one that is refused ends as ``error``."""
+    """Have every ``impossible`` checked independently; one whose proof is refused ends as ``error``."""
 
 
 class SatSolver:
@@ -110,11 +104,6 @@ class SatSolver:
     ----------
     **options
         Fields of `SatOptions`.
-
-    Raises
-    ------
-    QueryError
-        There is no such option, or not with this value.
     """
 
     Options = SatOptions
@@ -124,17 +113,15 @@ class SatSolver:
         self._bounds = leaf_bounds(forest)
         self._checker = None
         if SatOptions.of(options, engine="sat").certify:
-            from wm.engines.proof import ProofChecker  # brings numba, which the solver does without
+            from wm.engines.proof import ProofChecker  # imports numba, which the solver does not need
 
             self._checker = ProofChecker(forest)
 
     def answer(self, query: ForgeryQuery) -> Answer:
         """Answer one query."""
-        problem = pose(self._forest, self._bounds, query)
-        if problem.empty:
-            return self._trivial(query, "empty box")
-        if problem.hopeless:
-            return self._trivial(query, "no leaf")
+        problem = build_problem(self._forest, self._bounds, query)
+        if problem.trivial_reason:
+            return self._trivial(query, problem.trivial_reason)
         with PrunedFormula(
             self._bounds, problem, query.centre, with_proof=self._checker is not None
         ) as formula:
@@ -142,25 +129,25 @@ class SatSolver:
                 return Answer(nearest_witness(self._forest, self._bounds, formula.point(), query))
             if self._checker is None:
                 return Answer(None)
-            return self._checked(query, formula.tests, formula.proof())
+            return self._proved(self._checker, query, formula)
 
     def _trivial(self, query: ForgeryQuery, reason: str) -> Answer:
-        """Return an impossibility that needed no solver, found again by the checker if there is one."""
-        if self._checker is not None:
-            found = self._checker.trivial_reason(query)
-            if found != reason:
-                raise OutOfResourcesError(Status.ERROR, f"not certified: {reason}; the checker finds {found}")
-            return Answer(None, f"{reason}, checked", certified=True)
-        return Answer(None, reason)
+        """Return an impossibility that needs no solver, checked if answers are certified."""
+        if self._checker is None:
+            return Answer(None, reason)
+        found = self._checker.trivial_reason(query)
+        if found != reason:
+            raise OutOfResourcesError(Status.ERROR, f"not certified: {reason}; the checker finds {found}")
+        return Answer(None, f"{reason}, checked", certified=True)
 
-    def _checked(self, query: ForgeryQuery, tests: list[tuple[int, float]], proof: list[str]) -> Answer:
+    def _proved(self, checker: ProofChecker, query: ForgeryQuery, formula: PrunedFormula) -> Answer:
         from wm.engines.proof import ProofError
 
-        assert self._checker is not None  # noqa: S101 - only then is there a proof
-        # The verdict itself is the last step; Glucose leaves it out where it needed no search.
-        steps = proof if "0" in proof else [*proof, "0"]
+        proof = formula.proof()
+        if "0" not in proof:  # Glucose leaves out the empty clause if it needed no search
+            proof.append("0")
         try:
-            number = self._checker.check(query, tests, steps)
+            number = checker.check(query, formula.tests, proof)
         except ProofError as reason:
             raise OutOfResourcesError(Status.ERROR, f"not certified: {reason}") from reason
         return Answer(None, f"solver, proof checked ({number} steps)", certified=True)

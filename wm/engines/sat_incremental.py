@@ -1,8 +1,8 @@
 """`sat-incremental`: one CDCL solver for all queries to a forest, each of them a set of assumptions.
 
-What the solver learns serves later queries, so a signature's queries get faster. Its witnesses would depend
-on the queries before; hence it only says whether there is one. The witness, which is to be a function of
-forest and query alone, is then found by `sat` in a fresh solver.
+Learned clauses serve later queries, so a signature's queries get faster. As its witnesses would depend on
+earlier queries, this solver only decides whether there is one; `sat` then finds the witness in a fresh
+solver.
 """
 
 from __future__ import annotations
@@ -17,20 +17,19 @@ from wm.forest import Forest
 
 
 class IncrementalStatus:
-    """Says whether queries to a forest have a witness, with one CDCL solver for all of them."""
+    """Decides whether queries to a forest have a witness, with one CDCL solver for all of them."""
 
     def __init__(self, forest: Forest) -> None:
         self._formula = whole_forest(forest, leaf_bounds(forest))
         self._solver = PysatSolver(name=BACK_END)
         self._solver.append_formula(self._formula.clauses)
 
-    def has_witness(self, query: ForgeryQuery, box: Box) -> bool:
-        """Return whether some point of a query's box, which is not empty, draws the wanted votes."""
-        return bool(self._solver.solve(assumptions=self._formula.assumptions(query, *box)))
+    def has_witness(self, query: ForgeryQuery, box: Box, max_conflicts: int = -1) -> bool | None:
+        """Return whether some point of a query's box, which is not empty, draws the wanted votes.
 
-    def try_for(self, conflicts: int, query: ForgeryQuery, box: Box) -> bool | None:
-        """Do as `has_witness`; return None if it takes more conflicts to tell."""
-        self._solver.conf_budget(conflicts)
+        None if more conflicts than a limit (-1: none) are needed.
+        """
+        self._solver.conf_budget(max_conflicts)
         found: bool | None = self._solver.solve_limited(assumptions=self._formula.assumptions(query, *box))
         return found
 

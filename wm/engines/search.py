@@ -1,7 +1,7 @@
 """`search`: the k-partite search over bitsets.
 
-First the free part: wanted leaves that meet the box, the box shrunk to what each tree's leaves cover. What is
-left becomes bits, and the search picks one leaf for each tree; see `box_search` and `search_kernel`.
+The box is first shrunk to the wanted leaves of each tree. The leaves left become bits, and the search chooses
+one for each tree; see `box_search` and `search_kernel`.
 """
 
 from __future__ import annotations
@@ -27,29 +27,28 @@ class SearchSolver:
 
     def answer(self, query: ForgeryQuery) -> Answer:
         """Answer one query."""
-        return answer(self._geometry, query)
+        return _answer(self._geometry, query)
 
 
-def pose_box(geometry: Geometry, query: ForgeryQuery, box: Box) -> BoxSearch:
-    """Return the search for a query's wanted votes in a box that is not empty."""
-    wanted = wanted_leaves(geometry.forest, geometry.bounds, query)
-    return BoxSearch(geometry, wanted, (geometry.cells.of(box[0]), geometry.cells.of(box[1])))
-
-
-def answer(geometry: Geometry, query: ForgeryQuery) -> Answer:
-    """Answer one query by search alone."""
+def _answer(geometry: Geometry, query: ForgeryQuery) -> Answer:
     box = query_box(query.centre, query.eps)
     if (box[0] > box[1]).any():
         return Answer(None, "empty box")
-    search = pose_box(geometry, query, box)
+    search = start_search(geometry, query, box)
     search.advance()
     if search.found is None:
         return Answer(None, "no leaf" if search.trivial else "solver")
     return Answer(witness(geometry, query, box, search.found))
 
 
+def start_search(geometry: Geometry, query: ForgeryQuery, box: Box) -> BoxSearch:
+    """Return the search for a query's wanted votes in a box that is not empty."""
+    wanted = wanted_leaves(geometry.forest, geometry.bounds, query)
+    return BoxSearch(geometry, wanted, (geometry.cells.of(box[0]), geometry.cells.of(box[1])))
+
+
 def witness(geometry: Geometry, query: ForgeryQuery, box: Box, choice: Choice) -> NDArray[np.float32]:
-    """Return the point nearest to a query's centre within its box and all that the search chose."""
+    """Return the point nearest to a query's centre within its box and the chosen leaves: (d,)."""
     bounds, cells = geometry.bounds, geometry.cells
     with np.errstate(over="ignore"):
         point = query.centre.astype(np.float32)
@@ -69,8 +68,8 @@ def witness(geometry: Geometry, query: ForgeryQuery, box: Box, choice: Choice) -
 
 @functools.cache
 def compile_kernel() -> None:
-    """Have the kernel compiled, or read from its cache, before the first real query."""
-    # Two trees that each leave a choice between two leaves: without one the kernel would not be reached.
+    """Compile the kernels, or load them from the cache, before the first query's clock runs."""
+    # Two trees with a choice of two leaves each: without a choice the search kernel would not be called.
     forest = Forest.from_arrays(
         offset=[0, 5, 10],
         left=[1, 2, -1, -1, -1] * 2,
@@ -83,4 +82,4 @@ def compile_kernel() -> None:
     )
     geometry = Geometry.of(forest)
     for signature in ([0, 0], [0, 1]):
-        answer(geometry, ForgeryQuery(signature=signature, label=1, centre=[0.5], eps=0.5))
+        _answer(geometry, ForgeryQuery(signature=signature, label=1, centre=[0.5], eps=0.5))

@@ -1,10 +1,10 @@
-"""The k-partite search in machine code: one leaf for each tree, every two of them meeting.
+"""The k-partite search, compiled: one leaf for each tree, every two of which meet.
 
-Boxes with sides parallel to the axes have a common point as soon as every two of them meet, so a witness is a
-choice of one wanted leaf for each tree in which every two are compatible. Living leaves are bits, each tree
-padded to whole words; choosing a leaf is one AND with its compatibility row.
+Boxes with sides parallel to the axes have a common point if every two of them meet, so a witness is a choice
+of one wanted leaf for each tree such that every two are compatible. The leaves still possible, the live ones,
+are bits, each tree padded to whole words; choosing a leaf is one AND with its compatibility row.
 
-Compiled by numba when first used and kept in its cache.
+numba compiles the functions on their first use and caches them.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from numba import njit, types
 from numba.extending import intrinsic
 
 RUNNING, FOUND, NONE = 0, 1, 2
-"""What `search` returns: budget used up, witness found, proved that there is none."""
+"""Results of `search`: budget used up, witness found, proved that there is none."""
 
 STEP = 32
-"""Entries between two checkpoints of a sorted list of bounds: a row costs at most this many single bits."""
+"""Entries between two checkpoints of a sorted list of bounds: a row clears fewer bits of it one by one."""
 
 _SORTED_LEVELS = 4
-"""Levels of the search tree in which leaves that leave most alive are tried first."""
+"""Levels of the search tree at which leaves that keep the most leaves live are tried first."""
 
 
 def _count_ones(_context: Any, word: Any) -> Any:
@@ -48,15 +48,15 @@ _lowest_bit: Any = intrinsic(_count_trailing_zeros)
 def build_row(leaf, row, root, bounds, box_lower, box_upper, bit_of, by_key, lists):
     """Write the bits of all leaves that meet a leaf within the box.
 
-    A leaf misses another in a feature if it begins above the other's end or ends below its beginning: the
-    leaves before some key in one of the feature's two sorted lists.
+    Two leaves do not meet if one begins above the other's end in some feature. The leaves that do not meet
+    this one are those before some key in one of the feature's two sorted lists.
 
     Parameters
     ----------
     leaf, row : int, (words,) uint64
-        The leaf; takes the bits.
+        The leaf; the bits, written here.
     root : (words,) uint64
-        The bits of all leaves in question, each of which meets the box.
+        The bits of all leaves considered, each of which meets the box.
     bounds, box_lower, box_upper
         As in `walk_kernel.shrink`.
     bit_of : (L,) int32
@@ -78,42 +78,30 @@ def build_row(leaf, row, root, bounds, box_lower, box_upper, bit_of, by_key, lis
             key = -upper[bound] if side == 0 else lower[bound]
             if begin[side, f] < 0:
                 _list_feature(side, f, by_key, lists, box_lower, box_upper, bit_of)
-            a, b = begin[side, f], end[side, f]
-            while a < b:
-                middle = (a + b) >> 1
-                if keys[middle] < key:
-                    a = middle + 1
-                else:
-                    b = middle
-            jumps = (a - begin[side, f]) // STEP
+            after = begin[side, f] + np.searchsorted(keys[begin[side, f] : end[side, f]], key)
+            jumps = (after - begin[side, f]) // STEP
             if jumps:
                 mark = first[side, f] + jumps - 1
                 for word in range(len(row)):
                     row[word] &= ~marks[mark, word]
-            for number in range(begin[side, f] + jumps * STEP, a):
+            for number in range(begin[side, f] + jumps * STEP, after):
                 bit = bits[number]
                 row[bit >> 6] &= ~(one << np.uint64(bit & 63))
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def _list_feature(side, f, by_key, lists, box_lower, box_upper, bit_of):
-    """Write a sorted list of a feature: the bounds within the box of the leaves that have a bit."""
+    """Write one sorted list of a feature: the bounds inside the box of all leaves that have a bit."""
     leaves, all_keys, start = by_key
     bits, keys, begin, end, marks, first, used = lists
     one = np.uint64(1)
-    # Bounds before the box belong to leaves that do not meet it, those from its other end on cut nothing off.
+    # Bounds before the box belong to leaves that do not meet it; those from its other end on exclude nothing.
     near = -box_upper[f] if side == 0 else box_lower[f]
     far = -box_lower[f] if side == 0 else box_upper[f]
-    a, b = start[f], start[f + 1]
-    while a < b:
-        middle = (a + b) >> 1
-        if all_keys[side, middle] < near:
-            a = middle + 1
-        else:
-            b = middle
     place, mark = used[0], used[1]
     begin[side, f], first[side, f] = place, mark
-    for bound in range(a, start[f + 1]):
+    inside = start[f] + np.searchsorted(all_keys[side, start[f] : start[f + 1]], near)
+    for bound in range(inside, start[f + 1]):
         key = all_keys[side, bound]
         if key >= far:
             break
@@ -123,7 +111,7 @@ def _list_feature(side, f, by_key, lists, box_lower, box_upper, bit_of):
         bits[place], keys[place] = bit, key
         place += 1
         if (place - begin[side, f]) % STEP == 0:
-            # All of the list so far: what the checkpoint before has, and the bits since.
+            # All bits of the list so far: those of the previous checkpoint and those added since.
             if mark > first[side, f]:
                 marks[mark] = marks[mark - 1]
             else:
@@ -137,39 +125,40 @@ def _list_feature(side, f, by_key, lists, box_lower, box_upper, bit_of):
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def search(
-    max_choices, progress, live, living, branching, order, ease, choice, planes, rows, row_of, built, table
+    max_choices, progress, live, n_live, branching, order, ease, choice, planes, rows, row_of, built, table
 ):
-    """Search depth-first until a witness, a proof, or so many more choices; may be called again to go on.
+    """Search depth-first until a witness, a proof, or the limit of choices; a further call continues.
 
     Parameters
     ----------
     max_choices : int
-        Leaves chosen, by branching or as the last of their tree.
+        Limit on leaves chosen in this call, by branching or as the only one of their tree.
     progress : (1,) int64
-        The level reached; -1 at the very beginning.
+        The current level; -1 before the first call.
     live : (m + 1, words) uint64
-        Living leaves at each level.
-    living : (m + 1, m) int64
-        How many each tree has.
+        Live leaves at each level.
+    n_live : (m + 1, m) int64
+        Number of live leaves of each tree at each level.
     branching
-        Of each level: bits to try (m + 1, most leaves of a tree) int64, how many, the next one, and the tree
-        that they belong to, (m + 1,) int64 each.
+        For each level the bits to try, (m + 1, largest number of leaves of a tree) int64, and their number,
+        the next one and their tree, (m + 1,) int64 each.
     order : (m,) int64
-        The order in which trees are looked at, those wiped out last first.
+        The order in which trees are examined, the most recently wiped out first.
     ease : (m,) float64
         1 / (1 + number of wipe-outs of a tree) (dom/wdeg).
     choice : (m,) int64
-        The bit asserted in each tree; complete once a witness is found.
+        The bit chosen in each tree; complete when a witness is found.
     planes : (K + 1,) int64
         Word t of plane k is word ``planes[k] + t``: the (k + 1)-st word of tree t. Trees are sorted by their
         number of words, the largest first.
     rows, row_of, built : (leaves, words) uint64, (bits,) int32, (1,) int64
-        Compatibility rows in the order in which they were built, which one each bit has (-1: none yet), and
-        how many there are.
+        Compatibility rows in the order in which they were built, the row of each bit (-1: none yet), and the
+        number of rows.
     table
         `box_search.row_table`.
     """
     candidates, number, place, branch = branching
+    levels = live, n_live, order, ease, planes
     trees = len(order)
     pending = np.empty(trees, np.int64)
     counts = np.empty(trees, np.int64)
@@ -178,10 +167,10 @@ def search(
     if progress[0] < 0:
         progress[0] = target = 0
         for tree in range(trees):
-            if living[0, tree] == 1:
+            if n_live[0, tree] == 1:
                 pending[due] = tree
                 due += 1
-    # Whatever takes `table` must not be called for each node: so many arrays are dear to hand over.
+    # A function that takes `table` must not be called for each node: passing its many arrays is slow.
     while True:
         if target < 0:
             now = progress[0]
@@ -198,10 +187,8 @@ def search(
             choice[tree] = bit
             if row_of[bit] < 0:
                 _build(bit, rows, row_of, built, table)
-            due = _meet(
-                rows, row_of[bit], tree, now, target, 0, pending, counts, live, living, order, ease, planes
-            )
-        while due > 0:  # choose every leaf that is the last of its tree
+            due = _meet(rows[row_of[bit]], tree, now, target, 0, pending, counts, levels)
+        while due > 0:  # choose every leaf that is the only one of its tree
             choices += 1
             due -= 1
             tree = pending[due]
@@ -213,27 +200,13 @@ def search(
             choice[tree] = bit
             if row_of[bit] < 0:
                 _build(bit, rows, row_of, built, table)
-            due = _meet(
-                rows,
-                row_of[bit],
-                tree,
-                target,
-                target,
-                due,
-                pending,
-                counts,
-                live,
-                living,
-                order,
-                ease,
-                planes,
-            )
+            due = _meet(rows[row_of[bit]], tree, target, target, due, pending, counts, levels)
         if due < 0:
             if target == 0:
                 return NONE
         else:
             progress[0] = target
-            if not _open_level(target, live, living, candidates, number, place, branch, ease, planes):
+            if not _open_level(target, live, n_live, candidates, number, place, branch, ease, planes):
                 return FOUND
             if target < _SORTED_LEVELS:
                 _sort_level(target, live, candidates, number, rows, row_of, built, table, score)
@@ -243,62 +216,62 @@ def search(
 @njit(cache=True, nogil=True, error_model="numpy")
 def _build(bit, rows, row_of, built, table):
     leaf_at, root, bounds, box_lower, box_upper, bit_of, by_key, lists = table
-    row = rows[built[0]]
-    build_row(leaf_at[bit], row, root, bounds, box_lower, box_upper, bit_of, by_key, lists)
+    build_row(leaf_at[bit], rows[built[0]], root, bounds, box_lower, box_upper, bit_of, by_key, lists)
     row_of[bit] = built[0]
     built[0] += 1
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _meet(rows, number, tree, source, target, due, pending, counts, live, living, order, ease, planes):
-    """Write level `target` as level `source` after a leaf with this row was chosen; they may be the same.
+def _meet(row, tree, source, target, due, pending, counts, levels):
+    """Write level `target` from level `source` after the choice of a leaf with this row.
 
-    Adds to the `due` pending trees those that have a single leaf from now on, and returns how many are
-    pending then; -1 if a tree is wiped out.
+    The two levels may be the same. Trees that now have a single leaf are added to the `due` pending ones.
+    Returns the number of pending trees, or -1 if a tree is wiped out.
     """
+    live, n_live, order, ease, planes = levels
     # Loops without branches over all trees become vector instructions.
     for word in range(len(counts)):
-        bits = live[source, word] & rows[number, word]
+        bits = live[source, word] & row[word]
         live[target, word] = bits
         counts[word] = np.int64(_popcount(bits))
     for plane in range(1, len(planes) - 1):
         first = np.uint64(planes[plane])
         for other in range(np.uint64(planes[plane + 1]) - first):
-            bits = live[source, first + other] & rows[number, first + other]
+            bits = live[source, first + other] & row[first + other]
             live[target, first + other] = bits
             counts[other] += np.int64(_popcount(bits))
     empty, single = np.int64(0), np.int64(0)
     for other in range(len(counts)):
         empty += np.int64(counts[other] == 0)
-        single += np.int64((counts[other] == 1) & (living[source, other] != 1))
+        single += np.int64((counts[other] == 1) & (n_live[source, other] != 1))
     if empty:
         place = 0
         while counts[order[place]]:
             place += 1
-        # The tree is the likeliest to be wiped out again: weigh it more, and look at it first from now on.
+        # It is likely to be wiped out again: raise its weight and examine it first from now on.
         wiped = order[place]
         ease[wiped] = 1.0 / (1.0 / ease[wiped] + 1.0)
         for earlier in range(place, 0, -1):
             order[earlier] = order[earlier - 1]
         order[0] = wiped
         return -1
-    if single > np.int64(living[source, tree] != 1):  # it has a single one itself from now on
+    if single > np.int64(n_live[source, tree] != 1):  # the chosen tree itself has a single leaf now
         for other in range(len(counts)):
-            if counts[other] == 1 and living[source, other] != 1 and other != tree:
+            if counts[other] == 1 and n_live[source, other] != 1 and other != tree:
                 pending[due] = other
                 due += 1
     for other in range(len(counts)):
-        living[target, other] = counts[other]
+        n_live[target, other] = counts[other]
     return due
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _open_level(level, live, living, candidates, number, place, branch, ease, planes):
-    """Pick the tree to branch on and list its leaves; False if no tree is open: a witness is found."""
+def _open_level(level, live, n_live, candidates, number, place, branch, ease, planes):
+    """Select the tree to branch on and list its leaves; False if none is open: a witness is found."""
     best, best_value = -1, np.inf
     for tree in range(len(ease)):
-        value = living[level, tree] * ease[tree]
-        if value < best_value and living[level, tree] > 1:
+        value = n_live[level, tree] * ease[tree]
+        if value < best_value and n_live[level, tree] > 1:
             best, best_value = tree, value
     if best < 0:
         return False
@@ -319,7 +292,7 @@ def _open_level(level, live, living, candidates, number, place, branch, ease, pl
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def _sort_level(level, live, candidates, number, rows, row_of, built, table, score):
-    """Put those leaves first that leave most alive."""
+    """Sort the leaves to try by how many leaves they keep live, largest first."""
     for at in range(number[level]):
         bit = candidates[level, at]
         if row_of[bit] < 0:
@@ -328,7 +301,7 @@ def _sort_level(level, live, candidates, number, rows, row_of, built, table, sco
         for word in range(live.shape[1]):
             total += _popcount(live[level, word] & rows[row_of[bit], word])
         score[at] = np.int64(total)
-    # Insertion sort, stable: a tree has few living leaves.
+    # Insertion sort, stable: a tree has few live leaves.
     for at in range(1, number[level]):
         bit, value = candidates[level, at], score[at]
         other = at - 1

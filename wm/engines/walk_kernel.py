@@ -1,6 +1,6 @@
-"""Which leaves meet a box, and how far the box can shrink, in machine code.
+"""Find the leaves that meet a box, and shrink the box; compiled, in cells (see `cells`).
 
-Compiled by numba when first used and kept in its cache. Everything is in cells, see `cells`.
+numba compiles the functions on their first use and caches them.
 """
 
 from __future__ import annotations
@@ -9,11 +9,10 @@ import numpy as np
 from numba import njit
 
 _ROUNDS = 5
-"""Most times that the box is shrunk."""
+"""Limit on the number of times that the box is shrunk."""
 
-_WORTH = 0.95
-"""Share of the leaves left at most by a round that another one follows."""
-
+_MAX_SHARE = 0.95
+"""Another round follows only if the last one left at most this share of the leaves."""
 
 _SAME, _SHRUNK, _EMPTY = 0, 1, 2
 
@@ -22,21 +21,14 @@ _SAME, _SHRUNK, _EMPTY = 0, 1, 2
 def cells_of(point, thresholds, threshold_start, cells):
     """Write the cell of each of a point's features: the number of thresholds below it."""
     for f in range(len(point)):
-        a, b = threshold_start[f], threshold_start[f + 1]
-        while a < b:
-            middle = (a + b) >> 1
-            if thresholds[middle] < point[f]:
-                a = middle + 1
-            else:
-                b = middle
-        cells[f] = a - threshold_start[f]
+        cells[f] = np.searchsorted(thresholds[threshold_start[f] : threshold_start[f + 1]], point[f])
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def shrink(box_lower, box_upper, wanted, nodes, bounds, met, met_start, is_open):
     """Shrink a box to what each tree's wanted leaves cover, and list those that meet it; in place.
 
-    A box that holds a point with a wanted leaf in every tree keeps it.
+    Every point of the box that reaches a wanted leaf in every tree stays in it.
 
     Parameters
     ----------
@@ -49,11 +41,11 @@ def shrink(box_lower, box_upper, wanted, nodes, bounds, met, met_start, is_open)
     bounds
         First bound of each leaf (L + 1,), and feature, first and last cell of each bound (B,).
     met : (L,) int64
-        Takes the wanted leaves that meet the box, tree after tree.
+        Written: the wanted leaves that meet the box, tree after tree.
     met_start : (m + 1,) int64
-        Takes where those of each tree begin.
+        Written: where those of each tree begin.
     is_open : (m,) bool
-        Takes whether the box meets an unwanted leaf of the tree, too.
+        Written: whether the box also meets an unwanted leaf of the tree.
 
     Returns
     -------
@@ -64,8 +56,8 @@ def shrink(box_lower, box_upper, wanted, nodes, bounds, met, met_start, is_open)
     trees = len(root)
     stack = np.empty(len(feature), np.int32)
     features = np.empty(len(box_lower), np.int64)
-    least = np.empty(len(box_lower), np.int32)
-    most = np.empty(len(box_lower), np.int32)
+    hull_lower = np.empty(len(box_lower), np.int32)
+    hull_upper = np.empty(len(box_lower), np.int32)
     count = 0
     for number in range(_ROUNDS + 1):
         before, count = count, 0
@@ -97,12 +89,12 @@ def shrink(box_lower, box_upper, wanted, nodes, bounds, met, met_start, is_open)
             if count == met_start[tree]:
                 return False
         met_start[trees] = count
-        if number == _ROUNDS or count > _WORTH * before > 0:
+        if number == _ROUNDS or count > _MAX_SHARE * before > 0:
             break
         shrunk = False
         for tree in range(trees):
             leaves = met[met_start[tree] : met_start[tree + 1]]
-            change = _shrink_to(leaves, bounds, box_lower, box_upper, features, least, most)
+            change = _shrink_to(leaves, bounds, box_lower, box_upper, features, hull_lower, hull_upper)
             if change == _EMPTY:
                 return False
             shrunk |= change == _SHRUNK
@@ -112,15 +104,15 @@ def shrink(box_lower, box_upper, wanted, nodes, bounds, met, met_start, is_open)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _shrink_to(leaves, bounds, box_lower, box_upper, features, least, most):
-    """Shrink the box to the hull of some leaves, and say what became of it."""
+def _shrink_to(leaves, bounds, box_lower, box_upper, features, hull_lower, hull_upper):
+    """Shrink the box to the hull of some leaves; return `_SAME`, `_SHRUNK` or `_EMPTY`."""
     start, feature, lower, upper = bounds
-    # Only what all leaves bound can shrink, and most trees leave nothing after two that lie far apart.
+    # Only features that all leaves bound can shrink; after two distant leaves usually none is left.
     count = 0
     for bound in range(start[leaves[0]], start[leaves[0] + 1]):
         f = feature[bound]
         if lower[bound] > box_lower[f] or upper[bound] < box_upper[f]:
-            features[count], least[count], most[count] = f, lower[bound], upper[bound]
+            features[count], hull_lower[count], hull_upper[count] = f, lower[bound], upper[bound]
             count += 1
     for step in range(1, len(leaves)):
         if count == 0:
@@ -135,15 +127,15 @@ def _shrink_to(leaves, bounds, box_lower, box_upper, features, least, most):
                 break
             if feature[bound] != f:
                 continue
-            first, last = min(least[place], lower[bound]), max(most[place], upper[bound])
-            if first > box_lower[f] or last < box_upper[f]:
-                features[kept], least[kept], most[kept] = f, first, last
+            low, high = min(hull_lower[place], lower[bound]), max(hull_upper[place], upper[bound])
+            if low > box_lower[f] or high < box_upper[f]:
+                features[kept], hull_lower[kept], hull_upper[kept] = f, low, high
                 kept += 1
         count = kept
     for place in range(count):
         f = features[place]
-        box_lower[f] = max(box_lower[f], least[place])
-        box_upper[f] = min(box_upper[f], most[place])
+        box_lower[f] = max(box_lower[f], hull_lower[place])
+        box_upper[f] = min(box_upper[f], hull_upper[place])
         if box_lower[f] > box_upper[f]:
             return _EMPTY
     return _SHRUNK if count else _SAME
@@ -151,18 +143,16 @@ def _shrink_to(leaves, bounds, box_lower, box_upper, features, least, most):
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def clip_into(point, lower, upper, leaves, bounds, first, last, thresholds, above, threshold_start):
-    """Move a point to the nearest one in a box and all of some leaves, which have one in common; in place.
+    """Move a point to the nearest one in a box and in all of some leaves, which have one in common; in place.
 
     Parameters
     ----------
     point, lower, upper : (d,) float32
-        The point; the box, which is cut down.
-    leaves
-        Which leaves.
+        The point; the box, which is shrunk.
     bounds
         First bound of each leaf (L + 1,), feature, lower and upper bound (B,), in float32.
     first, last : (d,) int32
-        Cells that the point must be in, too.
+        Cells that the point must also be in.
     thresholds, above, threshold_start
         `CellForest.thresholds`, the next larger float32 numbers, and where those of each feature begin.
     """

@@ -1,4 +1,4 @@
-"""`z3-bool`: Z3 over Boolean thresholds, a second view of every query besides `z3` over the reals.
+"""`z3-bool`: Z3 over Boolean thresholds, a second encoding next to `z3` over the reals.
 
 The whole forest's formula (`cnf.whole_forest`) for Z3's solver of finite domains; signature, label and box
 are assumptions.
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from wm.engines.cnf import whole_forest
 from wm.engines.encoding import leaf_bounds, nearest_witness, query_box
 from wm.engines.protocol import Answer, ForgeryQuery
-from wm.engines.z3_real import gave_up
+from wm.engines.z3_real import unknown_error
 from wm.forest import Forest
 
 
@@ -27,14 +27,14 @@ class Z3BoolSolver:
         self._forest = forest
         self._bounds = leaf_bounds(forest)
         self._formula = whole_forest(forest, self._bounds)
-        # Z3 reads text many times faster than Python can build its terms, or it can copy them.
+        # Reading text is many times faster than building terms in Python or copying them.
         clauses = self._formula.clauses
         lines = [f"p cnf {self._formula.n_variables} {len(clauses)}"]
         lines += [" ".join(map(str, [*clause, 0])) for clause in clauses]
         self._text = "\n".join(lines) + "\n"
 
     def answer(self, query: ForgeryQuery) -> Answer:
-        """Answer one query in a fresh context, so that earlier queries leave no trace in the answer."""
+        """Answer one query in a fresh context, so that the answer does not depend on earlier queries."""
         lower, upper = query_box(query.centre, query.eps)
         if (lower > upper).any():
             return Answer(None, "empty box")
@@ -49,14 +49,14 @@ class Z3BoolSolver:
         if result == z3.unsat:
             return Answer(None)
         if result == z3.unknown:
-            raise gave_up(solver.reason_unknown())
+            raise unknown_error(solver.reason_unknown())
         point = self._point(solver.model(), context, upper)
         return Answer(nearest_witness(self._forest, self._bounds, point, query))
 
     def _point(
         self, model: z3.ModelRef, context: z3.Context, upper: NDArray[np.float32]
     ) -> NDArray[np.float32]:
-        """Return a model's point, asking for few Booleans of each feature: they are ordered, Z3 is slow."""
+        """Return a model's point by bisection over each feature's ordered Booleans: evaluation is slow."""
 
         def is_true(place: int) -> bool:
             variable = z3.Bool(place + 1, context)

@@ -1,18 +1,17 @@
-"""`z3`: the paper's encoding, made exact; the reference that other engines are held against.
+"""`z3`: the paper's encoding, made exact; the reference for the other engines.
 
 Section 4.2.2: a conjunction over trees of a disjunction over the leaves with the wanted vote of the
 conjunction of the path's conditions, over real variables. It is exact for float32 instances because every
 bound is a float32 number: if a real x lies in (lower, upper], so does the smallest float32 not below x.
 
-The published notebooks demand x <= t - 0.0001 or x > t + 0.0001 at every threshold t instead. That leaves out
-instances near a threshold and can turn a forged query into an impossible one, which option `margin` shows.
+The published notebooks require x <= t - 0.0001 or x > t + 0.0001 at every threshold t instead. That excludes
+instances near a threshold and can turn a forged query into an impossible one, as option `margin` shows.
 """
 
 from __future__ import annotations
 
 import functools
 import itertools
-from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any
 
@@ -30,11 +29,11 @@ class Z3RealOptions(EngineOptions):
     """Options of `z3`."""
 
     margin: float = Field(default=0.0, ge=0)
-    """How far a witness must stay from every threshold on its paths; the published notebooks' is 0.0001. With
-    any but 0, ``impossible`` holds for that encoding only, and the reason says so. A witness is then, as
-    ever, the point nearest to the centre that reaches the same leaves."""
+    """Distance that a solution keeps from every threshold on its paths; 0.0001 in the published notebooks.
+    Unless it is 0, ``impossible`` holds for that encoding only, and the reason says so. The witness is still
+    the point nearest to the centre that reaches the same leaves."""
     rebuild: bool = False
-    """Build the formula anew for every query, as the authors' code does, not once for each process."""
+    """Build the formula again for every query, as the authors' code does, not once for each process."""
 
 
 class Z3RealSolver:
@@ -44,28 +43,22 @@ class Z3RealSolver:
     ----------
     **options
         Fields of `Z3RealOptions`.
-
-    Raises
-    ------
-    QueryError
-        There is no such option, or not with this value.
     """
 
     Options = Z3RealOptions
 
     def __init__(self, forest: Forest, **options: Any) -> None:
         chosen = Z3RealOptions.of(options, engine="z3")
-        margin = chosen.margin
         self._forest = forest
-        self._reason = f"solver, margin {margin:g}" if margin else "solver"
+        self._margin = chosen.margin
+        self._reason = f"solver, margin {self._margin:g}" if self._margin else "solver"
         self._bounds = leaf_bounds(forest)
-        self._margin = margin
         self._context = z3.Context()
-        # One formula for each tree and wanted vote; a query picks one of the two for each tree.
+        # One formula for each tree, label and bit; a query selects one for each tree.
         self._formulas = None if chosen.rebuild else _tree_formulas(forest, self._context, self._margin)
 
     def answer(self, query: ForgeryQuery) -> Answer:
-        """Answer one query in a fresh context, so that earlier queries leave no trace in the answer."""
+        """Answer one query in a fresh context, so that the answer does not depend on earlier queries."""
         lower, upper = query_box(query.centre, query.eps)
         if (lower > upper).any():
             return Answer(None, "empty box")
@@ -78,34 +71,29 @@ class Z3RealSolver:
             solver.add(
                 variable >= _exact(lower[feature], context), variable <= _exact(upper[feature], context)
             )
-        for formula in self._wanted(context, label, query.signature.tolist()):
-            solver.add(formula)
+        bits = query.signature.tolist()
+        if self._formulas is None:
+            formulas = _tree_formulas(self._forest, context, self._margin, only=(label, bits))
+            solver.add(*formulas.values())
+        else:
+            wanted = (self._formulas[tree, label, bit] for tree, bit in enumerate(bits))
+            solver.add(*(formula.translate(context) for formula in wanted))
         result = solver.check()
         if result == z3.unsat:
             return Answer(None, self._reason)
         if result == z3.unknown:
-            raise gave_up(solver.reason_unknown())
+            raise unknown_error(solver.reason_unknown())
         point = np.clip(np.zeros_like(lower), lower, upper)
         model = solver.model()
         for feature in features:
             value = model.eval(z3.Real(f"x{feature}", context), model_completion=True)
-            point[feature] = _float32_at_least(
-                Fraction(value.numerator_as_long(), value.denominator_as_long())
-            )
+            point[feature] = round_up(Fraction(value.numerator_as_long(), value.denominator_as_long()))
         witness = nearest_witness(self._forest, self._bounds, np.clip(point, lower, upper), query)
         return Answer(witness, self._reason)
 
-    def _wanted(self, context: z3.Context, label: int, bits: list[int]) -> Iterator[z3.BoolRef]:
-        """Yield each tree's formula in a query's own context."""
-        if self._formulas is None:
-            formulas = _tree_formulas(self._forest, context, self._margin, only=(label, bits))
-            yield from (formulas[tree, label, bit] for tree, bit in enumerate(bits))
-        else:
-            yield from (self._formulas[tree, label, bit].translate(context) for tree, bit in enumerate(bits))
 
-
-def gave_up(reason: str) -> OutOfResourcesError:
-    """Return the error for a query to which Z3 answers unknown, with its reason."""
+def unknown_error(reason: str) -> OutOfResourcesError:
+    """Return the error for Z3's answer "unknown", given its reason."""
     if "timeout" in reason or "canceled" in reason:
         return OutOfResourcesError(Status.TIMEOUT, reason)
     if "memory" in reason:
@@ -122,7 +110,7 @@ def _fraction(value: float) -> str:
     return str(Fraction(value))
 
 
-def _float32_at_least(value: Fraction) -> np.float32:
+def round_up(value: Fraction) -> np.float32:
     """Return the smallest float32 that is not below a rational number."""
     rounded = float32_at_least(float(value)).item()
     while Fraction(rounded) < value:
@@ -135,10 +123,10 @@ def _tree_formulas(
 ) -> dict[tuple[int, int, int], z3.BoolRef]:
     """Return the disjunction over leaves for each (tree, class column, bit).
 
-    `only` names a class column and each tree's bit, where no others are needed.
+    `only` is a class column and each tree's bit, if no others are needed.
     """
     snapped = float32_at_most(forest.threshold)
-    # Never above the snapped threshold: rounded up to float32, x must still go the same way.
+    # At most the snapped threshold: rounded up to float32, x must still go the same way.
     at_most = np.minimum(snapped, forest.threshold - margin) if margin else snapped
     above = forest.threshold + margin if margin else snapped
     tests: dict[tuple[int, float], tuple[z3.BoolRef, z3.BoolRef]] = {}
@@ -148,7 +136,7 @@ def _tree_formulas(
         key = int(forest.feature[node]), float(forest.threshold[node] if margin else snapped[node])
         if key not in tests:
             variable = z3.Real(f"x{key[0]}", context)
-            # A threshold below all float32 numbers snaps to -inf, which no instance is at most.
+            # A threshold below all float32 numbers becomes -inf, and every instance goes right.
             if not np.isfinite(snapped[node]):
                 tests[key] = z3.BoolVal(False, context), z3.BoolVal(True, context)
             else:
@@ -159,13 +147,9 @@ def _tree_formulas(
 
     formulas = {}
     for tree in range(forest.n_trees):
-        paths = _paths(forest, tree)
         leaves = [
-            (
-                int(forest.node_class[node]),
-                z3.And([test(*step) for step in path] or [z3.BoolVal(True, context)]),
-            )
-            for node, path in paths
+            (forest.node_class[node], z3.And([test(*step) for step in path] or [z3.BoolVal(True, context)]))
+            for node, path in _paths(forest, tree)
         ]
         every = itertools.product(range(len(forest.classes)), (0, 1))
         for label, bit in every if only is None else [(only[0], only[1][tree])]:
@@ -175,7 +159,7 @@ def _tree_formulas(
 
 
 def _paths(forest: Forest, tree: int) -> list[tuple[int, list[tuple[int, bool]]]]:
-    """Return each leaf of a tree with its path: (inner node, whether it is left to the left)."""
+    """Return each leaf of a tree with its path: inner nodes and whether the path goes left there."""
     base = int(forest.offset[tree])
     found: list[tuple[int, list[tuple[int, bool]]]] = []
     open_nodes: list[tuple[int, list[tuple[int, bool]]]] = [(base, [])]

@@ -93,7 +93,7 @@ class JobSandbox:
             self._sandbox = Sandbox(_SERVICE)
             return Run(End.FAILED, reason=f"the job's process could not be had: {reason}")
         except (EOFError, ConnectionError):
-            return Run(End.FAILED, reason=f"the job's process died: {self._sandbox.death()}")
+            return Run(End.FAILED, reason=f"the job's process died: {self._sandbox.exit_error()}")
         except BaseException:
             self._sandbox.kill()
             raise

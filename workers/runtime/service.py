@@ -1,4 +1,4 @@
-"""The process that runs handlers: a `wm.isolation.Service`."""
+"""The process that runs handlers: a `wm.isolation.ChildService`."""
 
 from __future__ import annotations
 

@@ -162,7 +162,7 @@ class Recorder:
     """Stands in for an engine: writes down what it is asked."""
 
     name = "recorder"
-    whole_domain = frozenset()
+    global_proofs = frozenset()
 
     def __init__(self):
         self.asked = []

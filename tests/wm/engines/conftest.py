@@ -1,4 +1,4 @@
-"""Small forests with every awkward trait, and hard ones."""
+"""A worked example, a hard forest, and a trained one with queries."""
 
 from __future__ import annotations
 
@@ -13,39 +13,14 @@ from sklearn.preprocessing import minmax_scale
 from wm.attacks.hardness import Formula, to_forest
 from wm.engines import ForgeryQuery
 from wm.forest import Forest
-from wm.testing import forest_of, forgery_queries, near_misses
-from wm.testing import small_forests as forests_for_brute_force
+from wm.testing import forest_of
 
 
 @pytest.fixture(scope="session")
-def build_forest():
-    """`forest_of`: a forest from nested (feature, threshold, left, right) and class columns at leaves."""
-    return forest_of
-
-
-@pytest.fixture(scope="session")
-def small_forests():
-    """A strategy for forests small enough for brute force."""
-    return forests_for_brute_force()
-
-
-@pytest.fixture(scope="session")
-def awkward_numbers():
-    """A strategy for numbers at and beside the thresholds of `small_forests`, within and outside [0, 1]."""
-    return near_misses()
-
-
-@pytest.fixture(scope="session")
-def queries():
-    """Make a strategy for queries to a forest: ``queries(forest, numbers)``."""
-    return forgery_queries
-
-
-@pytest.fixture(scope="session")
-def figure_1(build_forest):
+def figure_1():
     """The paper's worked example, its thresholds 1..7 scaled by 1/10 into the domain [0, 1]."""
     minus, plus = 0, 1
-    return build_forest(
+    return forest_of(
         [
             (0, 0.5, (1, 0.3, plus, minus), (2, 0.7, minus, plus)),
             (0, 0.2, (1, 0.4, plus, minus), (2, 0.6, minus, plus)),
@@ -57,7 +32,7 @@ def figure_1(build_forest):
 
 @pytest.fixture(scope="session")
 def hopelessly_slow():
-    """A forest whose query (+1, all bits 0, whole domain) has no answer that resolution finds in an hour.
+    """A forest whose query (+1, all bits 0, [0, 1]^d) no resolution solver answers within an hour.
 
     The pigeonhole principle: 16 pigeons do not fit into 15 holes; every resolution proof is exponential.
     """
@@ -84,7 +59,7 @@ def realistic_forest():
 
 @pytest.fixture(scope="session")
 def many_queries(realistic_forest):
-    """Queries of which some are forged, for votes that some point draws, and some are not."""
+    """Some queries that can be forged, for votes that some point draws, and some that cannot."""
     rng = np.random.default_rng(7)
     drawn = []
     for number in range(12):

@@ -1,4 +1,4 @@
-"""Certified impossibility: what a prover confirms, contradicts, or leaves open."""
+"""Certified impossibility: confirmed by a prover, contradicted, or left open."""
 
 from __future__ import annotations
 
@@ -44,6 +44,33 @@ def test_a_contradiction_is_an_error():
     found = certified(outcome(Status.IMPOSSIBLE), outcome(Status.FORGED))
     assert (found.status, found.certified) == (Status.ERROR, None)
     assert "has a witness" in found.reason
+
+
+class Fixed:
+    """An engine with one outcome, which records its limits."""
+
+    name = "fixed"
+
+    def __init__(self, outcome):
+        self._outcome = outcome
+        self.limits = []
+
+    def solve(self, query, *, timeout_s, memory_bytes=None):
+        self.limits.append(timeout_s)
+        return self._outcome
+
+    def close(self):
+        pass
+
+
+def test_the_prover_has_the_solving_time_that_the_engine_left(monkeypatch, figure_1):
+    """The engine's start, which its first query waits for, does not count."""
+    engine, prover = Fixed(outcome(Status.IMPOSSIBLE)), Fixed(outcome(Status.IMPOSSIBLE))
+    monkeypatch.setattr("wm.engines.certification.IsolatedEngine", lambda *_: prover)
+    query = ForgeryQuery(signature=[0, 1], label=1, centre=[0.4, 0.3, 0.5], eps=0.1)
+    found = CertifyingEngine(engine, figure_1).solve(query, timeout_s=5)
+    assert (engine.limits, prover.limits) == ([5], [5 - 0.1])
+    assert (found.certified, found.seconds) == (True, 0.2)
 
 
 def test_every_impossible_of_a_real_forest_is_certified(trained_forest):

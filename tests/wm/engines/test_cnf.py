@@ -8,8 +8,9 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from wm.engines.cnf import _keys, _tests, encode, whole_forest
-from wm.engines.encoding import leaf_bounds, pose
+from wm.engines.cnf import decode_keys, encode, encode_keys, whole_forest
+from wm.engines.encoding import build_problem, leaf_bounds
+from wm.testing import forgery_queries, small_forests
 
 tests = st.tuples(st.integers(0, 1000), st.floats(allow_nan=False, width=32))
 
@@ -18,12 +19,12 @@ tests = st.tuples(st.integers(0, 1000), st.floats(allow_nan=False, width=32))
 def test_keys_order_tests_by_feature_and_threshold(pairs):
     feature = np.array([f for f, _ in pairs])
     threshold = np.array([t for _, t in pairs], dtype=np.float32)
-    keys = _keys(feature, threshold)
+    keys = encode_keys(feature, threshold)
     order = sorted(range(len(pairs)), key=lambda i: pairs[i])
     assert (np.diff(keys[order]) >= 0).all()
     for i, j in itertools.pairwise(order):
         assert (keys[i] == keys[j]) == (pairs[i] == pairs[j])
-    back_feature, back_threshold = _tests(keys)
+    back_feature, back_threshold = decode_keys(keys)
     assert np.array_equal(back_feature, feature)
     assert np.array_equal(back_threshold, threshold)  # -0.0 equals 0.0
 
@@ -34,14 +35,12 @@ def holds(literal, truth):
 
 @settings(max_examples=100, deadline=None)
 @given(data=st.data())
-def test_both_forms_are_true_of_a_point_iff_it_answers_the_query(
-    small_forests, awkward_numbers, queries, data
-):
-    forest = data.draw(small_forests)
+def test_both_forms_are_true_of_a_point_iff_it_answers_the_query(data):
+    forest = data.draw(small_forests())
     bounds = leaf_bounds(forest)
-    query = data.draw(queries(forest, awkward_numbers))
-    problem = pose(forest, bounds, query)
-    if problem.empty:
+    query = data.draw(forgery_queries(forest))
+    problem = build_problem(forest, bounds, query)
+    if problem.trivial_reason == "empty box":
         return
     whole = whole_forest(forest, bounds)
     assumed = whole.assumptions(query, problem.lower, problem.upper)

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from wm.engines import ForgeryQuery
 from wm.engines.encoding import (
+    build_problem,
     distance,
     float32_at_least,
     float32_at_most,
@@ -20,24 +21,24 @@ from wm.engines.encoding import (
     nearest_witness,
     next_above,
     next_below,
-    pose,
     query_box,
 )
-from wm.engines.z3_real import _float32_at_least
+from wm.engines.z3_real import round_up
+from wm.testing import edge_numbers, forest_of, small_forests
 
 LARGEST = float(np.finfo(np.float32).max)
 SMALLEST = float(np.finfo(np.float32).smallest_subnormal)
 
 finite = st.floats(allow_nan=False, allow_infinity=False)
 singles = st.floats(allow_nan=False, allow_infinity=False, width=32)
-beside_singles = singles.flatmap(
+near_singles = singles.flatmap(
     lambda x: st.sampled_from([x, float(np.nextafter(x, -np.inf)), float(np.nextafter(x, np.inf))])
 )
-doubles = finite | beside_singles | st.floats(-2 * SMALLEST, 2 * SMALLEST) | st.floats(LARGEST, 2 * LARGEST)
+doubles = finite | near_singles | st.floats(-2 * SMALLEST, 2 * SMALLEST) | st.floats(LARGEST, 2 * LARGEST)
 
 
 def exact(value):
-    """Return a number as a Fraction, or as an infinite float: both compare exactly."""
+    """Return a number as a Fraction, or as an infinite float; both compare exactly."""
     return Fraction(float(value)) if np.isfinite(value) else float(value)
 
 
@@ -79,9 +80,9 @@ def test_float32_at_least_is_the_smallest_float32_not_below(value):
 @example(single=0.5, tiny=1, power=400)  # rounds to 1/2 in float64, yet is above it
 @example(single=0.5, tiny=-1, power=400)
 def test_a_rational_number_of_z3_is_rounded_upwards_exactly(single, tiny, power):
-    # Z3 chooses the rational numbers of its models: such near misses cannot be had from it on demand.
+    # Z3 chooses the numbers of its models; such numbers cannot be requested from it.
     value = Fraction(single) + Fraction(tiny, 3**power)
-    found = _float32_at_least(value)
+    found = round_up(value)
     assert exact(found) >= value
     assert exact(step(found, -1)) < value
 
@@ -110,12 +111,12 @@ def test_neighbours_have_nothing_between_them(value):
 
 @st.composite
 def boxes(draw):
-    """Centres and distances, many of them with an end of the box at or beside a float32 number."""
+    """Draw centres and distances, many with an end of the box at or next to a float32 number."""
     z = draw(st.floats(-0.5, 1.5) | doubles)
     edge = draw(st.floats(0, 1, width=32) | st.sampled_from([0.0, 1.0]))
-    beside = st.sampled_from([edge, float(np.nextafter(edge, -1)), float(np.nextafter(edge, 2))])
+    near = st.sampled_from([edge, float(np.nextafter(edge, -1)), float(np.nextafter(edge, 2))])
     widths = st.floats(0, 1) | st.sampled_from([0.0, 1e-300, 1e-17, 0.1, 1e300]) | finite.map(abs)
-    return z, draw(widths | st.just(abs(z - draw(beside))))
+    return z, draw(widths | st.just(abs(z - draw(near))))
 
 
 @settings(max_examples=300)
@@ -144,12 +145,12 @@ def test_query_box_holds_exactly_the_float32_numbers_within_reach(box):
         assert not within(step(lower[0], -1))
         assert not within(step(upper[0], +1))
     else:
-        # The numbers nearest to where the box would be are outside it too.
+        # The numbers nearest to the empty box are outside it.
         middle = np.float32(min(1.0, max(0.0, z)))
         assert not any(within(x) for x in (step(middle, -1), middle, step(middle, +1), 0.0, 1.0))
 
 
-def test_query_box_treats_each_feature_for_itself():
+def test_query_box_treats_features_separately():
     lower, upper = query_box(np.array([0.5, -0.25, 1.25, 3.0]), 0.5)
     assert lower.tolist() == [0.0, 0.0, 0.75, 2.5]
     assert upper.tolist() == [1.0, 0.25, 1.0, 1.0]
@@ -173,8 +174,8 @@ def contains(bounds, position, point):
 
 
 def draw_points(data, forest, number):
-    """Points of which many features lie at a threshold or beside it."""
-    beside = [
+    """Draw points with many features at or next to a threshold."""
+    near = [
         float(x)
         for threshold in forest.threshold
         for x in (np.float32(np.clip(threshold, -LARGEST, LARGEST)),)
@@ -182,7 +183,7 @@ def draw_points(data, forest, number):
         if np.isfinite(x)
     ]
     row = st.lists(
-        st.sampled_from(beside) | st.floats(-1, 2, width=32),
+        st.sampled_from(near) | st.floats(-1, 2, width=32),
         min_size=forest.n_features,
         max_size=forest.n_features,
     )
@@ -191,8 +192,8 @@ def draw_points(data, forest, number):
 
 @settings(max_examples=100, deadline=None)
 @given(data=st.data())
-def test_leaf_bounds_say_which_points_reach_a_leaf(small_forests, data):
-    forest = data.draw(small_forests)
+def test_leaf_bounds_say_which_points_reach_a_leaf(data):
+    forest = data.draw(small_forests())
     bounds = leaf_bounds(forest)
     assert set(bounds.node) <= set(np.flatnonzero(forest.is_leaf))
     assert [bounds.position[node] for node in bounds.node] == list(range(len(bounds.node)))
@@ -211,8 +212,8 @@ def test_leaf_bounds_say_which_points_reach_a_leaf(small_forests, data):
 
 @settings(max_examples=60, deadline=None)
 @given(data=st.data())
-def test_every_leaf_with_bounds_is_reached_from_its_corners(small_forests, data):
-    forest = data.draw(small_forests)
+def test_every_leaf_with_bounds_is_reached_from_its_corners(data):
+    forest = data.draw(small_forests())
     bounds = leaf_bounds(forest)
     for position, node in enumerate(bounds.node):
         feature, lower, upper = bounds_of_leaf(bounds, position)
@@ -225,19 +226,19 @@ def test_every_leaf_with_bounds_is_reached_from_its_corners(small_forests, data)
 
 
 @pytest.mark.parametrize("threshold", [1e300, -1e300, LARGEST, -LARGEST])
-def test_thresholds_beyond_float32_are_no_trouble(build_forest, threshold):
-    forest = build_forest([(0, threshold, 0, 1)], n_features=1, classes=[0, 1])
+def test_thresholds_beyond_float32_are_handled(threshold):
+    forest = forest_of([(0, threshold, 0, 1)], n_features=1, classes=[0, 1])
     bounds = leaf_bounds(forest)
     box = np.zeros(1, dtype=np.float32), np.ones(1, dtype=np.float32)
     reached = forest.apply([[0.5]])[0]
     assert bounds.node[bounds.meets(*box)].tolist() == reached.tolist()
 
 
-def test_contradicting_paths_have_no_leaf(build_forest):
+def test_contradicting_paths_have_no_leaf():
     # x0 <= .2 and then x0 > .7; the two thresholds of the second tree are one number in float32.
     single = float(np.float32(0.3))
     collides = float(np.nextafter(single, 1))
-    forest = build_forest(
+    forest = forest_of(
         [(0, 0.2, (0, 0.7, 0, 1), 1), (0, single, 0, (0, collides, 1, 0))], n_features=1, classes=[0, 1]
     )
     bounds = leaf_bounds(forest)
@@ -247,13 +248,14 @@ def test_contradicting_paths_have_no_leaf(build_forest):
 
 @settings(max_examples=60, deadline=None)
 @given(data=st.data())
-def test_pose_keeps_the_leaves_that_the_box_meets(small_forests, awkward_numbers, data):
-    forest = data.draw(small_forests)
+def test_a_problem_has_the_leaves_that_the_box_meets(data):
+    forest = data.draw(small_forests())
     bounds = leaf_bounds(forest)
-    query = draw_query(data, forest, awkward_numbers)
-    problem = pose(forest, bounds, query)
-    assert problem.empty == bool((problem.lower > problem.upper).any())
-    if problem.empty:
+    query = draw_query(data, forest, edge_numbers())
+    problem = build_problem(forest, bounds, query)
+    is_empty = bool((problem.lower > problem.upper).any())
+    assert (problem.trivial_reason == "empty box") == is_empty
+    if is_empty:
         assert not problem.wanted.any()
         assert not problem.unwanted.any()
         return
@@ -268,7 +270,7 @@ def test_pose_keeps_the_leaves_that_the_box_meets(small_forests, awkward_numbers
         assert problem.wanted[position] == (meets[position] and wanted)
         assert problem.unwanted[position] == (meets[position] and not wanted)
     trees = set(range(forest.n_trees))
-    assert problem.hopeless == (set(bounds.tree[problem.wanted]) != trees)
+    assert (problem.trivial_reason == "no leaf") == (set(bounds.tree[problem.wanted]) != trees)
 
 
 def draw_query(data, forest, number):
@@ -281,9 +283,9 @@ def draw_query(data, forest, number):
 
 @settings(max_examples=100, deadline=None)
 @given(data=st.data())
-def test_the_nearest_witness_is_the_nearest_of_its_cell(small_forests, awkward_numbers, data):
-    forest = data.draw(small_forests)
-    query = draw_query(data, forest, awkward_numbers)
+def test_the_nearest_witness_is_the_nearest_of_its_cell(data):
+    forest = data.draw(small_forests())
+    query = draw_query(data, forest, edge_numbers())
     lower, upper = query_box(query.centre, query.eps)
     assume((lower <= upper).all())
     bounds = leaf_bounds(forest)

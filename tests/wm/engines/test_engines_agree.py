@@ -1,4 +1,4 @@
-"""Every engine against brute force over cells, against the paper's example, and against itself."""
+"""Every engine compared with brute force over cells, with the paper's example, and with itself."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from wm import engines
 from wm.attacks.hardness import assignment, brute_force, random_3cnf, satisfies, to_forest
 from wm.engines import ForgeryQuery, Status
 from wm.forest import Forest
-from wm.testing import forgeable, in_box, wanted_votes
+from wm.testing import forest_of, forgeable, forgery_queries, in_box, small_forests, wanted_votes
 
 ENGINES = engines.names()
 
@@ -38,9 +38,9 @@ def check_answer(solver, forest, query):
 @pytest.mark.parametrize("engine", ENGINES)
 @settings(max_examples=150, deadline=None)
 @given(data=st.data())
-def test_engines_agree_with_brute_force(small_forests, awkward_numbers, queries, engine, data):
-    forest = data.draw(small_forests)
-    query = data.draw(queries(forest, awkward_numbers))
+def test_engines_agree_with_brute_force(engine, data):
+    forest = data.draw(small_forests())
+    query = data.draw(forgery_queries(forest))
     answer = check_answer(engines.solver_class(engine)(forest), forest, query)
     event("impossible" if answer is None else "forged")
 
@@ -48,7 +48,7 @@ def test_engines_agree_with_brute_force(small_forests, awkward_numbers, queries,
 @pytest.mark.parametrize("engine", ENGINES)
 @settings(max_examples=60, deadline=None)
 @given(data=st.data())
-def test_engines_agree_near_the_edges_of_cells(build_forest, engine, data):
+def test_engines_agree_near_the_edges_of_cells(engine, data):
     """Trees over one feature whose thresholds are neighbours; the box is one point or a few wide."""
     here = np.float32(data.draw(st.floats(0, 1, width=32)))
     singles = [here, np.nextafter(here, np.float32(-1)), np.nextafter(here, np.float32(2))]
@@ -56,7 +56,7 @@ def test_engines_agree_near_the_edges_of_cells(build_forest, engine, data):
     doubles += [float(np.nextafter(x, side)) for x in doubles for side in (-1, 2)]
     threshold = st.sampled_from(doubles)
     low, high, other = (data.draw(threshold) for _ in range(3))
-    forest = build_forest([(0, low, 0, 1), (0, high, 1, 0), (0, other, 1, 0)], n_features=1, classes=[0, 1])
+    forest = forest_of([(0, low, 0, 1), (0, high, 1, 0), (0, other, 1, 0)], n_features=1, classes=[0, 1])
     centre = data.draw(threshold)
     eps = data.draw(st.sampled_from([0.0, *(abs(centre - x) for x in doubles)]))
     solver = engines.solver_class(engine)(forest)
@@ -120,10 +120,10 @@ def test_the_worked_example_of_the_paper_is_forged(figure_1, engine):
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-def test_impossible_queries_are_proved_impossible(build_forest, engine):
+def test_impossible_queries_are_proved_impossible(engine):
     """Trees x0 <= .5 and x0 <= .6 cannot disagree below .5; a cycle of three trees cannot be satisfied."""
-    nested = build_forest([(0, 0.5, 0, 1), (0, 0.6, 0, 1)], n_features=1, classes=[0, 1])
-    cyclic = build_forest(  # x0 high -> x1 high -> x2 high -> x0 low
+    nested = forest_of([(0, 0.5, 0, 1), (0, 0.6, 0, 1)], n_features=1, classes=[0, 1])
+    cyclic = forest_of(  # x0 high -> x1 high -> x2 high -> x0 low
         [
             (0, 0.5, 1, (1, 0.5, 0, 1)),
             (1, 0.5, 1, (2, 0.5, 0, 1)),
@@ -133,20 +133,18 @@ def test_impossible_queries_are_proved_impossible(build_forest, engine):
         n_features=3,
         classes=[0, 1],
     )
-    cases = [
-        (nested, ForgeryQuery(signature=[1, 0], label=1, centre=[0.5], eps=0.5)),  # x0 <= .5 and x0 > .6
-        (nested, ForgeryQuery(signature=[0, 1], label=1, centre=[0.2], eps=0.3)),  # no leaf in the box
-        (nested, ForgeryQuery(signature=[0, 0], label=1, centre=[-1.0], eps=0.5)),  # the box is empty
-        (nested, ForgeryQuery(signature=[0, 0], label=1, centre=[0.7 + 1e-12], eps=0.0)),  # not a float32
-        (cyclic, ForgeryQuery(signature=[0] * 4, label=1, centre=[0.5] * 3, eps=0.5)),
+    queries = [
+        ForgeryQuery(signature=[1, 0], label=1, centre=[0.5], eps=0.5),  # x0 <= .5 and x0 > .6
+        ForgeryQuery(signature=[0, 1], label=1, centre=[0.2], eps=0.3),  # no leaf in the box
+        ForgeryQuery(signature=[0, 0], label=1, centre=[-1.0], eps=0.5),  # the box is empty
+        ForgeryQuery(signature=[0, 0], label=1, centre=[0.7 + 1e-12], eps=0.0),  # not a float32
     ]
-    for forest, query in cases:
-        assert not forgeable(forest, query)
-        with engines.create(engine, forest) as isolated:
-            outcome = isolated.solve(query, timeout_s=60)
-        assert outcome.status is Status.IMPOSSIBLE
-        assert outcome.witness is None
-        assert outcome.distance is None
+    cycle = ForgeryQuery(signature=[0] * 4, label=1, centre=[0.5] * 3, eps=0.5)
+    make = engines.solver_class(engine)
+    assert check_answer(make(cyclic), cyclic, cycle) is None
+    solver = make(nested)
+    for query in queries:
+        assert check_answer(solver, nested, query) is None
 
 
 @pytest.mark.parametrize("engine", ENGINES)
@@ -160,24 +158,24 @@ def test_impossible_queries_are_proved_impossible(build_forest, engine):
 def test_random_3cnf_is_forgeable_iff_satisfiable(engine, seed, n_variables, ratio, threshold):
     formula = random_3cnf(n_variables, round(ratio * n_variables), np.random.default_rng(seed))
     forest = to_forest(formula, threshold=threshold)
-    whole_domain = ForgeryQuery(
+    query = ForgeryQuery(
         signature=np.zeros(forest.n_trees), label=1, centre=np.full(n_variables, 0.5), eps=0.5
     )
-    witness = engines.solver_class(engine)(forest).answer(whole_domain).witness
+    witness = engines.solver_class(engine)(forest).answer(query).witness
     satisfiable = brute_force(formula) is not None
     event("satisfiable" if satisfiable else "unsatisfiable")
     assert (witness is not None) == satisfiable
     if witness is not None:
-        check_witness(forest, whole_domain, witness)
+        check_witness(forest, query, witness)
         assert satisfies(formula, assignment(witness, formula, threshold=threshold))
 
 
 @pytest.mark.parametrize("engine", ENGINES)
 @settings(max_examples=40, deadline=None)
 @given(data=st.data())
-def test_a_larger_distance_never_forges_less(small_forests, awkward_numbers, queries, engine, data):
-    forest = data.draw(small_forests)
-    query = data.draw(queries(forest, awkward_numbers))
+def test_a_larger_distance_never_forges_less(engine, data):
+    forest = data.draw(small_forests())
+    query = data.draw(forgery_queries(forest))
     assume(query.eps < 1)
     wider = ForgeryQuery(
         signature=query.signature, label=query.label, centre=query.centre, eps=query.eps + 0.125
@@ -196,22 +194,21 @@ def test_answers_do_not_depend_on_earlier_queries(realistic_forest, many_queries
     make = engines.solver_class(engine)
     fresh = [witness_bytes(make(realistic_forest).answer(query)) for query in many_queries]
     assert {witness is None for witness in fresh} == {True, False}
-    veteran = make(realistic_forest)
+    used = make(realistic_forest)
     rng = np.random.default_rng(8)
     for _ in range(3):
         for index in rng.permutation(len(many_queries)):
-            assert witness_bytes(veteran.answer(many_queries[index])) == fresh[index]
+            assert witness_bytes(used.answer(many_queries[index])) == fresh[index]
 
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_answers_are_the_same_in_every_process(realistic_forest, many_queries, engine):
     here = engines.solver_class(engine)(realistic_forest)
-    for _ in range(2):
-        with engines.create(engine, realistic_forest) as isolated:
-            for query in reversed(many_queries):
-                outcome = isolated.solve(query, timeout_s=60)
-                witness = here.answer(query).witness
-                assert outcome.status is (Status.IMPOSSIBLE if witness is None else Status.FORGED)
-                assert outcome.witness is witness or np.array_equal(outcome.witness, witness)
-                if witness is not None:
-                    assert 0 <= outcome.distance <= query.eps
+    with engines.create(engine, realistic_forest) as isolated:
+        for query in reversed(many_queries):
+            outcome = isolated.solve(query, timeout_s=60)
+            witness = here.answer(query).witness
+            assert outcome.status is (Status.IMPOSSIBLE if witness is None else Status.FORGED)
+            assert outcome.witness is witness or np.array_equal(outcome.witness, witness)
+            if witness is not None:
+                assert 0 <= outcome.distance <= query.eps

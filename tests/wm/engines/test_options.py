@@ -18,6 +18,7 @@ from wm.engines.protocol import OutOfResourcesError
 from wm.engines.sat_incremental import SatIncrementalSolver
 from wm.engines.z3_real import Z3RealSolver
 from wm.errors import QueryError
+from wm.testing import forest_of, forgery_queries, small_forests
 
 
 @pytest.mark.parametrize(
@@ -45,7 +46,7 @@ from wm.errors import QueryError
         ("z9", {"margin": 1}, "unknown engine 'z9'"),
     ],
 )
-def test_wrong_options_are_refused_before_anything_starts(figure_1, engine, options, message):
+def test_wrong_options_are_refused_before_the_engine_starts(figure_1, engine, options, message):
     with pytest.raises(QueryError) as caught:
         engines.create(engine, figure_1, **options)
     assert str(caught.value).startswith(message)
@@ -57,21 +58,21 @@ def test_every_option_is_described_and_has_a_default(engine):
     assert model() == model.of({})
     for name, field in model.model_fields.items():
         assert field.description
-        assert model.of_texts({name: str(field.default)}) == model()
+        assert model.of({name: str(field.default)}, texts=True) == model()
 
 
-def test_texts_are_read_as_what_they_stand_for():
+def test_texts_are_parsed():
     model = engines.options_model("z3")
-    assert model.of_texts({"margin": "1e-4", "rebuild": "true"}) == model(margin=1e-4, rebuild=True)
+    assert model.of({"margin": "1e-4", "rebuild": "true"}, texts=True) == model(margin=1e-4, rebuild=True)
     for name, text in (("margin", "wide"), ("margin", "-1"), ("margin", "inf"), ("rebuild", "2")):
         with pytest.raises(QueryError, match=f"option {name} must be .*, not '{text}'"):
-            model.of_texts({name: text})
+            model.of({name: text}, texts=True)
 
 
 @pytest.fixture(scope="session")
-def narrow(build_forest):
-    """A forest and a query that only x in (.5, .50005] answers."""
-    forest = build_forest([(0, 0.5, 1, 0), (0, 0.50005, 0, 1)], n_features=1, classes=[0, 1])
+def narrow():
+    """A forest and a query whose only answers are x in (.5, .50005]."""
+    forest = forest_of([(0, 0.5, 1, 0), (0, 0.50005, 0, 1)], n_features=1, classes=[0, 1])
     return forest, ForgeryQuery(signature=[0, 0], label=0, centre=[0.4], eps=0.5)
 
 
@@ -90,7 +91,7 @@ def test_a_margin_turns_a_forged_query_into_an_impossible_one(narrow):
 
 
 def reaches_wanted_leaf(forest, query, tree, point, margin):
-    """Whether a point keeps the notebooks' conditions on some path to a wanted leaf of a tree."""
+    """Return whether a point meets the notebooks' conditions on some path to a wanted leaf of a tree."""
     base = int(forest.offset[tree])
     to_do = [base]
     while to_do:
@@ -108,7 +109,7 @@ def reaches_wanted_leaf(forest, query, tree, point, margin):
 
 
 def forgeable_with_margin(forest, query, margin):
-    """Brute force over the reals: the ends of the box, all limits, and a number between every two of them."""
+    """Brute force over the reals: the ends of the box, all limits, and a number between neighbouring ones."""
     axes = []
     for feature, (low, high) in enumerate(zip(*query_box(query.centre, query.eps), strict=True)):
         low, high = Fraction(float(low)), Fraction(float(high))
@@ -124,14 +125,14 @@ def forgeable_with_margin(forest, query, margin):
     )
 
 
-def test_brute_force_with_margin_knows_the_narrow_case(narrow):
+def test_brute_force_with_margin_answers_the_narrow_case(narrow):
     assert forgeable_with_margin(*narrow, 1e-5)
     assert not forgeable_with_margin(*narrow, 1e-4)
 
 
 @settings(max_examples=80, deadline=None)
 @given(data=st.data(), margin=st.sampled_from([1e-4, 0.01, 0.1]))
-def test_a_margin_gives_what_the_published_encoding_gives(build_forest, data, margin):
+def test_a_margin_gives_what_the_published_encoding_gives(data, margin):
     threshold = st.sampled_from(
         [0.1, 0.10005, 0.1 + 2e-4, 0.5, 0.505, 0.52, 0.7, -0.05, 1.00005, 1e300, -1e300]
     )
@@ -139,7 +140,7 @@ def test_a_margin_gives_what_the_published_encoding_gives(build_forest, data, ma
         (data.draw(st.integers(0, 1)), data.draw(threshold), leaf, (0, data.draw(threshold), 1 - leaf, leaf))
         for leaf in data.draw(st.lists(st.integers(0, 1), min_size=1, max_size=3))
     ]
-    forest = build_forest(trees, n_features=2, classes=[0, 1])
+    forest = forest_of(trees, n_features=2, classes=[0, 1])
     query = ForgeryQuery(
         signature=data.draw(st.lists(st.integers(0, 1), min_size=len(trees), max_size=len(trees))),
         label=1,
@@ -154,15 +155,15 @@ def test_a_margin_gives_what_the_published_encoding_gives(build_forest, data, ma
 
 @settings(max_examples=80, deadline=None)
 @given(data=st.data(), margin=st.sampled_from([5e-324, 1e-12, 1e-8, 1e-4]))
-def test_witnesses_replay_whatever_the_margin(small_forests, awkward_numbers, queries, data, margin):
+def test_witnesses_replay_whatever_the_margin(data, margin):
     # A margin below the distance between float32 numbers must not let rounding cross a threshold.
-    forest = data.draw(small_forests)
-    query = data.draw(queries(forest, awkward_numbers))
+    forest = data.draw(small_forests())
+    query = data.draw(forgery_queries(forest))
     witness = Z3RealSolver(forest, margin=margin).answer(query).witness
     assert witness is None or replay_fault(forest, query, witness) is None
 
 
-def test_the_incremental_solver_is_held_against_the_fresh_one(monkeypatch, figure_1):
+def test_the_incremental_solver_is_compared_with_the_fresh_one(monkeypatch, figure_1):
     solver = SatIncrementalSolver(figure_1)
     monkeypatch.setattr("wm.engines.sat.SatSolver.answer", lambda *_: Answer(None))
     with pytest.raises(OutOfResourcesError, match="disagree") as caught:
@@ -170,8 +171,8 @@ def test_the_incremental_solver_is_held_against_the_fresh_one(monkeypatch, figur
     assert caught.value.status is Status.ERROR
 
 
-def test_formulas_built_anew_give_the_same_answers(many_queries, realistic_forest):
-    once, anew = Z3RealSolver(realistic_forest), Z3RealSolver(realistic_forest, rebuild=True)
-    found = [[solver.answer(query) for query in many_queries[:12]] for solver in (once, anew)]
+def test_formulas_that_are_rebuilt_give_the_same_answers(many_queries, realistic_forest):
+    once, rebuilt = Z3RealSolver(realistic_forest), Z3RealSolver(realistic_forest, rebuild=True)
+    found = [[solver.answer(query) for query in many_queries[:12]] for solver in (once, rebuilt)]
     assert [answer.witness is None for answer in found[0]] == [answer.witness is None for answer in found[1]]
     assert {answer.witness is None for answer in found[0]} == {True, False}

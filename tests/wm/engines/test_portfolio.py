@@ -1,4 +1,4 @@
-"""Proofs that carry over, halved boxes, and answers that do not depend on what was asked before."""
+"""Proofs that carry over, halved boxes, and answers that do not depend on earlier queries."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from wm import engines
-from wm.attacks.forgery import forge_over_distances
+from wm.attacks.forgery import Forger
 from wm.engines import (
     ForgeryOutcome,
     ForgeryQuery,
@@ -21,10 +21,11 @@ from wm.engines import (
 )
 from wm.engines.box_search import Geometry
 from wm.engines.encoding import query_box, wanted_leaves
+from wm.engines.global_proofs import GlobalProofs
 from wm.engines.isolated import replay_fault
 from wm.engines.portfolio import PortfolioSolver
-from wm.engines.protocol import WHOLE_DOMAIN
-from wm.engines.search import pose_box
+from wm.engines.protocol import GLOBAL_REASON
+from wm.engines.search import start_search
 from wm.forest import Forest
 from wm.signature import random_signature
 
@@ -71,7 +72,7 @@ def test_it_agrees_with_search_witness_for_witness(forest, monkeypatch, small):
         assert set(found) & {"whole domain", "larger box"}, "something carried over"
 
 
-def test_the_whole_domain_answers_all_that_follow(forest, monkeypatch):
+def test_a_global_proof_answers_all_later_queries_of_its_pair(forest, monkeypatch):
     monkeypatch.setattr(portfolio, "SMALL_FOREST", 0)
     monkeypatch.setattr(portfolio, "QUICK_CHOICES", 1)
     reference = solver_class("search")(forest)
@@ -86,7 +87,7 @@ def test_the_whole_domain_answers_all_that_follow(forest, monkeypatch):
 
 
 def hopeless_query(forest: Forest, rng: np.random.Generator) -> ForgeryQuery:
-    """Return a query about the whole domain that it takes a solver to prove impossible."""
+    """Return an impossible query about the domain that needs a solver."""
     reference, centre = solver_class("search")(forest), np.full(forest.n_features, 0.5)
     while True:
         signature = random_signature(forest.n_trees, 0.5, rng)
@@ -96,8 +97,8 @@ def hopeless_query(forest: Forest, rng: np.random.Generator) -> ForgeryQuery:
             return whole
 
 
-def test_what_the_engine_remembers_of_the_whole_domain_is_what_another_engine_finds(forest):
-    """Pairs in turn; once one is known to be hopeless, its queries do not reach the solver any more."""
+def test_global_proofs_of_the_engine_agree_with_another_engine(forest):
+    """Pairs in turn; once one is proved impossible, its queries no longer reach the solver."""
     rng = np.random.default_rng(4)
     hopeless = [
         replace(hopeless_query(forest, rng), centre=rng.random(forest.n_features), eps=0.3) for _ in range(9)
@@ -105,11 +106,11 @@ def test_what_the_engine_remembers_of_the_whole_domain_is_what_another_engine_fi
     reasons = Counter()
     with engines.create("portfolio", forest) as engine, engines.create("sat", forest) as other:
         for number, query in enumerate(some_queries(forest, 120)):
-            for posed in (query, hopeless[number % 9]):
-                found, expected = engine.solve(posed, timeout_s=60), other.solve(posed, timeout_s=60)
+            for asked in (query, hopeless[number % 9]):
+                found, expected = engine.solve(asked, timeout_s=60), other.solve(asked, timeout_s=60)
                 assert found.status is expected.status
                 reasons[found.reason] += 1
-    assert reasons[WHOLE_DOMAIN] >= 100
+    assert reasons[GLOBAL_REASON] >= 100
 
 
 def test_a_box_that_needs_too_much_memory_is_halved(forest):
@@ -126,39 +127,39 @@ def test_a_box_that_needs_too_much_memory_is_halved(forest):
         assert (whole.found is None) == (halved.found is None)
 
 
-def test_only_so_much_is_remembered(forest, monkeypatch):
-    monkeypatch.setattr(carried_proofs, "BOXES", 3)
-    monkeypatch.setattr(carried_proofs, "SUBJECTS", 2)
+def test_a_limited_number_of_boxes_and_pairs_is_kept(forest, monkeypatch):
+    monkeypatch.setattr(carried_proofs, "MAX_BOXES", 3)
+    monkeypatch.setattr(carried_proofs, "MAX_PAIRS", 2)
     memory = carried_proofs.ProofMemory()
     first, second, third = some_queries(forest, 3, signatures=3)
-    subject = memory.subject(first)
+    record = memory.record(first)
     ones = np.ones(2, dtype=np.float32)
     for number in range(5):
-        subject.add((ones * number, ones * (number + 0.5)))
-    assert subject.reason((ones * 4.1, ones * 4.2)) == "larger box"
-    assert subject.reason((ones * 0.1, ones * 0.2)) is None, "the oldest was forgotten"
-    assert subject.reason((ones * 2.4, ones * 2.6)) is None, "reaches out of the box"
-    memory.subject(second)
-    assert memory.subject(first) is subject
-    memory.subject(third)
-    memory.subject(second)
-    assert memory.subject(first) is not subject
+        record.add((ones * number, ones * (number + 0.5)))
+    assert record.reason((ones * 4.1, ones * 4.2)) == "larger box"
+    assert record.reason((ones * 0.1, ones * 0.2)) is None, "the oldest was forgotten"
+    assert record.reason((ones * 2.4, ones * 2.6)) is None, "reaches out of the box"
+    memory.record(second)
+    assert memory.record(first) is record
+    memory.record(third)
+    memory.record(second)
+    assert memory.record(first) is not record
 
 
-def test_hard_queries_that_sat_settles_first_have_the_same_answer_whatever_came_before(forest, monkeypatch):
+def test_hard_queries_that_sat_settles_first_have_answers_without_history(forest, monkeypatch):
     monkeypatch.setattr(portfolio, "SMALL_FOREST", 0)
     monkeypatch.setattr(portfolio, "SAT_AFTER", 0)
     monkeypatch.setattr(portfolio, "SAT_SHARE", 10.0**9)
-    monkeypatch.setattr(portfolio, "_STEP", 1)
+    monkeypatch.setattr(portfolio, "_SLICE", 1)
     monkeypatch.setattr(portfolio, "QUICK_CHOICES", 1)
     settled = []
-    try_for = portfolio.PrunedFormula.try_for
+    has_witness = portfolio.PrunedFormula.has_witness
 
     def counted(formula, conflicts):
-        settled.append(try_for(formula, conflicts))
+        settled.append(has_witness(formula, conflicts))
         return settled[-1]
 
-    monkeypatch.setattr(portfolio.PrunedFormula, "try_for", counted)
+    monkeypatch.setattr(portfolio.PrunedFormula, "has_witness", counted)
     experienced, reference = PortfolioSolver(forest), solver_class("search")(forest)
     for query in some_queries(forest, 60):
         witness = experienced.answer(query).witness
@@ -171,27 +172,27 @@ def test_hard_queries_that_sat_settles_first_have_the_same_answer_whatever_came_
     assert {True, False} <= set(settled)
 
 
-def test_what_was_earned_without_room_is_not_spent_at_once(forest, monkeypatch):
-    monkeypatch.setattr(portfolio, "WHOLE_WORK", 50)
-    monkeypatch.setattr(portfolio, "_STEP", 1)
+def test_work_earned_without_room_is_limited_when_spent(forest, monkeypatch):
+    monkeypatch.setattr(portfolio, "GLOBAL_WORK", 50)
+    monkeypatch.setattr(portfolio, "_SLICE", 1)
     solver = PortfolioSolver(forest)
     advanced = []
     monkeypatch.setattr(
         portfolio.BoxSearch, "advance", lambda search, choices: advanced.append(choices * search.words)
     )
     query = some_queries(forest, 1)[0]
-    subject = carried_proofs.Subject(whole_due=10.0**12)
-    solver._advance_whole(query, subject)
-    assert sum(advanced) <= 50 + subject_words(forest, query)
-    assert subject.whole_settled, "given up"
+    record = carried_proofs.PairRecord(earned=10.0**12)
+    solver._advance_global(query, record)
+    assert sum(advanced) <= 50 + global_words(forest, query)
+    assert record.is_settled, "given up"
 
 
-def subject_words(forest: Forest, query: ForgeryQuery) -> int:
+def global_words(forest: Forest, query: ForgeryQuery) -> int:
     domain = np.zeros(forest.n_features, dtype=np.float32), np.ones(forest.n_features, dtype=np.float32)
-    return pose_box(Geometry.of(forest), query, domain).words
+    return start_search(Geometry.of(forest), query, domain).words
 
 
-def test_a_query_for_the_whole_domain_is_searched_once(forest, monkeypatch):
+def test_a_query_about_the_domain_is_searched_once(forest, monkeypatch):
     monkeypatch.setattr(portfolio, "SMALL_FOREST", 0)
     monkeypatch.setattr(portfolio, "QUICK_CHOICES", 1)
     solver, reference = PortfolioSolver(forest), solver_class("search")(forest)
@@ -201,7 +202,7 @@ def test_a_query_for_the_whole_domain_is_searched_once(forest, monkeypatch):
     for _ in range(20):
         signature = random_signature(forest.n_trees, 0.5, rng)
         whole = ForgeryQuery(signature=signature, label=1, centre=centre, eps=0.5)
-        part = ForgeryQuery(signature=signature, label=1, centre=centre, eps=0.25)
+        part = replace(whole, eps=0.25)
         if reference.answer(whole).witness is None:
             assert solver.answer(whole).reason in ("solver", "no leaf")
             assert solver.answer(part).reason == "whole domain"
@@ -212,9 +213,10 @@ def test_a_query_for_the_whole_domain_is_searched_once(forest, monkeypatch):
 
 
 class Counting:
-    """Counts what an engine is asked; the distances in `silent` end as timeout."""
+    """An engine that records its queries; the distances in `silent` time out."""
 
     name = "search"
+    global_proofs = GlobalProofs()
 
     def __init__(self, forest: Forest, silent: frozenset[float] = frozenset()) -> None:
         self._solver = solver_class("search")(forest)
@@ -236,40 +238,45 @@ class Counting:
 DISTANCES = [0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 1.0]
 
 
-def test_no_distance_is_asked_whose_answer_follows(forest):
+@pytest.fixture
+def over_distances(monkeypatch, forest):
+    """Put a query to an engine at all distances: ``over_distances(engine, query)``."""
+
+    def solve(engine, query):
+        monkeypatch.setattr("wm.attacks.forgery.asking.engines.create", lambda *_: engine)
+        return Forger(forest, timeout_s=9).over_distances(query, DISTANCES)
+
+    return solve
+
+
+def test_no_distance_is_queried_whose_answer_follows(forest, over_distances):
     engine = Counting(forest)
     for query in some_queries(forest, 30):
         engine.asked.clear()
-        outcomes = forge_over_distances(engine, query, DISTANCES, timeout_s=9)
+        outcomes = over_distances(engine, query)
         assert len(engine.asked) <= 3, "seven distances need three questions"
         statuses = [outcome.status for outcome in outcomes]
-        direct = [
-            engine.solve(
-                ForgeryQuery(signature=query.signature, label=query.label, centre=query.centre, eps=eps),
-                timeout_s=9,
-            ).status
-            for eps in DISTANCES
-        ]
+        direct = [engine.solve(replace(query, eps=eps), timeout_s=9).status for eps in DISTANCES]
         assert statuses == direct
         for eps, outcome in zip(DISTANCES, outcomes, strict=True):
             assert (outcome.followed_from is None) == (eps in engine.asked[:3])
 
 
-def test_a_timeout_tells_nothing_of_other_distances(forest):
+def test_nothing_follows_from_a_timeout(forest, over_distances):
     query = some_queries(forest, 1)[0]
     engine = Counting(forest, silent=frozenset(DISTANCES))
-    outcomes = forge_over_distances(engine, query, DISTANCES, timeout_s=9)
+    outcomes = over_distances(engine, query)
     assert sorted(engine.asked) == DISTANCES
     assert {outcome.status for outcome in outcomes} == {Status.TIMEOUT}
 
 
-def test_it_is_an_engine(forest):
+def test_the_engine_answers_with_both_statuses(forest):
     with engines.create("portfolio", forest) as engine:
         statuses = {engine.solve(query, timeout_s=30).status for query in some_queries(forest, 20)}
     assert statuses == {Status.FORGED, Status.IMPOSSIBLE}
 
 
-def test_pairs_asked_about_in_turn_let_each_other_finish(forest):
+def test_pairs_queried_in_turn_let_each_other_finish(forest):
     memory = carried_proofs.ProofMemory()
     geometry = Geometry.of(forest)
     queries = some_queries(forest, 4)
@@ -277,37 +284,37 @@ def test_pairs_asked_about_in_turn_let_each_other_finish(forest):
     began = []
     rng = np.random.default_rng(9)
     for query in queries * 30:
-        subject = memory.subject(query)
-        subject.whole_due += rng.uniform(0.5, 1.5)
-        if subject.whole is None and memory.has_room(subject):
-            subject.whole = pose_box(geometry, query, domain)
+        record = memory.record(query)
+        record.earned += rng.uniform(0.5, 1.5)
+        if record.search is None and memory.has_room(record):
+            record.search = start_search(geometry, query, domain)
             began.append(queries.index(query))
-        if subject.whole is not None:
-            subject.whole_work = subject.whole_due
+        if record.search is not None:
+            record.work = record.earned
     assert began == [0, 1], "the first two keep their places"
-    memory.subject(queries[0]).settle_whole(impossible=True)
-    assert memory.has_room(carried_proofs.Subject())
+    memory.record(queries[0]).settle(impossible=True)
+    assert memory.has_room(carried_proofs.PairRecord())
 
 
 @pytest.mark.parametrize("is_hard", [False, True])
-def test_a_search_that_no_one_asks_about_any_more_makes_room(forest, is_hard):
-    """After many queries about other pairs, or a few that cost more than it did."""
+def test_a_global_search_of_a_pair_that_is_no_longer_queried_makes_room(forest, is_hard):
+    """After many queries about other pairs, or after a few that cost more than the search."""
     memory = carried_proofs.ProofMemory()
     geometry = Geometry.of(forest)
     first, second, third = some_queries(forest, 3, signatures=3)
     domain = np.zeros(5, dtype=np.float32), np.ones(5, dtype=np.float32)
     for query in (first, second):
-        subject = memory.subject(query)
-        subject.whole, subject.whole_work, subject.whole_due = pose_box(geometry, query, domain), 9.0, 9.0
-    wanting = memory.subject(third)
-    for _ in range(0 if is_hard else carried_proofs.STALE - 2):
-        memory.subject(third)
-    wanting.whole_due = 18.0
+        record = memory.record(query)
+        record.search, record.work, record.earned = start_search(geometry, query, domain), 9.0, 9.0
+    wanting = memory.record(third)
+    for _ in range(0 if is_hard else carried_proofs.STALE_AFTER - 2):
+        memory.record(third)
+    wanting.earned = 18.0
     assert not memory.has_room(wanting)
-    memory.subject(third)
-    wanting.whole_due += 0.1 if is_hard else 0.0
+    memory.record(third)
+    wanting.earned += 0.1 if is_hard else 0.0
     assert memory.has_room(wanting)
-    put_off = memory.subject(first)
-    assert (put_off.whole, put_off.whole_work, put_off.whole_due) == (None, 0.0, 0.0)
-    assert not put_off.whole_settled, "asked about again, it may begin anew"
-    assert memory.subject(second).whole is not None
+    dropped = memory.record(first)
+    assert (dropped.search, dropped.work, dropped.earned) == (None, 0.0, 0.0)
+    assert not dropped.is_settled, "queried again, it may begin again"
+    assert memory.record(second).search is not None

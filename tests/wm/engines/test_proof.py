@@ -1,4 +1,4 @@
-"""The proof checker: accepts what solvers prove, and nothing about what has a model."""
+"""The proof checker: it accepts proofs of solvers, and no proof of a formula with a model."""
 
 from __future__ import annotations
 
@@ -16,11 +16,12 @@ from wm import engines
 from wm.attacks.hardness import random_3cnf, to_forest
 from wm.engines import ForgeryQuery, Status
 from wm.engines.cnf import encode
-from wm.engines.encoding import leaf_bounds, pose, query_box
+from wm.engines.encoding import build_problem, leaf_bounds, query_box
 from wm.engines.proof import ProofChecker, ProofError, check_proof, exact_box
 from wm.engines.protocol import OutOfResourcesError
 from wm.engines.sat import SatSolver
 from wm.forest import Forest
+from wm.testing import edge_numbers, forgery_queries, small_forests
 
 N = 5
 literals = st.integers(1, N).flatmap(lambda v: st.sampled_from([v, -v]))
@@ -67,7 +68,7 @@ def test_proofs_of_a_solver_are_accepted(clauses):
 @settings(max_examples=300, deadline=None)
 @given(clauses=clause_lists, data=st.data())
 def test_no_proof_of_a_formula_with_a_model_is_accepted(clauses, data):
-    """Neither a made-up one, nor one of a formula with more clauses, nor a mixture."""
+    """Neither a random one, nor one of a formula with more clauses, nor a mixture."""
     if not has_model(clauses):
         clauses = clauses[: data.draw(st.integers(0, len(clauses)))]
         while not has_model(clauses):
@@ -79,7 +80,7 @@ def test_no_proof_of_a_formula_with_a_model_is_accepted(clauses, data):
         check_proof(clauses, [*proof, "0"], n_variables=N)
 
 
-def test_deletions_take_effect_and_need_not_name_a_clause():
+def test_deletions_take_effect_and_may_name_unknown_clauses():
     proof = ["1 2 0", "1 0", "2 0", "0"]
     assert check_proof(TERNARY, proof, n_variables=4) == 4
     assert check_proof(TERNARY, ["d 4 1 2 0", "d 2 0", *proof], n_variables=4) == 6
@@ -89,7 +90,7 @@ def test_deletions_take_effect_and_need_not_name_a_clause():
     assert check_proof([*TERNARY, [2, 1, 3]], ["d 3 2 1 0", *proof], n_variables=4) == 5
 
 
-def test_repeated_and_opposite_literals_do_no_harm():
+def test_repeated_and_opposite_literals_are_harmless():
     clauses = [[1, 1], [-1, 2, 2], [-2, -2, -1], [3, -3]]
     assert check_proof(clauses, ["0"], n_variables=3) == 1
     with pytest.raises(ProofError):
@@ -130,7 +131,7 @@ def case():
     votes = forest.votes(np.full((1, d), 0.5))[0]
     forged = ForgeryQuery(signature=votes != 1, label=1, centre=query.centre, eps=0.5)
     bounds = leaf_bounds(forest)
-    problem = pose(forest, bounds, query)
+    problem = build_problem(forest, bounds, query)
     encoding = encode(bounds, problem.unwanted, problem.lower, problem.upper)
     names = list(zip(encoding.feature.tolist(), encoding.threshold.tolist(), strict=True))
     proof = solver_proof(encoding.order + encoding.leaves)
@@ -156,7 +157,7 @@ def test_a_truncated_proof_is_refused(case):
     assert refused(case, ["0"]) == "step 1 of the proof, '0', does not follow"
 
 
-def test_a_proof_without_one_of_its_steps_or_with_one_changed_may_fail_but_says_where(case):
+def test_a_proof_with_a_step_missing_or_changed_fails_at_a_named_step_or_still_holds(case):
     end = case.proof.index("0")
     added = [number for number in range(end) if not case.proof[number].startswith("d")]
     reasons = []
@@ -181,15 +182,15 @@ def test_a_proof_for_another_query_is_refused(case):
 def test_wrong_names_make_a_proof_fail(case):
     for names in (case.names[::-1], [case.names[0]] * len(case.names)):
         assert "does not follow" in refused(case, case.proof, names=names)
-    # Names of nothing that matters, after the others, are no trouble.
+    # Additional names of irrelevant tests, after the others, do no harm.
     assert refused(case, case.proof, names=[*case.names, (0, 0.75), (3, 0.25)]) is None
 
 
 @settings(max_examples=150, deadline=None)
 @given(data=st.data())
-def test_certified_answers_are_those_of_sat(small_forests, awkward_numbers, queries, data):
-    forest = data.draw(small_forests)
-    query = data.draw(queries(forest, awkward_numbers))
+def test_certified_answers_are_those_of_sat(data):
+    forest = data.draw(small_forests())
+    query = data.draw(forgery_queries(forest))
     plain, certified = SatSolver(forest).answer(query), SatSolver(forest, certify=True).answer(query)
     event(certified.reason.partition("(")[0])
     if plain.witness is not None:
@@ -236,11 +237,9 @@ def test_errors_of_the_encoder_are_caught(monkeypatch, figure_1, error):
 @pytest.mark.parametrize("reason", ["empty box", "no leaf"])
 def test_wrong_reasons_that_need_no_solver_are_caught(monkeypatch, figure_1, reason):
     def wrong(*arguments):
-        return dataclasses.replace(
-            pose(*arguments), empty=reason == "empty box", hopeless=reason == "no leaf"
-        )
+        return dataclasses.replace(build_problem(*arguments), trivial_reason=reason)
 
-    monkeypatch.setattr("wm.engines.sat.pose", wrong)
+    monkeypatch.setattr("wm.engines.sat.build_problem", wrong)
     query = ForgeryQuery(signature=[0, 1], label=1, centre=[0.4, 0.3, 0.5], eps=0.1)
     assert SatSolver(figure_1).answer(query).reason == reason
     with pytest.raises(OutOfResourcesError, match=f"not certified: {reason}; the checker finds None"):
@@ -249,10 +248,10 @@ def test_wrong_reasons_that_need_no_solver_are_caught(monkeypatch, figure_1, rea
 
 @settings(max_examples=200)
 @given(data=st.data())
-def test_the_exact_box_is_the_box_of_the_engines(awkward_numbers, data):
-    centre = np.array(data.draw(st.lists(awkward_numbers, min_size=1, max_size=3)))
+def test_the_exact_box_is_the_box_of_the_engines(data):
+    centre = np.array(data.draw(st.lists(edge_numbers(), min_size=1, max_size=3)))
     eps = data.draw(
-        st.sampled_from([0.0, 1e-9, 0.1, 0.25, 1.0, 1e300]) | st.floats(0, 1) | awkward_numbers.map(abs)
+        st.sampled_from([0.0, 1e-9, 0.1, 0.25, 1.0, 1e300]) | st.floats(0, 1) | edge_numbers().map(abs)
     )
     lower, upper = query_box(centre, eps)
     exact = exact_box(ForgeryQuery(signature=[0], label=1, centre=centre, eps=eps))

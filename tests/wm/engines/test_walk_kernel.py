@@ -1,4 +1,4 @@
-"""The walk down the trees against the leaves' bounds, and what shrinking may take away."""
+"""The walk down the trees and the compatibility rows, compared with the leaves' bounds."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ from wm.engines.box_search import Geometry, row_table
 from wm.engines.encoding import query_box, wanted_leaves
 from wm.engines.search_kernel import build_row
 from wm.engines.walk_kernel import shrink
+from wm.testing import forgery_queries, small_forests
 
 
 def walked(geometry, wanted, box):
-    """Return the box as it was shrunk, wanted leaves that meet it, how many of each tree, which are open."""
+    """Return the shrunk box, the wanted leaves that meet it, their number per tree and the open trees."""
     lower, upper = (geometry.cells.of(side) for side in box)
     met = np.empty(len(wanted), dtype=np.int64)
     met_start = np.empty(geometry.forest.n_trees + 1, dtype=np.int64)
@@ -30,22 +31,24 @@ def meet(geometry, lower, upper):
     return np.bincount(bounds.leaf[outside], minlength=len(bounds.node)) == 0
 
 
-def draw_walk(data, small_forests, awkward_numbers, queries):
-    forest = data.draw(small_forests)
-    query = data.draw(queries(forest, awkward_numbers))
+@settings(max_examples=300, deadline=None)
+@given(data=st.data())
+def test_walks_and_rows_of_small_forests(data):
+    forest = data.draw(small_forests())
+    query = data.draw(forgery_queries(forest))
     box = query_box(query.centre, query.eps)
     assume((box[0] <= box[1]).all())
     geometry = Geometry.of(forest)
-    return geometry, wanted_leaves(forest, geometry.bounds, query), box
-
-
-@settings(max_examples=200, deadline=None)
-@given(data=st.data())
-def test_a_walk_meets_the_leaves_that_meet_the_box(small_forests, awkward_numbers, queries, data):
-    geometry, wanted, box = draw_walk(data, small_forests, awkward_numbers, queries)
+    wanted = wanted_leaves(forest, geometry.bounds, query)
     found = walked(geometry, wanted, box)
-    if found is None:
-        return
+    check_shrinking(geometry, wanted, box, found)
+    if found is not None:
+        check_walk(geometry, wanted, found)
+        check_rows(geometry, found, None)
+
+
+def check_walk(geometry, wanted, found):
+    """A walk meets the leaves that meet the box."""
     (lower, upper), met, sizes, is_open = found
     expected = meet(geometry, lower, upper)
     tree = geometry.bounds.tree
@@ -55,27 +58,21 @@ def test_a_walk_meets_the_leaves_that_meet_the_box(small_forests, awkward_number
     assert set(np.flatnonzero(is_open)) == set(tree[expected & ~wanted])
 
 
-@settings(max_examples=200, deadline=None)
-@given(data=st.data())
-def test_shrinking_keeps_every_cell_with_a_witness(small_forests, awkward_numbers, queries, data):
-    geometry, wanted, box = draw_walk(data, small_forests, awkward_numbers, queries)
+def check_shrinking(geometry, wanted, box, found):
+    """Shrinking keeps every cell with a witness."""
     first, last = (geometry.cells.of(side) for side in box)
     ranges = [np.arange(a, b + 1) for a, b in zip(first, last, strict=True)]
     cells = np.stack([axis.ravel() for axis in np.meshgrid(*ranges, indexing="ij")], axis=1)
-    wins = [cell for cell in cells if (meet(geometry, cell, cell) & ~wanted).sum() == 0]
-    found = walked(geometry, wanted, box)
+    witnesses = [cell for cell in cells if (meet(geometry, cell, cell) & ~wanted).sum() == 0]
     if found is None:
-        assert not wins
+        assert not witnesses
         return
     (lower, upper), *_ = found
-    assert all((lower <= cell).all() and (cell <= upper).all() for cell in wins)
+    assert all((lower <= cell).all() and (cell <= upper).all() for cell in witnesses)
 
 
-def check_rows(geometry, wanted, box, leaves):
-    """Hold the rows of some of the leaves that meet the box, or all, against every pair's boxes."""
-    found = walked(geometry, wanted, box)
-    if found is None:
-        return 0
+def check_rows(geometry, found, leaves):
+    """The row of a leaf has the leaves that meet it in the box; checked for some of the leaves, or all."""
     cell_box, met, *_ = found
     words = (len(met) + 63) // 64
     leaf_at, root, bounds, lower, upper, bit_of, by_key, lists = row_table(
@@ -91,14 +88,6 @@ def check_rows(geometry, wanted, box, leaves):
         up[feature[own]] = np.minimum(up[feature[own]], leaf_upper[own])
         bits = np.flatnonzero(np.unpackbits(row.view(np.uint8), bitorder="little"))
         assert set(leaf_at[bits]) == set(met[meet(geometry, low, up)[met]])
-    return len(met)
-
-
-@settings(max_examples=200, deadline=None)
-@given(data=st.data())
-def test_a_row_has_the_leaves_that_meet_a_leaf_in_the_box(small_forests, awkward_numbers, queries, data):
-    geometry, wanted, box = draw_walk(data, small_forests, awkward_numbers, queries)
-    check_rows(geometry, wanted, box, None)
 
 
 def test_rows_of_long_lists_have_the_leaves_that_meet_a_leaf(realistic_forest):
@@ -109,4 +98,6 @@ def test_rows_of_long_lists_have_the_leaves_that_meet_a_leaf(realistic_forest):
     for half in (0.2, 0.4, 2.0):
         centre = generator.uniform(0.3, 0.7, features)
         box = tuple(side.astype(np.float32) for side in (centre - half, centre + half))
-        assert check_rows(geometry, everything, box, 60) > 64
+        found = walked(geometry, everything, box)
+        assert len(found[1]) > 64
+        check_rows(geometry, found, 60)

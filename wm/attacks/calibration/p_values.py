@@ -197,7 +197,7 @@ def calibrate(
                 level=level,
                 hits=hits,
                 trials=len(values),
-                rate=shown.rate,
+                rate=hits / len(values) if len(values) else float("nan"),
                 low=shown.low,
                 high=shown.high,
                 anti_conservative=clopper_pearson(hits, len(values), corrected).low > level,

@@ -109,7 +109,7 @@ class Forger:
         self._search = MinimalSearch(forest, self._engine)
         self._limits = Limits(timeout_s, memory_bytes)
         self.forest = forest
-        self.proofs = plain.whole_domain
+        self.proofs = plain.global_proofs
         """Signatures and labels that no instance at all draws, as proved so far."""
 
     def __enter__(self) -> Self:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from wm.engines.encoding import LeafBounds, distance, leaf_bounds, pose
+from wm.engines.encoding import LeafBounds, build_problem, distance, leaf_bounds
 from wm.engines.protocol import ForgeryQuery
 from wm.errors import ModelError
 from wm.forest import Forest
@@ -87,8 +87,8 @@ class LocalSearcher:
         if plan.steps < 1 or plan.restarts < 1 or not plan.warmth > 0 or plan.leaves < 1:
             raise ModelError(f"an impossible search plan: {plan}")
         query.check(self._forest)
-        problem = pose(self._forest, self._bounds, query)
-        if problem.empty or problem.hopeless:
+        problem = build_problem(self._forest, self._bounds, query)
+        if problem.trivial_reason:
             return SearchResult(None, None, self._forest.n_trees, 0)
         start = np.clip(query.centre.astype(np.float32), problem.lower, problem.upper)
         fewest, tried = self._forest.n_trees, 0

@@ -1,4 +1,4 @@
-"""What follows from a proof in the whole domain, and what does not."""
+"""Queries that a global proof answers, and those that it does not."""
 
 from __future__ import annotations
 
@@ -6,26 +6,26 @@ from dataclasses import replace
 
 import pytest
 
-from wm.engines import Answer, ForgeryQuery, Status, whole_domain
+from wm.engines import Answer, ForgeryQuery, Status, global_proofs
+from wm.engines.global_proofs import GlobalProofs
 from wm.engines.isolated import IsolatedEngine
-from wm.engines.protocol import WHOLE_DOMAIN
-from wm.engines.whole_domain import WholeDomainProofs
+from wm.engines.protocol import GLOBAL_REASON
 
 QUERY = ForgeryQuery(signature=[0, 1], label=1, centre=[0.4, 0.25, 0.5], eps=0.05)
 
 
-def test_every_box_of_the_pair_follows_and_no_other_pair():
-    proofs = WholeDomainProofs()
-    assert not proofs.settle(QUERY)
+def test_a_proof_refutes_every_box_of_its_pair_and_no_other_pair():
+    proofs = GlobalProofs()
+    assert not proofs.refutes(QUERY)
     proofs.add(QUERY.pair)
-    assert proofs.settle(QUERY)
-    assert proofs.settle(replace(QUERY, centre=[1.0, 0.0, 0.9], eps=1.0))
-    assert not proofs.settle(replace(QUERY, label=0))
-    assert not proofs.settle(replace(QUERY, signature=[1, 1]))
+    assert proofs.refutes(QUERY)
+    assert proofs.refutes(replace(QUERY, centre=[1.0, 0.0, 0.9], eps=1.0))
+    assert not proofs.refutes(replace(QUERY, label=0))
+    assert not proofs.refutes(replace(QUERY, signature=[1, 1]))
 
 
 @pytest.mark.parametrize(
-    ("centre", "eps", "settled"),
+    ("centre", "eps", "refuted"),
     [
         ([1.25, 0.5, 0.5], 0.25, True),
         ([1.25, 0.5, 0.5], 0.125, False),
@@ -34,23 +34,23 @@ def test_every_box_of_the_pair_follows_and_no_other_pair():
         ([0.0, 1.0, 0.5], 0.0, True),
     ],
 )
-def test_an_empty_box_is_left_to_its_better_reason(centre, eps, settled):
-    proofs = WholeDomainProofs()
+def test_an_empty_box_is_not_answered_by_a_global_proof(centre, eps, refuted):
+    proofs = GlobalProofs()
     proofs.add(QUERY.pair)
-    assert proofs.settle(replace(QUERY, centre=centre, eps=eps)) == settled
+    assert proofs.refutes(replace(QUERY, centre=centre, eps=eps)) == refuted
 
 
-def test_only_the_newest_are_remembered(monkeypatch):
-    monkeypatch.setattr(whole_domain, "MOST", 2)
+def test_only_the_newest_proofs_are_kept(monkeypatch):
+    monkeypatch.setattr(global_proofs, "MAX_PROOFS", 2)
     queries = [replace(QUERY, label=label) for label in (1, 2, 3)]
-    proofs = WholeDomainProofs()
+    proofs = GlobalProofs()
     for query in queries:
         proofs.add(query.pair)
-    assert [proofs.settle(query) for query in queries] == [False, True, True]
+    assert [proofs.refutes(query) for query in queries] == [False, True, True]
 
 
 class Solving:
-    """Stands in for the solving process: gives one answer again and again, and counts."""
+    """Replaces the solving process: always gives the same answer, and counts."""
 
     def __init__(self, answer):
         self.answer, self.asked = answer, 0
@@ -67,8 +67,8 @@ class Solving:
 
 
 @pytest.mark.parametrize(("is_global", "asked"), [(True, 1), (False, 3)])
-def test_only_a_proof_in_the_whole_domain_spares_the_solver(monkeypatch, figure_1, is_global, asked):
-    reason = WHOLE_DOMAIN if is_global else "larger box"
+def test_only_a_global_proof_answers_later_queries(monkeypatch, figure_1, is_global, asked):
+    reason = GLOBAL_REASON if is_global else "larger box"
     solving = Solving(Answer(None, reason, is_global=is_global))
     monkeypatch.setattr("wm.engines.isolated.Sandbox", lambda *_: solving)
     with IsolatedEngine("portfolio", figure_1) as engine:

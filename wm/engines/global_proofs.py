@@ -1,16 +1,19 @@
-"""Proofs in the whole domain [0, 1]^d, kept where queries come in: they outlive the solving process."""
+"""Global proofs: pairs of signature and label that are impossible in all of [0, 1]^d.
+
+They are kept in the process that asks the queries, so they outlive the solving process.
+"""
 
 from __future__ import annotations
 
 from wm.engines.encoding import query_box
 from wm.engines.protocol import ForgeryQuery, Pair
 
-MOST = 10_000
-"""Proofs that are kept, the newest ones: about a megabyte."""
+MAX_PROOFS = 10_000
+"""Number of proofs kept, the newest ones: about a megabyte."""
 
 
-class WholeDomainProofs:
-    """The signatures and labels for which no instance at all is forged."""
+class GlobalProofs:
+    """The pairs of signature and label that no instance draws."""
 
     def __init__(self) -> None:
         self._pairs: dict[Pair, None] = {}
@@ -19,18 +22,18 @@ class WholeDomainProofs:
         return pair in self._pairs
 
     def add(self, pair: Pair) -> None:
-        """Remember a signature and label, such as those of a query that was answered by such a proof."""
+        """Remember a pair."""
         self._pairs[pair] = None
-        if len(self._pairs) > MOST:
+        if len(self._pairs) > MAX_PROOFS:
             del self._pairs[next(iter(self._pairs))]
 
-    def settle(self, query: ForgeryQuery) -> bool:
-        """Return whether a query is impossible for that reason; one with an empty box has a better one."""
+    def refutes(self, query: ForgeryQuery) -> bool:
+        """Return whether a query is impossible by a global proof; an empty box is left to the solver."""
         return query.pair in self._pairs and not _is_empty(query)
 
 
 def _is_empty(query: ForgeryQuery) -> bool:
-    # Most often so, and sooner seen than the box is computed.
+    # A centre inside [0, 1] is the usual case and faster to see than the box is to compute.
     if query.centre.min(initial=0) >= 0 and query.centre.max(initial=1) <= 1:
         return False
     lower, upper = query_box(query.centre, query.eps)
