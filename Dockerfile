@@ -10,7 +10,7 @@ COPY orchestrator orchestrator
 # As scripts/setup.sh does it: a path file is all that the project needs, and it needs no build tool.
 RUN mkdir /opt/treeproof && cp -r wm workers orchestrator /opt/treeproof/ \
     && echo /opt/treeproof > "$(/opt/venv/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/treeproof.pth" \
-    && printf '#!/bin/sh\nexec /opt/venv/bin/python -m orchestrator.cli "$@"\n' > /opt/venv/bin/wm \
+    && printf '#!/bin/sh\nexec /opt/venv/bin/python -P -m orchestrator.cli "$@"\n' > /opt/venv/bin/wm \
     && chmod +x /opt/venv/bin/wm \
     && /opt/venv/bin/python -m compileall -q /opt/treeproof
 

@@ -28,5 +28,5 @@ pip install --quiet --disable-pip-version-check --require-hashes --only-binary :
 # The project itself: a path file is all that an editable install needs, and it needs no build tool.
 site=$("$venv/bin/python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
 pwd > "$site/treeproof.pth"
-printf '#!/bin/sh\nexec "%s/bin/python" -m orchestrator.cli "$@"\n' "$(cd "$venv" && pwd)" > "$venv/bin/wm"
+printf '#!/bin/sh\nexec "%s/bin/python" -P -m orchestrator.cli "$@"\n' "$(cd "$venv" && pwd)" > "$venv/bin/wm"
 chmod +x "$venv/bin/wm"

@@ -84,7 +84,7 @@ class Sandbox:
         environment["PYTHONPATH"] = os.pathsep.join(filter(None, [root, environment.get("PYTHONPATH")]))
         with theirs:
             self._template = subprocess.Popen(  # noqa: S603 - our own interpreter, our own module
-                [sys.executable, "-m", "wm.isolation", str(theirs.fileno()), module],
+                [sys.executable, "-P", "-m", "wm.isolation", str(theirs.fileno()), module],
                 pass_fds=[theirs.fileno()],
                 stdin=subprocess.DEVNULL,
                 stdout=2,  # stdout carries the command's data
