@@ -14,13 +14,13 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from pydantic import ValidationError
 
 from wm import streams
 from wm.attacks.leakage import LeakageReport, inspect
-from wm.claims.claim import NONCE_BYTES, Claim, first_fault
+from wm.claims.claim import NONCE_BYTES, Claim
 from wm.claims.opening import Opening
-from wm.embedding.options import PaperOptions
+from wm.embedding import SCHEMES
+from wm.embedding.options import TrainOptions
 from wm.embedding.signature_sources import drawn_signatures, given_signatures
 from wm.embedding.training import adjusted_caps, honest_forest, standard_caps
 from wm.embedding.tuning import Hyperparameters
@@ -101,10 +101,8 @@ def embed(
     >>> owned.forest.save("forest.npz")  # doctest: +SKIP
     """
     try:
-        chosen = PaperOptions(**options)
+        chosen = SCHEMES["paper"].options.of(**options)
         hyperparameters = Hyperparameters(n_estimators, max_depth)
-    except ValidationError as reason:
-        raise EmbeddingError(f"impossible options: {first_fault(reason)}") from reason
     except ValueError as reason:
         raise EmbeddingError(str(reason)) from reason
     rows, codes, names = _training_rows(X, y)
@@ -128,8 +126,7 @@ def embed(
         seed=secret,
         repeat=0,
         model_id=model_id,
-        **chosen.fit_options(),
-        n_jobs=n_jobs,
+        fit=TrainOptions(**chosen.fit_options(), n_jobs=n_jobs),
         nonce=streams.generator(secret, Role.OWNER_NONCE, 0).bytes(NONCE_BYTES),
         created=created,
     )

@@ -15,7 +15,7 @@ from orchestrator.errors import OutputError
 from orchestrator.files import SECRET, write_whole, writing
 from wm import streams
 from wm.embedding import SCHEMES
-from wm.embedding.options import PaperOptions
+from wm.embedding.options import FitOptions, PaperOptions, TrainOptions
 from wm.errors import SignatureError
 from wm.signature import Signature, keyed_signature, random_signature
 from wm.streams import Role
@@ -28,7 +28,7 @@ def _printable(_context: click.Context, _option: click.Parameter, text: str) -> 
     return text
 
 
-_OF_PLAN = ("scheme", "trigger_share", "training", "weight_step", "max_rounds", "model_id")
+_OF_PLAN = ("scheme", "trigger_share", "model_id")
 
 
 @click.command()
@@ -117,6 +117,7 @@ def embed(
             seed=seed,
             repeat=0,
             **{name: options[name] for name in _OF_PLAN},
+            fit=TrainOptions(**{name: options[name] for name in FitOptions.model_fields}),
             created=datetime.now(UTC).isoformat(timespec="seconds"),
         ),
         lambda kind, number, unfit: click.echo(f"{kind} trees, round {number}: {unfit} unfit", err=True),

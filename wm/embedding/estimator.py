@@ -17,7 +17,7 @@ import secrets
 from collections.abc import Iterator, Sequence
 from numbers import Integral, Real
 from os import PathLike
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, Self, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -31,10 +31,9 @@ from wm import streams
 from wm.claims.claim import NONCE_BYTES, Claim
 from wm.embedding import SCHEMES
 from wm.embedding.merging import MergedRows, merged_rows
-from wm.embedding.options import DEFAULTS, Training
+from wm.embedding.options import DEFAULTS, Training, TrainOptions
 from wm.embedding.signature_sources import derived_signatures, drawn_signatures, given_signatures
 from wm.embedding.training import Caps, adjusted_caps, fit_trees
-from wm.embedding.trainings import TRAININGS
 from wm.embedding.tuning import Hyperparameters
 from wm.embedding.watermark import Plan, WatermarkedForest, watermark_rows
 from wm.errors import EmbeddingError, FitError, SignatureError
@@ -67,8 +66,7 @@ class WatermarkedForestClassifier(ClassifierMixin, BaseEstimator):  # type: igno
     ones_share
         Share of the trees that must err on the trigger set, for drawn and derived signatures.
     scheme, training, least_weight, max_rounds
-        As in `wm.embedding.watermark.Plan`; defaults, here as in `wm embed` and in campaigns, are those of
-        `wm.embedding.options.PaperOptions`.
+        As in `wm.embedding.options.TrainOptions`, with the defaults of `wm embed` and of campaigns.
     max_depth
         Of the standard forest, from which the limits of the watermarked one are taken; None: no limit.
     adjust
@@ -120,7 +118,7 @@ class WatermarkedForestClassifier(ClassifierMixin, BaseEstimator):  # type: igno
         "trigger_share": [Interval(Real, 0, 1, closed="neither")],
         "ones_share": [Interval(Real, 0, 1, closed="neither")],
         "scheme": [StrOptions(set(SCHEMES))],
-        "training": [StrOptions(set(TRAININGS))],
+        "training": [StrOptions(set(get_args(Training)))],
         "least_weight": ["boolean"],
         "max_depth": [Interval(Integral, 1, None, closed="left"), None],
         "adjust": [StrOptions({"auto", "paper", "artifact"}), None],
@@ -251,11 +249,13 @@ class WatermarkedForestClassifier(ClassifierMixin, BaseEstimator):  # type: igno
                 caps=caps,
                 seed=seed,
                 repeat=number,
-                max_rounds=self.max_rounds,
                 model_id=self._model_ids()[number],
-                training=self.training,
-                least_weight=self.least_weight,
-                n_jobs=self.n_jobs or 1,
+                fit=TrainOptions.of(
+                    training=str(self.training),
+                    max_rounds=int(self.max_rounds),
+                    least_weight=bool(self.least_weight),
+                    n_jobs=int(self.n_jobs or 1),
+                ),
                 nonce=streams.generator(seed, Role.OWNER_NONCE, number).bytes(NONCE_BYTES),
             )
             names = (negative, str(self.classes_[code]))

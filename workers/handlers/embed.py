@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from wm import streams
 from wm.claims.claim import NONCE_BYTES
+from wm.embedding.options import TrainOptions
 from wm.embedding.training import Caps
 from wm.embedding.watermark import Plan, watermark
 from wm.forest import Forest
@@ -32,7 +33,7 @@ def run(parameters: EmbedParameters, context: Context) -> EmbedResult:
         caps=Caps(baseline.cap_depth, baseline.cap_leaves),
         seed=seed,
         repeat=repeat,
-        **parameters.fit_options(),
+        fit=TrainOptions(**parameters.fit_options()),
         model_id=f"{split.dataset_sha256[:16]}/{parameters.model_dump_json()}",
         nonce=streams.generator(seed, Role.OWNER_NONCE, repeat).bytes(NONCE_BYTES),
     )

@@ -16,6 +16,7 @@ from sklearn.utils import resample
 from wm import engines, streams
 from wm.attacks.forgery import Forger, Limits, Target, attacker_instances, attacker_signature
 from wm.embedding import SCHEMES, EmbeddingTask
+from wm.embedding.options import TrainOptions
 from wm.embedding.training import Caps
 from wm.engines import ForgeryOutcome, Status
 from wm.forest import Forest
@@ -55,7 +56,7 @@ def watermarked(released_forests):
     else:
         signature = random_signature(20, 0.5, np.random.default_rng(4))
         forest = (
-            SCHEMES["paper"](
+            SCHEMES["paper"].embed(
                 EmbeddingTask(
                     X=X_train.astype(np.float32),
                     y=y_train,
@@ -64,8 +65,9 @@ def watermarked(released_forests):
                     caps=Caps(max_depth=8, max_leaf_nodes=19),
                     seed_right=2,
                     seed_wrong=3,
-                    weight_step=30,
-                )
+                    fit=TrainOptions(training="paper", weight_step=30),
+                ),
+                None,
             )
         ).forest
     return Watermarked(

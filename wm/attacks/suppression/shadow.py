@@ -18,7 +18,9 @@ from numpy.typing import NDArray
 from wm import streams
 from wm.attacks.detection.spectrum import vote_spectrum
 from wm.attacks.divisions import disagreement, majority, repeats
+from wm.attacks.populations import watermarked_forest
 from wm.attacks.suppression.scores import threshold_at_limit
+from wm.embedding.common import draw_trigger_rows
 from wm.embedding.training import Caps, honest_forest
 from wm.errors import EmbeddingError
 from wm.forest import Forest
@@ -44,14 +46,10 @@ class ShadowPlan:
         Limits on each tree, as the attacker reads them off the suspect.
     trigger_rows
         Trigger rows of each shadow model.
-    ones_share
-        Of the shadows' signatures.
     shadows
         Watermarked models trained; at least 2: the last one sets the threshold.
     scheme
         A key of `wm.embedding.SCHEMES`.
-    weight_step, max_rounds
-        As in `wm.embedding.EmbeddingTask`.
     seed, repeat
         The attacker's streams.
     """
@@ -59,11 +57,8 @@ class ShadowPlan:
     n_trees: int
     caps: Caps
     trigger_rows: int
-    ones_share: float = 0.5
     shadows: int = 4
     scheme: str = "paper"
-    weight_step: float = 30.0
-    max_rounds: int = 500
     seed: int = 0
     repeat: int = 0
 
@@ -195,26 +190,13 @@ def _shadow_stream(
     X: NDArray[np.float32], y: NDArray[np.int64], plan: ShadowPlan, number: int
 ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
     """Return the features of one shadow model's queries, and which of them are its trigger rows."""
-    from wm.embedding import SCHEMES, EmbeddingTask
-    from wm.embedding.common import draw_trigger_rows
-
     rng = streams.generator(plan.seed, Role.ATTACKER_SHADOWS, plan.repeat, number)
     order = rng.permutation(len(X))
     marked, ordinary, honest = np.split(order, [len(X) // 2, 3 * len(X) // 4])
     rows = draw_trigger_rows(X[marked], plan.trigger_rows, rng)
     seeds = rng.choice(2**31 - 1, size=2, replace=False)
-    task = EmbeddingTask(
-        X=X[marked],
-        y=y[marked],
-        signature=random_signature(plan.n_trees, plan.ones_share, rng),
-        trigger_rows=rows,
-        caps=plan.caps,
-        seed_right=int(seeds[0]),
-        seed_wrong=int(seeds[1]),
-        weight_step=plan.weight_step,
-        max_rounds=plan.max_rounds,
-    )
-    forest = SCHEMES[plan.scheme](task, None).forest
+    signature = random_signature(plan.n_trees, 0.5, rng)
+    forest = watermarked_forest(X[marked], y[marked], signature, rows, plan.caps, seeds, plan.scheme)
     queries = np.concatenate([X[marked][rows], X[ordinary]])
     reference = _reference(X[honest], y[honest], plan, number)
     features = query_features(queries, forest.vote_codes(queries), reference)
