@@ -46,7 +46,7 @@ def attack(kind: str) -> Attack:
         There is none of this kind, or a package registers something else under it.
     """
     if kind in _BUILT_IN:
-        found = import_module(_BUILT_IN[kind]).ATTACK
+        found = import_module(f"wm.attacks.{kind.replace('-', '_')}").ATTACK
     else:
         points = [point for point in entry_points(group=GROUP) if point.name == kind]
         if not points:

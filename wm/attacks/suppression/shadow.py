@@ -1,10 +1,10 @@
-"""A classifier that has seen watermarks before: the attacker embeds its own and learns their triggers' looks.
+"""A classifier of queries, trained on shadow models: forests that the attacker watermarks itself.
 
-The attacker knows the scheme and has rows of the same kind, not the owner's trigger set. Each shadow model is
-watermarked on one part of these rows; its trigger rows and fresh rows of another part are put to it, and a
-classifier learns to tell them apart by features that mean the same on any forest: how the votes divide, how
-often in the same way, how much along the leading direction, and how far from what an honest forest, trained
-on a third part, votes there.
+The attacker knows the scheme and has rows of the same kind, but not the owner's trigger set. Each shadow
+model is watermarked on one part of these rows and answers its trigger rows and rows of a second part. A
+classifier learns to separate the two by features that mean the same on any forest: how the votes divide, how
+often in the same way, how much along the leading direction, and how far from the votes of an honest forest
+that is trained on a third part.
 """
 
 from __future__ import annotations
@@ -31,19 +31,19 @@ FEATURES = ("disagreement", "repeats", "nearest", "along", "surprise", "doubt")
 """Columns of `query_features`."""
 
 _NEAREST_AMONG = 1500
-"""Most queries, the most divided first, among which the nearest division is looked for."""
+"""Largest number of queries, the most divided first, among which the nearest division is searched."""
 
 
 @dataclass(frozen=True)
 class ShadowPlan:
-    """What the attacker trains.
+    """The attacker's training of shadow models.
 
     Attributes
     ----------
     n_trees
-        Trees of each forest, as many as the suspect has.
+        Trees of each forest, as of the suspect.
     caps
-        Limits on each tree, as the attacker reads them off the suspect.
+        Limits on each tree, as of the suspect.
     trigger_rows
         Trigger rows of each shadow model.
     shadows
@@ -70,7 +70,7 @@ class Spotter:
     Attributes
     ----------
     threshold
-        Score from which on a query is suspected: 1% of ordinary queries of the last shadow model are.
+        A query with at least this score is suspected: 1% of ordinary queries of the last shadow model.
     reference
         An honest forest, trained on all of the attacker's rows.
     """
@@ -102,7 +102,7 @@ def query_features(
     """
     spectrum = vote_spectrum(codes)
     divided = disagreement(codes)
-    # A unanimous query has no part along any direction; the floor keeps it at 0.
+    # A unanimous query has length 0 and projection 0; the floor keeps the ratio at 0.
     length = np.sqrt(np.maximum(divided * (1 - divided) * codes.shape[1], 1e-9))
     commonest = majority(codes)
     share = (codes == commonest[:, None]).mean(axis=1)
@@ -122,18 +122,18 @@ def query_features(
 
 
 def _nearest(codes: NDArray[np.int64], divided: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return how alike, up to complement, the most alike other division is: (n,) in [0, 1]."""
+    """Return the similarity, up to complement, of the most similar other division: (n,) in [0, 1]."""
     agrees = np.where(codes == majority(codes)[:, None], 1.0, -1.0)
     agrees -= agrees.mean(axis=1, keepdims=True)
     length = np.linalg.norm(agrees, axis=1)
     found = np.zeros(len(codes))
-    most = np.argsort(-divided, kind="stable")[:_NEAREST_AMONG]
-    most = most[length[most] > 1e-9]
-    unit = agrees[most] / length[most][:, None]
-    alike = np.abs(unit @ unit.T)
-    np.fill_diagonal(alike, 0.0)
-    if len(most) > 1:
-        found[most] = np.minimum(1.0, alike.max(axis=1))
+    compared = np.argsort(-divided, kind="stable")[:_NEAREST_AMONG]
+    compared = compared[length[compared] > 1e-9]
+    unit = agrees[compared] / length[compared][:, None]
+    similarity = np.abs(unit @ unit.T)
+    np.fill_diagonal(similarity, 0.0)
+    if len(compared) > 1:
+        found[compared] = np.minimum(1.0, similarity.max(axis=1))
     return found
 
 
