@@ -164,8 +164,7 @@ def test_alarms_are_rare_over_many_valid_p_values():
 
 def test_presence_among_honest_forests_raises_no_alarm(breast_cancer, honest):
     found = [
-        presence_statistics(forest, np.random.default_rng(number), base=breast_cancer.X_test)
-        for number, forest in enumerate(honest)
+        presence_statistics(forest, np.random.default_rng(number)) for number, forest in enumerate(honest)
     ]
     named = presence_p_values(found[:8], found[8:])
     assert set(named) == {"presence: maximum", "presence: Holm"}

@@ -185,7 +185,7 @@ def test_a_forger_gives_its_limits_and_options_to_the_engine(monkeypatch, waterm
         made.append((name, options))
         return recorder
 
-    monkeypatch.setattr("wm.attacks.forgery.asking.engines.create", create)
+    monkeypatch.setattr("wm.attacks.forgery.forger.engines.create", create)
     X = np.array([[0.25, 0.5], [0.75, 1.5]])
     target = Target(X, np.array([1, 0]), Signature.of("011"), 0.125)
     with Forger(watermarked.forest, "z3", timeout_s=7, memory_bytes=8, options={"margin": 0.1}) as forger:
