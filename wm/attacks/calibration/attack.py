@@ -14,9 +14,9 @@ from wm.attacks.base import (
     ClosedShare,
     Result,
     Scene,
+    Scope,
     Share,
     Streams,
-    Target,
 )
 from wm.attacks.calibration.p_values import Rate, calibrate, gather, presence_p_values
 from wm.attacks.detection.presence import PresenceStatistics, presence_statistics
@@ -196,5 +196,5 @@ ATTACK = Attack(
     shown=Rate,
     aggregate=rates,
     alarms=alarms,
-    target=Target.CAMPAIGN,
+    scope=Scope.CAMPAIGN,
 )

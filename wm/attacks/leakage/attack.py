@@ -40,7 +40,7 @@ class Row(AttackRow):
 
 
 def run(scene: Scene, options: Options, rng: Streams) -> Result:
-    """Audit the forest as trained and as released, and the honest one."""
+    """Audit the forest as trained and as released, and the honest forest."""
     return Result(
         [row for form, file in scene.files.items() for row in _rows(form, inspect(**file.arguments()), scene)]
     )

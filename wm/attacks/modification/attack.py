@@ -1,4 +1,4 @@
-"""The modification attack: each listed modification over its strengths, held against the claim."""
+"""The modification attack: each listed modification over its strengths, scored against the claim."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ class Options(AttackOptions):
 
 
 def run(scene: Scene, options: Options | Curve, rng: Streams) -> Result:
-    """Change the stolen forest at each strength, and hold what comes out against the claim.
+    """Change the stolen forest at each strength, and score the changed forest against the claim.
 
     Half of the test rows are the thief's, the other half measure accuracy and fidelity.
     """

@@ -13,11 +13,11 @@ from wm.forest import Forest
 from wm.formats.forest_checks import tree_levels
 
 KEPT_LEVELS = 2
-"""Levels of a regrown tree that stay: its first splits say nothing of trigger rows."""
+"""Levels of a regrown tree that stay: the first splits do not depend on trigger rows."""
 
 
 def shuffle(forest: Forest, strength: float, data: AttackerData, rng: np.random.Generator) -> Forest:
-    """Exchange the places of a share of the trees at random; the majority of votes stays as it is."""
+    """Permute a share of the trees at random; the majority of votes does not change."""
     check_share(strength, "shuffle")
     places = some_trees(forest, strength, rng)
     order = np.arange(forest.n_trees)
@@ -26,14 +26,14 @@ def shuffle(forest: Forest, strength: float, data: AttackerData, rng: np.random.
 
 
 def drop(forest: Forest, strength: float, data: AttackerData, rng: np.random.Generator) -> Forest:
-    """Leave out a share of the trees, at most all but one; the others keep their order."""
+    """Remove a share of the trees, at most all but one; the others keep their order."""
     check_share(strength, "drop")
     dropped = some_trees(forest, strength, rng)[: forest.n_trees - 1]
     return forest.select(np.setdiff1d(np.arange(forest.n_trees), dropped))
 
 
 def replace(forest: Forest, strength: float, data: AttackerData, rng: np.random.Generator) -> Forest:
-    """Put trees trained on the thief's rows in the place of a share of the trees."""
+    """Replace a share of the trees by trees trained on the thief's rows."""
     check_share(strength, "replace")
     places = some_trees(forest, strength, rng)
     if not len(places):
@@ -46,9 +46,9 @@ def replace(forest: Forest, strength: float, data: AttackerData, rng: np.random.
 
 
 def regrow(forest: Forest, strength: float, data: AttackerData, rng: np.random.Generator) -> Forest:
-    """Grow a share of the trees anew on the thief's rows, below their first `KEPT_LEVELS` levels of splits.
+    """Grow a share of the trees again on the thief's rows, below their first `KEPT_LEVELS` levels of splits.
 
-    Where none of the thief's rows comes to, the old subtree stays.
+    A subtree that none of the thief's rows reaches stays.
     """
     check_share(strength, "regrow")
     chosen = some_trees(forest, strength, rng)
