@@ -18,7 +18,7 @@ from workers.runtime.context import Context
 
 
 def run(parameters: EmbedParameters, context: Context) -> EmbedResult:
-    """Embed one watermark and verify it, all randomness from the campaign's owner streams."""
+    """Embed one watermark and verify it; all randomness comes from the campaign's owner streams."""
     split = read_split(context)
     baseline = context.input(JobKind.BASELINE, BaselineResult)
     seed, repeat = parameters.seed, parameters.repeat

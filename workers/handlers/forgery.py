@@ -23,16 +23,17 @@ from workers.jobs import (
 from workers.runtime.context import Context
 
 _ready: dict[tuple[object, ...], Forger] = {}
-"""The engine used last, by name, options, certify and forest: the next batch is most often for the same."""
+"""The engine used last, by name, options, certify and forest: most often the next batch uses the same."""
 
-_Asking = Callable[[int, int], ForgeryAnswer]
+_Answer = Callable[[int, int], ForgeryAnswer]
 """Takes an instance's position and row."""
 
 
 def run(parameters: ForgeryParameters, context: Context) -> ForgeryResult | None:
-    """Answer what is unanswered of the batch; None when the slice is over before that.
+    """Answer the open queries of the batch; None when the slice is over before that.
 
-    What follows from a known answer at another distance is not asked; where all does, no engine is started.
+    An answer that follows from a known one at another distance is not computed; if all do, no engine is
+    started.
     """
     split = read_split(context)
     state = context.state(ForgeryState)
@@ -42,20 +43,20 @@ def run(parameters: ForgeryParameters, context: Context) -> ForgeryResult | None
     )
     left = [position for position in range(parameters.first, end) if position not in state.answered]
     following = _following(parameters, state)
-    ask: _Asking | None = None
+    answer: _Answer | None = None
     for number, position in enumerate(left):
         if position in following:
             context.record(following[position])
         else:
-            ask = ask or _asking(parameters, split, state, context)
-            context.record(ask(position, int(shuffled[position])))
+            answer = answer or _answer(parameters, split, state, context)
+            context.record(answer(position, int(shuffled[position])))
         if context.slice_over() and number + 1 < len(left):
             return None
     return ForgeryResult(instances=parameters.count)
 
 
 def _following(parameters: ForgeryParameters, state: ForgeryState) -> dict[int, ForgeryAnswer]:
-    """Return by instance the answers that follow from known ones; each names the one that was asked for."""
+    """Return by instance the answers that follow from known ones; each names the distance computed."""
     if parameters.eps == "minimal":
         return {}
     found = {}
@@ -67,8 +68,8 @@ def _following(parameters: ForgeryParameters, state: ForgeryState) -> dict[int, 
     return found
 
 
-def _asking(parameters: ForgeryParameters, split: Split, state: ForgeryState, context: Context) -> _Asking:
-    """Return what asks about an instance, with its engine ready."""
+def _answer(parameters: ForgeryParameters, split: Split, state: ForgeryState, context: Context) -> _Answer:
+    """Return a function that answers the query of an instance, with its engine ready."""
     forger = _forger(parameters, context.input(JobKind.EMBED, EmbedResult).forest, context)
     signature = attacker_signature(
         parameters.seed,
@@ -79,15 +80,15 @@ def _asking(parameters: ForgeryParameters, split: Split, state: ForgeryState, co
     )
     memory = None if parameters.query_memory_mb is None else parameters.query_memory_mb * 2**20
     limits = Limits(parameters.timeout_s, memory)
-    answer = forger.nearest if parameters.eps == "minimal" else forger.ask
+    solve = forger.nearest if parameters.eps == "minimal" else forger.ask
     eps = parameters.cap if parameters.eps == "minimal" else parameters.eps
     proved = set(state.proved)
     for label in proved:
         forger.proofs.add((signature.array.tobytes(), label))
 
-    def ask(position: int, row: int) -> ForgeryAnswer:
+    def answer(position: int, row: int) -> ForgeryAnswer:
         query = ForgeryQuery(signature=signature, label=split.y_test[row], centre=split.X_test[row], eps=eps)
-        found = answer(query, limits)
+        found = solve(query, limits)
         if query.pair in forger.proofs and query.label not in proved:
             proved.add(query.label)
             context.record(GlobalProof(query.label), at_once=True)
@@ -102,7 +103,7 @@ def _asking(parameters: ForgeryParameters, split: Split, state: ForgeryState, co
             certified=found.certified,
         )
 
-    return ask
+    return answer
 
 
 def _forger(parameters: ForgeryParameters, sha256: str, context: Context) -> Forger:
