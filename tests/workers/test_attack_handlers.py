@@ -18,8 +18,9 @@ import pytest
 from wm import streams
 from wm.attacks.calibration import attack as calibration
 from wm.attacks.detection import attack as detection
-from wm.attacks.detection import presence_statistics, presence_test, score_guess, score_values, vote_spectrum
-from wm.attacks.detection.guesses import above_median
+from wm.attacks.detection.guesses import above_median, score_guess, score_values
+from wm.attacks.detection.presence import presence_statistics, presence_test
+from wm.attacks.detection.spectrum import vote_spectrum
 from wm.attacks.forgery import attacker_instances, attacker_signature
 from wm.attacks.forgery.forged_sets import ForgedSet
 from wm.attacks.free_forgery import attack as free_forgery

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Annotated, Any, Protocol, Self
+from typing import Annotated, Any, Protocol, Self, TypeVar
 
 import numpy as np
 from pydantic import (
@@ -256,6 +256,8 @@ class Attack:
         return columns_of(self.shown or self.row)
 
 
+_Choice = TypeVar("_Choice")
+
 _SEVERAL = ("tuple[", "Sequence[", "list[")
 
 
@@ -310,6 +312,8 @@ class _OneOrMore:
 OneOrMore = _OneOrMore()
 Distinct = AfterValidator(_no_value_twice)
 Several = Field(min_length=1)
+Choices = Annotated[tuple[_Choice, ...], OneOrMore, Several, Distinct]
+"""A list of one or more distinct values, or its only value."""
 Distance = Annotated[float, Field(ge=0, le=1)]
 Share = Annotated[float, Field(gt=0, lt=1)]
 ClosedShare = Annotated[float, Field(ge=0, le=1)]

@@ -38,6 +38,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -216,31 +217,23 @@ def to_forest(formula: Formula, *, threshold: float = THRESHOLD) -> Forest:
     if not formula.clauses:
         raise QueryError("a formula without clauses has no forest: give it at least one clause")
     trees = [_clause_tree(clause) for clause in formula.clauses]
-    feature = np.concatenate([tree.feature for tree in trees])
+    left, right, feature, value = (np.concatenate(arrays) for arrays in zip(*trees, strict=True))
     return Forest.from_arrays(
-        offset=np.cumsum([0, *(len(tree.feature) for tree in trees)]),
-        left=np.concatenate([tree.left for tree in trees]),
-        right=np.concatenate([tree.right for tree in trees]),
+        offset=np.cumsum([0, *(len(tree[0]) for tree in trees)]),
+        left=left,
+        right=right,
         feature=feature,
         threshold=np.where(feature >= 0, threshold, 0.0),
-        value=np.concatenate([tree.value for tree in trees]),
+        value=value,
         n_features=formula.n_variables,
         classes=[-1, 1],
     )
 
 
-@dataclass(frozen=True)
-class _ClauseTree:
-    """One tree's part of a forest's arrays, as in `Forest`."""
-
-    left: NDArray[np.int32]
-    right: NDArray[np.int32]
-    feature: NDArray[np.int32]
-    value: NDArray[np.float64]
-
-
-def _clause_tree(clause: tuple[int, ...]) -> _ClauseTree:
+def _clause_tree(clause: tuple[int, ...]) -> tuple[NDArray[Any], ...]:
     """Return the chain of nodes that tests a clause's literals one after the other.
+
+    Its arrays are `left`, `right`, `feature` and `value` as in `Forest`.
 
     Node 2i tests literal i; node 2i + 1 is the leaf +1 where it is true, node 2i + 2 the rest of the clause,
     which after the last literal is the leaf -1.
@@ -258,7 +251,7 @@ def _clause_tree(clause: tuple[int, ...]) -> _ClauseTree:
     feature[test] = np.abs(literals) - 1
     value = np.tile([0.0, 1.0], (nodes, 1))
     value[-1] = [0.0, 1.0] if always_true else [1.0, 0.0]
-    return _ClauseTree(left, right, feature, value)
+    return left, right, feature, value
 
 
 def assignment(point: ArrayLike, formula: Formula, *, threshold: float = THRESHOLD) -> tuple[bool, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from wm.attacks.forgery import Forger, Limits, attacker_instances, attacker_signature
+from wm.attacks.forgery import Forger, attacker_instances, attacker_signature
 from wm.attacks.forgery.following import settles
 from wm.datasets import Split
 from wm.engines import ForgeryQuery, Status
@@ -23,7 +23,7 @@ from workers.jobs import (
 from workers.runtime.context import Context
 
 _ready: dict[tuple[object, ...], Forger] = {}
-"""The engine used last, by name, options, certify and forest: most often the next batch uses the same."""
+"""The engine used last, by name, options, certify, limits and forest: the next batch mostly uses the same."""
 
 _Answer = Callable[[int, int], ForgeryAnswer]
 """Takes an instance's position and row."""
@@ -78,8 +78,6 @@ def _answer(parameters: ForgeryParameters, split: Split, state: ForgeryState, co
         ones_share=parameters.ones_share,
         repeat=parameters.repeat,
     )
-    memory = None if parameters.query_memory_mb is None else parameters.query_memory_mb * 2**20
-    limits = Limits(parameters.timeout_s, memory)
     solve = forger.nearest if parameters.eps == "minimal" else forger.ask
     eps = parameters.cap if parameters.eps == "minimal" else parameters.eps
     proved = set(state.proved)
@@ -88,7 +86,7 @@ def _answer(parameters: ForgeryParameters, split: Split, state: ForgeryState, co
 
     def answer(position: int, row: int) -> ForgeryAnswer:
         query = ForgeryQuery(signature=signature, label=split.y_test[row], centre=split.X_test[row], eps=eps)
-        found = solve(query, limits)
+        found = solve(query)
         if query.pair in forger.proofs and query.label not in proved:
             proved.add(query.label)
             context.record(GlobalProof(query.label), at_once=True)
@@ -107,8 +105,9 @@ def _answer(parameters: ForgeryParameters, split: Split, state: ForgeryState, co
 
 
 def _forger(parameters: ForgeryParameters, sha256: str, context: Context) -> Forger:
-    options = parameters.engine_options
-    key = parameters.engine, tuple(sorted(options.items())), parameters.certify, sha256
+    options, timeout_s = parameters.engine_options, parameters.timeout_s
+    memory = None if parameters.query_memory_mb is None else parameters.query_memory_mb * 2**20
+    key = parameters.engine, tuple(sorted(options.items())), parameters.certify, timeout_s, memory, sha256
     if key not in _ready:
         for other in _ready.values():
             other.close()
@@ -117,7 +116,8 @@ def _forger(parameters: ForgeryParameters, sha256: str, context: Context) -> For
         _ready[key] = Forger(
             forest,
             parameters.engine,
-            timeout_s=parameters.timeout_s,
+            timeout_s=timeout_s,
+            memory_bytes=memory,
             certify=parameters.certify,
             options=options,
         )

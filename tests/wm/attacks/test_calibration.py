@@ -21,7 +21,7 @@ from wm.attacks.calibration.p_values import (
     gather,
     presence_p_values,
 )
-from wm.attacks.detection import presence_statistics
+from wm.attacks.detection.presence import presence_statistics
 from wm.attacks.populations import Case, false_case, honest_forests, other_owners_forests
 from wm.embedding.training import Caps
 from wm.errors import ModelError

@@ -14,7 +14,7 @@ from sklearn.preprocessing import minmax_scale
 from sklearn.utils import resample
 
 from wm import engines, streams
-from wm.attacks.forgery import Forger, Limits, Target, attacker_instances, attacker_signature
+from wm.attacks.forgery import Forger, Target, attacker_instances, attacker_signature
 from wm.embedding import SCHEMES, EmbeddingTask
 from wm.embedding.options import TrainOptions
 from wm.embedding.training import Caps
@@ -190,11 +190,10 @@ def test_a_forger_gives_its_limits_and_options_to_the_engine(monkeypatch, waterm
     target = Target(X, np.array([1, 0]), Signature.of("011"), 0.125)
     with Forger(watermarked.forest, "z3", timeout_s=7, memory_bytes=8, options={"margin": 0.1}) as forger:
         statuses = [forger.ask(query).status for query in target.queries()]
-        forger.ask(next(target.queries()), Limits(3.0))
     assert statuses == [Status.TIMEOUT] * 2
     assert made == [("z3", {"margin": 0.1})]
     assert recorder.closed == 1
-    assert [limits for _, *limits in recorder.asked] == [[7, 8], [7, 8], [3.0, None]]
+    assert [limits for _, *limits in recorder.asked] == [[7, 8], [7, 8]]
     for (query, *_), centre, label in zip(recorder.asked, X, (1, 0), strict=False):
         assert query.signature.tolist() == [0, 1, 1]
         assert query.centre.tolist() == centre.tolist()

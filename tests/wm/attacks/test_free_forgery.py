@@ -20,7 +20,7 @@ from wm.attacks.free_forgery.methods import (
     forge_locally,
     of_outcomes,
 )
-from wm.attacks.suppression import recover_signature
+from wm.attacks.suppression.recovery import recover_signature
 from wm.engines import ForgeryQuery
 from wm.errors import ModelError, QueryError
 from wm.signature import Signature, random_signature

@@ -4,7 +4,7 @@
 - `attack`: the attack, part by part over a population of forests.
 """
 
-from wm.attacks.calibration.attack import ATTACK, Options, Part, Row, run
-from wm.attacks.calibration.p_values import LEVELS, Rate, calibrate, gather
+from wm.attacks.calibration.attack import ATTACK, Options, Row, run
+from wm.attacks.calibration.p_values import LEVELS, Rate, calibrate
 
-__all__ = ["ATTACK", "LEVELS", "Options", "Part", "Rate", "Row", "calibrate", "gather", "run"]
+__all__ = ["ATTACK", "LEVELS", "Options", "Rate", "Row", "calibrate", "run"]

@@ -12,49 +12,7 @@ May import `wm.forest`, `wm.signature`, `wm.statistics`, `wm.verification.eviden
 """
 
 from wm.attacks.detection.attack import ATTACK, Options, SpectrumRow, run
-from wm.attacks.detection.guesses import score_guess, score_values
-from wm.attacks.detection.presence import (
-    PresenceResult,
-    PresenceStatistics,
-    presence_statistics,
-    presence_test,
-)
 from wm.attacks.detection.rows import Row
-from wm.attacks.detection.shapes import Shape, detect_by_shape, measure_shape
-from wm.attacks.detection.spectrum import Spectrum, leaf_probes, vote_spectrum
-from wm.attacks.detection.strategies import (
-    UNDECIDED,
-    Measure,
-    Strategy,
-    detect,
-    exact_p_value,
-    guess_signature,
-    measure_trees,
-)
+from wm.attacks.detection.strategies import Measure, Strategy, detect
 
-__all__ = [
-    "ATTACK",
-    "UNDECIDED",
-    "Measure",
-    "Options",
-    "PresenceResult",
-    "PresenceStatistics",
-    "Row",
-    "Shape",
-    "Spectrum",
-    "SpectrumRow",
-    "Strategy",
-    "detect",
-    "detect_by_shape",
-    "exact_p_value",
-    "guess_signature",
-    "leaf_probes",
-    "measure_shape",
-    "measure_trees",
-    "presence_statistics",
-    "presence_test",
-    "run",
-    "score_guess",
-    "score_values",
-    "vote_spectrum",
-]
+__all__ = ["ATTACK", "Measure", "Options", "Row", "SpectrumRow", "Strategy", "detect", "run"]

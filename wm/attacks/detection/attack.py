@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Annotated, Literal
+from typing import Literal
 
 from pydantic import Field, model_validator
 
@@ -11,11 +11,9 @@ from wm.attacks.base import (
     Attack,
     AttackOptions,
     AttackRow,
-    Distinct,
-    OneOrMore,
+    Choices,
     Result,
     Scene,
-    Several,
     Streams,
 )
 from wm.attacks.detection.presence import presence_statistics, presence_test
@@ -37,7 +35,7 @@ Method = Literal["strategies", "shapes", "spectrum", "presence"]
 class Options(AttackOptions):
     """Reading the signature off the bare forest, or that there is one."""
 
-    methods: Annotated[tuple[Method, ...], OneOrMore, Several, Distinct] = (
+    methods: Choices[Method] = (
         "strategies",
         "shapes",
         "spectrum",

@@ -7,7 +7,7 @@
 """
 
 from wm.attacks.forgery.attack import ATTACK, BATCH, Minimal, Options, Row, run
-from wm.attacks.forgery.forger import Forger, Limits, Target, attacker_instances, attacker_signature
+from wm.attacks.forgery.forger import Forger, Target, attacker_instances, attacker_signature
 from wm.engines import ForgeryQuery
 
 __all__ = [
@@ -15,7 +15,6 @@ __all__ = [
     "BATCH",
     "Forger",
     "ForgeryQuery",
-    "Limits",
     "Minimal",
     "Options",
     "Row",

@@ -13,13 +13,11 @@ from wm.attacks.base import (
     Attack,
     AttackOptions,
     AttackRow,
+    Choices,
     ClosedShare,
     Distance,
-    Distinct,
-    OneOrMore,
     Result,
     Scene,
-    Several,
     Streams,
     Timeout,
     known,
@@ -35,8 +33,7 @@ WORD, NUMBERS = "<word>", "<numbers>"
 """Tags of `Distances`, which no key of a file can be."""
 
 Distances = Annotated[
-    Annotated[Minimal, Tag(WORD)]
-    | Annotated[tuple[Distance, ...], OneOrMore, Several, Distinct, Tag(NUMBERS)],
+    Annotated[Minimal, Tag(WORD)] | Annotated[Choices[Distance], Tag(NUMBERS)],
     Discriminator(lambda value: WORD if isinstance(value, str) else NUMBERS),
 ]
 """Distinguished by type first: a fault in a list is then not also reported as a wrong word."""
@@ -51,9 +48,7 @@ BATCH = 100
 class Options(AttackOptions):
     """Forgery of prescribed signatures by a solver."""
 
-    engine: Annotated[
-        tuple[Annotated[str, known("engine", engines.names())], ...], OneOrMore, Several, Distinct
-    ] = ("portfolio",)
+    engine: Choices[Annotated[str, known("engine", engines.names())]] = ("portfolio",)
     """Which solvers answer."""
     signatures: int = Field(default=10, ge=1, le=100_000)
     """Random signatures that the attacker tries."""

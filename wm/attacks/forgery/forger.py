@@ -42,14 +42,6 @@ def attacker_instances(seed: int, *, rows: int, count: int, repeat: int) -> NDAr
     return streams.generator(seed, Role.ATTACKER_INSTANCES, repeat).permutation(rows)[:count]
 
 
-@dataclass(frozen=True)
-class Limits:
-    """Limits on one query, in seconds and bytes of memory; None: no limit on memory."""
-
-    timeout_s: float
-    memory_bytes: int | None = None
-
-
 @dataclass(frozen=True, eq=False)
 class Target:
     """Instances with their true labels, to be forged for one signature within one distance.
@@ -107,7 +99,7 @@ class Forger:
         plain = self._plain = engines.create(engine, forest, **(options or {}))
         self._engine = CertifyingEngine(plain, forest) if certify else plain
         self._search = MinimalSearch(forest, self._engine)
-        self._limits = Limits(timeout_s, memory_bytes)
+        self._timeout_s, self._memory_bytes = timeout_s, memory_bytes
         self.forest = forest
         self.proofs = plain.whole_domain
         """Signatures and labels for which it is proved that no instance at all can be forged."""
@@ -127,18 +119,16 @@ class Forger:
         """End the solver's process."""
         self._engine.close()
 
-    def ask(self, query: ForgeryQuery, limits: Limits | None = None) -> ForgeryOutcome:
-        """Answer one query within the given limits, by default the forger's."""
-        chosen = limits or self._limits
-        return self._engine.solve(query, timeout_s=chosen.timeout_s, memory_bytes=chosen.memory_bytes)
+    def ask(self, query: ForgeryQuery) -> ForgeryOutcome:
+        """Answer one query."""
+        return self._engine.solve(query, timeout_s=self._timeout_s, memory_bytes=self._memory_bytes)
 
-    def nearest(self, query: ForgeryQuery, limits: Limits | None = None) -> ForgeryOutcome:
+    def nearest(self, query: ForgeryQuery) -> ForgeryOutcome:
         """Find the smallest distance at which a query can be forged, at most its eps.
 
         The outcome's `distance` and `witness` are those of the nearest instance known, whatever the status.
         """
-        chosen = limits or self._limits
-        found = self._search.find(query, timeout_s=chosen.timeout_s, memory_bytes=chosen.memory_bytes)
+        found = self._search.find(query, timeout_s=self._timeout_s, memory_bytes=self._memory_bytes)
         return ForgeryOutcome(
             found.status, found.witness, found.forged_at, found.seconds, found.engine, found.reason
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Annotated, Literal
+from typing import Literal
 
 import numpy as np
 from pydantic import Field, model_validator
@@ -12,13 +12,11 @@ from pydantic import Field, model_validator
 from wm.attacks.base import (
     Attack,
     AttackOptions,
+    Choices,
     ClosedShare,
     Distance,
-    Distinct,
-    OneOrMore,
     Result,
     Scene,
-    Several,
     Streams,
     Timeout,
 )
@@ -43,7 +41,7 @@ Method = Literal["all zeros", "best pattern", "clones", "local search", "recover
 class Options(AttackOptions):
     """Forgery where the claimant chooses the signature, or has read the true one off the model."""
 
-    methods: Annotated[tuple[Method, ...], OneOrMore, Several, Distinct] = (
+    methods: Choices[Method] = (
         "all zeros",
         "best pattern",
         "clones",

@@ -12,29 +12,6 @@ forest or wrapper. A new one is a function and a line in `evaluation.MODIFICATIO
 """
 
 from wm.attacks.modification.attack import ATTACK, Options, run
-from wm.attacks.modification.common import AttackerData, Modification, Suspect
-from wm.attacks.modification.evaluation import (
-    MODIFICATIONS,
-    STRENGTHS,
-    Judged,
-    Row,
-    Step,
-    evaluate,
-    modify,
-)
+from wm.attacks.modification.evaluation import MODIFICATIONS, STRENGTHS, Row
 
-__all__ = [
-    "ATTACK",
-    "MODIFICATIONS",
-    "STRENGTHS",
-    "AttackerData",
-    "Judged",
-    "Modification",
-    "Options",
-    "Row",
-    "Step",
-    "Suspect",
-    "evaluate",
-    "modify",
-    "run",
-]
+__all__ = ["ATTACK", "MODIFICATIONS", "STRENGTHS", "Options", "Row", "run"]

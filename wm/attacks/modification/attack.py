@@ -11,11 +11,9 @@ from pydantic import BeforeValidator, Field
 from wm.attacks.base import (
     Attack,
     AttackOptions,
-    Distinct,
-    OneOrMore,
+    Choices,
     Result,
     Scene,
-    Several,
     Streams,
 )
 from wm.attacks.modification.common import AttackerData
@@ -58,11 +56,9 @@ class Curve(AttackOptions):
 class Options(AttackOptions):
     """What a thief does to the stolen forest: each listed modification over its strengths."""
 
-    modifications: Annotated[
-        tuple[Annotated[str, BeforeValidator(_chain)], ...], OneOrMore, Several, Distinct
-    ] = tuple(MODIFICATIONS)
+    modifications: Choices[Annotated[str, BeforeValidator(_chain)]] = tuple(MODIFICATIONS)
     """What is done; several in a row are joined by "+", as in "drop+noise": their strengths grow together."""
-    strengths: Annotated[tuple[float, ...], OneOrMore, Several, Distinct] | None = None
+    strengths: Choices[float] | None = None
     """Replaces the usual strengths of every listed modification."""
     tries: int = Field(default=1, ge=1, le=1_000)
     """Times that each point is done with other random numbers."""

@@ -8,7 +8,6 @@ from numpy.typing import NDArray
 from wm.attacks.modification.common import AttackerData, check_share, some_trees
 from wm.attacks.modification.rebuild import TreeArrays, grafted, together, tree_from_model, tree_of
 from wm.embedding.training import fit_trees
-from wm.errors import ModelError
 from wm.forest import Forest
 from wm.formats.forest_checks import tree_levels
 
@@ -41,7 +40,7 @@ def replace(forest: Forest, strength: float, data: AttackerData, rng: np.random.
     model = fit_trees(data.X, data.y, n_trees=len(places), caps=data.caps, seed=int(rng.integers(2**31 - 1)))
     trees = [tree_of(forest, tree) for tree in range(forest.n_trees)]
     for place, estimator in zip(places, model.estimators_, strict=True):
-        trees[place] = _of_forest(estimator, model.classes_, forest)
+        trees[place] = tree_from_model(estimator, forest.classes, model.classes_)
     return together(trees, forest)
 
 
@@ -91,16 +90,3 @@ def _grown(
         max_depth=depth, max_features="sqrt", random_state=int(rng.integers(2**31 - 1))
     )
     return tree_from_model(model.fit(data.X[rows], data.y[rows]), forest.classes)
-
-
-def _of_forest(estimator: object, classes: NDArray[np.int64], forest: Forest) -> TreeArrays:
-    """Return a tree of a scikit-learn forest, whose own classes are positions in the forest's."""
-    single = Forest.from_sklearn(estimator)
-    found = classes[single.classes.astype(np.int64)]
-    columns = np.searchsorted(forest.classes, found)
-    if not np.array_equal(forest.classes[np.minimum(columns, len(forest.classes) - 1)], found):
-        raise ModelError("the thief's labels are not among the forest's classes")
-    tree = tree_of(single, 0)
-    value = np.zeros((len(tree.left), len(forest.classes)))
-    value[:, columns] = tree.value
-    return TreeArrays(tree.left, tree.right, tree.feature, tree.threshold, value)

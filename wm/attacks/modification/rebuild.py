@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from wm.errors import ModelError
 from wm.forest import Forest
 from wm.formats.forest_checks import tree_levels
 
@@ -33,10 +34,24 @@ def tree_of(forest: Forest, tree: int) -> TreeArrays:
     return TreeArrays(*(getattr(forest, name)[rows] for name in _NAMES))
 
 
-def tree_from_model(model: Any, classes: NDArray[Any]) -> TreeArrays:
-    """Return the arrays of a fitted scikit-learn tree, its values spread over a forest's classes."""
+def tree_from_model(model: Any, classes: NDArray[Any], own_classes: NDArray[Any] | None = None) -> TreeArrays:
+    """Return the arrays of a fitted scikit-learn tree, its values spread over a forest's classes.
+
+    Parameters
+    ----------
+    own_classes
+        Classes of the scikit-learn forest that the tree is from: its own are positions in these.
+
+    Raises
+    ------
+    ModelError
+        The tree has a class that is not among the forest's.
+    """
     part = model.tree_
-    columns = np.searchsorted(classes, model.classes_)
+    found = model.classes_ if own_classes is None else own_classes[model.classes_.astype(np.int64)]
+    if not np.isin(found, classes).all():
+        raise ModelError("the thief's labels are not among the forest's classes")
+    columns = np.searchsorted(classes, found)
     value = np.zeros((part.node_count, len(classes)))
     value[:, columns] = part.value[:, 0, :]
     leaf = part.children_left == -1

@@ -11,34 +11,6 @@ these may.
 """
 
 from wm.attacks.suppression.attack import ATTACK, Options, Row, run
-from wm.attacks.suppression.filtering import Filtered, filter_and_verify, filtered_codes
-from wm.attacks.suppression.recovery import BudgetPoint, budget_curve, recover_signature
-from wm.attacks.suppression.scores import (
-    FALSE_POSITIVE_LIMIT,
-    METHODS,
-    SpotScore,
-    evaluate,
-    threshold_at_limit,
-)
-from wm.attacks.suppression.shadow import ShadowPlan, Spotter, train_spotter
+from wm.attacks.suppression.scores import FALSE_POSITIVE_LIMIT, METHODS
 
-__all__ = [
-    "ATTACK",
-    "FALSE_POSITIVE_LIMIT",
-    "METHODS",
-    "BudgetPoint",
-    "Filtered",
-    "Options",
-    "Row",
-    "ShadowPlan",
-    "SpotScore",
-    "Spotter",
-    "budget_curve",
-    "evaluate",
-    "filter_and_verify",
-    "filtered_codes",
-    "recover_signature",
-    "run",
-    "threshold_at_limit",
-    "train_spotter",
-]
+__all__ = ["ATTACK", "FALSE_POSITIVE_LIMIT", "METHODS", "Options", "Row", "run"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Annotated, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,11 +13,9 @@ from pydantic import Field
 from wm.attacks.base import (
     Attack,
     AttackOptions,
-    Distinct,
-    OneOrMore,
+    Choices,
     Result,
     Scene,
-    Several,
     Streams,
 )
 from wm.attacks.detection.guesses import score_guess
@@ -44,7 +42,7 @@ _MAX_TRIGGERS = 20
 class Options(AttackOptions):
     """Spotting trigger queries, filtering them, and reading the signature off them."""
 
-    methods: Annotated[tuple[Method, ...], OneOrMore, Several, Distinct] = ("disagreement", "repeats")
+    methods: Choices[Method] = ("disagreement", "repeats")
     """How queries are ranked: by disagreement, repeated votes, or a classifier trained on shadow models."""
     shadows: int = Field(default=4, ge=2, le=1_000)
     """Forests that method "shadow" watermarks itself."""

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy import stats
 from sklearn.metrics import roc_auc_score
 
-from wm.attacks.detection import score_guess, score_values
+from wm.attacks.detection.guesses import score_guess, score_values
 from wm.errors import SignatureError
 from wm.signature import Signature
 

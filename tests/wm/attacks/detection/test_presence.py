@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from wm.attacks.detection import PresenceStatistics, presence_statistics, presence_test
+from wm.attacks.detection.presence import PresenceStatistics, presence_statistics, presence_test
 from wm.embedding.training import Caps, honest_forest
 from wm.errors import ModelError
 

@@ -7,8 +7,9 @@ import itertools
 import numpy as np
 import pytest
 
-from wm.attacks.detection import Shape, detect_by_shape, measure_shape, score_guess, score_values
+from wm.attacks.detection.guesses import score_guess, score_values
 from wm.attacks.detection.rows import RANKING, SPLIT
+from wm.attacks.detection.shapes import Shape, detect_by_shape, measure_shape
 from wm.engines.encoding import leaf_bounds
 
 

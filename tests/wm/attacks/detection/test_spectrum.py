@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from wm.attacks.detection import leaf_probes, vote_spectrum
 from wm.attacks.detection.guesses import above_median
 from wm.attacks.detection.rows import ranked
+from wm.attacks.detection.spectrum import leaf_probes, vote_spectrum
 from wm.engines.encoding import leaf_bounds
 from wm.signature import Signature
 

@@ -10,15 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from wm.attacks.detection import (
-    UNDECIDED,
-    Measure,
-    Strategy,
-    detect,
-    exact_p_value,
-    guess_signature,
-    measure_trees,
-)
+from wm.attacks.detection import Measure, Strategy, detect
+from wm.attacks.detection.strategies import UNDECIDED, exact_p_value, guess_signature, measure_trees
 from wm.signature import Signature, random_signature
 
 SAME_LENGTH = st.integers(1, 9).flatmap(

@@ -10,16 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.tree import DecisionTreeClassifier
 
-from wm.attacks.modification import (
-    MODIFICATIONS,
-    STRENGTHS,
-    AttackerData,
-    Judged,
-    Step,
-    evaluate,
-    modify,
-)
+from wm.attacks.modification import MODIFICATIONS, STRENGTHS
+from wm.attacks.modification.common import AttackerData
 from wm.attacks.modification.ensemble import KEPT_LEVELS
+from wm.attacks.modification.evaluation import Judged, Step, evaluate, modify
 from wm.attacks.modification.pruning import class_counts, majority_below
 from wm.attacks.modification.rebuild import cut, grafted, together, tree_from_model, tree_of
 from wm.embedding.training import Caps

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from tests.wm.attacks.suppression.planted import planted
 from wm.attacks.divisions import disagreement, majority, repeats
-from wm.attacks.suppression import filter_and_verify, filtered_codes
+from wm.attacks.suppression.filtering import filter_and_verify, filtered_codes
 from wm.verification.evidence import verify
 
 

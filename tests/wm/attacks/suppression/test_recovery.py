@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from tests.wm.attacks.suppression.planted import planted
 from wm.attacks.divisions import repeats
-from wm.attacks.suppression import budget_curve, recover_signature
+from wm.attacks.suppression.recovery import budget_curve, recover_signature
 from wm.errors import SignatureError
 from wm.signature import Signature
 

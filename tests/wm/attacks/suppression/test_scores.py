@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from sklearn.metrics import auc
 
 from wm.attacks.divisions import disagreement, repeats
-from wm.attacks.suppression import METHODS, evaluate, threshold_at_limit
+from wm.attacks.suppression import METHODS
+from wm.attacks.suppression.scores import evaluate, threshold_at_limit
 
 # Four queries divided alike (up to exchanging the classes), one of its own, three unanimous.
 VOTES = np.array(

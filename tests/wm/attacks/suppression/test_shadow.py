@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from wm.attacks.suppression import ShadowPlan, evaluate, train_spotter
-from wm.attacks.suppression.shadow import FEATURES, query_features
+from wm.attacks.suppression.scores import evaluate
+from wm.attacks.suppression.shadow import FEATURES, ShadowPlan, query_features, train_spotter
 from wm.embedding.training import Caps
 from wm.errors import EmbeddingError
 
