@@ -190,7 +190,7 @@ class Streams:
 
 
 class Scope(StrEnum):
-    """What an attack is run on."""
+    """The forests that an attack is run on."""
 
     WATERMARK = "watermark"
     """Each watermarked forest of the grid, or those that `only` names."""

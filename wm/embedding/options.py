@@ -15,7 +15,7 @@ Training = Literal["paper", "artifact", "per-tree"]
 """How trigger weights are raised until the trees fit; see `wm.embedding.paper.TRAININGS`."""
 
 Adjust = Literal["paper", "artifact"]
-"""What `Adjust` limits: "paper" depth and leaves, "artifact" (the authors' code) leaves only."""
+"""Limits set by `Adjust`: "paper" depth and leaves, "artifact" (the authors' code) leaves only."""
 
 Share = Annotated[float, Field(gt=0, lt=1)]
 
@@ -89,7 +89,7 @@ class TrainOptions(FitOptions):
 
 
 class PaperOptions(FitOptions):
-    """What an owner may choose about a watermark of scheme `paper`, each with its range and default.
+    """An owner's choices for a watermark of scheme `paper`, each with its range and default.
 
     Examples
     --------

@@ -8,6 +8,7 @@ lower end, corrected for the number of rates, is above the level.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import numpy as np
@@ -31,6 +32,9 @@ LEVELS = (0.05, 0.01, 0.001)
 
 CONFIDENCE = 0.95
 """Of each interval that is shown; alarms use the same for all rates together."""
+
+_interval = functools.cache(clopper_pearson)
+"""Few pairs of hits and trials occur, many times each."""
 
 _DROPPED_SHARE = 0.1
 """Trees left out before the p-value of an alignment is taken."""
@@ -187,7 +191,7 @@ def calibrate(
     for population, name, level, values in tables:
         # Rounding may put a p-value that equals the level just above it.
         hits = int(np.count_nonzero(values <= level * (1 + 1e-9)))
-        shown = clopper_pearson(hits, len(values), CONFIDENCE)
+        shown = _interval(hits, len(values), CONFIDENCE)
         rows.append(
             Rate(
                 p_value=name,
@@ -198,7 +202,7 @@ def calibrate(
                 rate=shown.rate,
                 low=shown.low,
                 high=shown.high,
-                anti_conservative=clopper_pearson(hits, len(values), corrected).low > level,
+                anti_conservative=_interval(hits, len(values), corrected).low > level,
             )
         )
     return tuple(rows)

@@ -40,7 +40,7 @@ class Options(AttackOptions):
         "shapes",
         "spectrum",
     )
-    """What is tried: the paper's strategies, shapes of trees, the spectrum of votes, presence tests."""
+    """Methods: the paper's strategies, shapes of trees, the spectrum of votes, presence tests."""
     honest: int = Field(default=49, ge=0, le=10_000)
     """Honest forests, trained for each watermark, that "presence" compares with; at least 2."""
 
@@ -156,7 +156,7 @@ def _presence(scene: Scene, options: Options, rng: Streams) -> list[Row]:
 
 ATTACK = Attack(
     kind="detection",
-    summary="What detection reads off each forest",
+    summary="Detection scores for each forest",
     options=Options,
     row=Row,
     run=run,

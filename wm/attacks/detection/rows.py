@@ -17,9 +17,9 @@ class Row(AttackRow):
     """One strategy on one measure; bits without a guess are uncertain."""
 
     measure: str
-    """What is measured on the trees or votes."""
+    """Measure of the trees or of their votes."""
     strategy: str
-    """How a measure becomes a guess: the paper's A and B, a ranking, a split at the median, a rank test."""
+    """Rule for a guess: the paper's A and B, a ranking, a split at the median, a rank test."""
     mean: float | None = None
     """Of the measure over the trees."""
     std: float | None = None

@@ -127,7 +127,7 @@ class Row(AttackRow):
     instances: int
     """Queries planned; the five outcomes add up to fewer while some are pending."""
     trigger_size: int | None
-    """Size of the true trigger set, which the forged set is held against."""
+    """Size of the true trigger set, which the forged set is compared with."""
     forged: int
     """Size of the forged trigger set: instances found and replayed on the model."""
     impossible: int
@@ -139,13 +139,13 @@ class Row(AttackRow):
     error: int
     """Queries ended by a fault."""
     seconds: float
-    """Solving time of all."""
+    """Total solving time."""
     slowest_seconds: float | None
     """Longest solving time; none where every answer follows from another distance."""
     mean_distance: float | None
     """Mean distance of the forged instances."""
     followed: int
-    """Answers that follow from those at another distance, and were not asked for."""
+    """Answers that follow from those at another distance, and were not computed."""
     certified: int
     """Answers "impossible" that a checked proof confirms."""
 

@@ -173,7 +173,7 @@ _METHODS: dict[Method, Callable[[_Claimant], ForgedSet]] = {
 
 ATTACK = Attack(
     kind="free-forgery",
-    summary="What freely forged trigger sets are worth, and what stops them",
+    summary="Scores of freely forged trigger sets, and the rules that refuse them",
     options=Options,
     row=Row,
     run=run,

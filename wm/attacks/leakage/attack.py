@@ -13,7 +13,7 @@ from wm.attacks.leakage.inspection import LeakageReport, inspect
 
 
 class Options(AttackOptions):
-    """What the model files give away: as trained, as released, and the honest forest's."""
+    """Audit of the model files: as trained, as released, and the honest forest's."""
 
 
 class Row(AttackRow):
@@ -26,7 +26,7 @@ class Row(AttackRow):
     severity: str
     """``critical``, ``high``, ``info``, or ``none``."""
     detail: str
-    """What was seen, with figures."""
+    """Evidence in the file, with figures."""
     remedy: str
     """How to fix it."""
     bits: float | None
@@ -68,7 +68,7 @@ def _rows(form: str, report: LeakageReport, scene: Scene) -> Iterator[Row]:
 
 ATTACK = Attack(
     kind="leakage",
-    summary="What the model files of each watermark give away",
+    summary="Secrets in the model files of each watermark",
     options=Options,
     row=Row,
     run=run,

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from wm.attacks.leakage.node_weights import NodeWeights, two_groups
 
 GUESSED_SEEDS = 2000
-"""How many small seeds of a whole forest are tried against the seeds of its trees."""
+"""Number of small seeds of a whole forest that are compared with the seeds of its trees."""
 
 _MIN_TREES = 4
 """With fewer trees, two values among them mean nothing: two bootstrapped trees always differ."""
@@ -40,7 +40,7 @@ class Finding:
     severity
         See `Severity`.
     detail
-        What was seen, with figures.
+        Evidence in the file, with figures.
     remedy
         How to fix it.
     """
@@ -140,8 +140,8 @@ def seed_findings(seeds: NDArray[np.int64] | None, signature: NDArray[np.int64] 
             Finding(
                 "guessable-seed",
                 Severity.INFO if signature is None else Severity.HIGH,
-                f"the trees' seeds are those of a forest with random_state = {guessed}: whoever has the data "
-                "can train it again",
+                f"the trees' seeds are those of a forest with random_state = {guessed}: anybody with the "
+                "data can train it again",
                 "draw seeds of 128 bits (wm.streams), and release no random_state",
             )
         )

@@ -54,10 +54,10 @@ class Curve(AttackOptions):
 
 
 class Options(AttackOptions):
-    """What a thief does to the stolen forest: each listed modification over its strengths."""
+    """Changes of the stolen forest: each listed modification over its strengths."""
 
     modifications: Choices[Annotated[str, BeforeValidator(_chain)]] = tuple(MODIFICATIONS)
-    """What is done; several in a row are joined by "+", as in "drop+noise": their strengths grow together."""
+    """Modifications; several in a row joined by "+", as in "drop+noise"; their strengths grow together."""
     strengths: Choices[float] | None = None
     """Replaces the usual strengths of every listed modification."""
     tries: int = Field(default=1, ge=1, le=1_000)
@@ -118,7 +118,7 @@ def _divided(scene: Scene, rng: Streams, attempt: int) -> tuple[AttackerData, Ju
 
 ATTACK = Attack(
     kind="modification",
-    summary="What modified forests keep of watermark and accuracy",
+    summary="Watermark and accuracy left in modified forests",
     options=Options,
     part=Curve,
     row=Row,

@@ -68,7 +68,7 @@ class Row(AttackRow):
     """Score of a changed forest and of the claim to it: one point of a curve."""
 
     modification: str
-    """What was done; several in a row joined by "+"."""
+    """Modification; several in a row are joined by "+"."""
     strength: float
     """Strength of the first."""
     strengths: str

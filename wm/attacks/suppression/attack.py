@@ -168,7 +168,7 @@ def _row(
 
 ATTACK = Attack(
     kind="suppression",
-    summary="How well trigger queries are spotted in each forest",
+    summary="Trigger queries spotted in each forest",
     options=Options,
     row=Row,
     run=run,

@@ -21,7 +21,7 @@ class BudgetPoint(AttackRow):
     """Knowledge of the signature after a number of trigger queries."""
 
     trigger_queries: int
-    """How many of them the model has answered, among ordinary ones in random order."""
+    """Number of trigger queries that the model has answered, among ordinary ones in random order."""
     bits: float
     """Mean share of bits known, up to complement; 0.5 while nothing is spotted."""
     low: float
