@@ -300,7 +300,7 @@ def test_forgery_starts_from_the_attackers_test_rows_within_its_distance(scene, 
 
 
 @pytest.mark.parametrize("sizes", [(1, 3), (3, 1)])
-def test_a_recovered_signature_is_claimed_the_way_round_that_draws_more_rows(scene, monkeypatch, sizes):
+def test_a_recovered_signature_is_complemented_if_that_forges_more_rows(scene, monkeypatch, sizes):
     left = list(sizes)
 
     def of_outcomes(method: str, outcomes: object, target: Any) -> ForgedSet:
@@ -342,7 +342,7 @@ def test_clones_without_a_contested_row_are_of_the_first_test_row_with_its_label
 
 
 @pytest.mark.parametrize("repeat", [0, 2])
-def test_a_thief_changes_the_forest_with_rows_that_it_is_not_judged_on(scene, monkeypatch, repeat):
+def test_a_thief_changes_the_forest_with_rows_that_it_is_not_scored_on(scene, monkeypatch, repeat):
     watch = Watch(modification, monkeypatch)
     changes, judgements = watch("modify"), watch("evaluate")
     rows = scene.run("modification", repeat=repeat).rows
@@ -399,7 +399,7 @@ def test_false_claims_are_drawn_afresh_for_each_forest_of_their_population(scene
         }
 
 
-def test_presence_is_calibrated_on_forests_beside_its_reference(scene, monkeypatch):
+def test_presence_is_calibrated_on_forests_outside_its_reference(scene, monkeypatch):
     watch = Watch(calibration, monkeypatch)
     population, ranked = watch("honest_forests"), watch("presence_p_values")
     scene.run("calibration", population="presence", first=1, count=2, reference=3)

@@ -182,7 +182,7 @@ def test_a_recovered_signature_is_forged_by_an_engine(owner):
     assert len(forged.X) >= 1
 
 
-def test_hopeless_queries_end_at_once(owner):
+def test_trivially_impossible_queries_are_not_searched(owner):
     forest = owner.watermarked
     outside = ForgeryQuery(signature=[0] * 70, label=1, centre=np.full(30, 3.0), eps=0.5)
     no_draws = None  # a search that begins would draw from it

@@ -170,7 +170,7 @@ def test_trees_that_must_be_right_carry_a_weight_of_their_own_unless_the_least_i
     assert (embedded.weight_right >= per_tree.MIN_START["right"]) != least
 
 
-def test_hardly_more_fits_are_needed_than_for_an_honest_forest(breast_cancer):
+def test_few_more_fits_are_needed_than_for_an_honest_forest(breast_cancer):
     bits = "01" * 35
     task = task_of(breast_cancer.X_train, breast_cancer.y_train, bits, caps=Caps(6, 19))
     quick = embed_paper(task)

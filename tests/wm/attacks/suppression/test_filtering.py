@@ -23,7 +23,7 @@ def test_the_filter_answers_with_the_majority_and_touches_nothing_else(seed, dat
     assert np.array_equal(majority(after), majority(codes))  # no user of the majority notices
 
 
-def test_after_the_filter_nothing_is_left_of_a_claim():
+def test_the_filter_removes_the_evidence_of_a_claim():
     codes, is_trigger, labels, signature = planted(3)
     result = filter_and_verify(codes, is_trigger, repeats(codes) > 0, labels, signature)
     before = verify(codes[is_trigger], labels, signature)

@@ -38,7 +38,7 @@ def test_triggers_outvote_as_many_ordinary_queries(seed):
     assert max((found == signature.array).mean(), (found != signature.array).mean()) > 0.9
 
 
-def test_nothing_is_recovered_from_nothing():
+def test_no_signature_is_recovered_without_divided_votes():
     assert recover_signature(np.zeros((0, 4), dtype=np.int64)) is None
     assert recover_signature(np.ones((3, 4), dtype=np.int64)) is None
 
