@@ -140,8 +140,8 @@ def seed_findings(seeds: NDArray[np.int64] | None, signature: NDArray[np.int64] 
             Finding(
                 "guessable-seed",
                 Severity.INFO if signature is None else Severity.HIGH,
-                f"the trees' seeds are those of a forest with random_state = {guessed}: anybody with the "
-                "data can train it again",
+                f"the trees' seeds are those of a forest with random_state = {guessed}: whoever has the data "
+                "can train it again",
                 "draw seeds of 128 bits (wm.streams), and release no random_state",
             )
         )
