@@ -6,7 +6,6 @@ sought, its rows are the nearest ones known; where a distance was given, whateve
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -20,9 +19,8 @@ from orchestrator.store.database import Store
 from orchestrator.store.tables import campaign_job, cell, forgery_answer, job
 from orchestrator.stored_models import Place, StoredModels, Watermarked
 from wm.attacks.forgery import attacker_signature
-from wm.attacks.forgery.forged_sets import ForgedSet, ForgedSetScore, score_forged_set
+from wm.attacks.forgery.forged_sets import ForgedSet, score_forged_set
 from wm.signature import Signature
-from wm.verification.evidence import Evidence
 from workers.jobs import ForgeryParameters, JobKind
 
 PLACES = (0.1, 0.3, 0.5, 0.7, 0.9)
@@ -136,7 +134,7 @@ def _row(attempt: Attempt, model: Watermarked, eps: float) -> list[Any]:
     kept = [one for one in attempt.forgeries if attempt.eps is not None or one.distance <= eps]
     features = model.forest.n_features
     forged = ForgedSet(
-        kind="prescribed signature",
+        method="prescribed signature",
         X=np.array([one.forged for one in kept], dtype=np.float32).reshape(-1, features),
         labels=np.array([one.label for one in kept], dtype=np.int64),
         signature=attempt.signature,
@@ -153,30 +151,16 @@ def _row(attempt: Attempt, model: Watermarked, eps: float) -> list[Any]:
         NEAREST if attempt.eps is None else ANY,
         attempt.instances,
         size,
-        *_worth(scored),
-        model.standard.accuracy(truth.X, truth.y),
-        *_judged(scored),
-    ]
-
-
-def _worth(scored: ForgedSetScore) -> list[Any]:
-    some = scored.size > 0
-    return [
         scored.size,
         scored.size_over_k,
         scored.distinct_cells,
-        scored.mean_distance if some else None,
-        scored.max_distance if some else None,
-        None if math.isnan(scored.independent_accuracy) else scored.independent_accuracy,
-    ]
-
-
-def _judged(scored: ForgedSetScore) -> list[Any]:
-    evidence = None if scored.verdict is None else scored.verdict.evidence
-    return [
-        evidence.log10_p if isinstance(evidence, Evidence) else None,
-        ", ".join(scored.stopped_by),
-        ", ".join(scored.stopped_but_for_commitment),
+        scored.mean_distance if kept else None,
+        scored.max_distance if kept else None,
+        scored.independent_accuracy,
+        model.standard.accuracy(truth.X, truth.y),
+        scored.log10_p,
+        scored.stopped_by,
+        scored.stopped_but_for_commitment,
     ]
 
 

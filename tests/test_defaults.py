@@ -10,8 +10,8 @@ from pydantic import ValidationError
 from orchestrator.cli.embed import embed as embed_command
 from orchestrator.spec.model import EmbeddingSpec
 from wm.embedding.estimator import WatermarkedForestClassifier
-from wm.embedding.options import DEFAULTS, PaperOptions
-from wm.embedding.watermark import Plan
+from wm.embedding.options import DEFAULTS, PaperOptions, TrainOptions
+from wm.errors import EmbeddingError
 
 NAMES = list(PaperOptions.model_fields)
 
@@ -25,9 +25,7 @@ def test_the_default_is_the_same_everywhere(name):
     of_estimator = inspect.signature(WatermarkedForestClassifier).parameters
     if name in of_estimator and name != "adjust":  # "auto" starts from the default
         assert of_estimator[name].default == wanted
-    of_plan = inspect.signature(Plan).parameters
-    if name in of_plan and name != "trigger_share":  # which a plan has to say
-        assert of_plan[name].default == wanted
+    assert getattr(TrainOptions(), name, wanted) == wanted
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -43,6 +41,8 @@ def test_every_option_says_what_it_is(name):
         {"training": "fast"},
         {"adjust": "auto"},
         {"training": "paper", "weight_step": 0},
+        {"training": "paper", "weight_step": -1.0},
+        {"training": "paper", "weight_step": float("nan")},
         {"weight_step": 1},
         {"max_rounds": 0},
         {"trigger_size": 3},
@@ -51,3 +51,11 @@ def test_every_option_says_what_it_is(name):
 def test_impossible_options_are_refused(bad):
     with pytest.raises(ValidationError):
         PaperOptions(**bad)
+    with pytest.raises(EmbeddingError, match=r"^impossible options: .*$"):
+        PaperOptions.of(**bad)
+
+
+def test_the_smallest_weight_is_sought_by_training_per_tree_alone():
+    assert TrainOptions(least_weight=True).training == "per-tree"
+    with pytest.raises(EmbeddingError, match="least_weight is for training per-tree, not paper"):
+        TrainOptions.of(training="paper", least_weight=True)

@@ -17,6 +17,7 @@ ROOT = Path(__file__).resolve().parent.parent
 WITH_EXAMPLES = [
     "wm",
     "wm.api",
+    "wm.attacks",
     "wm.attacks.hardness",
     "wm.embedding.estimator",
     "wm.embedding.options",

@@ -6,22 +6,20 @@ More options are in `wm.embedding.watermark`, `wm.verification.verdict` and `wm.
 from __future__ import annotations
 
 import secrets
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from pydantic import ValidationError
 
 from wm import streams
 from wm.attacks.leakage import LeakageReport, inspect
 from wm.claims.claim import NONCE_BYTES, Claim
-from wm.claims.document import first_error
 from wm.claims.opening import Opening
 from wm.embedding.common import OnRound
-from wm.embedding.options import PaperOptions
+from wm.embedding.options import PaperOptions, TrainOptions
 from wm.embedding.signature_sources import drawn_signatures, given_signatures
 from wm.embedding.training import adjusted_caps, honest_forest, standard_caps
 from wm.embedding.tuning import Hyperparameters
@@ -102,7 +100,7 @@ def embed(
     True
     >>> owned.forest.save("forest.npz")  # doctest: +SKIP
     """
-    chosen = checked_options(options)
+    chosen = PaperOptions.of(**options)
     try:
         hyperparameters = Hyperparameters(n_estimators, max_depth)
     except ValueError as reason:
@@ -129,14 +127,6 @@ def embed(
     return made
 
 
-def checked_options(options: Mapping[str, Any]) -> PaperOptions:
-    """Return options of the scheme; raise `EmbeddingError` for unknown or impossible ones."""
-    try:
-        return PaperOptions(**options)
-    except ValidationError as reason:
-        raise EmbeddingError(f"impossible options: {first_error(reason)}") from reason
-
-
 def embed_with_standard(
     X: NDArray[np.float32],
     y: NDArray[np.int64],
@@ -145,6 +135,7 @@ def embed_with_standard(
     hyperparameters: Hyperparameters,
     options: PaperOptions,
     seed: int,
+    n_jobs: int = 1,
     on_round: OnRound | None = None,
     **plan: Any,
 ) -> tuple[WatermarkedForest, Forest]:
@@ -166,7 +157,7 @@ def embed_with_standard(
         caps=adjusted_caps(standard, hyperparameters, options.adjust),
         seed=seed,
         repeat=0,
-        **options.fit_options(),
+        fit=TrainOptions(**options.fit_options(), n_jobs=n_jobs),
     )
     return watermark_rows(X, y, class_names, chosen, on_round=on_round), standard
 

@@ -71,7 +71,7 @@ def embed(
     """Train a watermarked forest and write it with its claim."""
     import numpy as np
 
-    from wm.api import checked_options, embed_with_standard
+    from wm.api import embed_with_standard
     from wm.datasets import Source, load, split
     from wm.embedding.common import trigger_size
     from wm.embedding.tuning import Hyperparameters
@@ -85,7 +85,7 @@ def embed(
         raise OutputError(
             f"{claim_file}: exists: choose another directory, or give --force to lose that claim"
         )
-    chosen = checked_options({name: options[name] for name in PaperOptions.model_fields})
+    chosen = PaperOptions.of(**{name: options[name] for name in PaperOptions.model_fields})
     signature = _signature(seed, key_file, **options)
     named = {name: options[name] for name in ("path", "positive")}
     source = Source(name=options["dataset"], label=column(options["label"]), **named)

@@ -10,7 +10,7 @@ from typing import Any
 from orchestrator.plan.base import Cell, DataFacts, PlannedJob, make_job
 from orchestrator.spec import AttackSpec, CampaignSpec
 from wm.attacks import forgery
-from wm.attacks.forgery.following import asking_order
+from wm.attacks.forgery.following import query_order
 from wm.embedding.common import trigger_size
 from workers.jobs import ForgeryParameters, JobKind
 
@@ -39,7 +39,7 @@ def forgery_jobs(
     ):
         count = min(options.batch, instances - first)
         batch: dict[int, PlannedJob] = {}
-        for turn in asking_order(len(distances)):
+        for turn in query_order(len(distances)):
             eps = distances[turn.place]
             parameters = ForgeryParameters(
                 engine=engine,

@@ -62,7 +62,7 @@ _JOBS = {
 COLUMNS: dict[str, dict[str, str]] = {
     "accuracy": GRID | _ACCURACY,
     **{
-        attack.kind: attack.columns if attack.target == "campaign" else GRID | attack.columns
+        attack.kind: attack.columns if attack.scope == "campaign" else GRID | attack.columns
         for attack in registry.attacks()
     },
     "distances": GRID | _DISTANCES,

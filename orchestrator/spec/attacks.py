@@ -12,7 +12,7 @@ from pydantic import ConfigDict, Field, create_model
 from orchestrator.spec.base import SpecModel
 from orchestrator.spec.model import EmbeddingSpec, Point
 from wm.attacks import registry
-from wm.attacks.base import Attack, AttackOptions, OneOrMore, Target
+from wm.attacks.base import Attack, AttackOptions, OneOrMore, Scope
 
 
 class OnlySpec(SpecModel):
@@ -75,7 +75,7 @@ class AttackSpec(AttackOptions):
 def _table(attack: Attack) -> Any:
     """Return the model of an attack's table."""
     fields: dict[str, Any] = {"kind": (Literal[attack.kind], ...)}
-    if attack.target is Target.WATERMARK:
+    if attack.scope is Scope.WATERMARK:
         fields["only"] = (OnlySpec, OnlySpec())
     return create_model(
         f"{attack.kind} table",

@@ -36,7 +36,7 @@ from wm.attacks.detection import Measure, Strategy, detect
 from wm.datasets import Source, Split, load, split
 from wm.embedding import EmbeddingTask
 from wm.embedding.common import draw_trigger_rows, trigger_size
-from wm.embedding.options import Adjust, Training
+from wm.embedding.options import Adjust, Training, TrainOptions
 from wm.embedding.paper import embed_paper
 from wm.embedding.training import Caps, adjusted_caps, fit_trees, honest_forest, standard_caps
 from wm.embedding.tuning import Hyperparameters
@@ -120,7 +120,7 @@ def task_of(rows: Split, chosen: Hyperparameters, caps: Caps, repeat: int, n_job
         seed_right=streams.integer_seed(seed, Role.OWNER_TREES_RIGHT, repeat),
         seed_wrong=streams.integer_seed(seed, Role.OWNER_TREES_WRONG, repeat),
         tree_seeds=streams.distinct_seeds(seed, Role.OWNER_TREE, chosen.n_estimators, repeat),
-        n_jobs=n_jobs,
+        fit=TrainOptions(n_jobs=n_jobs),
     )
 
 
@@ -142,7 +142,7 @@ def limits_of(rows: Split, chosen: Hyperparameters, adjust: Adjust) -> Caps:
 def plain_fit(task: EmbeddingTask) -> Any:
     """Return a forest trained plainly under a task's limits."""
     m = len(task.signature)
-    return fit_trees(task.X, task.y, n_trees=m, caps=task.caps, seed=task.seed_right, n_jobs=task.n_jobs)
+    return fit_trees(task.X, task.y, n_trees=m, caps=task.caps, seed=task.seed_right, n_jobs=task.fit.n_jobs)
 
 
 def training_of(name: str) -> Training:
@@ -154,7 +154,11 @@ def measure(dataset: str, rows: Split, task: EmbeddingTask, repeat: int, trainin
     """Fit plainly and by each training; the plain fit is timed before and after, and the two averaged."""
     model, first = timed(partial(plain_fit, task))
     tasks = {
-        name: replace(task, training=training_of(name), least_weight=LEAST in name) for name in trainings
+        name: replace(
+            task,
+            fit=TrainOptions(training=training_of(name), least_weight=LEAST in name, n_jobs=task.fit.n_jobs),
+        )
+        for name in trainings
     }
     made = {name: timed(partial(embed_paper, named)) for name, named in tasks.items()}
     _, last = timed(partial(plain_fit, task))
@@ -219,7 +223,7 @@ def _peak(what: str, task: EmbeddingTask, sender: Connection) -> None:
     if what == "plain":
         Forest.from_sklearn(plain_fit(task))
     else:
-        embed_paper(replace(task, training="per-tree"))
+        embed_paper(task)
     sender.send((before, common.peak_mb(os.getpid())))
 
 

@@ -30,6 +30,7 @@ from research.benchmarks.common import SETTINGS
 from wm import engines, streams
 from wm.attacks.forgery import attacker_instances, attacker_signature
 from wm.datasets import Source, Split, load, split
+from wm.embedding.options import TrainOptions
 from wm.embedding.training import adjusted_caps, honest_forest, standard_caps
 from wm.embedding.watermark import Plan, watermark
 from wm.engines import ForgeryOutcome, ForgeryQuery, Status
@@ -109,8 +110,7 @@ def prepare(name: str, cache: Path) -> tuple[Split, Forest]:
         seed=seed,
         repeat=0,
         model_id=name,
-        training="paper",
-        weight_step=30.0,
+        fit=TrainOptions(training="paper", weight_step=30.0),
     )
     forest = watermark(made, plan).embedded.forest
     cache.mkdir(parents=True, exist_ok=True)

@@ -19,7 +19,7 @@ from orchestrator.plan.attacks import Watermark, attacks_on_watermark
 from orchestrator.spec import CampaignSpec
 from wm import streams
 from wm.attacks.forgery import attacker_signature
-from wm.attacks.forgery.following import asking_order
+from wm.attacks.forgery.following import query_order
 from wm.attacks.modification import STRENGTHS
 from wm.embedding.common import trigger_size
 from wm.signature import random_signature
@@ -157,7 +157,7 @@ def test_forgery_jobs_are_helped_by_those_that_differ_from_them_in_eps_alone_the
 def test_of_each_batch_the_middle_distance_comes_first(campaign):
     eps = sorted(campaign["attack"][-1]["eps"])
     jobs = [job for job in planned(campaign) if job.kind is JobKind.FORGERY]
-    order = [eps[turn.place] for turn in asking_order(len(eps))]
+    order = [eps[turn.place] for turn in query_order(len(eps))]
     assert order[0] == eps[len(eps) // 2]
     for start in range(0, len(jobs), len(eps)):
         batch = jobs[start : start + len(eps)]

@@ -14,6 +14,7 @@ from sklearn.model_selection import train_test_split
 from sklearn.preprocessing import minmax_scale
 
 from wm.embedding.common import EmbeddingTask, draw_trigger_rows
+from wm.embedding.options import TrainOptions
 from wm.embedding.paper import embed_paper
 from wm.embedding.training import adjusted_caps, honest_forest, standard_caps
 from wm.embedding.tuning import Hyperparameters
@@ -68,7 +69,8 @@ def owner(breast_cancer: BreastCancer) -> Owner:
     signature = random_signature(70, 0.5, np.random.default_rng(1))
     rows = draw_trigger_rows(X, 7, np.random.default_rng(2))
     caps = adjusted_caps(honest, hyperparameters, "artifact")
-    task = EmbeddingTask(X, y, signature, rows, caps, seed_right=3, seed_wrong=4, weight_step=30.0)
+    fit = TrainOptions(training="paper", weight_step=30.0)
+    task = EmbeddingTask(X, y, signature, rows, caps, seed_right=3, seed_wrong=4, fit=fit)
     return Owner(embed_paper(task).forest, honest, signature, rows, breast_cancer)
 
 

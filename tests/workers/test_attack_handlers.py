@@ -16,18 +16,15 @@ import numpy as np
 import pytest
 
 from wm import streams
-from wm.attacks import calibration, free_forgery, leakage
+from wm.attacks.calibration import attack as calibration
 from wm.attacks.detection import attack as detection
-from wm.attacks.detection import (
-    detect_by_spectrum,
-    presence_statistics,
-    presence_test,
-    score_guess,
-    split_at_median,
-    vote_spectrum,
-)
+from wm.attacks.detection.guesses import above_median, score_guess, score_values
+from wm.attacks.detection.presence import presence_statistics, presence_test
+from wm.attacks.detection.spectrum import vote_spectrum
 from wm.attacks.forgery import attacker_instances, attacker_signature
 from wm.attacks.forgery.forged_sets import ForgedSet
+from wm.attacks.free_forgery import attack as free_forgery
+from wm.attacks.leakage import attack as leakage
 from wm.attacks.leakage import inspect
 from wm.attacks.modification import attack as modification
 from wm.attacks.suppression import METHODS
@@ -167,7 +164,7 @@ def test_leakage_scores_the_signature_that_was_found(scene, monkeypatch, bits):
 @pytest.mark.parametrize("repeat", [0, 2])
 def test_spectra_are_of_test_rows_and_of_probes_from_the_attackers_stream(scene, monkeypatch, repeat):
     watch = Watch(detection, monkeypatch)
-    probes, spectra = watch("leaf_probes"), watch("detect_by_spectrum")
+    probes, spectra = watch("leaf_probes"), watch("vote_spectrum")
     result = scene.run("detection", methods=["spectrum"], repeat=repeat)
     given, blind = probes
     assert given.arguments[1] == _state(Role.ATTACKER_PROBES, repeat)
@@ -182,14 +179,13 @@ def test_spectra_are_of_test_rows_and_of_probes_from_the_attackers_stream(scene,
 
 def test_bits_right_and_wrong_are_those_of_the_guess(scene):
     result = scene.run("detection", methods=["spectrum"])
-    sample = detect_by_spectrum(scene.forest.vote_codes(scene.split.X_test), scene.claim.bits)
+    scores = vote_spectrum(scene.forest.vote_codes(scene.split.X_test)).scores
+    guess, order = score_guess(above_median(scores), scene.claim.bits), score_values(scores, scene.claim.bits)
     ranking, division = result.rows[:2]
-    assert (division.correct, division.wrong) == (
-        round(12 * sample.guess.bits),
-        round(12 * (1 - sample.guess.bits)),
-    )
-    assert (division.p_value, division.p_value_exact) == (sample.guess.p_value, sample.guess.p_value)
-    assert (ranking.auc, ranking.p_value, ranking.uncertain) == (sample.values.auc, sample.values.p_value, 12)
+    assert (division.correct, division.wrong) == (round(12 * guess.bits), round(12 * (1 - guess.bits)))
+    assert (division.p_value, division.p_value_exact) == (guess.p_value, guess.p_value)
+    assert (ranking.auc, ranking.p_value, ranking.uncertain) == (order.auc, order.p_value, 12)
+    assert (ranking.points, division.points) == (171, 171)
 
 
 @pytest.mark.parametrize("repeat", [0, 2])
@@ -245,12 +241,12 @@ def test_the_attacker_spots_with_one_half_of_the_test_rows_and_is_judged_on_the_
         shadow.result.scores(stream, codes) >= shadow.result.threshold,
     ]
     for row, call, spotted, budget in zip(rows, filtered, suspected, budgets, strict=True):
-        assert same(call.arguments[1], codes)
-        assert same(call.arguments[2], is_trigger)
-        assert same(call.arguments[3], spotted)
+        assert same(call.arguments[0], codes)
+        assert same(call.arguments[1], is_trigger)
+        assert same(call.arguments[2], spotted)
         assert (row.log10_p_before, row.log10_p_after) == (
-            call.result.evidence_before.log10_p,
-            call.result.evidence.log10_p,
+            call.result.log10_p_before,
+            call.result.log10_p_after,
         )
         assert same(budget.arguments[0], codes)
         assert budget.arguments[4] == _state(Role.ATTACKER_SHADOWS, repeat, "orders")
@@ -295,7 +291,7 @@ def test_forgery_starts_from_the_attackers_test_rows_within_its_distance(scene, 
         base=scene.split.X_test,
         limit=12_000,
     )
-    assert one.bits == tuple(split_at_median(vote_spectrum(scene.forest.vote_codes(probes))).tolist())
+    assert one.bits == tuple(above_median(vote_spectrum(scene.forest.vote_codes(probes)).scores).tolist())
     standard = Forest.from_bytes(scene.artifact(JobKind.BASELINE, "standard"))
     for call in worth:
         assert call.arguments[1].content_hash == scene.forest.content_hash
@@ -304,13 +300,13 @@ def test_forgery_starts_from_the_attackers_test_rows_within_its_distance(scene, 
 
 
 @pytest.mark.parametrize("sizes", [(1, 3), (3, 1)])
-def test_a_recovered_signature_is_claimed_the_way_round_that_draws_more_rows(scene, monkeypatch, sizes):
+def test_a_recovered_signature_is_complemented_if_that_forges_more_rows(scene, monkeypatch, sizes):
     left = list(sizes)
 
-    def of_outcomes(kind: str, outcomes: object, target: Any) -> ForgedSet:
+    def of_outcomes(method: str, outcomes: object, target: Any) -> ForgedSet:
         size = left.pop(0)
         X = scene.split.X_test[:size]
-        return ForgedSet(kind, X, scene.split.y_test[:size], target.signature, X)
+        return ForgedSet(method, X, scene.split.y_test[:size], target.signature, X)
 
     monkeypatch.setattr(free_forgery.Forger, "ask", lambda *_: None)
     monkeypatch.setattr(free_forgery, "of_outcomes", of_outcomes)
@@ -346,7 +342,7 @@ def test_clones_without_a_contested_row_are_of_the_first_test_row_with_its_label
 
 
 @pytest.mark.parametrize("repeat", [0, 2])
-def test_a_thief_changes_the_forest_with_rows_that_it_is_not_judged_on(scene, monkeypatch, repeat):
+def test_a_thief_changes_the_forest_with_rows_that_it_is_not_scored_on(scene, monkeypatch, repeat):
     watch = Watch(modification, monkeypatch)
     changes, judgements = watch("modify"), watch("evaluate")
     rows = scene.run("modification", repeat=repeat).rows
@@ -364,10 +360,10 @@ def test_a_thief_changes_the_forest_with_rows_that_it_is_not_judged_on(scene, mo
         assert data.caps == scene.caps
         key = (repeat, "drop+noise", attempt, "+".join(map(repr, strengths)))
         assert state == _state(Role.ATTACKER_MODIFICATION, *key)
-        before, changed, told, judged, null, _ = judgement.arguments
+        before, changed, applied, judged, null, _ = judgement.arguments
         assert before.content_hash == scene.forest.content_hash
         assert changed is change.result
-        assert told == steps
+        assert applied == steps
         assert same(judged.X_test, scene.split.X_test[others])
         assert same(judged.y_test, scene.split.y_test[others])
         assert same(judged.X_trigger, scene.claim.trigger_set.X)
@@ -403,7 +399,7 @@ def test_false_claims_are_drawn_afresh_for_each_forest_of_their_population(scene
         }
 
 
-def test_presence_is_calibrated_on_forests_beside_its_reference(scene, monkeypatch):
+def test_presence_is_calibrated_on_forests_outside_its_reference(scene, monkeypatch):
     watch = Watch(calibration, monkeypatch)
     population, ranked = watch("honest_forests"), watch("presence_p_values")
     scene.run("calibration", population="presence", first=1, count=2, reference=3)

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from wm import engines
-from wm.attacks.forgery import asking, attacker_instances, attacker_signature
-from wm.attacks.forgery.following import asking_order, settles
+from wm.attacks.forgery import attacker_instances, attacker_signature, forger
+from wm.attacks.forgery.following import query_order, settles
 from wm.datasets import Split
 from wm.engines.isolated import replay_fault
 from wm.engines.protocol import ForgeryQuery, Status
@@ -65,7 +65,7 @@ def forest(bench):
 def counting(monkeypatch, forest):
     """The engine that forgery jobs of this process get."""
     engine = Counting(engines.create("search", forest))
-    monkeypatch.setattr(asking.engines, "create", lambda _name, _forest: engine)
+    monkeypatch.setattr(forger.engines, "create", lambda _name, _forest: engine)
     monkeypatch.setattr(forgery, "_ready", {})
     yield engine
     engine.close()
@@ -98,7 +98,7 @@ def test_what_follows_is_not_asked_and_equals_what_would_be_answered(bench, spli
     alone = {eps: run_here(bench, eps=eps, count=count, signature=2) for eps in GRID}
     counting.asked.clear()
     found = {}
-    for turn in asking_order(len(GRID)):
+    for turn in query_order(len(GRID)):
         known = tuple(
             answer for place in turn.helpers for answer in known_at(found[GRID[place]], GRID[place])
         )

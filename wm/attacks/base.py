@@ -1,4 +1,4 @@
-"""What every attack is made of: options, rows, a scene to look at, random streams, and a result.
+"""The parts of every attack: options, rows, scene, random streams, result.
 
 An attack is one module (or package) with `Options`, `Row` and ``run(scene, options, rng) -> Result``, and an
 `Attack` that names them. Campaign schema, planned jobs, content keys, result frames, columns and their
@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Annotated, Any, Protocol, Self
+from typing import Annotated, Any, Protocol, Self, TypeVar
 
 import numpy as np
 from pydantic import (
@@ -41,8 +41,8 @@ from wm.streams import Role
 class AttackOptions(BaseModel):
     """Options of an attack: an ``[[attack]]`` table, a job's parameters, and their documentation.
 
-    Immutable; nothing unknown, nothing of another type, no number that is not finite. The text under each
-    field is its description.
+    Immutable and strict: unknown fields, values of other types and numbers that are not finite are refused.
+    The text under each field is its description.
     """
 
     model_config = ConfigDict(
@@ -50,7 +50,7 @@ class AttackOptions(BaseModel):
     )
 
     def parts(self) -> Iterator[AttackOptions]:
-        """Yield the options of each job: parts that do not depend on one another, all of them in order."""
+        """Yield the options of each job, in order; the parts do not depend on one another."""
         yield self
 
     def overlaps(self, other: Self) -> bool:
@@ -58,14 +58,14 @@ class AttackOptions(BaseModel):
         return self != other
 
     def problems(self, rows_test: int) -> Iterator[tuple[str, str]]:
-        """Yield each option that so many test rows make impossible: its name, and why."""
+        """Yield name and reason of each option that is impossible with the given number of test rows."""
         return iter(())
 
 
 class AttackRow(BaseModel):
-    """One row of results; its fields are the columns of the frame, their texts its documentation.
+    """One row of results; its fields are the columns of the frame, documented by the text under each.
 
-    A field that holds several values (a curve) is no column; see `columns_of`.
+    A field that holds several values (a curve) is not a column; see `columns_of`.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
@@ -73,14 +73,14 @@ class AttackRow(BaseModel):
 
 @dataclass(frozen=True)
 class Result:
-    """What an attack found.
+    """Result of an attack.
 
     Attributes
     ----------
     rows
-        Of the attack's `Row`, in a fixed order.
+        Instances of the attack's `Row`, in a fixed order.
     extra
-        Further tables by name, as the attack's `extra` declares them.
+        Further tables by name, as declared by `Attack.extra`.
     """
 
     rows: Sequence[AttackRow]
@@ -88,10 +88,10 @@ class Result:
 
 
 class Scene(Protocol):
-    """What an attack may look at.
+    """Inputs of an attack.
 
-    The attacker has the suspect and the test rows; claim, training rows and honest forests are there to score
-    what it found, unless the attack says otherwise.
+    The attacker has the suspect and the test rows; claim, training rows and honest forests only serve to
+    score its findings, unless the attack says otherwise.
     """
 
     @property
@@ -104,11 +104,11 @@ class Scene(Protocol):
 
     @property
     def claim(self) -> Claim:
-        """The owner's; only to score what an attacker found."""
+        """The owner's; only to score an attacker's findings."""
 
     @property
     def standard(self) -> Forest:
-        """The honest standard forest, which has nothing to do with the watermark."""
+        """The honest standard forest, trained without the watermark."""
 
     @property
     def n_trees(self) -> int:
@@ -120,12 +120,12 @@ class Scene(Protocol):
 
     @property
     def files(self) -> Mapping[str, TreeMetadata]:
-        """What the model files hold, by form: ``as trained``, ``released``, ``standard``."""
+        """Contents of the model files, by form: ``as trained``, ``released``, ``standard``."""
 
 
 @dataclass(frozen=True, eq=False)
 class LoadedScene:
-    """A `Scene` whose parts are in memory; attributes as there."""
+    """A `Scene` whose parts are in memory."""
 
     split: Split
     forest: Forest
@@ -146,7 +146,7 @@ class LoadedScene:
         Parameters
         ----------
         split
-            What it was trained on, and the attacker's rows.
+            The training rows of the watermark, and the attacker's test rows.
         made
             As `wm.embedding.watermark.watermark` returns it.
         standard
@@ -171,14 +171,14 @@ class LoadedScene:
 
 @dataclass(frozen=True)
 class Streams:
-    """The random streams of one attack; no role shares one with another.
+    """The random streams of one attack, a separate one for each role.
 
     Attributes
     ----------
     seed
         The campaign's.
     repeat
-        Which repeat of the watermark is attacked.
+        Number of the repeat of the watermark that is attacked.
     """
 
     seed: int
@@ -189,8 +189,8 @@ class Streams:
         return streams.generator(self.seed, role, self.repeat, *key)
 
 
-class Target(StrEnum):
-    """What an attack is run on."""
+class Scope(StrEnum):
+    """The forests that an attack is run on."""
 
     WATERMARK = "watermark"
     """Each watermarked forest of the grid, or those that `only` names."""
@@ -200,34 +200,34 @@ class Target(StrEnum):
 
 @dataclass(frozen=True)
 class Attack:
-    """An attack as the registry knows it.
+    """An attack, as listed in the registry.
 
     Attributes
     ----------
     kind
         Its name in campaign files, on the command line and in the store.
     summary
-        What its results are, as a heading; one line.
+        Heading of its results; one line.
     options, row
         Its models.
     run
-        Does it, or one of its parts.
+        Runs the attack, or one of its parts.
     part
-        Model of one job's options, where that differs from `options`.
+        Model of one job's options, where it differs from `options`.
     extra
         Models of further tables in its results, by name.
     shown, aggregate
-        Where rows of several jobs are aggregated before they are shown: the model and the function.
+        Model and function of rows aggregated over several jobs, for attacks that show no single rows.
     alarms
         Takes the shown rows and returns a line for each that makes the campaign's verdict negative.
-    target
+    scope
         What it is run on.
     draws
-        Whether it draws random numbers: else no seed is part of its jobs' content keys.
+        Whether it draws random numbers; if not, no seed is part of its jobs' content keys.
     version
         Part of the content keys: raise it when equal options begin to give other results.
     is_queried
-        Whether it is answered query by query, by a job of its own kind; only forgery is.
+        Whether it consists of single queries, answered by a job of its own kind; only forgery does.
     """
 
     kind: str
@@ -240,7 +240,7 @@ class Attack:
     shown: type[AttackRow] | None = None
     aggregate: Callable[[Sequence[Any]], Sequence[AttackRow]] | None = None
     alarms: Callable[[Sequence[Any]], Sequence[str]] | None = None
-    target: Target = Target.WATERMARK
+    scope: Scope = Scope.WATERMARK
     draws: bool = True
     version: int = 1
     is_queried: bool = False
@@ -255,6 +255,8 @@ class Attack:
         """Columns of the attack's frame with their descriptions, in order."""
         return columns_of(self.shown or self.row)
 
+
+_Choice = TypeVar("_Choice")
 
 _SEVERAL = ("tuple[", "Sequence[", "list[")
 
@@ -284,7 +286,7 @@ def _no_value_twice(values: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 def known(kind: str, names: Sequence[str]) -> BeforeValidator:
-    """Return a validator that refuses a name which is not in a registry, and says what is."""
+    """Return a validator that refuses a name that is not in a registry, and lists those that are."""
 
     def check(value: object) -> object:
         if value not in names:
@@ -295,7 +297,7 @@ def known(kind: str, names: Sequence[str]) -> BeforeValidator:
 
 
 class _OneOrMore:
-    """A list that may be given as its only value; its JSON Schema says so."""
+    """A list that may be given as its only value, also in its JSON Schema."""
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
         return no_info_before_validator_function(_as_list, handler(source))
@@ -310,6 +312,8 @@ class _OneOrMore:
 OneOrMore = _OneOrMore()
 Distinct = AfterValidator(_no_value_twice)
 Several = Field(min_length=1)
+Choices = Annotated[tuple[_Choice, ...], OneOrMore, Several, Distinct]
+"""A list of one or more distinct values, or its only value."""
 Distance = Annotated[float, Field(ge=0, le=1)]
 Share = Annotated[float, Field(gt=0, lt=1)]
 ClosedShare = Annotated[float, Field(ge=0, le=1)]

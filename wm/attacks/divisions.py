@@ -1,4 +1,4 @@
-"""How a query's votes divide the trees: two scores of it, higher = more suspicious."""
+"""Two scores of how a query's votes divide the trees; higher = more suspicious."""
 
 from __future__ import annotations
 

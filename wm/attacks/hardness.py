@@ -3,9 +3,9 @@
 A formula in conjunctive normal form becomes a forest with one tree for each clause and one feature for each
 variable: the tree votes +1 exactly on the points whose assignment satisfies the clause. The formula is
 satisfiable iff the votes +1, ..., +1 can be forged (label +1, signature all zeros). So every formula is a
-test for the engines whose right answer is known without them, and hard formulas make hard queries.
+test for the engines, with an answer that is known independently, and hard formulas make hard queries.
 
-DIMACS literals throughout: variable j of 1..n is ``j``, its negation ``-j``; feature j - 1 stands for it.
+Literals are those of DIMACS: variable j of 1..n is ``j``, its negation ``-j``; its feature is j - 1.
 
 Examples
 --------
@@ -25,7 +25,7 @@ Examples
 >>> hardness.satisfies(formula, hardness.assignment(outcome.witness, formula))
 True
 
-A formula that no assignment satisfies is a forgery that cannot be:
+A formula that no assignment satisfies cannot be forged:
 
 >>> clauses = [(a, b, c) for a in (-1, 1) for b in (-2, 2) for c in (-3, 3)]
 >>> impossible = hardness.Formula(3, tuple(clauses))
@@ -38,6 +38,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -49,7 +50,7 @@ THRESHOLD = 0.0
 """Threshold of every node, as in the paper. On [0, 1] it reads "false iff exactly 0", which float32 keeps."""
 
 MAX_BRUTE_FORCE_VARIABLES = 20
-"""Most variables for which `brute_force` goes through all assignments: 2^20 take some milliseconds."""
+"""Largest number of variables for `brute_force`: 2^20 assignments take some milliseconds."""
 
 _INTEGER = re.compile(r"-?[0-9]{1,9}")
 
@@ -58,20 +59,20 @@ _INTEGER = re.compile(r"-?[0-9]{1,9}")
 class Formula:
     """A formula in conjunctive normal form.
 
-    A clause may have any number of literals from 1 on, and may repeat a literal (which changes nothing) or
-    hold a variable and its negation (which makes it true always); `clauses` keeps it as written.
+    A clause has one or more literals. It may repeat a literal, which changes nothing, or hold a variable and
+    its negation, which makes it always true; `clauses` is not simplified.
 
     Attributes
     ----------
     n_variables
         At least 1; a variable need not occur.
     clauses
-        Non-empty tuples of DIMACS literals in -n..-1 and 1..n. No clause at all: the formula is true.
+        Non-empty tuples of DIMACS literals in -n..-1 and 1..n. Without any clause the formula is true.
 
     Raises
     ------
     QueryError
-        Anything else.
+        Other values.
     """
 
     n_variables: int
@@ -108,14 +109,15 @@ class Formula:
 def parse_dimacs(text: str) -> Formula:
     """Read a formula from DIMACS CNF text.
 
-    Comment lines (``c ...``) may stand anywhere, clauses may span lines or share one, and a line ``%`` ends
-    the formula, as in the SATLIB files.
+    Comment lines (``c ...``) are allowed everywhere, clauses may span lines or share one, and a line ``%``
+    ends the formula, as in the SATLIB files.
 
     Raises
     ------
     QueryError
-        A missing, repeated or malformed problem line, something that is not a literal, a clause without its
-        closing 0, an empty clause, or another number of clauses than announced; with the line's number.
+        A missing, repeated or malformed problem line, a word that is not a literal, a clause without its
+        closing 0, an empty clause, or another number of clauses than announced; the message has the line
+        number.
     """
     problem: tuple[int, int] | None = None
     clauses: list[tuple[int, ...]] = []
@@ -172,7 +174,7 @@ def _literals(words: list[str], number: int, n_variables: int) -> Iterator[int]:
 def random_3cnf(n_variables: int, n_clauses: int, rng: np.random.Generator) -> Formula:
     """Draw a formula of 3-literal clauses, each uniformly among those with three distinct variables.
 
-    About 4.27 clauses for each variable make the hardest ones: half of them are satisfiable.
+    Formulas with about 4.27 clauses for each variable are the hardest; half of them are satisfiable.
 
     Raises
     ------
@@ -194,8 +196,8 @@ def random_3cnf(n_variables: int, n_clauses: int, rng: np.random.Generator) -> F
 def to_forest(formula: Formula, *, threshold: float = THRESHOLD) -> Forest:
     """Return the forest of Theorem 1: classes -1 and +1, tree i votes +1 iff clause i is satisfied.
 
-    A literal that a clause repeats is tested once. A clause with a variable and its negation becomes a lone
-    leaf that votes +1. So no path of any tree contradicts itself, and every leaf can be reached.
+    A literal that a clause repeats is tested once. A clause with a variable and its negation becomes a single
+    leaf that votes +1. So no path contradicts itself, and every leaf can be reached.
 
     Parameters
     ----------
@@ -203,8 +205,8 @@ def to_forest(formula: Formula, *, threshold: float = THRESHOLD) -> Forest:
         With at least one clause: a forest needs a tree.
     threshold
         In [0, 1), so that both truth values exist in the domain [0, 1]: variable j is true iff
-        ``float32(x[j - 1]) > threshold``. The paper's is 0, which makes false one single value and so tries
-        the engines' exactness; at 0.5 both truth values are equally far from the middle of the domain.
+        ``float32(x[j - 1]) > threshold``. The paper's is 0, for which only one value is false: a test of the
+        engines' exactness. At 0.5 both truth values are equally far from the middle of the domain.
 
     Raises
     ------
@@ -215,34 +217,26 @@ def to_forest(formula: Formula, *, threshold: float = THRESHOLD) -> Forest:
     if not formula.clauses:
         raise QueryError("a formula without clauses has no forest: give it at least one clause")
     trees = [_clause_tree(clause) for clause in formula.clauses]
-    feature = np.concatenate([tree.feature for tree in trees])
+    left, right, feature, value = (np.concatenate(arrays) for arrays in zip(*trees, strict=True))
     return Forest.from_arrays(
-        offset=np.cumsum([0, *(len(tree.feature) for tree in trees)]),
-        left=np.concatenate([tree.left for tree in trees]),
-        right=np.concatenate([tree.right for tree in trees]),
+        offset=np.cumsum([0, *(len(tree[0]) for tree in trees)]),
+        left=left,
+        right=right,
         feature=feature,
         threshold=np.where(feature >= 0, threshold, 0.0),
-        value=np.concatenate([tree.value for tree in trees]),
+        value=value,
         n_features=formula.n_variables,
         classes=[-1, 1],
     )
 
 
-@dataclass(frozen=True)
-class _ClauseTree:
-    """One tree's part of a forest's arrays, as in `Forest`."""
-
-    left: NDArray[np.int32]
-    right: NDArray[np.int32]
-    feature: NDArray[np.int32]
-    value: NDArray[np.float64]
-
-
-def _clause_tree(clause: tuple[int, ...]) -> _ClauseTree:
+def _clause_tree(clause: tuple[int, ...]) -> tuple[NDArray[Any], ...]:
     """Return the chain of nodes that tests a clause's literals one after the other.
 
-    Literal i is node 2i, the leaf +1 of its being true is node 2i + 1, the rest of the clause node 2i + 2;
-    after the last literal the rest is the leaf -1.
+    Its arrays are `left`, `right`, `feature` and `value` as in `Forest`.
+
+    Node 2i tests literal i; node 2i + 1 is the leaf +1 where it is true, node 2i + 2 the rest of the clause,
+    which after the last literal is the leaf -1.
     """
     distinct = list(dict.fromkeys(clause))
     always_true = not {-literal for literal in clause}.isdisjoint(clause)
@@ -251,22 +245,22 @@ def _clause_tree(clause: tuple[int, ...]) -> _ClauseTree:
     left, right, feature = (np.full(nodes, -1, dtype=np.int32) for _ in range(3))
     test = np.arange(0, nodes - 1, 2)
     positive = literals > 0
-    # A true variable lies right of the threshold: a positive literal is satisfied there, a negative one left.
+    # A true variable is right of the threshold: a positive literal is satisfied there, a negative one left.
     left[test] = np.where(positive, test + 2, test + 1)
     right[test] = np.where(positive, test + 1, test + 2)
     feature[test] = np.abs(literals) - 1
     value = np.tile([0.0, 1.0], (nodes, 1))
     value[-1] = [0.0, 1.0] if always_true else [1.0, 0.0]
-    return _ClauseTree(left, right, feature, value)
+    return left, right, feature, value
 
 
 def assignment(point: ArrayLike, formula: Formula, *, threshold: float = THRESHOLD) -> tuple[bool, ...]:
-    """Return the assignment that a point of the forest's domain stands for.
+    """Return the assignment that a point of the forest's domain represents.
 
     Parameters
     ----------
     point : (n,)
-        Seen in float32, as the forest sees it: 1e-60 is 0, and so false at threshold 0.
+        Converted to float32, as the forest does: 1e-60 is 0, and so false at threshold 0.
     formula
         n variables.
     threshold
@@ -291,7 +285,7 @@ def assignment(point: ArrayLike, formula: Formula, *, threshold: float = THRESHO
         raise QueryError(f"the point has shape {values.shape}; the formula needs ({formula.n_variables},)")
     if not np.isfinite(values).all():
         raise QueryError(f"feature {int(np.argmin(np.isfinite(values)))} of the point: not a finite number")
-    # In float64, as the forest compares: a plain Python float would be rounded to float32 first.
+    # Compared in float64, as in the forest: a plain Python float would be rounded to float32 first.
     return tuple(bool(true) for true in values > np.float64(threshold))
 
 
@@ -314,7 +308,7 @@ def satisfies(formula: Formula, values: Sequence[bool]) -> bool:
 def brute_force(formula: Formula) -> tuple[bool, ...] | None:
     """Return the first satisfying assignment of all 2^n, or None if there is none.
 
-    "First" counts in binary, variable 1 being the lowest bit, from all false on.
+    Assignments are ordered as binary numbers whose lowest bit is variable 1, from all false.
 
     Raises
     ------

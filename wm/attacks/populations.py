@@ -1,4 +1,4 @@
-"""Forests that carry no mark of a given owner, and false claims to them: what p-values are calibrated on."""
+"""Forests without a given owner's watermark, and false claims to them, on which p-values are calibrated."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wm import streams
+from wm.embedding.common import draw_trigger_rows
+from wm.embedding.options import TrainOptions
 from wm.embedding.training import Caps, honest_forest
 from wm.errors import ModelError
 from wm.forest import Forest
@@ -18,14 +20,14 @@ from wm.streams import Role
 
 @dataclass(frozen=True, eq=False)
 class Case:
-    """A forest and a claim to it that is false.
+    """A forest and a false claim to it.
 
     Attributes
     ----------
     forest
         Classes 0 and 1.
     signature
-        m bits that the forest has never seen.
+        m bits, drawn independently of the forest.
     X_trigger : (k, d), y_trigger : (k,)
         Trigger rows, drawn at random.
     X_decoy : (n, d), y_decoy : (n,)
@@ -50,7 +52,7 @@ def honest_forests(
     seed: int,
     first: int = 0,
 ) -> Iterator[Forest]:
-    """Yield honest forests of equal settings, numbers `first` and on, each from a stream of its own."""
+    """Yield honest forests of equal settings, numbered from `first`, each with its own random stream."""
     for number in range(first, first + count):
         yield honest_forest(
             X,
@@ -71,36 +73,51 @@ def other_owners_forests(
     count: int,
     seed: int,
     first: int = 0,
-    scheme: str = "paper",
     ones_share: float = 0.5,
-    weight_step: float = 30.0,
 ) -> Iterator[Forest]:
-    """Yield forests that others have watermarked, with signatures and trigger sets of their own.
-
-    Numbers `first` and on, each from a stream of its own.
+    """Yield forests watermarked by other owners, numbered from `first`, each with its own random stream.
 
     Raises
     ------
     EmbeddingError
         A watermark that does not fit.
     """
-    from wm.embedding import SCHEMES, EmbeddingTask
-    from wm.embedding.common import draw_trigger_rows
-
     for number in range(first, first + count):
         rng = streams.generator(seed, Role.OTHER_OWNERS, number)
         seeds = rng.choice(2**31 - 1, size=2, replace=False)
-        task = EmbeddingTask(
-            X=X,
-            y=y,
-            signature=random_signature(n_trees, ones_share, rng),
-            trigger_rows=draw_trigger_rows(X, trigger_size, rng),
-            caps=caps,
-            seed_right=int(seeds[0]),
-            seed_wrong=int(seeds[1]),
-            weight_step=weight_step,
-        )
-        yield SCHEMES[scheme](task, None).forest
+        signature = random_signature(n_trees, ones_share, rng)
+        yield watermarked_forest(X, y, signature, draw_trigger_rows(X, trigger_size, rng), caps, seeds)
+
+
+def watermarked_forest(
+    X: NDArray[np.float32],
+    y: NDArray[np.int64],
+    signature: Signature,
+    trigger_rows: NDArray[np.int64],
+    caps: Caps,
+    seeds: NDArray[np.int64],
+    scheme: str = "paper",
+) -> Forest:
+    """Return a forest that somebody else than the owner watermarks, in few rounds of the paper's loop.
+
+    Parameters
+    ----------
+    seeds : (2,)
+        Of the trees with bit 0 and with bit 1.
+    """
+    from wm.embedding import SCHEMES, EmbeddingTask
+
+    task = EmbeddingTask(
+        X=X,
+        y=y,
+        signature=signature,
+        trigger_rows=trigger_rows,
+        caps=caps,
+        seed_right=int(seeds[0]),
+        seed_wrong=int(seeds[1]),
+        fit=TrainOptions(training="paper", weight_step=30.0),
+    )
+    return SCHEMES[scheme].embed(task, None).forest
 
 
 def false_case(
@@ -112,17 +129,17 @@ def false_case(
     ones_share: float,
     rng: np.random.Generator,
 ) -> Case:
-    """Return a claim that has nothing to do with a forest: trigger rows and signature drawn afresh.
+    """Return a claim whose trigger rows and signature are drawn independently of the forest.
 
     Parameters
     ----------
     X : (n, d), y : (n,)
-        Rows among which the trigger rows are drawn; all others are decoys. `trigger_size` is below n.
+        Rows among which the trigger rows are drawn; all others are decoys.
 
     Raises
     ------
     ModelError
-        Too many trigger rows.
+        `trigger_size` is not in 1..n-1.
     """
     if not 1 <= trigger_size < len(X):
         raise ModelError(f"{trigger_size} trigger rows and a decoy cannot be drawn from {len(X)} rows")

@@ -1,4 +1,4 @@
-"""What every embedding scheme takes and returns, and how a trigger set is drawn."""
+"""Input and output of every embedding scheme, and how a trigger set is drawn."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from wm.embedding.options import DEFAULTS, Training
+from wm.embedding.options import TrainOptions
 from wm.errors import EmbeddingError
 from wm.forest import Forest
 from wm.signature import Signature
@@ -24,7 +24,7 @@ TreeKind = Literal["right", "wrong"]
 
 @dataclass(frozen=True, eq=False)
 class EmbeddingTask:
-    """Everything that a scheme needs; equal tasks give equal forests.
+    """Input of a scheme; equal tasks give equal forests.
 
     Attributes
     ----------
@@ -41,22 +41,12 @@ class EmbeddingTask:
     seed_right, seed_wrong
         `random_state` of the trees with bit 0 and with bit 1; they must differ. For trainings "paper" and
         "artifact".
-    weight_step
-        Added to the weight of every trigger row in each round; above 0. None: as the training has it (paper
-        1, artifact 30). Training "per-tree" has no step.
-    max_rounds
-        Most fits of one tree before giving up; at least 1.
-    training
-        How the trees are made to fit; the owner's default (`wm.embedding.options`) needs `tree_seeds`.
+    fit
+        How the trees are made to fit.
     tree_seeds
         m different `random_state`, one for each tree; for training "per-tree".
-    least_weight
-        Whether training "per-tree" then looks for the least weight with which each tree fits, to within
-        5%, for several times the fits.
     sample_weight : (n,) or None
-        Weights of the training rows, above 0, which those of the trigger rows are multiples of; None: all 1.
-    n_jobs
-        Threads of training "per-tree", as joblib counts them; changes no result.
+        Weights of the training rows, above 0; those of the trigger rows are multiplied. None: all 1.
     """
 
     X: NDArray[np.float32]
@@ -66,13 +56,9 @@ class EmbeddingTask:
     caps: Caps
     seed_right: int
     seed_wrong: int
-    weight_step: float | None = DEFAULTS.weight_step
-    max_rounds: int = DEFAULTS.max_rounds
-    training: Training = "paper"
+    fit: TrainOptions
     tree_seeds: tuple[int, ...] = ()
-    least_weight: bool = False
     sample_weight: NDArray[np.float64] | None = None
-    n_jobs: int = 1
 
     def weights(self, trigger_weight: float) -> NDArray[np.float64]:
         """Return the training rows' weights when every trigger row weighs `trigger_weight` times its own."""
@@ -87,14 +73,14 @@ class EmbeddingTask:
 
 @dataclass(frozen=True)
 class FittedTree:
-    """A tree that is as the signature wants on the whole trigger set.
+    """A tree that fits: its votes on the trigger set are those that its bit demands.
 
     Attributes
     ----------
     tree
         A fitted `DecisionTreeClassifier` (scikit-learn has no types).
     fits
-        How often it was fitted.
+        Number of times it was fitted.
     weight
         Of each trigger row in the last fit.
     """
@@ -106,21 +92,21 @@ class FittedTree:
 
 @dataclass(frozen=True, eq=False)
 class Embedded:
-    """A watermarked forest and what it took.
+    """A watermarked forest and the cost of its training.
 
     Attributes
     ----------
     forest
         Errs on every trigger row in exactly the trees whose bit is 1.
     rounds_right, rounds_wrong
-        Most fits that a tree of that kind took to agree on the whole trigger set; 0 if there are none of it.
+        Largest number of fits of a tree of that kind; 0 if the forest has none of that kind.
     weight_right, weight_wrong
         Largest weight of a trigger row in the last fits.
     fits
-        Fits of single trees in all; m would be those of an honest forest.
+        Fits of single trees in all; an honest forest takes m.
     trees
-        The fitted `DecisionTreeClassifier`, in order, with all that scikit-learn keeps of their training: the
-        owner's eyes only.
+        The fitted `DecisionTreeClassifier`, in order, with all that scikit-learn records of their training:
+        secret.
     """
 
     forest: Forest
@@ -149,7 +135,7 @@ def trigger_size(n_train: int, trigger_share: float) -> int:
     """
     if not 0 < trigger_share < 1:
         raise EmbeddingError(f"trigger_share {trigger_share} is outside (0, 1)")
-    # The nudge keeps 0.07 * 100 = 7.000000000000001 and 0.29 * 100 = 28.999999999999996 whole.
+    # The factor makes both 0.07 * 100 = 7.000000000000001 and 0.29 * 100 = 28.999999999999996 whole.
     size = int(trigger_share * n_train * (1 + 1e-12))
     if size < 1:
         raise EmbeddingError(
@@ -160,7 +146,7 @@ def trigger_size(n_train: int, trigger_share: float) -> int:
 
 
 def _rounded_up(share: float) -> str:
-    """Return a share with three digits, none of which rounds it to too little."""
+    """Return a share with three digits, rounded up."""
     unit = 10.0 ** (math.floor(math.log10(share)) - 2)
     return f"{math.ceil(share / unit) * unit:.3g}"
 
@@ -168,8 +154,8 @@ def _rounded_up(share: float) -> str:
 def draw_trigger_rows(X: NDArray[np.float32], size: int, rng: np.random.Generator) -> NDArray[np.int64]:
     """Draw the trigger set: `size` distinct training rows, uniformly among those that occur only once.
 
-    A row that occurs twice cannot have its label flipped in one place and kept in the other: no tree could
-    tell the two apart. Such rows are never drawn.
+    A row that occurs twice is never drawn: no tree could vote for the flipped label on one copy and for the
+    true label on the other.
 
     Raises
     ------

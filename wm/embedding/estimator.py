@@ -1,14 +1,13 @@
 """WatermarkedForestClassifier: a random forest with a watermark, as a scikit-learn estimator.
 
-Two classes are one watermarked forest. Three or more are one for each class against the rest, as the paper
-has it, each with a signature, trigger set and claim of its own; a class's score is the share of its trees
-that vote for it. `WatermarkedForestClassifier.verify` judges each claim and all of them together
+Two classes are one watermarked forest. Three or more are one for each class against the rest, as in the
+paper, each with its own signature, trigger set and claim; a class's score is the share of its trees that vote
+for it. `WatermarkedForestClassifier.verify` judges each claim and all of them together
 (`wm.verification.pooling`).
 
-The fitted estimator is its owner's: it holds claims and perhaps a key. Release `forests_`, or what
-`wm.formats.export` makes of them. Features are taken as they are, in float32, as scikit-learn's trees do:
-claims hold the raw rows. (Forgery attacks look for instances in [0, 1] only; scale before, in a pipeline, to
-mount them.)
+The fitted estimator is secret: it holds claims and perhaps a key. Release `forests_`, or exports of them by
+`wm.formats.export`. Features are not scaled, only converted to float32, as by scikit-learn's trees: claims
+hold the raw rows. (Forgery attacks search [0, 1] only; to run them, scale first, in a pipeline.)
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ import secrets
 from collections.abc import Iterator, Sequence
 from numbers import Integral, Real
 from os import PathLike
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, Self, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -31,10 +30,9 @@ from wm import streams
 from wm.claims.claim import NONCE_BYTES, Claim
 from wm.embedding import SCHEMES
 from wm.embedding.merging import MergedRows, merged_rows
-from wm.embedding.options import DEFAULTS, Training
+from wm.embedding.options import DEFAULTS, Training, TrainOptions
 from wm.embedding.signature_sources import derived_signatures, drawn_signatures, given_signatures
 from wm.embedding.training import Caps, adjusted_caps, fit_trees
-from wm.embedding.trainings import TRAININGS
 from wm.embedding.tuning import Hyperparameters
 from wm.embedding.watermark import Plan, WatermarkedForest, watermark_rows
 from wm.errors import EmbeddingError, FitError, SignatureError
@@ -61,35 +59,33 @@ class WatermarkedForestClassifier(ClassifierMixin, BaseEstimator):  # type: igno
         At least 16 secret bytes, or the path of a file that holds them, from which signatures are derived.
         A path, unlike the bytes, is no secret when parameters are printed.
     model_id
-        The owner's name for the model, written into claims; tells apart the models of one key.
+        The owner's name for the model, written into claims; distinguishes the models of one key.
     trigger_share
-        Share of the distinct training rows that become the trigger set, in (0, 1); at least one row does.
+        Share of the distinct training rows that become the trigger set, in (0, 1); at least one row.
     ones_share
         Share of the trees that must err on the trigger set, for drawn and derived signatures.
     scheme, training, least_weight, max_rounds
-        As in `wm.embedding.watermark.Plan`; defaults, here as in `wm embed` and in campaigns, are those of
-        `wm.embedding.options.PaperOptions`.
+        As in `wm.embedding.options.TrainOptions`, with the defaults of `wm embed` and of campaigns.
     max_depth
         Of the standard forest, from which the limits of the watermarked one are taken; None: no limit.
     adjust
         Limits on the trees, which keep both kinds of trees alike: "paper" or "artifact", see
-        `wm.embedding.training.adjusted_caps`; None: `max_depth` alone. "auto" tries these three in this
-        order, from the default of `PaperOptions` on, and takes the first within which the watermark fits;
-        `caps_` says which limits these are.
+        `wm.embedding.training.adjusted_caps`; None: `max_depth` alone. "auto" tries these three in this order
+        and takes the first within which the watermark fits; `caps_` has its limits.
     n_jobs
         Threads for training; changes no result.
     random_state
-        Whoever knows it knows the trigger set: None, for real watermarks, draws a fresh secret.
+        Determines the trigger set, so it must be secret: None, for real watermarks, draws a fresh secret.
 
     Attributes
     ----------
     classes_ : (c,)
         Class labels.
     claim_ : Claim, or list of Claim
-        What the owner shows a judge; for three or more classes one for each.
+        The owner's evidence for a judge; for three or more classes one for each.
     forests_ : tuple of Forest
-        One, or one for each class; scrubbed, to be released. Class 1 stands for `classes_[1]`, or for the
-        forest's own class against the rest.
+        One, or one for each class; scrubbed, to be released. Class 1 is `classes_[1]`, or the forest's own
+        class against the rest.
     caps_ : tuple of Caps
         The limits on each forest's trees.
     n_features_in_, feature_names_in_
@@ -107,7 +103,7 @@ class WatermarkedForestClassifier(ClassifierMixin, BaseEstimator):  # type: igno
     True
     >>> model.verify().exact_match
     True
-    >>> claim = model.claim_  # a secret; model.forests_[0] is what is released
+    >>> claim = model.claim_  # a secret; model.forests_[0] is to be released
     >>> len(claim.signature)
     40
     """
@@ -120,7 +116,7 @@ class WatermarkedForestClassifier(ClassifierMixin, BaseEstimator):  # type: igno
         "trigger_share": [Interval(Real, 0, 1, closed="neither")],
         "ones_share": [Interval(Real, 0, 1, closed="neither")],
         "scheme": [StrOptions(set(SCHEMES))],
-        "training": [StrOptions(set(TRAININGS))],
+        "training": [StrOptions(set(get_args(Training)))],
         "least_weight": ["boolean"],
         "max_depth": [Interval(Integral, 1, None, closed="left"), None],
         "adjust": [StrOptions({"auto", "paper", "artifact"}), None],
@@ -251,11 +247,13 @@ class WatermarkedForestClassifier(ClassifierMixin, BaseEstimator):  # type: igno
                 caps=caps,
                 seed=seed,
                 repeat=number,
-                max_rounds=self.max_rounds,
                 model_id=self._model_ids()[number],
-                training=self.training,
-                least_weight=self.least_weight,
-                n_jobs=self.n_jobs or 1,
+                fit=TrainOptions.of(
+                    training=str(self.training),
+                    max_rounds=int(self.max_rounds),
+                    least_weight=bool(self.least_weight),
+                    n_jobs=int(self.n_jobs or 1),
+                ),
                 nonce=streams.generator(seed, Role.OWNER_NONCE, number).bytes(NONCE_BYTES),
             )
             names = (negative, str(self.classes_[code]))
@@ -267,7 +265,7 @@ class WatermarkedForestClassifier(ClassifierMixin, BaseEstimator):  # type: igno
         raise AssertionError("no limits were tried")
 
     def _limits(self, rows: MergedRows, y: NDArray[np.int64], seed: int, number: int) -> Iterator[Caps]:
-        """Yield the limits to be tried, strictest first."""
+        """Yield the limits to try, the strictest first."""
         chosen = Hyperparameters(self.n_estimators, self.max_depth)
         if self.adjust is not None:
             standard = fit_trees(

@@ -1,4 +1,4 @@
-"""Training rows in one canonical form, whatever their order and however they are repeated or weighted."""
+"""A canonical form of training rows, independent of their order and of how they are repeated or weighted."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class MergedRows:
     codes : (n,)
         Class codes.
     weight : (n,)
-        Above 0; those of equal rows are added up.
+        Above 0; the sum over equal rows.
     """
 
     X: NDArray[np.float32]
@@ -27,7 +27,7 @@ class MergedRows:
 
 
 def merged_rows(X: NDArray[np.float32], codes: NDArray[np.int64], weight: NDArray[np.float64]) -> MergedRows:
-    """Return the rows of weight above 0, those of equal values and class merged; -0.0 becomes 0.0."""
+    """Merge rows of equal values and class, without rows of weight 0; -0.0 becomes 0.0."""
     keep = weight > 0
     X, codes, weight = X[keep] + np.float32(0.0), codes[keep], weight[keep]
     if not len(codes):

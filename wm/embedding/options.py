@@ -1,19 +1,21 @@
-"""Options of scheme `paper` and their defaults: the one place that estimator, `wm embed` and campaigns read.
+"""Options of scheme `paper` and their defaults, for the estimator, `wm embed` and campaigns alike.
 
-Imports only pydantic: whoever needs a default does not pay for what trains forests.
+Imports only pydantic, so that reading a default does not load the libraries that train forests.
 """
 
 from __future__ import annotations
 
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from wm.errors import EmbeddingError
 
 Training = Literal["paper", "artifact", "per-tree"]
-"""How trigger weights are raised until the trees fit; see `wm.embedding.trainings.TRAININGS`."""
+"""How trigger weights are raised until the trees fit; see `wm.embedding.paper.TRAININGS`."""
 
 Adjust = Literal["paper", "artifact"]
-"""What `Adjust` limits: "paper" depth and leaves, "artifact" (the authors' code) leaves only."""
+"""Limits set by `Adjust`: "paper" depth and leaves, "artifact" (the authors' code) leaves only."""
 
 Share = Annotated[float, Field(gt=0, lt=1)]
 
@@ -43,13 +45,51 @@ class FitOptions(BaseModel):
             raise ValueError('weight_step has no meaning for training = "per-tree": leave it out')
         return self
 
+    @classmethod
+    def of(cls, **options: Any) -> Self:
+        """Return checked options.
+
+        Raises
+        ------
+        EmbeddingError
+            An option that is unknown or impossible; one line.
+        """
+        try:
+            return cls(**options)
+        except ValidationError as reason:
+            from wm.claims.document import first_error
+
+            raise EmbeddingError(f"impossible options: {first_error(reason)}") from reason
+
     def fit_options(self) -> dict[str, Any]:
         """Return these options alone, as keyword arguments."""
         return {name: getattr(self, name) for name in FitOptions.model_fields}
 
 
+class TrainOptions(FitOptions):
+    """`FitOptions` and what callers in Python can also choose.
+
+    Attributes
+    ----------
+    least_weight
+        Whether training "per-tree" looks for the smallest weight with which each tree fits, to within 5%,
+        for several times the fits.
+    n_jobs
+        Threads of training "per-tree", as joblib counts them; changes no result.
+    """
+
+    least_weight: bool = False
+    n_jobs: int = 1
+
+    @model_validator(mode="after")
+    def _smallest_weight_has_a_meaning(self) -> Self:
+        if self.least_weight and self.training != "per-tree":
+            raise ValueError(f"least_weight is for training per-tree, not {self.training}: leave it out")
+        return self
+
+
 class PaperOptions(FitOptions):
-    """What an owner may choose about a watermark of scheme `paper`, each with its range and default.
+    """An owner's choices for a watermark of scheme `paper`, each with its range and default.
 
     Examples
     --------
@@ -69,4 +109,4 @@ class PaperOptions(FitOptions):
 
 
 DEFAULTS = PaperOptions()
-"""What is embedded where nothing is said."""
+"""The defaults of all options."""

@@ -1,18 +1,43 @@
 """Scheme `paper`: Algorithm 1.
 
 Trees with bit 0 are trained on the training set, trees with bit 1 on the same set with the trigger rows'
-labels flipped. The weights of the trigger rows are raised until every tree fits all of them; how, is the
-task's training.
+labels flipped. The weights of the trigger rows are raised until every tree fits all of them; the task's
+training says how.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from functools import partial
+from typing import Protocol
+
 import numpy as np
+from numpy.typing import NDArray
 
 from wm.embedding.common import Embedded, EmbeddingTask, FittedTree, OnRound, TreeKind
-from wm.embedding.trainings import TRAININGS
+from wm.embedding.options import Training
+from wm.embedding.per_tree import train_each
+from wm.embedding.together import train_together
 from wm.errors import EmbeddingError
 from wm.forest import Forest
+
+
+class Train(Protocol):
+    """Trains all trees of a forest until they fit."""
+
+    def __call__(
+        self, task: EmbeddingTask, labels: Mapping[TreeKind, NDArray[np.int64]], on_round: OnRound | None
+    ) -> list[FittedTree]:
+        """Return m trees in the signature's order; each kind is trained on that kind's labels, (n,)."""
+
+
+TRAININGS: Mapping[Training, Train] = {
+    "paper": partial(train_together, first_weight=1.0, default_step=1.0),
+    "artifact": partial(train_together, first_weight=2.0, default_step=30.0),
+    "per-tree": train_each,
+}
+"""`paper`: Algorithm 1's loop. `artifact`: the same with the weights of the authors' code, 2, 32, 62, ....
+`per-tree`: a seed and a weight for each tree, and no more fits than it needs."""
 
 
 def embed_paper(task: EmbeddingTask, on_round: OnRound | None = None) -> Embedded:
@@ -21,17 +46,17 @@ def embed_paper(task: EmbeddingTask, on_round: OnRound | None = None) -> Embedde
     Raises
     ------
     EmbeddingError
-        The task is malformed, or the trigger set does not fit within `max_rounds`; the text says how far it
-        came. A half-embedded watermark is never returned.
+        The task is malformed, or the trigger set does not fit within the allowed rounds; the message says
+        how many trees and rows are left. A half-embedded watermark is never returned.
     """
     _check(task)
     flipped = task.y.copy()
     flipped[task.trigger_rows] = 1 - flipped[task.trigger_rows]
-    fitted = TRAININGS[task.training](task, {"right": task.y, "wrong": flipped}, on_round)
+    fitted = TRAININGS[task.fit.training](task, {"right": task.y, "wrong": flipped}, on_round)
     trees = tuple(one.tree for one in fitted)
     forest = _with_classes(Forest.from_sklearn(list(trees)))
-    rounds_right, weight_right = _most(task, "right", fitted)
-    rounds_wrong, weight_wrong = _most(task, "wrong", fitted)
+    rounds_right, weight_right = _largest(task, "right", fitted)
+    rounds_wrong, weight_wrong = _largest(task, "wrong", fitted)
     return Embedded(
         forest,
         rounds_right,
@@ -43,14 +68,14 @@ def embed_paper(task: EmbeddingTask, on_round: OnRound | None = None) -> Embedde
     )
 
 
-def _most(task: EmbeddingTask, kind: TreeKind, fitted: list[FittedTree]) -> tuple[int, float]:
-    """Return the most fits and the largest weight among the trees of a kind."""
+def _largest(task: EmbeddingTask, kind: TreeKind, fitted: list[FittedTree]) -> tuple[int, float]:
+    """Return the largest number of fits and the largest weight among the trees of a kind."""
     trees = [fitted[position] for position in task.trees_of(kind)]
     return max((one.fits for one in trees), default=0), max((one.weight for one in trees), default=1.0)
 
 
 def _with_classes(forest: Forest) -> Forest:
-    """Give the trees' encoded classes 0.0 and 1.0 back as the labels 0 and 1."""
+    """Name the classes 0 and 1, which single trees encode as 0.0 and 1.0."""
     return Forest.from_arrays(
         offset=forest.offset,
         left=forest.left,
@@ -75,28 +100,11 @@ def _check(task: EmbeddingTask) -> None:
     weight = task.sample_weight
     if weight is not None and (weight.shape != task.y.shape or not (weight > 0).all()):
         raise EmbeddingError("sample_weight must hold a number above 0 for each training row")
-    if task.max_rounds < 1:
-        raise EmbeddingError("max_rounds must be at least 1")
-    _check_training(task)
-
-
-def _check_training(task: EmbeddingTask) -> None:
-    if task.training not in TRAININGS:
-        raise EmbeddingError(f"unknown training {task.training!r}; known are: {', '.join(sorted(TRAININGS))}")
-    if task.training == "per-tree":
+    if task.fit.training == "per-tree":
         if len(set(task.tree_seeds)) != len(task.signature) or len(task.tree_seeds) != len(task.signature):
             raise EmbeddingError(
                 f"training per-tree needs a seed of its own for each of the {len(task.signature)} trees; "
                 f"{len(set(task.tree_seeds))} different ones are given: trees that share one could be paired"
             )
-        if task.weight_step is not None:
-            raise EmbeddingError(
-                "weight_step has no meaning for training per-tree, which multiplies weights: leave it out"
-            )
-        return
-    if task.seed_right == task.seed_wrong:
+    elif task.seed_right == task.seed_wrong:
         raise EmbeddingError("both kinds of trees have the same seed, which would give the signature away")
-    if task.weight_step is not None and not task.weight_step > 0:
-        raise EmbeddingError("weight_step must be above 0")
-    if task.least_weight:
-        raise EmbeddingError(f"least_weight is for training per-tree, not {task.training}: leave it out")

@@ -1,14 +1,14 @@
 """Training `per-tree`: a watermarked forest at about the cost of a plain one.
 
-The paper's loop trains a whole forest anew as long as one tree misses one trigger row, and gives every tree
-the weight that the most stubborn one needs. Here each tree has its own seed and weight; only a tree that
-fails is fitted again, with its weight multiplied. What a tree needed tells the next ones where to start:
-trees are fitted in waves of 1, 1, 2, 4, 8, ... of each kind, each wave starting at about what four fifths of
-the trees so far needed. Waves are what makes the result the same for any number of threads.
+The paper's loop trains a whole forest again until every tree fits every trigger row, and gives all trees the
+weight that the worst one needs. Here each tree has its own seed and weight; only a tree that fails is fitted
+again, with its weight multiplied. Trees are fitted in waves of 1, 1, 2, 4, 8, ... of each kind; a wave starts
+at about the weight that sufficed for four fifths of the trees before it. Because of the waves the result is
+the same for any number of threads.
 
-A tree that must be right fits with almost no weight, and would be shaped like an honest one; one that must be
-wrong needs much, and whoever counts leaves tells the two apart. Trees that must be right therefore start at a
-weight of their own (`LEAST_START`, ADR 0014).
+A tree that must be right fits with almost no weight and would have the shape of an honest one; a tree that
+must be wrong needs a large weight, and counting leaves would distinguish the two. Trees that must be right
+therefore start at a larger weight (`MIN_START`, ADR 0014).
 
 Measured on breast-cancer, MNIST2-6 and ijcnn1: 1.2 fits a tree.
 """
@@ -28,27 +28,27 @@ from wm.embedding.training import fit_tree
 from wm.errors import EmbeddingError
 
 GROWTH = 1.5
-"""Factor from one weight to the next: with less, trees need more fits; with more, they end heavier."""
+"""Factor from one weight to the next: a smaller one costs more fits, a larger one ends with more weight."""
 
 FIRST_GROWTH = 4.0
-"""The same for the first tree of a kind, which starts at 1 and may have far to go; then it is bisected."""
+"""The same for the first tree of a kind, which starts far below the weight it may need; bisection follows."""
 
 START_QUANTILE = 0.8
-"""Share of the trees so far for which the start of the next wave would have been enough."""
+"""Share of the earlier trees for which the start of the next wave would have been enough."""
 
-LEAST_START: dict[TreeKind, float] = {"right": 32.0, "wrong": 1.0}
-"""Weights below which no tree of a kind starts, but for `least_weight`, which asks for as little as fits."""
+MIN_START: dict[TreeKind, float] = {"right": 32.0, "wrong": 1.0}
+"""Smallest weight at which a tree of a kind starts; 1 with `least_weight`."""
 
 PRECISION = 1.05
-"""Factor between the least weight that `least_weight` finds and one that is known to be too small."""
+"""Factor between the weight that `least_weight` finds and one that is known to be too small."""
 
 MAX_WEIGHT = 2.0**20
-"""A tree that fails with trigger rows a million times as heavy as the others is too small for them."""
+"""A tree that fails with trigger rows a million times as heavy as other rows is too small to fit them."""
 
 
 @dataclass(frozen=True)
 class _Start:
-    """Where a tree's weights start; `blind`: no tree of its kind came before that says how far to go."""
+    """Where a tree's weights start; `blind`: no earlier tree of its kind says which weight is needed."""
 
     weight: float
     blind: bool
@@ -64,12 +64,13 @@ class _Failure:
 
 
 class _Tree:
-    """One tree's fits: what has been tried, and the lightest tree that fits."""
+    """The fits of one tree: the weights tried so far, and the tree with the smallest weight that fits."""
 
     def __init__(self, task: EmbeddingTask, y: NDArray[np.int64], position: int) -> None:
         self._task = task
         self._y = y
         self._seed = task.tree_seeds[position]
+        self._max_fits = task.fit.max_rounds
         self._trigger = task.X[task.trigger_rows]
         self._wanted = y[task.trigger_rows]
         self._found: Any = None
@@ -94,33 +95,29 @@ class _Tree:
             self._found, self._high = tree, weight
         return not self._missed
 
-    def raised(self, start: float, growth: float) -> bool:
-        """Multiply the weight by `growth` until the tree fits; return whether it does."""
+    def raise_weight(self, start: float, growth: float) -> bool:
+        """Multiply the weight by `growth` until the tree fits; return whether it did."""
         weight = start
         while not self._fits_at(weight):
-            if self._fits >= self._task.max_rounds or weight >= MAX_WEIGHT:
+            if self._fits >= self._max_fits or weight >= MAX_WEIGHT:
                 return False
             weight *= growth
         return True
 
-    def lowered(self, growth: float) -> None:
-        """Divide the weight by `growth` until the tree fails or the weight is 1; only after `raised`."""
-        while self._low is None and self._high > 1 and self._fits < self._task.max_rounds:
+    def lower_weight(self, growth: float) -> None:
+        """Divide the weight by `growth` until the tree fails or weighs 1; call after `raise_weight`."""
+        while self._low is None and self._high > 1 and self._fits < self._max_fits:
             self._fits_at(max(1.0, self._high / growth))
 
-    def bisected(self, precision: float) -> None:
-        """Halve the gap between what fits and what does not down to a factor; only after `raised`."""
-        while (
-            self._low is not None
-            and self._high > self._low * precision
-            and self._fits < self._task.max_rounds
-        ):
+    def bisect(self, precision: float) -> None:
+        """Bisect between failing and fitting weights down to a factor; call after `raise_weight`."""
+        while self._low is not None and self._high > self._low * precision and self._fits < self._max_fits:
             self._fits_at(math.sqrt(self._low * self._high))
 
     def result(self) -> FittedTree | _Failure:
-        """Return the lightest tree that fits, or how far it came."""
+        """Return the fitted tree of smallest weight, or the last failure."""
         if self._found is None:
-            assert self._low is not None  # noqa: S101 - something was tried
+            assert self._low is not None  # noqa: S101 - at least one weight was tried
             return _Failure(self._fits, self._low, self._missed)
         return FittedTree(self._found, self._fits, self._high)
 
@@ -129,35 +126,35 @@ def _fit_one(
     task: EmbeddingTask, y: NDArray[np.int64], position: int, start: _Start
 ) -> FittedTree | _Failure:
     tree = _Tree(task, y, position)
-    if tree.raised(start.weight, FIRST_GROWTH if start.blind else GROWTH):
+    if tree.raise_weight(start.weight, FIRST_GROWTH if start.blind else GROWTH):
         if start.blind:
-            tree.bisected(GROWTH)
-        if task.least_weight:
-            tree.lowered(GROWTH)
-            tree.bisected(PRECISION)
+            tree.bisect(GROWTH)
+        if task.fit.least_weight:
+            tree.lower_weight(GROWTH)
+            tree.bisect(PRECISION)
     return tree.result()
 
 
 def train_each(
     task: EmbeddingTask, labels: Mapping[TreeKind, NDArray[np.int64]], on_round: OnRound | None
 ) -> list[FittedTree]:
-    """Train each tree by itself; see `wm.embedding.trainings.Train`.
+    """Train each tree separately; see `wm.embedding.paper.Train`.
 
     Raises
     ------
     EmbeddingError
-        A tree does not fit after `max_rounds` fits, or with trigger rows of weight `MAX_WEIGHT`.
+        A tree does not fit after the allowed number of fits, or with trigger rows of weight `MAX_WEIGHT`.
     """
     from joblib import Parallel, delayed
 
     fitted: dict[int, FittedTree] = {}
-    with Parallel(n_jobs=task.n_jobs, require="sharedmem") as parallel:
+    with Parallel(n_jobs=task.fit.n_jobs, require="sharedmem") as parallel:
         for number, wave in enumerate(_waves(task), start=1):
             starts = {kind: _start(task, kind, fitted) for kind in labels}
             results = parallel(
                 delayed(_fit_one)(task, labels[kind], position, starts[kind]) for kind, position in wave
             )
-            _refuse_failures(task, wave, results)
+            _raise_on_failure(task, wave, results)
             fitted.update((position, one) for (_, position), one in zip(wave, results, strict=True))
             if on_round is not None:
                 for kind in dict(wave):
@@ -166,11 +163,11 @@ def train_each(
 
 
 _Wave = list[tuple[TreeKind, int]]
-"""TreeKind and position of each tree that is fitted side by side with the others."""
+"""Kind and position of each tree of a wave."""
 
 
 def _waves(task: EmbeddingTask) -> Iterator[_Wave]:
-    """Yield the trees: one of each kind, then always as many of each as there were before."""
+    """Yield the waves: one tree of each kind, then as many of each kind as there were in all waves before."""
     trees = {kind: [int(position) for position in task.trees_of(kind)] for kind in get_args(TreeKind)}
     done = 0
     while any(len(positions) > done for positions in trees.values()):
@@ -181,16 +178,16 @@ def _waves(task: EmbeddingTask) -> Iterator[_Wave]:
 
 def _start(task: EmbeddingTask, kind: TreeKind, fitted: Mapping[int, FittedTree]) -> _Start:
     """Return the weight that the next trees of a kind start at."""
-    least = 1.0 if task.least_weight else LEAST_START[kind]
+    lowest = 1.0 if task.fit.least_weight else MIN_START[kind]
     weights = [fitted[position].weight for position in task.trees_of(kind) if position in fitted]
     if not weights:
-        return _Start(least, blind=True)
-    # The least weight lies between the last one and that divided by GROWTH, or lower: taken as it is, the
-    # last one could make the start of later waves only rise.
-    return _Start(max(least, float(np.quantile(weights, START_QUANTILE)) / math.sqrt(GROWTH)), blind=False)
+        return _Start(lowest, blind=True)
+    # The smallest weight that fits is often less than the one found, by up to GROWTH. Undivided, the start
+    # could only rise from wave to wave.
+    return _Start(max(lowest, float(np.quantile(weights, START_QUANTILE)) / math.sqrt(GROWTH)), blind=False)
 
 
-def _refuse_failures(task: EmbeddingTask, wave: _Wave, results: list[FittedTree | _Failure]) -> None:
+def _raise_on_failure(task: EmbeddingTask, wave: _Wave, results: list[FittedTree | _Failure]) -> None:
     failures = [
         (kind, one) for (kind, _), one in zip(wave, results, strict=True) if isinstance(one, _Failure)
     ]

@@ -1,4 +1,4 @@
-"""Where the signatures of a model's forests come from: given, derived from the owner's key, or drawn."""
+"""The signatures of a model's forests: given, derived from the owner's key, or drawn."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def given_signatures(given: Signature | str | Sequence[Any], count: int, n_trees
     Raises
     ------
     SignatureError
-        Another number of signatures, something else than bits, or as in `_checked`.
+        Another number of signatures, values that are not bits, or as in `_checked`.
     """
     if count == 1:
         return [_checked(_read(given), n_trees)]
@@ -31,7 +31,7 @@ def given_signatures(given: Signature | str | Sequence[Any], count: int, n_trees
 def derived_signatures(
     key: bytes | str | PathLike[str], model_ids: Sequence[str], n_trees: int, ones_share: float
 ) -> list[Signature]:
-    """Derive a signature for each model identifier from the owner's key, or from the file that holds it.
+    """Derive a signature for each model identifier from the owner's key, given as bytes or as a file.
 
     Raises
     ------
@@ -45,7 +45,7 @@ def derived_signatures(
 
 
 def drawn_signatures(seed: int, count: int, n_trees: int, ones_share: float) -> list[Signature]:
-    """Draw signatures from the owner's streams, each from its own.
+    """Draw each signature from a stream of the owner.
 
     Raises
     ------
@@ -61,7 +61,7 @@ def _read(given: Signature | str | Sequence[int]) -> Signature:
 
 
 def _checked(signature: Signature, n_trees: int) -> Signature:
-    """Refuse a signature that has not one bit for each tree, or no zeros, or no ones."""
+    """Refuse a signature of another length than the number of trees, or without zeros or ones."""
     if len(signature) != n_trees or not 0 < signature.ones < len(signature):
         raise SignatureError(
             f"a signature of {len(signature)} bits with {signature.ones} ones does not fit {n_trees} trees: "

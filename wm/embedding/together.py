@@ -1,7 +1,7 @@
 """Trainings `paper` and `artifact`: Algorithm 1's `TrainWithTrigger`.
 
-All trees of a kind are one forest. As long as one of them is wrong on one trigger row, the weight of every
-trigger row is raised and the whole forest is trained again.
+All trees of a kind are trained as one forest. Until all of them fit, the weight of every trigger row is
+raised and the whole forest is trained again.
 """
 
 from __future__ import annotations
@@ -23,23 +23,23 @@ def train_together(
     on_round: OnRound | None,
     *,
     first_weight: float,
-    usual_step: float,
+    default_step: float,
 ) -> list[FittedTree]:
-    """Train each kind of trees together; see `wm.embedding.trainings.Train`.
+    """Train each kind of trees together; see `wm.embedding.paper.Train`.
 
     Parameters
     ----------
     first_weight
         Of a trigger row in the first round.
-    usual_step
-        Added in each round, unless the task says otherwise.
+    default_step
+        Added in each round where the task has no `weight_step`.
 
     Raises
     ------
     EmbeddingError
-        Some trees do not fit after `max_rounds` rounds.
+        A tree does not fit after the allowed number of rounds.
     """
-    step = usual_step if task.weight_step is None else task.weight_step
+    step = default_step if task.fit.weight_step is None else task.fit.weight_step
     fitted = {kind: iter(_train(task, kind, labels[kind], first_weight, step, on_round)) for kind in labels}
     return [next(fitted["wrong" if bit else "right"]) for bit in task.signature.bits]
 
@@ -59,7 +59,7 @@ def _train(
     trigger = task.trigger_rows
     weight = first_weight
     unfit = n_trees
-    for number in range(1, task.max_rounds + 1):
+    for number in range(1, task.fit.max_rounds + 1):
         weight = first_weight + (number - 1) * step
         model = fit_trees(
             task.X,
@@ -76,8 +76,8 @@ def _train(
         if not unfit:
             return [FittedTree(tree, number, weight) for tree in model.estimators_]
     raise EmbeddingError(
-        f"the watermark does not fit: after {task.max_rounds} rounds (trigger weight {weight:g}) {unfit} of "
-        f"the {n_trees} trees that must be {kind} still miss {int(missed.any(axis=1).sum())} of the "
+        f"the watermark does not fit: after {task.fit.max_rounds} rounds (trigger weight {weight:g}) {unfit} "
+        f"of the {n_trees} trees that must be {kind} still miss {int(missed.any(axis=1).sum())} of the "
         f"{len(trigger)} trigger rows: raise max_rounds or weight_step, lower trigger_share, or use "
         'adjust = "artifact"'
     )

@@ -1,4 +1,4 @@
-"""Training forests: the honest ones, and the limits that a watermarked one is held to."""
+"""Training of trees and honest forests, and limits on the trees of a watermarked forest."""
 
 from __future__ import annotations
 
@@ -64,10 +64,10 @@ def fit_tree(
     seed: int,
     sample_weight: NDArray[np.float64],
 ) -> Any:
-    """Fit one tree of such a forest and return it: the forest's own tree if that has this `random_state`.
+    """Fit one tree and return it: the tree of `fit_trees` that has the same `random_state`.
 
-    Nothing is copied that has as many values as X, and most of the time is spent without Python's lock:
-    threads can fit trees on the same X side by side.
+    X is not copied, and most of the time is spent without Python's lock: threads can fit trees on the same X
+    in parallel.
 
     Parameters
     ----------
@@ -100,7 +100,8 @@ def honest_forest(
     n_trees
         m.
     caps
-        The grid's depth for the standard forest; `adjusted_caps` for the equally capable honest one.
+        `standard_caps` for the standard forest, `adjusted_caps` for an honest forest under the limits of the
+        watermarked one.
     seed
         scikit-learn's `random_state`.
     """
@@ -113,10 +114,10 @@ def standard_caps(hyperparameters: Hyperparameters) -> Caps:
 
 
 def adjusted_caps(standard: Forest, hyperparameters: Hyperparameters, adjust: Adjust) -> Caps:
-    """Return the paper's `Adjust`: mean minus standard deviation of what a standard forest shows.
+    """Return the paper's `Adjust`: mean minus standard deviation of a standard forest's depths and leaves.
 
-    Both kinds of trees of a watermarked forest get the same limits. Fractions are cut off, as in the
-    authors' code; a tree keeps a depth of at least 1 and at least 2 leaves.
+    Both kinds of trees of a watermarked forest get the same limits. They are rounded down, as in the authors'
+    code, to at least depth 1 and 2 leaves.
     """
     leaves = max(2, int(standard.tree_leaves.mean() - standard.tree_leaves.std()))
     if adjust == "artifact":

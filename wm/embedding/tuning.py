@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator, Sequence
+import math
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,7 @@ from wm.errors import DataError
 
 @dataclass(frozen=True)
 class Hyperparameters:
-    """What a grid search chooses.
+    """Result of a grid search's choice.
 
     Attributes
     ----------
@@ -47,7 +47,7 @@ class GridScore:
 
 @dataclass(frozen=True)
 class TuningResult:
-    """What a grid search found: the best point, and every point in the order of scikit-learn's grid."""
+    """The best point of a grid, and the score of every point in the order of scikit-learn's grid."""
 
     best: Hyperparameters
     scores: tuple[GridScore, ...]
@@ -62,14 +62,13 @@ def grid_search(
     folds: int = 3,
     seed: int,
     n_jobs: int = 1,
-    progress: Callable[[int, int], None] | None = None,
 ) -> TuningResult:
     """Choose number and depth of trees by cross-validated accuracy.
 
-    The answer is that of scikit-learn's `GridSearchCV(RandomForestClassifier(bootstrap=False,
-    random_state=seed), grid, cv=folds)`, to the last bit and with its order of ties (the first in the order
+    The result is that of scikit-learn's `GridSearchCV(RandomForestClassifier(bootstrap=False,
+    random_state=seed), grid, cv=folds)`, bit for bit and with the same order of ties (the first in the order
     depth, then number of trees), but with fewer fits: with one seed a small forest is the first trees of a
-    large one, and a tree that does not reach a limit is the same under every greater one.
+    large one, and a tree that does not reach a limit is the same under every larger one.
 
     Parameters
     ----------
@@ -85,8 +84,6 @@ def grid_search(
         The forests' `random_state`.
     n_jobs
         Threads that train one forest.
-    progress
-        Called with the number of (fold, depth) pairs done and of all, after each.
 
     Raises
     ------
@@ -95,7 +92,6 @@ def grid_search(
     ValueError
         If the grid is empty, or a number in it is out of range.
     """
-    depths = len(set(max_depth))
     per_fold = [
         fold_accuracies(
             X,
@@ -106,16 +102,10 @@ def grid_search(
             fold=fold,
             seed=seed,
             n_jobs=n_jobs,
-            progress=partial(_later, progress, fold * depths, folds * depths),
         )
         for fold in range(folds)
     ]
     return choose(n_estimators, max_depth, per_fold)
-
-
-def _later(progress: Callable[[int, int], None] | None, before: int, total: int, done: int, _: int) -> None:
-    if progress is not None:
-        progress(before + done, total)
 
 
 def grid_points(n_estimators: Sequence[int], max_depth: Sequence[int | None]) -> tuple[Hyperparameters, ...]:
@@ -145,7 +135,6 @@ def fold_accuracies(
     fold: int,
     seed: int,
     n_jobs: int = 1,
-    progress: Callable[[int, int], None] | None = None,
 ) -> tuple[float, ...]:
     """Return the accuracy of each point of the grid, in the order of `grid_points`, on one fold.
 
@@ -155,17 +144,13 @@ def fold_accuracies(
 
     grid = grid_points(n_estimators, max_depth)
     _check_folds(y, folds)
-    # Ascending, so that a tree that does not reach one depth is done with for all greater ones.
-    depths = sorted(set(max_depth), key=_depth_order)
+    # Ascending: a tree that does not reach one limit is not fitted again for larger ones.
+    depths = sorted(set(max_depth), key=lambda depth: math.inf if depth is None else depth)
     train, test = list(StratifiedKFold(folds).split(X, y))[fold]
     by_depth = _fold_accuracies(
         X[train], y[train], X[test], y[test], depths, sorted(set(n_estimators)), seed, n_jobs
     )
-    found: dict[Hyperparameters, float] = {}
-    for done, accuracies_of_depth in enumerate(by_depth, start=1):
-        found.update(accuracies_of_depth)
-        if progress is not None:
-            progress(done, len(depths))
+    found = {point: accuracy for of_depth in by_depth for point, accuracy in of_depth.items()}
     return tuple(found[point] for point in grid)
 
 
@@ -177,11 +162,11 @@ def choose(
     Parameters
     ----------
     per_fold
-        What `fold_accuracies` returned, in the order of the folds.
+        Results of `fold_accuracies`, in the order of the folds.
     """
     grid = grid_points(n_estimators, max_depth)
     accuracies = np.array(per_fold, dtype=np.float64).T
-    # The very operations of GridSearchCV, whose results a test compares bit for bit.
+    # The same operations as in GridSearchCV: a test compares the results bit for bit.
     means = np.average(accuracies, axis=1)
     deviations = np.sqrt(np.average((accuracies - means[:, np.newaxis]) ** 2, axis=1))
     scores = tuple(
@@ -198,10 +183,6 @@ def _check_folds(y: NDArray[Any], folds: int) -> None:
     if counts.min() < folds:
         rarest = classes[np.argmin(counts)]
         raise DataError(f"class {rarest} has {counts.min()} training rows, fewer than the {folds} folds")
-
-
-def _depth_order(depth: int | None) -> float:
-    return float("inf") if depth is None else depth
 
 
 def _fold_accuracies(
@@ -227,7 +208,7 @@ def _fold_accuracies(
     shares = [tree.predict_proba(rows_test, check_input=False) for tree in trees]
     limit = depths[0]
     for depth in depths:
-        # A tree that did not reach a limit is the same under every greater one.
+        # A tree that did not reach a limit is the same under every larger one.
         cut = [number for number, tree in enumerate(trees) if depth != limit and tree.get_depth() == limit]
         grown = Parallel(n_jobs=n_jobs, prefer="threads")(
             delayed(_grow)(trees[number], depth, rows_train, codes) for number in cut
@@ -240,7 +221,7 @@ def _fold_accuracies(
 
 
 def _grow(tree: Any, depth: int | None, rows: NDArray[np.float32], codes: NDArray[np.int64]) -> Any:
-    """Return a tree of a forest as it is with another limit on its depth."""
+    """Fit a tree of a forest with another limit on its depth."""
     from sklearn.base import clone
 
     return clone(tree).set_params(max_depth=depth).fit(rows, codes)
@@ -251,7 +232,8 @@ def _prefix_accuracies(
 ) -> dict[int, float]:
     """Return the accuracy of the first trees of a forest, for each number of them (ascending).
 
-    As scikit-learn predicts: leaf probabilities summed tree by tree, divided, and the first of equals wins.
+    As scikit-learn predicts: leaf probabilities summed tree by tree, divided; the first of equal classes
+    wins.
 
     Parameters
     ----------

@@ -1,11 +1,11 @@
-"""The owner's whole job on one split: draw trigger set, embed, verify, make the claim.
+"""An owner's whole procedure on one split: draw the trigger set, embed, verify, make the claim.
 
-The command line and the campaign's `embed` jobs both call this; they differ in where randomness comes from.
+The command line and the campaign's `embed` jobs both call this, with different sources of randomness.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +15,7 @@ from wm.claims.claim import Claim, make_claim
 from wm.datasets import Split
 from wm.embedding import SCHEMES, Embedded, EmbeddingTask
 from wm.embedding.common import OnRound, draw_trigger_rows, trigger_size
-from wm.embedding.options import DEFAULTS, Training
+from wm.embedding.options import TrainOptions
 from wm.embedding.training import Caps
 from wm.errors import EmbeddingError
 from wm.forest import Forest
@@ -27,7 +27,7 @@ from wm.verification.evidence import Evidence, verify
 
 @dataclass(frozen=True)
 class Plan:
-    """What the owner decides.
+    """The owner's decisions.
 
     Attributes
     ----------
@@ -43,8 +43,8 @@ class Plan:
         The owner's streams (trigger rows, both kinds of trees) are spawned from these.
     model_id
         The owner's name for the model, written into the claim.
-    weight_step, max_rounds, training, least_weight, n_jobs
-        As in `wm.embedding.EmbeddingTask`; defaults as in `wm.embedding.options`.
+    fit
+        How the trees are made to fit the trigger set.
     nonce
         Secret bytes for the claim's commitment; None draws them from the system.
     created
@@ -58,25 +58,21 @@ class Plan:
     seed: int
     repeat: int
     model_id: str
-    weight_step: float | None = DEFAULTS.weight_step
-    max_rounds: int = DEFAULTS.max_rounds
-    training: Training = DEFAULTS.training
-    least_weight: bool = False
-    n_jobs: int = 1
+    fit: TrainOptions = field(default_factory=TrainOptions)
     nonce: bytes | None = None
     created: str | None = None
 
 
 @dataclass(frozen=True, eq=False)
 class WatermarkedForest:
-    """A watermarked forest, the owner's claim, and what verification says of the two.
+    """A watermarked forest, the owner's claim, and the evidence of the claim on the forest.
 
     Attributes
     ----------
     forest
-        To be released: scrubbed of all that its votes do not need, see `wm.formats.scrubbing`.
+        To be released: scrubbed of everything that its votes do not need, see `wm.formats.scrubbing`.
     embedded
-        As trained, with weighted class shares that give the signature away: the owner's eyes only.
+        As trained, with weighted class shares that give the signature away: secret.
     claim, evidence
         Of the released forest.
     """
@@ -88,7 +84,7 @@ class WatermarkedForest:
 
 
 def watermark(split: Split, plan: Plan, on_round: OnRound | None = None) -> WatermarkedForest:
-    """Embed a watermark into a forest for a split's training rows and verify it.
+    """Train a watermarked forest on a split's training rows and verify it.
 
     Raises
     ------
@@ -107,7 +103,7 @@ def watermark_rows(
     sample_weight: NDArray[np.float64] | None = None,
     on_round: OnRound | None = None,
 ) -> WatermarkedForest:
-    """Do as `watermark`, with bare training rows.
+    """Train a watermarked forest on bare training rows and verify it.
 
     Parameters
     ----------
@@ -115,7 +111,7 @@ def watermark_rows(
     y : (n,)
         0 or 1.
     class_names
-        What 0 and 1 stand for, written into the claim.
+        Names of classes 0 and 1, written into the claim.
     sample_weight : (n,) or None
         As in `wm.embedding.EmbeddingTask`.
 
@@ -139,15 +135,11 @@ def watermark_rows(
         caps=plan.caps,
         seed_right=streams.integer_seed(plan.seed, Role.OWNER_TREES_RIGHT, plan.repeat),
         seed_wrong=streams.integer_seed(plan.seed, Role.OWNER_TREES_WRONG, plan.repeat),
-        weight_step=plan.weight_step,
-        max_rounds=plan.max_rounds,
-        training=plan.training,
+        fit=plan.fit,
         tree_seeds=streams.distinct_seeds(plan.seed, Role.OWNER_TREE, len(plan.signature), plan.repeat),
-        least_weight=plan.least_weight,
         sample_weight=sample_weight,
-        n_jobs=plan.n_jobs,
     )
-    embedded = SCHEMES[plan.scheme](task, on_round)
+    embedded = SCHEMES[plan.scheme].embed(task, on_round)
     forest = scrubbed(embedded.forest)
     claim = make_claim(
         scheme=plan.scheme,

@@ -1,4 +1,4 @@
-"""Every attack that is one job: its `run` on what the campaign's other jobs made."""
+"""Every attack that is one job: its `run` on the results of the campaign's other jobs."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from workers.runtime.context import Context
 
 
 class JobScene:
-    """The scene of a job: every part is read when it is first looked at; see `wm.attacks.base.Scene`."""
+    """The scene of a job: every part is read on first use; see `wm.attacks.base.Scene`."""
 
     def __init__(self, context: Context) -> None:
         self._context = context
@@ -60,7 +60,7 @@ class JobScene:
 
     @cached_property
     def files(self) -> Mapping[str, TreeMetadata]:
-        """What the model files hold, by form."""
+        """Contents of the model files, by form."""
         embedded = self._context.input(JobKind.EMBED, EmbedResult)
         artifacts = {
             "as trained": embedded.record,

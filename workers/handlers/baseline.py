@@ -12,7 +12,7 @@ from workers.runtime.context import Context
 
 
 def run(parameters: BaselineParameters, context: Context) -> BaselineResult:
-    """Train the honest forests that the watermarked one is held against."""
+    """Train the honest forests that the watermarked one is compared with."""
     split = read_split(context)
     if parameters.n_estimators is None:
         tuned = context.input(JobKind.TUNE, TuneResult)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from wm import streams
 from wm.claims.claim import NONCE_BYTES
+from wm.embedding.options import TrainOptions
 from wm.embedding.training import Caps
 from wm.embedding.watermark import Plan, watermark
 from wm.forest import Forest
@@ -17,7 +18,7 @@ from workers.runtime.context import Context
 
 
 def run(parameters: EmbedParameters, context: Context) -> EmbedResult:
-    """Embed one watermark and verify it, all randomness from the campaign's owner streams."""
+    """Embed one watermark and verify it; all randomness comes from the campaign's owner streams."""
     split = read_split(context)
     baseline = context.input(JobKind.BASELINE, BaselineResult)
     seed, repeat = parameters.seed, parameters.repeat
@@ -32,7 +33,7 @@ def run(parameters: EmbedParameters, context: Context) -> EmbedResult:
         caps=Caps(baseline.cap_depth, baseline.cap_leaves),
         seed=seed,
         repeat=repeat,
-        **parameters.fit_options(),
+        fit=TrainOptions(**parameters.fit_options()),
         model_id=f"{split.dataset_sha256[:16]}/{parameters.model_dump_json()}",
         nonce=streams.generator(seed, Role.OWNER_NONCE, repeat).bytes(NONCE_BYTES),
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from wm.attacks.forgery import Forger, Limits, attacker_instances, attacker_signature
+from wm.attacks.forgery import Forger, attacker_instances, attacker_signature
 from wm.attacks.forgery.following import settles
 from wm.datasets import Split
 from wm.engines import ForgeryQuery, Status
@@ -23,16 +23,17 @@ from workers.jobs import (
 from workers.runtime.context import Context
 
 _ready: dict[tuple[object, ...], Forger] = {}
-"""The engine used last, by name, options, certify and forest: the next batch is most often for the same."""
+"""The engine used last, by name, options, certify, limits and forest: the next batch mostly uses the same."""
 
-_Asking = Callable[[int, int], ForgeryAnswer]
+_Answer = Callable[[int, int], ForgeryAnswer]
 """Takes an instance's position and row."""
 
 
 def run(parameters: ForgeryParameters, context: Context) -> ForgeryResult | None:
-    """Answer what is unanswered of the batch; None when the slice is over before that.
+    """Answer the open queries of the batch; None when the slice is over before that.
 
-    What follows from a known answer at another distance is not asked; where all does, no engine is started.
+    An answer that follows from a known one at another distance is not computed; if all do, no engine is
+    started.
     """
     split = read_split(context)
     state = context.state(ForgeryState)
@@ -42,20 +43,20 @@ def run(parameters: ForgeryParameters, context: Context) -> ForgeryResult | None
     )
     left = [position for position in range(parameters.first, end) if position not in state.answered]
     following = _following(parameters, state)
-    ask: _Asking | None = None
+    answer: _Answer | None = None
     for number, position in enumerate(left):
         if position in following:
             context.record(following[position])
         else:
-            ask = ask or _asking(parameters, split, state, context)
-            context.record(ask(position, int(shuffled[position])))
+            answer = answer or _answer(parameters, split, state, context)
+            context.record(answer(position, int(shuffled[position])))
         if context.slice_over() and number + 1 < len(left):
             return None
     return ForgeryResult(instances=parameters.count)
 
 
 def _following(parameters: ForgeryParameters, state: ForgeryState) -> dict[int, ForgeryAnswer]:
-    """Return by instance the answers that follow from known ones; each names the one that was asked for."""
+    """Return by instance the answers that follow from known ones; each names the distance computed."""
     if parameters.eps == "minimal":
         return {}
     found = {}
@@ -67,8 +68,8 @@ def _following(parameters: ForgeryParameters, state: ForgeryState) -> dict[int, 
     return found
 
 
-def _asking(parameters: ForgeryParameters, split: Split, state: ForgeryState, context: Context) -> _Asking:
-    """Return what asks about an instance, with its engine ready."""
+def _answer(parameters: ForgeryParameters, split: Split, state: ForgeryState, context: Context) -> _Answer:
+    """Return a function that answers the query of an instance, with its engine ready."""
     forger = _forger(parameters, context.input(JobKind.EMBED, EmbedResult).forest, context)
     signature = attacker_signature(
         parameters.seed,
@@ -77,17 +78,15 @@ def _asking(parameters: ForgeryParameters, split: Split, state: ForgeryState, co
         ones_share=parameters.ones_share,
         repeat=parameters.repeat,
     )
-    memory = None if parameters.query_memory_mb is None else parameters.query_memory_mb * 2**20
-    limits = Limits(parameters.timeout_s, memory)
-    answer = forger.nearest if parameters.eps == "minimal" else forger.ask
+    solve = forger.nearest if parameters.eps == "minimal" else forger.ask
     eps = parameters.cap if parameters.eps == "minimal" else parameters.eps
     proved = set(state.proved)
     for label in proved:
         forger.proofs.add((signature.array.tobytes(), label))
 
-    def ask(position: int, row: int) -> ForgeryAnswer:
+    def answer(position: int, row: int) -> ForgeryAnswer:
         query = ForgeryQuery(signature=signature, label=split.y_test[row], centre=split.X_test[row], eps=eps)
-        found = answer(query, limits)
+        found = solve(query)
         if query.pair in forger.proofs and query.label not in proved:
             proved.add(query.label)
             context.record(GlobalProof(query.label), at_once=True)
@@ -102,12 +101,13 @@ def _asking(parameters: ForgeryParameters, split: Split, state: ForgeryState, co
             certified=found.certified,
         )
 
-    return ask
+    return answer
 
 
 def _forger(parameters: ForgeryParameters, sha256: str, context: Context) -> Forger:
-    options = parameters.engine_options
-    key = parameters.engine, tuple(sorted(options.items())), parameters.certify, sha256
+    options, timeout_s = parameters.engine_options, parameters.timeout_s
+    memory = None if parameters.query_memory_mb is None else parameters.query_memory_mb * 2**20
+    key = parameters.engine, tuple(sorted(options.items())), parameters.certify, timeout_s, memory, sha256
     if key not in _ready:
         for other in _ready.values():
             other.close()
@@ -116,7 +116,8 @@ def _forger(parameters: ForgeryParameters, sha256: str, context: Context) -> For
         _ready[key] = Forger(
             forest,
             parameters.engine,
-            timeout_s=parameters.timeout_s,
+            timeout_s=timeout_s,
+            memory_bytes=memory,
             certify=parameters.certify,
             options=options,
         )

@@ -1,11 +1,11 @@
-"""What several handlers read from their inputs."""
+"""Inputs that several handlers read."""
 
 from __future__ import annotations
 
 from wm.claims.claim import Claim, parse_claim
 from wm.datasets import Split
 from wm.forest import Forest
-from workers.jobs import BaselineResult, EmbedResult, JobKind, SplitResult
+from workers.jobs import EmbedResult, JobKind, SplitResult
 from workers.runtime.context import Context
 
 
@@ -20,12 +20,6 @@ def read_forest(context: Context) -> Forest:
     return Forest.from_bytes(context.artifact(context.input(JobKind.EMBED, EmbedResult).forest))
 
 
-def read_baseline(context: Context) -> tuple[BaselineResult, Forest]:
-    """Return what is known of the honest forests, and the standard one."""
-    baseline = context.input(JobKind.BASELINE, BaselineResult)
-    return baseline, Forest.from_bytes(context.artifact(baseline.standard))
-
-
 def read_claim(context: Context) -> Claim:
-    """Return the owner's claim; only for scoring what an attacker found."""
+    """Return the owner's claim; only for scoring an attacker's findings."""
     return parse_claim(context.artifact(context.input(JobKind.EMBED, EmbedResult).claim))

@@ -43,7 +43,7 @@ def test_a_p_value_that_promises_too_much_is_a_negative_verdict(
     wm, file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # Jobs are run in processes of their own; what they brought back is judged here, as if all were hits.
-    from wm.attacks import calibration
+    from wm.attacks.calibration import attack as calibration
 
     honest = calibration.calibrate
     monkeypatch.setattr(

@@ -21,7 +21,7 @@ from wm.attacks.calibration.p_values import (
     gather,
     presence_p_values,
 )
-from wm.attacks.detection import presence_statistics
+from wm.attacks.detection.presence import presence_statistics
 from wm.attacks.populations import Case, false_case, honest_forests, other_owners_forests
 from wm.embedding.training import Caps
 from wm.errors import ModelError
@@ -76,7 +76,7 @@ def by_pooled_binomial(case: Case) -> float:
     return float(binom.sf(evidence.matched_bits - 1, evidence.total_bits, 0.5))
 
 
-def test_a_pooled_binomial_is_found_out(owner):
+def test_a_pooled_binomial_raises_an_alarm(owner):
     """Where all rows divide the trees alike, one coincidence counts k times: on another owner's own rows."""
     rng = np.random.default_rng(2)
     data = owner.data
@@ -109,7 +109,7 @@ def test_over_all_signatures_no_p_value_is_small_more_often_than_it_says(breast_
         for name, p_value in named.items():
             found.setdefault(name, []).append(p_value)
     assert {"votes", "spectrum", "spectrum split", "mean-leaf-depth", "depth A exact"} <= set(found)
-    # The paper's fair coins are an approximation, which the exact p-value stands beside.
+    # The paper's fair coins are an approximation, reported with the exact p-value.
     fair_coins = {name for name in found if f"{name} exact" in found}
     assert len(fair_coins) == 4
     for name in set(found) - fair_coins:
@@ -164,8 +164,7 @@ def test_alarms_are_rare_over_many_valid_p_values():
 
 def test_presence_among_honest_forests_raises_no_alarm(breast_cancer, honest):
     found = [
-        presence_statistics(forest, np.random.default_rng(number), base=breast_cancer.X_test)
-        for number, forest in enumerate(honest)
+        presence_statistics(forest, np.random.default_rng(number)) for number, forest in enumerate(honest)
     ]
     named = presence_p_values(found[:8], found[8:])
     assert set(named) == {"presence: maximum", "presence: Holm"}

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wm.attacks.forgery.following import asking_order, settles
+from wm.attacks.forgery.following import query_order, settles
 from wm.engines import Status
 
 counts = st.integers(0, 200)
@@ -17,7 +17,7 @@ counts = st.integers(0, 200)
 @given(counts)
 def test_each_place_has_one_turn_after_its_helpers_the_nearest_of_those_before(count):
     before = set()
-    for turn in asking_order(count):
+    for turn in query_order(count):
         smaller = max((place for place in before if place < turn.place), default=None)
         larger = min((place for place in before if place > turn.place), default=None)
         assert turn.helpers == tuple(place for place in (smaller, larger) if place is not None)
@@ -32,7 +32,7 @@ def test_about_log2_of_the_places_are_asked_and_the_others_follow(count, data):
     truth = [Status.FORGED if place >= first_forged else Status.IMPOSSIBLE for place in range(count)]
     found: dict[int, Status] = {}
     asked = 0
-    for turn in asking_order(count):
+    for turn in query_order(count):
         settling = {found[place] for place in turn.helpers if settles(found[place], at=place, eps=turn.place)}
         asked += not settling
         (found[turn.place],) = settling or {truth[turn.place]}

@@ -14,8 +14,9 @@ from sklearn.preprocessing import minmax_scale
 from sklearn.utils import resample
 
 from wm import engines, streams
-from wm.attacks.forgery import Forger, Limits, Target, attacker_instances, attacker_signature
+from wm.attacks.forgery import Forger, Target, attacker_instances, attacker_signature
 from wm.embedding import SCHEMES, EmbeddingTask
+from wm.embedding.options import TrainOptions
 from wm.embedding.training import Caps
 from wm.engines import ForgeryOutcome, Status
 from wm.forest import Forest
@@ -55,7 +56,7 @@ def watermarked(released_forests):
     else:
         signature = random_signature(20, 0.5, np.random.default_rng(4))
         forest = (
-            SCHEMES["paper"](
+            SCHEMES["paper"].embed(
                 EmbeddingTask(
                     X=X_train.astype(np.float32),
                     y=y_train,
@@ -64,8 +65,9 @@ def watermarked(released_forests):
                     caps=Caps(max_depth=8, max_leaf_nodes=19),
                     seed_right=2,
                     seed_wrong=3,
-                    weight_step=30,
-                )
+                    fit=TrainOptions(training="paper", weight_step=30),
+                ),
+                None,
             )
         ).forest
     return Watermarked(
@@ -183,16 +185,15 @@ def test_a_forger_gives_its_limits_and_options_to_the_engine(monkeypatch, waterm
         made.append((name, options))
         return recorder
 
-    monkeypatch.setattr("wm.attacks.forgery.asking.engines.create", create)
+    monkeypatch.setattr("wm.attacks.forgery.forger.engines.create", create)
     X = np.array([[0.25, 0.5], [0.75, 1.5]])
     target = Target(X, np.array([1, 0]), Signature.of("011"), 0.125)
     with Forger(watermarked.forest, "z3", timeout_s=7, memory_bytes=8, options={"margin": 0.1}) as forger:
         statuses = [forger.ask(query).status for query in target.queries()]
-        forger.ask(next(target.queries()), Limits(3.0))
     assert statuses == [Status.TIMEOUT] * 2
     assert made == [("z3", {"margin": 0.1})]
     assert recorder.closed == 1
-    assert [limits for _, *limits in recorder.asked] == [[7, 8], [7, 8], [3.0, None]]
+    assert [limits for _, *limits in recorder.asked] == [[7, 8], [7, 8]]
     for (query, *_), centre, label in zip(recorder.asked, X, (1, 0), strict=False):
         assert query.signature.tolist() == [0, 1, 1]
         assert query.centre.tolist() == centre.tolist()

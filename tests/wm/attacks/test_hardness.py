@@ -55,8 +55,8 @@ def test_each_tree_votes_plus_one_iff_its_clause_is_satisfied(formula, threshold
 
 @given(formula=formulas(min_clauses=1), threshold=thresholds, data=st.data())
 def test_votes_depend_on_the_assignment_alone(formula, threshold, data):
-    beside = np.float32(threshold)
-    near = [0.0, 1.0, threshold, *(np.nextafter(beside, np.float32(side)) for side in (0, 1)), beside]
+    border = np.float32(threshold)
+    near = [0.0, 1.0, threshold, *(np.nextafter(border, np.float32(side)) for side in (0, 1)), border]
     coordinate = st.one_of(st.sampled_from([float(value) for value in near]), st.floats(0, 1))
     size = formula.n_variables
     point = np.array(data.draw(st.lists(coordinate, min_size=size, max_size=size)))
@@ -202,7 +202,7 @@ def test_dimacs_round_trip(formula):
     assert parse_dimacs(formula.to_dimacs()) == formula
 
 
-def test_dimacs_as_found_in_the_wild():
+def test_dimacs_with_comments_and_split_clauses():
     text = "c a comment\nc\n\np  cnf 4   3 \n1 -2\n 3 0 -1\nc between\n4 0\n-4 -4 0\n%\n0\n\n"
     assert parse_dimacs(text) == Formula(4, ((1, -2, 3), (-1, 4), (-4, -4)))
     assert parse_dimacs(text.replace("\n", "\r\n")) == parse_dimacs(text)

@@ -294,11 +294,11 @@ def test_a_scrubbed_forest_is_clean_however_small_its_trees(depth):
     assert two_values > 0, "the case was met"
 
 
-def test_what_only_looks_scrubbed_is_not_taken_for_it():
+def test_a_scrubbed_forest_with_its_original_weights_is_no_scrubbed_one():
     X, y = rows_of(1)
     bits = np.array([0, 1] * 6)
     model = two_forests(X, y, bits, np.arange(4), (2.0, 5.0))
     arrays = from_model(model).arguments()
     clean = scrubbed(Forest.from_sklearn(model))
-    told = inspect(**forest_arrays(clean), weighted_n_node_samples=arrays["weighted_n_node_samples"])
-    assert up_to_complement(told.signature, bits) == 1.0
+    report = inspect(**forest_arrays(clean), weighted_n_node_samples=arrays["weighted_n_node_samples"])
+    assert up_to_complement(report.signature, bits) == 1.0

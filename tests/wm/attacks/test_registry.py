@@ -50,10 +50,7 @@ def scene():
         caps=caps,
         seed=1,
         repeat=0,
-        weight_step=None,
-        max_rounds=500,
         model_id="notebook",
-        training="per-tree",
     )
     standard = fit_trees(made.X_train, made.y_train, n_trees=12, caps=caps, seed=2)
     return LoadedScene.of(made, watermark(made, plan), standard, caps)

@@ -137,7 +137,7 @@ def test_votes_and_shares_of_several_classes(digits, digits_model):
     np.testing.assert_array_equal(digits_model.predict(X_test), share.argmax(axis=1))
 
 
-def test_a_point_that_no_tree_claims_gets_equal_shares(digits_model):
+def test_a_point_without_votes_for_any_class_gets_equal_shares(digits_model):
     """Found by search: in a corner no training row is near, all forests may say no."""
     rng = np.random.default_rng(0)
     X = rng.choice([0.0, 16.0], size=(4000, 64))
@@ -241,7 +241,7 @@ def test_auto_takes_the_strictest_limits_that_the_watermark_fits(class_sep, shar
         ({"max_depth": 1, "adjust": None, "trigger_share": 0.1}, "the watermark does not fit"),
     ],
 )
-def test_what_cannot_be_fitted_is_one_line(breast_cancer, parameters, reason):
+def test_an_impossible_fit_is_refused_in_one_line(breast_cancer, parameters, reason):
     with pytest.raises(FitError, match=reason) as failed:
         fitted(breast_cancer, **parameters)
     assert isinstance(failed.value, ValueError)

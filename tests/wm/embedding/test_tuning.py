@@ -65,21 +65,6 @@ def test_the_paper_grid_chooses_70_trees_of_depth_8():
     assert len(result.scores) == 72
 
 
-def test_progress_counts_every_fold_and_depth_once():
-    X, y = np.arange(12, dtype=np.float32)[:, np.newaxis], np.arange(12) // 6
-    calls = []
-    grid_search(
-        X,
-        y,
-        n_estimators=[1, 2],
-        max_depth=[3, None, 3],
-        folds=3,
-        seed=0,
-        progress=lambda done, total: calls.append((done, total)),
-    )
-    assert calls == [(done, 6) for done in range(1, 7)]
-
-
 def test_threads_do_not_change_the_answer():
     cut = split(load(Source(name="breast-cancer")), seed=2)
     one, two = (

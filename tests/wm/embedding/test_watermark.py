@@ -10,6 +10,7 @@ from sklearn.datasets import load_breast_cancer
 
 from wm.claims.claim import check_claim
 from wm.datasets import Dataset, split
+from wm.embedding.options import TrainOptions
 from wm.embedding.training import Caps
 from wm.embedding.watermark import Plan, watermark, watermark_rows
 from wm.errors import EmbeddingError
@@ -32,8 +33,6 @@ PLAN = Plan(
     caps=Caps(8, 19),
     seed=5,
     repeat=0,
-    weight_step=None,
-    max_rounds=500,
     model_id="a model",
     nonce=bytes(32),
 )
@@ -41,7 +40,7 @@ PLAN = Plan(
 
 @pytest.mark.parametrize("training", ["paper", "artifact", "per-tree"])
 def test_the_released_forest_is_scrubbed_and_the_claim_is_its(rows, training):
-    made = watermark(rows, dataclasses.replace(PLAN, training=training))
+    made = watermark(rows, dataclasses.replace(PLAN, fit=TrainOptions(training=training)))
     check_claim(made.claim)
     assert made.forest.content_hash == scrubbed(made.embedded.forest).content_hash == made.claim.model_hash
     assert made.forest.content_hash != made.embedded.forest.content_hash
@@ -56,10 +55,9 @@ def test_the_released_forest_is_scrubbed_and_the_claim_is_its(rows, training):
 
 
 def test_a_plan_gives_the_same_watermark_again_and_another_repeat_another(rows):
-    plan = dataclasses.replace(PLAN, training="per-tree")
-    first = watermark(rows, plan)
-    assert watermark(rows, dataclasses.replace(plan, n_jobs=2)).claim == first.claim
-    other = watermark(rows, dataclasses.replace(plan, repeat=1))
+    first = watermark(rows, PLAN)
+    assert watermark(rows, dataclasses.replace(PLAN, fit=TrainOptions(n_jobs=2))).claim == first.claim
+    other = watermark(rows, dataclasses.replace(PLAN, repeat=1))
     assert other.claim.trigger_set != first.claim.trigger_set
     assert other.forest.content_hash != first.forest.content_hash
 
@@ -75,17 +73,16 @@ def test_no_two_trees_of_a_per_tree_watermark_share_a_seed(rows, monkeypatch):
         return fit_tree(*arguments, seed=seed, **rest)
 
     monkeypatch.setattr(per_tree, "fit_tree", recording)
-    watermark(rows, dataclasses.replace(PLAN, training="per-tree"))
+    watermark(rows, PLAN)
     assert len(set(seeds)) == len(PLAN.signature)
 
 
 def test_bare_rows_can_be_weighted(rows):
-    plan = dataclasses.replace(PLAN, training="per-tree")
     weight = np.linspace(1.0, 3.0, len(rows.y_train))
-    made = watermark_rows(rows.X_train, rows.y_train, ("no", "yes"), plan, sample_weight=weight)
+    made = watermark_rows(rows.X_train, rows.y_train, ("no", "yes"), PLAN, sample_weight=weight)
     assert made.evidence.exact_match
     assert made.claim.class_names == ("no", "yes")
-    assert made.forest.content_hash != watermark(rows, plan).forest.content_hash
+    assert made.forest.content_hash != watermark(rows, PLAN).forest.content_hash
 
 
 def test_an_unknown_scheme_is_refused(rows):

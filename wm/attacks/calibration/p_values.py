@@ -1,27 +1,25 @@
-"""Calibration: how often each p-value is small by chance alone, counted over forests that carry no such mark.
+"""Count how often each p-value is small by chance, over forests that do not carry the claimed watermark.
 
-A p-value promises that under its null hypothesis it is at most a level with at most that probability. Here
-the promise is counted: over honest forests, and over forests that other owners have watermarked, each held
-against a signature and trigger set that it has never seen. An exact interval (Clopper-Pearson) says how much
-the count can mean; a p-value is called anti-conservative where even the lower end, corrected for all the
-rates looked at, is above the level.
+Under its null hypothesis a p-value is at most a level with at most that probability. This is checked by
+counting: over honest forests, and over forests that other owners have watermarked, each with a false claim.
+An exact interval (Clopper-Pearson) bounds each rate; a p-value is called anti-conservative where even the
+lower end, corrected for the number of rates, is above the level.
 """
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import numpy as np
 
 from wm import streams
 from wm.attacks.base import AttackRow
-from wm.attacks.detection import (
-    PresenceStatistics,
-    detect,
-    detect_by_shape,
-    detect_by_spectrum,
-    presence_test,
-)
+from wm.attacks.detection.presence import PresenceStatistics, presence_test
+from wm.attacks.detection.rows import SPLIT, ranked
+from wm.attacks.detection.shapes import detect_by_shape
+from wm.attacks.detection.spectrum import vote_spectrum
+from wm.attacks.detection.strategies import detect
 from wm.attacks.populations import Case
 from wm.statistics import clopper_pearson
 from wm.streams import Role
@@ -33,7 +31,10 @@ LEVELS = (0.05, 0.01, 0.001)
 """Levels at which false positives are counted."""
 
 CONFIDENCE = 0.95
-"""Of the intervals that are shown, one by one; alarms use the same for all rates together."""
+"""Of each interval that is shown; alarms use the same for all rates together."""
+
+_interval = functools.cache(clopper_pearson)
+"""Few pairs of hits and trials occur, many times each."""
 
 _DROPPED_SHARE = 0.1
 """Trees left out before the p-value of an alignment is taken."""
@@ -71,7 +72,7 @@ def by_votes(case: Case, rng: np.random.Generator) -> float:
 
 
 def by_alignment(case: Case, rng: np.random.Generator) -> float:
-    """Return the p-value of an alignment, after a tenth of the trees is left out."""
+    """Return the p-value of an alignment after a tenth of the trees is dropped."""
     trees = case.forest.n_trees
     kept = np.sort(rng.choice(trees, size=trees - max(1, round(_DROPPED_SHARE * trees)), replace=False))
     wrong = case.forest.votes(case.X_trigger)[:, kept] != case.y_trigger[:, None]
@@ -111,23 +112,24 @@ def detection_p_values(case: Case) -> dict[str, float]:
     The spectrum is that of the votes on the decoys.
     """
     found: dict[str, float] = {}
-    for strategy in detect(case.forest, case.signature):
-        name = f"{strategy.measure.value} {strategy.strategy.value}"
-        found[name], found[f"{name} exact"] = strategy.p_value, strategy.p_value_exact
-    for shape in detect_by_shape(case.forest, case.signature):
-        found[shape.shape.value] = shape.values.p_value
-        found[f"{shape.shape.value} split"] = shape.guess.p_value
-    spectrum = detect_by_spectrum(case.forest.vote_codes(case.X_decoy), case.signature)
-    return found | {"spectrum": spectrum.values.p_value, "spectrum split": spectrum.guess.p_value}
+    for row in detect(case.forest, case.signature):
+        name = f"{row.measure} {row.strategy}"
+        found[name], found[f"{name} exact"] = row.p_value, row.p_value_exact
+    spectrum = vote_spectrum(case.forest.vote_codes(case.X_decoy))
+    rankings = [
+        *detect_by_shape(case.forest, case.signature),
+        *ranked("spectrum", spectrum.scores, case.signature),
+    ]
+    return found | {row.measure + " split" * (row.strategy == SPLIT): row.p_value for row in rankings}
 
 
 def presence_p_values(
     reference: Sequence[PresenceStatistics], tested: Sequence[PresenceStatistics]
 ) -> dict[str, list[float]]:
-    """Return the presence p-values of honest forests held against others, by name.
+    """Return the presence p-values of honest forests compared with other honest ones, by name.
 
-    All are held against the same reference, so that they are not quite independent of one another: an
-    interval for their rate is a little too narrow unless the reference is large.
+    All are compared with the same reference, so they are not quite independent of one another: an interval
+    for their rate is a little too narrow unless the reference is large.
     """
     results = [presence_test(one, reference) for one in tested]
     return {
@@ -148,9 +150,9 @@ def gather(cases: Iterable[Case], seed: int, *, first: int = 0) -> dict[str, lis
     Parameters
     ----------
     cases
-        The claims numbered `first` and on.
+        The claims, numbered from `first`.
     seed
-        Of the permutation nulls' streams, one for each claim.
+        Of the streams that permutation nulls are drawn from, one for each claim.
     """
     found: dict[str, list[float]] = {}
     for number, case in enumerate(cases, first):
@@ -168,14 +170,14 @@ def calibrate(
     Parameters
     ----------
     populations
-        By population and then by name: p-values of false claims.
+        P-values of false claims, by population and then by name.
     levels
         Each in (0, 1).
 
     Returns
     -------
-    One row for each population, p-value and level. Alarms keep the chance of any false one below
-    1 - `CONFIDENCE`, whatever the number of rows.
+    One row for each population, p-value and level. The chance that any alarm is false is below
+    1 - `CONFIDENCE`, for any number of rows.
     """
     tables = [
         (population, name, level, np.asarray(values, dtype=np.float64))
@@ -187,9 +189,9 @@ def calibrate(
     corrected = 1 - 2 * (1 - CONFIDENCE) / max(2, len(tables))
     rows = []
     for population, name, level, values in tables:
-        # A p-value of exactly the level may come out a rounding above it.
+        # Rounding may put a p-value that equals the level just above it.
         hits = int(np.count_nonzero(values <= level * (1 + 1e-9)))
-        shown = clopper_pearson(hits, len(values), CONFIDENCE)
+        shown = _interval(hits, len(values), CONFIDENCE)
         rows.append(
             Rate(
                 p_value=name,
@@ -200,7 +202,7 @@ def calibrate(
                 rate=hits / len(values) if len(values) else float("nan"),
                 low=shown.low,
                 high=shown.high,
-                anti_conservative=clopper_pearson(hits, len(values), corrected).low > level,
+                anti_conservative=_interval(hits, len(values), corrected).low > level,
             )
         )
     return tuple(rows)

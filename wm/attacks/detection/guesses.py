@@ -1,9 +1,9 @@
-"""How good a guess of the signature is, up to complement, with exact permutation p-values.
+"""Score a guess of the signature up to complement, with exact permutation p-values.
 
-An attacker who divides the trees in two does not know which part is which: a guess that is wrong everywhere
-is as good as a right one, so chance is above one half, and is stated beside each figure. Null hypothesis: the
-signature's ones are a uniformly random subset of the trees, whatever the forest; over all such subsets the
-p-values here are exact, without sampling.
+An attacker who divides the trees in two does not know which part has bit 1: a guess that is wrong everywhere
+is as good as a right one. Chance is therefore above one half, and is given with each score. Null hypothesis:
+the signature's ones are a uniformly random subset of the trees, whatever the forest; over all such subsets
+the p-values here are exact, without sampling.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from wm.verification.evidence import log10_p_value
 
 @dataclass(frozen=True)
 class GuessScore:
-    """A guess of all bits, up to complement.
+    """Score of a guess of all bits, up to complement.
 
     Attributes
     ----------
     bits
-        Share of bits right, or wrong if that is more; in [0.5, 1].
+        Share of bits right, or wrong if that is larger; in [0.5, 1].
     null_bits
         Its mean over all signatures with as many ones.
     p_value
@@ -40,12 +40,12 @@ class GuessScore:
 
 @dataclass(frozen=True)
 class ValueScore:
-    """One number for each tree, as a ranking of the trees by their bits.
+    """Score of one number for each tree, as a ranking of the trees by their bits.
 
     Attributes
     ----------
     auc
-        Chance that a tree with bit 1 has the larger number, or the smaller if that is more; in [0.5, 1].
+        Chance that a tree with bit 1 has the larger number, or the smaller if that is likelier; in [0.5, 1].
     p_value
         Two-sided exact rank-sum test (Mann-Whitney), ties included.
     """
@@ -60,7 +60,7 @@ def score_guess(guess: ArrayLike, signature: Signature) -> GuessScore:
     Raises
     ------
     SignatureError
-        Another length, or something else than 0 and 1.
+        Another length, or values other than 0 and 1.
     """
     from scipy.stats import hypergeom
 
@@ -69,7 +69,7 @@ def score_guess(guess: ArrayLike, signature: Signature) -> GuessScore:
     if bits.shape != (trees,) or not np.isin(bits, (0, 1)).all():
         raise SignatureError(f"a guess must be {trees} bits, 0 or 1")
     guessed = int(bits.sum())
-    # Ones that fall on trees guessed 1, as balls from an urn, decide everything.
+    # The score depends only on the number of ones on trees guessed 1, which is hypergeometric.
     common = np.arange(max(0, guessed + ones - trees), min(guessed, ones) + 1)
     chance = hypergeom.pmf(common, trees, guessed, ones)
     agree = trees - guessed - ones + 2 * common
@@ -96,7 +96,7 @@ def score_values(values: ArrayLike, signature: Signature) -> ValueScore:
     if array.shape != (trees,):
         raise SignatureError(f"one number for each of {trees} trees is needed, not {array.shape}")
     if not 0 < ones < trees:
-        raise SignatureError("a signature whose bits are all alike ranks no trees")
+        raise SignatureError("a signature whose bits are all alike cannot be compared with a ranking")
     ranks = doubled_ranks(array)
     above = (ranks[signature.array == 1].sum() / 2 - ones * (ones + 1) / 2) / (ones * (trees - ones))
     complement = Signature.of(1 - signature.array)
@@ -104,6 +104,6 @@ def score_values(values: ArrayLike, signature: Signature) -> ValueScore:
     return ValueScore(auc=float(max(above, 1 - above)), p_value=two_sided(lower, upper))
 
 
-def as_guess(values: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Return 1 for the trees above the median, 0 for the others: (m,)."""
+def above_median(values: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Return 1 for the trees whose number, (m,), is above the median, 0 for the others: (m,)."""
     return (values > np.median(values)).astype(np.int64)

@@ -1,9 +1,9 @@
-"""Presence: is a forest watermarked at all? Compared with honest forests of equal settings.
+"""Presence: test whether a forest is watermarked at all, against honest forests of equal settings.
 
-Several statistics of a bare forest are taken of the suspect and of each honest forest. Under the null
-hypothesis the suspect is one more honest forest, exchangeable with the others; each p-value is then a rank,
-exact whatever the distribution. Trying several statistics is corrected for twice: by Holm, and by the rank of
-the largest standardised deviation among all.
+The same statistics are computed for the suspect and for each honest forest. Under the null hypothesis the
+suspect is one more honest forest, exchangeable with the others; each p-value is then a rank, exact for any
+distribution. Two corrections allow for the number of statistics: Holm's, and the rank of the largest
+standardised deviation.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ from wm.forest import Forest
 from wm.statistics import holm, rank_p_value, two_sided
 
 CONTESTED = 0.4
-"""Share of trees outvoted from which on a probe counts as contested: few are, on an honest forest."""
+"""Share of outvoted trees from which a probe counts as contested; an honest forest has few such probes."""
 
-PROBES = 3000
-"""Leaf probes taken of one forest: all leaves of a small forest, a sample of a larger one's."""
+_MAX_PROBES = 3000
+"""Leaf probes of one forest: all leaves of a small forest, a sample of a larger one's."""
 
 
 @dataclass(frozen=True)
 class PresenceStatistics:
-    """What is compared.
+    """Statistics of one forest.
 
     Attributes
     ----------
@@ -60,42 +60,27 @@ class PresenceStatistics:
 
 @dataclass(frozen=True)
 class PresenceResult:
-    """Whether a suspect stands out among honest forests.
+    """P-values of a suspect among honest forests.
 
     Attributes
     ----------
-    honest
-        Number of honest forests.
     names, p_values, holm
         For each statistic its two-sided rank p-value, alone and adjusted for all of them.
-    deviation
-        Largest standardised deviation of the suspect.
     p_value
-        Rank of that deviation: valid for all statistics together; at least 1 / (honest + 1).
+        Rank of the largest standardised deviation: valid for all statistics together; at least
+        1 / (honest forests + 1).
     """
 
-    honest: int
     names: tuple[str, ...]
     p_values: tuple[float, ...]
     holm: tuple[float, ...]
-    deviation: float
     p_value: float
 
 
-def presence_statistics(
-    forest: Forest, rng: np.random.Generator, *, base: NDArray[np.float32] | None = None
-) -> PresenceStatistics:
-    """Measure one forest.
-
-    Parameters
-    ----------
-    rng
-        Draws the probes; give every forest a generator of its own.
-    base : (n, d) float32, optional
-        Unlabelled sample that probes start from, as in `leaf_probes`; the same for all forests.
-    """
+def presence_statistics(forest: Forest, rng: np.random.Generator) -> PresenceStatistics:
+    """Return the statistics of one forest; `rng`, its own, draws the probes."""
     bounds = leaf_bounds(forest)
-    codes = forest.vote_codes(leaf_probes(forest, rng, base=base, limit=PROBES))
+    codes = forest.vote_codes(leaf_probes(forest, rng, limit=_MAX_PROBES))
     contested = disagreement(codes) >= CONTESTED
     divisions = codes[contested] != codes[contested][:, :1]
     counts = np.unique(divisions, axis=0, return_counts=True)[1] if contested.any() else np.zeros(1)
@@ -124,31 +109,24 @@ def presence_test(suspect: PresenceStatistics, honest: Sequence[PresenceStatisti
     ModelError
         Fewer than two honest forests.
     """
-    table = _table(honest)
-    row = np.array(astuple(suspect))
+    if len(honest) < 2:
+        raise ModelError(f"presence needs at least two honest forests to compare with, not {len(honest)}")
+    table, row = np.array([astuple(one) for one in honest]), np.array(astuple(suspect))
     p_values = tuple(
         two_sided(rank_p_value(-row[column], -table[:, column]), rank_p_value(row[column], table[:, column]))
         for column in range(len(row))
     )
     deviations = _deviations(np.vstack([row, table]))
     return PresenceResult(
-        honest=len(table),
         names=tuple(field.name for field in fields(PresenceStatistics)),
         p_values=p_values,
         holm=holm(p_values),
-        deviation=float(deviations[0]),
         p_value=rank_p_value(float(deviations[0]), deviations[1:]),
     )
 
 
-def _table(honest: Sequence[PresenceStatistics]) -> NDArray[np.float64]:
-    if len(honest) < 2:
-        raise ModelError(f"presence needs at least two honest forests to compare with, not {len(honest)}")
-    return np.array([astuple(one) for one in honest])
-
-
 def _deviations(table: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the largest standardised deviation of each row, all rows treated alike (hence exchangeable)."""
+    """Return the largest standardised deviation of each row; all rows are treated alike, so exchangeable."""
     spread = table.std(axis=0)
     standard = np.abs(table - table.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
     largest: NDArray[np.float64] = standard.max(axis=1)

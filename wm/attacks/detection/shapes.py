@@ -1,28 +1,27 @@
-"""Numbers read off the shape of each tree, beyond the paper's depth and leaves.
+"""Measures of the shape of each tree, beyond the paper's depth and leaves.
 
-Trees that must isolate flipped rows grow longer branches, more small leaves, and a positive region of other
-volume. Which way a number leans differs from set to set, so that a guess is scored up to complement.
+Trees that must isolate flipped rows grow longer branches, more small leaves, and a positive region of another
+volume. The direction of the difference varies between data sets, so a guess is scored up to complement.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 
 import numpy as np
 from numpy.typing import NDArray
 
-from wm.attacks.detection.guesses import GuessScore, ValueScore, as_guess, score_guess, score_values
+from wm.attacks.detection.rows import Row, ranked
 from wm.engines.encoding import LeafBounds, leaf_bounds
 from wm.forest import Forest
 from wm.signature import Signature
 
-_THINNEST = 2.0**-40
-"""Least width that a side of a box counts with: a box outside [0, 1] has none, and its logarithm no value."""
+_MIN_WIDTH = 2.0**-40
+"""Smallest width of a box's side: a box outside [0, 1] has none, and 0 has no logarithm."""
 
 
 class Shape(StrEnum):
-    """What is measured on each tree; all from leaves that some instance can reach."""
+    """A measure of each tree, taken over the leaves that some instance can reach."""
 
     MEAN_LEAF_DEPTH = "mean-leaf-depth"
     """Mean depth of the leaves, in edges."""
@@ -32,29 +31,6 @@ class Shape(StrEnum):
     """Mean over the leaves of log2 of their volume within [0, 1]^d."""
     POSITIVE_VOLUME = "positive-volume"
     """Volume, within [0, 1]^d, of the region that votes for the last class."""
-
-
-@dataclass(frozen=True)
-class ShapeResult:
-    """How much of a signature one shape gives away.
-
-    Attributes
-    ----------
-    shape
-        What was measured.
-    mean, std
-        Of the measure over the ensemble (population standard deviation).
-    values
-        The measure as a ranking of the trees.
-    guess
-        The trees divided at the median.
-    """
-
-    shape: Shape
-    mean: float
-    std: float
-    values: ValueScore
-    guess: GuessScore
 
 
 def measure_shape(forest: Forest, shape: Shape, bounds: LeafBounds | None = None) -> NDArray[np.float64]:
@@ -96,23 +72,16 @@ def _mean(forest: Forest, bounds: LeafBounds, values: NDArray[np.float64]) -> ND
 def _log2_volume(bounds: LeafBounds) -> NDArray[np.float64]:
     """Return log2 of each leaf's volume within the unit cube: (L,)."""
     lower, upper = (np.clip(side.astype(np.float64), 0.0, 1.0) for side in (bounds.lower, bounds.upper))
-    widths = np.log2(np.maximum(upper - lower, _THINNEST))
+    widths = np.log2(np.maximum(upper - lower, _MIN_WIDTH))
     return _sums(bounds.leaf, widths, len(bounds.node))
 
 
-def detect_by_shape(forest: Forest, signature: Signature) -> list[ShapeResult]:
-    """Measure every shape and score it against the true signature."""
+def detect_by_shape(forest: Forest, signature: Signature) -> list[Row]:
+    """Score every shape against the true signature: a ranking and a split at the median of each."""
     bounds = leaf_bounds(forest)
-    results = []
-    for shape in Shape:
-        values = measure_shape(forest, shape, bounds)
-        results.append(
-            ShapeResult(
-                shape=shape,
-                mean=float(values.mean()),
-                std=float(values.std()),
-                values=score_values(values, signature),
-                guess=score_guess(as_guess(values), signature),
-            )
-        )
-    return results
+    measured = [(shape, measure_shape(forest, shape, bounds)) for shape in Shape]
+    return [
+        row
+        for shape, values in measured
+        for row in ranked(shape.value, values, signature, mean=float(values.mean()), std=float(values.std()))
+    ]

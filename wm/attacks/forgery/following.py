@@ -1,7 +1,7 @@
-"""What the answer at one distance says of other distances, and in which order to ask so that it says most.
+"""Answers that follow from the answer at another distance, and the query order in which most do.
 
-`forged` holds for every larger eps, with the same witness: its box holds the smaller ones. `impossible` holds
-for every smaller one.
+`forged` holds for every larger eps, with the same witness, because larger boxes contain smaller ones;
+`impossible` holds for every smaller eps.
 """
 
 from __future__ import annotations
@@ -15,25 +15,25 @@ from wm.engines.protocol import ForgeryOutcome, Status
 
 @dataclass(frozen=True)
 class Turn:
-    """One of several ascending distances, when it is its turn to be asked about.
+    """One of several ascending distances, in query order.
 
     Attributes
     ----------
     place
-        Which one.
+        Its position among the distances.
     helpers
-        Places, asked before, of the nearest smaller and the nearest larger distance, so far as there are any.
-        Answers farther away say nothing that these do not say.
+        Positions of the nearest smaller and the nearest larger distance that come before in query order,
+        where they exist. No answer follows from a farther distance that does not follow from these.
     """
 
     place: int
     helpers: tuple[int, ...]
 
 
-def asking_order(count: int) -> Iterator[Turn]:
-    """Yield each of `count` ascending distances once, as a binary search would ask: the middle first.
+def query_order(count: int) -> Iterator[Turn]:
+    """Yield each of `count` ascending distances once, in the order of a binary search: the middle first.
 
-    Where every answer is a decision, about log2(count) of them are left to be asked about.
+    Where every answer is a decision, about log2(count) of them have to be computed; the others follow.
     """
     ranges = deque([(0, count)])
     while ranges:
@@ -46,11 +46,11 @@ def asking_order(count: int) -> Iterator[Turn]:
 
 
 def settles(status: Status, *, at: float, eps: float) -> bool:
-    """Return whether the answer at one distance, `at`, is that at another, `eps`, too."""
+    """Return whether the answer at distance `at` is also the answer at distance `eps`."""
     return (status is Status.FORGED and at <= eps) or (status is Status.IMPOSSIBLE and at >= eps)
 
 
 def followed(outcome: ForgeryOutcome, *, at: float) -> ForgeryOutcome:
-    """Return the outcome that follows from one at a distance, naming the one that was asked for."""
+    """Return the outcome that follows from one at a distance; it names the distance that was computed."""
     origin = at if outcome.followed_from is None else outcome.followed_from
     return replace(outcome, seconds=0.0, followed_from=origin)

@@ -1,4 +1,4 @@
-"""What a forged trigger set is worth: its size, how far it strays, which rule of the protocol stops it."""
+"""Score forged trigger sets: size, distance from natural rows, and the protocol's rules that refuse them."""
 
 from __future__ import annotations
 
@@ -8,21 +8,23 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from wm.attacks.base import AttackRow
 from wm.claims.claim import make_claim
 from wm.errors import ModelError
 from wm.forest import Forest
 from wm.signature import Signature
+from wm.verification.evidence import Evidence
 from wm.verification.rules import Policy, Rule
 from wm.verification.verdict import Verdict, judge
 
 
 @dataclass(frozen=True, eq=False)
 class ForgedSet:
-    """What a false claimant would show.
+    """The trigger set of a false claim.
 
     Attributes
     ----------
-    kind
+    method
         How it was made.
     X : (n, d) float32
         Rows; n may be 0.
@@ -34,54 +36,38 @@ class ForgedSet:
         The natural row that each was made from.
     """
 
-    kind: str
+    method: str
     X: NDArray[np.float32]
     labels: NDArray[np.int64]
     signature: Signature
     centres: NDArray[np.float32]
 
 
-@dataclass(frozen=True)
-class ForgedSetScore:
-    """What it is worth.
+class ForgedSetScore(AttackRow):
+    """Score of one forged trigger set."""
 
-    Attributes
-    ----------
-    kind
-        As in `ForgedSet`.
-    size, size_over_k
-        n, and n over the size of the true trigger set.
-    distinct_cells
-        Different tuples of leaves that the rows reach: clones count once.
-    mean_distance, max_distance
-        Largest change in any feature, over the rows.
-    independent_accuracy
-        Accuracy on the set of a forest that has nothing to do with the model; NaN for an empty set.
-    ones_share
-        Share of ones of the signature.
-    verdict
-        What the protocol says; None for an empty set, which is no claim.
-    """
-
-    kind: str
+    method: str
+    """How it was made."""
     size: int
+    """Rows in the set."""
     size_over_k: float
+    """Its size over that of the true trigger set."""
     distinct_cells: int
+    """Different tuples of leaves that the rows reach: clones count once."""
     mean_distance: float
+    """Mean of the largest change in any feature, over the rows."""
     max_distance: float
-    independent_accuracy: float
-    ones_share: float
-    verdict: Verdict | None
-
-    @property
-    def stopped_by(self) -> tuple[Rule, ...]:
-        """The rules that stop it."""
-        return () if self.verdict is None else self.verdict.stopped_by
-
-    @property
-    def stopped_but_for_commitment(self) -> tuple[Rule, ...]:
-        """The rules that would stop it, had the claimant been the first to publish a commitment."""
-        return tuple(rule for rule in self.stopped_by if rule is not Rule.COMMITMENT)
+    """Largest change in any feature, over the rows."""
+    independent_accuracy: float | None
+    """Accuracy on the set of a forest that has nothing to do with the model; none for an empty set."""
+    forged_ones_share: float
+    """Share of ones of the claimed signature."""
+    log10_p: float | None
+    """Evidence of the claim as log10 p; none for an empty set."""
+    stopped_by: str
+    """Rules of the verification protocol that refuse it, joined by ", "."""
+    stopped_but_for_commitment: str
+    """Those that still would, had its commitment been published in time."""
 
 
 def score_forged_set(
@@ -93,7 +79,7 @@ def score_forged_set(
     published: Collection[str] = frozenset(),
     policy: Policy | None = None,
 ) -> ForgedSetScore:
-    """Score a forged set, and put it before the judge.
+    """Score a forged set and judge the claim with it; an empty set is no claim, which no rule refuses.
 
     Parameters
     ----------
@@ -117,21 +103,27 @@ def score_forged_set(
     if len(forged.signature) != forest.n_trees or forged.labels.shape != (size,):
         raise ModelError("the forged set does not fit the forest: bits and trees, or rows and labels, differ")
     distances = np.abs(forged.X.astype(np.float64) - forged.centres).max(axis=1, initial=0.0)
+    verdict = _verdict(forged, forest, published, policy) if size else None
+    evidence = None if verdict is None else verdict.evidence
+    rules = () if verdict is None else verdict.stopped_by
     return ForgedSetScore(
-        kind=forged.kind,
+        method=forged.method,
         size=size,
         size_over_k=size / trigger_size,
         distinct_cells=len(np.unique(forest.apply(forged.X), axis=0)) if size else 0,
         mean_distance=float(distances.mean()) if size else 0.0,
         max_distance=float(distances.max(initial=0.0)),
-        independent_accuracy=independent.accuracy(forged.X, forged.labels) if size else float("nan"),
-        ones_share=forged.signature.ones / len(forged.signature),
-        verdict=_verdict(forged, forest, published, policy) if size else None,
+        independent_accuracy=independent.accuracy(forged.X, forged.labels) if size else None,
+        forged_ones_share=forged.signature.ones / len(forged.signature),
+        log10_p=evidence.log10_p if isinstance(evidence, Evidence) else None,
+        stopped_by=", ".join(rules),
+        stopped_but_for_commitment=", ".join(rule for rule in rules if rule is not Rule.COMMITMENT),
     )
 
 
 def _verdict(forged: ForgedSet, forest: Forest, published: Collection[str], policy: Policy | None) -> Verdict:
-    # A claim with a row twice is refused before it is judged; the claimant leaves such rows out.
+    # A claim that holds a row twice is refused before it is judged, so the claimant leaves out the second
+    # one.
     _, first = np.unique(forged.X, axis=0, return_index=True)
     rows = np.sort(first)
     claim = make_claim(

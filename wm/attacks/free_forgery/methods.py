@@ -1,8 +1,8 @@
 """Forgery beyond the paper: the claimant chooses the signature after seeing the model, or knows the true one.
 
-The paper draws the false signature at random and asks a solver. A claimant need not: the votes on any row
-*are* a signature, and rows that share it come with the data (all zeros: every row on which the forest is
-unanimous and right) or for nothing (clones inside one cell). Only the protocol's rules stand in the way.
+The paper draws the false signature at random and needs a solver. A claimant does not: the votes on any row
+*are* a signature, and rows that share it are in the data (all zeros: every row on which the forest is
+unanimous and right) or can be copied (clones inside one cell). Only the protocol's rules prevent such claims.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import NDArray
 
-from wm.attacks.forgery.asking import Target
 from wm.attacks.forgery.forged_sets import ForgedSet
-from wm.attacks.free_forgery.local_search import LocalSearcher, SearchPlan
+from wm.attacks.forgery.forger import Target
+from wm.attacks.free_forgery.local_search import LocalSearcher
 from wm.engines.encoding import leaf_bounds
-from wm.engines.protocol import ForgeryOutcome, ForgeryQuery
+from wm.engines.protocol import ForgeryOutcome
 from wm.errors import ModelError
 from wm.forest import Forest
 from wm.signature import Signature
@@ -46,8 +46,8 @@ def best_pattern(
 ) -> ForgedSet:
     """Return the rows of the commonest pattern of errors whose share of ones is within a quota.
 
-    The set is empty where no row is that contested. Of several patterns equally common the one with a share
-    of ones nearest to the middle of the quota is taken, then the one of the earliest row.
+    The set is empty where no row has such a pattern. Ties go to the share of ones nearest to the middle of
+    the quota, then to the earliest row.
     """
     errors = _errors(forest, X, y)
     shares = errors.mean(axis=1)
@@ -74,7 +74,7 @@ def clones(
     label
         Its label.
     count
-        Rows of the set, at least 1; fewer come out of a cell too small to hold so many.
+        Rows of the set, at least 1; a very small cell may hold fewer.
     """
     if count < 1:
         raise ModelError(f"{count} clones are too few: at least 1 is needed")
@@ -90,7 +90,7 @@ def clones(
     X = X[np.sort(first)]
     errs = (forest.votes(centre[None])[0] != label).astype(int)
     return ForgedSet(
-        kind="clones",
+        method="clones",
         X=X,
         labels=np.full(len(X), label, dtype=np.int64),
         signature=Signature.of(errs),
@@ -115,39 +115,26 @@ def cell_of(forest: Forest, point: NDArray[np.float32]) -> tuple[NDArray[np.floa
     return lower, upper
 
 
-def forge_locally(
-    forest: Forest, target: Target, rng: np.random.Generator, plan: SearchPlan | None = None
-) -> ForgedSet:
-    """Return the rows that local search forges for a prescribed or a recovered signature.
-
-    Parameters
-    ----------
-    target
-        Centres, labels, signature and distance, as for an engine.
-    """
+def forge_locally(forest: Forest, target: Target, rng: np.random.Generator) -> ForgedSet:
+    """Return the rows that local search forges."""
     searcher = LocalSearcher(forest)
-    found = [
-        searcher.search(
-            ForgeryQuery(signature=target.signature, label=label, centre=centre, eps=target.eps), rng, plan
-        ).witness
-        for centre, label in zip(target.X, target.labels, strict=True)
-    ]
+    found = [searcher.search(query, rng) for query in target.queries()]
     return _of_witnesses("local search", found, target)
 
 
-def of_outcomes(kind: str, outcomes: Iterable[ForgeryOutcome], target: Target) -> ForgedSet:
+def of_outcomes(method: str, outcomes: Iterable[ForgeryOutcome], target: Target) -> ForgedSet:
     """Return the rows that an engine forged, one outcome for each of the target's rows in order."""
-    return _of_witnesses(kind, [outcome.witness for outcome in outcomes], target)
+    return _of_witnesses(method, [outcome.witness for outcome in outcomes], target)
 
 
-def _of_witnesses(kind: str, found: list[NDArray[np.float32] | None], target: Target) -> ForgedSet:
+def _of_witnesses(method: str, found: list[NDArray[np.float32] | None], target: Target) -> ForgedSet:
     if len(found) != len(target.X):
         raise ModelError(f"{len(found)} outcomes are given for {len(target.X)} rows")
     rows = [index for index, witness in enumerate(found) if witness is not None]
     witnesses = [witness for witness in found if witness is not None]
     centres = np.asarray(target.X, dtype=np.float32)[rows]
     return ForgedSet(
-        kind=kind,
+        method=method,
         X=np.array(witnesses, dtype=np.float32).reshape(len(rows), target.X.shape[1]),
         labels=np.asarray(target.labels)[rows],
         signature=target.signature,
@@ -156,10 +143,10 @@ def _of_witnesses(kind: str, found: list[NDArray[np.float32] | None], target: Ta
 
 
 def _natural(
-    kind: str, X: NDArray[np.float32], y: NDArray[np.int64], rows: NDArray[np.int64], signature: Signature
+    method: str, X: NDArray[np.float32], y: NDArray[np.int64], rows: NDArray[np.int64], signature: Signature
 ) -> ForgedSet:
     chosen = np.asarray(X, dtype=np.float32)[rows]
-    return ForgedSet(kind=kind, X=chosen, labels=y[rows], signature=signature, centres=chosen)
+    return ForgedSet(method=method, X=chosen, labels=y[rows], signature=signature, centres=chosen)
 
 
 def _errors(forest: Forest, X: NDArray[np.float32], y: NDArray[np.int64]) -> NDArray[np.int64]:

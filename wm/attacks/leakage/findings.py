@@ -1,4 +1,4 @@
-"""The findings of `wm.attacks.leakage`: what each part of a model file gives away, and how to mend it."""
+"""The findings of `wm.attacks.leakage`: secrets in each part of a model file, and how to fix them."""
 
 from __future__ import annotations
 
@@ -11,26 +11,26 @@ from numpy.typing import NDArray
 from wm.attacks.leakage.node_weights import NodeWeights, two_groups
 
 GUESSED_SEEDS = 2000
-"""How many small seeds of a whole forest are tried against the seeds of its trees."""
+"""Number of small seeds of a whole forest that are compared with the seeds of its trees."""
 
-_FEWEST_TREES = 4
-"""Below this, two values among the trees say nothing: two bootstrapped trees always differ."""
+_MIN_TREES = 4
+"""With fewer trees, two values among them mean nothing: two bootstrapped trees always differ."""
 
 
 class Severity(StrEnum):
-    """How much a finding gives away."""
+    """How secret the information of a finding is."""
 
     CRITICAL = "critical"
     """The signature, or the trigger rows."""
     HIGH = "high"
-    """A part of either, or what narrows them down."""
+    """A part of either, or information that narrows them down."""
     INFO = "info"
-    """Kept in the file, and no secret as far as can be seen."""
+    """In the file, but apparently no secret."""
 
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that the file gives away.
+    """One piece of information in the file.
 
     Attributes
     ----------
@@ -40,9 +40,9 @@ class Finding:
     severity
         See `Severity`.
     detail
-        What was seen, with figures.
+        Evidence in the file, with figures.
     remedy
-        How to mend it.
+        How to fix it.
     """
 
     name: str
@@ -60,7 +60,7 @@ _STRIP = (
 def root_groups(
     nodes: NodeWeights, impurity: NDArray[np.float64] | None
 ) -> tuple[NDArray[np.int64] | None, list[Finding]]:
-    """Return the first division of the trees into two groups that the roots show, and a finding for each."""
+    """Return the first division of the trees into two groups by values at the roots, and all findings."""
     kept = {
         "root-weights": None if nodes.weight is None else nodes.weight[nodes.roots],
         "class-priors": nodes.shares[nodes.roots],
@@ -73,7 +73,7 @@ def root_groups(
     }
     first: NDArray[np.int64] | None = None
     found: list[Finding] = []
-    if nodes.bootstrap or nodes.forest.n_trees < _FEWEST_TREES:
+    if nodes.bootstrap or nodes.forest.n_trees < _MIN_TREES:
         return first, found
     for name, values in kept.items():
         groups = None if values is None else two_groups(values)
@@ -149,10 +149,10 @@ def seed_findings(seeds: NDArray[np.int64] | None, signature: NDArray[np.int64] 
 
 
 def _guess_seed(seeds: NDArray[np.int64]) -> int | None:
-    """Return a small seed of which scikit-learn derives these trees' seeds, None if there is none."""
+    """Return a small seed from which scikit-learn derives these trees' seeds, None if there is none."""
     distinct = np.unique(seeds)
     for guess in range(GUESSED_SEEDS):
-        # The draw of RandomForestClassifier.fit; no secret depends on it here.
+        # As RandomForestClassifier.fit draws them; no secret of ours depends on this generator.
         first = np.random.RandomState(guess).randint(np.iinfo(np.int32).max, size=len(distinct))
         if np.isin(first, distinct).all():
             return guess
@@ -160,7 +160,7 @@ def _guess_seed(seeds: NDArray[np.int64]) -> int | None:
 
 
 def order_findings(signature: NDArray[np.int64] | None) -> list[Finding]:
-    """Report a signature whose equal bits stand together."""
+    """Report a signature that consists of two blocks of equal bits."""
     if signature is None or np.count_nonzero(np.diff(signature)) != 1 or len(signature) < 4:
         return []
     return [
@@ -174,7 +174,7 @@ def order_findings(signature: NDArray[np.int64] | None) -> list[Finding]:
 
 
 def count_findings(nodes: NodeWeights) -> list[Finding]:
-    """Report that the file counts training rows."""
+    """Report that the file holds counts of training rows."""
     if nodes.rows is None:
         return []
     return [

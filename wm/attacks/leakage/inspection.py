@@ -1,8 +1,8 @@
-"""Leakage: what a released model file says beside its predictions.
+"""The audit of a model file.
 
-scikit-learn's trees carry the weights, class counts and seeds of their training. A watermarked forest of the
-paper's scheme is two forests, trained with other labels and mostly other weights: the root of each tree says
-which of the two it came from, and its heavy leaves say where the trigger rows lie.
+scikit-learn's trees record the weights, class counts and seeds of their training. A watermarked forest of the
+paper's scheme is two forests, trained with different labels and mostly different weights: the root of each
+tree shows which of the two it comes from, and heavy leaves show where the trigger rows are.
 """
 
 from __future__ import annotations
@@ -25,28 +25,26 @@ from wm.attacks.leakage.findings import (
 from wm.attacks.leakage.node_weights import NodeWeights, read_node_weights, read_seeds, votes_only
 from wm.errors import ModelError
 
-__all__ = ["Finding", "LeakageReport", "Severity", "inspect"]
-
 
 @dataclass(frozen=True, eq=False)
 class LeakageReport:
-    """What the file of a forest gives away.
+    """Result of the audit of one file.
 
     Attributes
     ----------
     findings
         The worst first.
     signature : (m,) int64 of 0 and 1, or None
-        Which of two groups each tree is from, up to complement; bit 1 is the group with the heavier roots, or
-        else the smaller one.
+        The group, of two, of each tree, up to complement; bit 1 is the group with the heavier roots, or else
+        the smaller one.
     trigger_size
-        k, where weights of leaves and roots give it.
+        k, where it follows from weights of leaves and roots.
     trigger_labels
-        How many of the k rows have each class, (c,), where the roots give it.
+        Number of the k rows in each class, (c,), where it follows from the roots.
     weights
-        Weight of a trigger row in the trees with bit 0 and bit 1, where known; one entry if all are alike.
+        Weight of a trigger row in the trees with bit 0 and bit 1, where known; one entry if they are equal.
     distinct_seeds
-        Number of different seeds among the trees; None where the file keeps none.
+        Number of different seeds among the trees; None where the file holds none.
     n_trees
         m.
     heavy_leaves
@@ -76,7 +74,7 @@ class LeakageReport:
     def membership(self, X: ArrayLike) -> NDArray[np.float64]:
         """Return the share of trees in which each instance lands in a heavy leaf: (n, d) -> (n,).
 
-        1.0 says that an instance is, or cannot be told from, a trigger row.
+        1.0 means that an instance is a trigger row or reaches the same leaves as one.
 
         Raises
         ------
@@ -106,7 +104,7 @@ def inspect(
     weighted_n_node_samples: ArrayLike | None = None,
     random_state: ArrayLike | None = None,
 ) -> LeakageReport:
-    """Say what a model file gives away; only what it holds is used, no data and no votes.
+    """Audit a model file, from its arrays alone, without data or votes.
 
     Parameters
     ----------
@@ -116,14 +114,14 @@ def inspect(
     value : (nodes, c) or (nodes, 1, c)
         Class weights, or class shares.
     impurity, n_node_samples, weighted_n_node_samples : (nodes,), optional
-        As scikit-learn keeps them.
+        As scikit-learn records them.
     random_state : (m,), optional
         Each tree's seed.
 
     Raises
     ------
     ModelError
-        Arrays that are no forest, or do not fit it.
+        Arrays that are not a forest, or do not fit it.
     """
     nodes = read_node_weights(
         offset=offset,
@@ -141,7 +139,7 @@ def inspect(
     groups: NDArray[np.int64] | None = None
     found: list[Finding] = []
     if votes_only(nodes, impurities):
-        nodes = NodeWeights(nodes.forest, None, None)  # what looks like counts of rows are counts of leaves
+        nodes = NodeWeights(nodes.forest, None, None)  # its counts are counts of leaves, not of rows
     else:
         groups, found = root_groups(nodes, impurities)
     signature = _oriented(nodes, groups)
@@ -177,7 +175,7 @@ def _impurity(values: ArrayLike | None, nodes: NodeWeights) -> NDArray[np.float6
 
 
 def _oriented(nodes: NodeWeights, groups: NDArray[np.int64] | None) -> NDArray[np.int64] | None:
-    """Call bit 1 the heavier group, as flipped labels need more weight; without weights the smaller one."""
+    """Give bit 1 to the heavier group, as flipped labels need more weight, or else to the smaller one."""
     if groups is None:
         return None
     if nodes.weight is not None:
@@ -193,8 +191,8 @@ def _weights_and_size(
 ) -> tuple[tuple[float, ...], int | None]:
     """Solve excess = k (w - 1) at the roots of each group, w - 1 being the unit of its leaves' excesses.
 
-    Rows that share every leaf of a group look like fewer, heavier ones; k is then the least number that fits
-    both groups.
+    Rows that share every leaf of a group look like fewer, heavier ones; k is then the smallest number that
+    fits both groups.
     """
     if nodes.excess is None or nodes.bootstrap or not nodes.heavy.any():
         return (), None

@@ -1,6 +1,6 @@
-"""What the sample counts in a model file say: how much heavier some training rows were than the others.
+"""Weights of training rows, from the sample counts in a model file.
 
-scikit-learn keeps for each node the number of its training rows, their total weight, and how that weight is
+scikit-learn records for each node the number of its training rows, their total weight, and how that weight is
 spread over the classes. Without bootstrap, n rows of which k weigh w give a root an excess of k (w - 1), and
 a leaf with j of the k an excess of j (w - 1): the leaves' excesses are whole multiples of one unit, w - 1.
 """
@@ -21,18 +21,18 @@ _TOLERANCE = 1e-6
 """Relative; far above what adding float64 weights can round away, far below one row's weight."""
 
 _DIGITS = 6
-"""To which weights are rounded before they are counted."""
+"""Weights are rounded to these before they are counted."""
 
-_LEAST_UNIT = 1e-3
-"""Smaller weights above the usual one cannot be told from rounding, once many rows are added up."""
+_MIN_UNIT = 1e-3
+"""Smaller weights above the usual one cannot be distinguished from rounding in sums of many rows."""
 
-_LIGHTEST, _HEAVIEST = 1e-12, 1e18
-"""Weights beyond these are no training weights, and would overflow or vanish in what follows."""
+_MIN_WEIGHT, _MAX_WEIGHT = 1e-12, 1e18
+"""Weights beyond these are not training weights, and would overflow or vanish in later computations."""
 
 
 @dataclass(frozen=True, eq=False)
 class NodeWeights:
-    """A forest with the counts that its file keeps for each node.
+    """A forest with the counts that its file holds for each node.
 
     Attributes
     ----------
@@ -41,7 +41,7 @@ class NodeWeights:
     rows : (nodes,) int64, or None
         `n_node_samples`.
     weight : (nodes,) float64, or None
-        `weighted_n_node_samples`, or what the sums of `value` say where these are counts.
+        `weighted_n_node_samples`, or else the sums of `value` where these are counts.
     """
 
     forest: Forest
@@ -62,7 +62,7 @@ class NodeWeights:
 
     @cached_property
     def bootstrap(self) -> bool:
-        """Whether the trees saw differently many rows, so that weights count how often a row was drawn."""
+        """Whether trees have different numbers of rows: then weights count how often a row was drawn."""
         return self.rows is not None and len(np.unique(self.rows[self.roots])) > 1
 
     @cached_property
@@ -98,7 +98,7 @@ class NodeWeights:
 
     @cached_property
     def heavy(self) -> NDArray[np.bool_]:
-        """Leaves that hold a row of more than the usual weight: (nodes,); none where rows were drawn anew."""
+        """Leaves that hold a row of more than the usual weight: (nodes,); none in bootstrapped forests."""
         if self.excess is None or self.bootstrap:
             return np.zeros(len(self.forest.left), dtype=bool)
         return self.forest.is_leaf & (self.excess > 0)
@@ -118,10 +118,10 @@ class NodeWeights:
 
 
 def votes_only(nodes: NodeWeights, impurity: NDArray[np.float64] | None) -> bool:
-    """Return whether a file says nothing that its votes do not, being scrubbed (`wm.formats.scrubbing`).
+    """Return whether a file is scrubbed (`wm.formats.scrubbing`): it holds no information beyond its votes.
 
     Then class shares and impurities are those of the leaves below each node, counts and weights their number.
-    With small trees such numbers take two values by chance; they are no secret's.
+    In small trees such numbers may take two values by chance, which reveal nothing.
 
     Parameters
     ----------
@@ -139,7 +139,7 @@ def votes_only(nodes: NodeWeights, impurity: NDArray[np.float64] | None) -> bool
 
 
 def two_groups(values: NDArray[np.float64]) -> NDArray[np.int64] | None:
-    """Return 0 or 1 for each tree where a number kept at the roots takes exactly two values, else None.
+    """Return 0 or 1 for each tree where a number at the roots takes exactly two values, else None.
 
     Parameters
     ----------
@@ -159,7 +159,7 @@ def _common_unit(amounts: NDArray[np.float64]) -> float | None:
         while b > limit:
             a, b = b, abs(a - b * round(a / b))
         unit = a
-    if unit <= _LEAST_UNIT:
+    if unit <= _MIN_UNIT:
         return None
     multiples = amounts / unit
     whole = np.abs(multiples - np.round(multiples)).max() < 1e-3
@@ -182,10 +182,10 @@ def read_node_weights(
     Raises
     ------
     ModelError
-        Arrays that are no forest, or counts that are no positive numbers, one for each node.
+        Arrays that are not a forest, or counts that are not positive numbers, one for each node.
     """
     weights = _real("value", value, None)
-    if weights.ndim == 3 and weights.shape[1] == 1:  # scikit-learn keeps an axis for several outputs
+    if weights.ndim == 3 and weights.shape[1] == 1:  # scikit-learn has an axis for several outputs
         weights = weights[:, 0, :]
     highest = np.asarray(feature)
     if highest.ndim != 1 or not len(highest) or highest.dtype.kind not in "iu":
@@ -206,9 +206,10 @@ def read_node_weights(
     rows = None if n_node_samples is None else _counts("n_node_samples", n_node_samples, nodes)
     if weighted_n_node_samples is not None:
         total = _positive("weighted_n_node_samples", weighted_n_node_samples, nodes)
-        if total.min() < _LIGHTEST or total.max() > _HEAVIEST:
+        if total.min() < _MIN_WEIGHT or total.max() > _MAX_WEIGHT:
             raise ModelError(
-                f"weighted_n_node_samples holds a number outside {_LIGHTEST:g} to {_HEAVIEST:g}: no weight"
+                f"weighted_n_node_samples holds a number outside {_MIN_WEIGHT:g} to {_MAX_WEIGHT:g}, "
+                "which is not a weight"
             )
     else:
         total = forest.value.sum(axis=1)
@@ -231,7 +232,7 @@ def _positive(name: str, values: ArrayLike, nodes: int) -> NDArray[np.float64]:
 
 
 def _real(name: str, values: ArrayLike, length: int | None) -> NDArray[np.float64]:
-    """Return a private array of finite numbers, of one dimension and a given length where one is given."""
+    """Return a float64 copy of an array of finite numbers, of one dimension where a length is given."""
     try:
         array = np.asarray(values)
     except ValueError as reason:  # rows of different lengths
@@ -247,12 +248,12 @@ def _real(name: str, values: ArrayLike, length: int | None) -> NDArray[np.float6
 
 
 def read_seeds(values: ArrayLike | None, n_trees: int) -> NDArray[np.int64] | None:
-    """Return each tree's seed: (m,); None where the file keeps none.
+    """Return each tree's seed: (m,); None where the file holds none.
 
     Raises
     ------
     ModelError
-        Something else than one whole number for each tree.
+        Values other than one whole number for each tree.
     """
     if values is None:
         return None

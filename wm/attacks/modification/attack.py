@@ -1,4 +1,4 @@
-"""The modification attack: each listed modification over its strengths, held against the claim."""
+"""The modification attack: each listed modification over its strengths, scored against the claim."""
 
 from __future__ import annotations
 
@@ -11,11 +11,9 @@ from pydantic import BeforeValidator, Field
 from wm.attacks.base import (
     Attack,
     AttackOptions,
-    Distinct,
-    OneOrMore,
+    Choices,
     Result,
     Scene,
-    Several,
     Streams,
 )
 from wm.attacks.modification.common import AttackerData
@@ -56,13 +54,11 @@ class Curve(AttackOptions):
 
 
 class Options(AttackOptions):
-    """What a thief does to the stolen forest: each listed modification over its strengths."""
+    """Changes of the stolen forest: each listed modification over its strengths."""
 
-    modifications: Annotated[
-        tuple[Annotated[str, BeforeValidator(_chain)], ...], OneOrMore, Several, Distinct
-    ] = tuple(MODIFICATIONS)
-    """What is done; several in a row are joined by "+", as in "drop+noise": their strengths grow together."""
-    strengths: Annotated[tuple[float, ...], OneOrMore, Several, Distinct] | None = None
+    modifications: Choices[Annotated[str, BeforeValidator(_chain)]] = tuple(MODIFICATIONS)
+    """Modifications; several in a row joined by "+", as in "drop+noise"; their strengths grow together."""
+    strengths: Choices[float] | None = None
     """Replaces the usual strengths of every listed modification."""
     tries: int = Field(default=1, ge=1, le=1_000)
     """Times that each point is done with other random numbers."""
@@ -91,7 +87,7 @@ class Options(AttackOptions):
 
 
 def run(scene: Scene, options: Options | Curve, rng: Streams) -> Result:
-    """Change the stolen forest at each strength, and hold what comes out against the claim.
+    """Change the stolen forest at each strength, and score the changed forest against the claim.
 
     Half of the test rows are the thief's, the other half measure accuracy and fidelity.
     """
@@ -122,7 +118,7 @@ def _divided(scene: Scene, rng: Streams, attempt: int) -> tuple[AttackerData, Ju
 
 ATTACK = Attack(
     kind="modification",
-    summary="What modified forests keep of watermark and accuracy",
+    summary="Watermark and accuracy left in modified forests",
     options=Options,
     part=Curve,
     row=Row,

@@ -1,4 +1,4 @@
-"""What every modification takes and returns."""
+"""Input and output of every modification."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from wm.forest import Forest
 
 @dataclass(frozen=True, eq=False)
 class AttackerData:
-    """What the thief has beside the stolen forest.
+    """The thief's data.
 
     Attributes
     ----------
     X : (n, d) float32
-        Rows of its own; the owner's trigger rows should not be among them.
+        Rows; the owner's trigger rows should not be among them.
     y : (n,)
         Their labels, values of the forest's classes.
     caps
@@ -47,12 +47,12 @@ class Suspect(Protocol):
 
 
 class Modification(Protocol):
-    """Changes a stolen forest; strength 0 changes nothing, and more changes more."""
+    """Changes a stolen forest; strength 0 changes nothing, a larger one changes more."""
 
     def __call__(
         self, forest: Forest, strength: float, data: AttackerData, rng: np.random.Generator
     ) -> Suspect:
-        """Return the changed forest; the given one stays as it is."""
+        """Return the changed forest; the given one is not modified."""
 
 
 def check_share(strength: float, what: str) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from wm.attacks.modification.common import AttackerData, check_amount, check_share, some_trees
-from wm.attacks.modification.rebuild import together, tree_from_model
+from wm.attacks.modification.rebuild import together, tree_from_model, with_arrays
 from wm.embedding.training import fit_trees
 from wm.errors import ModelError
 from wm.forest import Forest
@@ -19,13 +19,13 @@ MIXED_SHARE = 0.5
 
 
 def distil_votes(forest: Forest, strength: float, data: AttackerData, rng: np.random.Generator) -> Forest:
-    """Train one tree for each stolen tree on what that tree votes; places stay.
+    """Train one tree for each stolen tree on the votes of that tree, in the same order.
 
     Parameters
     ----------
     strength
-        Queries put to the stolen forest, as a multiple of the thief's rows: up to 1 a part of these, beyond
-        that also mixtures of them. 0 trains nothing.
+        Number of queries to the stolen forest, as a multiple of the thief's rows: up to 1 a part of these,
+        beyond that also mixtures of them. 0 trains nothing.
     """
     check_amount(strength, "distil-votes")
     if strength == 0:
@@ -69,16 +69,7 @@ def distil_labels(forest: Forest, strength: float, data: AttackerData, rng: np.r
     columns = np.searchsorted(forest.classes, student.classes)
     value = np.zeros((len(student.left), len(forest.classes)))
     value[:, columns] = student.value
-    return Forest.from_arrays(
-        offset=student.offset,
-        left=student.left,
-        right=student.right,
-        feature=student.feature,
-        threshold=student.threshold,
-        value=value,
-        n_features=forest.n_features,
-        classes=forest.classes,
-    )
+    return with_arrays(student, value=value, classes=forest.classes)
 
 
 def _queries(data: AttackerData, strength: float, rng: np.random.Generator) -> NDArray[np.float32]:
@@ -125,6 +116,6 @@ class Collapsed:
 
 
 def collapse(forest: Forest, strength: float, data: AttackerData, rng: np.random.Generator) -> Collapsed:
-    """Let a share of the trees report the majority; no label that a user sees changes."""
+    """Let a share of the trees report the majority; predicted labels do not change."""
     check_share(strength, "collapse")
     return Collapsed(forest, some_trees(forest, strength, rng))

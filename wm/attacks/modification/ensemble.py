@@ -8,16 +8,15 @@ from numpy.typing import NDArray
 from wm.attacks.modification.common import AttackerData, check_share, some_trees
 from wm.attacks.modification.rebuild import TreeArrays, grafted, together, tree_from_model, tree_of
 from wm.embedding.training import fit_trees
-from wm.errors import ModelError
 from wm.forest import Forest
 from wm.formats.forest_checks import tree_levels
 
 KEPT_LEVELS = 2
-"""Levels of a regrown tree that stay: its first splits say nothing of trigger rows."""
+"""Levels of a regrown tree that stay: the first splits do not depend on trigger rows."""
 
 
 def shuffle(forest: Forest, strength: float, data: AttackerData, rng: np.random.Generator) -> Forest:
-    """Exchange the places of a share of the trees at random; the majority of votes stays as it is."""
+    """Permute a share of the trees at random; the majority of votes does not change."""
     check_share(strength, "shuffle")
     places = some_trees(forest, strength, rng)
     order = np.arange(forest.n_trees)
@@ -26,14 +25,14 @@ def shuffle(forest: Forest, strength: float, data: AttackerData, rng: np.random.
 
 
 def drop(forest: Forest, strength: float, data: AttackerData, rng: np.random.Generator) -> Forest:
-    """Leave out a share of the trees, at most all but one; the others keep their order."""
+    """Remove a share of the trees, at most all but one; the others keep their order."""
     check_share(strength, "drop")
     dropped = some_trees(forest, strength, rng)[: forest.n_trees - 1]
     return forest.select(np.setdiff1d(np.arange(forest.n_trees), dropped))
 
 
 def replace(forest: Forest, strength: float, data: AttackerData, rng: np.random.Generator) -> Forest:
-    """Put trees trained on the thief's rows in the place of a share of the trees."""
+    """Replace a share of the trees by trees trained on the thief's rows."""
     check_share(strength, "replace")
     places = some_trees(forest, strength, rng)
     if not len(places):
@@ -41,14 +40,14 @@ def replace(forest: Forest, strength: float, data: AttackerData, rng: np.random.
     model = fit_trees(data.X, data.y, n_trees=len(places), caps=data.caps, seed=int(rng.integers(2**31 - 1)))
     trees = [tree_of(forest, tree) for tree in range(forest.n_trees)]
     for place, estimator in zip(places, model.estimators_, strict=True):
-        trees[place] = _of_forest(estimator, model.classes_, forest)
+        trees[place] = tree_from_model(estimator, forest.classes, model.classes_)
     return together(trees, forest)
 
 
 def regrow(forest: Forest, strength: float, data: AttackerData, rng: np.random.Generator) -> Forest:
-    """Grow a share of the trees anew on the thief's rows, below their first `KEPT_LEVELS` levels of splits.
+    """Grow a share of the trees again on the thief's rows, below their first `KEPT_LEVELS` levels of splits.
 
-    Where none of the thief's rows comes to, the old subtree stays.
+    A subtree that none of the thief's rows reaches stays.
     """
     check_share(strength, "regrow")
     chosen = some_trees(forest, strength, rng)
@@ -91,16 +90,3 @@ def _grown(
         max_depth=depth, max_features="sqrt", random_state=int(rng.integers(2**31 - 1))
     )
     return tree_from_model(model.fit(data.X[rows], data.y[rows]), forest.classes)
-
-
-def _of_forest(estimator: object, classes: NDArray[np.int64], forest: Forest) -> TreeArrays:
-    """Return a tree of a scikit-learn forest, whose own classes are positions in the forest's."""
-    single = Forest.from_sklearn(estimator)
-    found = classes[single.classes.astype(np.int64)]
-    columns = np.searchsorted(forest.classes, found)
-    if not np.array_equal(forest.classes[np.minimum(columns, len(forest.classes) - 1)], found):
-        raise ModelError("the thief's labels are not among the forest's classes")
-    tree = tree_of(single, 0)
-    value = np.zeros((len(tree.left), len(forest.classes)))
-    value[:, columns] = tree.value
-    return TreeArrays(tree.left, tree.right, tree.feature, tree.threshold, value)

@@ -1,4 +1,4 @@
-"""What a modification costs the thief and leaves of the claim."""
+"""The registry of modifications, and the score of a changed forest: accuracy, and evidence of the claim."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ STRENGTHS: dict[str, tuple[float, ...]] = {
     "distil-labels": (1.0, 3.0, 10.0),
     "collapse": (0.5, 0.9, 1.0),
 }
-"""Strengths that a curve is drawn over unless others are asked for."""
+"""Default strengths of a curve."""
 
 
 @dataclass(frozen=True)
@@ -65,10 +65,10 @@ class Step:
 
 
 class Row(AttackRow):
-    """What became of a forest and of the claim to it: one point of a curve."""
+    """Score of a changed forest and of the claim to it: one point of a curve."""
 
     modification: str
-    """What was done; several in a row joined by "+"."""
+    """Modification; several in a row are joined by "+"."""
     strength: float
     """Strength of the first."""
     strengths: str
@@ -99,7 +99,7 @@ class Row(AttackRow):
 
 @dataclass(frozen=True, eq=False)
 class Judged:
-    """What a changed forest is held against.
+    """The claim and the rows that a changed forest is scored on.
 
     Attributes
     ----------
@@ -108,7 +108,7 @@ class Judged:
     signature
         m bits.
     X_test : (n, d), y_test : (n,)
-        Rows for accuracy and fidelity, apart from the thief's.
+        Rows for accuracy and fidelity, none of them the thief's.
     """
 
     X_trigger: NDArray[np.float32]
@@ -124,7 +124,7 @@ def modify(forest: Forest, steps: Sequence[Step], data: AttackerData, rng: np.ra
     Raises
     ------
     ModelError
-        No step, an unknown one, an impossible strength, or something after a wrapper of votes.
+        No step, an unknown one, an impossible strength, or a step after a wrapper of votes.
     """
     if not steps:
         raise ModelError(f"no modification is named; known are: {', '.join(MODIFICATIONS)}")
@@ -146,20 +146,21 @@ def evaluate(
     rng: np.random.Generator,
     attempt: int = 0,
 ) -> Row:
-    """Hold a changed forest against the original and the claim.
+    """Score a changed forest against the original and the claim.
 
     Parameters
     ----------
     steps
-        What was done, for the record.
+        The modifications, for the row.
     rng
-        Draws the permutation null of an alignment; not used where the places are as they were.
+        Draws the permutation null of an alignment; not used where no tree was dropped.
     attempt
-        Number of the try, for the record.
+        Number of the try, for the row.
     """
     before, after = forest.predict(judged.X_test), changed.predict(judged.X_test)
     votes = changed.votes(judged.X_trigger)
-    if changed.n_trees == len(judged.signature):
+    complete = changed.n_trees == len(judged.signature)
+    if complete:
         evidence = verify(votes, judged.y_trigger, judged.signature)
         bits, exact, log10_p = (
             evidence.matched_bits / evidence.total_bits,
@@ -183,7 +184,7 @@ def evaluate(
         bits=bits,
         exact_match=exact,
         log10_p=log10_p,
-        p_null="exact" if changed.n_trees == len(judged.signature) else "aligned",
+        p_null="exact" if complete else "aligned",
         log10_p_shares=verify_probabilities(
             (votes == judged.y_trigger[:, None]).mean(axis=1),
             (changed.votes(judged.X_test) == judged.y_test[:, None]).mean(axis=1),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -21,18 +23,15 @@ def truncate(forest: Forest, strength: float, data: AttackerData, rng: np.random
 
 
 def cost_complexity(forest: Forest, strength: float, data: AttackerData, rng: np.random.Generator) -> Forest:
-    """Prune each tree to the subtree of least (share of the thief's rows wrong) + strength x leaves.
+    """Prune each tree to the subtree of smallest (share of the thief's rows wrong) + strength x leaves.
 
-    Breiman et al. (1984), chapter 3; the strength is their alpha. At 0 only subtrees that gain nothing would
-    go; these stay, so that nothing changes.
+    Breiman et al. (1984), chapter 3; the strength is their alpha. At 0 nothing changes, although subtrees
+    that gain nothing could be pruned.
     """
     check_amount(strength, "cost-complexity")
     if strength == 0:
         return forest
-    counts = class_counts(forest, data)
-    code = majority_below(forest, counts)
-    wrong = (counts.sum(axis=1) - counts[np.arange(len(counts)), code]) / len(data.X)
-    return cut(forest, _bottom_up(forest, counts, wrong, len(data.X), strength), code)
+    return cut(forest, *_bottom_up(forest, data, strength))
 
 
 def reduced_error(forest: Forest, strength: float, data: AttackerData, rng: np.random.Generator) -> Forest:
@@ -41,10 +40,7 @@ def reduced_error(forest: Forest, strength: float, data: AttackerData, rng: np.r
     Quinlan (1987). A subtree that none of the rows reaches becomes a leaf of its commonest class.
     """
     check_share(strength, "reduced-error")
-    counts = class_counts(forest, data)
-    code = majority_below(forest, counts)
-    wrong = (counts.sum(axis=1) - counts[np.arange(len(counts)), code]) / len(data.X)
-    at = _bottom_up(forest, counts, wrong, len(data.X), 0.0)
+    at, code = _bottom_up(forest, data, 0.0)
     chosen = np.isin(forest.node_tree, some_trees(forest, strength, rng))
     return cut(forest, at & chosen, code)
 
@@ -55,45 +51,51 @@ def class_counts(forest: Forest, data: AttackerData) -> NDArray[np.float64]:
     reached = forest.apply(data.X)
     codes = np.searchsorted(forest.classes, data.y)
     np.add.at(counts, (reached, codes[:, None]), 1.0)
+    for inner, left, right in _from_below(forest):
+        counts[inner] = counts[left] + counts[right]
+    return counts
+
+
+def _from_below(
+    forest: Forest,
+) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]]:
+    """Yield the inner nodes of each level, the deepest first, with their left and right children."""
     for nodes in reversed(list(tree_levels(forest.offset, forest.left, forest.right))):
         inner = nodes[~forest.is_leaf[nodes]]
         base = forest.offset[forest.node_tree[inner]]
-        counts[inner] = counts[base + forest.left[inner]] + counts[base + forest.right[inner]]
-    return counts
+        yield inner, base + forest.left[inner], base + forest.right[inner]
 
 
 def majority_below(forest: Forest, counts: NDArray[np.float64]) -> NDArray[np.int64]:
     """Return the class that each node would have as a leaf: (nodes,).
 
-    That of most of the thief's rows, or where none comes, of most leaves below it. A stripped forest's inner
-    values say nothing, so they are not asked.
+    The class of most of the thief's rows in it, or without rows, of most leaves below it. Inner values are
+    not used: in a stripped forest they hold no information.
     """
     leaves = np.zeros_like(counts)
     leaves[forest.is_leaf, forest.node_class[forest.is_leaf]] = 1.0
-    for nodes in reversed(list(tree_levels(forest.offset, forest.left, forest.right))):
-        inner = nodes[~forest.is_leaf[nodes]]
-        base = forest.offset[forest.node_tree[inner]]
-        leaves[inner] = leaves[base + forest.left[inner]] + leaves[base + forest.right[inner]]
+    for inner, left, right in _from_below(forest):
+        leaves[inner] = leaves[left] + leaves[right]
     deciding = np.where(counts.sum(axis=1, keepdims=True) > 0, counts, leaves)
     return np.asarray(deciding.argmax(axis=1), dtype=np.int64)
 
 
 def _bottom_up(
-    forest: Forest,
-    counts: NDArray[np.float64],
-    wrong: NDArray[np.float64],
-    rows: int,
-    price: float,
-) -> NDArray[np.bool_]:
-    """Return the inner nodes that are better leaves: wrong(leaf) + price <= cost of the subtree below."""
-    own = counts.sum(axis=1) - counts[np.arange(len(counts)), forest.node_class]
-    cost = own / rows + price  # right for leaves; inner nodes are filled in from below
+    forest: Forest, data: AttackerData, price: float
+) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
+    """Return which inner nodes are better leaves, (nodes,), and the class of each node as a leaf, (nodes,).
+
+    A leaf is better if its share of the thief's rows wrong + price is at most the cost of the subtree below.
+    """
+    counts = class_counts(forest, data)
+    code = majority_below(forest, counts)
+    total, every = counts.sum(axis=1), np.arange(len(counts))
+    as_leaf = (total - counts[every, code]) / len(data.X) + price
+    # Right for leaves; inner nodes are filled in from below.
+    cost = (total - counts[every, forest.node_class]) / len(data.X) + price
     at = np.zeros(len(forest.left), dtype=bool)
-    for nodes in reversed(list(tree_levels(forest.offset, forest.left, forest.right))):
-        inner = nodes[~forest.is_leaf[nodes]]
-        base = forest.offset[forest.node_tree[inner]]
-        below = cost[base + forest.left[inner]] + cost[base + forest.right[inner]]
-        as_leaf = wrong[inner] + price
-        at[inner] = as_leaf <= below + 1e-12
-        cost[inner] = np.minimum(as_leaf, below)
-    return at
+    for inner, left, right in _from_below(forest):
+        below = cost[left] + cost[right]
+        at[inner] = as_leaf[inner] <= below + 1e-12
+        cost[inner] = np.minimum(as_leaf[inner], below)
+    return at, code

@@ -1,14 +1,15 @@
-"""Changed trees from flat arrays: cut nodes into leaves, graft subtrees, put trees together again."""
+"""Changed trees from flat arrays: cut nodes into leaves, graft subtrees, join trees to a forest."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from wm.errors import ModelError
 from wm.forest import Forest
 from wm.formats.forest_checks import tree_levels
 
@@ -24,22 +25,33 @@ class TreeArrays:
     value: NDArray[np.float64]
 
 
+_NAMES = tuple(field.name for field in fields(TreeArrays))
+
+
 def tree_of(forest: Forest, tree: int) -> TreeArrays:
     """Return one tree's arrays."""
     rows = slice(forest.offset[tree], forest.offset[tree + 1])
-    return TreeArrays(
-        forest.left[rows],
-        forest.right[rows],
-        forest.feature[rows],
-        forest.threshold[rows],
-        forest.value[rows],
-    )
+    return TreeArrays(*(getattr(forest, name)[rows] for name in _NAMES))
 
 
-def tree_from_model(model: Any, classes: NDArray[Any]) -> TreeArrays:
-    """Return the arrays of a fitted scikit-learn tree, its values spread over a forest's classes."""
+def tree_from_model(model: Any, classes: NDArray[Any], own_classes: NDArray[Any] | None = None) -> TreeArrays:
+    """Return the arrays of a fitted scikit-learn tree, its values spread over a forest's classes.
+
+    Parameters
+    ----------
+    own_classes
+        Classes of the scikit-learn forest that the tree is from: its own are positions in these.
+
+    Raises
+    ------
+    ModelError
+        The tree has a class that is not among the forest's.
+    """
     part = model.tree_
-    columns = np.searchsorted(classes, model.classes_)
+    found = model.classes_ if own_classes is None else own_classes[model.classes_.astype(np.int64)]
+    if not np.isin(found, classes).all():
+        raise ModelError("the thief's labels are not among the forest's classes")
+    columns = np.searchsorted(classes, found)
     value = np.zeros((part.node_count, len(classes)))
     value[:, columns] = part.value[:, 0, :]
     leaf = part.children_left == -1
@@ -56,37 +68,20 @@ def together(trees: Sequence[TreeArrays], like: Forest) -> Forest:
     """Return the forest of some trees, with another's features and classes."""
     return Forest.from_arrays(
         offset=np.cumsum([0, *(len(tree.left) for tree in trees)]),
-        left=np.concatenate([tree.left for tree in trees]),
-        right=np.concatenate([tree.right for tree in trees]),
-        feature=np.concatenate([tree.feature for tree in trees]),
-        threshold=np.concatenate([tree.threshold for tree in trees]),
-        value=np.concatenate([tree.value for tree in trees]),
+        **{name: np.concatenate([getattr(tree, name) for tree in trees]) for name in _NAMES},
         n_features=like.n_features,
         classes=like.classes,
     )
 
 
-def with_arrays(
-    forest: Forest,
-    *,
-    threshold: NDArray[np.float64] | None = None,
-    value: NDArray[np.float64] | None = None,
-) -> Forest:
-    """Return the same trees with other thresholds or values."""
-    return Forest.from_arrays(
-        offset=forest.offset,
-        left=forest.left,
-        right=forest.right,
-        feature=forest.feature,
-        threshold=forest.threshold if threshold is None else threshold,
-        value=forest.value if value is None else value,
-        n_features=forest.n_features,
-        classes=forest.classes,
-    )
+def with_arrays(forest: Forest, **changes: Any) -> Forest:
+    """Return the same trees with other thresholds, values or classes, as `Forest.from_arrays` takes them."""
+    names = ("offset", *_NAMES, "n_features", "classes")
+    return Forest.from_arrays(**{name: getattr(forest, name) for name in names} | changes)
 
 
 def cut(forest: Forest, at: NDArray[np.bool_], code: NDArray[np.int64]) -> Forest:
-    """Make nodes leaves, and drop what is below them.
+    """Make nodes leaves, and remove the nodes below them.
 
     Parameters
     ----------
@@ -105,7 +100,7 @@ def cut(forest: Forest, at: NDArray[np.bool_], code: NDArray[np.int64]) -> Fores
 
 
 def _kept(tree: TreeArrays, at: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """Return the nodes that are left after cutting, in their old order: an uncut tree stays itself."""
+    """Return the nodes that are left after cutting, in their old order: an uncut tree does not change."""
     left, right = np.where(at, -1, tree.left), np.where(at, -1, tree.right)
     return np.sort(np.concatenate(list(tree_levels(np.array([0, len(left)]), left, right))))
 
@@ -140,18 +135,18 @@ def grafted(tree: TreeArrays, parts: Mapping[int, TreeArrays]) -> TreeArrays:
     threshold, value = stump.threshold.copy(), stump.value.copy()
     pieces, size = [], len(left)
     for node, part in parts.items():
-        # The part's root takes the cut node's place; its other nodes come behind all that is there.
+        # The part's root replaces the cut node; its other nodes are appended.
         place, moved = place_of[node], _moved(part, size - 1)
         left[place], right[place], feature[place] = moved.left[0], moved.right[0], moved.feature[0]
         threshold[place], value[place] = moved.threshold[0], moved.value[0]
         pieces.append(moved)
         size += len(part.left) - 1
+    own = TreeArrays(left, right, feature, threshold, value)
     return TreeArrays(
-        np.concatenate([left, *(piece.left[1:] for piece in pieces)]),
-        np.concatenate([right, *(piece.right[1:] for piece in pieces)]),
-        np.concatenate([feature, *(piece.feature[1:] for piece in pieces)]),
-        np.concatenate([threshold, *(piece.threshold[1:] for piece in pieces)]),
-        np.concatenate([value, *(piece.value[1:] for piece in pieces)]),
+        *(
+            np.concatenate([getattr(own, name), *(getattr(piece, name)[1:] for piece in pieces)])
+            for name in _NAMES
+        )
     )
 
 

@@ -1,43 +1,29 @@
-"""The filter: on a spotted query every tree reports the majority, and the signature is gone."""
+"""The filter: on a spotted query every tree reports the majority, which removes the signature."""
 
 from __future__ import annotations
-
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from wm.attacks.base import AttackRow
 from wm.attacks.divisions import majority
 from wm.signature import Signature
-from wm.verification.evidence import DEFAULT_LEVEL, Evidence, verify
+from wm.verification.evidence import verify
 
 
-@dataclass(frozen=True)
-class FilterResult:
-    """What the filter does to a claim and to ordinary users.
+class Filtered(AttackRow):
+    """Effect of the filter on a claim and on ordinary users."""
 
-    Attributes
-    ----------
-    method
-        Name of the score that spots.
-    triggers_spotted
-        Share of trigger queries that were filtered.
-    ordinary_touched
-        Share of ordinary queries that were filtered: their majority stays, their votes become unanimous.
-    ordinary_votes_changed
-        Share of all votes on ordinary queries that this changed.
-    evidence
-        Verification on the filtered answers.
-    evidence_before
-        Verification without the filter.
-    """
-
-    method: str
     triggers_spotted: float
+    """Share of trigger queries that the filter catches, at a threshold set on the attacker's own rows."""
     ordinary_touched: float
+    """Share of ordinary queries that it catches."""
     ordinary_votes_changed: float
-    evidence: Evidence
-    evidence_before: Evidence
+    """Share of all votes on ordinary queries that it changes."""
+    log10_p_before: float
+    """Evidence of the claim without the filter, as log10 p."""
+    log10_p_after: float
+    """Evidence on the filtered answers."""
 
 
 def filtered_codes(codes: NDArray[np.int64], spotted: NDArray[np.bool_]) -> NDArray[np.int64]:
@@ -46,21 +32,16 @@ def filtered_codes(codes: NDArray[np.int64], spotted: NDArray[np.bool_]) -> NDAr
 
 
 def filter_and_verify(
-    method: str,
     codes: NDArray[np.int64],
     is_trigger: NDArray[np.bool_],
     spotted: NDArray[np.bool_],
     trigger_codes: ArrayLike,
     signature: Signature,
-    *,
-    level: float = DEFAULT_LEVEL,
-) -> FilterResult:
-    """Filter a stream and verify the claim on what comes out.
+) -> Filtered:
+    """Filter a stream and verify the claim on the filtered answers.
 
     Parameters
     ----------
-    method
-        Written into the result.
     codes : (n, m)
         Votes on the stream as class columns.
     is_trigger, spotted : (n,)
@@ -71,11 +52,13 @@ def filter_and_verify(
         m bits.
     """
     after = filtered_codes(codes, spotted)
-    return FilterResult(
-        method=method,
+    before_p, after_p = (
+        verify(votes[is_trigger], trigger_codes, signature).log10_p for votes in (codes, after)
+    )
+    return Filtered(
         triggers_spotted=float(spotted[is_trigger].mean()),
         ordinary_touched=float(spotted[~is_trigger].mean()),
         ordinary_votes_changed=float((after != codes)[~is_trigger].mean()),
-        evidence=verify(after[is_trigger], trigger_codes, signature, level=level),
-        evidence_before=verify(codes[is_trigger], trigger_codes, signature, level=level),
+        log10_p_before=before_p,
+        log10_p_after=after_p,
     )

@@ -1,4 +1,4 @@
-"""The signature from spotted queries: who votes against whom on a trigger row is the signature itself."""
+"""The signature from spotted queries: the division of the trees on a trigger row is the signature itself."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from wm.errors import SignatureError
 from wm.signature import Signature
 
 Spot = Callable[[NDArray[np.int64]], NDArray[np.bool_]]
-"""Takes the indexes of the queries seen so far, in order, and says which are suspected: (q,) -> (q,)."""
+"""Takes the indexes of the queries seen so far, in order; returns which are suspected: (q,) -> (q,)."""
 
 
 class BudgetPoint(AttackRow):
-    """What is known after a number of trigger queries."""
+    """Knowledge of the signature after a number of trigger queries."""
 
     trigger_queries: int
-    """How many of them the model has answered, among ordinary ones in random order."""
+    """Number of trigger queries that the model has answered, among ordinary ones in random order."""
     bits: float
     """Mean share of bits known, up to complement; 0.5 while nothing is spotted."""
     low: float
@@ -38,7 +38,7 @@ def recover_signature(codes: NDArray[np.int64]) -> NDArray[np.int64] | None:
     """Return the bits that divide the trees on most of the spotted queries, up to complement.
 
     On a trigger row the votes, centred, have one sign on trees with bit 0 and the other on those with bit 1,
-    whatever the share of ones; the leading direction of all spotted rows outvotes the ordinary ones among
+    for any share of ones; in the leading direction of all spotted rows these outweigh ordinary ones among
     them.
 
     Parameters
@@ -58,26 +58,6 @@ def recover_signature(codes: NDArray[np.int64]) -> NDArray[np.int64] | None:
     return (spectrum.scores > 0).astype(np.int64)
 
 
-def spot_by_votes(
-    codes: NDArray[np.int64], score: Callable[[NDArray[np.int64]], NDArray[np.float64]], threshold: float
-) -> Spot:
-    """Return a `Spot` that suspects the queries whose score, among those seen so far, is above a threshold.
-
-    Parameters
-    ----------
-    codes : (n, m)
-        Votes on the whole stream.
-    score
-        For instance `disagreement` or `repeats`.
-    """
-
-    def spot(seen: NDArray[np.int64]) -> NDArray[np.bool_]:
-        suspected: NDArray[np.bool_] = score(codes[seen]) > threshold
-        return suspected
-
-    return spot
-
-
 def budget_curve(
     codes: NDArray[np.int64],
     is_trigger: NDArray[np.bool_],
@@ -85,8 +65,8 @@ def budget_curve(
     signature: Signature,
     rng: np.random.Generator,
     *,
-    orders: int = 20,
-    most: int | None = None,
+    orders: int,
+    max_triggers: int | None = None,
 ) -> tuple[BudgetPoint, ...]:
     """Return the bits known after 1, 2, 3, ... trigger queries, over random orders of the stream.
 
@@ -101,13 +81,14 @@ def budget_curve(
     signature
         The true one, to score by.
     orders
-        How many random orders; at least 1.
-    most
+        Number of random orders; at least 1.
+    max_triggers
         Last number of trigger queries; None: all.
     """
     if codes.shape[1] != len(signature):
         raise SignatureError(f"votes of {codes.shape[1]} trees do not fit {len(signature)} bits")
-    last = int(is_trigger.sum()) if most is None else min(most, int(is_trigger.sum()))
+    triggers = int(is_trigger.sum())
+    last = triggers if max_triggers is None else min(max_triggers, triggers)
     bits, null, spotted = (np.full((orders, last), 0.5) for _ in range(3))
     spotted[:] = 0
     for order in range(orders):

@@ -1,10 +1,10 @@
-"""A classifier that has seen watermarks before: the attacker embeds its own and learns their triggers' looks.
+"""A classifier of queries, trained on shadow models: forests that the attacker watermarks itself.
 
-The attacker knows the scheme and has rows of the same kind, not the owner's trigger set. Each shadow model is
-watermarked on one part of these rows; its trigger rows and fresh rows of another part are put to it, and a
-classifier learns to tell them apart by features that mean the same on any forest: how the votes divide, how
-often in the same way, how much along the leading direction, and how far from what an honest forest, trained
-on a third part, votes there.
+The attacker knows the scheme and has rows of the same kind, but not the owner's trigger set. Each shadow
+model is watermarked on one part of these rows and answers its trigger rows and rows of a second part. A
+classifier learns to separate the two by features that mean the same on any forest: how the votes divide, how
+often in the same way, how much along the leading direction, and how far from the votes of an honest forest
+that is trained on a third part.
 """
 
 from __future__ import annotations
@@ -18,7 +18,9 @@ from numpy.typing import NDArray
 from wm import streams
 from wm.attacks.detection.spectrum import vote_spectrum
 from wm.attacks.divisions import disagreement, majority, repeats
+from wm.attacks.populations import watermarked_forest
 from wm.attacks.suppression.scores import threshold_at_limit
+from wm.embedding.common import draw_trigger_rows
 from wm.embedding.training import Caps, honest_forest
 from wm.errors import EmbeddingError
 from wm.forest import Forest
@@ -29,29 +31,25 @@ FEATURES = ("disagreement", "repeats", "nearest", "along", "surprise", "doubt")
 """Columns of `query_features`."""
 
 _NEAREST_AMONG = 1500
-"""Most queries, the most divided first, among which the nearest division is looked for."""
+"""Largest number of queries, the most divided first, among which the nearest division is searched."""
 
 
 @dataclass(frozen=True)
 class ShadowPlan:
-    """What the attacker trains.
+    """The attacker's training of shadow models.
 
     Attributes
     ----------
     n_trees
-        Trees of each forest, as many as the suspect has.
+        Trees of each forest, as of the suspect.
     caps
-        Limits on each tree, as the attacker reads them off the suspect.
+        Limits on each tree, as of the suspect.
     trigger_rows
         Trigger rows of each shadow model.
-    ones_share
-        Of the shadows' signatures.
     shadows
         Watermarked models trained; at least 2: the last one sets the threshold.
     scheme
         A key of `wm.embedding.SCHEMES`.
-    weight_step, max_rounds
-        As in `wm.embedding.EmbeddingTask`.
     seed, repeat
         The attacker's streams.
     """
@@ -59,11 +57,8 @@ class ShadowPlan:
     n_trees: int
     caps: Caps
     trigger_rows: int
-    ones_share: float = 0.5
     shadows: int = 4
     scheme: str = "paper"
-    weight_step: float = 30.0
-    max_rounds: int = 500
     seed: int = 0
     repeat: int = 0
 
@@ -75,7 +70,7 @@ class Spotter:
     Attributes
     ----------
     threshold
-        Score from which on a query is suspected: 1% of ordinary queries of the last shadow model are.
+        A query with at least this score is suspected: 1% of ordinary queries of the last shadow model.
     reference
         An honest forest, trained on all of the attacker's rows.
     """
@@ -107,7 +102,7 @@ def query_features(
     """
     spectrum = vote_spectrum(codes)
     divided = disagreement(codes)
-    # A unanimous query has no part along any direction; the floor keeps it at 0.
+    # A unanimous query has length 0 and projection 0; the floor keeps the ratio at 0.
     length = np.sqrt(np.maximum(divided * (1 - divided) * codes.shape[1], 1e-9))
     commonest = majority(codes)
     share = (codes == commonest[:, None]).mean(axis=1)
@@ -127,18 +122,18 @@ def query_features(
 
 
 def _nearest(codes: NDArray[np.int64], divided: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return how alike, up to complement, the most alike other division is: (n,) in [0, 1]."""
+    """Return the similarity, up to complement, of the most similar other division: (n,) in [0, 1]."""
     agrees = np.where(codes == majority(codes)[:, None], 1.0, -1.0)
     agrees -= agrees.mean(axis=1, keepdims=True)
     length = np.linalg.norm(agrees, axis=1)
     found = np.zeros(len(codes))
-    most = np.argsort(-divided, kind="stable")[:_NEAREST_AMONG]
-    most = most[length[most] > 1e-9]
-    unit = agrees[most] / length[most][:, None]
-    alike = np.abs(unit @ unit.T)
-    np.fill_diagonal(alike, 0.0)
-    if len(most) > 1:
-        found[most] = np.minimum(1.0, alike.max(axis=1))
+    compared = np.argsort(-divided, kind="stable")[:_NEAREST_AMONG]
+    compared = compared[length[compared] > 1e-9]
+    unit = agrees[compared] / length[compared][:, None]
+    similarity = np.abs(unit @ unit.T)
+    np.fill_diagonal(similarity, 0.0)
+    if len(compared) > 1:
+        found[compared] = np.minimum(1.0, similarity.max(axis=1))
     return found
 
 
@@ -195,26 +190,13 @@ def _shadow_stream(
     X: NDArray[np.float32], y: NDArray[np.int64], plan: ShadowPlan, number: int
 ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
     """Return the features of one shadow model's queries, and which of them are its trigger rows."""
-    from wm.embedding import SCHEMES, EmbeddingTask
-    from wm.embedding.common import draw_trigger_rows
-
     rng = streams.generator(plan.seed, Role.ATTACKER_SHADOWS, plan.repeat, number)
     order = rng.permutation(len(X))
     marked, ordinary, honest = np.split(order, [len(X) // 2, 3 * len(X) // 4])
     rows = draw_trigger_rows(X[marked], plan.trigger_rows, rng)
     seeds = rng.choice(2**31 - 1, size=2, replace=False)
-    task = EmbeddingTask(
-        X=X[marked],
-        y=y[marked],
-        signature=random_signature(plan.n_trees, plan.ones_share, rng),
-        trigger_rows=rows,
-        caps=plan.caps,
-        seed_right=int(seeds[0]),
-        seed_wrong=int(seeds[1]),
-        weight_step=plan.weight_step,
-        max_rounds=plan.max_rounds,
-    )
-    forest = SCHEMES[plan.scheme](task, None).forest
+    signature = random_signature(plan.n_trees, 0.5, rng)
+    forest = watermarked_forest(X[marked], y[marked], signature, rows, plan.caps, seeds, plan.scheme)
     queries = np.concatenate([X[marked][rows], X[ordinary]])
     reference = _reference(X[honest], y[honest], plan, number)
     features = query_features(queries, forest.vote_codes(queries), reference)

@@ -10,16 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.tree import DecisionTreeClassifier
 
-from wm.attacks.modification import (
-    MODIFICATIONS,
-    STRENGTHS,
-    AttackerData,
-    Judged,
-    Step,
-    evaluate,
-    modify,
-)
+from wm.attacks.modification import MODIFICATIONS, STRENGTHS
+from wm.attacks.modification.common import AttackerData
 from wm.attacks.modification.ensemble import KEPT_LEVELS
+from wm.attacks.modification.evaluation import Judged, Step, evaluate, modify
 from wm.attacks.modification.pruning import class_counts, majority_below
 from wm.attacks.modification.rebuild import cut, grafted, together, tree_from_model, tree_of
 from wm.embedding.training import Caps
@@ -304,7 +298,7 @@ def test_flipped_leaves_are_counted(owner, thief):
 # --- the claim
 
 
-def test_noise_kills_the_papers_rule_and_not_the_test(owner, thief, judged):
+def test_noise_defeats_the_papers_rule_but_not_the_p_value(owner, thief, judged):
     found = result(owner, thief, judged, ("noise", 0.01))
     assert not found.exact_match
     assert abs(found.accuracy_change) < 0.02
@@ -315,7 +309,7 @@ def test_noise_kills_the_papers_rule_and_not_the_test(owner, thief, judged):
 
 
 @pytest.mark.parametrize(("name", "strength"), [("shuffle", 1.0), ("distil-labels", 3.0), ("collapse", 1.0)])
-def test_what_kills_the_shared_signature(owner, thief, judged, name, strength):
+def test_modifications_that_remove_the_shared_signature(owner, thief, judged, name, strength):
     found = result(owner, thief, judged, (name, strength))
     assert found.log10_p > -3
     assert found.accuracy_change > -0.06
@@ -353,7 +347,7 @@ def test_two_in_a_row(owner, thief, judged):
     assert (last.n_trees, last.p_null) == (63, "aligned")
 
 
-def test_what_cannot_be_combined_is_refused(owner, thief):
+def test_impossible_combinations_are_refused(owner, thief):
     rng = np.random.default_rng(0)
     with pytest.raises(ModelError, match="put collapse last"):
         modify(owner.watermarked, [Step("collapse", 1.0), Step("noise", 0.1)], thief, rng)
@@ -368,7 +362,7 @@ def test_every_modification_has_strengths_that_grow():
     assert all(list(strengths) == sorted(strengths) for strengths in STRENGTHS.values())
 
 
-def test_labels_of_one_kind_distil_nothing(owner, thief):
+def test_labels_of_one_class_cannot_be_distilled(owner, thief):
     one = AttackerData(thief.X[:1], thief.y[:1], thief.caps)
     with pytest.raises(ModelError, match="one label"):
         modify(owner.watermarked, [Step("distil-labels", 1.0)], one, np.random.default_rng(0))

@@ -1,4 +1,4 @@
-"""Suppression: both scores on votes made by hand, both metrics against plain loops, and a real forest."""
+"""Both scores on votes made by hand, all metrics against plain loops, and real forests."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import auc
 
-from wm.attacks.suppression import METHODS, disagreement, evaluate, repeats, suppress
+from wm.attacks.divisions import disagreement, repeats
+from wm.attacks.suppression import METHODS
+from wm.attacks.suppression.scores import evaluate, threshold_at_limit
 
 # Four queries divided alike (up to exchanging the classes), one of its own, three unanimous.
 VOTES = np.array(
@@ -48,6 +50,11 @@ def stream(triggers, ordinary):
     """Scores of trigger and of ordinary queries, as `evaluate` takes them."""
     scores = np.array([*triggers, *ordinary], dtype=float)
     return scores, np.arange(len(scores)) < len(triggers)
+
+
+def by_every_method(codes, is_trigger):
+    """Evaluate every method on a stream's votes."""
+    return [evaluate(name, score(codes), is_trigger) for name, score in METHODS.items()]
 
 
 def naive_auc(scores, is_trigger):
@@ -148,9 +155,18 @@ def test_the_curve_is_ascending_and_encloses_the_auc(case):
     assert auc(false_positive, true_positive) == pytest.approx(result.auc)
 
 
-def test_every_method_is_tried():
+@given(st.lists(st.integers(0, 9), min_size=1, max_size=40), st.sampled_from([0.0, 0.01, 0.1, 0.5, 1.0]))
+def test_the_threshold_is_the_least_allowed(scores, limit):
+    ordinary = np.array(scores, dtype=float)
+    threshold = threshold_at_limit(ordinary, limit)
+    assert (ordinary >= threshold).mean() <= limit
+    smaller = ordinary[ordinary < threshold]
+    assert not len(smaller) or (ordinary >= smaller.max()).mean() > limit
+
+
+def test_every_method_spots_repeated_divisions():
     is_trigger = np.arange(8) < 4
-    results = suppress(VOTES, is_trigger)
+    results = by_every_method(VOTES, is_trigger)
     assert [result.method for result in results] == ["disagreement", "repeats"]
     assert [result.auc for result in results] == [1.0, 1.0]
     assert [result.tpr_at_1pct_fpr for result in results] == [1.0, 1.0]
@@ -164,7 +180,7 @@ def test_repeats_finds_all_triggers_of_a_watermarked_forest(which, request):
     model = request.getfixturevalue(which)
     queries = np.concatenate([model.trigger_X, model.data.X_test])
     is_trigger = np.arange(len(queries)) < len(model.trigger_X)
-    by_disagreement, by_repeats = suppress(model.watermarked.vote_codes(queries), is_trigger)
+    by_disagreement, by_repeats = by_every_method(model.watermarked.vote_codes(queries), is_trigger)
     assert by_repeats.auc == 1.0
     assert by_repeats.tpr_at_1pct_fpr == 1.0
     assert by_disagreement.auc > 0.98
@@ -174,6 +190,6 @@ def test_repeats_finds_all_triggers_of_a_watermarked_forest(which, request):
 def test_an_honest_forest_does_not_divide_on_the_triggers(owner):
     queries = np.concatenate([owner.trigger_X, owner.data.X_test])
     is_trigger = np.arange(len(queries)) < len(owner.trigger_X)
-    for result in suppress(owner.honest.vote_codes(queries), is_trigger):
+    for result in by_every_method(owner.honest.vote_codes(queries), is_trigger):
         assert result.auc < 0.7
         assert result.tpr_at_1pct_fpr == 0.0

@@ -1,6 +1,6 @@
-"""Forgery with prescribed signatures (Section 4.2.2): what the attacker draws, and one query after another.
+"""The attacker's draws, and an engine that answers forgery queries within limits.
 
-The attacker has no part in the owner's randomness: signatures and instances come from streams of their own.
+Signatures and instances come from streams of their own, independent of the owner's randomness.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wm import engines, streams
-from wm.attacks.forgery.following import asking_order, followed, settles
+from wm.attacks.forgery.following import followed, query_order, settles
 from wm.engines import ForgeryOutcome, ForgeryQuery
 from wm.engines.certification import CertifyingEngine
 from wm.engines.minimal import MinimalSearch
@@ -24,7 +24,7 @@ from wm.streams import Role
 
 
 def attacker_signature(seed: int, *, number: int, length: int, ones_share: float, repeat: int) -> Signature:
-    """Return the attacker's signature of a given number, the same whatever else is drawn."""
+    """Return the attacker's signature of a given number; it does not depend on other draws."""
     rng = streams.generator(seed, Role.ATTACKER_SIGNATURE, repeat, number)
     return random_signature(length, ones_share, rng)
 
@@ -42,17 +42,9 @@ def attacker_instances(seed: int, *, rows: int, count: int, repeat: int) -> NDAr
     return streams.generator(seed, Role.ATTACKER_INSTANCES, repeat).permutation(rows)[:count]
 
 
-@dataclass(frozen=True)
-class Limits:
-    """Limits on one query, in seconds and bytes of memory; None: no limit on memory."""
-
-    timeout_s: float
-    memory_bytes: int | None = None
-
-
 @dataclass(frozen=True, eq=False)
 class Target:
-    """What is to be forged: instances with their true labels, one signature, one distance.
+    """Instances with their true labels, to be forged for one signature within one distance.
 
     Attributes
     ----------
@@ -78,7 +70,7 @@ class Target:
 
 
 class Forger:
-    """An engine that is ready to forge on one forest; closed as a context manager.
+    """An engine for forgery on one forest; a context manager that closes it.
 
     Parameters
     ----------
@@ -87,7 +79,7 @@ class Forger:
     engine
         Name of the engine.
     certify
-        Whether every ``impossible`` is confirmed by a checked proof; not for smallest distances.
+        Whether every ``impossible`` is confirmed by a checked proof; not with `nearest`.
     options
         The engine's own, see `wm.engines.options_model`.
     timeout_s, memory_bytes
@@ -107,10 +99,10 @@ class Forger:
         plain = self._plain = engines.create(engine, forest, **(options or {}))
         self._engine = CertifyingEngine(plain, forest) if certify else plain
         self._search = MinimalSearch(forest, self._engine)
-        self._limits = Limits(timeout_s, memory_bytes)
+        self._timeout_s, self._memory_bytes = timeout_s, memory_bytes
         self.forest = forest
         self.proofs = plain.global_proofs
-        """Signatures and labels that no instance at all draws, as proved so far."""
+        """Signatures and labels for which it is proved that no instance at all can be forged."""
 
     def __enter__(self) -> Self:
         return self
@@ -127,24 +119,22 @@ class Forger:
         """End the solver's process."""
         self._engine.close()
 
-    def ask(self, query: ForgeryQuery, limits: Limits | None = None) -> ForgeryOutcome:
-        """Answer one query within the usual limits, or those given."""
-        chosen = limits or self._limits
-        return self._engine.solve(query, timeout_s=chosen.timeout_s, memory_bytes=chosen.memory_bytes)
+    def ask(self, query: ForgeryQuery) -> ForgeryOutcome:
+        """Answer one query."""
+        return self._engine.solve(query, timeout_s=self._timeout_s, memory_bytes=self._memory_bytes)
 
-    def nearest(self, query: ForgeryQuery, limits: Limits | None = None) -> ForgeryOutcome:
+    def nearest(self, query: ForgeryQuery) -> ForgeryOutcome:
         """Find the smallest distance at which a query can be forged, at most its eps.
 
         The outcome's `distance` and `witness` are those of the nearest instance known, whatever the status.
         """
-        chosen = limits or self._limits
-        found = self._search.find(query, timeout_s=chosen.timeout_s, memory_bytes=chosen.memory_bytes)
+        found = self._search.find(query, timeout_s=self._timeout_s, memory_bytes=self._memory_bytes)
         return ForgeryOutcome(
             found.status, found.witness, found.forged_at, found.seconds, found.engine, found.reason
         )
 
     def over_distances(self, query: ForgeryQuery, distances: Sequence[float]) -> list[ForgeryOutcome]:
-        """Answer a query at several distances, asking none whose answer follows from another.
+        """Answer a query at several distances; answers that follow from others are not computed.
 
         An outcome that follows names the eps that it follows from, and took no time; see
         `wm.attacks.forgery.following`.
@@ -157,7 +147,7 @@ class Forger:
             Ascending.
         """
         outcomes: dict[int, ForgeryOutcome] = {}
-        for turn in asking_order(len(distances)):
+        for turn in query_order(len(distances)):
             eps = distances[turn.place]
             known = [
                 (outcomes[place], distances[place])

@@ -1,4 +1,4 @@
-"""Detection: the paper's table on the authors' own forest, and p-values against brute force."""
+"""The paper's strategies: its table on the authors' own forest, and p-values against brute force."""
 
 from __future__ import annotations
 
@@ -10,15 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from wm.attacks.detection import (
-    UNDECIDED,
-    Measure,
-    Strategy,
-    detect,
-    exact_p_value,
-    guess_signature,
-    measure_trees,
-)
+from wm.attacks.detection import Measure, Strategy, detect
+from wm.attacks.detection.strategies import UNDECIDED, exact_p_value, guess_signature, measure_trees
 from wm.signature import Signature, random_signature
 
 SAME_LENGTH = st.integers(1, 9).flatmap(
@@ -61,11 +54,11 @@ def test_trees_that_are_all_alike_give_nothing_away(chain_forest):
     forest, signature = chain_forest([6] * 8), Signature.of("00001111")
     for result in detect(forest, signature):
         counts = (result.correct, result.wrong, result.uncertain)
-        assert counts == ((0, 0, 8) if result.strategy is Strategy.A else (4, 4, 0))
+        assert counts == ((0, 0, 8) if result.strategy == Strategy.A else (4, 4, 0))
         assert result.std == 0
         assert result.p_value_exact == pytest.approx(1.0)
         assert result.p_value == pytest.approx(
-            stats.binom.sf(3, 8, 0.5) if result.strategy is Strategy.B else 1
+            stats.binom.sf(3, 8, 0.5) if result.strategy == Strategy.B else 1
         )
 
 
@@ -124,12 +117,12 @@ def test_all_numbers_are_those_of_plain_loops(chain_forest, case):
     tried = [(result.measure, result.strategy) for result in results]
     assert tried == list(itertools.product(Measure, Strategy))
     for result in results:
-        values = [depth + (result.measure is Measure.LEAVES) for depth in depths]
+        values = [depth + (result.measure == Measure.LEAVES) for depth in depths]
         mean = sum(values) / len(values)
         variance = sum((value - mean) ** 2 for value in values) / len(values)
-        assert measure_trees(forest, result.measure).tolist() == values
+        assert measure_trees(forest, Measure(result.measure)).tolist() == values
         assert (result.mean, result.std) == (pytest.approx(mean), pytest.approx(variance**0.5))
-        guess = guess_signature(np.array(values), result.strategy).tolist()
+        guess = guess_signature(np.array(values), Strategy(result.strategy)).tolist()
         pairs = list(zip(guess, bits, strict=True))
         assert result.correct == sum(one == bit for one, bit in pairs)
         assert result.wrong == sum(one == 1 - bit for one, bit in pairs)

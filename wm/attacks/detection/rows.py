@@ -1,0 +1,75 @@
+"""Result rows of detection."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wm.attacks.base import AttackRow
+from wm.attacks.detection.guesses import above_median, score_guess, score_values
+from wm.signature import Signature
+
+RANKING, SPLIT = "ranking", "median split"
+"""Strategies of the two rows that a measure of the trees gets."""
+
+
+class Row(AttackRow):
+    """One strategy on one measure; bits without a guess are uncertain."""
+
+    measure: str
+    """Measure of the trees or of their votes."""
+    strategy: str
+    """Rule for a guess: the paper's A and B, a ranking, a split at the median, a rank test."""
+    mean: float | None = None
+    """Of the measure over the trees."""
+    std: float | None = None
+    """Population standard deviation over the trees."""
+    correct: int
+    """Bits guessed right."""
+    wrong: int
+    """Bits guessed wrong."""
+    uncertain: int
+    """Bits without a guess."""
+    p_value: float
+    """Chance to do as well: of fair coins for the paper's strategies, otherwise exact."""
+    p_value_exact: float
+    """The same against a random signature with as many ones; adjusted where several guesses are tried."""
+    bits: float | None = None
+    """Share of the signature guessed, up to complement."""
+    null_bits: float | None = None
+    """Mean of that share for guesses that have nothing to do with the signature."""
+    auc: float | None = None
+    """Area under the curve of the ranking of the trees."""
+    points: int | None = None
+    """Instances that votes were taken on; for presence the honest forests."""
+
+
+def ranked(
+    measure: str, values: NDArray[np.float64], signature: Signature, **common: float | None
+) -> list[Row]:
+    """Score a measure of the trees, (m,): as a ranking of the trees, and divided at the median.
+
+    Parameters
+    ----------
+    measure
+        Its name.
+    common
+        Further fields of both rows.
+    """
+    trees = len(signature)
+    ranking, guess = score_values(values, signature), score_guess(above_median(values), signature)
+    right = round(guess.bits * trees)
+    both = common | {"measure": measure}
+    return [
+        Row.model_validate(
+            both
+            | {"strategy": RANKING, "correct": 0, "wrong": 0, "uncertain": trees, "auc": ranking.auc}
+            | {"p_value": ranking.p_value, "p_value_exact": ranking.p_value}
+        ),
+        Row.model_validate(
+            both
+            | {"strategy": SPLIT, "correct": right, "wrong": trees - right, "uncertain": 0}
+            | {"p_value": guess.p_value, "p_value_exact": guess.p_value}
+            | {"bits": guess.bits, "null_bits": guess.null_bits}
+        ),
+    ]
