@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
+
 from wm import streams
 from wm.claims.claim import NONCE_BYTES
-from wm.embedding.options import TrainOptions
+from wm.embedding.options import FitOptions, TrainOptions
 from wm.embedding.training import Caps
 from wm.embedding.watermark import Plan, watermark
 from wm.forest import Forest
@@ -15,6 +17,13 @@ from wm.verification.evidence import verify
 from workers.handlers.inputs import read_split
 from workers.jobs import BaselineResult, EmbedParameters, EmbedResult, JobKind
 from workers.runtime.context import Context
+
+
+def _text(parameters: EmbedParameters) -> str:
+    """Return the parameters as JSON in a fixed order of fields: claims, which hold it, stay the same."""
+    named = parameters.model_dump(mode="json")
+    fit = {name: named.pop(name) for name in FitOptions.model_fields}
+    return json.dumps(named | fit, separators=(",", ":"))
 
 
 def run(parameters: EmbedParameters, context: Context) -> EmbedResult:
@@ -34,7 +43,7 @@ def run(parameters: EmbedParameters, context: Context) -> EmbedResult:
         seed=seed,
         repeat=repeat,
         fit=TrainOptions(**parameters.fit_options()),
-        model_id=f"{split.dataset_sha256[:16]}/{parameters.model_dump_json()}",
+        model_id=f"{split.dataset_sha256[:16]}/{_text(parameters)}",
         nonce=streams.generator(seed, Role.OWNER_NONCE, repeat).bytes(NONCE_BYTES),
     )
     with context.timed("embed"):
