@@ -6,7 +6,6 @@ import numpy as np
 from pydantic import Field
 
 from wm.attacks.base import Attack, AttackOptions, AttackRow, Result, Scene, Streams
-from wm.streams import Role
 
 
 class Options(AttackOptions):
@@ -29,7 +28,7 @@ class Row(AttackRow):
 
 def run(scene: Scene, options: Options, rng: Streams) -> Result:
     """Measure each tree on some test rows."""
-    rows = rng.generator(Role.ATTACKER_PROBES, "toy").permutation(len(scene.split.y_test))[: options.sample]
+    rows = rng.own("lean").permutation(len(scene.split.y_test))[: options.sample]
     leans = scene.forest.vote_codes(scene.split.X_test[rows]).mean(axis=0) - 0.5
     bits = scene.claim.bits.array
     return Result(

@@ -34,8 +34,6 @@ class Role(StrEnum):
     ATTACKER_INSTANCES = "attacker-instances"
     ATTACKER_PROBES = "attacker-probes"
     ATTACKER_SHADOWS = "attacker-shadows"
-    ATTACKER_FREE_FORGERY = "attacker-free-forgery"
-    ATTACKER_MODIFICATION = "attacker-modification"
     HONEST_POPULATION = "honest-population"
     OTHER_OWNERS = "other-owners"
     JUDGE_QUESTIONS = "judge-questions"
@@ -49,24 +47,31 @@ def _part(part: int | str) -> str:
     return f"int:{operator.index(part)}"
 
 
-def sequence(seed: int, role: Role, *key: int | str) -> np.random.SeedSequence:
+def attacker(kind: str) -> str:
+    """Return the role of an attack that draws from a stream of its own; no owner's role begins so."""
+    return f"attacker-{kind}"
+
+
+def sequence(seed: int, role: Role | str, *key: int | str) -> np.random.SeedSequence:
     """Return the seed sequence of a role.
 
     Parameters
     ----------
     seed
         The campaign's seed, at least 0.
+    role
+        One of `Role`, or of an `attacker`.
     *key
         Distinguishes the streams of one role (repeat number, signature number, ...).
     """
     if seed < 0:
         raise ValueError(f"seed {seed} is negative")
-    name = _SEPARATOR.join([role.value, *map(_part, key)])
+    name = _SEPARATOR.join([str(role), *map(_part, key)])
     words = np.frombuffer(hashlib.sha256(name.encode()).digest(), dtype="<u4")
     return np.random.SeedSequence(seed, spawn_key=tuple(int(word) for word in words))
 
 
-def generator(seed: int, role: Role, *key: int | str) -> np.random.Generator:
+def generator(seed: int, role: Role | str, *key: int | str) -> np.random.Generator:
     """Return a fresh generator at the start of a role's stream."""
     return np.random.default_rng(sequence(seed, role, *key))
 

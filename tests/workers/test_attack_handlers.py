@@ -71,7 +71,7 @@ def _kept(value: Any) -> Any:
     return value.bit_generator.state if isinstance(value, np.random.Generator) else value
 
 
-def _state(role: Role, *key: int | str) -> dict[str, Any]:
+def _state(role: Role | str, *key: int | str) -> dict[str, Any]:
     """Return the state that a stream of seed 1 begins in."""
     return dict(streams.generator(1, role, *key).bit_generator.state)
 
@@ -281,7 +281,7 @@ def test_forgery_starts_from_the_attackers_test_rows_within_its_distance(scene, 
         assert same(target.X, scene.split.X_test[rows])
         assert same(target.labels, scene.split.y_test[rows])
         assert target.eps == 0.4
-    assert local[0].arguments[2] == _state(Role.ATTACKER_FREE_FORGERY, repeat, "local search")
+    assert local[0].arguments[2] == _state(streams.attacker("free-forgery"), repeat, "local search")
     assert targets[0].signature == attacker_signature(1, number=0, length=12, ones_share=0.5, repeat=repeat)
     one, other = targets[1].signature, targets[2].signature
     assert one.agreement(other) == 0
@@ -338,7 +338,7 @@ def test_clones_without_a_contested_row_are_of_the_first_test_row_with_its_label
     assert forest.content_hash == scene.forest.content_hash
     assert same(row, scene.split.X_test[0])
     assert (label, count) == (scene.split.y_test[0], 7)
-    assert state == _state(Role.ATTACKER_FREE_FORGERY, 2, "clones")
+    assert state == _state(streams.attacker("free-forgery"), 2, "clones")
 
 
 @pytest.mark.parametrize("repeat", [0, 2])
@@ -348,7 +348,9 @@ def test_a_thief_changes_the_forest_with_rows_that_it_is_not_scored_on(scene, mo
     rows = scene.run("modification", repeat=repeat).rows
     points = [(attempt, strengths) for attempt in range(2) for strengths in ((0.0, 0.0), (0.25, 0.1))]
     for (attempt, strengths), change, judgement, row in zip(points, changes, judgements, rows, strict=True):
-        order = streams.generator(1, Role.ATTACKER_MODIFICATION, repeat, "rows", attempt).permutation(171)
+        order = streams.generator(1, streams.attacker("modification"), repeat, "rows", attempt).permutation(
+            171
+        )
         own, others = order[:85], order[85:]
         forest, steps, data, state = change.arguments
         assert forest.content_hash == scene.forest.content_hash
@@ -359,7 +361,7 @@ def test_a_thief_changes_the_forest_with_rows_that_it_is_not_scored_on(scene, mo
         assert same(data.y, scene.split.y_test[own])
         assert data.caps == scene.caps
         key = (repeat, "drop+noise", attempt, "+".join(map(repr, strengths)))
-        assert state == _state(Role.ATTACKER_MODIFICATION, *key)
+        assert state == _state(streams.attacker("modification"), *key)
         before, changed, applied, judged, null, _ = judgement.arguments
         assert before.content_hash == scene.forest.content_hash
         assert changed is change.result

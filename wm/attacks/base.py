@@ -188,6 +188,10 @@ class Streams:
         """Return a fresh generator of a role's stream in this repeat."""
         return streams.generator(self.seed, role, self.repeat, *key)
 
+    def own(self, kind: str, *key: int | str) -> np.random.Generator:
+        """Return a fresh generator of the stream that an attack of this kind has for itself."""
+        return streams.generator(self.seed, streams.attacker(kind), self.repeat, *key)
+
 
 class Scope(StrEnum):
     """The forests that an attack is run on."""

@@ -86,7 +86,7 @@ class _Claimant:
 
     def rng(self, name: str) -> np.random.Generator:
         """Return the generator of one method."""
-        return self.streams.generator(Role.ATTACKER_FREE_FORGERY, name)
+        return self.streams.own("free-forgery", name)
 
     def target(self, signature: Signature) -> Target:
         """Return test rows to be changed until the forest's votes on them spell a signature."""

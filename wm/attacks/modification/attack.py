@@ -101,14 +101,14 @@ def _rows(scene: Scene, curve: Curve, rng: Streams) -> Iterator[Row]:
         for strengths in curve.strengths:
             steps = [Step(name, strength) for name, strength in zip(curve.steps, strengths, strict=True)]
             key = ("+".join(curve.steps), attempt, "+".join(map(repr, strengths)))
-            changed = modify(scene.forest, steps, data, rng.generator(Role.ATTACKER_MODIFICATION, *key))
+            changed = modify(scene.forest, steps, data, rng.own("modification", *key))
             null = rng.generator(Role.NULL, *key)
             yield evaluate(scene.forest, changed, steps, judged, null, attempt)
 
 
 def _divided(scene: Scene, rng: Streams, attempt: int) -> tuple[AttackerData, Judged]:
     split, trigger_set = scene.split, scene.claim.trigger_set
-    shuffled = rng.generator(Role.ATTACKER_MODIFICATION, "rows", attempt).permutation(len(split.y_test))
+    shuffled = rng.own("modification", "rows", attempt).permutation(len(split.y_test))
     own, others = shuffled[: len(shuffled) // 2], shuffled[len(shuffled) // 2 :]
     return (
         AttackerData(split.X_test[own], split.y_test[own], scene.caps),
