@@ -6,10 +6,10 @@ import math
 from dataclasses import dataclass
 
 from orchestrator.errors import NotFoundError
-from orchestrator.forged_sets import Attempt, largest_attempt
 from orchestrator.report.figures.instances import image_side
+from orchestrator.results.forged_sets import Attempt, largest_attempt
+from orchestrator.results.stored_models import StoredModels
 from orchestrator.store.database import Store
-from orchestrator.stored_models import StoredModels
 from wm.datasets import Split
 from workers.jobs import SplitResult
 

@@ -19,7 +19,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from orchestrator import results
-from orchestrator.cli.results import results as command_group
 from orchestrator.store.database import Store
 from research.benchmarks import common
 from research.benchmarks.filled import fill
@@ -43,15 +42,16 @@ class Row:
 
 def measure(store: Store, kind: str, campaign_id: int, repeats: int) -> Iterator[Row]:
     """Time every query."""
-    names = [name.replace("-", "_") for name in command_group.commands]
-    # Others, such as forged-sets, compute anew from models and witnesses.
-    for name in (*(name for name in names if hasattr(results, name)), "fingerprint"):
+    # Other results, as forged-sets, are computed from models and witnesses.
+    for name in (*results.COLUMNS, "fingerprint"):
         seconds, rows = [], 1
         for _ in range(repeats):
             started = time.perf_counter()
-            found = getattr(results, name)(store, campaign_id)
+            if name == "fingerprint":
+                results.fingerprint(store, campaign_id)
+            else:
+                rows = len(results.frame(store, campaign_id, name))
             seconds.append(time.perf_counter() - started)
-            rows = 1 if isinstance(found, str) else len(found)
         command_s = None if name == "fingerprint" else time_command(store, name, campaign_id)
         yield Row(kind, name, rows, seconds[0], statistics.median(seconds), max(seconds), command_s)
 

@@ -10,12 +10,12 @@ from matplotlib.figure import Figure
 
 from orchestrator.errors import OutputError
 from orchestrator.files import write_whole
-from orchestrator.forged_sets import largest_attempt
 from orchestrator.report.figures.accuracy import Axis, accuracy_figure
 from orchestrator.report.figures.distances import distances_figure
 from orchestrator.report.figures.instances import image_side, instances_figure, spread_out
 from orchestrator.report.render import render
 from orchestrator.report.wording import counted
+from orchestrator.results.forged_sets import largest_attempt
 from orchestrator.store.database import Store
 from research.reproduction.compare_attacks import curve_of
 from research.reproduction.published import ONES_SHARE, TRIGGER_SHARE

@@ -192,4 +192,4 @@ def test_two_loops_at_once_are_harmless(store, campaign_id):
         owners = connection.execute(sa.select(outcome.c.owner)).scalars().all()
     assert len(owners) == 13
     assert set(owners) <= {executor.owner for executor in executors}
-    assert queue.ready_jobs(store, campaign_id, limit=99, other_than=()) == []
+    assert queue.ready_jobs(store, campaign_id, limit=99, excluded=()) == []

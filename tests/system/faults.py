@@ -160,7 +160,7 @@ def orchestrator_killed_again_and_again(fleet: Fleet, *, times: int = 2) -> Seen
 
 
 def _leads(fleet: Fleet, orchestrator: subprocess.Popen[bytes]) -> Callable[[], bool]:
-    return lambda: "handing out jobs" in fleet.log(orchestrator)
+    return lambda: "sending jobs" in fleet.log(orchestrator)
 
 
 def second_orchestrator(fleet: Fleet) -> Seen:

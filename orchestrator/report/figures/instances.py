@@ -9,8 +9,8 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from orchestrator.forged_sets import Forgery
 from orchestrator.report.figures.style import FAINT, INK, SMALL, WIDTH_IN
+from orchestrator.results.forged_sets import Forgery
 from wm.datasets import Split
 
 PER_ROW = 3

@@ -115,7 +115,7 @@ def test_candidate_rows_are_told_apart(wm, files, name: str) -> None:
 def test_a_person_reads_a_table(wm, files) -> None:
     ran = wm("audit", "model.npz")
     assert (ran.code, ran.err) == (1, "")
-    for word in ("severity", "critical", "what the file gives away", "how to fix it", "scrub", "leaks"):
+    for word in ("severity", "critical", "what the file reveals", "how to fix it", "scrub", "leaks"):
         assert word in ran.out
     assert "".join(map(str, BITS)) in ran.out or "".join(map(str, 1 - BITS)) in ran.out
 

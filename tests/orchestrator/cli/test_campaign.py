@@ -199,7 +199,7 @@ def test_an_interrupted_campaign_exits_130_and_is_resumed_to_the_same_end(
         patch.setattr(orchestrator.cli.campaign, "shown", _impatient(signal.SIGINT, 3))
         ran = wm("campaign", "run", tiny.file, "--workers", 1)
     assert (ran.code, ran.out) == (130, "")
-    assert "tiny: interrupted; go on with: wm campaign resume tiny\n" in ran.err
+    assert "tiny: interrupted; resume with: wm campaign resume tiny\n" in ran.err
     status = wm("campaign", "status", "tiny", "--json").json()
     assert status["state"] == "interrupted"
     assert status["jobs"]["done"] >= 3
@@ -256,7 +256,7 @@ def test_status_tells_what_keeps_a_campaign_from_going_on(wm, tiny) -> None:
 def test_a_finished_campaign_cannot_be_cancelled_and_that_is_said(wm, tiny) -> None:
     ran = wm("campaign", "cancel", "tiny", "--store", tiny.url)
     assert (ran.code, ran.out) == (0, "")
-    assert ran.err == "tiny: finished already, there is nothing to cancel\n"
+    assert ran.err == "tiny: already finished, nothing to cancel\n"
     assert wm("campaign", "status", "tiny", "--store", tiny.url, "--json").json()["state"] == "finished"
 
 
@@ -267,4 +267,4 @@ def test_watching_a_campaign_that_ended_without_all_results_exits_3(wm, tiny) ->
     assert (ran.code, ran.err) == (3, "")
     (line,) = ran.out.splitlines()
     assert line.startswith("tiny: cancelled; ")
-    assert line.endswith("12 jobs are cancelled: to take them up again, wm campaign resume 1")
+    assert line.endswith("12 jobs are cancelled: to run them, wm campaign resume 1")

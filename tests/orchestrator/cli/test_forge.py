@@ -96,7 +96,7 @@ def test_rows_of_a_file_are_taken_as_they_are(wm, model, tmp_path: Path) -> None
     ("arguments", "message"),
     [
         ((), "give either --rows or --dataset"),
-        ((*START, "--certify"), "give --eps as a number"),
+        ((*START, "--certify"), "needs --eps as a number"),
         ((*START, "--eps", "2"), "'2' is neither a number from 0 to 1 nor the word minimal"),
         ((*START, "--signature", "0101"), "--signature has 4 bits, the model 24 trees"),
         ((*START, "-o", "forged.csv"), "forged.csv: the ending must be .npz"),

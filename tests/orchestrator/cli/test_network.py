@@ -85,7 +85,7 @@ def test_a_suspect_that_gives_less_is_judged_by_that(wm, model, suspect, ask, ki
 def test_without_decoys_it_is_said_so(wm, model, suspect) -> None:
     ran = wm("verify", model.claim, "--url", suspect.url, "--json")
     assert ran.code == 0
-    assert ran.err.startswith("No --decoys: only trigger rows are asked")
+    assert ran.err.startswith("No --decoys: the suspect may recognize")
     assert ran.json()["decoys"] == 0
 
 

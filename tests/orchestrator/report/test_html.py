@@ -39,7 +39,7 @@ def whole(make_campaign: Callable[..., Any]) -> _Whole:
     names = ("accuracy", "detection", "suppression", "forgery")
     return _Whole(
         Page(report_html(gather(made.store, made.record))),
-        {name: getattr(results, name)(made.store, made.record.id) for name in names},
+        {name: results.frame(made.store, made.record.id, name) for name in names},
     )
 
 

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.datasets import load_breast_cancer, load_digits
 
-from orchestrator.forged_sets import Forgery
 from orchestrator.report.figures.instances import image_side, instances_figure, spread_out
+from orchestrator.results.forged_sets import Forgery
 from wm.datasets import Dataset, split
 
 

@@ -96,7 +96,7 @@ def test_large_campaigns_keep_their_order(workshop):
     workshop.finish(["root"])
     progress = campaigns.progress(workshop.store, campaign_id)
     assert (progress.jobs[JobState.READY], progress.done_weight, progress.total_weight) == (4500, 1, 9001)
-    ready = queue.ready_jobs(workshop.store, campaign_id, limit=4500, other_than=())
+    ready = queue.ready_jobs(workshop.store, campaign_id, limit=4500, excluded=())
     with workshop.store.read() as connection:
         key_of = {row.id: row.key for row in connection.execute(sa.select(job.c.id, job.c.key))}
     assert [key_of[job_id] for job_id in ready] == keys

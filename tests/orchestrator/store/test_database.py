@@ -211,7 +211,7 @@ def test_a_password_is_never_shown(url):
 
 @pytest.mark.parametrize("url", ["", "wm.db", "sqlite:/wm.db", "/tmp/wm.db", "sqlite"])  # noqa: S108 - no file
 def test_what_is_no_url_is_told_with_an_example(url):
-    with pytest.raises(StoreUrlError, match=r"is not a database URL, such as sqlite:///wm\.db") as caught:
+    with pytest.raises(StoreUrlError, match=r"is not a database URL, as sqlite:///wm\.db") as caught:
         Store(url)
     one_line(caught)
 

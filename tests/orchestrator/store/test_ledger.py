@@ -119,7 +119,7 @@ def test_later_jobs_of_a_signature_are_given_what_one_proved_in_the_whole_domain
 
 def test_a_row_that_is_neither_answer_nor_proof_is_refused(workshop):
     (job_id,) = workshop.jobs("a")
-    with pytest.raises(TypeError, match="no kind of job but forgery"):
+    with pytest.raises(TypeError, match="answers and proofs only"):
         workshop.ledger.save(job_id, [answer(1), "a row"])
     assert workshop.count(forgery_answer) == 0
 
@@ -454,7 +454,7 @@ def test_random_campaigns_end_as_their_needs_say(workshop, seed):
     campaign_id = workshop.campaign(*(workshop.job(key, *needs[key]) for key in keys))
     by_id = {workshop.id(key): key for key in keys}
     ledger = workshop.ledger
-    while ready := queue.ready_jobs(workshop.store, campaign_id, limit=4, other_than=()):
+    while ready := queue.ready_jobs(workshop.store, campaign_id, limit=4, excluded=()):
         job_id = rng.choice(ready)
         assert ledger.lease(job_id, "me") is not None
         match rng.randrange(5):

@@ -121,7 +121,7 @@ def test_lists_of_other_distances_never_wait_for_each_other_in_a_circle(workshop
     assert ("0.5", "0.3", True) in needs
     assert ("0.3", "0.5", True) not in needs
     done = 0
-    while ready := queue.ready_jobs(workshop.store, second, limit=10, other_than=()):
+    while ready := queue.ready_jobs(workshop.store, second, limit=10, excluded=()):
         done += len(ready)
         for job_id in ready:
             assert workshop.ledger.lease(job_id, "me") is not None
@@ -148,7 +148,7 @@ def test_no_campaign_waits_for_a_helper_that_it_does_not_have(workshop):
     workshop.campaign(*batch(workshop, "0.5", "0.3"))
     second = workshop.campaign(*batch(workshop, "0.3"), name="second")
     assert workshop.states("0.3") == [JobState.READY]
-    assert queue.ready_jobs(workshop.store, second, limit=10, other_than=()) == [workshop.id("0.3")]
+    assert queue.ready_jobs(workshop.store, second, limit=10, excluded=()) == [workshop.id("0.3")]
 
 
 def test_a_job_that_is_there_is_given_no_helper(workshop):
