@@ -83,12 +83,14 @@ def verify(
         challenge=None if challenge is None else challenge.encode(),
     )
     if transcript_file is not None:
+        answers = suspect.answers
+        consistency = f"{answers.asked_twice} rows, {answers.answered_differently} with different answers"
         about = {
             "opening" if isinstance(claim, Opening) else "claim": str(claim_file),
             "commitment": claim.commitment,
             "model": claim.model_id,
             "suspect": suspect.description,
-            "asked twice": _consistency(suspect),
+            "asked twice": consistency if answers.asked_twice else "no row",
         }
         write_whole(transcript_file, transcript(verdict, about=about).encode())
     facts = _facts(verdict, suspect)
@@ -128,13 +130,6 @@ def _in_words(facts: dict[str, Any], verdict: Verdict) -> dict[str, Any]:
         "open_questions": unchecked or "none",
         "rules": [_line(each) for each in verdict.rules],
     }
-
-
-def _consistency(suspect: Suspect) -> str:
-    answers = suspect.answers
-    if not answers.asked_twice:
-        return "no row"
-    return f"{answers.asked_twice} rows, of which {answers.answered_differently} were answered differently"
 
 
 def _line(result: RuleResult) -> str:

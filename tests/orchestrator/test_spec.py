@@ -273,7 +273,7 @@ def test_only_restricts_an_attack(only, admitted):
     assert sum(attack.only.admits(*point) for point in points) == admitted
 
 
-def test_only_must_name_what_is_in_the_grid():
+def test_only_must_name_values_of_the_grid():
     text = GRID + (
         '[[attack]]\nkind = "detection"\n[attack.only]\ntrigger_share = [0.1, 0.3]\nones_share = 0.9\n'
         'scheme = "other"'
@@ -347,7 +347,7 @@ def test_attacks_with_indistinguishable_results_are_refused(name):
         ("eps = [0.1, 0.2]\nsignatures = 3", "eps = [0.2, 0.3]"),
     ],
 )
-def test_attacks_may_share_what_they_do_not_contradict(first, second):
+def test_attacks_without_conflicts_may_overlap(first, second):
     assert len(parse_spec(forgeries(first, second)).attack) == 2
 
 

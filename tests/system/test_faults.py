@@ -66,7 +66,7 @@ def assert_as(fleet: Fleet, undisturbed: Rows, seen: Seen = NOTHING_SEEN) -> Non
         assert fleet.jobs() == {JobState.DONE: SIZE.jobs}
 
 
-def test_an_undisturbed_campaign_finds_what_its_size_says(undisturbed):
+def test_an_undisturbed_campaign_has_the_expected_size(undisturbed):
     assert len([key for key in undisturbed if key[1] is None]) == SIZE.jobs
     assert len([key for key in undisturbed if key[1] is not None]) == SIZE.queries
 
@@ -154,7 +154,7 @@ def test_k_malformed_and_forged_messages_are_refused_once_and_the_worker_lives(o
     assert_as(one_host, undisturbed, faults.forged_messages(one_host, broker))
 
 
-def test_l_no_healthy_lease_lapses_on_a_busy_machine(one_host, undisturbed):
+def test_l_no_healthy_lease_expires_on_a_busy_machine(one_host, undisturbed):
     assert_as(one_host, undisturbed, faults.heartbeats_under_load(one_host))
 
 

@@ -6,7 +6,6 @@ import contextlib
 import logging
 import threading
 import warnings
-from collections.abc import Callable
 from typing import Any
 
 from celery import signals
@@ -170,12 +169,8 @@ def _simplify_log(broker: Outage) -> None:
         # Celery shows every warning, this irrelevant one at each loss of the broker.
         return "CPendingDeprecationWarning" not in record.getMessage()
 
-    filters: dict[str, Callable[[logging.LogRecord], bool]] = {
-        "py.warnings": warning_filter,
-        "celery.worker.consumer.connection": connection_filter,
-        "celery.worker.consumer.consumer": consumer_filter,
-        "celery.worker.request": request_filter,
-    }
-    for name, added in filters.items():
-        logging.getLogger(name).addFilter(added)
+    logging.getLogger("py.warnings").addFilter(warning_filter)
+    logging.getLogger("celery.worker.consumer.connection").addFilter(connection_filter)
+    logging.getLogger("celery.worker.consumer.consumer").addFilter(consumer_filter)
+    logging.getLogger("celery.worker.request").addFilter(request_filter)
     logging.getLogger("celery.worker.consumer.connection").setLevel(logging.INFO)

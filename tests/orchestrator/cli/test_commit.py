@@ -25,7 +25,7 @@ def test_the_document_is_printed_and_written(wm, model) -> None:
     }
 
 
-def test_it_is_dated_now_unless_told(wm, model) -> None:
+def test_it_is_dated_now_by_default(wm, model) -> None:
     before = datetime.now(UTC).replace(microsecond=0)
     published = datetime.fromisoformat(wm("commit", model.claim, "--json").json()["published"])
     assert before <= published <= datetime.now(UTC)

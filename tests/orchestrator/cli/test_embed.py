@@ -182,7 +182,7 @@ def test_the_impossible_is_refused_before_any_training(
     assert not Path("model").exists()
 
 
-def test_a_watermark_that_does_not_fit_says_how_far_it_came(wm, quick_embed) -> None:
+def test_a_watermark_that_does_not_fit_reports_its_progress(wm, quick_embed) -> None:
     ran = wm(*quick_embed, "--seed", 3, "-o", "model", "--max-rounds", 1, "--weight-step", "0.001")
     assert (ran.code, ran.out) == (2, "")
     assert "miss" in ran.err.splitlines()[-1]

@@ -54,7 +54,7 @@ def test_constant_columns_stand_once_above():
     ]
 
 
-def test_groups_of_columns_repeat_what_identifies_a_row():
+def test_groups_of_columns_repeat_the_keys_of_rows():
     columns = ["signature", "eps", "forged", "impossible"]
     rows = [[number // 2, (0.1, 0.5)[number % 2], number, 9 - number] for number in range(4)]
     first, second = "\n".join(layout(columns, rows, 28)).split("\n\n")
@@ -80,7 +80,7 @@ def test_rows_with_long_texts_become_blocks():
     ]
 
 
-def test_what_a_terminal_would_obey_is_escaped():
+def test_control_characters_are_escaped():
     assert cell("a\x1b[2Jb\u202ec") == "a\\x1b[2Jb\\u202ec"
 
 

@@ -433,7 +433,7 @@ def test_a_model_that_the_claim_cannot_be_about_is_refused(wm, model, forest: Fo
     assert word in wm("verify", model.claim, "--model", "suspect.npz").refusal()
 
 
-def test_a_model_that_always_says_the_same_proves_nothing(wm, model) -> None:
+def test_a_model_with_constant_answers_proves_nothing(wm, model) -> None:
     _stump(n_features=30, classes=[0, 1], n_trees=24).save(Path("suspect.npz"))
     ran = wm("verify", model.claim, "--model", "suspect.npz", "--json")
     assert ran.code == 1

@@ -80,7 +80,7 @@ ASKED = ForgeryParameters(
 ).model_dump(mode="json")
 
 
-def test_later_jobs_of_a_signature_are_given_what_one_proved_in_the_whole_domain(workshop):
+def test_later_jobs_of_a_signature_get_its_global_proofs(workshop):
     others = [
         {"engine": "search"},
         {"seed": 2},
@@ -178,7 +178,7 @@ def test_a_heartbeat_renews_the_lease(workshop):
     assert queue.requeue_expired(workshop.store) == 0
 
 
-def test_a_heartbeat_tells_of_a_lost_lease(workshop):
+def test_a_heartbeat_reports_a_lost_lease(workshop):
     (job_id,) = workshop.jobs("a")
     ledger = workshop.ledger
     assert not ledger.heartbeat(job_id, "me"), "never had"
@@ -194,7 +194,7 @@ def test_a_heartbeat_tells_of_a_lost_lease(workshop):
     assert not ledger.heartbeat(job_id, "another"), "over"
 
 
-def test_only_lapsed_leases_are_queued_again(workshop):
+def test_only_expired_leases_are_queued_again(workshop):
     lapsed, alive, never = workshop.jobs("a", "b", "c")
     for job_id in (lapsed, alive):
         workshop.ledger.lease(job_id, "me")
@@ -365,7 +365,7 @@ def test_equal_artifacts_of_two_jobs_are_one(workshop):
     assert workshop.ledger.artifact("cd" * 32) == b"\x00" * 100_000
 
 
-def test_an_unknown_artifact_is_told(workshop):
+def test_an_unknown_artifact_is_reported(workshop):
     with pytest.raises(NotFoundError, match="no artifact 0123 in "):
         workshop.ledger.artifact("0123")
 

@@ -69,7 +69,7 @@ def test_help_is_waited_for_however_it_ends(workshop, outcome):
     assert workshop.states("b") == [JobState.READY]
 
 
-def test_what_blocks_the_helper_alone_does_not_block_the_helped(workshop):
+def test_a_blocked_helper_does_not_block_the_helped_job(workshop):
     workshop.campaign(
         workshop.job("bad"),
         workshop.job("first", "bad"),
@@ -130,7 +130,7 @@ def test_lists_of_other_distances_never_wait_for_each_other_in_a_circle(workshop
     assert campaigns.progress(workshop.store, second).is_over
 
 
-def test_an_enlarged_list_is_helped_by_what_is_done(workshop):
+def test_an_enlarged_list_is_helped_by_finished_jobs(workshop):
     workshop.campaign(*batch(workshop, "0.7", "0.3"))
     workshop.finish(["0.7", "0.3"])
     workshop.campaign(*batch(workshop, "0.5", "0.3", "0.7", "0.1", "0.9"), name="larger")

@@ -50,7 +50,7 @@ def test_the_next_jobs_are_found_without_looking_at_all_of_them(workshop, analyz
         assert bad not in plan, plan
 
 
-def test_a_large_plan_tells_postgresql_how_large_its_tables_are(workshop):
+def test_a_large_plan_updates_the_statistics_of_postgresql(workshop):
     workshop.campaign(*(workshop.job(f"{number:05}") for number in range(1500)))
     if workshop.store.is_sqlite:
         pytest.skip("SQLite's plans do not need it")
@@ -68,7 +68,7 @@ def test_other_campaigns_jobs_are_not_handed_out(workshop):
     assert found == [workshop.id("b"), workshop.id("c")]
 
 
-def test_what_dead_workers_held_is_ready_at_once_and_no_attempt_is_counted(workshop):
+def test_jobs_of_dead_workers_are_ready_at_once_without_a_failed_attempt(workshop):
     dead, alive, ready = workshop.jobs("a", "b", "c")
     workshop.ledger.lease(dead, "dead")
     workshop.ledger.lease(alive, "alive")

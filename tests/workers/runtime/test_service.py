@@ -72,7 +72,7 @@ def test_a_handler_that_wants_to_go_on_later_gives_the_job_back_and_waiting_rows
     assert said(lambda _parameters, context: context.record(ROW)) == ([Rows((ROW,))], Run(End.SLICE_OVER))
 
 
-def test_what_the_science_refuses_is_an_error_at_once(said):
+def test_an_error_of_wm_ends_the_job_at_once(said):
     before, message = said(raising(DataError("no such file")))
     assert before == []
     assert message.end is End.FINISHED
@@ -82,7 +82,7 @@ def test_what_the_science_refuses_is_an_error_at_once(said):
 
 
 @pytest.mark.parametrize("reason", [ChildError("no process could be had"), ValueError("oh"), MemoryError()])
-def test_what_may_go_well_another_time_is_a_failed_attempt(said, reason):
+def test_a_temporary_fault_is_a_failed_attempt(said, reason):
     _, message = said(raising(reason))
     assert (message.end, message.outcome, message.rows) == (End.FAILED, None, ())
     assert message.reason.startswith("Traceback")
