@@ -182,7 +182,7 @@ class CeleryExecutor:
         return ended > 0
 
     def _send_again(self, waiting: Mapping[int, _Sent]) -> None:
-        """Of jobs that nobody has leased, send those again whose messages seem lost."""
+        """Send jobs again that were not leased and whose messages seem lost."""
         now = time.monotonic()
         old = [(job_id, sent) for job_id, sent in waiting.items() if now - sent.at >= sent.again_after_s]
         if not old or now < self._broker_retry_at:

@@ -38,7 +38,7 @@ FILE = click.argument("file", type=INPUT)
 FILES = click.argument("files", metavar="FILE...", nargs=-1, required=True, type=INPUT)
 CAMPAIGN = click.argument("campaign_name", metavar="CAMPAIGN")
 PROFILE = click.option(
-    "--profile", metavar="NAME", help="Change FILE as its table [profile.NAME] says: see docs/campaigns.md."
+    "--profile", metavar="NAME", help="Apply the table [profile.NAME] of FILE: see docs/campaigns.md."
 )
 WORKERS = click.option(
     "--workers", type=click.IntRange(min=1), help="Processes that run jobs.  [default: number of processors]"

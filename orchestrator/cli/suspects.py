@@ -35,7 +35,21 @@ TOKEN_VARIABLE = "WM_ENDPOINT_TOKEN"  # noqa: S105 - the name of the variable th
 """Environment variable with the token of an endpoint."""
 
 _REPEATS = 5
-_LIMITS = Limits()
+_LIMITS = {
+    "batch_size": ("batch_size", click.IntRange(1, 100_000), "Maximum rows in one request to --url."),
+    "request_limit_s": (
+        "request_s",
+        click.FloatRange(0, 86_400, min_open=True),
+        "Maximum seconds for one request.",
+    ),
+    "total_limit_s": (
+        "total_s",
+        click.FloatRange(0, 604_800, min_open=True),
+        "Maximum seconds for all requests, with pauses.",
+    ),
+    "attempts": ("attempts", click.IntRange(1, 1000), "Maximum tries of one request."),
+}
+"""Options of an endpoint: field of `Limits`, type and help."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,29 +110,9 @@ suspect_options = option_group(
     click.option("--order", type=INPUT, help="File of wm queries --order, for answers to its rows."),
     click.option("--url", metavar="URL", help="Suspect at a network address (docs/verification.md)."),
     decoy_options,
-    click.option(
-        "--batch-size",
-        type=click.IntRange(1, 100_000),
-        default=_LIMITS.batch_size,
-        help="Maximum rows in one request to --url.",
-    ),
-    click.option(
-        "--request-limit-s",
-        type=click.FloatRange(0, 86_400, min_open=True),
-        default=_LIMITS.request_s,
-        help="Maximum seconds for one request.",
-    ),
-    click.option(
-        "--total-limit-s",
-        type=click.FloatRange(0, 604_800, min_open=True),
-        default=_LIMITS.total_s,
-        help="Maximum seconds for all requests, with pauses.",
-    ),
-    click.option(
-        "--attempts",
-        type=click.IntRange(1, 1000),
-        default=_LIMITS.attempts,
-        help="Maximum tries of one request.",
+    *(
+        click.option(f"--{name.replace('_', '-')}", type=kind, default=getattr(Limits(), field), help=text)
+        for name, (field, kind, text) in _LIMITS.items()
     ),
     click.option(
         "--token-file",
@@ -218,12 +212,7 @@ def _from_endpoint(claim: Claim | Opening, options: dict[str, Any]) -> Suspect:
         questions.X,
         token=token,
         class_names=claim.class_names,
-        limits=Limits(
-            batch_size=options["batch_size"],
-            request_s=options["request_limit_s"],
-            total_s=options["total_limit_s"],
-            attempts=options["attempts"],
-        ),
+        limits=Limits(**{field: options[name] for name, (field, _, _) in _LIMITS.items()}),
     )
     return Suspect(
         tell_apart(answers, order),

@@ -38,7 +38,7 @@ class Profiled:
     Attributes
     ----------
     data
-        The file without its profiles, changed as the profile says.
+        The file without its profiles, with the changes of this profile.
     faults
         Faults of the profile itself: path in the file, and why.
     profile

@@ -1,4 +1,4 @@
-"""The page of attacks and the schema say what the models say."""
+"""The page of attacks and the schema agree with the models."""
 
 from __future__ import annotations
 

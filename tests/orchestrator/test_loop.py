@@ -1,4 +1,4 @@
-"""The loop: from ready jobs to a finished campaign, whatever was left behind and whoever works beside it."""
+"""The loop: from ready jobs to a finished campaign, with lost jobs and other loops."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ DONE = Outcome(OutcomeStatus.DONE, {}, {})
 
 
 class Inline:
-    """An executor whose `wait` runs the jobs, giving each the outcome that `ends` says."""
+    """An executor whose `wait` runs the jobs, with the outcomes of `ends`."""
 
     def __init__(self, store, ends=lambda _job: DONE, owner="inline"):
         self.ledger = StoreLedger(store)

@@ -1,4 +1,4 @@
-"""Planning is pure; keys say exactly what the work is."""
+"""Planning is pure; equal keys mean equal work."""
 
 from __future__ import annotations
 

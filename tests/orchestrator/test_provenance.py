@@ -78,10 +78,10 @@ def test_a_missing_library_is_unknown(monkeypatch):
 
 @pytest.fixture
 def cpuinfo(monkeypatch):
-    """Sets what Linux tells of the processor; None on other systems."""
+    """Sets the text of /proc/cpuinfo; None on other systems."""
     read_text = Path.read_text
 
-    def tell(text):
+    def set_text(text):
         def read(path, *arguments, **options):
             if str(path) != "/proc/cpuinfo":
                 return read_text(path, *arguments, **options)
@@ -91,7 +91,7 @@ def cpuinfo(monkeypatch):
 
         monkeypatch.setattr(Path, "read_text", read)
 
-    return tell
+    return set_text
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Result frames, held against the contract for scripts and against counting by hand."""
+"""Result frames, compared with the contract for scripts and with counts by hand."""
 
 from __future__ import annotations
 
@@ -142,13 +142,13 @@ def naive_forgery(store):
     counted = {}
     for row in planned:
         here = [answer for answer in answers if answer["job_id"] == row["id"]]
-        told = counted.setdefault((row["engine"], row["signature"], row["eps"]), [0, Counter(), [], []])
-        told[0] += row["weight"]
-        told[1].update(answer["status"] for answer in here)
-        told[1]["followed"] += sum(answer["followed_from"] is not None for answer in here)
-        told[1]["certified"] += sum(answer["certified"] is True for answer in here)
-        told[2] += [answer["seconds"] for answer in here if answer["followed_from"] is None]
-        told[3] += [answer["distance"] for answer in here if answer["distance"] is not None]
+        expected = counted.setdefault((row["engine"], row["signature"], row["eps"]), [0, Counter(), [], []])
+        expected[0] += row["weight"]
+        expected[1].update(answer["status"] for answer in here)
+        expected[1]["followed"] += sum(answer["followed_from"] is not None for answer in here)
+        expected[1]["certified"] += sum(answer["certified"] is True for answer in here)
+        expected[2] += [answer["seconds"] for answer in here if answer["followed_from"] is None]
+        expected[3] += [answer["distance"] for answer in here if answer["distance"] is not None]
     return counted
 
 

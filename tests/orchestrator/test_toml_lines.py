@@ -1,4 +1,4 @@
-"""Lines of keys, held against files written together with their lines."""
+"""Lines of keys, compared with files written together with their lines."""
 
 from __future__ import annotations
 

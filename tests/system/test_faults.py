@@ -74,8 +74,8 @@ def test_an_undisturbed_campaign_has_the_expected_size(undisturbed):
 def test_two_slots_on_sqlite_find_the_same_and_stop_in_good_order(one_host, undisturbed):
     one_host.wm("db", "upgrade")
     worker = one_host.worker()
-    said = one_host.wm("campaign", "run", "c.toml", "--executor", "celery")
-    assert "faults: finished" in said
+    output = one_host.wm("campaign", "run", "c.toml", "--executor", "celery")
+    assert "faults: finished" in output
     assert_as(one_host, undisturbed)
     assert services.workers(one_host.store)[0].slots == 2
     assert one_host.stop(worker) == 0

@@ -1,4 +1,4 @@
-"""`wm campaign` and `wm db`: runs, what they say, and their exit codes."""
+"""`wm campaign` and `wm db`: runs, their output and exit codes."""
 
 from __future__ import annotations
 

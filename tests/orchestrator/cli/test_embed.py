@@ -77,7 +77,7 @@ def test_a_seed_gives_the_same_model_again_and_none_gives_another(wm, quick_embe
     again, first = _claim(Path("again")), model.content
     assert again["signature"] == first["signature"]
     assert again["trigger_set"] == first["trigger_set"]
-    assert again["nonce"] != first["nonce"], "a nonce is drawn anew"
+    assert again["nonce"] != first["nonce"], "each nonce is new"
     for name in ("one", "two"):
         assert wm(*quick_embed, "-o", name).code == 0
     assert _claim(Path("one"))["signature"] != _claim(Path("two"))["signature"]

@@ -17,14 +17,14 @@ def test_forged_rows_draw_the_signature_on_the_model(wm, model, tmp_path: Path) 
     file = tmp_path / "forged.npz"
     ran = wm("forge", model.forest, *START, "--signatures", 2, "-o", file, "--json")
     assert (ran.code, ran.err) == (0, "")
-    told = ran.json()
+    found = ran.json()
     forest, forged = Forest.load(model.forest), np.load(file)
-    assert len(forged["X"]) == sum(row["forged"] for row in told["signatures"]) > 0
+    assert len(forged["X"]) == sum(row["forged"] for row in found["signatures"]) > 0
     for row, label, number in zip(forged["X"], forged["y"], forged["signature"], strict=True):
         wrong = forest.votes(row[None])[0] != label
         assert wrong.astype(int).tolist() == forged["signatures"][number].tolist()
     assert [str(Signature.of(bits)) for bits in forged["signatures"]] == [
-        row["bits"] for row in told["signatures"]
+        row["bits"] for row in found["signatures"]
     ]
     away = np.abs(forged["X"].astype(np.float64) - forged["centre"]).max(axis=1)
     assert (away <= forged["distance"]).all()

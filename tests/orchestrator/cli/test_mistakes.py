@@ -1,4 +1,4 @@
-"""Whatever is given: an exit code that tells whose fault it is, a short reason on stderr, no traceback."""
+"""Wrong input of all kinds: the right exit code, a short reason on stderr, no traceback."""
 
 from __future__ import annotations
 

@@ -68,7 +68,7 @@ def test_a_suspect_that_gives_less_is_judged_by_that(wm, model, suspect, ask, ki
     forest = Forest.load(model.forest)
     answers = {
         "probabilities": lambda rows: forest.vote_shares(rows).round(3).tolist(),
-        # With as many ones as zeros the trees are tied on trigger rows; this suspect says class 1 then.
+        # With as many ones as zeros the trees are tied on trigger rows; then this suspect answers class 1.
         "labels": lambda rows: [
             model.content["class_names"][int(share >= 0.5)] for share in forest.vote_shares(rows)[:, 1]
         ],

@@ -67,13 +67,13 @@ def test_groups_of_columns_repeat_the_keys_of_rows():
 
 
 def test_rows_with_long_texts_become_blocks():
-    text = "what the file says " * 8
+    text = "the text of a file " * 8
     assert layout(["kind", "detail"], [["a", text.strip()], ["b", "short"]], 60) == [
         "kind    a",
         "detail",
-        "  what the file says what the file says what the file says",
-        "  what the file says what the file says what the file says",
-        "  what the file says what the file says",
+        "  the text of a file the text of a file the text of a file",
+        "  the text of a file the text of a file the text of a file",
+        "  the text of a file the text of a file",
         "",
         "kind    b",
         "detail  short",

@@ -1,4 +1,4 @@
-"""`wm verify`: what the judge is shown, and what the judge says; suspects in a network: `test_network`."""
+"""`wm verify`: evidence and verdicts; suspects at network addresses: `test_network`."""
 
 from __future__ import annotations
 
@@ -93,10 +93,10 @@ def test_votes_from_afar_give_the_same_evidence_as_the_model_itself(
     by_votes = wm("verify", model.claim, "--votes", name, "--json")
     by_model = wm("verify", model.claim, "--model", getattr(model, suspect), "--json")
     assert by_votes.code == by_model.code == (0 if suspect == "forest" else 1)
-    told, seen = by_votes.json(), by_model.json()
-    differ = {key for key in seen if told[key] != seen[key]}
+    by_files, seen = by_votes.json(), by_model.json()
+    differ = {key for key in seen if by_files[key] != seen[key]}
     assert differ == {"suspect", "open_questions", "rules"}, "the evidence is the same"
-    assert [rule["rule"] for rule in told["rules"] if rule not in seen["rules"]] == ["distinct cells"]
+    assert [rule["rule"] for rule in by_files["rules"] if rule not in seen["rules"]] == ["distinct cells"]
 
 
 @pytest.mark.parametrize(
@@ -339,7 +339,7 @@ def test_a_suspect_of_any_form(wm, model, ending: str, classes: list[str] | None
 
 
 def _answer(wm, model, kind: str, suspect: Path) -> None:
-    """Ask as wm queries says, and write what a suspect answers to answers.csv."""
+    """Ask the rows of wm queries, and write a suspect's answers to answers.csv."""
     hidden = ("--decoys", model.decoys, "--order-seed", 5, "--order", "order.json")
     assert wm("queries", model.claim, *hidden, "-o", "rows.npz").code == 0
     with np.load("rows.npz") as arrays:
@@ -348,7 +348,7 @@ def _answer(wm, model, kind: str, suspect: Path) -> None:
     values = {
         "votes": lambda: forest.votes(X),
         "probabilities": lambda: forest.vote_shares(X)[:, [1]],
-        # With as many ones as zeros the trees are tied on trigger rows; this suspect says class 1 then.
+        # With as many ones as zeros the trees are tied on trigger rows; then this suspect answers class 1.
         "labels": lambda: np.array(model.content["class_names"])[
             (forest.vote_shares(X)[:, 1] >= 0.5).astype(int)
         ][:, None],

@@ -1,4 +1,4 @@
-"""Campaigns in the store: created once, sharing work, found again, their state told."""
+"""Campaigns in the store: created once, sharing jobs, found again, with their state."""
 
 from __future__ import annotations
 

@@ -283,7 +283,7 @@ def test_a_damaged_database_is_reported(tmp_path):
 
 
 def test_a_read_only_store_is_reported(tmp_path):
-    """As SQLite says it; a file's mode would not hold back a test that is run as root."""
+    """Simulated in SQLite: a file's mode does not stop a test that runs as root."""
     path = tmp_path / "wm.db"
     with opened(sqlite_url(path)) as store:
         store.upgrade()

@@ -168,7 +168,7 @@ def test_a_job_that_is_there_is_given_no_helper(workshop):
 
 
 def answers(eps):
-    """Return an answer of every status, told apart by its reason."""
+    """Return an answer of every status, distinguished by its reason."""
     statuses = ("forged", "impossible", "timeout", "memout", "error")
     return [
         ForgeryAnswer(

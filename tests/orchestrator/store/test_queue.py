@@ -1,4 +1,4 @@
-"""What is handed out next, and what is taken back from the dead."""
+"""Ready jobs, and jobs taken back from dead workers."""
 
 from __future__ import annotations
 

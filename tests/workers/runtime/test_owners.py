@@ -1,4 +1,4 @@
-"""Whose leases are those of the dead."""
+"""Owners of leases whose processes have ended."""
 
 from __future__ import annotations
 
