@@ -24,7 +24,7 @@ from wm.formats import npz
 from wm.formats.forest_checks import as_matrix, check_arrays, tree_levels
 
 SCHEMA_VERSION = 1
-_ROWS_AT_ONCE = 4096
+_MAX_PENDING = 4096
 """Rows walked down all trees together; keeps the node indexes of one step in the processor's cache."""
 
 _ZIP_OVERHEAD = 2**16
@@ -198,14 +198,14 @@ class Forest:
         feature = np.maximum(self.feature, 0)
         reached = np.empty((len(matrix), self.n_trees), dtype=np.int64)
         depth = int(self.tree_depths.max())
-        for start in range(0, len(matrix), _ROWS_AT_ONCE):
-            rows = matrix[start : start + _ROWS_AT_ONCE]
+        for start in range(0, len(matrix), _MAX_PENDING):
+            rows = matrix[start : start + _MAX_PENDING]
             node = np.broadcast_to(self.offset[:-1], (len(rows), self.n_trees))
             row = np.arange(len(rows))[:, None]
             for _ in range(depth):
                 goes_left = rows[row, feature[node]] <= self.threshold[node]
                 node = np.where(goes_left, left[node], right[node])
-            reached[start : start + _ROWS_AT_ONCE] = node
+            reached[start : start + _MAX_PENDING] = node
         return reached
 
     def vote_codes(self, X: ArrayLike) -> NDArray[np.int64]:

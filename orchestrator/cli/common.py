@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args, get_origin
 
 import click
 
-from orchestrator.cli.tables import cell, layout
+from orchestrator.cli.tables import as_text, layout
 from orchestrator.cli.urls import with_password
 from orchestrator.frames import records
 from orchestrator.store.database import Store
@@ -113,7 +113,7 @@ def print_facts(facts: Mapping[str, Any]) -> None:
     longest = max(map(len, facts))
     for name, value in facts.items():
         for each in value if isinstance(value, list) else [value]:
-            click.echo(f"{name.ljust(longest)}  {cell(each)}")
+            click.echo(f"{name.ljust(longest)}  {as_text(each)}")
 
 
 def print_either(facts: Mapping[str, Any], json: bool) -> None:

@@ -12,7 +12,7 @@ _GAP = 3
 """Spaces between columns."""
 
 
-def cell(value: Any) -> str:
+def as_text(value: Any) -> str:
     """Return a value as one line of text, with control characters escaped."""
     if value is None:
         return ""
@@ -63,7 +63,7 @@ def layout(columns: Sequence[str], rows: Sequence[Sequence[Any]], width: int | N
     shown = [
         _Column(
             name,
-            tuple(cell(row[index]) for row in rows),
+            tuple(as_text(row[index]) for row in rows),
             all(isinstance(row[index], int | float | None) for row in rows),
         )
         for index, name in enumerate(columns)

@@ -22,7 +22,7 @@ from orchestrator.pace import Counter, Due
 from orchestrator.store.activity import RunningJob, running_jobs
 from orchestrator.store.campaigns import Progress
 from orchestrator.store.database import Store
-from orchestrator.store.services import Service
+from orchestrator.store.services import ServiceRecord
 from orchestrator.store.tables import CampaignState, JobState
 
 _EVERY_S = 2.0
@@ -152,7 +152,7 @@ class View:
         return "; ".join([*parts, *self.seen.attention])
 
 
-def _service_lines(services: Sequence[Service]) -> Iterator[str]:
+def _service_lines(services: Sequence[ServiceRecord]) -> Iterator[str]:
     for service in services[:_MAX_SHOWN]:
         silent = "" if service.is_alive else ", silent"
         yield f"{service.name}  last heartbeat {service.silent_s:.0f} s ago{silent}"

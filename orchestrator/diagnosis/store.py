@@ -15,7 +15,7 @@ from orchestrator.store import launched, services
 from orchestrator.store.activity import expired_leases
 from orchestrator.store.database import Store, head_revision
 from orchestrator.store.roles import WORKER_ROLE, worker_role_exists
-from orchestrator.store.services import Service
+from orchestrator.store.services import ServiceRecord
 from workers.runtime.version import protocol_version
 
 _OTHER_CONNECTIONS = 10
@@ -161,7 +161,7 @@ def _services(store: Store) -> list[Finding]:
     return found
 
 
-def _version_of(kind: str, service: Service) -> Finding:
+def _version_of(kind: str, service: ServiceRecord) -> Finding:
     ours = protocol_version()
     differs = service.version != ours
     return Finding(
@@ -172,7 +172,7 @@ def _version_of(kind: str, service: Service) -> Finding:
     )
 
 
-def _silent(kind: str, silent: list[Service]) -> Finding:
+def _silent(kind: str, silent: list[ServiceRecord]) -> Finding:
     named = [
         f"{service.name}, last heartbeat {service.silent_s:.0f} s ago" for service in silent[:_MAX_NAMED]
     ]
@@ -184,7 +184,7 @@ def _silent(kind: str, silent: list[Service]) -> Finding:
     )
 
 
-def _connections(store: Store, alive: list[Service]) -> list[Finding]:
+def _connections(store: Store, alive: list[ServiceRecord]) -> list[Finding]:
     """Check whether PostgreSQL allows the connections that the live workers may need at once."""
     if store.is_sqlite:
         return []

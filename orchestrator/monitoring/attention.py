@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from orchestrator.store import campaigns, launched, services
 from orchestrator.store.campaigns import CampaignRecord, Progress
 from orchestrator.store.database import Store
-from orchestrator.store.services import Service
+from orchestrator.store.services import ServiceRecord
 from orchestrator.store.tables import CampaignState, JobState
 
 
@@ -27,16 +27,16 @@ class Situation:
     record: CampaignRecord
     progress: Progress
     is_launched: bool
-    workers: Sequence[Service]
-    orchestrators: Sequence[Service]
+    workers: Sequence[ServiceRecord]
+    orchestrators: Sequence[ServiceRecord]
 
     @property
-    def workers_alive(self) -> list[Service]:
+    def workers_alive(self) -> list[ServiceRecord]:
         """Workers with a recent heartbeat."""
         return [worker for worker in self.workers if worker.is_alive]
 
     @property
-    def orchestrators_alive(self) -> list[Service]:
+    def orchestrators_alive(self) -> list[ServiceRecord]:
         """Orchestrators with a recent heartbeat."""
         return [orchestrator for orchestrator in self.orchestrators if orchestrator.is_alive]
 

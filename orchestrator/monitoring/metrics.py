@@ -18,7 +18,7 @@ from orchestrator.store import services
 from orchestrator.store.activity import Totals, count_totals
 from orchestrator.store.campaigns import Progress
 from orchestrator.store.database import Store
-from orchestrator.store.services import Service
+from orchestrator.store.services import ServiceRecord
 from workers.runtime.version import protocol_version
 
 LOOK_EVERY_S = 5.0
@@ -55,8 +55,8 @@ class Metrics(Collector):
         self._queue_asked = False
         self._queued: int | None = None
         self._store_up = False
-        self._workers: list[Service] | None = None
-        self._orchestrators: list[Service] = []
+        self._workers: list[ServiceRecord] | None = None
+        self._orchestrators: list[ServiceRecord] = []
         self._seen_at = 0.0
         self._totals: Totals | None = None
         self._count_s = 0.0
@@ -246,5 +246,5 @@ def _labelled(family: GaugeMetricFamily | CounterMetricFamily, samples: Mapping[
     return family
 
 
-def _versions(services_alive: list[Service]) -> Counter[str]:
+def _versions(services_alive: list[ServiceRecord]) -> Counter[str]:
     return Counter(service.version for service in services_alive)

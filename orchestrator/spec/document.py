@@ -40,11 +40,11 @@ def _attack(attack: Attack) -> Iterator[str]:
         for name, field in schema["properties"].items():
             default = json.dumps(field["default"]) if "default" in field else "required"
             default = "" if field.get("default", 0) is None else f"`{default}`"
-            yield f"| `{name}` | {_values(field)} | {default} | {_cell(field.get('description', ''))} |"
+            yield f"| `{name}` | {_values(field)} | {default} | {_table_cell(field.get('description', ''))} |"
         yield ""
     yield "| column | meaning |\n| --- | --- |"
     for name, meaning in attack.columns.items():
-        yield f"| `{name}` | {_cell(meaning)} |"
+        yield f"| `{name}` | {_table_cell(meaning)} |"
     yield ""
 
 
@@ -71,5 +71,5 @@ def _values(field: Mapping[str, Any]) -> str:
     return f"{names[field['type']]} {bounds}".strip()
 
 
-def _cell(text: str) -> str:
+def _table_cell(text: str) -> str:
     return " ".join(text.split()).replace("|", "\\|")

@@ -13,7 +13,7 @@ from workers.runtime.registry import ALIVE_S, WorkerRecord
 
 
 @dataclass(frozen=True)
-class Service:
+class ServiceRecord:
     """A worker or an orchestrator.
 
     Attributes
@@ -87,12 +87,12 @@ def leave_orchestrator(store: Store, name: str) -> None:
     _delete(store, orchestrator, name)
 
 
-def workers(store: Store) -> list[Service]:
+def workers(store: Store) -> list[ServiceRecord]:
     """Return all known workers, the latest heartbeat first."""
     return _services(store, worker)
 
 
-def orchestrators(store: Store) -> list[Service]:
+def orchestrators(store: Store) -> list[ServiceRecord]:
     """Return all known orchestrators, the latest heartbeat first."""
     return _services(store, orchestrator)
 
@@ -107,11 +107,13 @@ def delete_dead(store: Store, is_gone: Callable[[str], bool], *, after_s: float)
             connection.execute(sa.delete(table).where(is_old | table.c.name.in_(gone)))
 
 
-def _services(store: Store, table: sa.Table) -> list[Service]:
+def _services(store: Store, table: sa.Table) -> list[ServiceRecord]:
     with store.read() as connection:
         now = store.now(connection)
         rows = connection.execute(sa.select(table).order_by(table.c.heartbeat_at.desc())).mappings()
         return [
-            Service(row["name"], row["version"], row.get("slots", 0), max(0.0, now - row["heartbeat_at"]))
+            ServiceRecord(
+                row["name"], row["version"], row.get("slots", 0), max(0.0, now - row["heartbeat_at"])
+            )
             for row in rows
         ]

@@ -182,5 +182,5 @@ def test_a_worker_of_another_version_is_refused_with_a_clear_message(one_host):
     worker = one_host.worker(1)
     assert worker.wait(timeout=60) == 2
     (line,) = one_host.log(worker).splitlines()
-    assert line.startswith("wm: an orchestrator of version 0.0.1+abcdef01 is at work, this worker is ")
+    assert line.startswith("wm: an orchestrator with version 0.0.1+abcdef01 is alive, this worker has ")
     assert "install the same version on both" in line

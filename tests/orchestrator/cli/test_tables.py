@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from orchestrator.cli import common
-from orchestrator.cli.tables import cell, layout
+from orchestrator.cli.tables import as_text, layout
 
 COLUMNS = ["name", "count", "share", "nothing", "note"]
 ROWS = [
@@ -81,7 +81,7 @@ def test_rows_with_long_texts_become_blocks():
 
 
 def test_control_characters_are_escaped():
-    assert cell("a\x1b[2Jb\u202ec") == "a\\x1b[2Jb\\u202ec"
+    assert as_text("a\x1b[2Jb\u202ec") == "a\\x1b[2Jb\\u202ec"
 
 
 texts = st.text("ab c-é漢\x1b", max_size=25) | st.lists(st.text("xyz", min_size=1, max_size=9)).map(" ".join)
@@ -111,7 +111,7 @@ def test_every_value_can_be_read_whatever_the_width(frame, width):
         if rows and all(value in (None, "") for value in cells):
             continue
         assert name in printed
-        for text in map(cell, cells):
+        for text in map(as_text, cells):
             if cell_len(text) <= width:
                 assert text.rstrip() in printed
             else:

@@ -9,13 +9,13 @@ from orchestrator.monitoring.attention import Situation, situation
 from orchestrator.plan import plan
 from orchestrator.store import campaigns, launched, services
 from orchestrator.store.campaigns import CampaignRecord, Progress
-from orchestrator.store.services import Service, StoreRegistry
+from orchestrator.store.services import ServiceRecord, StoreRegistry
 from orchestrator.store.tables import CampaignState, JobState
 from workers.runtime.registry import ALIVE_S, WorkerRecord
 
 SERVICES = st.lists(
     st.builds(
-        Service,
+        ServiceRecord,
         name=st.just("host:1:1"),
         version=st.sampled_from(["1", "2"]),
         slots=st.integers(1, 4),

@@ -91,7 +91,7 @@ def test_a_job_goes_on_from_the_state_of_its_kind(context):
 
 
 def test_rows_are_sent_in_bundles_and_none_is_lost(ends, context, monkeypatch):
-    monkeypatch.setattr(module, "_ROWS_EVERY_S", 1000.0)
+    monkeypatch.setattr(module, "_FLUSH_EVERY_S", 1000.0)
     for row in range(120):
         context.record(row)
     bundles = [message.rows for message in sent(ends[1])]
@@ -104,7 +104,7 @@ def test_rows_are_sent_in_bundles_and_none_is_lost(ends, context, monkeypatch):
 
 
 def test_a_whole_bundle_waits_for_more_so_that_it_may_go_with_the_outcome(ends, context, monkeypatch):
-    monkeypatch.setattr(module, "_ROWS_EVERY_S", 1000.0)
+    monkeypatch.setattr(module, "_FLUSH_EVERY_S", 1000.0)
     for row in range(50):
         context.record(row)
     assert sent(ends[1]) == []
@@ -114,7 +114,7 @@ def test_a_whole_bundle_waits_for_more_so_that_it_may_go_with_the_outcome(ends, 
 
 
 def test_a_row_that_has_waited_long_enough_is_sent(ends, context, monkeypatch):
-    monkeypatch.setattr(module, "_ROWS_EVERY_S", 0.0)
+    monkeypatch.setattr(module, "_FLUSH_EVERY_S", 0.0)
     context.record(0)
     assert sent(ends[1]) == [Rows((0,))]
 

@@ -101,7 +101,7 @@ def test_a_template_that_is_killed_costs_an_attempt_and_the_next_job_gets_anothe
         own._sandbox.ready()
         ended = run(bench.job(JobKind.TUNE_FOLD, **ENDLESS), stop=After(4, kill_both))
         assert (ended.end, ended.reason.partition(":")[0]) == (End.FAILED, "the job's process died")
-        assert run(bench.job(JobKind.SPLIT)).reason.startswith("the job's process could not be had")
+        assert run(bench.job(JobKind.SPLIT)).reason.startswith("the job's process could not be started")
         assert run(bench.job(JobKind.SPLIT)).end is End.FINISHED
     finally:
         own.close()
