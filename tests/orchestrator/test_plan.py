@@ -34,9 +34,10 @@ detections = st.fixed_dictionaries({"kind": st.just("detection"), "only": only})
 suppressions = st.fixed_dictionaries({"kind": st.just("suppression"), "only": only})
 
 
-def few_single_queries(attack):
-    """Bound the number of jobs: with a batch for each instance there would be tens of thousands."""
-    return attack | {"instances": min(attack["instances"] or 9, 9)} if attack["batch"] == 1 else attack
+def few_batches(attack):
+    """Bound the number of batches: campaigns of small ones would have tens of thousands of jobs."""
+    limit = 5 * attack["batch"]
+    return attack | {"instances": min(attack["instances"] or limit, limit)} if limit < 171 else attack
 
 
 forgeries = st.fixed_dictionaries(
@@ -49,7 +50,7 @@ forgeries = st.fixed_dictionaries(
         "batch": st.sampled_from([1, 7, 50, 200]),
         "only": only,
     }
-).map(few_single_queries)
+).map(few_batches)
 campaigns = st.fixed_dictionaries(
     {
         "name": st.just("c"),

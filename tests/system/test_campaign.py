@@ -118,7 +118,7 @@ def test_ctrl_c_stops_it_and_it_can_be_resumed(place, undisturbed):
             process.send_signal(number)
             _, stderr = process.communicate(timeout=10)
         assert process.returncode == 130, stderr
-        assert "small: interrupted; go on with: wm campaign resume small" in stderr.splitlines()
+        assert "small: interrupted; resume with: wm campaign resume small" in stderr.splitlines()
         assert "Traceback" not in stderr
         assert place.family.gone()
         assert place.record().state is CampaignState.INTERRUPTED
