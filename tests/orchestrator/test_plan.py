@@ -10,7 +10,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from orchestrator.errors import SpecError
@@ -226,6 +226,7 @@ def enlarged(campaign):
     return larger
 
 
+@settings(max_examples=30)  # enlarged campaigns have many jobs
 @given(campaigns)
 def test_a_larger_grid_keeps_all_keys(campaign):
     before, after = planned(campaign), planned(enlarged(campaign))
