@@ -164,7 +164,8 @@ def test_an_incomplete_campaign_is_reported(place):
     assert place.record().state is CampaignState.INCOMPLETE
     (failed,) = [row for row in place.json("results", "jobs", "small") if row["state"] == "failed"]
     assert failed["kind"] == "embed"
-    assert failed["error"].startswith("the watermark does not fit: after 1 rounds")
+    assert failed["error"].startswith("the watermark does not fit: 1 of 2 trees fail")
+    assert "after 1 fits" in failed["error"]
 
 
 def test_failed_jobs_can_be_retried(finished, undisturbed):
