@@ -1,4 +1,4 @@
-"""Sends job ids to workers on any number of machines, through a broker that may lose them at any time."""
+"""Send job ids to workers on any number of machines, through a broker that may lose them at any time."""
 
 from __future__ import annotations
 
@@ -20,39 +20,39 @@ from workers.runtime.outage import Outage
 from workers.runtime.version import protocol_version
 
 _WINDOW_PER_SLOT = 16
-"""Jobs sent and not yet seen to be taken or done, for each slot of the living workers."""
+"""Jobs in flight for each slot of the workers alive."""
 
-_SMALLEST_WINDOW = 32
-_LARGEST_WINDOW = 20_000
+_MIN_WINDOW = 32
+_MAX_WINDOW = 20_000
 
-_MOST_IN_MESSAGE = 8
+_MAX_IN_MESSAGE = 8
 _MESSAGE_S = 0.5
-"""A message holds as many jobs as a slot does in this time: many quick ones, or a single slow one."""
+"""A message holds as many jobs as a slot runs in this time: many quick ones, or a single slow one."""
 
 _LOST_AFTER_S = 5.0
-"""A job is sent again if it was not taken this long after the queue was seen empty, or after a job that was
-sent later was taken. The pause doubles with each time; sending twice is harmless."""
+"""A job that is not leased this long after it was sent is sent again if the queue is empty, or if a job that
+was sent later has been leased. The time doubles with each try; sending twice is harmless."""
 
-_LOOK_EVERY_S = 0.05
-_LOOK_AT_LEAST_EVERY_S = 0.5
+_MIN_PAUSE_S = 0.05
+_MAX_PAUSE_S = 0.5
 _LOOKS_PER_WINDOW = 8
-"""How often the store is asked while the workers do what they were sent."""
+"""Reads of the store while the workers run the jobs in flight."""
 
 _COUNT_EVERY_S = 1.0
 
 
 @dataclass
 class _Sent:
-    """A job of which a message is on its way.
+    """A job that was sent.
 
     Attributes
     ----------
     leases
-        How often it had been leased before.
+        Number of its leases before.
     number
-        Counts the messages.
+        Number of its message.
     at, again_after_s
-        When it was sent last, by the monotonic clock, and how long to wait before it is sent again.
+        Time of the last message, by the monotonic clock, and seconds until the next one.
     """
 
     leases: int
@@ -62,20 +62,20 @@ class _Sent:
 
 
 class CeleryExecutor:
-    """Keeps the contract of `orchestrator.executors.Executor`.
+    """An `orchestrator.executors.Executor` on Celery workers.
 
-    A job is in flight from when it is sent until the store shows that it ended, or that it was taken and is
+    A job is in flight from when it is sent until the store shows that it ended, or that it was leased and is
     ready again (its slice was over, its worker died). While the broker does not answer nothing is sent, and
     nothing is lost.
 
     Parameters
     ----------
     store
-        Where the workers record; the truth.
+        Records the outcomes.
     broker_url
         Redis or Valkey.
-    say
-        Takes one line about the broker when it goes and one when it is back.
+    report
+        Takes one line when the broker goes away and one when it is back.
 
     Raises
     ------
@@ -83,41 +83,41 @@ class CeleryExecutor:
         The broker cannot be reached now: most likely the URL is wrong.
     """
 
-    def __init__(self, store: Store, broker_url: str, say: Callable[[str], None]) -> None:
+    def __init__(self, store: Store, broker_url: str, report: Callable[[str], None]) -> None:
         self._store = store
         self._version = protocol_version()
         self._app = make_app(broker_url)
         self._connection = open_broker(self._app)
         self._producer = self._new_producer()
-        self._broker = Outage(f"the broker {self._connection.as_uri()}", say)
+        self._broker = Outage(f"the broker {self._connection.as_uri()}", report)
         self._broker_errors = (*self._connection.connection_errors, OperationalError, OSError)
         self._broker_retry_at = 0.0
         self._sent: dict[int, _Sent] = {}
         self._messages = 0
-        self._taken = 0
+        self._leased = 0
         self._slots = 1
         self._counted_at = float("-inf")
         self._ended = 0
         self._rate = 0.0
 
     def capacity(self) -> int:
-        """Return how many more jobs may be handed over now."""
+        """Return how many more jobs may be submitted now."""
         if time.monotonic() < self._broker_retry_at:
             return 0
         self._count()
-        window = min(_LARGEST_WINDOW, max(_SMALLEST_WINDOW, _WINDOW_PER_SLOT * self._slots))
+        window = min(_MAX_WINDOW, max(_MIN_WINDOW, _WINDOW_PER_SLOT * self._slots))
         return max(0, window - len(self._sent))
 
     def in_flight(self) -> frozenset[int]:
-        """Return the jobs that were handed over and not yet dropped."""
+        """Return the jobs that were submitted and have not ended."""
         return frozenset(self._sent)
 
     def submit(self, job_ids: Sequence[int]) -> None:
-        """Send jobs; what the broker does not take now is left to be handed over again."""
+        """Send jobs; those that the broker does not accept now are left to be submitted again."""
         with self._store.read() as connection:
             query = sa.select(job.c.id, job.c.leases).where(self._store.is_one_of(job.c.id, job_ids))
             leases = {row.id: row.leases for row in connection.execute(query)}
-        size = max(1, min(_MOST_IN_MESSAGE, int(self._rate / self._slots * _MESSAGE_S)))
+        size = max(1, min(_MAX_IN_MESSAGE, int(self._rate / self._slots * _MESSAGE_S)))
         known = [job_id for job_id in job_ids if job_id in leases]
         for start in range(0, len(known), size):
             batch = known[start : start + size]
@@ -128,22 +128,21 @@ class CeleryExecutor:
                 self._sent[job_id] = _Sent(leases[job_id], self._messages, now)
 
     def wait(self, timeout_s: float) -> None:
-        """Return when some job was dropped, or after the time."""
+        """Return when some job ended, or after `timeout_s`."""
         deadline = time.monotonic() + timeout_s
         while True:
             pause_s = look_pause_s(len(self._sent), self._rate)
             time.sleep(min(pause_s, max(0.0, deadline - time.monotonic())))
-            dropped = self._look()
-            if dropped or time.monotonic() >= deadline:
+            if self._look() or time.monotonic() >= deadline:
                 return
 
     def close(self) -> None:
-        """Forget what is in flight: workers finish what they were sent and record it."""
+        """Stop; workers finish the jobs that they were sent, and record them."""
         self._sent.clear()
         self._connection.release()
 
     def queue_length(self) -> int | None:
-        """Return the number of messages that wait; None while the broker does not answer."""
+        """Return the number of waiting messages; None while the broker does not answer."""
         if time.monotonic() < self._broker_retry_at:
             return None
         try:
@@ -157,10 +156,10 @@ class CeleryExecutor:
         return waiting
 
     def _look(self) -> bool:
-        """Drop what ended or was taken and given back; send again what seems lost."""
+        """Return whether a job ended or was given back, and drop those; send jobs again that seem lost."""
         if not self._sent:
             return False
-        # Most wait in the queue, untouched: they need not be fetched.
+        # Most jobs still wait in the queue: they need not be fetched.
         touched = (job.c.state != JobState.READY) | (job.c.leases > 0)
         ours = self._store.is_one_of(job.c.id, self._sent)
         query = sa.select(job.c.id, job.c.state, job.c.leases).where(ours, touched)
@@ -171,7 +170,7 @@ class CeleryExecutor:
         for row in rows:
             sent = self._sent[row.id]
             if row.leases != sent.leases:
-                self._taken = max(self._taken, sent.number)
+                self._leased = max(self._leased, sent.number)
             elif row.state == JobState.READY:
                 continue
             del waiting[row.id]
@@ -183,14 +182,14 @@ class CeleryExecutor:
         return ended > 0
 
     def _send_again(self, waiting: Mapping[int, _Sent]) -> None:
-        """Send those jobs again, of some that nobody has taken, whose messages seem lost."""
+        """Send jobs again that were not leased and whose messages seem lost."""
         now = time.monotonic()
         old = [(job_id, sent) for job_id, sent in waiting.items() if now - sent.at >= sent.again_after_s]
         if not old or now < self._broker_retry_at:
             return
         is_empty = self.queue_length() == 0
-        # The queue is in order: what was sent well before a message that was taken should have been taken.
-        overtaken = self._taken - self._slots
+        # The queue is in order: a message sent well before one that arrived should have arrived.
+        overtaken = self._leased - self._slots
         for job_id, sent in old:
             if not is_empty and sent.number >= overtaken:
                 continue
@@ -218,8 +217,7 @@ class CeleryExecutor:
 
     def _away(self, reason: object) -> None:
         self._broker_retry_at = time.monotonic() + self._broker.away(reason)
-        # Whatever state the connection was left in: the next use opens a new one.
-        self._connection.release()
+        self._connection.release()  # its state is unknown: the next use opens a new one
         self._connection = self._app.connection_for_write()
         self._producer = self._new_producer()
 
@@ -227,7 +225,7 @@ class CeleryExecutor:
         return self._app.amqp.Producer(self._connection, auto_declare=False)
 
     def _count(self) -> None:
-        """See how many slots there are and how quickly jobs end."""
+        """Update the number of slots and the rate at which jobs end."""
         now = time.monotonic()
         since = now - self._counted_at
         if since < _COUNT_EVERY_S:
@@ -240,16 +238,16 @@ class CeleryExecutor:
 
 
 def look_pause_s(in_flight: int, rate: float) -> float:
-    """Return how many seconds to wait before the next look at jobs in flight of which `rate` end in a second.
+    """Return the seconds until the next read of jobs in flight, of which `rate` end in a second.
 
     The workers need the processors more, as long as they do not run out of work.
     """
     left_s = in_flight / rate if rate else 0.0
-    return min(_LOOK_AT_LEAST_EVERY_S, max(_LOOK_EVERY_S, left_s / _LOOKS_PER_WINDOW))
+    return min(_MAX_PAUSE_S, max(_MIN_PAUSE_S, left_s / _LOOKS_PER_WINDOW))
 
 
 def open_broker(app: Any) -> Any:
-    """Return a connection to the broker that was seen to work.
+    """Return a tested connection to the broker.
 
     Raises
     ------
@@ -264,12 +262,9 @@ def open_broker(app: Any) -> Any:
         connection.default_channel.client.ping()
     except Exception as reason:
         text = " ".join(str(reason).split()) or type(reason).__name__
-        raise BrokerError(f"broker {_shown(app)}: {text}; give --broker or WM_BROKER_URL") from reason
+        try:
+            url = str(app.connection_for_write().as_uri())
+        except Exception:  # kombu documents no errors; `reason` is the one to report
+            url = "(its URL cannot be read)"
+        raise BrokerError(f"broker {url}: {text}; give --broker or WM_BROKER_URL") from reason
     return connection
-
-
-def _shown(app: Any) -> str:
-    try:
-        return str(app.connection_for_write().as_uri())
-    except Exception:  # kombu raises as it pleases; the caller has the real error to tell
-        return "(its URL cannot be read)"

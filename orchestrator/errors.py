@@ -1,4 +1,4 @@
-"""The exceptions of `orchestrator`: one root, one kind for each thing that a user can fix."""
+"""The exceptions of `orchestrator`: one root, and one class for each thing that a user can fix."""
 
 from __future__ import annotations
 
@@ -12,12 +12,9 @@ class OrchestratorError(Exception):
 
 
 class SpecError(OrchestratorError):
-    """A campaign file is wrong; the text has one line for each fault, with its place.
+    """A campaign file is wrong; the text has a line for each fault, with its place.
 
-    Attributes
-    ----------
-    problems
-        The lines.
+    `problems` are these lines.
     """
 
     def __init__(self, problems: Sequence[str]) -> None:
@@ -30,13 +27,7 @@ class StoreError(OrchestratorError):
 
 
 class SchemaError(StoreError):
-    """The store's tables are not those of this program.
-
-    Attributes
-    ----------
-    fix
-        What to do about it.
-    """
+    """The store has the schema of another version; `fix` says how to change it."""
 
     def __init__(self, what: str, fix: str) -> None:
         super().__init__(f"{what}: {fix}")
@@ -44,7 +35,7 @@ class SchemaError(StoreError):
 
 
 class StoreUnavailableError(StoreError, LedgerUnavailableError):
-    """The store does not answer now, or was too busy: the same may succeed later."""
+    """The store does not answer, or is too busy: the same call may succeed later."""
 
 
 class BrokerError(OrchestratorError):
@@ -52,7 +43,7 @@ class BrokerError(OrchestratorError):
 
 
 class StoreUrlError(OrchestratorError):
-    """The store's URL is malformed, or names a kind of database that is not supported."""
+    """The store's URL is malformed, or its kind of database is not supported."""
 
 
 class SecretError(OrchestratorError):
@@ -60,7 +51,7 @@ class SecretError(OrchestratorError):
 
 
 class NotFoundError(OrchestratorError):
-    """No campaign, job or artifact of that name."""
+    """There is no campaign, result, artifact or store of that name."""
 
 
 class OutputError(OrchestratorError):

@@ -1,4 +1,4 @@
-"""Executors: who runs the jobs that the loop hands out."""
+"""Define what an executor of jobs is, and run jobs in processes of this machine."""
 
 from __future__ import annotations
 
@@ -14,28 +14,28 @@ from workers.runtime.sandbox import SLICE_S
 from workers.runtime.slots import Slot
 
 _AHEAD = 2
-"""Jobs waiting per slot: enough that no slot idles while the loop looks at the store."""
+"""Jobs waiting per slot: enough that no slot idles while the loop reads the store."""
 
 
 class Executor(Protocol):
-    """Takes job ids and sees that they are run; the store tells how they ended."""
+    """Takes job ids and has the jobs run; their outcomes go to the store."""
 
     def capacity(self) -> int:
-        """Return how many more jobs may be handed over now."""
+        """Return how many more jobs may be submitted now."""
 
     def in_flight(self) -> frozenset[int]:
-        """Return the jobs that were handed over and not yet dropped."""
+        """Return the jobs that were submitted and have not ended."""
 
     def submit(self, job_ids: Sequence[int]) -> None:
-        """Hand over jobs."""
+        """Take jobs to run."""
 
     def wait(self, timeout_s: float) -> None:
-        """Return when some job was dropped, or after the time.
+        """Return when some job ended, or after `timeout_s`.
 
         Raises
         ------
         Exception
-            Whatever stopped a worker for good, such as a full disk.
+            A fault that stopped a worker for good, as a full disk.
         """
 
     def close(self) -> None:
@@ -48,15 +48,7 @@ def default_workers() -> int:
 
 
 class LocalExecutor:
-    """Runs jobs on this machine: one thread for each slot, which supervises one sandboxed process.
-
-    Parameters
-    ----------
-    ledger
-        May be used by several threads.
-    workers
-        Number of slots, at least 1.
-    """
+    """Runs jobs on this machine in `workers` slots: each a thread that supervises one sandboxed process."""
 
     def __init__(self, ledger: Ledger, workers: int, *, slice_s: float = SLICE_S) -> None:
         self._waiting: queue.SimpleQueue[int | None] = queue.SimpleQueue()
@@ -68,7 +60,7 @@ class LocalExecutor:
         self._threads = [
             threading.Thread(
                 target=self._work,
-                args=(Slot(ledger, number, self._stop, self._drop, self._fail, slice_s=slice_s),),
+                args=(Slot(ledger, number, self._stop, self._end, self._fail, slice_s=slice_s),),
                 name=f"slot-{number}",
                 daemon=True,
             )
@@ -78,24 +70,24 @@ class LocalExecutor:
             thread.start()
 
     def capacity(self) -> int:
-        """Return how many more jobs may be handed over now."""
+        """Return how many more jobs may be submitted now."""
         with self._changed:
             return self._window - len(self._in_flight)
 
     def in_flight(self) -> frozenset[int]:
-        """Return the jobs that were handed over and not yet dropped."""
+        """Return the jobs that were submitted and have not ended."""
         with self._changed:
             return frozenset(self._in_flight)
 
     def submit(self, job_ids: Sequence[int]) -> None:
-        """Hand over jobs."""
+        """Queue jobs for the slots."""
         with self._changed:
             self._in_flight.update(job_ids)
         for job_id in job_ids:
             self._waiting.put(job_id)
 
     def wait(self, timeout_s: float) -> None:
-        """Return when some job was dropped, or after the time; raise what stopped a slot."""
+        """Return when some job ended, or after `timeout_s`; raise the fault that stopped a slot."""
         with self._changed:
             if self._failure is None:
                 self._changed.wait(timeout_s)
@@ -120,7 +112,7 @@ class LocalExecutor:
                     return
                 slot.run(job_id)
 
-    def _drop(self, job_id: int) -> None:
+    def _end(self, job_id: int) -> None:
         with self._changed:
             self._in_flight.discard(job_id)
             self._changed.notify_all()

@@ -1,4 +1,4 @@
-"""Writing files: whole or not at all, and with the right error."""
+"""Write files completely or not at all, with clear errors."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ SECRET = 0o600
 """Mode of a file that only its owner may read."""
 
 _NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO}
-"""Faults in writing that no other file name would fix."""
+"""Faults that another file name would not fix."""
 
 
 @contextlib.contextmanager
 def writing(path: Path) -> Iterator[None]:
-    """Tell a file that cannot be written as the user's mistake, unless the disk is full or broken.
+    """Raise `OutputError` if a file cannot be written, unless the disk is full or broken.
 
     Raises
     ------
     OutputError
-        No such directory, no rights, a directory in the file's place.
+        No such directory, no rights, or a directory of that name.
     """
     try:
         yield
@@ -36,12 +36,12 @@ def writing(path: Path) -> Iterator[None]:
 
 
 def write_whole(path: Path, content: bytes, *, mode: int | None = None) -> None:
-    """Write a file so that a reader sees the old content or the new, never a part.
+    """Write a file so that readers see the old content or the new, never a part.
 
     Parameters
     ----------
     mode
-        Permissions, whatever the file had before; None for those of any new file.
+        Permissions, also of an existing file; None for the default ones.
 
     Raises
     ------
@@ -61,18 +61,18 @@ def write_whole(path: Path, content: bytes, *, mode: int | None = None) -> None:
 
 
 def write_new(path: Path, content: bytes, *, mode: int | None = None) -> None:
-    """Write a file that is not there yet, whole or not at all.
+    """Write a new file, completely or not at all.
 
     Raises
     ------
     OutputError
-        It is there already, or as in `writing`.
+        It exists already, or as in `writing`.
     """
     with writing(path):
         try:
             descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666 if mode is None else mode)
         except FileExistsError as reason:
-            raise OutputError(f"{path}: exists, and is not replaced: choose another name") from reason
+            raise OutputError(f"{path}: exists already: choose another name") from reason
         try:
             with os.fdopen(descriptor, "wb") as file:
                 file.write(content)
@@ -82,7 +82,7 @@ def write_new(path: Path, content: bytes, *, mode: int | None = None) -> None:
 
 
 def _umask() -> int:
-    # There is no way to read it but to set it.
+    # It can only be read by setting it.
     mask = os.umask(0o077)
     os.umask(mask)
     return mask

@@ -1,4 +1,4 @@
-"""Data frames as plain values and as files."""
+"""Convert data frames to plain values and to files."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def records(frame: pd.DataFrame) -> list[dict[str, Any]]:
-    """Return a frame's rows with plain Python values; None for what is missing."""
+    """Return a frame's rows with plain Python values; None for missing ones."""
     plain = frame.astype(object).where(frame.notna(), None)
     return [{str(name): value for name, value in row.items()} for row in plain.to_dict("records")]
 

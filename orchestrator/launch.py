@@ -1,11 +1,11 @@
-"""From a campaign file to a campaign in the store."""
+"""Create a campaign in the store from a campaign file."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
 
-from orchestrator.plan import DataFacts, PlannedJob, check_against_data, faults_against_data, plan
+from orchestrator.plan import DataFacts, PlannedJob, faults_against_data, plan
 from orchestrator.provenance import provenance
 from orchestrator.spec import CampaignSpec, DatasetSpec, read_spec
 from orchestrator.spec.draft import Fault, is_whole
@@ -16,69 +16,76 @@ from wm import datasets
 from wm.errors import DataError
 
 
-def read_campaign(path: str | Path, *, profile: str | None = None) -> CampaignSpec:
-    """Read a campaign file under a profile; a relative data file is looked for beside it first.
+def read_campaign(path: str | Path, *, profile: str | None = None) -> tuple[CampaignSpec, DataFacts]:
+    """Read a campaign file under a profile, and its data; a relative data path starts at the file's folder.
+
+    Where the folder has no such data file, the path starts at the working directory.
 
     Raises
     ------
     SpecError
-        As in `read_spec`; what the data make impossible is told with the rest.
+        As in `read_spec`; includes the options that the data make impossible.
     """
     folder = Path(path).resolve().parent
-    spec = read_spec(path, profile=profile, examine=lambda draft: _faults_against_data(draft, folder))
-    return spec.model_copy(update={"dataset": _beside(spec.dataset, folder)})
+    facts = None
+
+    def faults(draft: CampaignSpec) -> Iterator[Fault]:
+        nonlocal facts
+        dataset = getattr(draft, "dataset", None)
+        if dataset is not None and is_whole(dataset):
+            try:
+                facts = data_facts(_resolve(dataset, folder))
+            except DataError as reason:
+                yield ("dataset", "name" if dataset.path is None else "path"), str(reason)
+        yield from faults_against_data(draft, facts)
+
+    spec = read_spec(path, profile=profile, examine=faults)
+    assert facts is not None  # noqa: S101 - else `read_spec` has raised
+    return spec.model_copy(update={"dataset": _resolve(spec.dataset, folder)}), facts
 
 
-def _beside(dataset: DatasetSpec, folder: Path) -> DatasetSpec:
+def _resolve(dataset: DatasetSpec, folder: Path) -> DatasetSpec:
     if dataset.path is None or not (folder / dataset.path).is_file():
         return dataset
     return dataset.model_copy(update={"path": str(folder / dataset.path)})
 
 
-def _faults_against_data(draft: CampaignSpec, folder: Path) -> Iterator[Fault]:
-    facts, dataset = None, getattr(draft, "dataset", None)
-    if dataset is not None and is_whole(dataset):
-        try:
-            facts = data_facts(draft.model_copy(update={"dataset": _beside(dataset, folder)}))
-        except DataError as reason:
-            yield ("dataset", "name" if dataset.path is None else "path"), str(reason)
-    yield from faults_against_data(draft, facts)
-
-
-def data_facts(spec: CampaignSpec) -> DataFacts:
-    """Load the campaign's data and return what planning must know of it.
+def data_facts(dataset: DatasetSpec) -> DataFacts:
+    """Load a data set and return what planning needs to know of it.
 
     Raises
     ------
     DataError
         The data cannot be used.
     """
-    source = spec.dataset.source()
-    dataset = datasets.load(source)
-    rows_train, rows_test = datasets.split_sizes(dataset, test_share=spec.dataset.test_share)
+    source = dataset.source()
+    loaded = datasets.load(source)
+    rows_train, rows_test = datasets.split_sizes(loaded, test_share=dataset.test_share)
     return DataFacts(rows_train, rows_test, datasets.file_sha256(source))
 
 
-def planned_jobs(spec: CampaignSpec) -> Iterator[PlannedJob]:
-    """Return all jobs of a campaign one by one: there can be millions.
+def launch(store: Store, spec: CampaignSpec, facts: DataFacts | None = None) -> int:
+    """Update the store's schema, store the campaign unless it is there, and return its id.
+
+    Cancelled jobs of the campaign are queued again, whichever campaign cancelled them.
+
+    Parameters
+    ----------
+    facts
+        Of the campaign's data; None loads them.
 
     Raises
     ------
     DataError, SpecError
-        At once: the data cannot be used, or does not suit the campaign.
+        The data cannot be used, or do not suit the campaign.
     """
-    facts = data_facts(spec)
-    check_against_data(spec, facts, what=spec.name)
-    return plan(spec, facts)
-
-
-def launch(store: Store, spec: CampaignSpec) -> int:
-    """Bring the store's schema up to date, store the campaign unless it is there, and return its id.
-
-    Jobs of it that were cancelled before, with this campaign or another, are taken up again.
-    """
-    jobs = planned_jobs(spec)
+    jobs = planned_jobs(spec, facts)
     store.upgrade()
     campaign_id = create_campaign(store, spec, jobs, provenance())
     launched.revive(store, campaign_id)
     return campaign_id
+
+
+def planned_jobs(spec: CampaignSpec, facts: DataFacts | None = None) -> Iterator[PlannedJob]:
+    """Return an iterator over a campaign's jobs, of which there can be millions; arguments as in `launch`."""
+    return plan(spec, facts or data_facts(spec.dataset))

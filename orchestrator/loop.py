@@ -1,4 +1,4 @@
-"""The loop: hands ready jobs to an executor, takes back what was lost, marks how campaigns end."""
+"""Run campaigns: give ready jobs to an executor, take back lost ones, record how campaigns end."""
 
 from __future__ import annotations
 
@@ -17,25 +17,23 @@ from workers.runtime.outage import Outage
 from workers.runtime.owners import owner_is_gone
 
 _TAKE_BACK_EVERY_S = 5.0
-"""How often expired leases are looked for: with their 30 s, a dead worker's job is ready within 35 s."""
+"""Period of the search for expired leases: with their 30 s, a dead worker's job is ready within 35 s."""
 
 _TURN_S = 0.5
-"""How long a turn waits when no job ends: dependents of other processes' jobs become ready meanwhile."""
+"""Maximum duration of a turn if no job ends: other processes may make jobs ready."""
 
 
 class Loop:
     """Runs any number of campaigns through one executor, turn by turn.
 
-    Two loops at once send some messages twice; the lease lets one of them count.
+    Two loops at once send some jobs twice, but only one lease of each succeeds.
 
     Parameters
     ----------
-    store, executor
-        Where campaigns are, and who runs their jobs.
     on_progress
-        Takes a campaign's id and how far it is, each time that its jobs were counted; at its end last of all.
+        Takes a campaign's id and progress after each count of its jobs; the last time at its end.
     on_taken_back
-        Takes how many jobs were taken back: expired leases, and jobs of workers known to be dead.
+        Takes the numbers of jobs taken back: expired leases, and jobs of workers known to be dead.
     count_every_s
         Minimum time between two counts of a campaign; with 0 it is counted as soon as nothing is left to do.
     """
@@ -58,7 +56,7 @@ class Loop:
         self._running: dict[int, tuple[Counter, Due]] = {}
 
     def repeat(self, turn: Callable[[], None], outage: Outage | None, stop: threading.Event) -> None:
-        """Call `turn` until told to stop; with `outage`, a store that does not answer is waited for."""
+        """Call `turn` until `stop` is set; with `outage`, wait while the store does not answer."""
         while not stop.is_set():
             try:
                 turn()
@@ -73,9 +71,9 @@ class Loop:
                     outage.back()
 
     def turn(self, campaign_ids: Collection[int]) -> None:
-        """Do once for some campaigns all that there is to do, and wait a little for jobs to end."""
+        """Do everything that is due for some campaigns, and wait a little for jobs to end."""
         if self._take_back.now():
-            # In this order: what killed a whole worker was not the job, and counts as no attempt of its.
+            # In this order: the death of a whole worker is no failed attempt of its jobs.
             gone = queue.release_dead(self._store, owner_is_gone)
             expired = queue.requeue_expired(self._store)
             if expired or gone:
@@ -90,7 +88,7 @@ class Loop:
     def _feed(self, campaign_id: int) -> None:
         executor = self._executor
         ready = queue.ready_jobs(
-            self._store, campaign_id, limit=executor.capacity(), other_than=executor.in_flight()
+            self._store, campaign_id, limit=executor.capacity(), excluded=executor.in_flight()
         )
         if ready:
             executor.submit(ready)
@@ -119,10 +117,8 @@ def run_campaign(
 ) -> CampaignState:
     """Run a campaign to its end and return its state: ``finished``, ``incomplete`` or ``cancelled``.
 
-    With `outage`, a store that does not answer is waited for; without, that ends the loop.
-
-    Whatever ends the loop before that, Ctrl-C included, leaves the campaign to be resumed: it is marked as
-    interrupted, and running jobs are given back when the executor is closed.
+    With `outage`, the loop waits while the store does not answer; without, that ends it. An exception, Ctrl-C
+    included, marks the campaign as interrupted, to be resumed; closing the executor gives back running jobs.
     """
     stop = threading.Event()
     state = CampaignState.INTERRUPTED

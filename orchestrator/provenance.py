@@ -1,4 +1,4 @@
-"""What a campaign ran with: versions, machine, source revision."""
+"""Describe the environment of a campaign: versions, machine, source revision."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _LIBRARIES = ("numpy", "scipy", "scikit-learn", "z3-solver", "python-sat", "sqla
 
 
 def provenance() -> dict[str, str]:
-    """Return names and values, all text; what cannot be found out is "unknown"."""
+    """Return names and values as text; "unknown" if a value cannot be found."""
     facts = {name: _version(name) for name in _LIBRARIES}
     return {
         "python": platform.python_version(),
@@ -43,7 +43,7 @@ def _revision() -> str:
     """Return the git revision of this source tree, with "+" when it was changed since."""
     root = Path(__file__).resolve().parent.parent
     if not (root / ".git").exists():
-        return "unknown"  # installed: git would answer for whatever repository is around it
+        return "unknown"  # installed: git would describe another repository around it
     try:
         described = subprocess.run(
             ["git", "describe", "--always", "--dirty=+", "--abbrev=12"],  # noqa: S607 - git is where PATH says

@@ -1,4 +1,4 @@
-"""Where each key of a TOML file stands: `tomllib` reads values but keeps no line numbers."""
+"""Find the line of each key of a TOML file: `tomllib` keeps no line numbers."""
 
 from __future__ import annotations
 
@@ -19,8 +19,7 @@ def lines_of_keys(text: str) -> dict[Path, int]:
     """Return the line, counted from 1, of every table header and key that begins a line.
 
     The text must be valid TOML. Keys of inline tables are left out. A line inside a multi-line string or list
-    that looks like a key is taken for one only if the file has such a key: the result serves messages,
-    nothing else.
+    may be mistaken for a key that the file has: use the result for messages only.
     """
     data = tomllib.loads(text)
     found: dict[Path, int] = {}
@@ -40,9 +39,9 @@ def lines_of_keys(text: str) -> dict[Path, int]:
 
 
 def line_of(lines: Mapping[Path, int], path: Sequence[str | int]) -> int | None:
-    """Return the line of a key, or of the nearest table around it; None for the file as a whole.
+    """Return the line of a key, or of the innermost table around it; None for the file as a whole.
 
-    A table without a header, made by dotted keys, begins where the first of them stands.
+    A table without a header begins at the first of its dotted keys.
     """
     for length in range(len(path), 0, -1):
         around = tuple(path[:length])
@@ -52,7 +51,7 @@ def line_of(lines: Mapping[Path, int], path: Sequence[str | int]) -> int | None:
 
 
 def _resolved(names: Sequence[str], tables_of_array: Mapping[Path, int], *, opens_element: bool) -> Path:
-    """Return a header's path: a name of an array of tables stands for its last element so far."""
+    """Return a header's path: the name of an array of tables means its last element so far."""
     path: Path = ()
     for name in names[:-1]:
         path = (*path, name)

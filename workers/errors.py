@@ -10,4 +10,4 @@ class LedgerUnavailableError(WorkerError):
 
 
 class VersionMismatchError(WorkerError):
-    """Worker and orchestrator are of different versions."""
+    """Worker and orchestrator have different versions."""

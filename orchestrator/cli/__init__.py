@@ -1,6 +1,6 @@
-"""The command line: one thin click group in each file; they call the library and print.
+"""The command line: thin click commands that call the library and print.
 
-Commands are imported when they are used, so that `wm --help` answers at once. Data goes to stdout, progress
+Commands are imported on use, so that `wm --help` answers at once. Data goes to stdout, progress
 and messages to stderr. Exit codes: 0 done or verified, 1 a negative verdict, 2 the user's mistake,
 3 incomplete, 4 infrastructure, 130 interrupted.
 """
@@ -27,7 +27,7 @@ from workers.errors import WorkerError
 
 
 class Exit(IntEnum):
-    """What the exit code says."""
+    """Exit codes."""
 
     DONE = 0
     NEGATIVE = 1
@@ -46,7 +46,7 @@ _COMMANDS = {
     "demo": "orchestrator.cli.demo:demo",
     "embed": "orchestrator.cli.embed:embed",
     "forge": "orchestrator.cli.forge:forge",
-    "open": "orchestrator.cli.disclose:disclose",
+    "open": "orchestrator.cli.open:open_claim",
     "orchestrate": "orchestrator.cli.services:orchestrate",
     "queries": "orchestrator.cli.queries:queries",
     "report": "orchestrator.cli.report:report",
@@ -76,13 +76,13 @@ class _LazyGroup(click.Group):
         "show_default": True,
     },
 )
-# Not from the environment: WM_VERSION may well be set for another purpose.
+# Not from the environment: WM_VERSION may be set for another purpose.
 @click.version_option(wm.__version__, prog_name="wm", allow_from_autoenv=False)
 def cli() -> None:
     """Watermark decision-tree ensembles, prove ownership, and attack the watermark honestly.
 
-    Every option can be given as an environment variable too: WM_STORE_URL for --store of any command, else
-    the command's and the option's names, as in WM_EMBED_TREES for wm embed --trees.
+    Every option can also be given as an environment variable: WM_STORE_URL for --store of any command, else
+    the names of command and option, as in WM_EMBED_TREES for wm embed --trees.
     """
 
 
@@ -91,18 +91,18 @@ def _terminate(_signal: int, _frame: FrameType | None) -> None:
 
 
 def main() -> None:
-    """Run the command line; every foreseen error is one line on stderr and an exit code."""
+    """Run the command line; every expected error is one line on stderr and an exit code."""
     signal.signal(signal.SIGTERM, _terminate)
     if sys.stdout is None:  # closed by the caller, as with >&-
         sys.stdout = Path(os.devnull).open("w")  # noqa: SIM115 - open until the end of the program
     if isinstance(sys.stdout, io.TextIOWrapper):
-        # A file name may hold bytes that are no text: they are shown escaped, they stop nothing.
+        # A file name may hold bytes that are no text: they are escaped.
         sys.stdout.reconfigure(errors="backslashreplace")
     status = _run()
     try:
         sys.stdout.flush()
     except OSError as fault:
-        # What cannot be written now must not be tried again, and fail again, when Python shuts down.
+        # Python must not try to write it again, and fail again, at shutdown.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         if status == Exit.DONE and not isinstance(fault, BrokenPipeError):
             status = _complain(fault, Exit.INFRASTRUCTURE)
@@ -120,7 +120,7 @@ def _run() -> int:
     except KeyboardInterrupt:
         return Exit.INTERRUPTED
     except SystemExit:
-        # How click leaves when the reader of our output has, as in `wm results ... | head`: nothing is wrong.
+        # click exits so when the reader of our output has gone, as in `wm results ... | head`: no error.
         return Exit.DONE
     except (StoreError, BrokerError, ChildError, EndpointUnavailableError, OSError) as fault:
         return _complain(fault, Exit.INFRASTRUCTURE)

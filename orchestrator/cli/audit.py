@@ -1,4 +1,4 @@
-"""`wm audit`: what a model file gives away beside its predictions."""
+"""`wm audit`: the secrets that a model file leaks."""
 
 from __future__ import annotations
 
@@ -21,13 +21,12 @@ _ROWS_SHOWN = 20
 
 @click.command()
 @click.argument("model", metavar="MODEL", type=INPUT)
-@click.option("--prefix", help="Which forest of an npz file that holds several, as in watermarked_.")
+@click.option("--prefix", help="Prefix of a forest in an npz file with several, as in watermarked_.")
 @trust_options
 @click.option(
     "--rows",
     type=INPUT,
-    help="Candidate rows, scaled as the model takes them (csv of numbers, or npz with X): "
-    "which of them are trigger rows?",
+    help="Candidate trigger rows to test, scaled as the model takes them (csv of numbers, or npz with X).",
 )
 @json_option
 def audit(
@@ -40,8 +39,8 @@ def audit(
 ) -> None:
     """List what a MODEL file reveals of its watermark.
 
-    The file may be npz arrays, skops or joblib. Only the file is looked at, no data and no votes. Exit
-    code 1 when something secret leaks, 0 when not.
+    The file may be npz arrays, skops or joblib. Only the file is read, no data and no votes. The exit code
+    is 1 if something secret leaks, else 0.
     """
     from wm.attacks.leakage import inspect
     from wm.formats.export import load_metadata
@@ -78,7 +77,7 @@ def _facts(report: LeakageReport) -> dict[str, Any]:
 def _print(model: Path, report: LeakageReport, membership: list[float] | None) -> None:
     if report.findings:
         print_table(
-            ["severity", "finding", "what the file gives away", "how to fix it"],
+            ["severity", "finding", "what the file reveals", "how to fix it"],
             [[each.severity, each.name, each.detail, each.remedy] for each in report.findings],
         )
     known = {
@@ -87,7 +86,7 @@ def _print(model: Path, report: LeakageReport, membership: list[float] | None) -
         "of class 0, 1, ...": ", ".join(map(str, report.trigger_labels or [])),
         "their weights": ", ".join(f"{weight:g}" for weight in report.weights),
         "leaves that hold them": report.heavy_leaves or None,
-        "different seeds": report.distinct_seeds,
+        "distinct seeds": report.distinct_seeds,
     }
     print_facts(
         {

@@ -10,7 +10,6 @@ from typing import Any
 
 import click
 
-from orchestrator.attention import situation
 from orchestrator.cli import Exit
 from orchestrator.cli.common import (
     INPUT,
@@ -27,6 +26,7 @@ from orchestrator.cli.urls import broker_option
 from orchestrator.executors import Executor, LocalExecutor, default_workers
 from orchestrator.launch import launch, planned_jobs, read_campaign
 from orchestrator.loop import run_campaign
+from orchestrator.monitoring.attention import situation
 from orchestrator.store import campaigns, launched
 from orchestrator.store.campaigns import CampaignRecord
 from orchestrator.store.database import Store
@@ -38,7 +38,7 @@ FILE = click.argument("file", type=INPUT)
 FILES = click.argument("files", metavar="FILE...", nargs=-1, required=True, type=INPUT)
 CAMPAIGN = click.argument("campaign_name", metavar="CAMPAIGN")
 PROFILE = click.option(
-    "--profile", metavar="NAME", help="Change FILE as its table [profile.NAME] says: see docs/campaigns.md."
+    "--profile", metavar="NAME", help="Apply the table [profile.NAME] of FILE: see docs/campaigns.md."
 )
 WORKERS = click.option(
     "--workers", type=click.IntRange(min=1), help="Processes that run jobs.  [default: number of processors]"
@@ -50,7 +50,7 @@ EXECUTOR = option_group(
         "executor_kind",
         type=click.Choice(["local", "celery"]),
         default="local",
-        help="Who runs the jobs: this command, or wm worker processes that the broker reaches.",
+        help="Who runs the jobs: this command, or wm worker processes connected to the broker.",
     ),
     broker_option,
 )
@@ -62,7 +62,7 @@ def campaign() -> None:
 
 
 @campaign.command()
-@click.option("--markdown", is_flag=True, help="Print the page of all attacks' options and columns instead.")
+@click.option("--markdown", is_flag=True, help="Print the options and columns of all attacks instead.")
 def schema(markdown: bool) -> None:
     """Print the JSON Schema of campaign files."""
     from orchestrator.spec import document
@@ -79,10 +79,10 @@ def schema(markdown: bool) -> None:
 @json_option
 def validate(file: Path, profile: str | None, json: bool) -> None:
     """Check a campaign FILE and its data; run nothing."""
-    spec = read_campaign(file, profile=profile)
+    spec, data = read_campaign(file, profile=profile)
     kinds: Counter[str] = Counter()
     queries = 0
-    for job in planned_jobs(spec):
+    for job in planned_jobs(spec, data):
         kinds[str(job.kind)] += 1
         queries += job.weight if job.kind == "forgery" else 0
     facts: dict[str, Any] = {
@@ -105,17 +105,17 @@ def validate(file: Path, profile: str | None, json: bool) -> None:
 def run(files: tuple[Path, ...], profile: str | None, store_url: str, **executor: Any) -> None:
     """Run each campaign FILE to its end, or resume it.
 
-    Work that the store holds already, from this or another campaign, is not done again. With --executor
-    celery the jobs are run by `wm worker` processes, here or on other machines.
+    Results that are already in the store, from this or another campaign, are not computed again. With
+    --executor celery, `wm worker` processes run the jobs, on this or other machines.
     """
     store = Store(store_url)
-    specs = [read_campaign(file, profile=profile) for file in files]
+    read = [read_campaign(file, profile=profile) for file in files]
     make = executor_maker(store, **executor)
     worst = 0
-    for spec in specs:
+    for spec, data in read:
         try:
-            run_to_end(store, launch(store, spec), spec.name, make)
-        except click.exceptions.Exit as ended:  # of one campaign: the others are run all the same
+            run_to_end(store, launch(store, spec, data), spec.name, make)
+        except click.exceptions.Exit as ended:  # the other campaigns still run
             worst = max(worst, ended.exit_code)
     click.get_current_context().exit(worst)
 
@@ -127,8 +127,8 @@ def run(files: tuple[Path, ...], profile: str | None, store_url: str, **executor
 def launch_campaign(file: Path, profile: str | None, store_url: str) -> None:
     """Hand a campaign FILE to `wm orchestrate` and return at once."""
     store = Store(store_url)
-    spec = read_campaign(file, profile=profile)
-    campaign_id = launch(store, spec)
+    spec, data = read_campaign(file, profile=profile)
+    campaign_id = launch(store, spec, data)
     launched.hand_over(store, campaign_id)
     click.echo(
         f"{spec.name}: launched as campaign {campaign_id}; see: wm campaign status {campaign_id}", err=True
@@ -141,16 +141,16 @@ def launch_campaign(file: Path, profile: str | None, store_url: str) -> None:
 def cancel(campaign_name: str, store_url: str) -> None:
     """Cancel a CAMPAIGN (name or id).
 
-    No new job of it is begun; running slices end by themselves.
+    No new job starts; running slices go on to their end.
     """
     store = open_store(store_url)
     record = campaigns.find_campaign(store, campaign_name)
     if record.state in (CampaignState.FINISHED, CampaignState.INCOMPLETE):
-        click.echo(f"{record.name}: {record.state} already, there is nothing to cancel", err=True)
+        click.echo(f"{record.name}: already {record.state}, nothing to cancel", err=True)
         return
     count = launched.cancel(store, record.id)
     click.echo(
-        f"{record.name}: {count} jobs cancelled; take it up again with: wm campaign resume {record.id}",
+        f"{record.name}: {count} jobs cancelled; resume with: wm campaign resume {record.id}",
         err=True,
     )
 
@@ -159,7 +159,7 @@ def cancel(campaign_name: str, store_url: str) -> None:
 @CAMPAIGN
 @store_option
 @EXECUTOR
-@click.option("--retry", is_flag=True, help="Run jobs again that ended as timeout, memout or error.")
+@click.option("--retry", is_flag=True, help="Run jobs that ended as timeout, memout or error again.")
 def resume(campaign_name: str, store_url: str, retry: bool, **executor: Any) -> None:
     """Resume a CAMPAIGN that was interrupted or cancelled.
 
@@ -177,27 +177,27 @@ def resume(campaign_name: str, store_url: str, retry: bool, **executor: Any) -> 
 def executor_maker(
     store: Store, workers: int | None, executor_kind: str = "local", broker_url: str = ""
 ) -> Callable[[], Executor]:
-    """Return what makes the executor that the options name."""
+    """Return a function that makes the executor that the options name."""
     if executor_kind == "local":
         return lambda: LocalExecutor(StoreLedger(store), workers or default_workers())
     if workers is not None:
-        raise click.UsageError("--workers is for the local executor; say wm worker --concurrency N instead")
+        raise click.UsageError("--workers is for the local executor; use wm worker --concurrency N instead")
     from orchestrator.celery_executor import CeleryExecutor
 
     return lambda: CeleryExecutor(store, broker_url, lambda line: click.echo(f"wm: {line}", err=True))
 
 
 def run_to_end(store: Store, campaign_id: int, name: str, make_executor: Callable[[], Executor]) -> None:
-    """Run a stored campaign; leave the program unless every job has a result and every p-value its level."""
+    """Run a stored campaign; exit the program if a job has no result or an attack raises an alarm."""
     executor = make_executor()
-    outage = None  # the local executor's own slots need the store all the time
+    outage = None  # the slots of the local executor always need the store
     if not isinstance(executor, LocalExecutor):
         outage = Outage("the store", lambda line: click.echo(f"wm: {line}", err=True))
     try:
         with shown(name) as show:
             state = run_campaign(store, campaign_id, executor, show, outage)
     except KeyboardInterrupt:
-        click.echo(f"{name}: interrupted; go on with: wm campaign resume {name}", err=True)
+        click.echo(f"{name}: interrupted; resume with: wm campaign resume {name}", err=True)
         raise
     finally:
         executor.close()
@@ -217,11 +217,11 @@ def run_to_end(store: Store, campaign_id: int, name: str, make_executor: Callabl
 @CAMPAIGN
 @store_option
 @json_option
-@click.option("--watch", is_flag=True, help="Show it again and again until the campaign ends.")
+@click.option("--watch", is_flag=True, help="Update the view until the campaign ends.")
 def status(campaign_name: str, store_url: str, json: bool, watch: bool) -> None:
-    """Show how far a CAMPAIGN (name or id) is and what blocks it.
+    """Show the progress of a CAMPAIGN (name or id) and what blocks it.
 
-    With --watch the exit code tells how it ended: 3 if some jobs have no result.
+    With --watch the exit code is 3 if some jobs have no result.
     """
     store = open_store(store_url)
     record = campaigns.find_campaign(store, campaign_name)
@@ -229,7 +229,7 @@ def status(campaign_name: str, store_url: str, json: bool, watch: bool) -> None:
         from orchestrator.cli.watch import watch_campaign
 
         if json:
-            raise click.UsageError("--watch shows it to people: leave out --json")
+            raise click.UsageError("--watch and --json exclude each other")
         if watch_campaign(store, record.id) is not CampaignState.FINISHED:
             click.get_current_context().exit(Exit.INCOMPLETE)
         return
@@ -256,9 +256,8 @@ def list_all(store_url: str, json: bool) -> None:
     if json:
         print_json(found)
     else:
-        print_table(
-            ["id", "name", "state", "seed", "created", "finished"], [list(row.values()) for row in found]
-        )
+        columns = ["id", "name", "state", "seed", "created", "finished"]
+        print_table(columns, [list(row.values()) for row in found])
 
 
 def _facts(record: CampaignRecord) -> dict[str, Any]:
@@ -267,11 +266,11 @@ def _facts(record: CampaignRecord) -> dict[str, Any]:
         "name": record.name,
         "state": record.state.value,
         "seed": record.seed,
-        "created": utc(record.created_at),
-        "finished": None if record.finished_at is None else utc(record.finished_at),
+        "created": _utc(record.created_at),
+        "finished": None if record.finished_at is None else _utc(record.finished_at),
     }
 
 
-def utc(seconds: float) -> str:
+def _utc(seconds: float) -> str:
     """Return a time in seconds since 1970 as ISO 8601."""
     return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds")

@@ -1,4 +1,4 @@
-"""`wm commit`: what an owner publishes before releasing the model."""
+"""`wm commit`: the commitment that an owner publishes before releasing the model."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from wm.claims.publication import Publication, publication_of, read_publications
 def commit(claim_file: Path, output: Path | None, log: Path | None, at: datetime | None, json: bool) -> None:
     """Make the public document that commits to a secret CLAIM.
 
-    Publish it before the model, where others can tell when: its date is only your word. See
+    Publish it before the model, in a place that proves the time: its own date proves nothing. See
     docs/verification.md.
     """
     document = publication_of(read_claim(claim_file), datetime.now(UTC) if at is None else at)
@@ -42,7 +42,7 @@ def _append(log: Path, document: Publication) -> None:
     if log.exists():
         for each in read_publications(log):
             if each.commitment == document.commitment:
-                raise OutputError(f"{log}: this commitment is in it already, of {each.published}")
+                raise OutputError(f"{log}: already holds this commitment, of {each.published}")
         with writing(log):
             last = log.read_bytes()[-1:]
         line = line if last == b"\n" else b"\n" + line

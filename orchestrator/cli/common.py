@@ -1,4 +1,4 @@
-"""Options and output that several commands share."""
+"""Options and output shared by several commands."""
 
 from __future__ import annotations
 
@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args, get_origin
 
 import click
 
-from orchestrator.cli.tables import cell, layout
+from orchestrator.cli.tables import as_text, layout
 from orchestrator.cli.urls import with_password
-from orchestrator.files import writing
-from orchestrator.frames import records, write_frame
+from orchestrator.frames import records
 from orchestrator.store.database import Store
 
 if TYPE_CHECKING:
@@ -45,8 +44,8 @@ def option_group(*decorators: Callable[[_Command], _Command]) -> Callable[[_Comm
 def model_options(model: type[BaseModel]) -> Callable[[_Command], _Command]:
     """Return a decorator that adds an option for each field of a model.
 
-    Its name, type, range, default and help are the field's; the command gets it by the field's name. A field
-    that is true or false becomes a flag, one with a few values a choice, one with many (a tuple) repeatable.
+    Its name, type, range, default and help are those of the field. A Boolean field becomes a flag, a literal
+    a choice, a tuple a repeatable option.
     """
     return option_group(*(_field_option(name, field) for name, field in model.model_fields.items()))
 
@@ -87,7 +86,7 @@ json_option = click.option("--json", is_flag=True, help="Print one JSON document
 
 
 def open_store(url: str) -> Store:
-    """Open a store that must exist with the right schema."""
+    """Open a store; it must exist and have the schema of this program."""
     store = Store(url)
     store.check()
     return store
@@ -98,20 +97,13 @@ def print_json(document: Any) -> None:
     click.echo(json.dumps(document, indent=2, allow_nan=False))
 
 
-def emit(frame: pd.DataFrame, *, as_json: bool, output: Path | None) -> None:
-    """Print a frame as JSON or as a table, or write it to a file by its ending."""
-    if output is not None:
-        with writing(output):
-            write_frame(frame, output)
-    elif as_json:
-        print_json(records(frame))
-    else:
-        print_table([str(column) for column in frame.columns], [list(row.values()) for row in records(frame)])
+def print_frame(frame: pd.DataFrame) -> None:
+    """Print a frame as a table."""
+    print_table([str(column) for column in frame.columns], [list(row.values()) for row in records(frame)])
 
 
 def print_table(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
     """Print a table to stdout, fitted to the terminal if there is one; see `tables.layout`."""
-    # Piped output must not be cut to the width of a terminal that is not there.
     width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
     click.echo("\n".join(layout(columns, rows, width)))
 
@@ -121,7 +113,7 @@ def print_facts(facts: Mapping[str, Any]) -> None:
     longest = max(map(len, facts))
     for name, value in facts.items():
         for each in value if isinstance(value, list) else [value]:
-            click.echo(f"{name.ljust(longest)}  {cell(each)}")
+            click.echo(f"{name.ljust(longest)}  {as_text(each)}")
 
 
 def print_either(facts: Mapping[str, Any], json: bool) -> None:

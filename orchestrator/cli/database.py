@@ -19,7 +19,7 @@ def database() -> None:
 
 @database.command()
 @store_option
-@click.option("--worker-user", metavar="NAME", help="PostgreSQL: also make this login for workers.")
+@click.option("--worker-user", metavar="NAME", help="PostgreSQL: also create this login for workers.")
 @click.option(
     "--worker-password-file",
     envvar="WM_WORKER_PASSWORD_FILE",
@@ -29,7 +29,7 @@ def database() -> None:
 def upgrade(store_url: str, worker_user: str | None, worker_password_file: Path | None) -> None:
     """Bring the schema up to date, or create it in an empty database.
 
-    A worker's login can run jobs and no more: it sees no campaign and can change no plan and no outcome.
+    A worker's login can only run jobs: it cannot read campaigns or change plans and outcomes.
     """
     store = Store(store_url)
     if worker_user is not None and worker_password_file is None:
@@ -45,7 +45,7 @@ def upgrade(store_url: str, worker_user: str | None, worker_password_file: Path 
 @database.command()
 @store_option
 def check(store_url: str) -> None:
-    """Check that the schema is the one that this program uses."""
+    """Check that the store has the schema of this program."""
     store = Store(store_url)
     store.check()
     click.echo(f"{store}: schema {head_revision()}, up to date")

@@ -1,4 +1,4 @@
-"""`wm doctor`: what is reachable, which versions, and a one-line fix for each fault."""
+"""`wm doctor`: check connections and versions, with a one-line fix for each fault."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from orchestrator.cli.urls import broker_option
 def doctor(context: click.Context, store_url: str, broker_url: str, json: bool) -> None:
     """Check store, broker, workers and versions, and suggest fixes.
 
-    A campaign run on this machine alone needs no broker and no worker. Exit code 4: there is a fault.
+    A campaign on this machine alone needs no broker and no worker. The exit code is 4 if there is a fault.
     """
     from orchestrator.diagnosis import diagnose
 

@@ -1,4 +1,4 @@
-"""`wm embed`: a watermarked forest and its claim."""
+"""`wm embed`: train a watermarked forest and make its claim."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from wm.streams import Role
 
 
 def _printable(_context: click.Context, _option: click.Parameter, text: str) -> str:
-    # Bytes that are no text in the terminal's encoding would make a claim that cannot be read again.
+    # Bytes that are no text in the terminal's encoding would make an unreadable claim.
     if not text or not text.isprintable():
         raise click.BadParameter(f"{text!r} is not printable text")
     return text
@@ -38,11 +38,11 @@ def _printable(_context: click.Context, _option: click.Parameter, text: str) -> 
 )
 @click.option("--scheme", type=click.Choice(sorted(SCHEMES)), default="paper", help="Watermarking scheme.")
 @model_options(PaperOptions)
-@click.option("--key-file", type=INPUT, help="Derive the signature from the secret bytes in this file.")
+@click.option("--key-file", type=INPUT, help="Derive the signature from the secret bytes of this file.")
 @click.option(
     "--model-id", default="model", callback=_printable, help="Your name for this model; in the claim."
 )
-@click.option("--seed", type=click.IntRange(min=0), help="Secret seed.  [default: fresh from the system]")
+@click.option("--seed", type=click.IntRange(min=0), help="Secret seed.  [default: random]")
 @click.option(
     "-o",
     "--output",
@@ -53,11 +53,9 @@ def _printable(_context: click.Context, _option: click.Parameter, text: str) -> 
 @click.option(
     "--held-out",
     type=OUTPUT,
-    help="Also write the rows kept for testing, scaled, with their labels: decoys for a judge (npz).",
+    help="Also write the test rows, scaled, with their labels: decoys for a judge (npz).",
 )
-@click.option(
-    "--force", is_flag=True, help="Replace a claim that is there: it may be the only proof of a model."
-)
+@click.option("--force", is_flag=True, help="Replace an existing claim, perhaps the only proof of a model.")
 @json_option
 def embed(
     output: Path,
@@ -77,9 +75,9 @@ def embed(
     from wm.embedding.tuning import Hyperparameters
     from wm.formats import npz
 
-    # Whoever knows the seed knows the trigger set: it must not be guessed.
+    # The seed determines the trigger set: it must not be guessed.
     seed = secrets.randbits(62) if seed is None else seed
-    # What can be refused is refused before any training.
+    # Every mistake that can be found before the training is.
     forest_file, claim_file = output / "forest.npz", output / "claim.json"
     if claim_file.exists() and not force:
         raise OutputError(

@@ -1,4 +1,4 @@
-"""`wm forge`: try to forge a trigger set for one model."""
+"""`wm forge`: try to forge a trigger set of one model."""
 
 from __future__ import annotations
 
@@ -32,22 +32,16 @@ if TYPE_CHECKING:
     from wm.forest import Forest
 
 
-class _Eps(click.ParamType[Any]):
-    """A distance in [0, 1], or the word "minimal"."""
-
-    name = "eps"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float | None:
-        """Return the distance; None for "minimal"."""
-        if value == "minimal" or value is None:
-            return None
-        try:
-            distance = float(value)
-        except ValueError:
-            distance = -1.0
-        if not 0 <= distance <= 1:
-            self.fail(f"{value!r} is neither a number from 0 to 1 nor the word minimal", param, ctx)
-        return distance
+def _distance(_context: click.Context, _option: click.Parameter, text: str) -> float | None:
+    """Return a distance in [0, 1]; None for "minimal"."""
+    if text == "minimal":
+        return None
+    try:
+        if 0 <= (distance := float(text)) <= 1:
+            return distance
+    except ValueError:
+        pass
+    raise click.BadParameter(f"{text!r} is neither a number from 0 to 1 nor the word minimal")
 
 
 def _pairs(_context: click.Context, _option: click.Parameter, texts: tuple[str, ...]) -> dict[str, str]:
@@ -58,7 +52,7 @@ def _pairs(_context: click.Context, _option: click.Parameter, texts: tuple[str, 
 
 @dataclass(frozen=True)
 class _Answer:
-    """What became of one instance for one signature."""
+    """The outcome of one instance for one signature."""
 
     signature: int
     instance: int
@@ -70,21 +64,22 @@ class _Answer:
 @click.option(
     "--rows", type=INPUT, help="Instances to start from, as the model takes them: csv, npz, svmlight."
 )
-@click.option("--dataset", help="Start from this set's test rows instead: breast-cancer, mnist2-6, ...")
+@click.option("--dataset", help="Start from test rows of this data set instead: breast-cancer, mnist2-6, ...")
 @click.option(
-    "--split-seed", type=click.IntRange(0, 2**32 - 1), default=0, help="Of the test rows of --dataset."
+    "--split-seed", type=click.IntRange(0, 2**32 - 1), default=0, help="Seed of the split of --dataset."
 )
 @data_options
 @click.option("--signature", "bits", metavar="BITS", help="Forge this signature, not random ones.")
 @click.option("--signatures", "count", type=click.IntRange(1), default=1, help="Random signatures to forge.")
 @click.option("--ones-share", type=click.FloatRange(0, 1), default=0.5, help="Share of ones in each.")
 @click.option("--seed", type=click.IntRange(0), default=0, help="The attacker's seed.")
-@click.option("--instances", type=click.IntRange(1), default=50, help="For each signature.")
+@click.option("--instances", type=click.IntRange(1), default=50, help="Instances for each signature.")
 @click.option(
     "--eps",
-    type=_Eps(),
+    metavar="EPS",
+    callback=_distance,
     default="minimal",
-    help="Largest distance in any feature, or minimal for the least one of each instance.",
+    help="Largest change of a feature, or minimal: search for the smallest one of each instance.",
 )
 @click.option("--engine", type=click.Choice(names()), default="portfolio", help="The solver.")
 @click.option(
@@ -103,23 +98,23 @@ class _Answer:
 )
 @click.option("--memory-mb", type=click.IntRange(1), help="Memory limit of one query.")
 @click.option("--certify", is_flag=True, help="Confirm each impossible by a checked proof; not for minimal.")
-@click.option("--trust-pickle", is_flag=True, help="Let a .joblib model run whatever code it holds.")
+@click.option("--trust-pickle", is_flag=True, help="Load a .joblib model, which may run any code.")
 @click.option(
     "-o",
     "--output",
     type=OUTPUT,
-    help="npz file for the forged rows, their labels, and the signatures that they draw.",
+    help="npz file for the forged rows, their labels and the signatures.",
 )
 @json_option
 def forge(model: Path, output: Path | None, json: bool, trust_pickle: bool, **options: Any) -> None:
-    """Search instances on which MODEL shows a false signature.
+    """Search for instances on which MODEL shows a false signature.
 
-    They are sought near natural ones. Exit code 3 when a limit left some instance without an answer.
+    The search starts from natural instances. The exit code is 3 if a limit left an instance without answer.
     """
     from wm.formats.export import load_model
 
     if options["certify"] and options["eps"] is None:
-        raise click.UsageError("--certify proves single answers: give --eps as a number")
+        raise click.UsageError("--certify needs --eps as a number")
     if output is not None and output.suffix != ".npz":
         raise click.UsageError(f"{output}: the ending must be .npz")
     engine = options["engine"]
@@ -155,7 +150,7 @@ def _instances(
 ) -> tuple[NDArray[np.floating], NDArray[np.int64]]:
     """Return the attacker's instances with their labels, a prefix of one fixed shuffle."""
     if (rows is None) == (dataset is None):
-        raise click.UsageError("give either --rows or --dataset: where forged instances start from")
+        raise click.UsageError("give either --rows or --dataset: the instances to start from")
     X: NDArray[np.floating]
     if rows is not None:
         found = load(Source(path=rows, label=column(options["label"]), positive=options["positive"]))
@@ -208,7 +203,7 @@ def _answers(
 
 
 def _counts(answers: list[_Answer], number: int) -> dict[str, Any]:
-    """Return what came of one signature."""
+    """Return the counts and distances of one signature."""
     mine = [answer for answer in answers if answer.signature == number]
     counts = Counter(answer.outcome.status for answer in mine)
     distances = [answer.outcome.distance for answer in mine if answer.outcome.distance is not None]

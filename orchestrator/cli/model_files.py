@@ -1,4 +1,4 @@
-"""Options of the commands on one model, its owner and its judge."""
+"""Options shared by the commands on one model."""
 
 from __future__ import annotations
 
@@ -13,9 +13,7 @@ from wm.claims.publication import parse_moment
 from wm.datasets import Scaling
 
 trust_options = option_group(
-    click.option(
-        "--trust-pickle", is_flag=True, help="Load a joblib or pkl file: it may run whatever code it holds."
-    ),
+    click.option("--trust-pickle", is_flag=True, help="Load a joblib or pkl file, which may run any code."),
     click.option(
         "--trust-type",
         "trusted",
@@ -39,9 +37,9 @@ def moment(_context: click.Context, _option: click.Parameter, text: str | None) 
     try:
         return None if text is None else parse_moment(text)
     except ValueError as reason:
-        raise click.BadParameter(f"{text!r} is no date such as 2025-06-30 or 2025-06-30T12:00Z") from reason
+        raise click.BadParameter(f"{text!r} is no date, as in 2025-06-30 or 2025-06-30T12:00Z") from reason
 
 
 def column(text: str | None) -> str | int | None:
-    """Return which column of a csv file is meant: its index where the text is one, else its name."""
+    """Return the column of a csv file that a text names: its index if the text is a number, else its name."""
     return int(text) if text is not None and re.fullmatch("-?[0-9]{1,9}", text) else text

@@ -1,11 +1,10 @@
-"""Progress on stderr: a bar with rate and time left on a terminal, a line now and then elsewhere."""
+"""Show progress on stderr: a bar on a terminal, a line every few seconds elsewhere."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Protocol
 
 import click
 import rich.console
@@ -27,11 +26,8 @@ from orchestrator.store.tables import JobState
 _LINE_EVERY_S = 10.0
 
 
-class Show(Protocol):
-    """Takes a campaign's progress and shows it."""
-
-    def __call__(self, progress: CampaignProgress) -> None:
-        """Show it, if it is time to."""
+Show = Callable[[CampaignProgress], None]
+"""Shows a campaign's progress."""
 
 
 class _Rate(ProgressColumn):
@@ -41,13 +37,10 @@ class _Rate(ProgressColumn):
 
 @contextmanager
 def shown(name: str) -> Iterator[Show]:
-    """Show the progress of a campaign until the block ends.
-
-    Counted are queries, and every other job as one.
-    """
+    """Show the progress of a campaign, in queries and other jobs, until the block ends."""
     console = rich.console.Console(stderr=True)
     if not console.is_terminal:
-        yield _Lines(name)
+        yield _lines(name)
         return
     columns = (
         TextColumn("[bold]{task.description}"),
@@ -70,21 +63,21 @@ def shown(name: str) -> Iterator[Show]:
         yield show
 
 
-class _Lines:
-    def __init__(self, name: str) -> None:
-        self._name = name
-        self._last = time.monotonic()
+def _lines(name: str) -> Show:
+    last = time.monotonic()
 
-    def __call__(self, progress: CampaignProgress) -> None:
-        if progress.is_over or time.monotonic() - self._last >= _LINE_EVERY_S:
-            self._last = time.monotonic()
+    def show(progress: CampaignProgress) -> None:
+        nonlocal last
+        if progress.is_over or time.monotonic() - last >= _LINE_EVERY_S:
+            last = time.monotonic()
             click.echo(
-                f"{self._name}: {progress.done_weight} of {progress.total_weight}; {states(progress)}",
-                err=True,
+                f"{name}: {progress.done_weight} of {progress.total_weight}; {states(progress)}", err=True
             )
+
+    return show
 
 
 def states(progress: CampaignProgress) -> str:
-    """Return the job counts that are not zero, as words."""
+    """Return the job counts that are not zero, as text."""
     counts = [f"{count} {state}" for state, count in progress.jobs.items() if count]
     return ", ".join(counts) if counts else f"no jobs, all {JobState.DONE}"

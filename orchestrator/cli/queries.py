@@ -1,4 +1,4 @@
-"""`wm queries`: the rows to put to a suspect that only answers questions."""
+"""`wm queries`: the rows to ask a suspect that is known by its answers only."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from orchestrator.cli.common import INPUT, OUTPUT
-from orchestrator.cli.suspects import decoy_options, posed
+from orchestrator.cli.suspects import chosen_questions, decoy_options
 from orchestrator.files import SECRET, write_new, writing
 from wm.claims.opening import read_claim_or_opening
 
@@ -18,14 +18,16 @@ from wm.claims.opening import read_claim_or_opening
 @click.option("-o", "--output", type=OUTPUT, required=True, help="csv or npz file for the rows.")
 @decoy_options
 @click.option(
-    "--order", type=OUTPUT, help="File for which row is which; keep it until the suspect has answered (JSON)."
+    "--order",
+    type=OUTPUT,
+    help="File for the meaning of each row; keep it secret until the suspect has answered (JSON).",
 )
 def queries(claim_file: Path, output: Path, order: Path | None, **options: Any) -> None:
-    """Write the rows of a CLAIM that a suspect model is asked.
+    """Write the rows of a CLAIM to ask a suspect model.
 
-    CLAIM may be the opened part of one. The answers go into a file for wm verify --votes, --probabilities
-    or --labels: a line for each row. Without --decoys these are the bare trigger rows in order. With
-    them, they are hidden among decoys; then wm verify needs the file of --order too.
+    CLAIM may be an opening. Give the answers, a line for each row, to wm verify --votes, --probabilities or
+    --labels. Without --decoys the file holds only the trigger rows, in order. With --decoys the trigger rows
+    are hidden among decoys; then wm verify also needs the file of --order.
     """
     import numpy as np
 
@@ -33,12 +35,12 @@ def queries(claim_file: Path, output: Path, order: Path | None, **options: Any) 
 
     claim = read_claim_or_opening(claim_file)
     if (options["decoys"] is None) != (order is None):
-        raise click.UsageError("--decoys and --order go together: the order tells the rows apart again")
+        raise click.UsageError("--decoys and --order go together: the order says which rows are decoys")
     if output.suffix not in (".csv", ".npz"):
         raise click.UsageError(f"{output}: the ending must be .csv or .npz")
     rows = claim.trigger_set.X
     if order is not None:
-        questions, _ = posed(claim, options)
+        questions, _ = chosen_questions(claim, options)
         rows = questions.X
         write_new(order, questions.order.to_line().encode(), mode=SECRET)
     with writing(output):

@@ -1,4 +1,4 @@
-"""`wm report`: pictures and tables for people."""
+"""`wm report`: a report on a campaign, with tables and pictures."""
 
 from __future__ import annotations
 
@@ -6,22 +6,17 @@ from pathlib import Path
 
 import click
 
-from orchestrator.cli.common import open_store, store_option
+from orchestrator.cli.common import FOLDER, OUTPUT, open_store, store_option
 from orchestrator.store import campaigns
 
 
 @click.command()
 @click.argument("campaign", metavar="CAMPAIGN")
 @store_option
-@click.option(
-    "-o",
-    "--output",
-    type=click.Path(dir_okay=False, path_type=Path),
-    help="HTML file.  [default: CAMPAIGN.html]",
-)
+@click.option("-o", "--output", type=OUTPUT, help="HTML file.  [default: CAMPAIGN.html]")
 @click.option(
     "--figures",
-    type=click.Path(file_okay=False, path_type=Path),
+    type=FOLDER,
     help="Also write each figure as png, svg and pdf, with a file of captions, into this directory.",
 )
 def report(campaign: str, store_url: str, output: Path | None, figures: Path | None) -> None:

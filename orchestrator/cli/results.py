@@ -1,4 +1,4 @@
-"""`wm results`: one query for each kind of result; those of attacks come from the registry."""
+"""`wm results`: one command for each kind of result; those of attacks come from the registry."""
 
 from __future__ import annotations
 
@@ -6,21 +6,23 @@ from pathlib import Path
 
 import click
 
-from orchestrator.cli.common import emit, json_option, open_store, store_option
+from orchestrator.cli.common import OUTPUT, json_option, open_store, print_frame, print_json, store_option
+from orchestrator.files import writing
+from orchestrator.frames import records, write_frame
 from orchestrator.store import campaigns
 from wm.attacks import registry
 
 _OWN = {
-    "accuracy": "Accuracy and cost of each watermark, beside honest forests",
+    "accuracy": "Accuracy and cost of each watermark, next to honest forests",
     "distances": "Smallest distance at which each instance can be forged",
-    "forged-sets": "What the forged trigger sets are worth, and what stops them",
+    "forged-sets": "Evidence of each forged trigger set, and the rules that reject it",
     "jobs": "State, time and errors of each job",
 }
-"""Results that are no attack's rows: name and heading."""
+"""Headings of the results that are not the rows of an attack."""
 
 
 class _Results(click.Group):
-    """Commands by name, each made when it is asked for: their headings are the attacks' own."""
+    """Makes each command when it is needed: the headings are those of the attacks."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names of all results."""
@@ -35,7 +37,7 @@ class _Results(click.Group):
 
 @click.group(cls=_Results)
 def results() -> None:
-    """Print what a campaign found."""
+    """Print the results of a campaign."""
 
 
 def _command(name: str, summary: str) -> click.Command:
@@ -43,19 +45,20 @@ def _command(name: str, summary: str) -> click.Command:
     @click.argument("campaign_name", metavar="CAMPAIGN")
     @store_option
     @json_option
-    @click.option(
-        "-o",
-        "--output",
-        type=click.Path(dir_okay=False, path_type=Path),
-        help="Write to a file instead: .csv, .json or .parquet.",
-    )
+    @click.option("-o", "--output", type=OUTPUT, help="Write to a file instead: .csv, .json or .parquet.")
     def command(campaign_name: str, store_url: str, json: bool, output: Path | None) -> None:
-        from orchestrator.forged_sets import forged_sets
         from orchestrator.results import frame
+        from orchestrator.results.forged_sets import forged_sets
 
         store = open_store(store_url)
         campaign_id = campaigns.find_campaign(store, campaign_name).id
         found = forged_sets(store, campaign_id) if name == "forged-sets" else frame(store, campaign_id, name)
-        emit(found, as_json=json, output=output)
+        if output is not None:
+            with writing(output):
+                write_frame(found, output)
+        elif json:
+            print_json(records(found))
+        else:
+            print_frame(found)
 
     return command

@@ -15,10 +15,9 @@ import click
 from orchestrator.cli.common import open_store, store_option
 from orchestrator.cli.urls import broker_option
 from orchestrator.executors import default_workers
-from orchestrator.store.database import Store
 from orchestrator.store.ledger import StoreLedger
 
-_ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+_THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 
 @click.command()
@@ -29,33 +28,28 @@ _ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
     type=click.IntRange(min=1, max=1024),
     help="Jobs at once.  [default: number of processors]",
 )
-@click.option("--events", is_flag=True, help="Tell monitors such as Flower about every message.")
+@click.option("--events", is_flag=True, help="Send an event about every message to monitors such as Flower.")
 def worker(store_url: str, broker_url: str, concurrency: int | None, events: bool) -> None:
-    """Run jobs from the broker until told to stop.
+    """Run jobs from the broker until stopped.
 
-    On SIGTERM or Ctrl-C unfinished jobs are given back at once, and others take them up.
+    On SIGTERM or Ctrl-C unfinished jobs are given back at once, for other workers.
     """
     # One job, one processor: the slots are the parallelism.
-    os.environ.update(dict.fromkeys(_ONE_THREAD, "1"))
+    os.environ.update(dict.fromkeys(_THREAD_VARIABLES, "1"))
     _set_up_log()
     store = open_store(store_url)
+    from orchestrator.celery_executor import open_broker
     from orchestrator.store.services import StoreRegistry
+    from workers.celery.app import make_app
     from workers.celery.worker import Worker
 
-    _check_broker(broker_url)
+    # Fails with a clear error now; a running worker waits for its broker for ever.
+    open_broker(make_app(broker_url)).release()
     slots = concurrency or default_workers()
     try:
         Worker(broker_url, StoreLedger(store), StoreRegistry(store), concurrency=slots, events=events).run()
     finally:
         store.close()
-
-
-def _check_broker(broker_url: str) -> None:
-    """Raise while the reason can still be told to a person: later a worker waits for its broker for ever."""
-    from orchestrator.celery_executor import open_broker
-    from workers.celery.app import make_app
-
-    open_broker(make_app(broker_url)).release()
 
 
 @click.command()
@@ -66,18 +60,14 @@ def _check_broker(broker_url: str) -> None:
 )
 @click.option("--metrics-host", default="127.0.0.1", help="Address of the metrics port.")
 def orchestrate(store_url: str, broker_url: str, metrics_port: int | None, metrics_host: str) -> None:
-    """Feed launched campaigns to workers until told to stop.
+    """Send jobs of launched campaigns to workers until stopped.
 
-    Any number may run at the same time: one hands out jobs, the others stand by.
+    Any number may run at the same time: one sends jobs, the others stand by.
     """
     _set_up_log()
     store = open_store(store_url)
-    _orchestrate(store, broker_url, metrics_port, metrics_host)
-
-
-def _orchestrate(store: Store, broker_url: str, metrics_port: int | None, metrics_host: str) -> None:
     from orchestrator.celery_executor import CeleryExecutor
-    from orchestrator.metrics import Metrics
+    from orchestrator.monitoring.metrics import Metrics
     from orchestrator.service import Orchestrator
 
     log = logging.getLogger("orchestrator")

@@ -1,4 +1,4 @@
-"""Where a suspect's answers come from: its model file, files of answers, or a network address."""
+"""Get a suspect's answers from its model file, files of answers, or a network address."""
 
 from __future__ import annotations
 
@@ -32,27 +32,39 @@ if TYPE_CHECKING:
     from wm.forest import Forest
 
 TOKEN_VARIABLE = "WM_ENDPOINT_TOKEN"  # noqa: S105 - the name of the variable that holds it
-"""Environment variable with the token that an endpoint asks for."""
+"""Environment variable with the token of an endpoint."""
 
 _REPEATS = 5
-_LIMITS = Limits()
+_LIMITS = {
+    "batch_size": ("batch_size", click.IntRange(1, 100_000), "Maximum rows in one request to --url."),
+    "request_limit_s": (
+        "request_s",
+        click.FloatRange(0, 86_400, min_open=True),
+        "Maximum seconds for one request.",
+    ),
+    "total_limit_s": (
+        "total_s",
+        click.FloatRange(0, 604_800, min_open=True),
+        "Maximum seconds for all requests, with pauses.",
+    ),
+    "attempts": ("attempts", click.IntRange(1, 1000), "Maximum tries of one request."),
+}
+"""Options of an endpoint: field of `Limits`, type and help."""
 
 
 @dataclass(frozen=True, eq=False)
 class Suspect:
-    """What a suspect answered.
+    """The answers of a suspect.
 
     Attributes
     ----------
-    heard
-        Its answers.
     forest
-        The model itself, where the judge has it.
+        The model, if the judge has it.
     description
-        Where the answers are from, for the record.
+        Source of the answers, for the record.
     """
 
-    heard: SortedAnswers
+    answers: SortedAnswers
     forest: Forest | None
     description: str
 
@@ -69,21 +81,21 @@ decoy_options = option_group(
         "--decoys-for-each",
         type=click.IntRange(1, 10_000),
         default=DECOYS_FOR_EACH,
-        help="Decoys asked for each trigger row.",
+        help="Decoys for each trigger row.",
     ),
     click.option(
         "--repeats",
         type=click.IntRange(0, 10_000),
         default=_REPEATS,
-        help="Rows asked twice, to see whether the answers are the same.",
+        help="Rows asked twice, to check that the answers are consistent.",
     ),
     click.option(
         "--order-seed",
         type=click.IntRange(min=0),
-        help="The judge's seed for decoys and their order.  [default: fresh from the system]",
+        help="The judge's seed for decoys and their order.  [default: random]",
     ),
 )
-"""How trigger rows are hidden among others."""
+"""Options that hide trigger rows among others."""
 
 suspect_options = option_group(
     click.option("--model", type=INPUT, help="Suspect model (npz, skops, joblib)."),
@@ -92,54 +104,34 @@ suspect_options = option_group(
     click.option(
         "--probabilities",
         type=INPUT,
-        help="Suspect's probabilities of class 1, or of both classes, where it gives no votes.",
+        help="Suspect's probabilities of class 1, or of both classes, if it gives no votes.",
     ),
-    click.option("--labels", type=INPUT, help="Suspect's labels, where it gives nothing else."),
-    click.option("--order", type=INPUT, help="What wm queries --order wrote, for answers to its rows."),
-    click.option("--url", metavar="URL", help="Suspect behind a network address (docs/verification.md)."),
+    click.option("--labels", type=INPUT, help="Suspect's labels, if it gives nothing else."),
+    click.option("--order", type=INPUT, help="File of wm queries --order, for answers to its rows."),
+    click.option("--url", metavar="URL", help="Suspect at a network address (docs/verification.md)."),
     decoy_options,
-    click.option(
-        "--batch-size",
-        type=click.IntRange(1, 100_000),
-        default=_LIMITS.batch_size,
-        help="Most rows in one request to --url.",
-    ),
-    click.option(
-        "--request-limit-s",
-        type=click.FloatRange(0, 86_400, min_open=True),
-        default=_LIMITS.request_s,
-        help="Most seconds for one request.",
-    ),
-    click.option(
-        "--total-limit-s",
-        type=click.FloatRange(0, 604_800, min_open=True),
-        default=_LIMITS.total_s,
-        help="Most seconds for all requests, waiting included.",
-    ),
-    click.option(
-        "--attempts",
-        type=click.IntRange(1, 1000),
-        default=_LIMITS.attempts,
-        help="How often one request is tried.",
+    *(
+        click.option(f"--{name.replace('_', '-')}", type=kind, default=getattr(Limits(), field), help=text)
+        for name, (field, kind, text) in _LIMITS.items()
     ),
     click.option(
         "--token-file",
         type=INPUT,
-        help=f"File with the token that --url asks for.  [default: the variable {TOKEN_VARIABLE}]",
+        help=f"File with the token of --url.  [default: the variable {TOKEN_VARIABLE}]",
     ),
 )
-"""The sources of answers, of which one is given, and how an endpoint is asked."""
+"""The sources of answers, of which exactly one is given, and the options of an endpoint."""
 
 
-def hear(claim: Claim | Opening, options: dict[str, Any]) -> Suspect:
-    """Get the answers of the one suspect that the options name.
+def ask_suspect(claim: Claim | Opening, options: dict[str, Any]) -> Suspect:
+    """Get the answers of the suspect that the options name.
 
     Raises
     ------
     click.UsageError
-        None or several of them, or options that do not go together.
+        No or several suspects, or options that do not go together.
     WmError
-        Files or an endpoint that do not answer as they should.
+        Files or an endpoint with invalid answers.
     """
     sources = [name for name in ("model", *KINDS, "url") if options[name] is not None]
     if len(sources) != 1:
@@ -157,8 +149,8 @@ def hear(claim: Claim | Opening, options: dict[str, Any]) -> Suspect:
             return _from_file(claim, kind, options)
 
 
-def posed(claim: Claim | Opening, options: dict[str, Any]) -> tuple[Questions, int]:
-    """Return the questions for a suspect, and the seed that their order was drawn from."""
+def chosen_questions(claim: Claim | Opening, options: dict[str, Any]) -> tuple[Questions, int]:
+    """Return the questions for a suspect, and the seed of their order."""
     from wm import streams
     from wm.verification.decoys import read_decoys
 
@@ -192,7 +184,7 @@ def _from_file(claim: Claim | Opening, kind: Any, options: dict[str, Any]) -> Su
     file = options[kind]
     if options["order"] is None and kind != "votes":
         raise click.UsageError(
-            f"--{kind} alone prove nothing: decoys are needed to compare with; ask by wm queries --decoys, "
+            f"--{kind} prove nothing without decoys to compare with: ask the rows of wm queries --decoys, "
             "and give its --order"
         )
     order = plain_order(claim) if options["order"] is None else read_order(options["order"], claim)
@@ -208,11 +200,11 @@ def _from_endpoint(claim: Claim | Opening, options: dict[str, Any]) -> Suspect:
     token = _token(options["token_file"])
     url = options["url"]
     place = check_address(url, has_token=token is not None)
-    questions, seed = posed(claim, options)
+    questions, seed = chosen_questions(claim, options)
     order = questions.order
     if not order.decoys:
         click.echo(
-            "No --decoys: only trigger rows are asked, which the suspect may notice and answer otherwise.",
+            "No --decoys: the suspect may recognize the trigger rows and answer them differently.",
             err=True,
         )
     answers = ask(
@@ -220,12 +212,7 @@ def _from_endpoint(claim: Claim | Opening, options: dict[str, Any]) -> Suspect:
         questions.X,
         token=token,
         class_names=claim.class_names,
-        limits=Limits(
-            batch_size=options["batch_size"],
-            request_s=options["request_limit_s"],
-            total_s=options["total_limit_s"],
-            attempts=options["attempts"],
-        ),
+        limits=Limits(**{field: options[name] for name, (field, _, _) in _LIMITS.items()}),
     )
     return Suspect(
         sort_answers(answers, order),

@@ -1,4 +1,4 @@
-"""Tables of text: full width for a pipe, and so that every value can be read on a terminal."""
+"""Lay out tables as text: full width for a pipe, fitted to a terminal so that every value is readable."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ _GAP = 3
 """Spaces between columns."""
 
 
-def cell(value: Any) -> str:
-    """Return a value as one line of text; what a terminal would obey instead of showing is escaped."""
+def as_text(value: Any) -> str:
+    """Return a value as one line of text, with control characters escaped."""
     if value is None:
         return ""
     if isinstance(value, bool):
@@ -50,10 +50,10 @@ class _Column:
 def layout(columns: Sequence[str], rows: Sequence[Sequence[Any]], width: int | None = None) -> list[str]:
     """Return the lines of a table; columns in which every cell is empty are left out.
 
-    A table that is wider than `width` gets its constant columns above it, on lines of their own. If that is
-    not enough its columns are split into groups, each beside the columns that identify a row; and where a
-    column needs more than the width leaves it, each row becomes a block with a line for each value. No value
-    is broken, but at spaces where it is wider than `width` by itself.
+    The constant columns of a table that is wider than `width` are printed above it. If it is still too wide
+    its columns are split into groups, each with the columns that identify a row; if a column is too wide for
+    that, each row becomes a block with a line for each value. Only a value that is wider than `width` is
+    broken, at spaces.
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ def layout(columns: Sequence[str], rows: Sequence[Sequence[Any]], width: int | N
     shown = [
         _Column(
             name,
-            tuple(cell(row[index]) for row in rows),
+            tuple(as_text(row[index]) for row in rows),
             all(isinstance(row[index], int | float | None) for row in rows),
         )
         for index, name in enumerate(columns)
@@ -101,7 +101,7 @@ def _grid(columns: Sequence[_Column]) -> list[str]:
 
 
 def _keys(columns: Sequence[_Column]) -> Iterator[list[_Column]]:
-    """Yield what can stand for a row: the fewest first columns that identify each, or the rows' numbers."""
+    """Yield columns that identify each row: as few of the first columns as possible, then row numbers."""
     count = len(columns[0].cells)
     for end in range(1, len(columns)):
         if len(set(zip(*(column.cells for column in columns[:end]), strict=True))) == count:
@@ -111,7 +111,7 @@ def _keys(columns: Sequence[_Column]) -> Iterator[list[_Column]]:
 
 
 def _groups(columns: Sequence[_Column], width: int) -> Iterator[list[_Column]]:
-    """Yield runs of columns that are at most so wide together."""
+    """Yield runs of columns, each run at most `width` wide."""
     group: list[_Column] = []
     for column in columns:
         if group and _total([*group, column]) > width:
@@ -136,7 +136,7 @@ def _packed(columns: Sequence[_Column], width: int) -> list[str]:
 
 
 def _blocks(columns: Sequence[_Column], width: int) -> Iterator[str]:
-    """Yield a block for each row: each value beside its name, or under it where there is no room."""
+    """Yield a block for each row: each value after its name, or below it if the line is too short."""
     longest = max((cell_len(column.name) for column in columns), default=0)
     for row in range(len(columns[0].cells) if columns else 0):
         if row:
@@ -145,16 +145,16 @@ def _blocks(columns: Sequence[_Column], width: int) -> Iterator[str]:
             name, text = column.name, column.cells[row]
             if not text:
                 continue
-            beside = name + " " * (longest - cell_len(name) + 2) + text
-            if cell_len(beside) <= width:
-                yield beside
+            line = name + " " * (longest - cell_len(name) + 2) + text
+            if cell_len(line) <= width:
+                yield line
             else:
                 yield name
                 yield from _wrapped(text, width)
 
 
 def _wrapped(text: str, width: int) -> Iterator[str]:
-    """Yield a text, indented where there is room, in lines that end at spaces; longer words stay whole."""
+    """Yield a text in lines that end at spaces, indented if there is room; longer words stay whole."""
     indent = " " * max(0, min(2, width - cell_len(text))) if cell_len(text) <= width else "  "
     line = ""
     for word in text.split(" "):

@@ -14,10 +14,9 @@ DEFAULT_BROKER = "redis://127.0.0.1:6379/0"
 
 
 def with_password(_context: click.Context, option: click.Parameter, url: str) -> str:
-    """Complete a URL by the password in the file that its variable's sister names.
+    """Add the password in the file that WM_STORE_PASSWORD_FILE (or the broker's variable) names to a URL.
 
-    That is WM_STORE_PASSWORD_FILE for WM_STORE_URL, and likewise for the broker: so no password needs to be
-    in the environment or on a command line, where others can read it.
+    So no password needs to be in the environment or on a command line, where others can read it.
     """
     variable = f"{option.envvar}".replace("_URL", "_PASSWORD_FILE")
     file = os.environ.get(variable)
@@ -25,7 +24,7 @@ def with_password(_context: click.Context, option: click.Parameter, url: str) ->
 
 
 def read_secret(file: Path, what: str) -> str:
-    """Return the text of a file with one secret.
+    """Return the text of a file that holds one secret.
 
     Raises
     ------
@@ -42,7 +41,7 @@ def read_secret(file: Path, what: str) -> str:
 
 
 def add_password(url: str, password: str) -> str:
-    """Put a password into a URL that has a host and no password, or an empty one; others stay as they are."""
+    """Return a URL with a password, if it has a host and no password yet; other URLs as they are."""
     scheme, separator, rest = url.partition("://")
     authority, slash, path = rest.partition("/")
     credentials, _, host = authority.rpartition("@")
@@ -59,5 +58,5 @@ broker_option = click.option(
     default=DEFAULT_BROKER,
     metavar="URL",
     callback=with_password,
-    help="Redis or Valkey that takes jobs to workers.",
+    help="Redis or Valkey server that delivers jobs to workers.",
 )

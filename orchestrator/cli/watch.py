@@ -1,13 +1,12 @@
-"""`wm campaign status --watch`: how far a campaign is, how fast, and who works on it."""
+"""`wm campaign status --watch`: a live view of a campaign's progress, rate and services."""
 
 from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Protocol
 
 import click
 import rich.box
@@ -16,96 +15,83 @@ import rich.live
 import rich.table
 from rich.text import Text
 
-from orchestrator.attention import Situation, situation
 from orchestrator.cli.progress import states
 from orchestrator.errors import StoreUnavailableError
+from orchestrator.monitoring.attention import Situation, situation
 from orchestrator.pace import Counter, Due
+from orchestrator.store.activity import RunningJob, running_jobs
 from orchestrator.store.campaigns import Progress
 from orchestrator.store.database import Store
-from orchestrator.store.monitoring import RunningJob, running_jobs
-from orchestrator.store.services import Service
+from orchestrator.store.services import ServiceRecord
 from orchestrator.store.tables import CampaignState, JobState
 
 _EVERY_S = 2.0
 _LINE_EVERY_S = 10.0
-_RATE_OVER_S = 60.0
-_RATE_OVER_AT_MOST_S = 900.0
-_ENOUGH = 20
-_MOST_WORKERS = 20
+_MIN_RATE_SPAN_S = 60.0
+_MAX_RATE_SPAN_S = 900.0
+_MIN_RATE_DONE = 20
+_MAX_SHOWN = 20
 
 
 class Rate:
-    """Work done in a second, over the last minute, or longer where less than `_ENOUGH` was done in it."""
+    """Work per second over the last minute, or longer if less than `_MIN_RATE_DONE` was done in it."""
 
     def __init__(self) -> None:
         self._seen: deque[tuple[float, int]] = deque()
 
     def add(self, now: float, done: int) -> float | None:
-        """Take how much is done at a time; return the rate, None before there are two such times."""
+        """Add the work done until `now`; return the rate, None at the first call."""
         self._seen.append((now, done))
         while len(self._seen) > 2 and self._is_enough(now, done, *self._seen[1]):
             self._seen.popleft()
         first_at, first_done = self._seen[0]
-        # What a job that is given back had answered is not seen until it is taken up again.
+        # Answers of a job that is given back are missing in `done` until its next lease.
         return None if now == first_at else max(0, done - first_done) / (now - first_at)
 
     @staticmethod
     def _is_enough(now: float, done: int, since: float, then: int) -> bool:
         passed = now - since
-        return passed >= _RATE_OVER_S and (done - then >= _ENOUGH or passed >= _RATE_OVER_AT_MOST_S)
-
-
-@dataclass(frozen=True)
-class Slowest:
-    """The query, or other job, that was seen running for the longest time; `seconds` at least."""
-
-    job: RunningJob
-    seconds: float
-
-    def __str__(self) -> str:
-        job = self.job
-        what = f"{job.kind} job {job.job_id}" + ("" if job.query is None else f", instance {job.query}")
-        place = f" ({job.place})" if job.place else ""
-        return f"{what}: {self.seconds:.0f} s or more, on {job.owner}{place}"
+        return passed >= _MIN_RATE_SPAN_S and (done - then >= _MIN_RATE_DONE or passed >= _MAX_RATE_SPAN_S)
 
 
 class Stopwatch:
-    """How long each query has been running, as far as was seen; the store does not say when one began."""
+    """Measures how long queries have been running; the store does not record their start."""
 
     def __init__(self) -> None:
         self._since: dict[tuple[int, int | None], float] = {}
 
-    def slowest(self, now: float, running: list[RunningJob]) -> Slowest | None:
-        """Take what runs at a time; return what was seen running for longest, None if nothing runs."""
+    def slowest(self, now: float, running: list[RunningJob]) -> str | None:
+        """Add the jobs running at `now`; describe the query that runs longest, None if nothing runs."""
         self._since = {
             (job.job_id, job.query): self._since.get((job.job_id, job.query), now) for job in running
         }
         if not running:
             return None
         job = min(running, key=lambda job: self._since[job.job_id, job.query])
-        return Slowest(job, now - self._since[job.job_id, job.query])
+        query = "" if job.query is None else f", instance {job.query}"
+        place = f" ({job.place})" if job.place else ""
+        seconds = now - self._since[job.job_id, job.query]
+        return f"{job.kind} job {job.job_id}{query}: {seconds:.0f} s or more, on {job.owner}{place}"
 
 
 @dataclass(frozen=True)
 class View:
-    """What is shown at one time.
+    """The view at one time.
 
     Attributes
     ----------
-    seen
-        The campaign and its services.
     done
-        Queries and other jobs that ended, answers of running jobs included.
+        Number of queries and other jobs that ended, answers of running jobs included.
     rate
-        Of these, in a second; None before it is known.
+        Of `done`, per second; None before it is known.
     slowest
-        None if nothing runs.
+        The query, or other job, that has been running longest; None if nothing runs.
     """
 
     seen: Situation
     done: int
     rate: float | None
-    slowest: Slowest | None
+    slowest: str | None
 
     @property
     def left_s(self) -> float | None:
@@ -114,11 +100,11 @@ class View:
 
     @property
     def workers(self) -> str:
-        """The workers alive, in few words."""
+        """The workers alive, as text."""
         alive = self.seen.workers_alive
         running = self.seen.progress.jobs[JobState.RUNNING]
         if running and not alive and not self.seen.is_launched:
-            return f"none; wm campaign run itself is at {running} jobs"
+            return f"none; wm campaign run itself runs {running} jobs"
         return f"{len(alive)} alive, {sum(worker.slots for worker in alive)} slots"
 
     def table(self) -> rich.table.Table:
@@ -136,15 +122,13 @@ class View:
         yield "rate", "-" if self.rate is None else f"{self.rate:.1f}/s"
         yield "left", "-" if self.left_s is None else _duration(self.left_s)
         yield "workers", self.workers
-        for worker in self.seen.workers[:_MOST_WORKERS]:
-            yield "", _heard(worker)
-        if len(self.seen.workers) > _MOST_WORKERS:
-            yield "", f"and {len(self.seen.workers) - _MOST_WORKERS} more"
+        for line in _service_lines(self.seen.workers):
+            yield "", line
         if self.seen.is_launched:
             yield "orchestrators", f"{len(self.seen.orchestrators_alive)} alive"
-            for orchestrator in self.seen.orchestrators[:_MOST_WORKERS]:
-                yield "", _heard(orchestrator)
-        yield "slowest", "-" if self.slowest is None else str(self.slowest)
+            for line in _service_lines(self.seen.orchestrators):
+                yield "", line
+        yield "slowest", self.slowest or "-"
         for line in self.seen.attention:
             yield "attention", line
 
@@ -161,16 +145,19 @@ class View:
         if self.left_s is not None and not progress.is_over:
             parts.append(f"left {_duration(self.left_s)}")
         alive = self.seen.workers_alive
-        heard = f", heard in the last {max(worker.silent_s for worker in alive):.0f} s" if alive else ""
-        parts.append(f"workers {self.workers}{heard}")
+        beats = f", heartbeats in the last {max(each.silent_s for each in alive):.0f} s" if alive else ""
+        parts.append(f"workers {self.workers}{beats}")
         if self.slowest is not None:
             parts.append(f"slowest {self.slowest}")
         return "; ".join([*parts, *self.seen.attention])
 
 
-def _heard(service: Service) -> str:
-    silent = "" if service.is_alive else ", silent"
-    return f"{service.name}  heard {service.silent_s:.0f} s ago{silent}"
+def _service_lines(services: Sequence[ServiceRecord]) -> Iterator[str]:
+    for service in services[:_MAX_SHOWN]:
+        silent = "" if service.is_alive else ", silent"
+        yield f"{service.name}  last heartbeat {service.silent_s:.0f} s ago{silent}"
+    if len(services) > _MAX_SHOWN:
+        yield f"and {len(services) - _MAX_SHOWN} more"
 
 
 def _duration(seconds: float) -> str:
@@ -179,7 +166,7 @@ def _duration(seconds: float) -> str:
 
 
 class Watch:
-    """Looks at a campaign again and again, and remembers what it needs for rate and slowest query."""
+    """Makes views of a campaign, and keeps the state for its rate and slowest query."""
 
     def __init__(self, store: Store, campaign_id: int) -> None:
         self._store = store
@@ -192,25 +179,17 @@ class Watch:
         self._stopwatch = Stopwatch()
 
     def look(self) -> View:
-        """Look now; the jobs of a large campaign are not counted each time: see `Counter`."""
+        """Return the view now; the jobs of a large campaign are not counted each time: see `Counter`."""
         counted = self._counter.look(at_once=self._progress is None)
         self._progress = counted or self._progress
         seen = situation(self._store, self._campaign_id, self._progress)
         running = running_jobs(self._store, self._campaign_id)
         now = time.monotonic()
-        if counted is not None:  # else answers of now would be added to jobs that ended until then
+        if counted is not None:  # else current answers would be added to an old count
             answered = sum(job.answered for job in running)
             self._done = min(counted.done_weight + answered, counted.total_weight)
             self._per_s = self._rate.add(now, self._done)
         return View(seen, self._done, self._per_s, self._stopwatch.slowest(now, running))
-
-
-class _Show(Protocol):
-    def view(self, view: View) -> None:
-        """Show what is seen now."""
-
-    def away(self, reason: StoreUnavailableError) -> None:
-        """Show that nothing can be seen now."""
 
 
 class _Screen:
@@ -223,25 +202,25 @@ class _Screen:
         self._live.update(self._last, refresh=True)
 
     def away(self, reason: StoreUnavailableError) -> None:
-        told = Text(f"the store does not answer, trying again: {reason}")
-        shown = told if self._last is None else rich.console.Group(self._last, told)
+        message = Text(f"the store does not answer, trying again: {reason}")
+        shown = message if self._last is None else rich.console.Group(self._last, message)
         self._live.update(shown, refresh=True)
 
 
 class _Lines:
-    """A line when something changes, else now and then: what a log, a pipe or a dumb terminal can bear."""
+    """Prints a line when something changes, else every few seconds: for logs, pipes and dumb terminals."""
 
     def __init__(self) -> None:
         self._due = Due(_LINE_EVERY_S)
-        self._told: tuple[str, ...] = ()
+        self._last: tuple[str, ...] = ()
         self._is_away = False
 
     def view(self, view: View) -> None:
-        told = (view.seen.state, *view.seen.attention)
-        # In this order: being due must be asked each time.
-        if self._due.now() or told != self._told or self._is_away or view.seen.progress.is_over:
+        state = (view.seen.state, *view.seen.attention)
+        # `now` comes first: it must be called each time.
+        if self._due.now() or state != self._last or self._is_away or view.seen.progress.is_over:
             click.echo(view.line())
-        self._told, self._is_away = told, False
+        self._last, self._is_away = state, False
 
     def away(self, reason: StoreUnavailableError) -> None:
         if not self._is_away:
@@ -250,7 +229,7 @@ class _Lines:
 
 
 @contextmanager
-def _shown() -> Iterator[_Show]:
+def _shown() -> Iterator[_Screen | _Lines]:
     console = rich.console.Console()
     if not console.is_terminal or console.is_dumb_terminal:
         yield _Lines()
@@ -260,7 +239,7 @@ def _shown() -> Iterator[_Show]:
 
 
 def watch_campaign(store: Store, campaign_id: int) -> CampaignState:
-    """Show a campaign again and again until it ends, and return how; an outage of the store is waited for."""
+    """Show a campaign until it ends, and return its final state; wait during an outage of the store."""
     watch = Watch(store, campaign_id)
     with _shown() as show:
         while True:

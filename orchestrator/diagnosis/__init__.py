@@ -1,4 +1,4 @@
-"""What works and what does not: store, broker, services; with a fix for each fault."""
+"""Check store, broker and services, with a fix for each fault."""
 
 from __future__ import annotations
 
@@ -18,31 +18,28 @@ _PACKAGES = ("numpy", "scikit-learn", "z3-solver", "python-sat", "celery", "sqla
 
 
 def diagnose(store_url: str, broker_url: str, *, broker_is_named: bool = True) -> list[Finding]:
-    """Look at everything that a campaign on many machines needs; raises nothing foreseen.
+    """Check everything that a campaign on many machines needs; a fault is a finding, not an exception.
 
-    Where nobody named a broker, one that does not answer is no fault: one machine needs none.
+    A broker that does not answer is no fault if none was named: one machine needs none.
     """
+    packages = [f"{package} {metadata.version(package)}" for package in _PACKAGES]
     return [
         Finding("version", protocol_version()),
-        Finding("packages", ", ".join([f"Python {platform.python_version()}", *map(_installed, _PACKAGES)])),
+        Finding("packages", ", ".join([f"Python {platform.python_version()}", *packages])),
         _data_directory(),
         *diagnose_store(store_url),
         *diagnose_broker(broker_url, is_named=broker_is_named),
     ]
 
 
-def _installed(package: str) -> str:
-    return f"{package} {metadata.version(package)}"
-
-
 def _data_directory() -> Finding:
-    """Look whether data sets can be kept; not whether one is there, which a campaign file needs to say."""
+    """Check whether data sets can be saved."""
     folder = default_data_dir()
-    there = next(each for each in (folder, *folder.absolute().parents) if each.exists())
-    if there.is_dir() and os.access(there, os.W_OK | os.X_OK):
-        return Finding("data", f"{folder}: may be written")
+    existing = next(each for each in (folder, *folder.absolute().parents) if each.exists())
+    if existing.is_dir() and os.access(existing, os.W_OK | os.X_OK):
+        return Finding("data", f"{folder}: writable")
     return Finding(
         "data",
-        f"{folder}: may not be written, so that data sets cannot be fetched",
-        f"give this user the right to write {there}, or name another directory by WM_DATA_DIR",
+        f"{folder}: not writable, so that data sets cannot be fetched",
+        f"give this user the right to write {existing}, or set WM_DATA_DIR to another directory",
     )

@@ -1,4 +1,4 @@
-"""What may be wrong with the broker."""
+"""Check the broker."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from orchestrator.diagnosis.finding import Finding, fix_for
 from orchestrator.errors import BrokerError
 from workers.celery.app import QUEUE, make_app
 
-_OLDEST = (6, 2)
+_MIN_REDIS = (6, 2)
 _FULL = 0.9
 
 _WRONG_PASSWORD = "fix the password in WM_BROKER_URL, or in the file that WM_BROKER_PASSWORD_FILE names"  # noqa: S105 - none is
@@ -33,13 +33,13 @@ _FIXES = (
 
 
 def diagnose_broker(url: str, *, is_named: bool) -> list[Finding]:
-    """Look whether the broker answers, how old and how full it is, and whether it may drop messages."""
+    """Check whether the broker answers, its version and memory, and whether it may drop messages."""
     try:
         connection = open_broker(make_app(url))
     except BrokerError as reason:
         found = str(reason).removeprefix("broker ").removesuffix("; give --broker or WM_BROKER_URL")
         if not is_named:
-            fix = "for one machine none is needed; for many start one and name it by WM_BROKER_URL"
+            fix = "one machine needs none; for many start one and set WM_BROKER_URL"
             return [Finding("broker", found, fix)]
         fix = fix_for(found, _FIXES, "start the broker, or fix WM_BROKER_URL")
         if not url.startswith(("redis://", "rediss://")):
@@ -48,10 +48,8 @@ def diagnose_broker(url: str, *, is_named: bool) -> list[Finding]:
     try:
         return _details(connection.as_uri(), connection.default_channel.client)
     except RedisError as reason:
-        text = " ".join(str(reason).split())
-        return [
-            Finding("broker", f"{connection.as_uri()}: {text}", "look at the broker's log", is_fault=True)
-        ]
+        found = f"{connection.as_uri()}: {' '.join(str(reason).split())}"
+        return [Finding("broker", found, "read the broker's log", is_fault=True)]
     finally:
         connection.release()
 
@@ -61,42 +59,27 @@ def _details(name: str, client: Any) -> list[Finding]:
     what = "Valkey" if "valkey_version" in server else "Redis"
     version = str(server.get("valkey_version") or server.get("redis_version") or "of unknown version")
     waiting = client.llen(QUEUE)
-    findings = [Finding("broker", f"{name}: {what} {version} answers, {waiting} messages wait")]
-    if what == "Redis" and _numbers(version) < _OLDEST:
-        findings = [
-            Finding(
-                "broker",
-                f"{name}: Redis {version} is too old",
-                "use Redis 6.2 or later, or Valkey",
-                is_fault=True,
-            )
-        ]
-    # A managed broker may forbid the question.
+    answers = Finding("broker", f"{name}: {what} {version} answers, {waiting} messages wait")
+    if what == "Redis" and _numbers(version) < _MIN_REDIS:
+        fix = "use Redis 6.2 or later, or Valkey"
+        answers = Finding("broker", f"{name}: Redis {version} is too old", fix, is_fault=True)
+    # A managed broker may refuse this command.
     policy = _asked(lambda: client.config_get("maxmemory-policy")).get("maxmemory-policy", "unknown")
-    findings.append(
-        Finding("eviction", f"maxmemory-policy {policy}")
-        if policy in ("noeviction", "unknown")
-        else Finding(
-            "eviction",
-            f"maxmemory-policy {policy} may drop messages, which costs time",
-            "set maxmemory-policy noeviction",
-        )
-    )
+    eviction = Finding("eviction", f"maxmemory-policy {policy}")
+    if policy not in ("noeviction", "unknown"):
+        found = f"maxmemory-policy {policy} may drop messages, which costs time"
+        eviction = Finding("eviction", found, "set maxmemory-policy noeviction")
     memory = _asked(lambda: client.info("memory"))
-    used, most = memory.get("used_memory", 0), memory.get("maxmemory", 0)
-    if most and used > _FULL * most:
-        findings.append(
-            Finding(
-                "broker memory",
-                f"{used / 2**20:.0f} of {most / 2**20:.0f} MB are used",
-                "raise maxmemory, or give the broker to treeproof alone",
-            )
-        )
-    return findings
+    used, limit = memory.get("used_memory", 0), memory.get("maxmemory", 0)
+    if not limit or used <= _FULL * limit:
+        return [answers, eviction]
+    found = f"{used / 2**20:.0f} of {limit / 2**20:.0f} MB are used"
+    fix = "raise maxmemory, or use the broker for treeproof only"
+    return [answers, eviction, Finding("broker memory", found, fix)]
 
 
 def _asked(ask: Callable[[], Any]) -> dict[str, Any]:
-    """Return what a server tells of itself; nothing if this user may not ask."""
+    """Return a server's answer; nothing if this user may not ask."""
     try:
         return dict(ask())
     except ResponseError:
@@ -104,6 +87,6 @@ def _asked(ask: Callable[[], Any]) -> dict[str, Any]:
 
 
 def _numbers(version: str) -> tuple[int, ...]:
-    """Return the numbers of a version; of one that cannot be read, more than any."""
+    """Return the numbers of a version; very large ones if it cannot be read."""
     parts = version.split(".")
     return tuple(map(int, parts)) if all(part.isdecimal() for part in parts) else (10**9,)

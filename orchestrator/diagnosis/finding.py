@@ -1,4 +1,4 @@
-"""One thing that was looked at."""
+"""Define the result of one check of `wm doctor`."""
 
 from __future__ import annotations
 
@@ -8,14 +8,12 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that was looked at.
+    """The result of one check.
 
     Attributes
     ----------
-    what, found
-        For people.
     fix
-        What to do about it; empty where all is well.
+        Empty if all is well.
     is_fault
         Whether campaigns cannot run like this.
     """
@@ -27,6 +25,6 @@ class Finding:
 
 
 def fix_for(text: str, fixes: Sequence[tuple[str, str]], otherwise: str) -> str:
-    """Return the fix of the first words that occur in a server's error text, whatever their case."""
+    """Return the fix of the first phrase that occurs in a server's error text, in any case."""
     lower = text.lower()
-    return next((fix for words, fix in fixes if words.lower() in lower), otherwise)
+    return next((fix for phrase, fix in fixes if phrase.lower() in lower), otherwise)

@@ -1,4 +1,4 @@
-"""What may be wrong with the store, and with those who use it."""
+"""Check the store and the services that use it."""
 
 from __future__ import annotations
 
@@ -12,51 +12,52 @@ import sqlalchemy as sa
 from orchestrator.diagnosis.finding import Finding, fix_for
 from orchestrator.errors import NotFoundError, SchemaError, StoreError, StoreUrlError
 from orchestrator.store import launched, services
+from orchestrator.store.activity import expired_leases
 from orchestrator.store.database import Store, head_revision
-from orchestrator.store.monitoring import lapsed_leases
 from orchestrator.store.roles import WORKER_ROLE, worker_role_exists
-from orchestrator.store.services import Service
+from orchestrator.store.services import ServiceRecord
 from workers.runtime.version import protocol_version
 
 _OTHER_CONNECTIONS = 10
-"""For orchestrators, people, and what PostgreSQL keeps for its administrator."""
+"""For orchestrators, commands, and those that PostgreSQL reserves for its administrator."""
 
 SKEW_LIMIT_S = 5.0
-"""Leases go by the store's one clock, so skew harms nothing but what people read in logs."""
+"""Leases use the store's clock, so that skew only affects the times in logs."""
 
-_OLDEST_POSTGRES = 15
-_OLDEST_SQLITE = (3, 35)
-"""The first that returns what an UPDATE changed."""
+_MIN_POSTGRES = 15
+_MIN_SQLITE = (3, 35)
+"""The first version with UPDATE ... RETURNING."""
 
-_LITTLE_SPACE = 2**30
-_MOST_NAMED = 3
+_MIN_SPACE = 2**30
+_MAX_NAMED = 3
 
 _RIGHTS = "give this user the right to write the file and its directory, or fix WM_STORE_URL"
 _LOGIN = "fix user and password in WM_STORE_URL, or the file that WM_STORE_PASSWORD_FILE names"
+_TOO_MANY = "raise max_connections, or put a pooler, as PgBouncer, before the database"
 _FIXES = (
     ("password authentication failed", _LOGIN),
     ("no password supplied", _LOGIN),
     ('role "', "fix the user in WM_STORE_URL"),
-    ("no pg_hba.conf entry", "let this host in by the server's pg_hba.conf"),
+    ("no pg_hba.conf entry", "allow this host in the server's pg_hba.conf"),
     ('database "', "create that database (createdb), or fix its name in WM_STORE_URL"),
     ("permission denied", "let its owner run wm db upgrade --worker-user, or fix the user in WM_STORE_URL"),
-    ("too many", "raise max_connections, or put a pooler such as PgBouncer before the database"),
-    ("remaining connection slots", "raise max_connections, or put a pooler such as PgBouncer before it"),
+    ("too many", _TOO_MANY),
+    ("remaining connection slots", _TOO_MANY),
     ("resolve host", "fix the host in WM_STORE_URL"),
     ("name or service not known", "fix the host in WM_STORE_URL"),
     ("starting up", "wait until the database has started"),
-    ("is not a database", "that file is another program's: fix WM_STORE_URL"),
-    ("malformed", "the file is damaged: bring it back from a copy, or fix WM_STORE_URL"),
+    ("is not a database", "the file belongs to another program: fix WM_STORE_URL"),
+    ("malformed", "the file is damaged: restore a copy, or fix WM_STORE_URL"),
     ("unable to open", _RIGHTS),
     ("readonly", _RIGHTS),
     ("is full", "make room on the store's disk"),
     ("locked", "find out which program keeps the file locked, and end it"),
-    ("read-only transaction", "name the primary in WM_STORE_URL, not a copy that can only be read"),
+    ("read-only transaction", "name the primary in WM_STORE_URL, not a read-only copy"),
 )
 
 
 def diagnose_store(url: str) -> list[Finding]:
-    """Look whether the store can be reached, read and written, and who works with it."""
+    """Check whether the store can be reached, read and written, and the services that use it."""
     try:
         store = Store(url)
     except StoreUrlError as reason:
@@ -86,37 +87,33 @@ def _fix(reason: StoreError) -> str:
 
 
 def _server(store: Store) -> list[Finding]:
-    """Look at the server's version, clock and roles."""
+    """Check the server's version, clock and roles."""
     with store.read() as connection:
         skew = abs(store.now(connection) - time.time())
         version = 0 if store.is_sqlite else _setting(connection, "server_version_num")
-    fix = "" if skew <= SKEW_LIMIT_S else "set the clocks of this machine and the store's, by NTP say"
+    fix = "" if skew <= SKEW_LIMIT_S else "synchronize the clocks of this machine and the store, as with NTP"
     found = [_version(version), Finding("clock", f"{skew:.1f} s apart from the store's", fix)]
     if not worker_role_exists(store):
-        found.append(
-            Finding(
-                "worker role",
-                f"there is no {WORKER_ROLE}: workers log in with all rights",
-                f"as an administrator: CREATE ROLE {WORKER_ROLE}; and grant it what migration 0002 lists",
-            )
-        )
+        missing = f"there is no {WORKER_ROLE}: workers log in with all rights"
+        fix = f"as an administrator: CREATE ROLE {WORKER_ROLE}; and grant it the rights in migration 0002"
+        found.append(Finding("worker role", missing, fix))
     return found
 
 
 def _version(postgres: int) -> Finding:
-    """Judge PostgreSQL's version, or with 0 that of the SQLite in this program."""
+    """Check PostgreSQL's version; if it is 0, that of SQLite."""
     if postgres:
         major, minor = divmod(postgres, 10_000)
-        is_old, fix = major < _OLDEST_POSTGRES, f"use PostgreSQL {_OLDEST_POSTGRES} or later"
+        is_old, fix = major < _MIN_POSTGRES, f"use PostgreSQL {_MIN_POSTGRES} or later"
         found = f"PostgreSQL {major}.{minor}"
     else:
-        is_old, fix = sqlite3.sqlite_version_info < _OLDEST_SQLITE, "use a Python with SQLite 3.35 or later"
+        is_old, fix = sqlite3.sqlite_version_info < _MIN_SQLITE, "use a Python with SQLite 3.35 or later"
         found = f"SQLite {sqlite3.sqlite_version}, for workers on this host only"
     return Finding("database", found, fix if is_old else "", is_fault=is_old)
 
 
 def _sees_campaigns(store: Store) -> bool:
-    """Return whether this user is more than a worker: those see no campaign."""
+    """Return whether this user may read campaigns, which a worker may not."""
     if store.is_sqlite:
         return True
     with store.read() as connection:
@@ -125,24 +122,25 @@ def _sees_campaigns(store: Store) -> bool:
 
 
 def _writing(store: Store, url: str) -> list[Finding]:
-    """Look whether this user may record outcomes there, and whether there is room for them."""
+    """Check whether this user may record outcomes, and the free space."""
     try:
         with store.write() as connection:
-            # Changes nothing, but needs the right to, and a store that can be written.
+            # Changes nothing, but needs the right to write.
             connection.execute(sa.text("UPDATE job SET failures = failures WHERE id = -1"))
     except StoreError as reason:
         found = str(reason).removeprefix("store ")
         return [Finding("writing", found, _fix(reason), is_fault=True)]
     if not store.is_sqlite:
-        rights = "may be done" if _sees_campaigns(store) else "may be done, with a worker's rights"
-        return [Finding("writing", rights)]
+        return [
+            Finding("writing", "allowed" if _sees_campaigns(store) else "allowed, with a worker's rights")
+        ]
     free = shutil.disk_usage(Path(str(sa.make_url(url).database)).resolve().parent).free
-    fix = "" if free >= _LITTLE_SPACE else "make room on the store's disk"
-    return [Finding("writing", f"may be done; {free / 2**30:.1f} GB are free", fix)]
+    fix = "" if free >= _MIN_SPACE else "make room on the store's disk"
+    return [Finding("writing", f"allowed; {free / 2**30:.1f} GB are free", fix)]
 
 
 def _services(store: Store) -> list[Finding]:
-    """Look who is alive, of which version, and what the dead have left."""
+    """Check which services are alive, their versions, and jobs left by dead workers."""
     workers, orchestrators = services.workers(store), services.orchestrators(store)
     found = _connections(store, [worker for worker in workers if worker.is_alive])
     waiting = len(launched.unfinished(store)) if _sees_campaigns(store) else 0
@@ -157,49 +155,46 @@ def _services(store: Store) -> list[Finding]:
         found += [_version_of(kind, service) for service in alive]
         if silent := [service for service in known if not service.is_alive]:
             found.append(_silent(f"{kind}s", silent))
-    if lapsed := lapsed_leases(store):
+    if expired := expired_leases(store):
         fix = "start wm orchestrate, or wm campaign resume: either takes them back"
-        found.append(Finding("leases", f"{lapsed} jobs are held by workers that fell silent", fix))
+        found.append(Finding("leases", f"{expired} jobs are leased to silent workers", fix))
     return found
 
 
-def _version_of(kind: str, service: Service) -> Finding:
+def _version_of(kind: str, service: ServiceRecord) -> Finding:
     ours = protocol_version()
     differs = service.version != ours
     return Finding(
         kind,
-        f"{service.name} version {service.version}, heard {service.silent_s:.0f} s ago",
+        f"{service.name} version {service.version}, last heartbeat {service.silent_s:.0f} s ago",
         f"install version {ours} there, or its version here" if differs else "",
         is_fault=differs,
     )
 
 
-def _silent(kind: str, silent: list[Service]) -> Finding:
-    named = [f"{service.name} heard {service.silent_s:.0f} s ago" for service in silent[:_MOST_NAMED]]
-    more = [f"and {len(silent) - _MOST_NAMED} more"] if len(silent) > _MOST_NAMED else []
+def _silent(kind: str, silent: list[ServiceRecord]) -> Finding:
+    named = [
+        f"{service.name}, last heartbeat {service.silent_s:.0f} s ago" for service in silent[:_MAX_NAMED]
+    ]
+    more = [f"and {len(silent) - _MAX_NAMED} more"] if len(silent) > _MAX_NAMED else []
     return Finding(
         f"silent {kind}",
-        ", ".join([*named, *more]),
-        "if they should run, see their logs and start them again; else they are forgotten after a day",
+        "; ".join([*named, *more]),
+        "if they should run, read their logs and start them again; else they are deleted after a day",
     )
 
 
-def _connections(store: Store, alive: list[Service]) -> list[Finding]:
-    """Look whether PostgreSQL lets in as many connections as the living workers may want at once."""
+def _connections(store: Store, alive: list[ServiceRecord]) -> list[Finding]:
+    """Check whether PostgreSQL allows the connections that the live workers may need at once."""
     if store.is_sqlite:
         return []
     with store.read() as connection:
-        most = _setting(connection, "max_connections")
+        limit = _setting(connection, "max_connections")
     wanted = sum(worker.slots + 1 for worker in alive) + _OTHER_CONNECTIONS
-    if wanted <= most:
+    if wanted <= limit:
         return []
-    return [
-        Finding(
-            "connections",
-            f"the workers may want {wanted}, the database lets in {most}",
-            "raise max_connections, or put a pooler such as PgBouncer before the database",
-        )
-    ]
+    found = f"the workers may need {wanted}, the database allows {limit}"
+    return [Finding("connections", found, _TOO_MANY)]
 
 
 def _setting(connection: sa.Connection, name: str) -> int:

@@ -1,20 +1,12 @@
-"""From a campaign to its jobs: pure, so that planning again gives the same jobs.
+"""Plan the jobs of a campaign; pure, so that planning again gives the same jobs.
 
-Each job is named by its content key, the SHA-256 of kind, version, parameters and the keys of what it needs:
-the same work is never done twice, across campaigns too.
+Each job is identified by its content key, the SHA-256 of kind, version, parameters and the keys of the jobs
+that it needs: the same work is never done twice, across campaigns too.
 
 - `base`: jobs, cells, keys; `campaign`: the owner's jobs; `attacks`: those of each attack.
 """
 
 from orchestrator.plan.base import Cell, DataFacts, PlannedJob
-from orchestrator.plan.campaign import check_against_data, faults_against_data, plan, split_seed
+from orchestrator.plan.campaign import faults_against_data, plan, split_seed
 
-__all__ = [
-    "Cell",
-    "DataFacts",
-    "PlannedJob",
-    "check_against_data",
-    "faults_against_data",
-    "plan",
-    "split_seed",
-]
+__all__ = ["Cell", "DataFacts", "PlannedJob", "faults_against_data", "plan", "split_seed"]

@@ -1,4 +1,4 @@
-"""The jobs of each attack: one for each part of its options, on what it is run on."""
+"""Plan the jobs of each attack: one for each part of its options."""
 
 from __future__ import annotations
 
@@ -15,15 +15,7 @@ from workers.jobs import KINDS
 
 @dataclass(frozen=True)
 class Watermark:
-    """A watermark that is attacked.
-
-    Attributes
-    ----------
-    cell
-        Its place in the grid.
-    split, baseline, embed
-        The jobs that made it.
-    """
+    """A watermark under attack: its point in the grid, and the jobs that make it."""
 
     cell: Cell
     split: PlannedJob
@@ -50,7 +42,7 @@ def attacks_on_watermark(
 def attacks_on_campaign(
     spec: CampaignSpec, split: PlannedJob, baseline: PlannedJob, limits: dict[str, Any]
 ) -> Iterator[PlannedJob]:
-    """Yield the jobs of attacks that are run once; shares that these leave open are the grid's first."""
+    """Yield the jobs of attacks that run once; shares that they do not give are the grid's first."""
     first = {"trigger_share": spec.embedding.trigger_share[0], "ones_share": spec.embedding.ones_share[0]}
     for attack in spec.attack:
         if attack.restriction is not None:

@@ -12,15 +12,7 @@ from workers.jobs import KINDS, Parameters
 
 @dataclass(frozen=True)
 class DataFacts:
-    """What planning must know of the data.
-
-    Attributes
-    ----------
-    rows_train, rows_test
-        Rows after the split.
-    file_sha256
-        Hash of the file behind the data set; None for a named one.
-    """
+    """Numbers of rows after the split; hash of the data file, None for a named data set."""
 
     rows_train: int
     rows_test: int
@@ -29,7 +21,7 @@ class DataFacts:
 
 @dataclass(frozen=True)
 class Cell:
-    """A point of the grid; None where a coordinate does not apply, as eps where the least one is sought."""
+    """A point of the grid; None if a coordinate does not apply, as eps in a search for minimal distances."""
 
     scheme: str | None = None
     trigger_share: float | None = None
@@ -53,14 +45,13 @@ class PlannedJob:
     needs
         Content keys of the jobs that must be done first.
     cell
-        Where it belongs in the campaign's grid; not part of the key.
+        Its point in the campaign's grid; not part of the key.
     weight
         Share of the progress bar: the number of queries, 1 for other kinds.
     helped_by
-        Content keys of jobs of the plan from whose answers those of this one may follow: chains, each with
-        those first that say most. Of each chain the first that is before this job, in the plan or in the
-        store, is waited for, however it ends. Not part of the key: campaigns share a job whatever else they
-        have.
+        Chains of content keys of jobs whose answers may imply answers of this one, the most informative
+        first. The job waits for the first of each chain that comes before it in the plan or the store,
+        however that one ends. Not part of the key: campaigns share a job whatever other jobs they have.
     """
 
     key: str

@@ -1,14 +1,14 @@
-"""From a campaign to its jobs, and what its data make impossible."""
+"""Plan the jobs of a campaign, and check it against its data."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from orchestrator.errors import SpecError
 from orchestrator.plan.attacks import Watermark, attacks_on_campaign, attacks_on_watermark
 from orchestrator.plan.base import Cell, DataFacts, PlannedJob, make_job
-from orchestrator.spec import CampaignSpec, TuneSpec
+from orchestrator.spec import CampaignSpec
 from orchestrator.spec.draft import Fault
 from wm import streams
 from wm.embedding.common import trigger_size
@@ -26,14 +26,14 @@ from workers.jobs import (
 
 
 def faults_against_data(spec: CampaignSpec, facts: DataFacts | None) -> Iterator[Fault]:
-    """Yield what the data, or the number of trees, make impossible.
+    """Yield each option that the data, or the number of trees, make impossible.
 
     Parameters
     ----------
     spec
-        A campaign, or the draft of one of which parts are wrong: these are passed over.
+        A campaign, or a draft of one; wrong parts of a draft are skipped.
     facts
-        None where the data cannot be used.
+        None if the data cannot be used.
     """
     embedding = getattr(spec, "embedding", None)
     for share in getattr(embedding, "trigger_share", ()):
@@ -42,7 +42,7 @@ def faults_against_data(spec: CampaignSpec, facts: DataFacts | None) -> Iterator
                 trigger_size(facts.rows_train, share)
         except EmbeddingError as reason:
             yield ("embedding", "trigger_share"), str(reason)
-    trees: int | None = getattr(getattr(spec, "forest", None), "fewest_trees", None)
+    trees: int | None = getattr(getattr(spec, "forest", None), "min_trees", None)
     for share in getattr(embedding, "ones_share", ()):
         if trees is not None and not 0 < count_of_ones(trees, share) < trees:
             yield (
@@ -54,46 +54,56 @@ def faults_against_data(spec: CampaignSpec, facts: DataFacts | None) -> Iterator
             yield ("attack", number, name), problem
 
 
-def check_against_data(spec: CampaignSpec, facts: DataFacts, *, what: str = "campaign") -> None:
-    """Raise `SpecError` with everything that the data or the number of trees make impossible."""
-    problems = [
-        f"{what}: {'.'.join(map(str, path))}: {message}" for path, message in faults_against_data(spec, facts)
-    ]
-    if problems:
-        raise SpecError(problems)
-
-
 def plan(spec: CampaignSpec, facts: DataFacts) -> Iterator[PlannedJob]:
-    """Yield a campaign's jobs, each once and after those that it needs.
+    """Return an iterator over a campaign's jobs, each once and after those that it needs.
 
     Raises
     ------
     SpecError
-        As in `check_against_data`, before the first job.
+        The data, or the number of trees, make some options impossible.
     """
-    check_against_data(spec, facts, what=spec.name)
+    problems = [
+        f"{spec.name}: {'.'.join(map(str, path))}: {message}"
+        for path, message in faults_against_data(spec, facts)
+    ]
+    if problems:
+        raise SpecError(problems)
+    return _without_duplicates(_jobs(spec, facts))
+
+
+def _without_duplicates(jobs: Iterable[PlannedJob]) -> Iterator[PlannedJob]:
+    """Yield each job once: attacks may overlap."""
     seen: set[str] = set()
-    for planned in _jobs(spec, facts):
-        if planned.key not in seen:  # attacks may overlap
+    for planned in jobs:
+        if planned.key not in seen:
             seen.add(planned.key)
             yield planned
 
 
 def _jobs(spec: CampaignSpec, facts: DataFacts) -> Iterator[PlannedJob]:
     limits: dict[str, Any] = {"limit_s": spec.limits.job_s, "memory_mb": spec.limits.memory_mb}
-    split = make_job(JobKind.SPLIT, _split_parameters(spec, facts, limits), Cell())
+    dataset = spec.dataset.model_dump(exclude={"split_seed"})
+    split_parameters = SplitParameters(
+        **dataset, file_sha256=facts.file_sha256, seed=split_seed(spec), **limits
+    )
+    split = make_job(JobKind.SPLIT, split_parameters, Cell())
     yield split
     before_baseline = [split]
     if spec.forest.tune is not None:
+        grid = spec.forest.tune.model_dump(exclude={"folds"}) | limits
+        seed = streams.integer_seed(spec.seed, Role.TUNING)
+        count = spec.forest.tune.folds
         folds = [
-            make_job(JobKind.TUNE_FOLD, _fold_parameters(spec, spec.forest.tune, fold, limits), Cell(), split)
-            for fold in range(spec.forest.tune.folds)
+            make_job(
+                JobKind.TUNE_FOLD,
+                TuneFoldParameters(**grid, folds=count, fold=fold, seed=seed),
+                Cell(),
+                split,
+            )
+            for fold in range(count)
         ]
         yield from folds
-        grid = TuneParameters(
-            n_estimators=spec.forest.tune.n_estimators, max_depth=spec.forest.tune.max_depth, **limits
-        )
-        tune = make_job(JobKind.TUNE, grid, Cell(), *folds)
+        tune = make_job(JobKind.TUNE, TuneParameters(**grid), Cell(), *folds)
         yield tune
         before_baseline.append(tune)
     for repeat in range(spec.embedding.repeats):
@@ -116,39 +126,10 @@ def _jobs(spec: CampaignSpec, facts: DataFacts) -> Iterator[PlannedJob]:
         yield from _embeddings(spec, facts, repeat, split, baseline, limits)
 
 
-def _split_parameters(spec: CampaignSpec, facts: DataFacts, limits: dict[str, Any]) -> SplitParameters:
-    dataset = spec.dataset
-    return SplitParameters(
-        name=dataset.name,
-        path=dataset.path,
-        label=dataset.label,
-        header=dataset.header,
-        positive=dataset.positive,
-        file_sha256=facts.file_sha256,
-        test_share=dataset.test_share,
-        scaling=dataset.scaling,
-        seed=split_seed(spec),
-        **limits,
-    )
-
-
 def split_seed(spec: CampaignSpec) -> int:
     """Return the seed of the campaign's split."""
     pinned = spec.dataset.split_seed
     return streams.integer_seed(spec.seed, Role.SPLIT) if pinned is None else pinned
-
-
-def _fold_parameters(
-    spec: CampaignSpec, grid: TuneSpec, fold: int, limits: dict[str, Any]
-) -> TuneFoldParameters:
-    return TuneFoldParameters(
-        n_estimators=grid.n_estimators,
-        max_depth=grid.max_depth,
-        folds=grid.folds,
-        fold=fold,
-        seed=streams.integer_seed(spec.seed, Role.TUNING),
-        **limits,
-    )
 
 
 def _embeddings(
@@ -159,18 +140,16 @@ def _embeddings(
     baseline: PlannedJob,
     limits: dict[str, Any],
 ) -> Iterator[PlannedJob]:
-    grid = spec.embedding
-    for scheme, trigger_share, ones_share in grid.points():
-        cell = Cell(scheme=scheme, trigger_share=trigger_share, ones_share=ones_share, repeat=repeat)
-        parameters = EmbedParameters(
-            scheme=scheme,
-            trigger_share=trigger_share,
-            ones_share=ones_share,
-            repeat=repeat,
-            seed=spec.seed,
-            **grid.fit_options(),
-            **limits,
-        )
+    fit = spec.embedding.fit_options() | limits
+    for scheme, trigger_share, ones_share in spec.embedding.points():
+        place: dict[str, Any] = {
+            "scheme": scheme,
+            "trigger_share": trigger_share,
+            "ones_share": ones_share,
+            "repeat": repeat,
+        }
+        cell = Cell(**place)
+        parameters = EmbedParameters(**place, seed=spec.seed, **fit)
         embed = make_job(JobKind.EMBED, parameters, cell, split, baseline)
         yield embed
         yield from attacks_on_watermark(spec, facts, Watermark(cell, split, baseline, embed), limits)

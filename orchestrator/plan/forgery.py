@@ -1,4 +1,4 @@
-"""The jobs of a forgery attack: batches of queries, in the order in which they help one another."""
+"""Plan the jobs of a forgery attack: batches of queries, ordered so that answers of one help the next."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ def forgery_jobs(
     needs: tuple[PlannedJob, ...],
     limits: dict[str, Any],
 ) -> Iterator[PlannedJob]:
-    """Yield the batches; those of one range of instances, at one distance after another, help each other.
+    """Yield the batches; those of one range of instances at different distances help each other.
 
-    They come in the order in which a binary search over the distances would ask: the nearest ones before each
-    are those from which its answers may follow. Batches of different signatures come next to each other, so
-    that slots that work at the same time prove different things, each of which helps all later batches.
+    They come in the order of a binary search over the distances: answers of a batch may follow from the
+    nearest distances before it. Batches of different signatures alternate, so that slots that work at the
+    same time find different proofs, each of which helps all later batches.
     """
     options = attack.options
     assert isinstance(options, forgery.Options)  # noqa: S101 - the one attack that is queried

@@ -1,7 +1,6 @@
-"""From the store to data frames: the only place that aggregates.
+"""Read results from the store as data frames.
 
-`frame` returns one frame for one campaign, with fixed columns in a fixed order (`COLUMNS`), a row for each
-point of the grid, and no value that is not in the store.
+`frame` returns a result of a campaign, with fixed columns in a fixed order (`COLUMNS`).
 """
 
 from __future__ import annotations
@@ -10,10 +9,11 @@ from collections.abc import Callable
 
 import pandas as pd
 
-from orchestrator.results.campaign import fingerprint, first_result, jobs
+from orchestrator.results.campaign import fingerprint, jobs
 from orchestrator.results.columns import COLUMNS
 from orchestrator.results.curves import budget_curves, roc_curves, spectra
 from orchestrator.results.forging import distances, forgery
+from orchestrator.results.rows import first_result
 from orchestrator.results.watermarks import accuracy, alarms, attack_rows
 from orchestrator.store.database import Store
 
@@ -28,7 +28,7 @@ _OWN: dict[str, Callable[[Store, int], pd.DataFrame]] = {
     "roc-curves": roc_curves,
     "budget-curves": budget_curves,
 }
-"""Results with a query of their own; all others are the rows of an attack."""
+"""Results with their own query; all others are the rows of an attack."""
 
 
 def frame(store: Store, campaign_id: int, name: str) -> pd.DataFrame:

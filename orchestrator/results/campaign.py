@@ -1,4 +1,4 @@
-"""What concerns a campaign as a whole: its jobs, and one hash of all that it found."""
+"""Read the jobs of a campaign, and hash all of its results."""
 
 from __future__ import annotations
 
@@ -10,13 +10,12 @@ import pandas as pd
 import sqlalchemy as sa
 
 from orchestrator.results.columns import GRID
-from orchestrator.results.rows import frame_of, outcomes_of
+from orchestrator.results.rows import frame_of
 from orchestrator.store.database import Store
 from orchestrator.store.tables import attempt, campaign_job, cell, forgery_answer, job, outcome
-from workers.jobs import JobKind
 
 _ROWS_AT_ONCE = 10_000
-"""Rows held in memory where there can be millions."""
+"""Rows held in memory of possibly millions."""
 
 
 def jobs(store: Store, campaign_id: int) -> pd.DataFrame:
@@ -57,10 +56,10 @@ def jobs(store: Store, campaign_id: int) -> pd.DataFrame:
 
 
 def fingerprint(store: Store, campaign_id: int) -> str:
-    """Return a hash of all that a campaign found: equal for equal results, however and wherever they came.
+    """Return a hash of all results of a campaign: equal for equal results, however they were computed.
 
-    Covers every outcome and every forgery answer with its witness, in a fixed order; leaves out times,
-    owners, database ids, and the reasons of answers, which may tell of queries asked before.
+    Covers every outcome and every forgery answer with its witness, in a fixed order; not times, owners,
+    database ids, and the reasons of answers, which may mention earlier queries.
     """
     ours = campaign_job.c.campaign_id == campaign_id
     outcomes = (
@@ -87,9 +86,3 @@ def fingerprint(store: Store, campaign_id: int) -> str:
                 values = [bytes(value).hex() if isinstance(value, bytes) else value for value in row]
                 digest.update(json.dumps(values, sort_keys=True).encode())
     return digest.hexdigest()
-
-
-def first_result(store: Store, campaign_id: int, kind: JobKind) -> dict[str, Any] | None:
-    """Return the result of the first job of a kind, in the plan's order; None if no such job is done."""
-    results = [row.result for row in outcomes_of(store, campaign_id, kind) if row.result is not None]
-    return results[0] if results else None

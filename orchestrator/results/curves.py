@@ -1,4 +1,4 @@
-"""What figures draw as curves: vote spectra, ROC curves, bits over queries."""
+"""Read curves for figures: vote spectra, ROC curves, bits over queries."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from orchestrator.store.database import Store
 
 
 def spectra(store: Store, campaign_id: int) -> pd.DataFrame:
-    """Return each vote spectrum: grid, mode, `strengths`, and each tree's part in `scores` and `bits`."""
+    """Return the vote spectra: grid, mode, `strengths`, and for each tree its `scores` and `bits`."""
     rows = [
         place(row) | spectrum
         for row in outcomes_of(store, campaign_id, "detection")
@@ -21,7 +21,7 @@ def spectra(store: Store, campaign_id: int) -> pd.DataFrame:
 
 
 def budget_curves(store: Store, campaign_id: int) -> pd.DataFrame:
-    """Return the bits of the signature that each method knows after 1, 2, 3, ... trigger queries."""
+    """Return the known bits of the signature by method and number of trigger queries, from 1."""
     rows = [
         {key: row[key] for key in (*GRID, "method")} | point
         for row in expanded(store, campaign_id, "suppression")
@@ -32,7 +32,7 @@ def budget_curves(store: Store, campaign_id: int) -> pd.DataFrame:
 
 
 def roc_curves(store: Store, campaign_id: int) -> pd.DataFrame:
-    """Return the corners of every suppression ROC curve: grid, method, false and true positive rate."""
+    """Return the corners of the suppression ROC curves: grid, method, false and true positive rate."""
     rows = [
         {key: row[key] for key in (*GRID, "method")}
         | {"false_positive_rate": false_positive, "true_positive_rate": true_positive}

@@ -1,4 +1,4 @@
-"""What forgery came to: counted for each distance, and the least distance of each instance."""
+"""Read forgery results: counts for each distance, and the minimal distance of each instance."""
 
 from __future__ import annotations
 
@@ -17,18 +17,13 @@ from workers.jobs import JobKind
 def forgery(store: Store, campaign_id: int) -> pd.DataFrame:
     """Return the counts of forgery outcomes for each embedding, engine, signature and eps.
 
-    `instances` counts the queries planned, so a row whose five outcomes add up to less is not complete;
-    `forged` is the size of the forged trigger set, to be held against `trigger_size`. `followed` answers were
-    not asked for, as they follow from those at another eps: `slowest_seconds` is None where all did.
-    `certified` counts those of `impossible` that a checked proof confirms.
+    `instances` is the number of planned queries: a row whose five outcomes add up to less is incomplete.
+    `forged` is the size of the forged trigger set, to compare with `trigger_size`. `followed` answers follow
+    from those at another eps, without a query: `slowest_seconds` is None if all do. `certified` is the number
+    of `impossible` answers with a checked proof.
     """
-    counts = [
-        sa.func.coalesce(sa.func.sum(sa.case((forgery_answer.c.status == status, 1), else_=0)), 0).label(
-            status
-        )
-        for status in OUTCOMES
-    ]
-    columns = [*(cell.c[name] for name in (*GRID, "signature", "eps", "engine"))]
+    counts = [sa.func.count().filter(forgery_answer.c.status == status).label(status) for status in OUTCOMES]
+    columns = [cell.c[name] for name in (*GRID, "signature", "eps", "engine")]
     answered = (
         sa.select(
             cell.c.id,
@@ -37,7 +32,7 @@ def forgery(store: Store, campaign_id: int) -> pd.DataFrame:
             sa.func.max(forgery_answer.c.seconds).label("slowest_seconds"),
             sa.func.avg(forgery_answer.c.distance).label("mean_distance"),
             sa.func.count(forgery_answer.c.followed_from).label("followed"),
-            sa.func.sum(sa.case((forgery_answer.c.certified, 1), else_=0)).label("certified"),
+            sa.func.count().filter(forgery_answer.c.certified).label("certified"),
         )
         .join(campaign_job, campaign_job.c.cell_id == cell.c.id)
         .join(forgery_answer, forgery_answer.c.job_id == campaign_job.c.job_id)
@@ -78,10 +73,10 @@ def forgery(store: Store, campaign_id: int) -> pd.DataFrame:
 
 
 def distances(store: Store, campaign_id: int) -> pd.DataFrame:
-    """Return the least distance at which each instance can be forged, where a campaign sought these.
+    """Return the minimal distance at which each instance can be forged, from attacks with eps "minimal".
 
-    ``forged``: `distance` is the exact least one. ``impossible``: there is none up to the attack's cap.
-    Otherwise a limit struck; `distance` is then the least one known, if any.
+    ``forged``: `distance` is the exact minimum. ``impossible``: there is none up to the attack's cap. Else a
+    limit struck; then `distance` is the smallest one found, if any.
     """
     query = (
         sa.select(
@@ -97,6 +92,6 @@ def distances(store: Store, campaign_id: int) -> pd.DataFrame:
         .order_by(*(cell.c[name] for name in (*GRID, "signature", "engine")), forgery_answer.c.instance)
     )
     with store.read() as connection:
-        # A row for every query: as tuples, half the time of dictionaries.
+        # One row for each query: tuples take half the time of dictionaries.
         rows = [tuple(row) for row in connection.execute(query)]
     return typed(pd.DataFrame(rows, columns=list(COLUMNS["distances"])))

@@ -1,8 +1,8 @@
-"""Outcomes as rows, each with its place in the grid; rows as frames."""
+"""Read outcomes as rows with their coordinates in the grid, and make frames of rows."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pandas as pd
@@ -13,22 +13,36 @@ from orchestrator.store.database import Store
 from orchestrator.store.tables import campaign_job, cell, job, outcome
 
 
-def outcomes_of(store: Store, campaign_id: int, kind: str) -> Sequence[Any]:
-    """Return the outcomes of one kind with their place in the grid, in the plan's order."""
+def outcomes_of(
+    store: Store, campaign_id: int, kind: str, where: Mapping[str, Any] | None = None
+) -> Sequence[Any]:
+    """Return the outcomes of one kind with their coordinates in the grid, in the order of the plan.
+
+    `where` restricts coordinates to given values.
+    """
     query = (
         sa.select(*(cell.c[name] for name in GRID), outcome.c.result, outcome.c.timings)
         .join(campaign_job, campaign_job.c.cell_id == cell.c.id)
         .join(job, job.c.id == campaign_job.c.job_id)
         .join(outcome, outcome.c.job_id == job.c.id)
         .where(cell.c.campaign_id == campaign_id, job.c.kind == kind)
+        .where(*(cell.c[name] == value for name, value in (where or {}).items()))
         .order_by(campaign_job.c.position)
     )
     with store.read() as connection:
         return connection.execute(query).all()
 
 
+def first_result(
+    store: Store, campaign_id: int, kind: str, where: Mapping[str, Any] | None = None
+) -> dict[str, Any] | None:
+    """Return the first result of a kind of job, None if there is none; arguments as in `outcomes_of`."""
+    results = (row.result for row in outcomes_of(store, campaign_id, kind, where))
+    return next((result for result in results if result is not None), None)
+
+
 def expanded(store: Store, campaign_id: int, kind: str) -> list[dict[str, Any]]:
-    """Return the rows inside outcomes that hold several, each with its place in the grid."""
+    """Return the rows inside outcomes, each with its coordinates in the grid."""
     return [
         place(row) | inner
         for row in outcomes_of(store, campaign_id, kind)
@@ -38,9 +52,9 @@ def expanded(store: Store, campaign_id: int, kind: str) -> list[dict[str, Any]]:
 
 
 def inner_rows(store: Store, campaign_id: int, kind: str) -> list[dict[str, Any]]:
-    """Return the rows inside outcomes that hold several, as they are.
+    """Return the rows inside outcomes, without coordinates.
 
-    What an outcome holds once for all its rows, as those of older versions do, is part of each.
+    Values that an outcome of an older version holds once for all its rows are added to each.
     """
     found = [row.result for row in outcomes_of(store, campaign_id, kind) if row.result is not None]
     return [
@@ -51,17 +65,17 @@ def inner_rows(store: Store, campaign_id: int, kind: str) -> list[dict[str, Any]
 
 
 def place(row: sa.Row[Any]) -> dict[str, Any]:
-    """Return where in the grid a row of `outcomes_of` is."""
+    """Return the coordinates of a row of `outcomes_of` in the grid."""
     return {name: getattr(row, name) for name in GRID}
 
 
 def frame_of(rows: list[dict[str, Any]], name: str) -> pd.DataFrame:
-    """Return the frame of a result, with exactly its columns; None for what a row lacks."""
+    """Return the frame of a result, with exactly its columns; None for missing values."""
     columns = list(COLUMNS[name])
     return typed(pd.DataFrame([[row.get(column) for column in columns] for row in rows], columns=columns))
 
 
 def typed(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return the frame with whole numbers whole although some are missing."""
+    """Return the frame with type Int64 for integers that may be missing."""
     whole = [column for column in frame.columns if column in WHOLE]
     return frame.astype(dict.fromkeys(whole, "Int64"))

@@ -1,4 +1,4 @@
-"""Each watermarked forest, and each attack on it that is one job."""
+"""Read the results of embeddings and of attacks other than forgery."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from workers.jobs import JobKind
 
 
 def accuracy(store: Store, campaign_id: int) -> pd.DataFrame:
-    """Return accuracies and cost of each embedding, beside its honest forests."""
+    """Return accuracies and cost of each embedding, next to its honest forests."""
     baselines = {
         row.repeat: row.result
         for row in outcomes_of(store, campaign_id, JobKind.BASELINE)
@@ -32,7 +32,7 @@ def accuracy(store: Store, campaign_id: int) -> pd.DataFrame:
 
 
 def attack_rows(store: Store, campaign_id: int, kind: str) -> pd.DataFrame:
-    """Return the rows of an attack, each with its place in the grid, or what they aggregate to.
+    """Return the rows of an attack with their coordinates in the grid, or its aggregated rows.
 
     Of an attack whose package is not installed here: the rows as they are.
     """

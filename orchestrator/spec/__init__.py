@@ -1,9 +1,7 @@
-"""The campaign file: validated models, and every fault with its line.
+"""Parse and validate campaign files; every fault is reported at once, with its line.
 
-Unknown keys, wrong types and impossible values are refused before anything runs, all of them at once.
-
-- `model`: rows, forest, embedding; `attacks`: the attacks; `campaign`: the whole; `profiles`: its named
-  changes; `reading`: from text.
+- `model`: rows, forest, embedding; `attacks`: the attacks; `campaign`: the whole file; `profiles`: its named
+  changes; `draft`: the search for all faults; `reading`: from text to model.
 """
 
 from orchestrator.spec.attacks import AttackSpec, OnlySpec

@@ -1,4 +1,4 @@
-"""The attacks of a campaign file: each `[[attack]]` table is its attack's options, `kind`, and `only`."""
+"""Models of the attacks of a campaign file: an `[[attack]]` table has options, `kind` and `only`."""
 
 from __future__ import annotations
 
@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field, create_model
 
-from orchestrator.spec.base import SpecModel
-from orchestrator.spec.model import EmbeddingSpec, Point
+from orchestrator.spec.model import EmbeddingSpec, Point, SpecModel
 from wm.attacks import registry
 from wm.attacks.base import Attack, AttackOptions, OneOrMore, Scope
 
 
 class OnlySpec(SpecModel):
-    """Restricts an attack to part of the grid; a list left out restricts nothing."""
+    """Restricts an attack to part of the grid; an omitted list restricts nothing."""
 
     scheme: Annotated[tuple[str, ...], OneOrMore] | None = None
     trigger_share: Annotated[tuple[float, ...], OneOrMore] | None = None
@@ -40,9 +39,9 @@ class OnlySpec(SpecModel):
 
 
 class AttackSpec(AttackOptions):
-    """What the tables of all attacks have beside their options."""
+    """Common part of the tables of all attacks."""
 
-    model_config = ConfigDict(use_attribute_docstrings=False)  # tables are made at run time: no source
+    model_config = ConfigDict(use_attribute_docstrings=False)  # models made at run time have no source
 
     kind: str
 
@@ -53,7 +52,7 @@ class AttackSpec(AttackOptions):
 
     @property
     def options(self) -> AttackOptions:
-        """The attack's own options."""
+        """The attack's options, without `kind` and `only`."""
         return self.attack.options.model_construct(
             **{name: getattr(self, name) for name in self.attack.options.model_fields}
         )
@@ -63,8 +62,8 @@ class AttackSpec(AttackOptions):
         """Which watermarks are attacked; None for an attack on the campaign as a whole."""
         return getattr(self, "only", None)
 
-    def meets(self, other: AttackSpec, grid: EmbeddingSpec) -> bool:
-        """Return whether two attacks would mix different results at one point of the grid."""
+    def conflicts_with(self, other: AttackSpec, grid: EmbeddingSpec) -> bool:
+        """Return whether two attacks would give different results for the same rows of a result."""
         if self.kind != other.kind or not self.options.overlaps(other.options):
             return False
         if self.restriction is None or other.restriction is None:

@@ -1,4 +1,4 @@
-"""The campaign file as a whole, and what in it does not go together."""
+"""Model of a campaign file, and conflicts between its parts."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ from itertools import combinations
 from pydantic import Field
 
 from orchestrator.spec.attacks import AnyAttackSpec, OnlySpec
-from orchestrator.spec.base import SpecModel
-from orchestrator.spec.model import DatasetSpec, EmbeddingSpec, ForestSpec
+from orchestrator.spec.model import DatasetSpec, EmbeddingSpec, ForestSpec, SpecModel
 from orchestrator.toml_lines import Path
 
 
@@ -39,21 +38,21 @@ class CampaignSpec(SpecModel):
         return hashlib.sha256(json.dumps(self.model_dump(mode="json"), sort_keys=True).encode()).hexdigest()
 
     def conflicts(self) -> Iterator[tuple[Path, str]]:
-        """Yield what does not go together though each part is right: path of the key, and why."""
+        """Yield conflicts between parts that are right: path of a key, and message."""
         for number, attack in enumerate(self.attack):
             if attack.restriction is not None:
                 yield from _outside_the_grid(("attack", number, "only"), attack.restriction, self.embedding)
         for (first, one), (second, other) in combinations(enumerate(self.attack), 2):
-            if one.meets(other, self.embedding):
+            if one.conflicts_with(other, self.embedding):
                 yield (
                     ("attack", second),
-                    f"asks other questions than attack.{first} about the same watermark, "
-                    "which results could not tell apart: give it other values, or an `only`",
+                    f"results could not distinguish it from attack.{first} on the same watermark: "
+                    "give it other values, or an `only`",
                 )
 
 
 def _outside_the_grid(path: Path, only: OnlySpec, embedding: EmbeddingSpec) -> Iterator[tuple[Path, str]]:
-    """Yield values of an `only` that no watermark has, or that all values together leave none."""
+    """Yield values of an `only` that are not in the grid, or an `only` that matches no watermark."""
     some_unknown = False
     for name in ("scheme", "trigger_share", "ones_share"):
         there = getattr(embedding, name)
@@ -63,4 +62,4 @@ def _outside_the_grid(path: Path, only: OnlySpec, embedding: EmbeddingSpec) -> I
                 known = ", ".join(map(str, there))
                 yield (*path, name), f"{value!r} is not in embedding.{name} ({known})"
     if not some_unknown and next(only.points(embedding), None) is None:
-        yield path, "no grid has a watermark with all of these values: nothing would be attacked"
+        yield path, "no watermark of the grid has all of these values: nothing would be attacked"

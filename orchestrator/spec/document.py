@@ -1,4 +1,4 @@
-"""The campaign file as JSON Schema, and its attacks as a page: options and columns, from their own models."""
+"""Document campaign files as JSON Schema, and attacks as a page of options and columns."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ INTRODUCTION = """\
 
 Written by `wm campaign schema --markdown`. Each `[[attack]]` table of a [campaign file](campaigns.md) has the
 `kind`, these options and, but for `calibration`, `only`, which restricts it to part of the grid.
-`wm results KIND` has these columns, after those of the watermark's place in the grid.
+`wm results KIND` has these columns, after the watermark's coordinates in the grid.
 """
 
 
 def json_schema() -> dict[str, Any]:
-    """Return the JSON Schema of a campaign file, for editors and other programs."""
+    """Return the JSON Schema of a campaign file."""
     return {"$schema": "https://json-schema.org/draft/2020-12/schema"} | CampaignSpec.model_json_schema()
 
 
@@ -40,16 +40,16 @@ def _attack(attack: Attack) -> Iterator[str]:
         for name, field in schema["properties"].items():
             default = json.dumps(field["default"]) if "default" in field else "required"
             default = "" if field.get("default", 0) is None else f"`{default}`"
-            yield f"| `{name}` | {_values(field)} | {default} | {_cell(field.get('description', ''))} |"
+            yield f"| `{name}` | {_values(field)} | {default} | {_table_cell(field.get('description', ''))} |"
         yield ""
     yield "| column | meaning |\n| --- | --- |"
     for name, meaning in attack.columns.items():
-        yield f"| `{name}` | {_cell(meaning)} |"
+        yield f"| `{name}` | {_table_cell(meaning)} |"
     yield ""
 
 
 def _values(field: Mapping[str, Any]) -> str:
-    """Return what an option may be, in words."""
+    """Return the allowed values of an option as text."""
     if "anyOf" in field or "oneOf" in field:
         parts = [part for part in field.get("anyOf", field.get("oneOf")) if part.get("type") != "null"]
         items = [part["items"] for part in parts if part.get("type") == "array"]  # one alone needs no list
@@ -71,5 +71,5 @@ def _values(field: Mapping[str, Any]) -> str:
     return f"{names[field['type']]} {bounds}".strip()
 
 
-def _cell(text: str) -> str:
+def _table_cell(text: str) -> str:
     return " ".join(text.split()).replace("|", "\\|")

@@ -1,8 +1,8 @@
-"""Every fault of a campaign's tables at once, and what of them can be used to look for more.
+"""Find every fault of a campaign's tables at once, and keep the right parts to look for further faults.
 
-pydantic checks a table as a whole only when all of its keys are right. Here each key is checked by itself,
-and then each check of the table that needs right keys only: one that asks for another finds none.
-In the same way faults between tables are looked for in what is right of them.
+pydantic checks a table as a whole only when all of its keys are right. Here each key is checked on its own,
+and then each check of the table that reads right keys only: one that reads another is skipped. In the same
+way conflicts between tables are looked for in their right parts.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ import functools
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Annotated, Any, get_args
 
 from pydantic import BaseModel, ValidationError, create_model
@@ -29,43 +28,16 @@ Fault = tuple[Path, str]
 _GRID = ("scheme", "trigger_share", "ones_share")
 
 
-@dataclass(frozen=True)
-class Checked:
-    """A table that was checked.
-
-    Attributes
-    ----------
-    table
-        Its model with the keys that are right; others, and those that do not go together, are no attributes
-        of it. None where nothing of it can be used.
-    faults
-        What is wrong with it.
-    """
-
-    table: BaseModel | None
-    faults: tuple[Fault, ...] = ()
-
-
 class _NoAttack(AttackSpec):
-    """Stands where an attack is wrong, or left out: it conflicts with nothing, nor with the data."""
+    """Stands for an attack that is wrong or left out: it conflicts neither with others nor with the data."""
 
     kind: str = ""
     only: OnlySpec = OnlySpec()
 
     @property
     def options(self) -> AttackOptions:
-        """None."""
+        """Options of no attack."""
         return AttackOptions()
-
-
-def attack_kinds() -> list[str]:
-    """Return the kinds of attacks that there are."""
-    return list(TABLES)
-
-
-def attack_model(kind: str) -> type[BaseModel] | None:
-    """Return the model of an attack's table; None where there is no such kind."""
-    return TABLES.get(kind)
 
 
 def check_campaign(
@@ -76,33 +48,28 @@ def check_campaign(
     Parameters
     ----------
     numbers
-        What each attack is called in faults, ascending; by default it is its place.
+        Number of each attack in faults, ascending; by default its place in the list.
     also
-        Keys that the file may have beside those of the model, to suggest for misspelt ones.
+        Further keys that the file may have, to suggest for misspelt ones.
 
     Returns
     -------
     draft
-        The campaign with what is right; whatever is wrong is no attribute of it, or of its tables. An attack
-        stands at its number.
+        The campaign with its right parts; wrong ones are no attributes of it, or of its tables. An attack
+        is at its number.
     faults
         Everything that is wrong.
     """
+    faults: list[Fault] = []
     tables = {key: value for key, value in data.items() if key != "attack"}
-    checked = check_table(CampaignSpec, tables, (), also=(*also, "attack"))
-    draft = checked.table
+    draft = _check_table(CampaignSpec, tables, (), faults, also=(*also, "attack"))
     assert isinstance(draft, CampaignSpec)  # noqa: S101 - it has no check of the whole
-    faults = list(checked.faults)
     attacks: dict[int, BaseModel] = {}
     given = data.get("attack", [])
-    if isinstance(given, list) and all(isinstance(each, dict) for each in given):
+    if are_tables(given):
         for number, table in zip(numbers or range(len(given)), given, strict=True):
-            found = _check_attack(table, ("attack", number))
-            faults += found.faults
-            if found.table is not None and is_whole(found.table):
-                attacks[number] = found.table
-            else:  # where it is run may be wrong as well
-                attacks[number] = _NoAttack(only=_only(found.table))
+            attack = _check_attack(table, ("attack", number), faults)
+            attacks[number] = attack if attack and is_whole(attack) else _NoAttack(only=_only(attack))
     else:
         faults.append((("attack",), "must be a valid list of tables: begin each by [[attack]]"))
     length = max(attacks, default=-1) + 1
@@ -110,45 +77,50 @@ def check_campaign(
     return draft, faults + _conflicts(draft)
 
 
-def is_whole(table: BaseModel | None) -> bool:
+def are_tables(value: object) -> bool:
+    """Return whether a value is a list of tables."""
+    return isinstance(value, list) and all(isinstance(each, dict) for each in value)
+
+
+def is_whole(table: BaseModel) -> bool:
     """Return whether every key of a table of a draft is right, and of the tables in it."""
-    return (
-        table is not None
-        and type(table).model_fields.keys() <= table.__dict__.keys()
-        and all(is_whole(inner) for inner in table.__dict__.values() if isinstance(inner, BaseModel))
+    return type(table).model_fields.keys() <= table.__dict__.keys() and all(
+        is_whole(inner) for inner in table.__dict__.values() if isinstance(inner, BaseModel)
     )
 
 
-def check_table(
-    model: type[BaseModel], data: Mapping[str, Any], path: Path, *, also: Iterable[str] = ()
-) -> Checked:
-    """Check one table by itself; arguments as in `check_campaign`."""
-    faults: list[Fault] = []
+def _check_table(
+    model: type[BaseModel],
+    data: Mapping[str, Any],
+    path: Path,
+    faults: list[Fault],
+    *,
+    also: Iterable[str] = (),
+) -> BaseModel | None:
+    """Check one table, and add what is wrong to `faults`.
+
+    Returns
+    -------
+    BaseModel or None
+        The table's model with the right keys; others, and those that do not go together, are no attributes
+        of it. None if nothing of it can be used.
+    """
     wrong: set[str] = set()
     for key in data.keys() - model.model_fields.keys():
         meant = closest(key, [*model.model_fields, *also])
-        if meant is None:
-            faults.append(((*path, key), "unknown key: remove it or fix its spelling"))
-        else:
-            faults.append(((*path, key), f"unknown key: did you mean `{meant}`?"))
-            if meant not in data:
-                wrong.add(meant)  # it is given, under another name
+        advice = "remove it or fix its spelling" if meant is None else f"did you mean `{meant}`?"
+        faults.append(((*path, key), f"unknown key: {advice}"))
+        if meant is not None and meant not in data:
+            wrong.add(meant)  # it is given, under another name
     right: dict[str, Any] = {}
-    for name, field in model.model_fields.items():
-        if name in wrong:
-            continue
+    for name in model.model_fields.keys() - wrong:
         if name in data:
-            value, found = _check_value(model, name, data[name], (*path, name))
-            faults += found
-            if value is None and found:
-                wrong.add(name)
-            else:
-                right[name] = value
-        elif field.is_required():
+            right |= _check_value(model, name, data[name], (*path, name), faults)
+        elif model.model_fields[name].is_required():
             faults.append(((*path, name), "is missing: add it"))
             wrong.add(name)
     table = model.model_construct(**right)
-    for name in wrong:
+    for name in wrong | (data.keys() - right.keys()):
         table.__dict__.pop(name, None)
     unsure: set[str] = set()
     for name, check in model.__pydantic_decorators__.model_validators.items():
@@ -156,20 +128,19 @@ def check_table(
             continue
         try:
             getattr(table, name)()
-        except AttributeError:  # it needs a key that is wrong
-            unsure |= _keys_of(name, table)
-        except ValueError as reason:
-            unsure |= _keys_of(name, table)
-            faults.append((path, readable(str(reason))))
+        except (AttributeError, ValueError) as reason:  # AttributeError: it reads a key that is wrong
+            unsure |= _keys_read(name, table)
+            if isinstance(reason, ValueError):
+                faults.append((path, readable(str(reason))))
     if unsure - model.model_fields.keys():
-        return Checked(None, tuple(faults))
+        return None
     for name in unsure:
         table.__dict__.pop(name, None)
-    return Checked(table, tuple(faults))
+    return table
 
 
 class _Reader:
-    """Passes on what is read of a table, and remembers it."""
+    """Passes on the attributes of a table, and records which were read."""
 
     def __init__(self, table: BaseModel) -> None:
         self._table = table
@@ -181,56 +152,55 @@ class _Reader:
         return getattr(self._table, name)
 
 
-def _keys_of(check: str, table: BaseModel) -> set[str]:
-    """Return what a check that fails reads of its table: the keys of which one may be wrong, or a method."""
+def _keys_read(check: str, table: BaseModel) -> set[str]:
+    """Return the attributes that a failing check reads: keys of which one may be wrong, or a method."""
     reader = _Reader(table)
     with contextlib.suppress(AttributeError, ValueError):
         getattr(type(table), check)(reader)
     return reader.read
 
 
-def _check_attack(data: Mapping[str, Any], path: Path) -> Checked:
+def _check_attack(data: Mapping[str, Any], path: Path, faults: list[Fault]) -> BaseModel | None:
     kind = data.get("kind")
     if kind is None:
         meant = next((key for key in data if closest(key, ["kind"])), None)
-        if meant is not None:
-            return Checked(None, (((*path, meant), "unknown key: did you mean `kind`?"),))
-        return Checked(None, ((path, "kind is missing: add it"),))
-    model = attack_model(kind) if isinstance(kind, str) else None
-    if model is None:
-        known = ", ".join(map(repr, attack_kinds()))
-        message = f"unknown kind {kind!r}; known are: {known}"
-        return Checked(None, (((*path, "kind"), readable(message)),))
-    return check_table(model, data, path)
+        if meant is None:
+            faults.append((path, "kind is missing: add it"))
+        else:
+            faults.append(((*path, meant), "unknown key: did you mean `kind`?"))
+        return None
+    if not isinstance(kind, str) or kind not in TABLES:
+        message = f"unknown kind {kind!r}; known are: {', '.join(map(repr, TABLES))}"
+        faults.append(((*path, "kind"), readable(message)))
+        return None
+    return _check_table(TABLES[kind], data, path, faults)
 
 
-def _check_value(model: type[BaseModel], name: str, value: Any, path: Path) -> tuple[Any, list[Fault]]:
-    """Return a key's value, None if it cannot be used at all, and what is wrong with it."""
+def _check_value(
+    model: type[BaseModel], name: str, value: Any, path: Path, faults: list[Fault]
+) -> dict[str, Any]:
+    """Return a key with its value, nothing if that cannot be used, and add what is wrong to `faults`."""
     annotation = model.model_fields[name].annotation
     inner = _table_of(annotation)
     if inner is not None and isinstance(value, dict):
-        checked = check_table(inner, value, path)
-        return checked.table, list(checked.faults)
-    several = get_args(annotation)[0] if get_args(annotation)[1:] == (...,) else None
-    inner = _table_of(several)
-    if inner is not None and isinstance(value, list) and all(isinstance(each, dict) for each in value):
-        parts = [check_table(inner, each, (*path, place)) for place, each in enumerate(value)]
-        faults = [fault for part in parts for fault in part.faults]
-        tables = tuple(part.table for part in parts)
-        return None if None in tables else tables, faults
+        table = _check_table(inner, value, path, faults)
+        return {} if table is None else {name: table}
+    inner = _table_of(get_args(annotation)[0] if get_args(annotation)[1:] == (...,) else None)
+    if inner is not None and are_tables(value):
+        tables = [_check_table(inner, each, (*path, place), faults) for place, each in enumerate(value)]
+        return {} if None in tables else {name: tuple(tables)}
     try:
         # TOML has lists only; pydantic's strict mode would insist on tuples, so it gets them as JSON.
-        found = _alone(model, name).model_validate_json(json.dumps({name: value}, default=str))
+        found = _single_field(model, name).model_validate_json(json.dumps({name: value}, default=str))
     except ValidationError as reason:
-        return None, [
-            ((*path, *_places(error["loc"][1:])), _explain(error))
-            for error in reason.errors(include_url=False)
-        ]
-    return getattr(found, name), []
+        errors = reason.errors(include_url=False)
+        faults += [((*path, *_places(error["loc"][1:])), _explain(error)) for error in errors]
+        return {}
+    return {name: getattr(found, name)}
 
 
 def _table_of(annotation: Any) -> type[BaseModel] | None:
-    """Return the model of a key that is a table, or may be left out as one."""
+    """Return the model of a key that is a table, optional or not; None for other keys."""
     for each in (annotation, *get_args(annotation)):
         if isinstance(each, type) and issubclass(each, BaseModel):
             return each if annotation is each or type(None) in get_args(annotation) else None
@@ -238,8 +208,8 @@ def _table_of(annotation: Any) -> type[BaseModel] | None:
 
 
 @functools.cache
-def _alone(model: type[BaseModel], name: str) -> type[BaseModel]:
-    """Return a model with one field of another, and none of its checks of the whole."""
+def _single_field(model: type[BaseModel], name: str) -> type[BaseModel]:
+    """Return a model with one field of another, without its checks of the whole."""
     field = model.model_fields[name]
     kind: Any = Annotated[(field.annotation, *field.metadata)] if field.metadata else field.annotation
     fields: dict[str, Any] = {name: (kind, ...)}
@@ -248,16 +218,16 @@ def _alone(model: type[BaseModel], name: str) -> type[BaseModel]:
 
 
 def _places(location: tuple[str | int, ...]) -> Path:
-    """Return the part of a path inside a value, without the tags that pydantic adds where types differ."""
+    """Return the part of a path inside a value, without the tags that pydantic adds for unions."""
     return tuple(part for part in location if isinstance(part, int) or not part.startswith("<"))
 
 
 def _conflicts(draft: CampaignSpec) -> list[Fault]:
-    """Return what does not go together though each part is right."""
+    """Return the conflicts between parts that are right."""
     embedding = getattr(draft, "embedding", None)
     if embedding is None or not hasattr(embedding, "grid"):  # without which the three lists are not known
         return []
-    # A list that is wrong may have any value: those that attacks name are taken to be in it.
+    # A wrong list may have any value: those that attacks name are assumed to be in it.
     unknown = [name for name in _GRID if not hasattr(embedding, name)]
     named = {
         name: tuple(value for attack in draft.attack for value in getattr(_only(attack), name) or ())
@@ -269,17 +239,13 @@ def _conflicts(draft: CampaignSpec) -> list[Fault]:
 
 
 def _only(attack: object) -> OnlySpec:
-    """Return the part of the grid that an attack names; what is wrong in it restricts nothing."""
+    """Return an attack's `only`, without its wrong keys."""
     only = getattr(attack, "only", None)
     return OnlySpec.model_construct(**only.__dict__) if isinstance(only, OnlySpec) else OnlySpec()
 
 
 def _explain(error: Any) -> str:
-    """Return one of pydantic's errors in our words."""
-    if error["type"] == "extra_forbidden":
-        return "unknown key: remove it or fix its spelling"
-    if error["type"] == "missing":
-        return "is missing: add it"
+    """Return the message for one of pydantic's errors."""
     message = str(error["msg"]).removeprefix("Value error, ")
     value = error.get("input")
     if isinstance(value, str | int | float) and repr(value) not in message:

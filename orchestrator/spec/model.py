@@ -1,4 +1,4 @@
-"""The parts of a campaign file that say what is watermarked: rows, forest, embedding."""
+"""Models of the parts of a campaign file that define watermarks: data set, forest, embedding."""
 
 from __future__ import annotations
 
@@ -7,9 +7,8 @@ from collections.abc import Iterator
 from itertools import product
 from typing import Annotated, Literal
 
-from pydantic import Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from orchestrator.spec.base import SpecModel
 from wm.attacks.base import Distinct, OneOrMore, Several, Share, known
 from wm.datasets import Source
 from wm.embedding import SCHEMES
@@ -21,8 +20,14 @@ TreeCount = Annotated[int, Field(ge=2, le=10_000)]
 Depth = Annotated[int, Field(ge=1, le=1_000)]
 
 
+class SpecModel(BaseModel):
+    """Immutable; no unknown keys, strict types, finite numbers only."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
+
+
 class DatasetSpec(SpecModel):
-    """Which rows; see `wm.datasets.Source`. `split_seed` pins the split of a published experiment."""
+    """The data set, see `wm.datasets.Source`; `split_seed` fixes the split of a published experiment."""
 
     name: str | None = None
     path: str | None = None
@@ -42,7 +47,7 @@ class DatasetSpec(SpecModel):
         return self
 
     def source(self) -> Source:
-        """Return the source that this names."""
+        """Return the data source."""
         return Source(
             name=self.name,
             path=None if self.path is None else pathlib.Path(self.path),
@@ -53,7 +58,7 @@ class DatasetSpec(SpecModel):
 
 
 class TuneSpec(SpecModel):
-    """The grid that hyper-parameters are chosen from, by cross-validation."""
+    """A grid of hyper-parameters to choose from by cross-validation."""
 
     n_estimators: Annotated[tuple[TreeCount, ...], OneOrMore, Several, Distinct]
     max_depth: Annotated[tuple[Depth, ...], OneOrMore, Several, Distinct]
@@ -76,8 +81,8 @@ class ForestSpec(SpecModel):
         return self
 
     @property
-    def fewest_trees(self) -> int:
-        """Smallest number of trees that the campaign can end up with."""
+    def min_trees(self) -> int:
+        """Minimum number of trees of the campaign's forests."""
         return min(self.tune.n_estimators) if self.tune else int(self.n_estimators or 0)
 
 
@@ -102,9 +107,8 @@ class GridSpec(SpecModel):
 class EmbeddingSpec(FitOptions, SpecModel):
     """The watermarks: every combination of the listed values, `repeats` times with other seeds.
 
-    With one or more `grid`, the combinations of each of these instead; a point of several is made once.
-    `scheme`, `trigger_share` and `ones_share` are then left out of the file, and hold all values that occur
-    in any grid.
+    With `grid` tables, the combinations of each of these instead, without duplicates. Then the file omits
+    `scheme`, `trigger_share` and `ones_share`, which hold the values of all grids.
     """
 
     scheme: Schemes = ("paper",)
@@ -116,7 +120,7 @@ class EmbeddingSpec(FitOptions, SpecModel):
 
     @model_validator(mode="after")
     def _grids_stand_alone(self) -> EmbeddingSpec:
-        """Give the three lists the values of all grids; a stored specification has them so already."""
+        """Set the three lists to the values of all grids, as a stored specification already has them."""
         for name in ("scheme", "trigger_share", "ones_share") if self.grid else ():
             values = tuple(dict.fromkeys(value for grid in self.grid for value in getattr(grid, name)))
             if name in self.model_fields_set and getattr(self, name) != values:

@@ -1,4 +1,4 @@
-"""From the text of a campaign file to its model, or to every fault with its line."""
+"""Parse the text of a campaign file, and report every fault with its line."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from orchestrator.spec.suggestions import suggest
 from orchestrator.toml_lines import line_of, lines_of_keys
 
 Examine = Callable[[CampaignSpec], Iterable[Fault]]
-"""Looks for more faults in a draft, see `check_campaign`."""
+"""Yields further faults of a draft, see `check_campaign`."""
 
 
 def parse_spec(
     text: str, *, what: str = "campaign", profile: str | None = None, examine: Examine | None = None
 ) -> CampaignSpec:
-    """Validate a campaign file's text, with all of its profiles, and return what one of them makes of it.
+    """Validate a campaign file's text with all of its profiles, and return the campaign under one of them.
 
     Parameters
     ----------
     what
-        Names the file in errors.
+        Name of the file in errors.
     profile
         Name of a profile; None: the file as it is.
     examine
@@ -37,19 +37,19 @@ def parse_spec(
     Raises
     ------
     SpecError
-        Everything that is wrong with it, each with its line; or there is no such profile.
+        All faults, each with its line; or there is no such profile.
     """
     try:
         data = tomllib.loads(text)
-        # Numbers of thousands of digits and endless nesting are told here.
-        json.dumps(data, default=str)
+        json.dumps(data, default=str)  # refuses numbers of thousands of digits and endless nesting
     except (ValueError, RecursionError) as reason:
         raise SpecError([f"{what}: not valid TOML: {reason}"]) from reason
     versions = profiled(data)
     faults: list[Fault] = []
     of_file: list[Fault] = []
     for name, version in versions.items():  # first the file itself
-        draft, found = check_campaign(version.data, numbers=version.kept, also=_BESIDE[bool(name)])
+        further_key = "without" if name else PROFILES
+        draft, found = check_campaign(version.data, numbers=version.kept, also=(further_key,))
         faults += version.faults
         own = [fault for fault in found if not name or _is_own(fault, version, of_file)]
         faults += [(version.place(path), message) for path, message in own]
@@ -72,12 +72,8 @@ def parse_spec(
         raise SpecError(_located(wrong, text, what)) from reason
 
 
-_BESIDE = {False: (PROFILES,), True: ("without",)}
-"""Keys beside the model's, of the file and of a profile."""
-
-
 def _is_own(fault: Fault, version: Profiled, of_file: Sequence[Fault]) -> bool:
-    """Return whether a fault under a profile is the profile's, and not told of the file already."""
+    """Return whether a fault under a profile is the profile's, and not already one of the file."""
     given = version.given(fault[0])
     if given is None:
         return fault[0] not in [place for place, _ in of_file]
@@ -85,7 +81,7 @@ def _is_own(fault: Fault, version: Profiled, of_file: Sequence[Fault]) -> bool:
 
 
 def _located(faults: Sequence[Fault], text: str, what: str) -> list[str]:
-    """Return a line for each fault, in the order of the file."""
+    """Return a line of text for each fault, in the order of the file."""
     lines = lines_of_keys(text)
     problems = []
     for path, message in faults:
@@ -104,7 +100,7 @@ def read_spec(
     Raises
     ------
     SpecError
-        No such file, or as in `parse_spec`.
+        The file cannot be read, or as in `parse_spec`.
     """
     try:
         text = pathlib.Path(path).read_text(encoding="utf-8")

@@ -1,4 +1,4 @@
-"""Campaigns in the store: created from a plan, looked up by name or id, and their state."""
+"""Create campaigns in the store, find them by name or id, and read and record their state."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ _MANY_JOBS = 1000
 
 @dataclass(frozen=True)
 class CampaignRecord:
-    """A campaign as the store knows it.
+    """A campaign in the store.
 
     Attributes
     ----------
-    id, name, seed
-        `name` may occur several times, once for each version of its file; `id` is unique.
+    name
+        May occur several times, once for each version of its file.
     state
-        As of now: without a recent heartbeat of its loop it counts as interrupted.
+        Interrupted if it was running and its loop had no recent heartbeat.
     spec, provenance
         JSON-ready data.
     created_at, finished_at
@@ -55,9 +55,9 @@ class CampaignRecord:
 def create_campaign(
     store: Store, spec: CampaignSpec, jobs: Iterable[PlannedJob], provenance: Mapping[str, Any]
 ) -> int:
-    """Store a campaign with its jobs and return its id; one that is there already is left as it is.
+    """Store a campaign with its jobs, unless it is there already, and return its id.
 
-    Jobs that another campaign has done, or is doing, are shared with it.
+    Jobs that the store already has for another campaign are shared with it.
     """
     with store.write() as connection:
         same = sa.select(campaign.c.id).where(
@@ -82,7 +82,7 @@ def create_campaign(
         ).scalar_one()
         count = insert_jobs(store, connection, campaign_id, jobs)
         if count >= _MANY_JOBS and not store.is_sqlite:
-            # Else PostgreSQL takes the tables for empty, and searches them so, until it looks by itself.
+            # Else PostgreSQL plans queries for empty tables until its next own analysis.
             connection.exec_driver_sql("ANALYZE job, job_need, campaign_job, cell")
         lock_campaign(store, connection, campaign_id)
         settle(connection, jobs_of(campaign_id))
@@ -90,12 +90,12 @@ def create_campaign(
 
 
 def find_campaign(store: Store, name_or_id: str) -> CampaignRecord:
-    """Return a campaign by its id, or the newest of its name.
+    """Return the newest campaign of a name, or else the one with that id.
 
     Raises
     ------
     NotFoundError
-        There is none; the text lists those that there are.
+        There is none; the text lists the existing names.
     """
     with store.read() as connection:
         query = sa.select(campaign).order_by(campaign.c.id.desc()).limit(1)
@@ -111,7 +111,7 @@ def find_campaign(store: Store, name_or_id: str) -> CampaignRecord:
 
 
 def get_campaign(store: Store, campaign_id: int) -> CampaignRecord:
-    """Return the campaign of an id, also where another one has that number for a name.
+    """Return the campaign of an id.
 
     Raises
     ------
@@ -141,7 +141,7 @@ def _record(row: sa.Row[Any], now: float) -> CampaignRecord:
 
 
 def mark(store: Store, campaign_id: int, state: CampaignState) -> None:
-    """Record a campaign's state, and that its loop lives; a cancelled campaign stays cancelled."""
+    """Record a campaign's state and a heartbeat of its loop; a cancelled campaign stays cancelled."""
     with store.write() as connection:
         now = store.now(connection)
         finished = now if state in (CampaignState.FINISHED, CampaignState.INCOMPLETE) else None
@@ -154,14 +154,14 @@ def mark(store: Store, campaign_id: int, state: CampaignState) -> None:
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a campaign is.
+    """Progress of a campaign.
 
     Attributes
     ----------
     jobs
         Number of jobs in each state.
     done_weight, total_weight
-        Queries (and other jobs, one each) that have ended, which those that were cancelled have not, and all.
+        Number of queries and other jobs that have ended (not those cancelled), and of all.
     """
 
     jobs: Mapping[JobState, int]
@@ -202,7 +202,7 @@ def progress(store: Store, campaign_id: int) -> Progress:
 
 
 def retry_failed(store: Store, campaign_id: int) -> int:
-    """Forget the outcomes of a campaign's failed jobs so that they run again; return how many."""
+    """Delete the outcomes of a campaign's failed jobs so that they run again; return their number."""
     ours = jobs_of(campaign_id)
     with store.write() as connection:
         store.lock(connection, Lock.PLAN)

@@ -1,4 +1,4 @@
-"""Opening the store: connections, transactions, schema version."""
+"""Open the store: connections, transactions, schema version."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from sqlalchemy.dialects import postgresql, sqlite
 from orchestrator.errors import NotFoundError, SchemaError, StoreError, StoreUnavailableError, StoreUrlError
 
 BUSY_TIMEOUT_S = 30
-"""How long SQLite waits for another writer before it gives up."""
+"""How long SQLite waits for another writer."""
 
 
 class Lock(IntEnum):
-    """What at most one transaction may do at a time."""
+    """Actions that at most one transaction may do at a time."""
 
     SCHEMA = 1
     """Changing tables."""
@@ -35,30 +35,30 @@ class Lock(IntEnum):
 
 
 _LOCKS = 0x7472_6565
-"""Keeps our advisory locks apart from those of other programs in the same database ("tree")."""
+"""Distinguishes our advisory locks from those of other programs in the same database ("tree")."""
 
 _POSTGRES: dict[str, Any] = {
     "pool_pre_ping": True,
-    # As many connections as a worker's slots need, made when they are; see also PostgreSQL's max_connections.
+    # Enough connections for a worker's slots, opened on demand; see also PostgreSQL's max_connections.
     "max_overflow": 100,
     "pool_use_lifo": True,
-    # A server that vanished without a word is noticed, not waited for.
+    # A server that vanished is noticed.
     "connect_args": {
         "connect_timeout": 10,
         "keepalives_idle": 10,
         "keepalives_interval": 5,
         "keepalives_count": 3,
-        # A worker that was suspended in the middle of a transaction must not lock its jobs for ever.
+        # A worker that is suspended during a transaction must not lock its jobs for ever.
         "options": "-c idle_in_transaction_session_timeout=20s",
     },
 }
 
 _TRANSIENT = ("08", "40001", "40P01", "53300", "57P01", "57P02", "57P03", "55P03")
-"""Beginnings of PostgreSQL's SQLSTATEs after which the same transaction may succeed a moment later."""
+"""Prefixes of PostgreSQL's SQLSTATEs after which the same transaction may succeed a moment later."""
 
 
 class Store:
-    """One store, by its SQLAlchemy URL; opens connections as they are needed, so it may cross a fork unused.
+    """The store of a SQLAlchemy URL; opens connections on demand, so an unused one may cross a fork.
 
     Raises
     ------
@@ -73,20 +73,20 @@ class Store:
             self._url = sa.make_url(url)
             if self.is_sqlite:
                 self._check_file()
-            elif url.count("@") > 1:  # else the rest of the password would be taken for the host, and shown
+            elif url.count("@") > 1:  # else a part of the password would be read as the host, and shown
                 raise StoreUrlError(f"store {_without_password(url)}: write an @ in a password as %40")
             elif self._url.get_backend_name() != "postgresql":
                 raise StoreUrlError(f"store {self}: use sqlite:///FILE or postgresql+psycopg://...")
             self._engine = sa.create_engine(self._url, **({} if self.is_sqlite else _POSTGRES))
         except (sa.exc.ArgumentError, ValueError) as reason:  # ValueError: a port that is no number
             raise StoreUrlError(
-                f"store {_without_password(url)} is not a database URL, such as sqlite:///wm.db"
+                f"store {_without_password(url)} is not a database URL, as sqlite:///wm.db"
             ) from reason
         except ModuleNotFoundError as reason:
             raise StoreError(f"store {self}: the driver is not installed ({reason})") from reason
         self._turn: AbstractContextManager[object] = nullcontext()
         if self.is_sqlite:
-            # A writer that finds another at work sleeps and looks again; among our own threads it need not.
+            # SQLite's writers poll while they wait for each other; our own threads wait for a lock instead.
             self._turn = threading.Lock()
             sa.event.listen(self._engine, "connect", _set_up_sqlite)
             sa.event.listen(self._engine, "begin", _begin_sqlite)
@@ -138,28 +138,28 @@ class Store:
         if self.is_sqlite:
             return "database is locked" in str(reason.orig)
         state = getattr(reason.orig, "sqlstate", None)
-        if state is None:  # no answer from a server: refused, cut, or nobody there
+        if state is None:  # no answer from a server
             return isinstance(reason, sa.exc.OperationalError)
         return bool(state.startswith(_TRANSIENT))
 
     def insert_new(
         self, connection: sa.Connection, table: sa.Table, rows: Sequence[Mapping[str, Any]]
     ) -> int:
-        """Insert rows, leaving alone those whose key exists; return how many were new.
+        """Insert rows whose key does not exist yet; return their number.
 
         A single row may hold SQL expressions.
         """
         if not rows:
             return 0
         insert = sqlite.insert if self.is_sqlite else postgresql.insert
-        # One statement for all rows is compiled once and for all; without the option drivers give no count.
+        # One statement for all rows is compiled once; without the option drivers give no count.
         statement = insert(table).on_conflict_do_nothing().execution_options(preserve_rowcount=True)
         if len(rows) == 1:
             return int(connection.execute(statement.values(**rows[0])).rowcount)
         return int(connection.execute(statement, [dict(row) for row in rows]).rowcount)
 
     def is_one_of(self, column: sa.ColumnElement[int], values: Collection[int]) -> sa.ColumnElement[bool]:
-        """Return the condition that a column has one of some values: one parameter, however many they are."""
+        """Return the condition that a column has one of some values, passed as a single parameter."""
         if self.is_sqlite:
             listed = sa.func.json_each(json.dumps(list(values))).table_valued("value")
             return column.in_(sa.select(listed.c.value))
@@ -172,16 +172,13 @@ class Store:
         return float(connection.execute(sa.text("SELECT extract(epoch FROM clock_timestamp())")).scalar_one())
 
     def clock(self) -> sa.ColumnElement[float]:
-        """Return the expression whose value is the time, as in `now`, when a statement runs."""
+        """Return an expression for the time, as in `now`, when a statement runs."""
         if self.is_sqlite:
             return sa.literal(time.time())
         return sa.cast(sa.extract("epoch", sa.func.clock_timestamp()), sa.Float)
 
     def lock(self, connection: sa.Connection, lock: Lock) -> None:
-        """Wait until no other transaction holds a lock, and hold it until this one ends.
-
-        SQLite needs none: it lets one writer in at a time.
-        """
+        """Hold a lock until the end of the transaction; SQLite needs none, as it has one writer at a time."""
         if not self.is_sqlite:
             connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_LOCKS, lock.value)))
 
@@ -211,7 +208,7 @@ class Store:
             return MigrationContext.configure(connection).get_current_revision()
 
     def check(self) -> None:
-        """Raise unless the schema is the one that this program uses.
+        """Check that the schema is the one of this program.
 
         Raises
         ------
@@ -249,7 +246,7 @@ def known_revisions() -> list[str]:
 
 
 def _without_password(url: str) -> str:
-    """Return a URL that cannot be parsed, without what may be its password: all between scheme and last @."""
+    """Return a malformed URL without the part that may be a password: between scheme and last @."""
     scheme, separator, rest = url.rpartition("@")
     return f"{re.split('[:/]', scheme)[0]}...@{rest}" if separator else rest
 
@@ -262,7 +259,7 @@ def _alembic_config() -> Config:
 
 
 def _set_up_sqlite(connection: Any, _record: object) -> None:
-    # SQLAlchemy, not the driver, says when a transaction begins: see `_begin_sqlite`.
+    # SQLAlchemy, not the driver, begins transactions: see `_begin_sqlite`.
     connection.isolation_level = None
     cursor = connection.cursor()
     cursor.execute(f"PRAGMA busy_timeout = {BUSY_TIMEOUT_S * 1000}")
@@ -273,6 +270,6 @@ def _set_up_sqlite(connection: Any, _record: object) -> None:
 
 
 def _begin_sqlite(connection: sa.Connection) -> None:
-    # A writer takes its lock at once: one that reads first and then writes could fail with "locked".
+    # A writer takes its lock at once: if it reads first it could fail with "locked".
     reading = connection.get_execution_options().get("wm_read", False)
     connection.exec_driver_sql("BEGIN" if reading else "BEGIN IMMEDIATE")

@@ -1,7 +1,4 @@
-"""What forgery jobs go on from: their own answers, those at other distances, and proofs that jobs share.
-
-All that the store's core knows of this is when to load it and when to save it.
-"""
+"""Load and save the resume state of forgery jobs: their answers, those at other distances, shared proofs."""
 
 from __future__ import annotations
 
@@ -19,7 +16,7 @@ from wm.engines import Status
 from workers.jobs import KINDS, ForgeryAnswer, ForgeryState, GlobalProof, JobKind, KnownAnswer
 
 _CUT = " [...] "
-_ONE_BATCH = frozenset({"eps", "cap", "first", "count"})
+_BATCH_PARAMETERS = frozenset({"eps", "cap", "first", "count"})
 _ANSWER = [forgery_answer.c[field.name] for field in fields(ForgeryAnswer)]
 
 
@@ -40,7 +37,7 @@ def load(
     needs
         Rows of the jobs that it needs: `id`, `kind`, `parameters` and `optional`.
     again
-        Whether it was leased before: else it has no answers of its own yet.
+        Whether it was leased before: else it has no answers yet.
     """
     forests = [need.id for need in needs if need.kind == JobKind.EMBED]
     helpers = {
@@ -58,7 +55,7 @@ def load(
 
 
 def _known(connection: sa.Connection, helpers: Mapping[int, float]) -> tuple[KnownAnswer, ...]:
-    """Return the decisions of forgery jobs, which are given with their distances."""
+    """Return the decisions of forgery jobs, given as their distances by id."""
     decisions = (
         sa.select(forgery_answer.c.job_id, *_ANSWER)
         .where(
@@ -97,18 +94,18 @@ def save(store: Store, connection: sa.Connection, job_id: int, rows: Sequence[ob
 
 
 def _subject(parameters: Mapping[str, Any]) -> str:
-    """Return what a forgery job's proofs are about, beside its forest: 64 hex digits.
+    """Return a hash of the subject of a forgery job's proofs apart from its forest: 64 hex digits.
 
-    Equal for all batches and distances of one attack with one signature. Other engines and other limits have
-    other keys: what one attack finds must not make another look fast.
+    Equal for all batches and distances of one attack with one signature. Other engines and limits have other
+    hashes: the proofs of one attack must not make another look fast.
     """
-    asked = {name: value for name, value in parameters.items() if name not in _ONE_BATCH}
+    asked = {name: value for name, value in parameters.items() if name not in _BATCH_PARAMETERS}
     content = [KINDS[JobKind.FORGERY].version, asked]
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
 def _short(reason: str) -> str:
-    """Return a reason that fits its column: of a long one, such as a traceback, beginning and end."""
+    """Return a reason that fits its column: beginning and end of a long one, as a traceback."""
     if len(reason) <= REASON_LENGTH:
         return reason
     part = (REASON_LENGTH - len(_CUT)) // 2

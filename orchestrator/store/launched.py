@@ -1,4 +1,4 @@
-"""Campaigns that a service is to run: launched, cancelled, taken up again."""
+"""Launch, cancel and resume campaigns."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from orchestrator.store.tables import CampaignState, JobState, campaign, campaig
 
 
 def hand_over(store: Store, campaign_id: int) -> None:
-    """Leave a campaign to the orchestrators, which run it to its end."""
+    """Hand a campaign over to the orchestrators, which run it to its end."""
     with store.write() as connection:
         connection.execute(
             sa.update(campaign).where(campaign.c.id == campaign_id).values(launched_at=store.clock())
@@ -18,7 +18,7 @@ def hand_over(store: Store, campaign_id: int) -> None:
 
 
 def unfinished(store: Store) -> list[int]:
-    """Return the ids of the campaigns that orchestrators must look after, the oldest launch first."""
+    """Return the ids of launched campaigns that have not ended, the oldest launch first."""
     states = (CampaignState.RUNNING, CampaignState.INTERRUPTED)
     query = (
         sa.select(campaign.c.id)
@@ -30,10 +30,10 @@ def unfinished(store: Store) -> list[int]:
 
 
 def cancel(store: Store, campaign_id: int) -> int:
-    """Stop a campaign for good and return how many of its jobs will not run.
+    """Cancel a campaign and return the number of its jobs that will not run.
 
-    No new job of it is begun; those that run end by themselves, and one that is handed back at the end of its
-    slice is not taken up again. Jobs that another unfinished campaign has too go on.
+    No new job starts. Running jobs go on to the end of their slice. Jobs that another unfinished campaign
+    shares are not cancelled.
     """
     with store.write() as connection:
         store.lock(connection, Lock.PLAN)
@@ -52,19 +52,15 @@ def cancel(store: Store, campaign_id: int) -> int:
             campaign.c.id == other.c.campaign_id,
             campaign.c.state.in_((CampaignState.RUNNING, CampaignState.INTERRUPTED)),
         )
-        doomed = (job.c.id.in_(jobs_of(campaign_id)), ~wanted_elsewhere)
-        connection.execute(
-            sa.update(job).where(*doomed, job.c.state == JobState.RUNNING).values(cancelled=True)
-        )
+        ours = sa.update(job).where(job.c.id.in_(jobs_of(campaign_id)), ~wanted_elsewhere)
+        connection.execute(ours.where(job.c.state == JobState.RUNNING).values(cancelled=True))
         return connection.execute(
-            sa.update(job)
-            .where(*doomed, job.c.state.in_((JobState.WAITING, JobState.READY)))
-            .values(state=JobState.CANCELLED)
+            ours.where(job.c.state.in_((JobState.WAITING, JobState.READY))).values(state=JobState.CANCELLED)
         ).rowcount
 
 
 def revive(store: Store, campaign_id: int) -> int:
-    """Take a campaign up again whose jobs, all or some, were cancelled; return how many of them."""
+    """Queue a campaign's cancelled jobs again, also those cancelled with another; return their number."""
     with store.write() as connection:
         store.lock(connection, Lock.PLAN)
         connection.execute(
@@ -72,14 +68,12 @@ def revive(store: Store, campaign_id: int) -> int:
             .where(campaign.c.id == campaign_id, campaign.c.state == CampaignState.CANCELLED)
             .values(state=CampaignState.INTERRUPTED)
         )
-        ours = jobs_of(campaign_id)
-        connection.execute(sa.update(job).where(job.c.id.in_(ours), job.c.cancelled).values(cancelled=False))
+        ours = sa.update(job).where(job.c.id.in_(jobs_of(campaign_id)))
+        connection.execute(ours.where(job.c.cancelled).values(cancelled=False))
         count = connection.execute(
-            sa.update(job)
-            .where(job.c.id.in_(ours), job.c.state == JobState.CANCELLED)
-            .values(state=JobState.WAITING)
+            ours.where(job.c.state == JobState.CANCELLED).values(state=JobState.WAITING)
         ).rowcount
         if count:
             lock_campaign(store, connection, campaign_id)
-            settle(connection, ours)
+            settle(connection, jobs_of(campaign_id))
     return count

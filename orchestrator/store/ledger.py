@@ -1,4 +1,4 @@
-"""The store as workers see it: `workers.runtime.ledger.Ledger` over SQLAlchemy."""
+"""Give workers access to the store: `workers.runtime.ledger.Ledger` over SQLAlchemy."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from workers.runtime.ledger import LEASE_S
 
 
 class StoreLedger:
-    """Keeps the contract of `workers.runtime.ledger.Ledger`; may be shared by threads."""
+    """A `workers.runtime.ledger.Ledger`; may be shared by threads."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
 
     def lease(self, job_id: int, owner: str) -> LeasedJob | None:
-        """Take the right to run a ready job."""
+        """Lease a ready job."""
         with self._store.write() as connection:
             row = connection.execute(
                 sa.update(job)
@@ -54,7 +54,7 @@ class StoreLedger:
             return LeasedJob(job_id, row.kind, row.parameters, inputs, row.failures, state)
 
     def heartbeat(self, job_id: int, owner: str) -> bool:
-        """Renew a lease that is still this owner's."""
+        """Renew a lease, if this owner still has it."""
         with self._store.write() as connection:
             renewed = connection.execute(
                 sa.update(job).where(*_held(job_id, owner)).values(lease_until=self._store.clock() + LEASE_S)
@@ -78,7 +78,7 @@ class StoreLedger:
         return bytes(data)
 
     def save(self, job_id: int, rows: Sequence[object]) -> None:
-        """Record rows of a job's state; those already there stay."""
+        """Record rows of a job's state; existing ones stay."""
         with self._store.write() as connection:
             forgery_state.save(self._store, connection, job_id, rows)
 
@@ -95,19 +95,18 @@ class StoreLedger:
             for sha256, data in artifacts.items():  # one statement each: they can be large
                 kept = {"sha256": sha256, "size": len(data), "data": data}
                 self._store.insert_new(connection, artifact, [kept])
-            # Before the rows, which refer to the job: two workers that have them must not each wait for the
-            # other's reference to go.
+            # Before the rows, which refer to the job: else two workers with the same job could deadlock.
             lock_jobs(self._store, connection, sa.select(job.c.id).where(job.c.id == job_id))
             forgery_state.save(self._store, connection, job_id, rows)
             return finish(self._store, connection, job_id, owner, outcome)
 
     def hand_back(self, job_id: int, owner: str) -> None:
-        """Make a job ready again, if the lease is still this owner's."""
+        """Make a job ready again, if this owner still has the lease."""
         with self._store.write() as connection:
             connection.execute(sa.update(job).where(*_held(job_id, owner)).values(**given_back()))
 
     def fail(self, job_id: int, owner: str, reason: str) -> None:
-        """Count a failed attempt, if the lease is still this owner's."""
+        """Count a failed attempt, if this owner still has the lease."""
         with self._store.write() as connection:
             held = sa.select(job.c.id).where(*_held(job_id, owner)).with_for_update()
             if connection.execute(held).one_or_none() is not None:

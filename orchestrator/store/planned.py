@@ -1,4 +1,4 @@
-"""A plan's jobs in the store: each once, whichever campaigns have it, with what it needs."""
+"""Store the jobs of a plan, each once for all campaigns, with their needs."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ _KEYS_AT_ONCE = 500
 
 
 def insert_jobs(store: Store, connection: sa.Connection, campaign_id: int, jobs: Iterable[PlannedJob]) -> int:
-    """Store the jobs of a new campaign, all waiting, and return how many they are.
+    """Store the jobs of a new campaign, all waiting, and return their number.
 
-    Those that the store has already are shared, with what they need; `Lock.PLAN` must be held.
+    Jobs that the store already has are shared, with their needs; `Lock.PLAN` must be held.
     """
     newest = connection.execute(sa.select(sa.func.max(job.c.id))).scalar_one() or 0
     cells: dict[Cell, int] = {}
@@ -32,12 +32,12 @@ def insert_jobs(store: Store, connection: sa.Connection, campaign_id: int, jobs:
         store.insert_new(connection, job_need, needs)
         _link(store, connection, campaign_id, count, batch, ids, cells)
         count += len(batch)
-    _forget_foreign_help(connection, campaign_id, newest)
+    _delete_foreign_help(connection, campaign_id, newest)
     return count
 
 
 def _insert(store: Store, connection: sa.Connection, batch: Sequence[PlannedJob]) -> dict[str, int]:
-    """Insert the jobs that are new; return the ids of all, and of those that they mention, by key."""
+    """Insert the new jobs; return the ids of all jobs of the batch, their needs and helpers, by key."""
     rows = [
         {
             "key": planned.key,
@@ -64,8 +64,8 @@ def _insert(store: Store, connection: sa.Connection, batch: Sequence[PlannedJob]
 def _needs(planned: PlannedJob, ids: Mapping[str, int], newest: int) -> Iterator[dict[str, Any]]:
     """Yield a job's needs as rows.
 
-    Help is only wanted of jobs with a smaller id, so that no two ever wait for each other, and only for a job
-    that is new: campaigns that have it already may lack the helper, which would then never run.
+    Only jobs with a smaller id help, so that no two jobs wait for each other, and only a new job is helped:
+    older campaigns that share a job may lack the helper, which would then never run.
     """
     job_id = ids[planned.key]
     for key in planned.needs:
@@ -88,7 +88,7 @@ def _link(
     ids: Mapping[str, int],
     cells: dict[Cell, int],
 ) -> None:
-    """Put a batch, whose first job is number `first`, into a campaign; `cells` keeps its grid's points."""
+    """Add a batch, whose first job is number `first`, to a campaign; `cells` has the ids of grid points."""
     new = list({planned.cell: None for planned in batch if planned.cell not in cells})
     if new:
         statement = sa.insert(cell).returning(cell.c.id, sort_by_parameter_order=True)
@@ -106,8 +106,8 @@ def _link(
     store.insert_new(connection, campaign_job, links)
 
 
-def _forget_foreign_help(connection: sa.Connection, campaign_id: int, newest: int) -> None:
-    """Let no job that a campaign shares wait for one that it lacks, and that may never run."""
+def _delete_foreign_help(connection: sa.Connection, campaign_id: int, newest: int) -> None:
+    """Delete optional needs of shared jobs that this campaign lacks: those jobs may never run."""
     shared = sa.select(campaign_job.c.job_id).where(
         campaign_job.c.campaign_id == campaign_id, campaign_job.c.job_id <= newest
     )

@@ -1,4 +1,4 @@
-"""From waiting to ended: when jobs become ready or blocked, who gets them, what is taken back."""
+"""Change the states of jobs: make them ready or blocked, find ready ones, take them back, end them."""
 
 from __future__ import annotations
 
@@ -13,15 +13,14 @@ from orchestrator.store.tables import JobState, attempt, campaign_job, job, job_
 from workers.jobs import Outcome, OutcomeStatus
 from workers.runtime.ledger import MAX_ATTEMPTS
 
-_WILL_NOT_BE = (JobState.FAILED, JobState.BLOCKED, JobState.CANCELLED)
+_WITHOUT_RESULT = (JobState.FAILED, JobState.BLOCKED, JobState.CANCELLED)
 _UNFINISHED = tuple(state for state in JobState if not state.is_finished)
 
 
 def lock_jobs(store: Store, connection: sa.Connection, among: sa.Select[Any]) -> None:
-    """Wait until no other transaction changes some jobs, and keep them until this one ends.
+    """Lock some jobs until the end of the transaction, in the order of their ids, which avoids deadlocks.
 
-    In the order of their ids, so that no two transactions wait for each other. SQLite needs none: it lets
-    one writer in at a time.
+    SQLite needs no locks: it allows one writer at a time.
     """
     if not store.is_sqlite:
         locked = sa.select(job.c.id).where(job.c.id.in_(among)).order_by(job.c.id).with_for_update()
@@ -29,10 +28,10 @@ def lock_jobs(store: Store, connection: sa.Connection, among: sa.Select[Any]) ->
 
 
 def settle(connection: sa.Connection, among: sa.Select[Any]) -> None:
-    """Among some jobs, make waiting ones blocked whose needs failed, and ready whose needs are done.
+    """Update the waiting jobs among some: blocked if a need failed, ready if all needs are done.
 
-    An optional need only has to be finished, in whatever way. Blocking spreads from need to dependent, beyond
-    those jobs too, until nothing changes.
+    An optional need only has to be finished, with or without a result. Blocking spreads from need to
+    dependent, also to other jobs, until nothing changes.
     """
     needed = job.alias("needed")
 
@@ -45,12 +44,12 @@ def settle(connection: sa.Connection, among: sa.Select[Any]) -> None:
     block = sa.update(job).values(state=JobState.BLOCKED).returning(job.c.id)
     blocked = connection.execute(
         block.where(
-            is_waiting, job.c.id.in_(among), needs(needed.c.state.in_(_WILL_NOT_BE), ~job_need.c.optional)
+            is_waiting, job.c.id.in_(among), needs(needed.c.state.in_(_WITHOUT_RESULT), ~job_need.c.optional)
         )
     ).all()
     concerned: sa.ColumnElement[bool] = job.c.id.in_(among)
     if blocked:
-        # Who only waited for help from a blocked job may go on without.
+        # Jobs whose only unfinished needs were optional may go on.
         concerned |= needs(needed.c.state == JobState.BLOCKED, job_need.c.optional)
     while blocked:
         blocked = connection.execute(
@@ -65,7 +64,7 @@ def settle(connection: sa.Connection, among: sa.Select[Any]) -> None:
 
 
 def lock_campaign(store: Store, connection: sa.Connection, campaign_id: int) -> None:
-    """Let no worker end a campaign's job before this transaction: it would not see the states set here."""
+    """Lock a campaign's jobs: a worker that ends one during this transaction would see old states."""
     going_on = job.c.state.in_((JobState.READY, JobState.RUNNING))
     lock_jobs(store, connection, sa.select(job.c.id).where(job.c.id.in_(jobs_of(campaign_id)), going_on))
 
@@ -75,22 +74,22 @@ def jobs_of(campaign_id: int) -> sa.Select[Any]:
     return sa.select(campaign_job.c.job_id).where(campaign_job.c.campaign_id == campaign_id)
 
 
-def ready_jobs(store: Store, campaign_id: int, *, limit: int, other_than: Collection[int]) -> list[int]:
+def ready_jobs(store: Store, campaign_id: int, *, limit: int, excluded: Collection[int]) -> list[int]:
     """Return up to `limit` ids of a campaign's ready jobs, in the order in which they were planned.
 
-    Jobs that an earlier campaign planned too come first.
+    Jobs shared with an earlier campaign come first.
     """
     if limit <= 0:
         return []
     ours = jobs_of(campaign_id).where(campaign_job.c.job_id == job.c.id)
-    # Ids grow with the plan; by position, all ready jobs would have to be sorted for each handful. Written so
-    # that both databases can but walk along the index `ix_job_ready`, whatever they guess of the numbers: the
-    # state as a constant, which proves that the index serves, and a subquery that cannot become a join.
+    # Ids are in the order of the plan; ordered by position, all ready jobs would be sorted each time. Both
+    # databases have to use the index `ix_job_ready`, whatever their statistics say, because the state is a
+    # constant, which matches the index, and the subquery cannot become a join.
     query = (
         sa.select(job.c.id)
         .where(
             job.c.state == sa.literal(JobState.READY.value, literal_execute=True),
-            ~store.is_one_of(job.c.id, other_than),
+            ~store.is_one_of(job.c.id, excluded),
             ours.scalar_subquery().is_not(None),
         )
         .order_by(job.c.id)
@@ -101,14 +100,14 @@ def ready_jobs(store: Store, campaign_id: int, *, limit: int, other_than: Collec
 
 
 def requeue_expired(store: Store) -> int:
-    """Take back jobs whose lease has expired, as failed attempts; return how many."""
+    """Take back jobs whose lease has expired, as failed attempts; return their number."""
     expired = (
         sa.select(job.c.id, job.c.lease_owner)
         .where(job.c.state == JobState.RUNNING, job.c.lease_until < store.clock())
         .order_by(job.c.id)
     )
     with store.read() as connection:
-        if connection.execute(expired.limit(1)).first() is None:  # as most often
+        if connection.execute(expired.limit(1)).first() is None:  # the usual case
             return 0
     with store.write() as connection:
         # Two orchestrators must not both count a failure.
@@ -119,9 +118,9 @@ def requeue_expired(store: Store) -> int:
 
 
 def release_dead(store: Store, is_gone: Callable[[str], bool]) -> int:
-    """Give back at once the jobs of workers that are known to be dead; return how many.
+    """Give back the jobs of workers that are known to be dead; return their number.
 
-    Not a failed attempt: what killed a whole worker was not the job, which runs in a process of its own.
+    This is no failed attempt: a job, which runs in its own process, cannot kill a worker.
     """
     with store.write() as connection:
         running = sa.select(job.c.id, job.c.lease_owner).where(job.c.state == JobState.RUNNING)
@@ -133,13 +132,13 @@ def release_dead(store: Store, is_gone: Callable[[str], bool]) -> int:
 
 
 def given_back() -> dict[str, Any]:
-    """Return what makes a running job ready again, or cancelled if it was cancelled meanwhile."""
+    """Return the values that make a running job ready again, or cancelled if it was cancelled meanwhile."""
     state = sa.case((job.c.cancelled, JobState.CANCELLED.value), else_=JobState.READY.value)
     return {"state": state, "lease_owner": None, "lease_until": None}
 
 
 def count_failure(store: Store, connection: sa.Connection, job_id: int, owner: str, reason: str) -> None:
-    """Record a failed attempt; the last one allowed makes the outcome ``error`` with the history."""
+    """Record a failed attempt; after the last one allowed the job ends as ``error`` with its history."""
     connection.execute(
         sa.insert(attempt).values(job_id=job_id, owner=owner, failed_at=store.now(connection), reason=reason)
     )
@@ -163,7 +162,7 @@ def count_failure(store: Store, connection: sa.Connection, job_id: int, owner: s
 
 
 def finish(store: Store, connection: sa.Connection, job_id: int, owner: str, ended: Outcome) -> bool:
-    """Insert a job's outcome unless it has one, free its lease and settle what depends on it.
+    """Insert a job's outcome unless it has one, free its lease and settle the jobs that need it.
 
     The job must be locked by this transaction.
     """
@@ -175,9 +174,9 @@ def finish(store: Store, connection: sa.Connection, job_id: int, owner: str, end
         sa.update(job).where(job.c.id == job_id).values(state=state, lease_owner=None, lease_until=None)
     )
     dependents = sa.select(job_need.c.job_id).where(job_need.c.needs_id == job_id)
-    if connection.execute(dependents.limit(1)).first() is None:  # as for most: nothing needs an attack
+    if connection.execute(dependents.limit(1)).first() is None:  # the usual case: nothing needs an attack
         return True
-    # Two workers that finish two needs of one job at the same time must not each see the other's unfinished.
+    # Else two workers that finish two needs of one job at the same time could each miss the other's state.
     lock_jobs(store, connection, dependents)
     settle(connection, dependents)
     return True

@@ -1,4 +1,4 @@
-"""PostgreSQL logins for workers, with the rights of the role that the migrations make and no others."""
+"""Create PostgreSQL logins for workers, with only the rights of the role that the migrations create."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ WORKER_ROLE = "wm_worker"
 
 
 def worker_role_exists(store: Store) -> bool:
-    """Return whether the migrations could make the role; always true for SQLite, which has no roles."""
+    """Return whether the role exists; always true for SQLite, which has no roles."""
     if store.is_sqlite:
         return True
     with store.read() as connection:
@@ -27,7 +27,7 @@ def set_worker_login(store: Store, name: str, password: str) -> None:
     Raises
     ------
     StoreError
-        SQLite, no rights to create roles, or the name of a login that is no worker's.
+        SQLite, no right to create roles, or the login exists and is not a worker's.
     """
     if store.is_sqlite:
         raise StoreError(f"store {store}: SQLite has no users: leave out --worker-user")
@@ -45,5 +45,5 @@ def set_worker_login(store: Store, name: str, password: str) -> None:
             connection.exec_driver_sql(f"CREATE ROLE {quote(name)} LOGIN IN ROLE {WORKER_ROLE}")
         elif not known:
             raise StoreError(f"store {store}: {name} is no worker's login: choose another name")
-        # A hash, in quotes that it cannot hold: it is base64 with $ and :.
+        # Quoting is safe: the hash is base64 with $ and :.
         connection.exec_driver_sql(f"ALTER ROLE {quote(name)} PASSWORD '{hashed}'")

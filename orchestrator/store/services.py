@@ -1,4 +1,4 @@
-"""Who is alive: workers and orchestrators in the store."""
+"""Record and list the workers and orchestrators that use the store."""
 
 from __future__ import annotations
 
@@ -13,13 +13,11 @@ from workers.runtime.registry import ALIVE_S, WorkerRecord
 
 
 @dataclass(frozen=True)
-class Service:
+class ServiceRecord:
     """A worker or an orchestrator.
 
     Attributes
     ----------
-    name, version
-        As it calls itself.
     slots
         Jobs at once; 0 for an orchestrator.
     silent_s
@@ -38,7 +36,7 @@ class Service:
 
 
 class StoreRegistry:
-    """Keeps the contract of `workers.runtime.registry.Registry`."""
+    """A `workers.runtime.registry.Registry` in the store."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -48,9 +46,8 @@ class StoreRegistry:
         _beat(self._store, worker, asdict(record))
 
     def leave(self, name: str) -> None:
-        """Remove a worker that ended in good order."""
-        with self._store.write() as connection:
-            connection.execute(sa.delete(worker).where(worker.c.name == name))
+        """Remove a worker that has stopped."""
+        _delete(self._store, worker, name)
 
     def orchestrator_versions(self) -> list[str]:
         """Return the versions of the orchestrators that are alive."""
@@ -67,8 +64,13 @@ def _beat(store: Store, table: sa.Table, values: dict[str, object]) -> None:
             store.insert_new(connection, table, [{**values, "started_at": now, "heartbeat_at": now}])
 
 
+def _delete(store: Store, table: sa.Table, name: str) -> None:
+    with store.write() as connection:
+        connection.execute(sa.delete(table).where(table.c.name == name))
+
+
 def beat_orchestrator(store: Store, name: str, version: str) -> bool:
-    """Renew an orchestrator's entry; return whether it leads: of those alive, the one that began first."""
+    """Renew an orchestrator's entry; return whether it leads: of those alive, the one that started first."""
     _beat(store, orchestrator, {"name": name, "version": version})
     leader = (
         sa.select(orchestrator.c.name)
@@ -81,23 +83,22 @@ def beat_orchestrator(store: Store, name: str, version: str) -> bool:
 
 
 def leave_orchestrator(store: Store, name: str) -> None:
-    """Remove an orchestrator that ended in good order."""
-    with store.write() as connection:
-        connection.execute(sa.delete(orchestrator).where(orchestrator.c.name == name))
+    """Remove an orchestrator that has stopped."""
+    _delete(store, orchestrator, name)
 
 
-def workers(store: Store) -> list[Service]:
-    """Return all workers known, the latest heartbeat first."""
+def workers(store: Store) -> list[ServiceRecord]:
+    """Return all known workers, the latest heartbeat first."""
     return _services(store, worker)
 
 
-def orchestrators(store: Store) -> list[Service]:
-    """Return all orchestrators known, the latest heartbeat first."""
+def orchestrators(store: Store) -> list[ServiceRecord]:
+    """Return all known orchestrators, the latest heartbeat first."""
     return _services(store, orchestrator)
 
 
-def forget_dead(store: Store, is_gone: Callable[[str], bool], *, after_s: float) -> None:
-    """Drop workers and orchestrators that are known to have ended, or had no heartbeat for long."""
+def delete_dead(store: Store, is_gone: Callable[[str], bool], *, after_s: float) -> None:
+    """Delete services that are known to have ended, or had no heartbeat for `after_s` seconds."""
     with store.write() as connection:
         for table in (worker, orchestrator):
             names = connection.execute(sa.select(table.c.name)).scalars().all()
@@ -106,11 +107,13 @@ def forget_dead(store: Store, is_gone: Callable[[str], bool], *, after_s: float)
             connection.execute(sa.delete(table).where(is_old | table.c.name.in_(gone)))
 
 
-def _services(store: Store, table: sa.Table) -> list[Service]:
+def _services(store: Store, table: sa.Table) -> list[ServiceRecord]:
     with store.read() as connection:
         now = store.now(connection)
         rows = connection.execute(sa.select(table).order_by(table.c.heartbeat_at.desc())).mappings()
         return [
-            Service(row["name"], row["version"], row.get("slots", 0), max(0.0, now - row["heartbeat_at"]))
+            ServiceRecord(
+                row["name"], row["version"], row.get("slots", 0), max(0.0, now - row["heartbeat_at"])
+            )
             for row in rows
         ]

@@ -1,4 +1,4 @@
-"""The tables. `migrations` creates them; a test holds the two against each other."""
+"""Describe the tables. `migrations` creates them; a test compares the two."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import sqlalchemy as sa
 
 
 class JobState(StrEnum):
-    """Where a job stands."""
+    """State of a job."""
 
     WAITING = "waiting"
     """Needs jobs that have no outcome yet."""
@@ -27,26 +27,26 @@ class JobState(StrEnum):
 
     @property
     def is_finished(self) -> bool:
-        """Whether nothing will change any more by itself."""
+        """Whether the state is final."""
         return self not in (JobState.WAITING, JobState.READY, JobState.RUNNING)
 
 
 class CampaignState(StrEnum):
-    """Where a campaign stands."""
+    """State of a campaign."""
 
     RUNNING = "running"
     INTERRUPTED = "interrupted"
-    """Stopped before its end; `wm campaign resume` goes on."""
+    """Stopped before its end; `wm campaign resume` continues it."""
     FINISHED = "finished"
     """Every job has a result."""
     INCOMPLETE = "incomplete"
     """Every job ended, some without a result."""
     CANCELLED = "cancelled"
-    """Stopped for good; `wm campaign resume` takes it up again."""
+    """Stopped by the user; `wm campaign resume` continues it."""
 
 
 REASON_LENGTH = 200
-"""Most characters of what is kept of a forgery answer's reason."""
+"""Maximum length of a forgery answer's reason."""
 
 _IS_READY = sa.text("state = 'ready'")
 
@@ -93,8 +93,8 @@ job = sa.Table(
     sa.Index(None, "state"),
     sa.Index("ix_job_ready", "id", postgresql_where=_IS_READY, sqlite_where=_IS_READY),
 )
-"""`leases` counts how often the job was leased: a change shows that a worker got the message about it.
-`cancelled` says of a running job that it must not become ready again."""
+"""`leases` is the number of leases so far: a change shows that a worker received the job.
+`cancelled` marks a running job that must not become ready again."""
 
 job_need = sa.Table(
     "job_need",
@@ -104,7 +104,7 @@ job_need = sa.Table(
     sa.Column("optional", sa.Boolean, nullable=False, server_default=sa.false()),
     sa.Index(None, "needs_id"),
 )
-"""An `optional` need is waited for, and its answers help, but how it ends does not matter."""
+"""The job waits for an `optional` need too, whose answers help, but runs however it ends."""
 
 cell = sa.Table(
     "cell",
@@ -120,7 +120,7 @@ cell = sa.Table(
     sa.Column("eps", sa.Float),
     sa.Index(None, "campaign_id"),
 )
-"""A point of a campaign's grid; a job belongs to one, and columns that do not apply to it are null."""
+"""A point of a campaign's grid; columns that do not apply are null."""
 
 campaign_job = sa.Table(
     "campaign_job",
@@ -178,7 +178,7 @@ forgery_answer = sa.Table(
     sa.Column("followed_from", sa.Float),
     sa.Column("certified", sa.Boolean),
 )
-"""`followed_from` is null where the question was asked, `certified` where no proof was asked for."""
+"""`followed_from` is null if an engine answered the query, `certified` if no proof was wanted."""
 
 global_proof = sa.Table(
     "global_proof",
@@ -187,7 +187,7 @@ global_proof = sa.Table(
     sa.Column("subject", sa.String(64), primary_key=True),
     sa.Column("label", sa.Integer, primary_key=True, autoincrement=False),
 )
-"""What forgery jobs found about the forest of an embed job; see `orchestrator.store.forgery_state`."""
+"""Proofs of forgery jobs about the forest of an embed job; see `orchestrator.store.forgery_state`."""
 
 worker = sa.Table(
     "worker",
@@ -198,7 +198,7 @@ worker = sa.Table(
     sa.Column("started_at", sa.Float, nullable=False),
     sa.Column("heartbeat_at", sa.Float, nullable=False),
 )
-"""Worker processes; those that left in good order have no row any more."""
+"""Worker processes; one that stops deletes its row."""
 
 orchestrator = sa.Table(
     "orchestrator",
@@ -208,4 +208,4 @@ orchestrator = sa.Table(
     sa.Column("started_at", sa.Float, nullable=False),
     sa.Column("heartbeat_at", sa.Float, nullable=False),
 )
-"""Orchestrators; the one that lives longest is the one that hands out jobs."""
+"""Orchestrators; of those alive, the one that started first sends jobs."""

@@ -46,7 +46,7 @@ def measure_costs(database: servers.Postgres, broker: servers.Valkey, *, jobs: i
     with closing(Store(database.url())) as store:
         store.upgrade()
         campaign_id = forgery_campaign(store, jobs + MANY, name="costs")
-        ids = queue.ready_jobs(store, campaign_id, limit=jobs + MANY, other_than=())
+        ids = queue.ready_jobs(store, campaign_id, limit=jobs + MANY, excluded=())
         mine, others, ledger = ids[:jobs], ids[jobs:], StoreLedger(store)
         cpu = database.cpu_seconds
         lease_s = _seconds(lambda at: ledger.lease(mine[at], "cost"), jobs)
@@ -63,9 +63,7 @@ def measure_costs(database: servers.Postgres, broker: servers.Valkey, *, jobs: i
                 later = time.monotonic() + 1000
                 executor._sent = {job_id: _Sent(0, 1, later) for job_id in others[:in_flight]}
                 known = executor.in_flight()
-                ready = _seconds(
-                    lambda _: queue.ready_jobs(store, campaign_id, limit=32, other_than=known), 9
-                )
+                ready = _seconds(lambda _: queue.ready_jobs(store, campaign_id, limit=32, excluded=known), 9)
                 return _seconds(lambda _: executor._look(), 9), ready
 
             few, many = look(FEW), look(MANY)

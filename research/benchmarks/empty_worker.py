@@ -46,7 +46,7 @@ class EmptySandbox:
             ForgeryAnswer(first + number, number, "impossible", None, 0.0, "", None)
             for number in range(count)
         ]
-        early = max(0, count - context._ROWS_AT_ONCE)
+        early = max(0, count - context._MAX_PENDING)
         if early:  # the others go with the outcome, as from a real handler
             ledger.save(job.job_id, answers[:early])
         outcome = Outcome(OutcomeStatus.DONE, {"instances": count}, {"job": 0.0})

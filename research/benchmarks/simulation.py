@@ -122,8 +122,8 @@ class Model:
     def orchestrate(self) -> Steps:
         """As `orchestrator.service.Orchestrator` and `CeleryExecutor` do it."""
         env, costs, slots = self.env, self.costs, self.setting.slots
-        window = max(executor._SMALLEST_WINDOW, executor._WINDOW_PER_SLOT * slots)
-        window = min(executor._LARGEST_WINDOW, window)
+        window = max(executor._MIN_WINDOW, executor._WINDOW_PER_SLOT * slots)
+        window = min(executor._MAX_WINDOW, window)
         rate, counted_at, counted = 0.0, 0.0, 0
         while True:
             if (since := env.now - counted_at) >= executor._COUNT_EVERY_S:
@@ -133,7 +133,7 @@ class Model:
                 seconds = costs.ready_s + costs.ready_each_s * self.in_flight
                 yield from self.transaction(self.orchestrator, seconds)
                 jobs = self.take(window - self.in_flight)
-                size = max(1, min(executor._MOST_IN_MESSAGE, int(rate / slots * executor._MESSAGE_S)))
+                size = max(1, min(executor._MAX_IN_MESSAGE, int(rate / slots * executor._MESSAGE_S)))
                 for message in (jobs[start : start + size] for start in range(0, len(jobs), size)):
                     yield from self.use(self.orchestrator, costs.publish_s)
                     yield from self.use(self.broker, costs.broker_cpu_per_message_s / 2)
@@ -162,8 +162,8 @@ class Model:
                 yield from self.transaction(worker, costs.lease_s)
                 slice_s = min(left_s, SLICE_S)
                 answers = BATCH * slice_s / self.setting.batch_s if self.setting.batch_s else BATCH
-                by_time = min(BATCH, round(slice_s / context._ROWS_EVERY_S))
-                parts = max(1, by_time, math.ceil(answers / context._ROWS_AT_ONCE))
+                by_time = min(BATCH, round(slice_s / context._FLUSH_EVERY_S))
+                parts = max(1, by_time, math.ceil(answers / context._MAX_PENDING))
                 answer_s = each_answer_s * answers / parts
                 for part in range(parts):
                     if part:  # the supervisor does it while the job's process goes on

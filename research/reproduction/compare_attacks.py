@@ -8,9 +8,9 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from orchestrator.forged_sets import ANY
 from orchestrator.report.sections.distances import SizeCurve, cap_of, size_curves, sought
 from orchestrator.report.wording import counted, ranged
+from orchestrator.results.forged_sets import ANY
 from research.reproduction import published
 from research.reproduction.compare import (
     COUNT,

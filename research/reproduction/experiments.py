@@ -14,9 +14,9 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from orchestrator.forged_sets import attempts
+from orchestrator.results.forged_sets import attempts
+from orchestrator.results.stored_models import Place, Watermarked
 from orchestrator.store.database import Store
-from orchestrator.stored_models import Place, Watermarked
 from research.reproduction.published import DISTANCES, MARGIN, ONES_SHARE, TRIGGER_SHARE
 from research.reproduction.runs import Run, at_published_point
 from research.reproduction.spread import Spread

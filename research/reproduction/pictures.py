@@ -8,12 +8,12 @@ from pathlib import Path
 
 from orchestrator.errors import OutputError
 from orchestrator.files import write_whole
-from orchestrator.forged_sets import largest_attempt
 from orchestrator.report.charts import Chart, render
 from orchestrator.report.sections.distances import distances_chart
 from orchestrator.report.sections.embedding import accuracy_chart
 from orchestrator.report.sections.images import image_side, images_chart, spread_out
 from orchestrator.report.wording import counted
+from orchestrator.results.forged_sets import largest_attempt
 from orchestrator.store.database import Store
 from research.reproduction.compare_attacks import curve_of
 from research.reproduction.published import ONES_SHARE, TRIGGER_SHARE

@@ -9,11 +9,11 @@ import pandas as pd
 
 from orchestrator import results
 from orchestrator.errors import OutputError
-from orchestrator.forged_sets import forged_sets
 from orchestrator.report.data import Findings
+from orchestrator.results.forged_sets import forged_sets
+from orchestrator.results.stored_models import StoredModels
 from orchestrator.store.campaigns import CampaignRecord
 from orchestrator.store.database import Store
-from orchestrator.stored_models import StoredModels
 from research.reproduction.published import DATASETS, ONES_SHARE, TRIGGER_SHARE, Setting
 from workers.jobs import JobKind, TuneResult
 
@@ -24,7 +24,7 @@ class Run:
 
     setting: Setting  # the data set as published
     findings: Findings  # all frames
-    forged: pd.DataFrame  # of `orchestrator.forged_sets.forged_sets`
+    forged: pd.DataFrame  # of `orchestrator.results.forged_sets.forged_sets`
     tuned: TuneResult | None  # what its grid search chose
     models: StoredModels
 

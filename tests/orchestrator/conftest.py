@@ -1,4 +1,4 @@
-"""What tests of the orchestrator share: a small campaign file."""
+"""Fixtures of the orchestrator's tests: a small campaign."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ def spec():
 
 @pytest.fixture(scope="session")
 def facts():
-    """What breast-cancer is like."""
+    """Facts of breast-cancer."""
     return DataFacts(rows_train=398, rows_test=171, file_sha256=None)
 
 
 @pytest.fixture
 def clock(monkeypatch):
-    """What is done now and then goes by this clock, in seconds, which stands still."""
+    """The clock of periodic work, in seconds, which stands still."""
     time = SimpleNamespace(now=100.0)
     time.monotonic = lambda: time.now
     monkeypatch.setattr(pace, "time", time)

@@ -87,7 +87,7 @@ def test_columns_are_fixed_with_rows_or_without(store, kind):
     assert records(none) == []
 
 
-def test_least_distances_tell_the_same_as_single_questions(store):
+def test_minimal_distances_agree_with_single_queries(store):
     least = results.frame(store, 1, "distances")
     asked = results.frame(store, 1, "forgery").dropna(subset="eps")
     assert len(asked) == 4

@@ -1,4 +1,4 @@
-"""What the Celery executor says of its broker when it has nothing to send; the rest is in tests/system."""
+"""The Celery executor and its broker without jobs; the rest is in tests/system."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ def broker():
         (1, 0.01, 0.5),
     ],
 )
-def test_the_store_is_asked_well_before_the_workers_run_out_of_work(in_flight, rate, pause_s):
+def test_the_store_is_read_well_before_the_workers_run_out_of_work(in_flight, rate, pause_s):
     assert look_pause_s(in_flight, rate) == pytest.approx(pause_s)
 
 
-def test_an_outage_is_told_once_and_so_is_its_end_by_one_who_only_asks(store, broker):
-    said = []
-    executor = CeleryExecutor(store, broker.url, said.append)
+def test_an_outage_and_its_end_are_reported_once(store, broker):
+    reported = []
+    executor = CeleryExecutor(store, broker.url, reported.append)
     try:
         assert executor.queue_length() == 0
         with broker.client() as client:
@@ -50,6 +50,6 @@ def test_an_outage_is_told_once_and_so_is_its_end_by_one_who_only_asks(store, br
         assert executor.queue_length() == 0
     finally:
         executor.close()
-    went, came = said
+    went, came = reported
     assert "does not answer, trying again" in went
     assert came.endswith("is back")

@@ -46,11 +46,11 @@ def store(store_url):
 
 
 def found(store_url, broker_url=NO_BROKER, **options):
-    """Return the findings by what they are about, and see that each fix is one line."""
+    """Return the findings by subject, and check that each fix is one line."""
     findings = diagnose(store_url, broker_url, **options)
     assert all("\n" not in finding.found + finding.fix for finding in findings)
     assert all(finding.fix for finding in findings if finding.is_fault), "each fault has its fix"
-    assert all(finding.fix not in finding.found for finding in findings if finding.fix), "said once"
+    assert all(finding.fix not in finding.found for finding in findings if finding.fix), "not repeated"
     assert not any(word in finding.found + finding.fix for finding in findings for word in SECRETS)
     by_name = {}
     for finding in findings:
@@ -74,10 +74,10 @@ def test_all_is_well(store, store_url, broker_url):
     assert "two:1:1 version" in seen["worker"][0].found
     assert seen["broker"][0].found.endswith("answers, 0 messages wait")
     assert seen["eviction"][0].found == "maxmemory-policy noeviction"
-    assert seen["writing"][0].found.startswith("may be done")
+    assert seen["writing"][0].found.startswith("allowed")
 
 
-def test_nobody_at_work_is_no_fault_but_told(store, store_url, broker_url):
+def test_missing_services_are_reported_but_no_fault(store, store_url, broker_url):
     seen = found(store_url, broker_url)
     assert faults(seen) == set()
     assert (seen["orchestrators"][0].found, seen["orchestrators"][0].fix) == (
@@ -87,7 +87,7 @@ def test_nobody_at_work_is_no_fault_but_told(store, store_url, broker_url):
     assert (seen["workers"][0].found, seen["workers"][0].fix) == ("none alive", "start one: wm worker")
 
 
-def test_those_that_fell_silent_do_not_count(store, store_url):
+def test_silent_services_do_not_count(store, store_url):
     services.beat_orchestrator(store, "one:1:1", "0.0.0")
     StoreRegistry(store).beat(WorkerRecord("two:1:1", "0.0.0", 3))
     with store.write() as connection:
@@ -98,11 +98,11 @@ def test_those_that_fell_silent_do_not_count(store, store_url):
     assert seen["workers"][0].found == seen["orchestrators"][0].found == "none alive"
     for kind, name in (("workers", "two:1:1"), ("orchestrators", "one:1:1")):
         (silent,) = seen[f"silent {kind}"]
-        assert silent.found == f"{name} heard 60 s ago"
-        assert "forgotten after a day" in silent.fix
+        assert silent.found == f"{name}, last heartbeat 60 s ago"
+        assert "deleted after a day" in silent.fix
 
 
-def test_campaigns_that_wait_for_nobody_are_counted(store, store_url, broker_url, spec, facts):
+def test_launched_campaigns_without_services_are_counted(store, store_url, broker_url, spec, facts):
     launched.hand_over(store, campaigns.create_campaign(store, spec, plan(spec, facts), {}))
     seen = found(store_url, broker_url)
     assert seen["workers"][0].found == "none alive, 1 launched campaigns wait"
@@ -111,26 +111,26 @@ def test_campaigns_that_wait_for_nobody_are_counted(store, store_url, broker_url
     assert "leases" not in found(store_url, broker_url)
     with store.write() as connection:
         connection.execute(sa.update(job).values(lease_until=job.c.lease_until - 90))
-    assert found(store_url, broker_url)["leases"][0].found == "1 jobs are held by workers that fell silent"
+    assert found(store_url, broker_url)["leases"][0].found == "1 jobs are leased to silent workers"
 
 
-def test_versions_that_differ(store, store_url, broker_url):
+def test_version_mismatches(store, store_url, broker_url):
     services.beat_orchestrator(store, "one:1:1", protocol_version())
     StoreRegistry(store).beat(WorkerRecord("two:1:1", "0.0.1+abcdef01", 3))
     seen = found(store_url, broker_url)
     assert faults(seen) == {"worker"}
     (worker,) = seen["worker"]
-    assert worker.found.startswith("two:1:1 version 0.0.1+abcdef01, heard ")
+    assert worker.found.startswith("two:1:1 version 0.0.1+abcdef01, last heartbeat ")
     assert worker.fix == f"install version {protocol_version()} there, or its version here"
 
 
 @pytest.mark.parametrize("skew", [-3600.0, 3600.0])
-def test_clocks_that_differ(store, store_url, monkeypatch, skew):
+def test_clock_skew(store, store_url, monkeypatch, skew):
     now = Store.now
     monkeypatch.setattr(Store, "now", lambda self, connection: now(self, connection) + skew)
     (clock,) = found(store_url)["clock"]
     assert clock.found == "3600.0 s apart from the store's"
-    assert clock.fix == "set the clocks of this machine and the store's, by NTP say"
+    assert clock.fix == "synchronize the clocks of this machine and the store, as with NTP"
 
 
 def test_an_empty_store(store_url):
@@ -143,7 +143,7 @@ def test_an_empty_store(store_url):
     assert fault.fix == "run a campaign, or wm db upgrade"
 
 
-def test_an_older_schema(store_url):
+def test_an_old_schema(store_url):
     store = Store(store_url)
     config = database._alembic_config()
     with store.write() as connection:
@@ -190,14 +190,14 @@ def test_a_driver_that_is_not_installed(monkeypatch):
 def test_a_file_that_is_no_store(sqlite_url, tmp_path):
     (tmp_path / "wm.db").write_bytes(bytes(range(256)) * 20)
     (fault,) = found(sqlite_url)["store"]
-    assert (fault.is_fault, fault.fix) == (True, "that file is another program's: fix WM_STORE_URL")
+    assert (fault.is_fault, fault.fix) == (True, "the file belongs to another program: fix WM_STORE_URL")
 
 
 def as_database(url, **changes):
     return sa.make_url(url).set(**changes).render_as_string(hide_password=False)
 
 
-def test_a_database_that_is_not_there_and_a_user_that_is_not(postgres_url):
+def test_a_missing_database_and_a_missing_user(postgres_url):
     (fault,) = found(as_database(postgres_url, database="none"))["store"]
     assert fault.fix == "create that database (createdb), or fix its name in WM_STORE_URL"
     (fault,) = found(as_database(postgres_url, username="nobody-here"))["store"]
@@ -218,15 +218,15 @@ def worker_url():
         server.close()
 
 
-def test_a_worker_may_ask_too_and_a_wrong_password_is_told_from_a_server_that_is_away(worker_url):
+def test_a_worker_can_run_the_checks_and_a_wrong_password_is_recognized(worker_url):
     seen = found(worker_url)
     assert faults(seen) == {"broker"}
-    assert seen["writing"][0].found == "may be done, with a worker's rights"
+    assert seen["writing"][0].found == "allowed, with a worker's rights"
     (fault,) = found(worker_url.replace("word-of-worker", "word-of-another"))["store"]
     assert (fault.is_fault, fault.fix) == (True, store_diagnosis._LOGIN)
 
 
-def test_a_database_that_can_only_be_read(postgres_url):
+def test_a_read_only_database(postgres_url):
     store = Store(postgres_url)
     store.upgrade()
     name = sa.make_url(postgres_url).database
@@ -239,7 +239,7 @@ def test_a_database_that_can_only_be_read(postgres_url):
     assert seen["writing"][0].fix.startswith("name the primary")
 
 
-def test_a_file_that_can_only_be_read(sqlite_url, tmp_path):
+def test_a_read_only_file(sqlite_url, tmp_path):
     store = Store(sqlite_url)
     store.upgrade()
     store.close()
@@ -251,31 +251,31 @@ def test_a_file_that_can_only_be_read(sqlite_url, tmp_path):
 
 
 @pytest.mark.parametrize(("version", "is_fault"), [(140022, True), (150000, False), (180006, False)])
-def test_the_age_of_the_database(version, is_fault):
+def test_versions_of_the_database(version, is_fault):
     finding = store_diagnosis._version(version)
     assert (finding.is_fault, bool(finding.fix)) == (is_fault, is_fault)
     assert finding.found == f"PostgreSQL {version // 10000}.{version % 10000}"
 
 
-def test_little_room_on_the_disk(sqlite_url, monkeypatch):
+def test_little_space_on_the_disk(sqlite_url, monkeypatch):
     store = Store(sqlite_url)
     store.upgrade()
     store.close()
     (ok,) = found(sqlite_url)["writing"]
     assert "GB are free" in ok.found
-    monkeypatch.setattr(store_diagnosis, "_LITTLE_SPACE", 2**80)
+    monkeypatch.setattr(store_diagnosis, "_MIN_SPACE", 2**80)
     (note,) = found(sqlite_url)["writing"]
     assert (note.is_fault, note.fix) == (False, "make room on the store's disk")
 
 
-def test_a_data_directory_that_cannot_be(sqlite_url, tmp_path, monkeypatch):
+def test_a_data_directory_that_cannot_be_made(sqlite_url, tmp_path, monkeypatch):
     (tmp_path / "file").touch()
     monkeypatch.setenv("WM_DATA_DIR", str(tmp_path / "new"))
     assert found(sqlite_url)["data"][0].fix == ""
-    assert not (tmp_path / "new").exists(), "looking makes nothing"
+    assert not (tmp_path / "new").exists(), "the check makes nothing"
     monkeypatch.setenv("WM_DATA_DIR", str(tmp_path / "file" / "below"))
     (note,) = found(sqlite_url)["data"]
-    assert "name another directory by WM_DATA_DIR" in note.fix
+    assert "set WM_DATA_DIR to another directory" in note.fix
 
 
 @pytest.mark.parametrize(
@@ -292,11 +292,11 @@ def test_a_broker_that_cannot_be_reached(sqlite_url, url, fix):
     (fault,) = found(sqlite_url, url)["broker"]
     assert (fault.is_fault, fault.fix) == (True, fix)
     (note,) = found(sqlite_url, url, broker_is_named=False)["broker"]
-    assert not note.is_fault, "nobody asked for one"
+    assert not note.is_fault, "none was named"
     assert note.found == fault.found
 
 
-def test_a_broker_that_wants_another_password(sqlite_url):
+def test_a_wrong_password_of_the_broker(sqlite_url):
     server = servers.Valkey(password=SECRETS[1] + "broker")
     try:
         for given in ("", ":word-of-another@"):
@@ -309,7 +309,7 @@ def test_a_broker_that_wants_another_password(sqlite_url):
         server.close()
 
 
-def test_a_broker_that_forbids_questions_and_one_that_is_full(sqlite_url):
+def test_a_broker_that_refuses_commands_and_one_that_is_full(sqlite_url):
     server = servers.Valkey()
     url = server.url.replace("//", "//asker:word-of-asker@")
     try:
@@ -356,7 +356,7 @@ class Old:
         ({}, False),
     ],
 )
-def test_the_age_of_the_broker(server, is_fault):
+def test_versions_of_the_broker(server, is_fault):
     first = broker_diagnosis._details("redis://here", Old(**server))[0]
     assert (first.is_fault, bool(first.fix)) == (is_fault, is_fault)
 
@@ -383,12 +383,12 @@ def test_a_database_without_the_role_of_workers(postgres_url, monkeypatch):
     assert note.fix.startswith("as an administrator: CREATE ROLE wm_worker;")
 
 
-def test_more_slots_than_the_database_lets_in(postgres_url):
+def test_more_slots_than_the_database_allows(postgres_url):
     store = Store(postgres_url)
     store.upgrade()
     assert "connections" not in found(postgres_url)
     StoreRegistry(store).beat(WorkerRecord("two:1:1", protocol_version(), 1000))
     store.close()
     (note,) = found(postgres_url)["connections"]
-    assert note.found.startswith("the workers may want 1011, the database lets in ")
+    assert note.found.startswith("the workers may need 1011, the database allows ")
     assert "PgBouncer" in note.fix

@@ -1,4 +1,4 @@
-"""The page of attacks and the schema say what the models say."""
+"""The page of attacks and the schema agree with the models."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ROOT = Path(__file__).resolve().parents[2]
 CAMPAIGNS = sorted((ROOT / "campaigns").glob("*.toml"))
 
 
-def test_the_page_in_docs_is_what_the_command_prints():
+def test_the_page_in_docs_equals_the_output_of_the_command():
     assert (ROOT / "docs" / "attack-options.md").read_text().rstrip() == document.markdown().rstrip()
 
 

@@ -86,7 +86,7 @@ def test_every_job_is_run_once_and_dropped(slots, executor):
     assert executor.capacity() == 6
 
 
-def test_capacity_counts_what_runs_and_what_waits(slots, executor):
+def test_capacity_counts_running_and_waiting_jobs(slots, executor):
     assert executor.capacity() == 6, "two slots, and two jobs waiting for each"
     executor.submit([4, 5, 6])
     assert (executor.capacity(), executor.in_flight()) == (3, {4, 5, 6})
@@ -104,7 +104,7 @@ def test_both_slots_work_at_once_under_names_of_their_own(slots, executor):
     wait_until_idle(executor)
 
 
-def test_closing_stops_what_runs_and_leaves_what_waits(slots):
+def test_closing_stops_running_jobs_and_leaves_waiting_ones(slots):
     executor = LocalExecutor(slots, 2, slice_s=9.0)
     executor.submit(range(6))
     for _ in range(2):
@@ -114,7 +114,7 @@ def test_closing_stops_what_runs_and_leaves_what_waits(slots):
     assert not [thread for thread in threading.enumerate() if thread.name.startswith("slot-")]
 
 
-def test_what_stops_a_slot_for_good_is_raised(slots, executor):
+def test_a_fault_that_stops_a_slot_is_raised(slots, executor):
     slots.fails = 3
     slots.gate.set()
     executor.submit([3])

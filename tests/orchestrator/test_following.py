@@ -74,7 +74,7 @@ def alone(campaign, tmp_path_factory):
     return found
 
 
-def test_a_list_finds_what_each_distance_finds_alone(whole, alone):
+def test_a_list_gives_the_results_of_each_distance_alone(whole, alone):
     found = answers(whole, 1)
     assert len(found) == len(EPS) * 2 * 60
     assert {place: (row["row"], row["status"]) for place, row in found.items()} == {
@@ -110,7 +110,7 @@ def test_two_workers_find_the_same_bit_for_bit(whole, campaign, tmp_path):
     store.close()
 
 
-def test_an_enlarged_list_asks_only_what_does_not_follow_from_what_is_done(campaign, alone, tmp_path):
+def test_an_enlarged_list_asks_only_queries_that_do_not_follow(campaign, alone, tmp_path):
     store = Store(f"sqlite:///{tmp_path / 'wm.db'}")
     few = answers(store, run(store, over(campaign, (0.3, 0.7))))
     found = answers(store, run(store, campaign))

@@ -27,7 +27,7 @@ ROWS = [
 ]
 
 
-def test_records_are_plain_and_what_is_missing_is_none():
+def test_records_are_plain_and_missing_values_are_none():
     found = records(FRAME)
     assert found == ROWS
     assert {type(value) for row in found for value in row.values()} == {str, int, float, bool, type(None)}
@@ -53,7 +53,7 @@ def test_parquet_reads_back(tmp_path):
     pd.testing.assert_frame_equal(pd.read_parquet(tmp_path / "f.parquet"), FRAME)
 
 
-def test_parquet_without_its_library_says_what_to_install(tmp_path, monkeypatch):
+def test_parquet_without_its_library_names_the_package(tmp_path, monkeypatch):
     for library in ("pyarrow", "fastparquet"):
         monkeypatch.setitem(sys.modules, library, None)
     path = tmp_path / "f.parquet"

@@ -1,8 +1,9 @@
-"""From a file to a campaign in the store."""
+"""Creating a campaign in the store from a file."""
 
 from __future__ import annotations
 
 import hashlib
+from types import SimpleNamespace
 
 import pytest
 
@@ -12,6 +13,7 @@ from orchestrator.plan import DataFacts
 from orchestrator.store.campaigns import find_campaign, progress
 from orchestrator.store.database import Store
 from orchestrator.store.tables import JobState
+from wm import datasets
 from wm.errors import DataError
 
 FILE = """
@@ -34,42 +36,56 @@ def directory(tmp_path, monkeypatch):
     return there
 
 
-def test_data_are_looked_for_beside_the_file(directory):
-    spec = read_campaign(directory / "c.toml")
+def test_a_data_path_starts_at_the_folder_of_the_campaign_file(directory):
+    spec, facts = read_campaign(directory / "c.toml")
     assert spec.dataset.path == str(directory / "rows.csv")
-    assert read_campaign("there/c.toml") == spec
+    assert read_campaign("there/c.toml") == (spec, facts)
     sha256 = hashlib.sha256((directory / "rows.csv").read_bytes()).hexdigest()
-    assert data_facts(spec) == DataFacts(rows_train=30, rows_test=10, file_sha256=sha256)
+    assert data_facts(spec.dataset) == facts == DataFacts(rows_train=30, rows_test=10, file_sha256=sha256)
     assert next(planned_jobs(spec)).parameters["file_sha256"] == sha256
 
 
-def test_data_that_are_not_beside_it_are_left_to_the_usual_search(directory, monkeypatch):
+def test_a_data_path_that_is_not_in_that_folder_starts_at_the_working_directory(directory):
     (directory / "rows.csv").rename(directory.parent / "rows.csv")
-    spec = read_campaign(directory / "c.toml")
+    spec, facts = read_campaign(directory / "c.toml")
     assert spec.dataset.path == "rows.csv"
-    assert data_facts(spec).rows_test == 10
+    assert facts.rows_test == 10
     (directory.parent / "rows.csv").unlink()
     with pytest.raises(DataError, match=r"rows\.csv"):
         planned_jobs(spec)
 
 
 def test_named_data_have_no_file(spec, facts):
-    assert data_facts(spec) == facts
+    assert data_facts(spec.dataset) == facts
 
 
 def test_a_campaign_that_does_not_suit_its_data_is_refused_before_the_store_is_touched(directory):
     (directory / "c.toml").write_text(FILE.replace("0.1", "0.01"))
     store = Store(f"sqlite:///{directory / 'wm.db'}")
     with pytest.raises(SpecError, match=r"trigger_share 0\.01 of 30 training rows"):
-        launch(store, read_campaign(directory / "c.toml"))
+        launch(store, *read_campaign(directory / "c.toml"))
     store.close()
     assert not (directory / "wm.db").exists()
 
 
+def test_the_data_are_loaded_once(directory, monkeypatch):
+    loads = []
+
+    def load(source):
+        loads.append(source)
+        return datasets.load(source)
+
+    monkeypatch.setattr("orchestrator.launch.datasets", SimpleNamespace(**vars(datasets) | {"load": load}))
+    store = Store(f"sqlite:///{directory / 'wm.db'}")
+    launch(store, *read_campaign(directory / "c.toml"))
+    store.close()
+    assert len(loads) == 1
+
+
 def test_launching_makes_the_store_and_the_campaign_once(directory):
     store = Store(f"sqlite:///{directory / 'wm.db'}")
-    spec = read_campaign(directory / "c.toml")
-    campaign_id = launch(store, spec)
+    spec, facts = read_campaign(directory / "c.toml")
+    campaign_id = launch(store, spec, facts)
     assert launch(store, spec) == campaign_id
     record = find_campaign(store, "of-a-file")
     assert record.parsed() == spec

@@ -1,4 +1,4 @@
-"""The loop: from ready jobs to a finished campaign, whatever was left behind and whoever works beside it."""
+"""The loop: from ready jobs to a finished campaign, with lost jobs and other loops."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ DONE = Outcome(OutcomeStatus.DONE, {}, {})
 
 
 class Inline:
-    """An executor whose `wait` runs the jobs, giving each the outcome that `ends` says."""
+    """An executor whose `wait` runs the jobs, with the outcomes of `ends`."""
 
     def __init__(self, store, ends=lambda _job: DONE, owner="inline"):
         self.ledger = StoreLedger(store)
@@ -127,7 +127,7 @@ def test_whatever_ends_the_loop_leaves_it_interrupted_and_it_can_go_on(store, ca
     assert_each_once_after_its_needs(store, executor.submitted, job_ids(store)[1:])
 
 
-def test_what_dead_workers_of_this_machine_held_is_taken_back_at_once(store, campaign_id):
+def test_jobs_of_dead_workers_of_this_machine_are_taken_back_at_once(store, campaign_id):
     first = job_ids(store)[0]
     StoreLedger(store).lease(first, f"{machine()}:{os.getpid()}:not my start:0")
     assert run(store, campaign_id, Inline(store)) is CampaignState.FINISHED
@@ -145,7 +145,7 @@ def test_an_expired_lease_of_another_machine_is_taken_back(store, campaign_id):
         assert connection.execute(sa.select(job.c.failures).where(job.c.id == first)).scalar_one() == 1
 
 
-def test_it_waits_for_what_a_live_worker_elsewhere_is_doing(store, campaign_id):
+def test_it_waits_for_the_job_of_a_live_worker_elsewhere(store, campaign_id):
     ledger = StoreLedger(store)
     first = job_ids(store)[0]
     elsewhere = "elsewhere:1:1:0"
@@ -167,7 +167,7 @@ def test_it_waits_for_what_a_live_worker_elsewhere_is_doing(store, campaign_id):
         assert connection.execute(query).scalar_one() == elsewhere
 
 
-def test_it_says_that_it_lives(store, campaign_id, monkeypatch):
+def test_it_sends_heartbeats(store, campaign_id, monkeypatch):
     monkeypatch.setattr(loop, "HEARTBEAT_S", 0.0)
     marks = []
     mark = campaigns.mark
@@ -192,4 +192,4 @@ def test_two_loops_at_once_are_harmless(store, campaign_id):
         owners = connection.execute(sa.select(outcome.c.owner)).scalars().all()
     assert len(owners) == 13
     assert set(owners) <= {executor.owner for executor in executors}
-    assert queue.ready_jobs(store, campaign_id, limit=99, other_than=()) == []
+    assert queue.ready_jobs(store, campaign_id, limit=99, excluded=()) == []

@@ -1,4 +1,4 @@
-"""Things done now and then: when, and how much time counting may take."""
+"""When something is due, and how much time counting may take."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from orchestrator import pace
 from orchestrator.pace import Counter, Due
 
 
-def test_it_is_due_at_first_and_then_after_each_while(clock):
+def test_due_at_first_and_after_each_period(clock):
     due = Due(10.0)
     times = []
     for second in range(31):
@@ -28,7 +28,7 @@ def test_it_can_be_postponed(clock):
     assert due.now()
 
 
-def test_counting_takes_a_twentieth_of_the_time_at_most(clock, monkeypatch):
+def test_counting_takes_at_most_a_twentieth_of_the_time(clock, monkeypatch):
     """A count of 10^6 jobs takes a second, and then one of a few takes none."""
     cost, counted = 1.0, []
 

@@ -1,4 +1,4 @@
-"""Planning is pure; keys say exactly what the work is."""
+"""Planning is pure; equal keys mean equal work."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from orchestrator.errors import SpecError
-from orchestrator.plan import Cell, DataFacts, check_against_data, plan, split_seed
+from orchestrator.plan import Cell, DataFacts, plan, split_seed
 from orchestrator.plan.attacks import Watermark, attacks_on_watermark
 from orchestrator.spec import CampaignSpec
 from wm import streams
@@ -32,6 +32,14 @@ shares = st.lists(st.sampled_from([0.01, 0.02, 0.05, 0.2]), min_size=1, max_size
 only = st.fixed_dictionaries({}, optional={"repeats": st.integers(1, 2)})
 detections = st.fixed_dictionaries({"kind": st.just("detection"), "only": only})
 suppressions = st.fixed_dictionaries({"kind": st.just("suppression"), "only": only})
+
+
+def few_batches(attack):
+    """Bound the number of batches: campaigns of small ones would have tens of thousands of jobs."""
+    limit = 5 * attack["batch"]
+    return attack | {"instances": min(attack["instances"] or limit, limit)} if limit < 171 else attack
+
+
 forgeries = st.fixed_dictionaries(
     {
         "kind": st.just("forgery"),
@@ -42,7 +50,7 @@ forgeries = st.fixed_dictionaries(
         "batch": st.sampled_from([1, 7, 50, 200]),
         "only": only,
     }
-)
+).map(few_batches)
 campaigns = st.fixed_dictionaries(
     {
         "name": st.just("c"),
@@ -177,7 +185,7 @@ def test_all_signatures_have_had_a_batch_before_one_has_a_second(campaign):
         assert signatures == list(range(len(signatures)))
 
 
-def test_least_distances_are_helped_by_nothing():
+def test_minimal_distances_have_no_helpers():
     jobs = planned(changed(["attack", 2, "eps"], "minimal"), FACTS_OF_FILE)
     assert {job.helped_by for job in jobs if job.kind is JobKind.FORGERY} == {((), ())}
 
@@ -218,6 +226,7 @@ def enlarged(campaign):
     return larger
 
 
+@settings(max_examples=30)  # enlarged campaigns have many jobs
 @given(campaigns)
 def test_a_larger_grid_keeps_all_keys(campaign):
     before, after = planned(campaign), planned(enlarged(campaign))
@@ -310,7 +319,7 @@ def changed(path, value):
         (["attack", 6, "batch"], 30, {"calibration"}),
     ],
 )
-def test_a_parameter_changes_the_keys_of_what_depends_on_it_and_no_others(path, value, downstream):
+def test_a_parameter_changes_exactly_the_keys_of_dependent_jobs(path, value, downstream):
     before, after = planned(BASE, FACTS_OF_FILE), planned(changed(path, value), FACTS_OF_FILE)
     kept = {job.key for job in before} & {job.key for job in after}
     assert {job.kind for job in before} == EVERYTHING
@@ -321,7 +330,7 @@ def test_a_parameter_changes_the_keys_of_what_depends_on_it_and_no_others(path, 
 def test_every_parameter_of_the_file_has_its_row_above():
     (parametrized,) = [
         mark
-        for mark in test_a_parameter_changes_the_keys_of_what_depends_on_it_and_no_others.pytestmark
+        for mark in test_a_parameter_changes_exactly_the_keys_of_dependent_jobs.pytestmark
         if mark.name == "parametrize"
     ]
     shown = {tuple(part for part in row[0] if not isinstance(part, int)) for row in parametrized.args[1]}
@@ -338,7 +347,7 @@ def test_a_changed_file_changes_everything():
     assert before.isdisjoint(job.key for job in planned(BASE, other))
 
 
-def test_a_new_version_of_a_kind_changes_what_depends_on_it(monkeypatch):
+def test_a_new_version_of_a_kind_changes_dependent_jobs(monkeypatch):
     before = planned(BASE, FACTS_OF_FILE)
     kind = KINDS[JobKind.TUNE]
     monkeypatch.setitem(
@@ -393,7 +402,7 @@ def test_no_more_instances_are_tried_than_there_are_test_rows():
     assert sum(weights) == 10 * FACTS.rows_test < 10 * trigger_size(398, 0.5)
 
 
-def test_what_the_data_make_impossible_is_told_at_once():
+def test_faults_against_the_data_are_reported_at_once():
     campaign = copy.deepcopy(BASE)
     campaign["embedding"] = {"trigger_share": [0.001, 0.02, 0.002], "ones_share": [0.01, 0.5, 0.99]}
     campaign["attack"] += [{"kind": "forgery", "eps": [0.4], "instances": 172}]
@@ -410,10 +419,6 @@ def test_what_the_data_make_impossible_is_told_at_once():
         "ones",
         "c: attack.7.instances: 172 is more than the 171 test rows",
     ]
-
-
-def test_a_campaign_that_suits_its_data_passes(spec, facts):
-    check_against_data(spec, facts)
 
 
 @given(campaigns)

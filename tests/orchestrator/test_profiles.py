@@ -92,7 +92,7 @@ def test_grids_and_lists_replace_each_other(file, changes, points):
     assert [point[1:] for point in found] == points
 
 
-def test_an_unknown_profile_is_told_with_those_that_there_are():
+def test_an_unknown_profile_is_reported_with_the_known_ones():
     text = f"{FILE}[profile.quick]\n[profile.full]\n"
     assert faults_of(text, "fast") == ("c.toml: profile: there is no profile 'fast'; there are: quick, full",)
     assert faults_of(FILE, "") == ("c.toml: profile: there is no profile ''; there are: none at all",)
@@ -133,7 +133,7 @@ def test_an_unknown_profile_is_told_with_those_that_there_are():
         ("[profile.quick]\nwithout = ['x']", 22, "profile.quick.without", "no attack of kind 'x'"),
     ],
 )
-def test_faults_of_a_profile_are_told_whether_it_is_chosen_or_not(changes, line, place, words):
+def test_faults_of_a_profile_are_reported_even_if_it_is_not_chosen(changes, line, place, words):
     text = f"{changes}\n{FILE}" if changes == "profile = 3" else f"{FILE}{changes}\n"
     problems = faults_of(text)
     assert problems[0].startswith(f"c.toml:{line}: {place}: ")
@@ -141,15 +141,17 @@ def test_faults_of_a_profile_are_told_whether_it_is_chosen_or_not(changes, line,
     assert faults_of(text, "quick") == problems
 
 
-def test_what_does_not_go_together_under_a_profile_alone_is_told_there():
+def test_a_conflict_under_a_profile_is_reported_there():
     text = (
         FILE.replace("eps = 0.3", "eps = 0.3\ntimeout_s = 3") + "[profile.quick.attack.forgery]\neps = 0.3\n"
     )
     (problem,) = faults_of(text)
-    assert problem.startswith("c.toml:22: profile.quick.attack.forgery: asks other questions than attack.1")
+    assert problem.startswith(
+        "c.toml:22: profile.quick.attack.forgery: results could not distinguish it from attack.1"
+    )
 
 
-def test_a_fault_of_the_file_is_told_once_and_beside_it_what_a_profile_adds():
+def test_a_fault_of_the_file_is_reported_once_with_those_of_profiles():
     profiles = "[profile.quick]\n[profile.full]\nembedding.repeats = -1\n"
     text = FILE.replace("repeats = 4", "repeats = 0") + profiles
     first, second = faults_of(text, "quick")
@@ -186,7 +188,7 @@ def documented():
     return re.findall(r"```toml\n(.*?)```", DOCUMENT.read_text(encoding="utf-8"), flags=re.DOTALL)
 
 
-def test_what_the_document_shows_is_right():
+def test_the_examples_of_the_document_are_valid():
     whole, grids, profiles, only, attacks = documented()
     rest = "".join(f"[{part}" for part in whole.split("[")[1:] if not part.startswith("embedding]"))
     head = whole.partition("[")[0]
@@ -210,7 +212,7 @@ def test_what_the_document_shows_is_right():
 def test_the_documented_defaults_are_the_defaults():
     small = 'name = "c"\nseed = 0\ndataset.name = "breast-cancer"\nforest.n_estimators = 10\n'
     for attack in parse_spec(small + documented()[-1]).attack:
-        least = {"forgery": {"eps": attack.eps}} if attack.kind == "forgery" else {}
-        bare = type(attack)(kind=attack.kind, **least.get(attack.kind, {}))
+        required = {"eps": attack.eps} if attack.kind == "forgery" else {}
+        bare = type(attack)(kind=attack.kind, **required)
         changed = {"modifications"} if attack.kind == "modification" else set()
         assert attack.model_dump(exclude=changed) == bare.model_dump(exclude=changed)

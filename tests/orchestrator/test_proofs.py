@@ -58,7 +58,7 @@ def test_a_kept_proof_spares_queries_of_its_signature_and_label_alone(spec, tmp_
     store.close()
 
 
-def test_what_is_proved_is_kept(spec, tmp_path):
+def test_proofs_are_stored(spec, tmp_path):
     """Of 70 trees, no instance at all has the votes of most signatures."""
     forgery = spec.attack[2].model_copy(update={"engine": ("portfolio",), "instances": 40, "eps": (0.9,)})
     forest = spec.forest.model_copy(update={"n_estimators": 70, "max_depth": 8})

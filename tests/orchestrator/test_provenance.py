@@ -15,7 +15,7 @@ from orchestrator import provenance as module
 from orchestrator.provenance import provenance
 
 
-def test_versions_and_machine_are_told():
+def test_versions_and_machine_are_recorded():
     facts = provenance()
     assert facts["numpy"] == np.__version__
     assert facts["python"] == platform.python_version()
@@ -68,7 +68,7 @@ def test_without_git_the_revision_is_unknown(monkeypatch, reason):
     assert provenance()["revision"] == "unknown"
 
 
-def test_what_is_not_installed_is_unknown(monkeypatch):
+def test_a_missing_library_is_unknown(monkeypatch):
     def missing(name):
         raise metadata.PackageNotFoundError(name)
 
@@ -78,10 +78,10 @@ def test_what_is_not_installed_is_unknown(monkeypatch):
 
 @pytest.fixture
 def cpuinfo(monkeypatch):
-    """Sets what Linux tells of the processor; None on other systems."""
+    """Sets the text of /proc/cpuinfo; None on other systems."""
     read_text = Path.read_text
 
-    def tell(text):
+    def set_text(text):
         def read(path, *arguments, **options):
             if str(path) != "/proc/cpuinfo":
                 return read_text(path, *arguments, **options)
@@ -91,14 +91,14 @@ def cpuinfo(monkeypatch):
 
         monkeypatch.setattr(Path, "read_text", read)
 
-    return tell
+    return set_text
 
 
 @pytest.mark.parametrize(
     ("text", "processor"),
     [("a: b\nmodel name\t: A CPU @ 3 GHz\nmodel name\t: B\n", "A CPU @ 3 GHz"), ("", "unknown")],
 )
-def test_the_processor_is_read_where_linux_tells_it(cpuinfo, text, processor):
+def test_the_processor_is_read_on_linux(cpuinfo, text, processor):
     cpuinfo(text)
     assert provenance()["processor"] == processor
 

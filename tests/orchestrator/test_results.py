@@ -1,4 +1,4 @@
-"""Result frames, held against the contract for scripts and against counting by hand."""
+"""Result frames, compared with the contract for scripts and with counts by hand."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def test_queries_that_were_not_answered_show_as_planned_only(untouched):
         assert (row["seconds"], row["slowest_seconds"], row["mean_distance"]) == (0.0, None, None)
 
 
-def test_accuracy_is_what_the_jobs_recorded(finished):
+def test_accuracy_equals_the_recorded_results(finished):
     (row,) = records(frame_of("accuracy", finished))
     ((baseline,), (embedded,)) = (results_of(finished, kind) for kind in (JobKind.BASELINE, JobKind.EMBED))
     assert {name: row[name] for name in ("scheme", "trigger_share", "ones_share", "repeat")} == {
@@ -142,13 +142,13 @@ def naive_forgery(store):
     counted = {}
     for row in planned:
         here = [answer for answer in answers if answer["job_id"] == row["id"]]
-        told = counted.setdefault((row["engine"], row["signature"], row["eps"]), [0, Counter(), [], []])
-        told[0] += row["weight"]
-        told[1].update(answer["status"] for answer in here)
-        told[1]["followed"] += sum(answer["followed_from"] is not None for answer in here)
-        told[1]["certified"] += sum(answer["certified"] is True for answer in here)
-        told[2] += [answer["seconds"] for answer in here if answer["followed_from"] is None]
-        told[3] += [answer["distance"] for answer in here if answer["distance"] is not None]
+        expected = counted.setdefault((row["engine"], row["signature"], row["eps"]), [0, Counter(), [], []])
+        expected[0] += row["weight"]
+        expected[1].update(answer["status"] for answer in here)
+        expected[1]["followed"] += sum(answer["followed_from"] is not None for answer in here)
+        expected[1]["certified"] += sum(answer["certified"] is True for answer in here)
+        expected[2] += [answer["seconds"] for answer in here if answer["followed_from"] is None]
+        expected[3] += [answer["distance"] for answer in here if answer["distance"] is not None]
     return counted
 
 
@@ -173,7 +173,7 @@ def test_forgery_counts_equal_counting_by_hand(finished):
     assert (frame[list(STATUSES)].sum(axis=1) == frame["instances"]).all()
 
 
-def test_what_follows_is_counted_apart_from_what_took_time(finished):
+def test_answers_that_follow_are_counted_and_take_no_time(finished):
     followed = sa.update(forgery_answer).values(seconds=0.0, followed_from=0.5)
 
     def change(statement):
@@ -189,7 +189,7 @@ def test_what_follows_is_counted_apart_from_what_took_time(finished):
     assert {row["followed"] for row in asked} == {0}, "quick, but asked"
 
 
-def test_what_was_certified_is_counted_and_what_was_not_is_not(finished):
+def test_certified_answers_are_counted(finished):
     assert {row["certified"] for row in records(frame_of("forgery", finished))} == {0}, "not asked for"
     with finished.write() as connection:
         for instance, certified in enumerate((True, False, True)):
@@ -199,7 +199,7 @@ def test_what_was_certified_is_counted_and_what_was_not_is_not(finished):
     assert {row["certified"] for row in records(frame_of("forgery", finished))} == {2}
 
 
-def test_timeouts_and_missing_answers_are_shown_as_what_they_are(finished):
+def test_timeouts_and_missing_answers_are_counted_separately(finished):
     with finished.write() as connection:
         for instance, status in enumerate(STATUSES):
             values = {"status": status, "distance": 0.125 * instance if status == "forged" else None}
@@ -238,7 +238,7 @@ def test_a_cell_of_several_batches_is_one_row(spec, tmp_path):
     store.close()
 
 
-def test_shared_jobs_count_for_each_campaign_by_itself(finished, spec):
+def test_shared_jobs_count_for_each_campaign(finished, spec):
     fewer = spec.attack[2].model_copy(update={"engine": ("z3",), "signatures": 1})
     smaller = spec.model_copy(update={"name": "smaller", "attack": (fewer,)})
     second = launch(finished, smaller)
@@ -260,7 +260,7 @@ def test_jobs_come_in_the_plans_order_with_state_and_time(finished):
     assert (rows[0]["repeat"], rows[1]["repeat"], rows[1]["scheme"]) == (None, 0, None)
 
 
-def test_jobs_tell_the_outcomes_error_or_else_the_last_attempts(untouched):
+def test_jobs_show_the_error_of_the_outcome_or_of_the_last_attempt(untouched):
     ledger = StoreLedger(untouched)
     for reason in ("first", "second"):
         ledger.lease(1, "me")

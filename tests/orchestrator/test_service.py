@@ -1,4 +1,4 @@
-"""The orchestrator as a service: what its loop does and tells, turn by turn."""
+"""The orchestrator as a service: what its loop does and reports, turn by turn."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from workers.runtime.version import protocol_version
 
 
 class Notes:
-    """Writes down what an orchestrator tells."""
+    """Records the reports of an orchestrator."""
 
     def __init__(self):
         self.led, self.turns, self.seen, self.taken = [], [], [], []
@@ -33,8 +33,8 @@ class Notes:
     def progress(self, campaign_id, progress):
         self.seen.append((campaign_id, progress))
 
-    def taken_back(self, *, lapsed, gone):
-        self.taken.append((lapsed, gone))
+    def taken_back(self, *, expired, gone):
+        self.taken.append((expired, gone))
 
 
 @pytest.fixture
@@ -57,8 +57,8 @@ class Idle(Inline):
 
 
 def orchestrator_of(store, notes, executor=Inline, **options):
-    said = []
-    return Orchestrator(store, executor(store, **options), said.append, notes), said
+    reported = []
+    return Orchestrator(store, executor(store, **options), reported.append, notes), reported
 
 
 def turns(orchestrator, clock, until, most=100):
@@ -70,8 +70,8 @@ def turns(orchestrator, clock, until, most=100):
     raise AssertionError
 
 
-def test_a_launched_campaign_is_run_to_its_end_and_all_of_it_told(store, campaign_id, notes, clock):
-    orchestrator, said = orchestrator_of(store, notes)
+def test_a_launched_campaign_is_run_to_its_end_and_reported(store, campaign_id, notes, clock):
+    orchestrator, reported = orchestrator_of(store, notes)
     turns(orchestrator, clock, lambda: not launched.unfinished(store))
     assert notes.led == [True]
     assert notes.turns[0] == [campaign_id]
@@ -79,7 +79,7 @@ def test_a_launched_campaign_is_run_to_its_end_and_all_of_it_told(store, campaig
     assert done == sorted(done)
     assert notes.seen[-1] == (campaign_id, campaigns.progress(store, campaign_id))
     assert notes.seen[-1][1].is_over
-    assert said == ["handing out jobs", f"campaign {campaign_id}: finished"]
+    assert reported == ["sending jobs", f"campaign {campaign_id}: finished"]
     assert notes.taken == []
 
 
@@ -89,18 +89,18 @@ def test_jobs_without_a_result_make_it_incomplete(store, campaign_id, notes, clo
             return Outcome(OutcomeStatus.TIMEOUT, None, {}, "too long")
         return Outcome(OutcomeStatus.DONE, {}, {})
 
-    orchestrator, said = orchestrator_of(store, notes, ends=ends)
+    orchestrator, reported = orchestrator_of(store, notes, ends=ends)
     turns(orchestrator, clock, lambda: not launched.unfinished(store))
     assert campaigns.get_campaign(store, campaign_id).state is CampaignState.INCOMPLETE
-    assert said[-1] == f"campaign {campaign_id}: incomplete"
+    assert reported[-1] == f"campaign {campaign_id}: incomplete"
 
 
-def test_expired_leases_and_jobs_of_the_dead_are_told_apart(store, campaign_id, notes, clock):
+def test_expired_leases_and_jobs_of_dead_workers_are_reported_separately(store, campaign_id, notes, clock):
     ledger = StoreLedger(store)
     ledger.lease(1, "elsewhere:1:1:0")
     with store.write() as connection:
         connection.exec_driver_sql("UPDATE job SET lease_until = lease_until - 60 WHERE id = 1")
-    orchestrator, said = orchestrator_of(store, notes, Idle)
+    orchestrator, reported = orchestrator_of(store, notes, Idle)
     orchestrator.turn()
     assert notes.taken == [(1, 0)]
     host, pid, start, slot = owner_name().rsplit(":", 3)
@@ -108,16 +108,16 @@ def test_expired_leases_and_jobs_of_the_dead_are_told_apart(store, campaign_id, 
     clock.now += 5.0
     orchestrator.turn()
     assert notes.taken == [(1, 0), (0, 1)]
-    assert said == ["handing out jobs", *["1 jobs taken back from workers that died"] * 2]
+    assert reported == ["sending jobs", *["1 jobs taken back from workers that died"] * 2]
     assert campaigns.progress(store, campaign_id).jobs[JobState.RUNNING] == 0
 
 
-def test_a_second_one_stands_by_says_so_and_hands_out_nothing(store, campaign_id, notes, clock):
+def test_a_second_orchestrator_stands_by_and_sends_nothing(store, campaign_id, notes, clock):
     services.beat_orchestrator(store, "elsewhere:1:1", protocol_version())
-    orchestrator, said = orchestrator_of(store, notes)
+    orchestrator, reported = orchestrator_of(store, notes)
     orchestrator.turn()
     assert (notes.led, notes.turns, notes.seen) == ([False], [[]], [])
-    assert said == ["another orchestrator hands out jobs: standing by"]
+    assert reported == ["another orchestrator sends jobs: standing by"]
     services.leave_orchestrator(store, "elsewhere:1:1")
     clock.now += 10.0
     orchestrator.turn()
@@ -125,20 +125,18 @@ def test_a_second_one_stands_by_says_so_and_hands_out_nothing(store, campaign_id
     assert notes.turns[-1] == [campaign_id]
 
 
-def test_a_campaign_that_was_cancelled_is_forgotten_and_can_be_taken_up_again(
-    store, campaign_id, notes, clock
-):
+def test_a_cancelled_campaign_is_dropped_and_can_be_resumed(store, campaign_id, notes, clock):
     orchestrator, _ = orchestrator_of(store, notes, Idle)
     for _ in range(2):
         orchestrator.turn()
-    assert len(notes.seen) == 1, "counted now and then"
+    assert len(notes.seen) == 1, "not counted at each turn"
     launched.cancel(store, campaign_id)
     orchestrator.turn()
     assert notes.turns[-1] == []
     launched.revive(store, campaign_id)
     launched.hand_over(store, campaign_id)
     orchestrator.turn()
-    assert len(notes.seen) == 2, "counted as one that is new"
+    assert len(notes.seen) == 2, "counted like a new one"
     assert campaigns.get_campaign(store, campaign_id).state is CampaignState.RUNNING
 
 
@@ -146,7 +144,7 @@ def test_after_an_outage_no_lease_counts_as_expired_before_workers_could_renew_i
     store, campaign_id, notes, clock, monkeypatch
 ):
     stop = threading.Event()
-    orchestrator, said = orchestrator_of(store, notes, Idle)
+    orchestrator, reported = orchestrator_of(store, notes, Idle)
     look, turns_before = launched.unfinished, []
 
     def unfinished(store):
@@ -163,6 +161,6 @@ def test_after_an_outage_no_lease_counts_as_expired_before_workers_could_renew_i
 
     monkeypatch.setattr(launched, "unfinished", unfinished)
     orchestrator.run(stop)
-    assert said[1:3] == ["the store does not answer, trying again: away", "the store is back"]
+    assert reported[1:3] == ["the store does not answer, trying again: away", "the store is back"]
     assert notes.taken == [(1, 0)]
     assert turns_before[-1] - turns_before[1] >= 15.0

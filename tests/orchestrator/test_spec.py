@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from orchestrator.errors import SpecError
 from orchestrator.spec import CampaignSpec, parse_spec, read_spec
 
-LEAST = """\
+BASE = """\
 name = "c"
 seed = 0
 dataset.name = "breast-cancer"
@@ -34,7 +34,7 @@ def places_of(text):
 
 
 def test_defaults():
-    spec = parse_spec(LEAST + '[[attack]]\nkind = "forgery"\neps = 0.5')
+    spec = parse_spec(BASE + '[[attack]]\nkind = "forgery"\neps = 0.5')
     assert spec.embedding.model_dump() == {
         "scheme": ("paper",),
         "trigger_share": (0.02,),
@@ -72,10 +72,10 @@ def test_defaults():
     ],
 )
 def test_one_value_is_a_list_of_one(scalar, listed):
-    assert parse_spec(LEAST + scalar) == parse_spec(LEAST + listed)
+    assert parse_spec(BASE + scalar) == parse_spec(BASE + listed)
 
 
-def test_every_fault_is_told_at_once_with_its_line():
+def test_all_faults_are_reported_at_once_with_their_lines():
     text = """\
 name = "bad name"
 seed = -1
@@ -148,54 +148,58 @@ memory_mb = 1.5
 @pytest.mark.parametrize(
     ("text", "place", "words"),
     [
-        (LEAST + "sed = 1", (5, "sed"), "unknown key: did you mean `seed`?"),
-        (LEAST.replace("seed = 0\n", ""), (0, "seed"), "is missing: add it"),
-        (LEAST + "[[attack]]\neps = 1", (5, "attack.0"), "kind is missing: add it"),
+        (BASE + "sed = 1", (5, "sed"), "unknown key: did you mean `seed`?"),
+        (BASE.replace("seed = 0\n", ""), (0, "seed"), "is missing: add it"),
+        (BASE + "[[attack]]\neps = 1", (5, "attack.0"), "kind is missing: add it"),
         (
-            LEAST + '[[attack]]\nkind = "magic"',
+            BASE + '[[attack]]\nkind = "magic"',
             (6, "attack.0.kind"),
             "unknown kind 'magic'; known are: 'leakage', 'detection'",
         ),
-        (LEAST + '[[attack]]\nkind = "forgery"', (5, "attack.0.eps"), "is missing: add it"),
-        (LEAST + '[[attack]]\nkind = "forgery"\neps = []', (7, "attack.0.eps"), "at least 1 item"),
-        (LEAST + "embedding.trigger_share = [0.1, 0.10]", (5, "embedding.trigger_share"), "lists 0.1 twice"),
+        (BASE + '[[attack]]\nkind = "forgery"', (5, "attack.0.eps"), "is missing: add it"),
+        (BASE + '[[attack]]\nkind = "forgery"\neps = []', (7, "attack.0.eps"), "at least 1 item"),
         (
-            LEAST + '[[attack]]\nkind = "forgery"\neps = [0, 0.0]',
+            BASE + "embedding.trigger_share = [0.1, 0.10]",
+            (5, "embedding.trigger_share"),
+            "lists 0.1 twice",
+        ),
+        (
+            BASE + '[[attack]]\nkind = "forgery"\neps = [0, 0.0]',
             (7, "attack.0.eps"),
             "lists 0.0 twice",
         ),
         (
-            LEAST + '[[attack]]\nkind = "forgery"\neps = 1\nengine = ["sat", "sat"]',
+            BASE + '[[attack]]\nkind = "forgery"\neps = 1\nengine = ["sat", "sat"]',
             (8, "attack.0.engine"),
             "lists 'sat' twice",
         ),
-        (LEAST.replace("breast-cancer", "iris"), (3, "dataset"), "unknown data set 'iris': known are"),
+        (BASE.replace("breast-cancer", "iris"), (3, "dataset"), "unknown data set 'iris': known are"),
         (
-            LEAST.replace("forest.n_estimators = 10", "forest.tune = { max_depth = 3 }"),
+            BASE.replace("forest.n_estimators = 10", "forest.tune = { max_depth = 3 }"),
             (4, "forest.tune.n_estimators"),
             "is missing",
         ),
-        (LEAST + "rubbish = 1", (5, "rubbish"), "unknown key: remove it or fix its spelling"),
+        (BASE + "rubbish = 1", (5, "rubbish"), "unknown key: remove it or fix its spelling"),
         (
-            LEAST + "forest.tune = { n_estimators = 3, max_depth = 3 }",
+            BASE + "forest.tune = { n_estimators = 3, max_depth = 3 }",
             (4, "forest"),
             "either n_estimators (and max_depth, if limited) or tune",
         ),
         (
-            LEAST.replace("n_estimators = 10", "tune = { n_estimators = 3, max_depth = 3 }")
+            BASE.replace("n_estimators = 10", "tune = { n_estimators = 3, max_depth = 3 }")
             + "forest.max_depth = 2",
             (4, "forest"),
             "leave one of them out",
         ),
-        (LEAST + "embedding.ones_share = 1.0", (5, "embedding.ones_share.0"), "less than 1"),
-        (LEAST + 'attack = "detection"', (5, "attack"), "valid"),
-        (LEAST + "embedding = 3", (5, "embedding"), "object"),
-        (LEAST.replace("seed = 0", "seed = 1.0"), (2, "seed"), "valid integer"),
-        (LEAST.replace("seed = 0", f"seed = {2**63}"), (2, "seed"), "less than"),
-        (LEAST + "dataset.split_seed = 4294967296", (5, "dataset.split_seed"), "less than"),
+        (BASE + "embedding.ones_share = 1.0", (5, "embedding.ones_share.0"), "less than 1"),
+        (BASE + 'attack = "detection"', (5, "attack"), "valid"),
+        (BASE + "embedding = 3", (5, "embedding"), "object"),
+        (BASE.replace("seed = 0", "seed = 1.0"), (2, "seed"), "valid integer"),
+        (BASE.replace("seed = 0", f"seed = {2**63}"), (2, "seed"), "less than"),
+        (BASE + "dataset.split_seed = 4294967296", (5, "dataset.split_seed"), "less than"),
     ],
 )
-def test_a_fault_says_where_and_how_to_mend(text, place, words):
+def test_a_fault_has_its_place_and_its_fix(text, place, words):
     (problem,) = faults_of(text)
     line, name = place
     where = f"c.toml:{line}" if line else "c.toml"
@@ -216,7 +220,7 @@ def test_a_fault_says_where_and_how_to_mend(text, place, words):
         ("\x00", "line 1"),
     ],
 )
-def test_what_is_not_toml_is_told_in_one_line(text, line):
+def test_invalid_toml_is_reported_in_one_line(text, line):
     (problem,) = faults_of(text)
     assert problem.startswith("c.toml: not valid TOML: ")
     assert line in problem
@@ -224,14 +228,14 @@ def test_what_is_not_toml_is_told_in_one_line(text, line):
 
 def test_a_file_is_named_in_its_faults(tmp_path):
     path = tmp_path / "mine.toml"
-    path.write_text(LEAST + "x = 1\n")
+    path.write_text(BASE + "x = 1\n")
     with pytest.raises(SpecError, match=re.escape(f"{path}:5: x: unknown key")):
         read_spec(path)
-    path.write_text(LEAST)
-    assert read_spec(str(path)) == parse_spec(LEAST)
+    path.write_text(BASE)
+    assert read_spec(str(path)) == parse_spec(BASE)
 
 
-def test_a_file_that_cannot_be_read_is_told(tmp_path):
+def test_an_unreadable_file_is_reported(tmp_path):
     with pytest.raises(SpecError, match=r"nowhere\.toml: cannot be read") as missing:
         read_spec(tmp_path / "nowhere.toml")
     with pytest.raises(SpecError, match="cannot be read"):
@@ -242,7 +246,7 @@ def test_a_file_that_cannot_be_read_is_told(tmp_path):
     assert len(missing.value.problems) == len(str(missing.value).splitlines()) == 1
 
 
-GRID = LEAST + "[embedding]\ntrigger_share = [0.1, 0.2]\nones_share = [0.4, 0.5]\nrepeats = 3\n"
+GRID = BASE + "[embedding]\ntrigger_share = [0.1, 0.2]\nones_share = [0.4, 0.5]\nrepeats = 3\n"
 
 
 @pytest.mark.parametrize(
@@ -269,7 +273,7 @@ def test_only_restricts_an_attack(only, admitted):
     assert sum(attack.only.admits(*point) for point in points) == admitted
 
 
-def test_only_must_name_what_is_in_the_grid():
+def test_only_must_name_values_of_the_grid():
     text = GRID + (
         '[[attack]]\nkind = "detection"\n[attack.only]\ntrigger_share = [0.1, 0.3]\nones_share = 0.9\n'
         'scheme = "other"'
@@ -284,7 +288,7 @@ def test_only_must_name_what_is_in_the_grid():
 
 
 GRIDS = (
-    LEAST
+    BASE
     + """\
 [embedding]
 repeats = 2
@@ -305,7 +309,7 @@ def test_several_grids_give_each_point_once_and_the_lists_all_values():
     assert CampaignSpec.model_validate(spec.model_dump(mode="json"), strict=False) == spec
 
 
-def test_a_list_beside_grids_is_refused():
+def test_a_list_next_to_grids_is_refused():
     (problem,) = faults_of(GRIDS.replace("repeats = 2", "trigger_share = 0.1"))
     assert problem.startswith("c.toml:5: embedding: trigger_share is given by each grid")
 
@@ -320,7 +324,7 @@ def test_an_only_that_leaves_no_point_of_several_grids_is_refused():
     (attacked,) = parse_spec(GRIDS + attack.format(0.1)).attack
     assert list(attacked.only.points(parse_spec(GRIDS).embedding)) == [("paper", 0.1, 0.4)]
     (problem,) = faults_of(GRIDS + attack.format(0.2))
-    assert problem.startswith("c.toml:15: attack.0.only: no grid has a watermark with all of these values")
+    assert problem.startswith("c.toml:15: attack.0.only: no watermark of the grid has all of these values")
 
 
 def forgeries(first, second):
@@ -329,9 +333,9 @@ def forgeries(first, second):
 
 
 @pytest.mark.parametrize("name", ["ones_share = 0.4", "timeout_s = 3", "memory_mb = 9", "instances = 5"])
-def test_attacks_that_results_could_not_tell_apart_are_refused(name):
+def test_attacks_with_indistinguishable_results_are_refused(name):
     (problem,) = faults_of(forgeries("eps = [0.1, 0.2]", f"eps = [0.2, 0.3]\n{name}"))
-    assert problem.startswith("c.toml:12: attack.1: asks other questions than attack.0")
+    assert problem.startswith("c.toml:12: attack.1: results could not distinguish it from attack.0")
 
 
 @pytest.mark.parametrize(
@@ -343,7 +347,7 @@ def test_attacks_that_results_could_not_tell_apart_are_refused(name):
         ("eps = [0.1, 0.2]\nsignatures = 3", "eps = [0.2, 0.3]"),
     ],
 )
-def test_attacks_may_share_what_they_do_not_contradict(first, second):
+def test_attacks_without_conflicts_may_overlap(first, second):
     assert len(parse_spec(forgeries(first, second)).attack) == 2
 
 
@@ -364,13 +368,13 @@ name = "breast-cancer"
 
 
 def test_a_weight_step_is_refused_for_the_training_that_has_none():
-    assert parse_spec(LEAST + '[embedding]\ntraining = "per-tree"').embedding.training == "per-tree"
-    (problem,) = faults_of(LEAST + '[embedding]\ntraining = "per-tree"\nweight_step = 2')
+    assert parse_spec(BASE + '[embedding]\ntraining = "per-tree"').embedding.training == "per-tree"
+    (problem,) = faults_of(BASE + '[embedding]\ntraining = "per-tree"\nweight_step = 2')
     assert "weight_step has no meaning" in problem
 
 
-def test_the_hash_says_what_the_file_means_not_how_it_is_written():
-    assert parse_spec(LEAST).sha256 == parse_spec(REORDERED).sha256
+def test_the_hash_depends_on_the_meaning_of_the_file_alone():
+    assert parse_spec(BASE).sha256 == parse_spec(REORDERED).sha256
 
 
 fields = st.fixed_dictionaries(
@@ -464,7 +468,7 @@ memroy_mb = 3
 
 
 def test_no_stage_hides_another():
-    """Keys, checks of a table, conflicts between tables: all come at once, and nothing that only follows."""
+    """Faults of keys and tables, and conflicts between tables, come at once, without spurious ones."""
     found = [problem.removeprefix("c.toml:") for problem in faults_of(STAGES)]
     kinds = "'leakage', 'detection', 'suppression', 'forgery', 'free-forgery', 'modification', 'calibration'"
     assert found == [
@@ -484,8 +488,8 @@ def test_no_stage_hides_another():
         "33: attack.4.knd: unknown key: did you mean `kind`?",
         "36: attack.5.methods.1: input should be 'disagreement', 'repeats' or 'shadow' (got 'disagrement'); "
         "did you mean `disagreement`?",
-        "40: attack.7: asks other questions than attack.6 about the same watermark, which results could not "
-        "tell apart: give it other values, or an `only`",
+        "40: attack.7: results could not distinguish it from attack.6 on the same watermark: give it other "
+        "values, or an `only`",
         "44: limits.memroy_mb: unknown key: did you mean `memory_mb`?",
     ]
 
@@ -495,35 +499,35 @@ def test_no_stage_hides_another():
     [
         (GRIDS.replace("0.1, 0.2", "0.1, 2"), [(8, "embedding.grid.0.trigger_share.1")]),
         (
-            LEAST + "embedding.trigger_share = [3]\nembedding.ones_share = 0.4",
+            BASE + "embedding.trigger_share = [3]\nembedding.ones_share = 0.4",
             [(5, "embedding.trigger_share.0")],
         ),
-        (LEAST + "embedding.grid = 3", [(5, "embedding.grid")]),
+        (BASE + "embedding.grid = 3", [(5, "embedding.grid")]),
         (
-            LEAST + '[embedding]\ntraining = "per-tree"\nweight_step = 2\n'
+            BASE + '[embedding]\ntraining = "per-tree"\nweight_step = 2\n'
             "trigger_share = 0.1\nones_share = 0.4",
             [(5, "embedding")],
         ),
     ],
 )
-def test_what_is_wrong_in_the_grid_brings_no_faults_of_attacks(text, places):
+def test_faults_of_the_grid_cause_no_faults_of_attacks(text, places):
     attack = '\n[[attack]]\nkind = "detection"\nonly = { trigger_share = 0.1, ones_share = 0.4 }\n'
     assert places_of(text + attack) == places
 
 
-def test_only_the_missing_key_that_a_misspelt_one_stands_for_is_not_told():
+def test_a_misspelt_key_is_not_reported_as_missing_too():
     text = 'nmae = "c"\ndataset.name = "breast-cancer"\nforest.n_estimators = 10\n'
     assert places_of(text) == [(0, "seed"), (1, "nmae")]
 
 
-def test_what_data_make_impossible_comes_with_the_rest():
+def test_faults_against_the_data_are_reported_with_the_rest():
     drafts = []
 
     def examine(draft):
         drafts.append(draft)
         yield ("forest", "n_estimators"), "too many for these data"
 
-    text = LEAST + "limits.job_s = 0\n[profile.quick]\nforest.n_estimators = 20\n"
+    text = BASE + "limits.job_s = 0\n[profile.quick]\nforest.n_estimators = 20\n"
     for profile, line in ((None, 4), ("quick", 7)):
         with pytest.raises(SpecError) as caught:
             parse_spec(text, what="c.toml", profile=profile, examine=examine)

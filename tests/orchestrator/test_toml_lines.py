@@ -1,4 +1,4 @@
-"""Lines of keys, held against files written together with their lines."""
+"""Lines of keys, compared with files written together with their lines."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def test_every_key_and_header_is_found_where_it_was_written(file):
 
 
 @given(files(), st.data())
-def test_a_fault_inside_a_value_is_told_at_its_key(file, data):
+def test_a_fault_inside_a_value_is_reported_at_its_key(file, data):
     _, expected = file
     if expected:
         path = data.draw(st.sampled_from(sorted(expected, key=str)))

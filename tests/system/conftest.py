@@ -102,7 +102,7 @@ class Place:
             return {state: count for state, count in progress(store, campaign_id).jobs.items() if count}
 
     def query(self, sql: str) -> list[tuple[Any, ...]]:
-        """Read the database beside whoever writes it; nothing before its tables are there."""
+        """Read the database while others write it; nothing before its tables exist."""
         try:
             with closing(sqlite3.connect(f"file:{self.database}?mode=ro", uri=True)) as connection:
                 return connection.execute(sql).fetchall()

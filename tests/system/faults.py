@@ -1,7 +1,7 @@
 """One function for each fault of docs/scaling.md: it strikes a running campaign, and returns what was seen.
 
-Each launches the campaign, provokes its fault, mends what a person would mend, and waits for the end. Whoever
-calls compares the rows with those of an undisturbed run.
+Each launches the campaign, provokes its fault, fixes it as a person would, and waits for the end. The
+caller compares the rows with those of an undisturbed run.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ SLOTS = 2
 
 @dataclass(frozen=True)
 class Seen:
-    """What a fault did, beside the rows.
+    """The effects of a fault apart from the rows.
 
     Attributes
     ----------
@@ -91,7 +91,7 @@ socket.gethostname = lambda: {name!r}
 
 
 def worker_killed_elsewhere(fleet: Fleet) -> Seen:
-    """Kill -9 of a worker on another machine: nobody sees it die, its leases lapse, others take its jobs."""
+    """Kill -9 of a worker on another machine: its leases expire, others take its jobs."""
     fleet.launch()
     victim = fleet.worker(SLOTS, custom=ELSEWHERE.format(name="elsewhere"))
     fleet.worker(SLOTS)
@@ -160,7 +160,7 @@ def orchestrator_killed_again_and_again(fleet: Fleet, *, times: int = 2) -> Seen
 
 
 def _leads(fleet: Fleet, orchestrator: subprocess.Popen[bytes]) -> Callable[[], bool]:
-    return lambda: "handing out jobs" in fleet.log(orchestrator)
+    return lambda: "sending jobs" in fleet.log(orchestrator)
 
 
 def second_orchestrator(fleet: Fleet) -> Seen:
@@ -195,9 +195,9 @@ def broker_stopped(
     recovery_s = [fleet.seconds_until(fleet.taken_again())]
     fleet.finish(within_s=300)
     for process in processes:
-        said = fleet.log(process)
-        assert "Traceback" not in said
-        assert len(re.findall("the broker .* does not answer, trying again", said)) <= 1, said
+        logged = fleet.log(process)
+        assert "Traceback" not in logged
+        assert len(re.findall("the broker .* does not answer, trying again", logged)) <= 1, logged
     return _seen(fleet, recovery_s)
 
 
@@ -242,9 +242,9 @@ def database_restarted(fleet: Fleet, database: servers.Postgres, *, away_s: floa
     fleet.finish(within_s=300)
     for process in processes:
         assert process.poll() is None
-        said = fleet.log(process)
-        assert "Traceback" not in said
-        assert said.count("the store does not answer") == said.count("the store is back") <= 2, said
+        logged = fleet.log(process)
+        assert "Traceback" not in logged
+        assert logged.count("the store does not answer") == logged.count("the store is back") <= 2, logged
     return _seen(fleet, recovery_s)
 
 
@@ -340,11 +340,11 @@ def store_out_of_space(fleet: Fleet) -> Seen:
                 f"CREATE TRIGGER full_disk BEFORE INSERT ON {table} EXECUTE FUNCTION full_disk()"
             )
 
-    def mend() -> None:
+    def fix() -> None:
         with fleet.store.write() as connection:
             connection.exec_driver_sql("DROP FUNCTION full_disk CASCADE")
 
-    return _refused(fleet, worker, "wm: store postgresql+psycopg://", ("no space left on device",), mend)
+    return _refused(fleet, worker, "wm: store postgresql+psycopg://", ("no space left on device",), fix)
 
 
 def read_only_store(fleet: Fleet, database: servers.Postgres) -> Seen:
@@ -366,12 +366,12 @@ def read_only_store(fleet: Fleet, database: servers.Postgres) -> Seen:
     assert orchestrator.wait(timeout=60) == 4
     assert "read-only transaction" in fleet.log(orchestrator).splitlines()[-1]
 
-    def mend() -> None:
+    def fix() -> None:
         set_read_only("off")
         fleet.store.close()
         fleet.start("orchestrate")
 
-    return _refused(fleet, worker, "wm: store postgresql+psycopg://", ("read-only transaction",), mend)
+    return _refused(fleet, worker, "wm: store postgresql+psycopg://", ("read-only transaction",), fix)
 
 
 def _refused(
@@ -379,16 +379,16 @@ def _refused(
     worker: subprocess.Popen[bytes],
     begins: str,
     reasons: tuple[str, ...],
-    mend: Callable[[], None] = lambda: None,
+    fix: Callable[[], None] = lambda: None,
 ) -> Seen:
     assert worker.wait(timeout=90) == 4, fleet.log(worker)
-    said = fleet.log(worker)
-    assert "Traceback" not in said
-    last = said.splitlines()[-1]
-    assert last.startswith(begins), said
-    assert any(reason in last for reason in reasons), said
+    logged = fleet.log(worker)
+    assert "Traceback" not in logged
+    last = logged.splitlines()[-1]
+    assert last.startswith(begins), logged
+    assert any(reason in last for reason in reasons), logged
     assert_nothing_half_written(fleet)
-    mend()
+    fix()
     again = fleet.taken_again()
     fleet.worker(SLOTS)
     recovery_s = [fleet.seconds_until(again, within_s=90)]
@@ -441,10 +441,10 @@ def forged_messages(fleet: Fleet, broker: servers.Valkey) -> Seen:
     fleet.start("orchestrate")
     fleet.finish(within_s=300)
     assert worker.poll() is None
-    said = fleet.log(worker)
-    assert "Traceback" not in said
-    refused = [line for line in said.splitlines() if "refused" in line]
-    assert len(refused) == len(FORGED) + 7, said
+    logged = fleet.log(worker)
+    assert "Traceback" not in logged
+    refused = [line for line in logged.splitlines() if "refused" in line]
+    assert len(refused) == len(FORGED) + 7, logged
     assert sum("version 0.0.0" in line for line in refused) == 1
     return _seen(fleet, [])
 

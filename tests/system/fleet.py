@@ -105,7 +105,7 @@ class Fleet:
         }
         self.store = Store(store_url)
         self.processes: list[subprocess.Popen[bytes]] = []
-        self.said: dict[int, Path] = {}
+        self.logs: dict[int, Path] = {}
         (directory / "c.toml").write_text(size.text)
 
     # Processes
@@ -113,7 +113,7 @@ class Fleet:
     def start(
         self, *arguments: str, custom: str = "", largest_file: int | None = None, measured: bool = True
     ) -> subprocess.Popen[bytes]:
-        """Start a command; what it says goes to a file.
+        """Start a command; its output goes to a file.
 
         Parameters
         ----------
@@ -147,19 +147,19 @@ class Fleet:
         if largest_file is not None:
             resource.prlimit(process.pid, resource.RLIMIT_FSIZE, (largest_file, largest_file))
         self.processes.append(process)
-        self.said[process.pid] = log
+        self.logs[process.pid] = log
         return process
 
     def log(self, process: subprocess.Popen[bytes]) -> str:
-        """Return what a command has said."""
-        return self.said[process.pid].read_text(errors="replace")
+        """Return the output of a command."""
+        return self.logs[process.pid].read_text(errors="replace")
 
     def logs(self) -> str:
-        """Return what all commands have said."""
+        """Return the output of all commands."""
         return "\n".join(self.log(process) for process in self.processes)
 
     def wm(self, *arguments: str) -> str:
-        """Run a command that must succeed; return what it says."""
+        """Run a command that must succeed; return its output."""
         process = self.start(*arguments)
         assert process.wait(timeout=300) == 0, self.log(process)
         return self.log(process)
@@ -280,7 +280,7 @@ class Fleet:
             return list(connection.execute(sa.select(attempt.c.reason)).scalars())
 
     def workers_alive(self) -> int:
-        """Return how many workers say that they live."""
+        """Return the number of live workers."""
         return sum(service.is_alive for service in services.workers(self.store))
 
     def state(self) -> CampaignState:
@@ -300,7 +300,7 @@ class Fleet:
     def rows(self) -> Mapping[RowKey, tuple[Any, ...]]:
         """Return all that the campaign found: every outcome and every answer, times and owners left out.
 
-        Of an answer also the reason is left out: it may tell of queries asked before.
+        Of an answer also the reason is left out: it may mention earlier queries.
         """
         return dict(self._rows())
 

@@ -118,7 +118,7 @@ def test_ctrl_c_stops_it_and_it_can_be_resumed(place, undisturbed):
             process.send_signal(number)
             _, stderr = process.communicate(timeout=10)
         assert process.returncode == 130, stderr
-        assert "small: interrupted; go on with: wm campaign resume small" in stderr.splitlines()
+        assert "small: interrupted; resume with: wm campaign resume small" in stderr.splitlines()
         assert "Traceback" not in stderr
         assert place.family.gone()
         assert place.record().state is CampaignState.INTERRUPTED
@@ -139,7 +139,7 @@ def test_a_finished_campaign_is_not_computed_again(finished, undisturbed):
     assert [row["id"] for row in finished.json("campaign", "list")] == [1]
 
 
-def test_a_larger_grid_computes_only_what_is_new(finished, undisturbed):
+def test_a_larger_grid_computes_only_new_jobs(finished, undisturbed):
     before = finished.recorded()
     finished.edit("eps = [0.3, 0.7]", "eps = [0.7, 0.5, 0.3]")
     done = finished.wm("campaign", "run", "c.toml")
@@ -152,7 +152,7 @@ def test_a_larger_grid_computes_only_what_is_new(finished, undisturbed):
     assert finished.record().id == 2, "the newest of its name"
 
 
-def test_an_incomplete_campaign_says_so(place):
+def test_an_incomplete_campaign_is_reported(place):
     place.edit("trigger_share = 0.02", "trigger_share = 0.02\nmax_rounds = 1")
     done = place.wm("campaign", "run", "c.toml", "--workers", "1")
     assert done.returncode == 3
@@ -164,10 +164,11 @@ def test_an_incomplete_campaign_says_so(place):
     assert place.record().state is CampaignState.INCOMPLETE
     (failed,) = [row for row in place.json("results", "jobs", "small") if row["state"] == "failed"]
     assert failed["kind"] == "embed"
-    assert failed["error"].startswith("the watermark does not fit: after 1 rounds")
+    assert failed["error"].startswith("the watermark does not fit: 1 of 2 trees fail")
+    assert "after 1 fits" in failed["error"]
 
 
-def test_what_failed_by_bad_luck_can_be_tried_again(finished, undisturbed):
+def test_failed_jobs_can_be_retried(finished, undisturbed):
     with finished.store() as store, store.write() as connection:
         luckless = sa.select(job.c.id).where(job.c.kind == "detection").scalar_subquery()
         connection.execute(

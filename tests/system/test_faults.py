@@ -66,7 +66,7 @@ def assert_as(fleet: Fleet, undisturbed: Rows, seen: Seen = NOTHING_SEEN) -> Non
         assert fleet.jobs() == {JobState.DONE: SIZE.jobs}
 
 
-def test_an_undisturbed_campaign_finds_what_its_size_says(undisturbed):
+def test_an_undisturbed_campaign_has_the_expected_size(undisturbed):
     assert len([key for key in undisturbed if key[1] is None]) == SIZE.jobs
     assert len([key for key in undisturbed if key[1] is not None]) == SIZE.queries
 
@@ -74,8 +74,8 @@ def test_an_undisturbed_campaign_finds_what_its_size_says(undisturbed):
 def test_two_slots_on_sqlite_find_the_same_and_stop_in_good_order(one_host, undisturbed):
     one_host.wm("db", "upgrade")
     worker = one_host.worker()
-    said = one_host.wm("campaign", "run", "c.toml", "--executor", "celery")
-    assert "faults: finished" in said
+    output = one_host.wm("campaign", "run", "c.toml", "--executor", "celery")
+    assert "faults: finished" in output
     assert_as(one_host, undisturbed)
     assert services.workers(one_host.store)[0].slots == 2
     assert one_host.stop(worker) == 0
@@ -154,7 +154,7 @@ def test_k_malformed_and_forged_messages_are_refused_once_and_the_worker_lives(o
     assert_as(one_host, undisturbed, faults.forged_messages(one_host, broker))
 
 
-def test_l_no_healthy_lease_lapses_on_a_busy_machine(one_host, undisturbed):
+def test_l_no_healthy_lease_expires_on_a_busy_machine(one_host, undisturbed):
     assert_as(one_host, undisturbed, faults.heartbeats_under_load(one_host))
 
 
@@ -182,5 +182,5 @@ def test_a_worker_of_another_version_is_refused_with_a_clear_message(one_host):
     worker = one_host.worker(1)
     assert worker.wait(timeout=60) == 2
     (line,) = one_host.log(worker).splitlines()
-    assert line.startswith("wm: an orchestrator of version 0.0.1+abcdef01 is at work, this worker is ")
+    assert line.startswith("wm: an orchestrator with version 0.0.1+abcdef01 is alive, this worker has ")
     assert "install the same version on both" in line

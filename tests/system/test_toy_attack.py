@@ -71,8 +71,8 @@ def test_a_toy_attack_of_forty_lines_runs_from_file_to_report(wm, tmp_path):
     assert "How far each tree leans" in wm("results", "--help")
 
 
-def test_mistakes_in_its_table_are_told_with_their_lines(wm, tmp_path):
+def test_mistakes_in_its_table_are_reported_with_their_lines(wm, tmp_path):
     (tmp_path / "toy.toml").write_text(CAMPAIGN.replace("sample = 30", "sample = 0\nsimple = 1"))
-    said = wm("campaign", "validate", "toy.toml", code=2)
-    assert "toy.toml:10: attack.0.sample: input should be greater than or equal to 1 (got 0)" in said
-    assert "toy.toml:11: attack.0.simple: unknown key" in said
+    output = wm("campaign", "validate", "toy.toml", code=2)
+    assert "toy.toml:10: attack.0.sample: input should be greater than or equal to 1 (got 0)" in output
+    assert "toy.toml:11: attack.0.simple: unknown key" in output

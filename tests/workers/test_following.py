@@ -92,7 +92,7 @@ def run_here(bench, **changes):
     return answers
 
 
-def test_what_follows_is_not_asked_and_equals_what_would_be_answered(bench, split, forest, counting):
+def test_answers_that_follow_equal_those_of_queries(bench, split, forest, counting):
     """A whole grid as the plan orders it: each distance knows the nearest ones before it."""
     count = 20
     alone = {eps: run_here(bench, eps=eps, count=count, signature=2) for eps in GRID}
@@ -158,7 +158,7 @@ def test_where_everything_follows_no_engine_is_started(bench):
     assert bench.take_answers() == [replace(k.answer, seconds=0.0, followed_from=0.9) for k in known]
 
 
-def test_what_follows_from_a_certified_answer_is_certified(bench):
+def test_answers_that_follow_from_a_certified_one_are_certified(bench):
     bench.result(JobKind.FORGERY, eps=0.2, certify=True, count=10)
     known = known_at(bench.take_answers(), 0.2)
     job = bench.job(JobKind.FORGERY, eps=0.1, certify=True, count=10)

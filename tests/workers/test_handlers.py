@@ -54,7 +54,7 @@ def test_equal_jobs_give_equal_results_that_fit_their_model(bench, kind):
     assert KINDS[kind].result.model_validate(first).model_dump(mode="json") == first
 
 
-def test_a_split_tells_what_it_is(bench, split):
+def test_a_split_describes_its_rows(bench, split):
     result = bench.results[JobKind.SPLIT]
     assert (result["rows_train"], result["rows_test"], result["features"]) == (398, 171, 30)
     assert result["positive_train"] == split.y_train.sum()
@@ -98,7 +98,7 @@ def test_a_baseline_follows_tuning_where_there_is_one(bench):
     assert result["cap_depth"] <= 2
 
 
-def test_baselines_are_honest_forests_with_the_accuracies_told(bench, split):
+def test_baselines_are_honest_forests_with_their_accuracies(bench, split):
     result = bench.results[JobKind.BASELINE]
     standard, capped = (Forest.from_bytes(bench.artifacts[result[name]]) for name in ("standard", "capped"))
     assert standard.n_trees == capped.n_trees == 12
@@ -133,7 +133,7 @@ def test_an_unknown_scheme_is_an_error(bench):
     assert "unknown scheme 'magic'" in error_of(bench, JobKind.EMBED, scheme="magic")
 
 
-def test_detection_guesses_every_bit_or_says_that_it_cannot(bench):
+def test_detection_guesses_every_bit_or_is_uncertain(bench):
     rows = bench.result("detection", methods=["strategies"])["rows"]
     assert {row["measure"] for row in rows} == {"depth", "leaves"}
     assert len(rows) == 4
@@ -183,7 +183,7 @@ def test_the_attacker_tries_no_more_rows_than_there_are(bench):
     assert error == "172 instances are wanted, but there are only 171 test rows"
 
 
-def test_least_distances_agree_with_the_answers_at_every_distance(bench):
+def test_minimal_distances_agree_with_the_answers_at_every_distance(bench):
     bench.result(JobKind.FORGERY, eps="minimal", cap=0.2, signature=2, count=40)
     least = bench.take_answers()
     assert {answer.status for answer in least} == {"forged", "impossible"}
@@ -193,7 +193,7 @@ def test_least_distances_agree_with_the_answers_at_every_distance(bench):
         assert asked == [answer.status == "forged" and answer.distance <= eps for answer in least]
 
 
-def test_a_cap_bounds_least_distances(bench):
+def test_a_cap_bounds_minimal_distances(bench):
     bench.result(JobKind.FORGERY, eps="minimal", cap=0.3, count=15)
     distances = [answer.distance for answer in bench.take_answers() if answer.status == "forged"]
     assert distances
@@ -201,14 +201,14 @@ def test_a_cap_bounds_least_distances(bench):
 
 
 @pytest.mark.parametrize("engine", ["sat", "portfolio"])
-def test_certified_impossibilities_say_so(bench, engine):
+def test_certified_impossibilities_are_marked(bench, engine):
     bench.result(JobKind.FORGERY, engine=engine, eps=0.2, certify=True, count=10)
     answers = {(answer.status, answer.certified) for answer in bench.take_answers()}
     assert ("impossible", True) in answers
     assert answers <= {("impossible", True), ("forged", None)}
 
 
-def test_what_leaks_is_found_in_the_forest_as_trained_and_not_as_released(bench):
+def test_leaks_are_found_in_the_trained_forest_and_not_in_the_released_one(bench):
     rows = bench.result("leakage")["rows"]
     trained = [row for row in rows if row["form"] == "as trained"]
     assert {row["severity"] for row in trained} >= {"critical"}
@@ -290,7 +290,7 @@ def test_an_unknown_engine_is_an_error(bench):
     assert "unknown engine 'magic'" in error_of(bench, JobKind.FORGERY, engine="magic")
 
 
-def test_what_one_process_proved_in_the_whole_domain_another_need_not_ask(bench, split):
+def test_a_global_proof_of_one_process_saves_queries_of_another(bench, split):
     """Of 70 trees, no instance at all has the votes of most signatures."""
     model = RandomForestClassifier(70, max_depth=8, bootstrap=False, random_state=1)
     data = Forest.from_sklearn(model.fit(split.X_train, split.y_train)).to_bytes()

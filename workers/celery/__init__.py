@@ -1,1 +1,1 @@
-"""Jobs that come through Celery: application, transport, the one task, the worker process."""
+"""Receive jobs through Celery: application, transport, the one task, the worker process."""

@@ -1,8 +1,8 @@
-"""The Celery application: what is asked of the broker, the same for those who send and those who receive.
+"""Make the Celery application, the same for senders and receivers of messages.
 
-The store is the truth and the broker is disposable, hence: messages are acknowledged before the work begins,
-there are no results, no ETA, no workflows, no remote control, and nothing but JSON is read. A lost message
-costs time, never a job.
+The store is the truth and the broker is disposable. So messages are acknowledged before the work begins,
+only JSON is read, and results, ETA, workflows and remote control are off. A lost message costs time, never a
+job.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _CONNECT_LIMIT_S = 5.0
 
 
 def make_app(broker_url: str) -> Celery:
-    """Return the application for a broker, ``redis://`` (Redis or Valkey); connects to nothing."""
+    """Return the application for a broker, ``redis://`` (Redis or Valkey), without connecting to it."""
     broker.install()
     app = Celery("treeproof", broker=broker_url, set_as_current=False, fixups=[])
     app.conf.update(
@@ -28,19 +28,19 @@ def make_app(broker_url: str) -> Celery:
         broker_connection_retry=True,
         broker_connection_retry_on_startup=True,
         broker_transport_options={
-            # Whoever sends must not be held up for ever: it tries again itself.
+            # A sender must not wait for ever: it tries again itself.
             "max_retries": 1,
             "interval_start": 0.0,
             "socket_connect_timeout": _CONNECT_LIMIT_S,
             "socket_keepalive": True,
-            # What a killed worker had fetched comes back after this; it has been sent again long before.
+            # Messages that a killed worker had fetched return after this; their jobs were sent again before.
             "visibility_timeout": 600,
         },
         result_backend=None,
         task_acks_late=False,
         task_default_queue=QUEUE,
         task_ignore_result=True,
-        # The nameless exchange needs no entry in the broker, which a wipe would take with it.
+        # The default exchange needs no entry in the broker, which could be deleted.
         task_queues=[Queue(QUEUE, exchange=Exchange(""), routing_key=QUEUE)],
         task_serializer="json",
         task_store_errors_even_if_ignored=False,

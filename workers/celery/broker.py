@@ -1,7 +1,7 @@
-"""The Redis transport, made safe against garbage in the queue and against a broker that goes away.
+"""Make the Redis transport robust against malformed messages and outages of the broker.
 
-Anyone who reaches the broker can write there, and without this a line of garbage ends a Celery worker; and a
-worker that cannot acknowledge what it fetched before the broker went away never fetches again.
+Without this a malformed message, which anyone with access to the broker can send, ends a Celery worker; and a
+worker that cannot acknowledge a message because the broker went away never fetches another.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ _log = logging.getLogger(__name__)
 
 class _QoS(kombu_redis.QoS):  # type: ignore[misc] # kombu has no usable types
     def ack(self, delivery_tag: str) -> None:
-        """Acknowledge; while the broker is away only here, so that the worker asks for messages again.
+        """Acknowledge a message; while the broker is away only locally.
 
-        Else it would count the message as its own for ever, reach its limit, and never notice that the broker
-        is back. The broker brings such a message once more, much later, and its jobs are not leased twice.
+        Else the message would stay in the worker's prefetch count for ever, and it would fetch no other. The
+        broker delivers such a message once more, much later; its jobs are not leased twice.
         """
         try:
             super().ack(delivery_tag)
@@ -37,12 +37,12 @@ class _Channel(kombu_redis.Channel):  # type: ignore[misc] # kombu has no usable
         try:
             return super()._brpop_read(**options)
         except (json.JSONDecodeError, UnicodeDecodeError):
-            _log.error("refused a message: it is no JSON")
+            _log.error("refused a message: not JSON")
             raise Empty from None
 
 
 class Transport(kombu_redis.Transport):  # type: ignore[misc] # kombu has no usable types
-    """Delivers messages that can be read and drops others, saying so."""
+    """Delivers well-formed messages; logs and drops others."""
 
     Channel = _Channel
 
@@ -51,7 +51,7 @@ class Transport(kombu_redis.Transport):  # type: ignore[misc] # kombu has no usa
             self.Channel.Message(message, channel=self.channels[0])
             message["properties"]["delivery_info"]["routing_key"]
         except (AttributeError, KeyError, LookupError, TypeError, ValueError):
-            _log.error("refused a message: it lacks what every message has")
+            _log.error("refused a message: a required part is missing")
             return
         super()._deliver(message, queue)
 

@@ -1,6 +1,6 @@
-"""The one task, `run these job ids`, and what its messages say.
+"""Register the one task, `run these job ids`, and validate its messages.
 
-Whatever else is in the queue is refused: anyone who reaches the broker can write there.
+Others are refused: anyone with access to the broker can send them.
 """
 
 from __future__ import annotations
@@ -14,36 +14,28 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from workers.celery.app import TASK
 
-MOST_JOBS = 1000
-"""Most jobs that one message may name."""
+MAX_JOBS = 1000
+"""Maximum number of jobs in a message."""
 
-_MOST_REFUSED = 100
-"""Most versions that the log says are refused: anyone can make them up."""
+_MAX_LOGGED_VERSIONS = 100
+"""Maximum number of refused versions in the log: anyone can invent them."""
 
 _log = logging.getLogger(__name__)
 
 
 class RunMessage(BaseModel):
-    """What a message says.
-
-    Attributes
-    ----------
-    job_ids
-        Jobs to be run, one after the other.
-    version
-        Of the sender; see `workers.runtime.version`.
-    """
+    """Contents of a message: jobs to run in this order, and the sender's `workers.runtime.version`."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
-    job_ids: Annotated[list[Annotated[int, Field(ge=1, lt=2**63)]], Field(min_length=1, max_length=MOST_JOBS)]
+    job_ids: Annotated[list[Annotated[int, Field(ge=1, lt=2**63)]], Field(min_length=1, max_length=MAX_JOBS)]
     version: Annotated[str, Field(max_length=100)]
 
 
 def register(app: Celery, version: str, run: Callable[[list[int]], None]) -> None:
-    """Add the task to an application; `run` is called with the job ids of each message that is let in.
+    """Add the task to an application; it calls `run` with the job ids of each accepted message.
 
-    That is one that is well formed and of our version; for others the log says why they are refused.
+    Messages that are malformed or have another version are logged and refused.
     """
     refused: set[str] = set()
 
@@ -59,9 +51,9 @@ def register(app: Celery, version: str, run: Callable[[list[int]], None]) -> Non
             return
         if message.version == version:
             run(message.job_ids)
-        elif message.version not in refused and len(refused) < _MOST_REFUSED:
+        elif message.version not in refused and len(refused) < _MAX_LOGGED_VERSIONS:
             refused.add(message.version)
-            text = "refused jobs of an orchestrator of version %s, this worker is %s: install one version"
+            text = "refused jobs of an orchestrator with version %s, this worker has %s: install one version"
             _log.error(text, message.version, version)
 
     app.task(task, name=TASK, typing=False, ignore_result=True, acks_late=False)

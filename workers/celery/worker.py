@@ -1,4 +1,4 @@
-"""A worker process: takes messages from the broker, runs their jobs, and says that it lives."""
+"""Run a worker process: take messages from the broker, run their jobs, send heartbeats."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import contextlib
 import logging
 import threading
 import warnings
-from collections.abc import Callable
 from typing import Any
 
 from celery import signals
@@ -32,12 +31,10 @@ _FAILED = 4
 
 
 class Worker:
-    """One worker; `run` returns when it was told to stop by SIGTERM or SIGINT, or cannot go on.
+    """One worker process.
 
     Parameters
     ----------
-    broker_url
-        Where messages come from.
     ledger, registry
         Access to the store.
     concurrency
@@ -60,14 +57,14 @@ class Worker:
         self._ledger = PatientLedger(ledger, self._store, self._stop)
 
     def run(self) -> None:
-        """Work until told to stop.
+        """Work until stopped by SIGTERM or SIGINT.
 
         Raises
         ------
         VersionMismatchError
-            Before the first job: an orchestrator of another version is at work.
+            Before the first job: an orchestrator with another version is alive.
         Exception
-            Whatever made it useless to go on.
+            A fault that makes further work useless.
         """
         self._check_versions()
         self._registry.beat(self._record)
@@ -80,7 +77,7 @@ class Worker:
             self._stop.set()
             slots.close()
             beating.join()
-            with contextlib.suppress(LedgerUnavailableError):  # it will be seen to be silent
+            with contextlib.suppress(LedgerUnavailableError):  # then it counts as silent
                 self._registry.leave(self._record.name)
         if self._failure is not None:
             raise self._failure
@@ -89,7 +86,7 @@ class Worker:
         others = [found for found in self._registry.orchestrator_versions() if found != self._record.version]
         if others:
             raise VersionMismatchError(
-                f"an orchestrator of version {others[0]} is at work, this worker is {self._record.version}: "
+                f"an orchestrator with version {others[0]} is alive, this worker has {self._record.version}: "
                 "install the same version on both"
             )
 
@@ -99,16 +96,16 @@ class Worker:
         broker = Outage(f"the broker {app.connection_for_read().as_uri()}", _log.warning)
 
         def keep_logging(**_: Any) -> None:
-            """Stop Celery from setting up logging its own way: the program has done it."""
+            """Keep the program's logging: with a receiver of the signal, Celery does not change it."""
 
         def stop(**_: Any) -> None:
             self._stop.set()
 
         signals.setup_logging.connect(keep_logging)
         signals.worker_shutting_down.connect(stop)
-        # Celery warns of running as root because of pickled messages; we read JSON only.
+        # Celery warns against running as root because of pickled messages; we read JSON only.
         warnings.filterwarnings("ignore", category=SecurityWarning)
-        # It wants us to choose what happens to tasks that are acknowledged late; we have none.
+        # Celery asks for a choice about tasks that are acknowledged late; we have none.
         warnings.filterwarnings("ignore", category=CPendingDeprecationWarning)
         _simplify_log(broker)
         consumer = app.Worker(
@@ -127,7 +124,7 @@ class Worker:
 
     def _fail(self, failure: Exception) -> None:
         if self._stop.is_set() and isinstance(failure, LedgerUnavailableError):
-            return  # told to stop while the store is away: nothing more can be done
+            return  # stopped while the store is away: nothing can be recorded
         if self._failure is None:
             self._failure = failure
         self._stop.set()
@@ -146,7 +143,7 @@ class Worker:
 
 
 def _simplify_log(broker: Outage) -> None:
-    """Turn what Celery logs about connections and bad messages into single lines, each said once."""
+    """Reduce Celery's log about connections and malformed messages to single lines, each logged once."""
 
     def connection_filter(record: logging.LogRecord) -> bool:
         if str(record.msg).startswith("Connected to"):
@@ -165,19 +162,15 @@ def _simplify_log(broker: Outage) -> None:
         return True
 
     def request_filter(record: logging.LogRecord) -> bool:
-        # The message is taken for lost and sent again, which is harmless; the outage is told already.
+        # The message seems lost and is sent again, which is harmless; the outage is logged already.
         return "Couldn't ack" not in record.getMessage()
 
     def warning_filter(record: logging.LogRecord) -> bool:
-        # Celery has every warning shown; this one is its advice to itself, at each loss of the broker.
+        # Celery shows every warning, this irrelevant one at each loss of the broker.
         return "CPendingDeprecationWarning" not in record.getMessage()
 
-    filters: dict[str, Callable[[logging.LogRecord], bool]] = {
-        "py.warnings": warning_filter,
-        "celery.worker.consumer.connection": connection_filter,
-        "celery.worker.consumer.consumer": consumer_filter,
-        "celery.worker.request": request_filter,
-    }
-    for name, added in filters.items():
-        logging.getLogger(name).addFilter(added)
+    logging.getLogger("py.warnings").addFilter(warning_filter)
+    logging.getLogger("celery.worker.consumer.connection").addFilter(connection_filter)
+    logging.getLogger("celery.worker.consumer.consumer").addFilter(consumer_filter)
+    logging.getLogger("celery.worker.request").addFilter(request_filter)
     logging.getLogger("celery.worker.consumer.connection").setLevel(logging.INFO)

@@ -1,14 +1,14 @@
-"""Jobs: their kinds, the parameters they take, the results they give, and how they end.
+"""Define jobs: their kinds, parameters, results and outcomes.
 
-Everything here crosses process and machine borders as JSON: pydantic models, frozen, nothing unknown
-accepted. Handlers (`workers.handlers`) are imported by name only in the process that runs them. A new kind is
-one handler module, a pair of models and one line in `KINDS`.
+All of this crosses process and machine borders as JSON: pydantic models, frozen, without unknown keys.
+Handlers (`workers.handlers`) are imported by name, in the process that runs them. A new kind needs a handler
+module, a pair of models and one line in `KINDS`.
 
-- `base`: what all models share; `owner`, `forging`: the models; attacks bring their own (`wm.attacks`);
+- `base`: common parts of the models; `owner`, `forging`: the models; attacks have their own (`wm.attacks`);
 - `kinds`: the registry; `lifecycle`: a leased job and its outcome.
 """
 
-from workers.jobs.base import AttackParameters, ClosedShare, Parameters, Result, Seed, Sha256, Share
+from workers.jobs.base import AttackParameters, Parameters, Result
 from workers.jobs.forging import (
     ForgeryAnswer,
     ForgeryParameters,
@@ -37,7 +37,6 @@ __all__ = [
     "AttackParameters",
     "BaselineParameters",
     "BaselineResult",
-    "ClosedShare",
     "EmbedParameters",
     "EmbedResult",
     "ForgeryAnswer",
@@ -53,9 +52,6 @@ __all__ = [
     "OutcomeStatus",
     "Parameters",
     "Result",
-    "Seed",
-    "Sha256",
-    "Share",
     "SplitParameters",
     "SplitResult",
     "TuneFoldParameters",

@@ -1,23 +1,10 @@
-"""What parameters and results of all jobs have in common: they cross process and machine borders as JSON."""
+"""Common parts of the parameters and results of all jobs, which cross process borders as JSON."""
 
 from __future__ import annotations
 
 from typing import Annotated, ClassVar
 
 from pydantic import BaseModel, ConfigDict, Field
-
-from wm.attacks.base import ClosedShare, Share
-
-__all__ = [
-    "AttackParameters",
-    "ClosedShare",
-    "FrozenModel",
-    "Parameters",
-    "Result",
-    "Seed",
-    "Sha256",
-    "Share",
-]
 
 Seed = Annotated[int, Field(ge=0)]
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
@@ -30,7 +17,7 @@ class FrozenModel(BaseModel):
 
 
 class Parameters(FrozenModel):
-    """What every job takes.
+    """Parameters of every job.
 
     Attributes
     ----------
@@ -39,7 +26,7 @@ class Parameters(FrozenModel):
     memory_mb
         Limit on the resident memory of the job's process; None for no limit.
     late_is_failure
-        Of the kind: whether a run beyond its limit is a failed attempt; else the job ends as ``timeout``.
+        Whether a run beyond its limit is a failed attempt; else the job ends as ``timeout``.
     """
 
     late_is_failure: ClassVar[bool] = False
@@ -48,23 +35,17 @@ class Parameters(FrozenModel):
     memory_mb: int | None = Field(default=None, gt=0)
 
     def run_limit_s(self, slice_s: float) -> float:
-        """Return the limit in seconds on a run that is given back after `slice_s` if it can be continued."""
-        del slice_s  # for kinds that can
+        """Return the limit in seconds on a run; a job that can be continued is given back after `slice_s`."""
+        del slice_s  # used by kinds that can be continued
         return self.limit_s
 
 
 class AttackParameters(Parameters):
-    """What attacks with random streams of their own take.
-
-    Attributes
-    ----------
-    seed, repeat
-        The campaign's, which streams are spawned from; never the owner's roles.
-    """
+    """Parameters of attacks with random streams, which derive from the campaign's `seed` and `repeat`."""
 
     seed: Seed
     repeat: int = Field(ge=0)
 
 
 class Result(FrozenModel):
-    """What every finished job gives; equal jobs give equal results, so no clock time in here."""
+    """Result of a finished job; equal jobs give equal results, so it holds no times."""

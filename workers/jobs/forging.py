@@ -1,4 +1,4 @@
-"""The attacker's queries to an engine, in batches whose answers are rows of their own."""
+"""Models of forgery jobs: batches of queries to an engine, whose answers are recorded as rows."""
 
 from __future__ import annotations
 
@@ -8,33 +8,32 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field
 
+from wm.attacks.base import ClosedShare
 from wm.attacks.forgery import Minimal
-from workers.jobs.base import ClosedShare, Parameters, Result, Seed
+from workers.jobs.base import Parameters, Result, Seed
 
 _TRIES = 2
-"""How often an engine puts a query to a solver whose process is killed; each time with the whole limit."""
+"""Tries of a query whose solver process is killed, each with the whole time limit."""
 
 _GRACE_S = 10.0
-"""What a slice may take beyond itself and one query: starting an engine, recording answers."""
+"""Time beyond a slice and one query: to start an engine and record answers."""
 
 
 class ForgeryParameters(Parameters):
-    """Answer one batch of forgery queries: attacker signature number `signature` at distance `eps`.
+    """Parameters of a batch of forgery queries for the attacker's signature number `signature`.
 
     The batch is instances `first` to `first + count - 1` of the attacker's shuffle of the test rows.
-    `limit_s` does not count here: a slice and one query's limit bound a run.
+    `limit_s` is not used: a slice and the limit of one query bound a run.
 
     Attributes
     ----------
     eps
-        Distance; or `Minimal`, the least one up to `cap`.
-    cap
-        Only with `Minimal`.
+        Distance; or `Minimal`: search for the minimal one up to `cap`.
     certify
-        Have every ``impossible`` confirmed by a checked proof, see `ForgeryAnswer`.
+        Confirm every ``impossible`` by a checked proof, see `ForgeryAnswer`.
     """
 
-    late_is_failure: ClassVar[bool] = True  # queries have limits of their own: the fault is not theirs
+    late_is_failure: ClassVar[bool] = True  # queries have their own limits, so the process hung
 
     engine: str
     signature: int = Field(ge=0)
@@ -56,7 +55,7 @@ class ForgeryParameters(Parameters):
 
 
 class ForgeryResult(Result):
-    """Size of the batch; the answers themselves are rows of their own."""
+    """Size of the batch; the answers are recorded as rows."""
 
     instances: int
 
@@ -72,8 +71,8 @@ class ForgeryAnswer:
     row
         Index among the test rows.
     status, distance, seconds, reason, followed_from, certified
-        As in `wm.engines.ForgeryOutcome`; where the least distance was sought, as in
-        `wm.engines.minimal.MinimalOutcome`, `distance` being ``forged_at``.
+        As in `wm.engines.ForgeryOutcome`; in a search for the minimal distance as in
+        `wm.engines.minimal.MinimalOutcome`, with ``forged_at`` as `distance`.
     witness
         The forged instance as little-endian float32 bytes; None without one.
     """
@@ -91,9 +90,9 @@ class ForgeryAnswer:
 
 @dataclass(frozen=True)
 class GlobalProof:
-    """What a job found of a label: its engine forges no instance at all with its signature.
+    """A proof that no instance with a label can be forged, recorded like an answer.
 
-    It is recorded like an answer, for later jobs with the same forest, signature, engine and limits.
+    It holds for all jobs with the same forest, signature, engine and limits.
     """
 
     label: int
@@ -101,7 +100,7 @@ class GlobalProof:
 
 @dataclass(frozen=True)
 class KnownAnswer:
-    """A decision, ``forged`` or ``impossible``, about an instance of the batch at another distance, `eps`."""
+    """An answer, ``forged`` or ``impossible``, to an instance of the batch at another distance, `eps`."""
 
     eps: float
     answer: ForgeryAnswer
@@ -109,14 +108,14 @@ class KnownAnswer:
 
 @dataclass(frozen=True)
 class ForgeryState:
-    """What a forgery job goes on from: the resume state of its kind.
+    """Resume state of a forgery job.
 
     Attributes
     ----------
     answered
         Instances of the batch that have an answer.
     known
-        From these, answers of the batch may follow.
+        Answers from which others may follow.
     proved
         Labels of `GlobalProof`.
     """

@@ -1,4 +1,4 @@
-"""Job kinds: what each is called, takes, gives, and which handler does it."""
+"""Register the kinds of jobs, with their parameters, results and handlers."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from workers.jobs.base import AttackParameters, Parameters, Result
 
 
 class JobKind(StrEnum):
-    """The kinds of jobs that have a handler of their own; every other attack is a kind too, by its name."""
+    """Kinds of jobs with their own handler; every attack but forgery is a kind too, by its name."""
 
     SPLIT = "split"
     TUNE_FOLD = "tune-fold"
@@ -33,11 +33,11 @@ class Kind:
     Attributes
     ----------
     parameters, result
-        Models of what goes in and comes out.
+        Their models.
     handler
-        Module of `workers.handlers` whose `run` does it.
+        Module of `workers.handlers` with the function `run`.
     version
-        Part of every content key: raise it when equal parameters begin to give other results.
+        Part of every content key: increase it when equal parameters begin to give other results.
     """
 
     parameters: type[Parameters]
@@ -47,7 +47,7 @@ class Kind:
 
 
 _AT_RUN_TIME = ConfigDict(strict=False, use_attribute_docstrings=False)
-"""JSON has no tuples; a class that no file holds has no source to look for texts in."""
+"""JSON has no tuples; classes made at run time have no source with docstrings."""
 
 
 def _of_attack(attack: Attack) -> Kind:

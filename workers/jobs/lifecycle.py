@@ -1,4 +1,4 @@
-"""A job as a worker gets it, and what it records."""
+"""Define a leased job and its outcome."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 
 class OutcomeStatus(StrEnum):
-    """How a job ended."""
+    """Status of an ended job."""
 
     DONE = "done"
     TIMEOUT = "timeout"
@@ -18,18 +18,16 @@ class OutcomeStatus(StrEnum):
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a finished job records; exactly one for each job.
+    """Outcome of an ended job; exactly one for each job.
 
     Attributes
     ----------
-    status
-        ``done`` has a result, the others have an `error` text.
     result
-        The kind's result model as JSON-ready data, or None.
+        The kind's result model as JSON-ready data; None unless done.
     timings
-        Seconds by name; kept apart from the result because they differ from run to run.
+        Seconds by name; separate from the result because they differ from run to run.
     error
-        One line, or the history of attempts; empty when done.
+        One line, or the history of attempts; empty if done.
     """
 
     status: OutcomeStatus
@@ -40,18 +38,18 @@ class Outcome:
 
 @dataclass(frozen=True)
 class LeasedJob:
-    """A job as a worker gets it, with the right to run it until the lease expires.
+    """A job that a worker may run until the lease expires.
 
     Attributes
     ----------
-    job_id, kind, parameters
-        What to do; parameters as JSON-ready data.
+    parameters
+        JSON-ready data.
     inputs
         Results of the jobs that this one needs, by kind.
     failures
-        Attempts that already failed.
+        Number of failed attempts so far.
     state
-        What the job goes on from, in a type of its kind; None if its kind has no such state.
+        Resume state, in a type of the job's kind; None if the kind has none.
     """
 
     job_id: int

@@ -1,4 +1,4 @@
-"""The owner's jobs: rows, hyper-parameters, honest forests, watermark."""
+"""Models of the owner's jobs: rows, hyper-parameters, honest forests, watermark."""
 
 from __future__ import annotations
 
@@ -6,12 +6,13 @@ from typing import Literal
 
 from pydantic import Field
 
+from wm.attacks.base import Share
 from wm.embedding.options import FitOptions
-from workers.jobs.base import Parameters, Result, Seed, Sha256, Share
+from workers.jobs.base import Parameters, Result, Seed, Sha256
 
 
 class SplitParameters(Parameters):
-    """Load a data set, cut and scale it. Fields as in `wm.datasets.Source` and `wm.datasets.split`."""
+    """Load, split and scale a data set; fields as in `wm.datasets.Source` and `wm.datasets.split`."""
 
     name: str | None
     path: str | None
@@ -39,7 +40,7 @@ class SplitResult(Result):
 
 
 class TuneFoldParameters(Parameters):
-    """One fold of a grid search over forests; see `wm.embedding.tuning.fold_accuracies`."""
+    """Evaluate one fold of a grid search over forests; see `wm.embedding.tuning.fold_accuracies`."""
 
     n_estimators: tuple[int, ...]
     max_depth: tuple[int | None, ...]
@@ -56,7 +57,7 @@ class TuneFoldResult(Result):
 
 
 class TuneParameters(Parameters):
-    """Choose the best point of a grid by all of its folds."""
+    """Choose the best point of a grid from all folds."""
 
     n_estimators: tuple[int, ...]
     max_depth: tuple[int | None, ...]
@@ -72,10 +73,7 @@ class TuneResult(Result):
 
 
 class BaselineParameters(Parameters):
-    """Train the standard forest and the equally capped honest one.
-
-    `n_estimators` and `max_depth` are None where a tuning job decides.
-    """
+    """Train the honest standard and capped forests; hyper-parameters are None if a tuning job decides."""
 
     n_estimators: int | None
     max_depth: int | None
@@ -115,10 +113,10 @@ class EmbedParameters(FitOptions, Parameters):
 class EmbedResult(Result):
     """Artifacts `forest` and `claim`; evidence is that of the claim against the watermarked forest.
 
-    `accuracy_watermarked_mean_rule` follows scikit-learn's averaging of leaves instead of the majority, as
-    the forest was trained; `forest` is scrubbed for release, which leaves only the votes to average.
-    `log10_p_standard` holds the same claim against the honest standard forest. Artifact `record` is what
-    scikit-learn keeps of the trees as they were trained, for the audit of what that gives away.
+    `accuracy_watermarked_mean_rule` averages the leaves as scikit-learn does, on the trained forest; `forest`
+    is scrubbed for release, so that only its votes can be averaged. `log10_p_standard` is the evidence of the
+    claim against the honest standard forest. Artifact `record` is scikit-learn's metadata of the trained
+    trees, for the audit of leakage.
     """
 
     forest: Sha256

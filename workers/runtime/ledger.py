@@ -1,4 +1,4 @@
-"""The ledger: what a worker needs of the store, and the contract that any store must keep."""
+"""Define the ledger: the interface that workers need of a store, and its contract."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import Protocol
 from workers.jobs import LeasedJob, Outcome
 
 LEASE_S = 30.0
-"""A lease expires this long after its last heartbeat; long enough for a busy machine to miss two of them."""
+"""Time from the last heartbeat to the end of a lease; a busy machine may miss two heartbeats."""
 
 HEARTBEAT_S = 10.0
-"""Time between heartbeats, which the supervisor sends, never the busy child."""
+"""Time between heartbeats, which the supervisor sends, not the busy child."""
 
 MAX_ATTEMPTS = 3
 """Failed attempts after which a job ends as ``error``."""
@@ -26,19 +26,16 @@ class Ledger(Protocol):
     """
 
     def lease(self, job_id: int, owner: str) -> LeasedJob | None:
-        """Take the right to run a job for `LEASE_S`; None if it is not ready or another worker has it."""
+        """Lease a job for `LEASE_S`; None if it is not ready."""
 
     def heartbeat(self, job_id: int, owner: str) -> bool:
-        """Renew a lease; False if it expired and another has it, or the job was cancelled."""
+        """Renew a lease; False if this owner has lost it."""
 
     def artifact(self, sha256: str) -> bytes:
         """Return an artifact's bytes."""
 
     def save(self, job_id: int, rows: Sequence[object]) -> None:
-        """Record rows of the state of a job that goes on; those that are there already stay as they are.
-
-        What they are, and which later leases bring them along, is the kind's business.
-        """
+        """Record rows of the resume state of a job; existing rows stay. Their meaning depends on the kind."""
 
     def record(
         self,
@@ -48,13 +45,13 @@ class Ledger(Protocol):
         artifacts: Mapping[str, bytes],
         rows: Sequence[object] = (),
     ) -> bool:
-        """Record the outcome, artifacts and last rows, free the lease, ready dependents; all or nothing.
+        """Record outcome, artifacts and last rows, free the lease and make dependents ready, all or nothing.
 
         False if the job already had an outcome.
         """
 
     def hand_back(self, job_id: int, owner: str) -> None:
-        """Give up a lease without fault of the job: it becomes ready again at once."""
+        """Give up a lease: the job becomes ready again, without a failed attempt."""
 
     def fail(self, job_id: int, owner: str, reason: str) -> None:
         """Count a failed attempt: the job becomes ready again, or ends as ``error`` with its history."""

@@ -1,4 +1,4 @@
-"""What the supervisor and the process that runs handlers say to each other over their connection."""
+"""Messages between the supervisor and the process that runs handlers."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from workers.jobs import LeasedJob, Outcome
 
 @dataclass(frozen=True)
 class Start:
-    """Supervisor: run this job; give it back after `slice_s` if it can be continued later."""
+    """To the handler: run this job; give it back after `slice_s` if it can be continued."""
 
     job: LeasedJob
     slice_s: float
@@ -19,46 +19,44 @@ class Start:
 
 @dataclass(frozen=True)
 class NeedArtifact:
-    """Handler: send me these bytes."""
+    """From the handler: request for an artifact."""
 
     sha256: str
 
 
 @dataclass(frozen=True)
 class ArtifactData:
-    """Supervisor: here they are."""
+    """To the handler: the bytes of an artifact."""
 
     data: bytes
 
 
 @dataclass(frozen=True)
 class Rows:
-    """Handler: record these rows of the kind's state before I am done."""
+    """From the handler: rows of the resume state to record."""
 
     rows: tuple[object, ...]
 
 
 class End(StrEnum):
-    """How a run ended."""
+    """End of a run."""
 
     FINISHED = "finished"
-    """There is an outcome; a second try would not change it."""
+    """There is an outcome."""
     SLICE_OVER = "slice over"
     """Work is left; nothing went wrong."""
     FAILED = "failed"
     """The attempt failed; another may succeed."""
     STOPPED = "stopped"
-    """The worker was told to stop, or the lease was lost; the child was killed."""
+    """The worker was stopped, or the lease was lost; the child was killed."""
 
 
 @dataclass(frozen=True)
 class Run:
-    """Handler: the run is over; also what the supervisor makes of one whose process it killed, or lost.
+    """From the handler: the run is over; also made by the supervisor if the process was killed or died.
 
     Attributes
     ----------
-    end
-        How it ended.
     outcome, artifacts, rows
         With ``finished``, to be recorded together.
     reason

@@ -1,4 +1,4 @@
-"""Waiting for a server that went away: with growing pauses, saying so once."""
+"""Wait for a server that does not answer: with growing pauses, reported once."""
 
 from __future__ import annotations
 
@@ -6,23 +6,23 @@ import threading
 from collections.abc import Callable
 
 _FIRST_PAUSE_S = 0.1
-_LONGEST_PAUSE_S = 5.0
+_MAX_PAUSE_S = 5.0
 
 
 class Outage:
-    """Whether a server is away; may be shared by threads.
+    """Records whether a server is away; may be shared by threads.
 
     Parameters
     ----------
-    what
-        The server, for people.
-    say
+    server
+        Its name in reports.
+    report
         Takes one line when it goes away and one when it is back.
     """
 
-    def __init__(self, what: str, say: Callable[[str], None]) -> None:
-        self._what = what
-        self._say = say
+    def __init__(self, server: str, report: Callable[[str], None]) -> None:
+        self._server = server
+        self._report = report
         self._lock = threading.Lock()
         self._pause_s = 0.0
 
@@ -32,18 +32,18 @@ class Outage:
         return self._pause_s > 0
 
     def away(self, reason: object) -> float:
-        """Note that it did not answer; return how many seconds to wait before the next try."""
+        """Record that it did not answer; return the seconds until the next try."""
         with self._lock:
             if not self.is_on:
-                self._say(f"{self._what} does not answer, trying again: {reason}")
-            self._pause_s = min(_LONGEST_PAUSE_S, max(_FIRST_PAUSE_S, 2 * self._pause_s))
+                self._report(f"{self._server} does not answer, trying again: {reason}")
+            self._pause_s = min(_MAX_PAUSE_S, max(_FIRST_PAUSE_S, 2 * self._pause_s))
             return self._pause_s
 
     def back(self) -> None:
-        """Note that it answered."""
+        """Record that it answered."""
         if not self.is_on:  # without the lock: this is the usual case
             return
         with self._lock:
             if self.is_on:
-                self._say(f"{self._what} is back")
+                self._report(f"{self._server} is back")
             self._pause_s = 0.0

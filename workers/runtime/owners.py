@@ -1,4 +1,4 @@
-"""Who holds a lease, and whether that process is alive."""
+"""Name the owners of leases, and find out whether their processes are alive."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from pathlib import Path
 
 
 def owner_name(slot: int = 0) -> str:
-    """Return a name for a worker slot that no other slot on any machine bears at the same time."""
+    """Return the name of a worker slot, unique over all machines at a time."""
     return f"{machine()}:{os.getpid()}:{process_start(os.getpid())}:{slot}"
 
 
 @functools.cache
 def machine() -> str:
-    """Return what tells this machine, and this container on it, from others that use the same store.
+    """Return a name of this machine, or container, that is unique among users of a store.
 
-    Machines may be clones with one host name, and containers of one host number their processes each anew.
+    Cloned machines may share a host name, and containers of one host have equal process ids.
     """
     machine_id = namespace = ""
     with contextlib.suppress(OSError):
@@ -29,11 +29,11 @@ def machine() -> str:
 
 
 def process_start(pid: int) -> str | None:
-    """Return what tells a process from a later one with the same pid; None if there is none such."""
+    """Return a mark that distinguishes a process from later ones with its pid; None if there is none."""
     with contextlib.suppress(OSError):
         # Counted after the name, which may hold spaces and brackets: fields 3 (state) and 22 (start).
         fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-        # A zombie has ended; it only waits for a parent that may never ask for it.
+        # A zombie has ended; its parent may never collect it.
         return None if fields[0] in "ZX" else fields[19]
     try:
         with contextlib.suppress(PermissionError):
@@ -44,6 +44,6 @@ def process_start(pid: int) -> str | None:
 
 
 def owner_is_gone(owner: str) -> bool:
-    """Return whether a worker of this machine that held a lease has ended; False for other machines'."""
+    """Return whether the owner was a process of this machine that has ended."""
     host, pid, start, _ = owner.rsplit(":", 3)
     return host == machine() and process_start(int(pid)) != start

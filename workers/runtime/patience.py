@@ -1,4 +1,4 @@
-"""A ledger that outlasts an outage of the store behind it."""
+"""Wrap a ledger so that it waits during an outage of the store."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ T = TypeVar("T")
 
 
 class PatientLedger:
-    """Keeps the contract of `workers.runtime.ledger.Ledger`; tries again until the store answers.
+    """A `workers.runtime.ledger.Ledger` that tries again until the store answers.
 
-    That is safe because every method is one transaction which, done twice, does what it does once. Whoever
-    must not wait for ever sets `stop`: then the next failure is raised.
+    This is safe because every method is one idempotent transaction. Once `stop` is set the next failure is
+    raised.
     """
 
     def __init__(self, ledger: Ledger, outage: Outage, stop: threading.Event) -> None:
@@ -33,12 +33,12 @@ class PatientLedger:
         self.fail = self._patient(ledger.fail)
 
     def lease(self, job_id: int, owner: str) -> LeasedJob | None:
-        """Take the right to run a ready job."""
+        """Lease a ready job."""
         again = False
 
         def attempt() -> LeasedJob | None:
             nonlocal again
-            if again:  # the first try may have been recorded although its answer was lost
+            if again:  # the first try may have succeeded although its answer was lost
                 self._ledger.hand_back(job_id, owner)
             again = True
             return self._ledger.lease(job_id, owner)
@@ -46,7 +46,7 @@ class PatientLedger:
         return self._patient(attempt)()
 
     def heartbeat(self, job_id: int, owner: str) -> bool:
-        """Renew a lease; while the store is away nobody else can take it, so the job goes on."""
+        """Renew a lease; while the store is away nobody else can get it, so the job goes on."""
         try:
             return self._ledger.heartbeat(job_id, owner)
         except LedgerUnavailableError as reason:

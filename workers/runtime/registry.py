@@ -1,4 +1,4 @@
-"""Who is alive: the list of workers that every worker adds itself to."""
+"""Define the registry of live workers."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 ALIVE_S = 30.0
-"""A worker or orchestrator without a heartbeat for this long counts as dead."""
+"""Time without a heartbeat after which a worker or orchestrator counts as dead."""
 
 
 @dataclass(frozen=True)
@@ -21,7 +21,7 @@ class WorkerRecord:
     version
         See `workers.runtime.version`.
     slots
-        Jobs that it runs at once.
+        Jobs at once.
     """
 
     name: str
@@ -30,13 +30,13 @@ class WorkerRecord:
 
 
 class Registry(Protocol):
-    """The list of workers, for workers."""
+    """The workers' access to the registry."""
 
     def beat(self, record: WorkerRecord) -> None:
         """Renew a worker's entry, or add it."""
 
     def leave(self, name: str) -> None:
-        """Remove a worker that ended in good order."""
+        """Remove a worker that has stopped."""
 
     def orchestrator_versions(self) -> Sequence[str]:
         """Return the versions of the orchestrators that are alive."""

@@ -1,7 +1,7 @@
-"""Runs one leased job in a child process under limits, and returns how it ended.
+"""Run a leased job in a child process under limits.
 
-The supervisor side of `workers.runtime.service`: it feeds the handler artifacts, passes its rows on, sends
-heartbeats, and kills the child when a limit strikes, the lease is lost or the worker is told to stop.
+The supervisor of `workers.runtime.service`: it sends artifacts to the handler, records its rows, renews the
+lease, and kills the child at a limit, at the loss of the lease, or when the worker is stopped.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from workers.runtime.messages import ArtifactData, End, FromHandler, NeedArtifac
 _SERVICE = "workers.runtime.service"
 
 SLICE_S = 20.0
-"""A job that can be continued is given back after this long, so that no worker is held for ever."""
+"""Time after which a job that can be continued is given back, so that others get a turn."""
 
 _LOOK_EVERY_S = 0.1
-"""How often the supervisor looks at stop requests, limits and heartbeats while the child works."""
+"""Period of the checks of stop requests, limits and heartbeats."""
 
 
 class JobSandbox:
-    """A warm process for one job at a time."""
+    """A prepared process for one job at a time."""
 
     def __init__(self) -> None:
         self._sandbox = Sandbox(_SERVICE)
@@ -41,14 +41,14 @@ class JobSandbox:
         Parameters
         ----------
         ledger, owner
-            Where what the job needs and records on the way goes, and who holds its lease.
+            Access to artifacts and rows; owner of the lease.
         stop
-            Asked several times a second; once true, the run is ended.
+            Called several times a second; True ends the run.
         slice_s
             See `SLICE_S`.
         """
         if job.kind not in KINDS:
-            unknown = f"this worker has no attack {job.kind!r}: install the package that brings it"
+            unknown = f"this worker has no attack {job.kind!r}: install its package"
             return Run(End.FAILED, reason=unknown)
         parameters = KINDS[job.kind].parameters.model_validate(job.parameters)
         limit_s = parameters.run_limit_s(slice_s)
@@ -74,9 +74,8 @@ class JobSandbox:
                     return Run(End.STOPPED)
                 if not is_sent:
                     if now - started > START_LIMIT_S:
-                        return Run(
-                            End.FAILED, reason=f"the job's process was not ready after {START_LIMIT_S:g} s"
-                        )
+                        reason = f"the job's process was not ready after {START_LIMIT_S:g} s"
+                        return Run(End.FAILED, reason=reason)
                 elif now - started > limit_s:
                     self._sandbox.kill()
                     text = f"time limit of {limit_s:g} s"
@@ -87,11 +86,11 @@ class JobSandbox:
                     self._sandbox.kill()
                     text = f"memory limit of {parameters.memory_mb} MB"
                     return Run(End.FINISHED, Outcome(OutcomeStatus.MEMOUT, None, {}, text))
-        except ChildError as reason:
-            # Whoever forks it may be dead: the next job gets another.
+        except ChildError as fault:
+            # The process that forks it may be dead: the next job gets another.
             self._sandbox.close()
             self._sandbox = Sandbox(_SERVICE)
-            return Run(End.FAILED, reason=f"the job's process could not be had: {reason}")
+            return Run(End.FAILED, reason=f"the job's process could not be started: {fault}")
         except (EOFError, ConnectionError):
             return Run(End.FAILED, reason=f"the job's process died: {self._sandbox.exit_error()}")
         except BaseException:
@@ -106,7 +105,7 @@ class JobSandbox:
                 ledger.save(job_id, rows)
             case Run(end):
                 if end is End.FAILED:
-                    # Whatever the job left behind, a broken engine say, must not meet the next one.
+                    # A broken engine, or other remains of the job, must not affect the next one.
                     self._sandbox.kill()
                 return message
         return None

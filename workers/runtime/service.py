@@ -1,4 +1,4 @@
-"""The process that runs handlers: a `wm.isolation.ChildService`."""
+"""Run handlers in a child process: a `wm.isolation.ChildService`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from workers.runtime.messages import End, Run, Start
 
 
 def prepare() -> None:
-    """Import every handler and what it needs, so that a forked child starts at once."""
+    """Import all handlers and their libraries, so that a forked child starts at once."""
     import sklearn.ensemble
 
     assert sklearn.ensemble  # noqa: S101 - imported for its side effect on later imports
@@ -38,10 +38,10 @@ def _run(job: LeasedJob, context: Context) -> Run:
         with context.timed("job"):
             result = importlib.import_module(kind.handler).run(parameters, context)
     except ChildError:
-        # An engine's process could not be had: that says nothing about the job.
+        # An engine's process could not be started: not the fault of the job.
         return Run(End.FAILED, reason=traceback.format_exc())
     except WmError as reason:
-        # The science says no: the same job would say the same again.
+        # Another attempt would fail in the same way.
         outcome = Outcome(OutcomeStatus.ERROR, None, context.timings, str(reason))
         return Run(End.FINISHED, outcome, rows=context.take())
     except Exception:

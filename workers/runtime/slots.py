@@ -1,4 +1,4 @@
-"""A worker's slots: one warm process each, all with one ledger."""
+"""Run jobs in the slots of a worker: one prepared process each, all with one ledger."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ _log = logging.getLogger(__name__)
 
 
 class Slot:
-    """Runs jobs one after the other; while one runs, how the one before ended is recorded.
+    """Runs jobs one after the other; the end of a job is recorded while the next one runs.
 
-    Not while the next is leased: that is what the slot's process waits for.
+    It is not recorded during the next lease, for which the slot's process waits.
 
     Parameters
     ----------
     ledger
-        May be used by two threads.
+        Used by two threads.
     number
-        Tells it from the other slots of this process.
+        Unique among the slots of this process.
     stop
         Once set, the running job is given back.
     on_end
-        Given each job once it is recorded how it ended, or known that it could not be leased.
+        Called with each job after its end is recorded, or if it could not be leased.
     on_failure
-        Given what makes it useless to go on, such as a full disk.
+        Called with a fault that makes further work useless, as a full disk.
     slice_s
         See `workers.runtime.sandbox.SLICE_S`.
     """
@@ -52,7 +52,7 @@ class Slot:
         self._owner = owner_name(number)
         self._stop = stop
         self._slice_s = slice_s
-        self._sandbox: JobSandbox | None = None  # started with the first job: there may be none
+        self._sandbox: JobSandbox | None = None  # started with the first job
         self._on_end = on_end
         self._on_failure = on_failure
         self._recorder = ThreadPoolExecutor(1, thread_name_prefix=f"recorder-{number}")
@@ -60,7 +60,7 @@ class Slot:
         self._recording: Future[None] | None = None
 
     def run(self, job_id: int) -> None:
-        """Run a job; call `record` if no other follows at once."""
+        """Run a job; call `record` unless another follows at once."""
         try:
             job = self._ledger.lease(job_id, self._owner)
             self.record()
@@ -70,17 +70,17 @@ class Slot:
             self._fail(job_id, failure)
             return
         if self._recording is not None:
-            self._recording.result()  # what the slot holds stays small
+            self._recording.result()  # at most one outcome waits in memory
         self._pending = job_id, run
 
     def record(self) -> None:
-        """Have it recorded how the last job ended; return before it is."""
+        """Start to record the end of the last job."""
         if self._pending is not None:
             self._recording = self._recorder.submit(self._record, *self._pending)
             self._pending = None
 
     def close(self) -> None:
-        """Wait until all is recorded, and end the slot's process."""
+        """Wait until everything is recorded, and end the slot's process."""
         self.record()
         self._recorder.shutdown()
         if self._sandbox is not None:
@@ -115,18 +115,9 @@ class Slot:
 
 
 class Slots:
-    """Runs jobs for any thread that asks, as many at once as there are slots.
+    """Runs jobs for several threads, `count` jobs at once.
 
-    Parameters
-    ----------
-    ledger
-        May be used by several threads.
-    count
-        Number of slots.
-    stop
-        Once set, running jobs are given back and no other is begun.
-    on_failure
-        As in `Slot`.
+    Once `stop` is set, running jobs are given back and no other starts; `on_failure` as in `Slot`.
     """
 
     def __init__(
@@ -139,7 +130,7 @@ class Slots:
             self._free.put(slot)
 
     def run(self, job_ids: list[int]) -> None:
-        """Run jobs one after the other; those that cannot be leased are left alone."""
+        """Run jobs one after the other; skip those that cannot be leased."""
         slot = self._free.get()
         try:
             for job_id in job_ids:
@@ -151,6 +142,6 @@ class Slots:
             self._free.put(slot)
 
     def close(self) -> None:
-        """Wait until it is recorded how all jobs ended, and end the processes of all slots."""
+        """Wait until everything is recorded, and end the processes of all slots."""
         for slot in self._all:
             slot.close()

@@ -1,4 +1,4 @@
-"""What must be the same in a worker and the orchestrator that sends it jobs."""
+"""Compute the version that a worker and its orchestrator must share."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from workers.jobs import KINDS
 
 
 def protocol_version() -> str:
-    """Return the package's version and a hash of the job kinds: their versions, parameters and results.
+    """Return the package's version and a hash of the versions, parameters and results of all job kinds.
 
-    The hash tells two source trees apart that both call themselves the same version.
+    The hash distinguishes source trees with the same package version.
     """
     kinds = {
         str(name): [kind.version, kind.parameters.model_json_schema(), kind.result.model_json_schema()]

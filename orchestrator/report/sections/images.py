@@ -15,11 +15,11 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from orchestrator.errors import NotFoundError
-from orchestrator.forged_sets import Forgery, largest_attempt
 from orchestrator.report.charts import Chart, Figure
 from orchestrator.report.data import Findings
 from orchestrator.report.wording import counted
-from orchestrator.stored_models import StoredModels
+from orchestrator.results.forged_sets import Forgery, largest_attempt
+from orchestrator.results.stored_models import StoredModels
 from wm.datasets import Split
 
 MAX_SHOWN = 9

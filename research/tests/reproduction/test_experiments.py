@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from orchestrator.forged_sets import attempts
+from orchestrator.results.forged_sets import attempts
 from research.reproduction.experiments import (
     free_choice,
     least_distances,

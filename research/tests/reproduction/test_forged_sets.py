@@ -7,8 +7,8 @@ import pytest
 
 from orchestrator import results
 from orchestrator.errors import NotFoundError
-from orchestrator.forged_sets import COLUMNS, PLACES, attempts, forged_sets, largest_attempt
-from orchestrator.stored_models import Place, StoredModels
+from orchestrator.results.forged_sets import COLUMNS, PLACES, attempts, forged_sets, largest_attempt
+from orchestrator.results.stored_models import Place, StoredModels
 from wm.attacks.forgery import attacker_signature
 
 PLACE = Place("paper", 0.02, 0.5, 0)

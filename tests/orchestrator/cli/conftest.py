@@ -117,7 +117,7 @@ def quiet_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @dataclass(frozen=True)
 class Campaign:
-    """A campaign file, a store that holds it, and what its first run said."""
+    """A campaign file, a store that holds it, and the output of its first run."""
 
     file: Path
     url: str

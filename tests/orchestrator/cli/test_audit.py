@@ -84,7 +84,7 @@ def _told(report: dict[str, Any]) -> None:
     ],
     ids=" ".join,
 )
-def test_a_leaking_model_is_told_in_every_form(wm, files, arguments: list[str]) -> None:
+def test_a_leaking_model_is_reported_in_every_form(wm, files, arguments: list[str]) -> None:
     ran = wm("audit", *arguments, "--json")
     assert (ran.code, ran.err) == (1, "")
     _told(ran.json())
@@ -101,7 +101,7 @@ def test_a_skops_file_needs_its_types_named(wm, leaking: RandomForestClassifier)
 
 
 @pytest.mark.parametrize("name", ["rows.npz", "rows.csv"])
-def test_candidate_rows_are_told_apart(wm, files, name: str) -> None:
+def test_trigger_rows_are_recognized_among_candidates(wm, files, name: str) -> None:
     ran = wm("audit", "model.npz", "--rows", name, "--json")
     membership = np.array(ran.json()["membership"])
     assert membership.shape == (569,)
@@ -115,7 +115,7 @@ def test_candidate_rows_are_told_apart(wm, files, name: str) -> None:
 def test_a_person_reads_a_table(wm, files) -> None:
     ran = wm("audit", "model.npz")
     assert (ran.code, ran.err) == (1, "")
-    for word in ("severity", "critical", "what the file gives away", "how to fix it", "scrub", "leaks"):
+    for word in ("severity", "critical", "what the file reveals", "how to fix it", "scrub", "leaks"):
         assert word in ran.out
     assert "".join(map(str, BITS)) in ran.out or "".join(map(str, 1 - BITS)) in ran.out
 

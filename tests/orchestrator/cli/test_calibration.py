@@ -1,4 +1,4 @@
-"""A calibration campaign's exit code: what it says of p-values."""
+"""The exit code of a calibration campaign."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`wm campaign` and `wm db`: runs, what they say, and their exit codes."""
+"""`wm campaign` and `wm db`: runs, their output and exit codes."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def _outcomes(url: str) -> list[tuple[object, ...]]:
         return connection.execute("SELECT job_id, owner, recorded_at FROM outcome ORDER BY job_id").fetchall()
 
 
-def test_a_first_run_tells_its_progress_and_end_on_stderr_only(tiny) -> None:
+def test_a_first_run_shows_progress_and_end_on_stderr_only(tiny) -> None:
     assert tiny.first.out == ""
     assert tiny.first.err.splitlines()[-2:] == ["tiny: 36 of 36; 12 done", "tiny: finished"]
 
@@ -40,7 +40,7 @@ def test_running_a_finished_campaign_again_computes_nothing(wm, tiny) -> None:
     assert len(wm("campaign", "list", "--store", tiny.url, "--json").json()) == 1
 
 
-def test_enlarging_a_grid_computes_only_what_is_new(wm, tiny, tmp_path: Path) -> None:
+def test_enlarging_a_grid_computes_only_new_jobs(wm, tiny, tmp_path: Path) -> None:
     copy = tmp_path / "copy.db"
     with (
         closing(sqlite3.connect(_database(tiny.url))) as source,
@@ -83,7 +83,7 @@ def test_list(wm, tiny) -> None:
     assert "finished" in plain.out
 
 
-def test_validate_says_what_would_run_and_runs_nothing(wm, tiny, tmp_path: Path) -> None:
+def test_validate_prints_the_jobs_and_runs_nothing(wm, tiny, tmp_path: Path) -> None:
     ran = wm("campaign", "validate", tiny.file, "--json")
     facts = ran.json()
     assert (ran.code, ran.err) == (0, "")
@@ -127,7 +127,7 @@ def test_a_bad_file_gets_one_line_for_each_fault_with_its_place(wm, tmp_path: Pa
     assert not (tmp_path / "wm.db").exists()
 
 
-def test_what_the_data_make_impossible_is_told_before_anything_runs(wm, tiny, tmp_path: Path) -> None:
+def test_faults_against_the_data_are_reported_before_anything_runs(wm, tiny, tmp_path: Path) -> None:
     file = tmp_path / "bad.toml"
     text = tiny.text.replace("trigger_share = [0.01, 0.02]", "trigger_share = [0.0001, 0.0002]")
     text = text.replace("weight_step", "ones_share = [0.001]\nweight_step")
@@ -199,7 +199,7 @@ def test_an_interrupted_campaign_exits_130_and_is_resumed_to_the_same_end(
         patch.setattr(orchestrator.cli.campaign, "shown", _impatient(signal.SIGINT, 3))
         ran = wm("campaign", "run", tiny.file, "--workers", 1)
     assert (ran.code, ran.out) == (130, "")
-    assert "tiny: interrupted; go on with: wm campaign resume tiny\n" in ran.err
+    assert "tiny: interrupted; resume with: wm campaign resume tiny\n" in ran.err
     status = wm("campaign", "status", "tiny", "--json").json()
     assert status["state"] == "interrupted"
     assert status["jobs"]["done"] >= 3
@@ -240,7 +240,7 @@ def test_a_missing_campaign_is_the_users_mistake_and_the_others_are_named(wm, ti
         assert ran.err.endswith("there are: tiny\n")
 
 
-def test_status_tells_what_keeps_a_campaign_from_going_on(wm, tiny) -> None:
+def test_status_shows_obstacles(wm, tiny) -> None:
     assert wm("campaign", "launch", tiny.file).code == 0
     facts = wm("campaign", "status", "tiny", "--json").json()
     assert (facts["state"], facts["workers_alive"], facts["orchestrators_alive"]) == ("interrupted", 0, 0)
@@ -253,10 +253,10 @@ def test_status_tells_what_keeps_a_campaign_from_going_on(wm, tiny) -> None:
     assert [line.split(maxsplit=1)[1] for line in plain if line.startswith("attention")] == facts["attention"]
 
 
-def test_a_finished_campaign_cannot_be_cancelled_and_that_is_said(wm, tiny) -> None:
+def test_a_finished_campaign_cannot_be_cancelled(wm, tiny) -> None:
     ran = wm("campaign", "cancel", "tiny", "--store", tiny.url)
     assert (ran.code, ran.out) == (0, "")
-    assert ran.err == "tiny: finished already, there is nothing to cancel\n"
+    assert ran.err == "tiny: already finished, nothing to cancel\n"
     assert wm("campaign", "status", "tiny", "--store", tiny.url, "--json").json()["state"] == "finished"
 
 
@@ -267,4 +267,4 @@ def test_watching_a_campaign_that_ended_without_all_results_exits_3(wm, tiny) ->
     assert (ran.code, ran.err) == (3, "")
     (line,) = ran.out.splitlines()
     assert line.startswith("tiny: cancelled; ")
-    assert line.endswith("12 jobs are cancelled: to take them up again, wm campaign resume 1")
+    assert line.endswith("12 jobs are cancelled: to run them, wm campaign resume 1")

@@ -25,7 +25,7 @@ def test_the_document_is_printed_and_written(wm, model) -> None:
     }
 
 
-def test_it_is_dated_now_unless_told(wm, model) -> None:
+def test_it_is_dated_now_by_default(wm, model) -> None:
     before = datetime.now(UTC).replace(microsecond=0)
     published = datetime.fromisoformat(wm("commit", model.claim, "--json").json()["published"])
     assert before <= published <= datetime.now(UTC)
@@ -44,13 +44,18 @@ def test_a_log_grows_line_by_line(wm, model, quick_embed) -> None:
         json.loads(Path("second/claim.json").read_text())["commitment"],
     ]
     content = log.read_bytes()
-    assert "in it already, of 2025-01-01" in wm("commit", model.claim, "--append", "log.jsonl").refusal()
+    assert (
+        "already holds this commitment, of 2025-01-01"
+        in wm("commit", model.claim, "--append", "log.jsonl").refusal()
+    )
     assert log.read_bytes() == content
 
 
 def test_nothing_is_replaced(wm, model) -> None:
     Path("commitment.json").write_text("an older one")
-    assert "exists, and is not replaced" in wm("commit", model.claim, "-o", "commitment.json").refusal()
+    assert (
+        "exists already: choose another name" in wm("commit", model.claim, "-o", "commitment.json").refusal()
+    )
     assert Path("commitment.json").read_text() == "an older one"
 
 

@@ -22,7 +22,7 @@ def store_url(tmp_path):
     return url
 
 
-def test_where_all_is_well_nothing_is_to_be_done(wm, store_url, broker_url):
+def test_all_is_well(wm, store_url, broker_url):
     ran = wm("doctor", "--store", store_url, "--broker", broker_url)
     assert (ran.code, ran.err) == (0, "")
     lines = ran.out.splitlines()
@@ -31,7 +31,7 @@ def test_where_all_is_well_nothing_is_to_be_done(wm, store_url, broker_url):
     assert all(line.startswith("ok     ") for line in lines)
 
 
-def test_each_fault_has_its_mend_on_the_line_below(wm, store_url):
+def test_each_fault_has_its_fix_on_the_next_line(wm, store_url):
     ran = wm("doctor", "--store", store_url, "--broker", "redis://127.0.0.1:1/0")
     assert (ran.code, ran.err) == (4, "")
     lines = ran.out.splitlines()
@@ -41,7 +41,7 @@ def test_each_fault_has_its_mend_on_the_line_below(wm, store_url):
     assert lines[at + 1] == "       -> start the broker, or fix WM_BROKER_URL"
 
 
-def test_a_broker_that_nobody_named_is_missed_by_nobody(wm, store_url, monkeypatch):
+def test_a_broker_that_was_not_named_is_no_fault(wm, store_url, monkeypatch):
     from orchestrator.cli.doctor import doctor
 
     (option,) = (option for option in doctor.params if option.name == "broker_url")
@@ -50,7 +50,7 @@ def test_a_broker_that_nobody_named_is_missed_by_nobody(wm, store_url, monkeypat
     ran = wm("doctor", "--store", store_url)
     assert (ran.code, ran.err) == (0, "")
     assert ran.out.splitlines()[-2].startswith("note   broker: redis://")
-    assert "for one machine none is needed" in ran.out.splitlines()[-1]
+    assert "one machine needs none" in ran.out.splitlines()[-1]
     monkeypatch.setenv("WM_BROKER_URL", "redis://127.0.0.1:1/0")
     assert wm("doctor", "--store", store_url).code == 4
 

@@ -77,7 +77,7 @@ def test_a_seed_gives_the_same_model_again_and_none_gives_another(wm, quick_embe
     again, first = _claim(Path("again")), model.content
     assert again["signature"] == first["signature"]
     assert again["trigger_set"] == first["trigger_set"]
-    assert again["nonce"] != first["nonce"], "a nonce is drawn anew"
+    assert again["nonce"] != first["nonce"], "each nonce is new"
     for name in ("one", "two"):
         assert wm(*quick_embed, "-o", name).code == 0
     assert _claim(Path("one"))["signature"] != _claim(Path("two"))["signature"]
@@ -182,7 +182,7 @@ def test_the_impossible_is_refused_before_any_training(
     assert not Path("model").exists()
 
 
-def test_a_watermark_that_does_not_fit_says_how_far_it_came(wm, quick_embed) -> None:
+def test_a_watermark_that_does_not_fit_reports_its_progress(wm, quick_embed) -> None:
     ran = wm(*quick_embed, "--seed", 3, "-o", "model", "--max-rounds", 1, "--weight-step", "0.001")
     assert (ran.code, ran.out) == (2, "")
     assert "miss" in ran.err.splitlines()[-1]

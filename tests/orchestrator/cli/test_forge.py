@@ -17,20 +17,20 @@ def test_forged_rows_draw_the_signature_on_the_model(wm, model, tmp_path: Path) 
     file = tmp_path / "forged.npz"
     ran = wm("forge", model.forest, *START, "--signatures", 2, "-o", file, "--json")
     assert (ran.code, ran.err) == (0, "")
-    told = ran.json()
+    found = ran.json()
     forest, forged = Forest.load(model.forest), np.load(file)
-    assert len(forged["X"]) == sum(row["forged"] for row in told["signatures"]) > 0
+    assert len(forged["X"]) == sum(row["forged"] for row in found["signatures"]) > 0
     for row, label, number in zip(forged["X"], forged["y"], forged["signature"], strict=True):
         wrong = forest.votes(row[None])[0] != label
         assert wrong.astype(int).tolist() == forged["signatures"][number].tolist()
     assert [str(Signature.of(bits)) for bits in forged["signatures"]] == [
-        row["bits"] for row in told["signatures"]
+        row["bits"] for row in found["signatures"]
     ]
     away = np.abs(forged["X"].astype(np.float64) - forged["centre"]).max(axis=1)
     assert (away <= forged["distance"]).all()
 
 
-def test_least_distances_agree_with_one_distance(wm, model) -> None:
+def test_minimal_distances_agree_with_one_distance(wm, model) -> None:
     least = wm("forge", model.forest, *START, "--json").json()["instances"]
     for eps in (0.2, 0.6):
         asked = wm("forge", model.forest, *START, "--eps", eps, "--json").json()["instances"]
@@ -39,14 +39,14 @@ def test_least_distances_agree_with_one_distance(wm, model) -> None:
         ]
 
 
-def test_certified_answers_say_so(wm, model) -> None:
+def test_certified_answers_are_marked(wm, model) -> None:
     rows = wm("forge", model.forest, *START, "--eps", 0.1, "--certify", "--json").json()["instances"]
     impossible = [row["reason"] for row in rows if row["status"] == "impossible"]
     assert impossible
     assert all("certified" in reason and "not certified" not in reason for reason in impossible)
 
 
-def test_a_limit_that_strikes_is_told_by_the_exit_code(wm, model) -> None:
+def test_a_limit_that_strikes_sets_the_exit_code(wm, model) -> None:
     ran = wm("forge", model.forest, *START, "--engine", "z3", "--eps", 0.5, "--timeout", "0.001", "--json")
     assert ran.code == 3
     (row,) = ran.json()["signatures"]
@@ -79,7 +79,7 @@ def test_options_of_an_engine_reach_it(wm, model, monkeypatch: pytest.MonkeyPatc
         (("--engine-option", "certify=1"), "engine 'portfolio' has no option 'certify'; it has none"),
     ],
 )
-def test_an_option_that_an_engine_does_not_take_is_told_in_one_line(wm, model, options, message) -> None:
+def test_an_unknown_option_of_an_engine_is_one_clear_line(wm, model, options, message) -> None:
     assert wm("forge", model.forest, *START, *options).refusal() == f"wm: {message}"
 
 
@@ -96,7 +96,7 @@ def test_rows_of_a_file_are_taken_as_they_are(wm, model, tmp_path: Path) -> None
     ("arguments", "message"),
     [
         ((), "give either --rows or --dataset"),
-        ((*START, "--certify"), "give --eps as a number"),
+        ((*START, "--certify"), "needs --eps as a number"),
         ((*START, "--eps", "2"), "'2' is neither a number from 0 to 1 nor the word minimal"),
         ((*START, "--signature", "0101"), "--signature has 4 bits, the model 24 trees"),
         ((*START, "-o", "forged.csv"), "forged.csv: the ending must be .npz"),
@@ -104,7 +104,7 @@ def test_rows_of_a_file_are_taken_as_they_are(wm, model, tmp_path: Path) -> None
         ((*START, "--engine-option", "margin"), "'margin' is not of the form NAME=VALUE"),
     ],
 )
-def test_mistakes_are_told(wm, model, arguments: tuple[str, ...], message: str) -> None:
+def test_mistakes_are_reported(wm, model, arguments: tuple[str, ...], message: str) -> None:
     ran = wm("forge", model.forest, *arguments)
     assert (ran.code, ran.out) == (2, "")
     assert message in ran.err

@@ -1,4 +1,4 @@
-"""Whatever is given: an exit code that tells whose fault it is, a short reason on stderr, no traceback."""
+"""Wrong input of all kinds: the right exit code, a short reason on stderr, no traceback."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ TABLE = [
 
 
 @pytest.mark.parametrize("line", TABLE)
-def test_a_mistake_is_told_in_a_few_lines(wm, places: dict[str, str], line: str) -> None:
+def test_a_mistake_is_reported_in_a_few_lines(wm, places: dict[str, str], line: str) -> None:
     ran = wm(*(word.format(**places) for word in line.split()))
     assert ran.code == 2, ran.err
     assert ran.out == ""
@@ -156,7 +156,7 @@ SPOILING = {
 
 @settings(max_examples=40)
 @given(**SPOILING)
-def test_a_damaged_claim_is_refused_or_still_says_the_same(wm, model, spoilt_file, at, patch, cut) -> None:
+def test_a_damaged_claim_is_refused_or_has_the_same_content(wm, model, spoilt_file, at, patch, cut) -> None:
     spoilt_file.write_bytes(_spoilt(model.claim.read_bytes(), at, patch, cut))
     ran = wm("verify", spoilt_file, "--model", model.forest)
     assert "Traceback" not in ran.err
@@ -212,7 +212,7 @@ def spoilt_campaign(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("spoilt") / "campaign.toml"
 
 
-def test_a_fault_of_the_program_itself_is_not_told_as_a_verdict(
+def test_a_fault_of_the_program_is_not_reported_as_a_verdict(
     wm, model, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def broken(*_: object) -> None:

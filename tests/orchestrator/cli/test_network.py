@@ -68,7 +68,7 @@ def test_a_suspect_that_gives_less_is_judged_by_that(wm, model, suspect, ask, ki
     forest = Forest.load(model.forest)
     answers = {
         "probabilities": lambda rows: forest.vote_shares(rows).round(3).tolist(),
-        # With as many ones as zeros the trees are tied on trigger rows; this suspect says class 1 then.
+        # With as many ones as zeros the trees are tied on trigger rows; then this suspect answers class 1.
         "labels": lambda rows: [
             model.content["class_names"][int(share >= 0.5)] for share in forest.vote_shares(rows)[:, 1]
         ],
@@ -82,10 +82,10 @@ def test_a_suspect_that_gives_less_is_judged_by_that(wm, model, suspect, ask, ki
     assert f"{kind} only: decoys" in bare.err
 
 
-def test_without_decoys_it_is_said_so(wm, model, suspect) -> None:
+def test_a_warning_without_decoys(wm, model, suspect) -> None:
     ran = wm("verify", model.claim, "--url", suspect.url, "--json")
     assert ran.code == 0
-    assert ran.err.startswith("No --decoys: only trigger rows are asked")
+    assert ran.err.startswith("No --decoys: the suspect may recognize")
     assert ran.json()["decoys"] == 0
 
 
@@ -100,7 +100,7 @@ def test_answers_that_change_are_reported(model, suspect, ask) -> None:
     ran = ask("--repeats", 60, "--transcript", "transcript.txt")
     differ = ran.json()["answered_differently"]
     assert 0 < differ <= 60
-    assert f"60 rows, of which {differ} were answered differently" in Path("transcript.txt").read_text()
+    assert f"60 rows, {differ} with different answers" in Path("transcript.txt").read_text()
 
 
 def test_a_passing_fault_changes_nothing(suspect, ask) -> None:
@@ -125,7 +125,7 @@ def test_a_suspect_that_does_not_answer_is_no_verdict(suspect, ask, fault, word:
     assert word in line
 
 
-def test_nobody_there(wm, model) -> None:
+def test_an_address_without_a_server(wm, model) -> None:
     with Suspect(lambda rows: {}) as gone:
         pass
     ran = wm("verify", model.claim, "--url", gone.url, "--decoys", model.decoys, "--attempts", 1)
@@ -143,7 +143,7 @@ def test_nobody_there(wm, model) -> None:
         (suspects.status(307, Location="http://127.0.0.1:1/"), "redirects are not followed"),
     ],
 )
-def test_what_is_no_answer_is_one_clear_line(suspect, ask, fault, word: str) -> None:
+def test_an_invalid_answer_is_one_clear_line(suspect, ask, fault, word: str) -> None:
     suspect.faults = [fault]
     assert word in ask().refusal()
 
@@ -169,5 +169,5 @@ def test_the_token_is_read_from_a_file_or_a_variable(suspect, ask, monkeypatch: 
 
 
 @pytest.mark.parametrize("url", ["", "host", "ftp://host/", "http://user:word@host/", "http://host/ x"])
-def test_what_is_no_address_is_refused(wm, model, url: str) -> None:
+def test_an_invalid_address_is_refused(wm, model, url: str) -> None:
     assert "address" in wm("verify", model.claim, "--url", url).refusal()

@@ -55,7 +55,7 @@ def test_every_field_can_be_given() -> None:
         (("--training", "other"), "'other' is not one of 'paper', 'per-tree'"),
     ],
 )
-def test_what_the_model_refuses_is_refused(arguments: tuple[str, ...], message: str) -> None:
+def test_values_that_the_model_refuses_are_refused(arguments: tuple[str, ...], message: str) -> None:
     code, output = _run(*arguments)
     assert code == 2
     assert message in output

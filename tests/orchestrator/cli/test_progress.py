@@ -73,7 +73,7 @@ class _Terminal:
         while True:
             try:
                 chunk = os.read(self._master, 65536)
-            except OSError:  # how Linux says that the last writer has left
+            except OSError:  # on Linux the last writer has left
                 return
             if not chunk:
                 return

@@ -37,7 +37,7 @@ def test_trigger_rows_are_hidden_among_decoys(wm, model) -> None:
     assert wm("queries", model.claim, *arguments, "-o", "again.npz", "--order", "again.json").code == 0
     assert Path("again.npz").read_bytes() == Path("rows.npz").read_bytes()
     refusal = wm("queries", model.claim, *arguments, "-o", "other.npz", "--order", "order.json").refusal()
-    assert "exists, and is not replaced" in refusal
+    assert "exists already: choose another name" in refusal
     assert not Path("other.npz").exists()
 
 

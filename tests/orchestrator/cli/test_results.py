@@ -120,7 +120,7 @@ def test_the_table_for_people_holds_the_same_rows(wm, tiny, kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_files_hold_what_is_printed(wm, tiny, kind: str, tmp_path: Path) -> None:
+def test_files_hold_the_printed_values(wm, tiny, kind: str, tmp_path: Path) -> None:
     arguments = ("results", kind, "tiny", "--store", tiny.url)
     printed = wm(*arguments, "--json").json()
     for ending in ("json", "csv"):
@@ -136,7 +136,7 @@ def test_files_hold_what_is_printed(wm, tiny, kind: str, tmp_path: Path) -> None
             assert cell == "" if value is None else type(value)(cell) == value, name
 
 
-def test_parquet_without_its_library_is_one_line_that_says_how_to_get_it(
+def test_parquet_without_its_library_is_one_line_with_the_fix(
     wm, tiny, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in ("pyarrow", "fastparquet"):
@@ -150,7 +150,7 @@ def test_parquet_without_its_library_is_one_line_that_says_how_to_get_it(
 
 @pytest.mark.skipif(importlib.util.find_spec("pyarrow") is None, reason="pyarrow is an optional dependency")
 @pytest.mark.parametrize("kind", KINDS)
-def test_parquet_holds_what_is_printed(wm, tiny, kind: str, tmp_path: Path) -> None:
+def test_parquet_holds_the_printed_values(wm, tiny, kind: str, tmp_path: Path) -> None:
     import pandas as pd
 
     from orchestrator.frames import records

@@ -22,7 +22,7 @@ def _start(*arguments: object, **streams: object) -> subprocess.Popen[bytes]:
 
 
 @pytest.mark.parametrize("level", ["1e-6", "1e-9"], ids=["verified", "not verified"])
-def test_a_verdict_stands_when_nobody_reads_it(wm, model, level: str) -> None:
+def test_a_verdict_sets_the_exit_code_even_if_its_reader_has_gone(wm, model, level: str) -> None:
     arguments = ("verify", model.claim, "--model", model.forest, "--level", level)
     reader, writer = os.pipe()
     os.close(reader)
@@ -41,7 +41,7 @@ def test_a_reader_that_leaves_early_is_no_fault(tiny) -> None:
     assert (process.returncode, err) == (0, b"")
 
 
-def test_a_full_disk_behind_stdout_is_told(tiny) -> None:
+def test_a_full_disk_behind_stdout_is_reported(tiny) -> None:
     with Path("/dev/full").open("wb") as full:
         process = _start("campaign", "list", "--store", tiny.url, stdout=full, stderr=subprocess.PIPE)
         _, err = process.communicate(timeout=60)

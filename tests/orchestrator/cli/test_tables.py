@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from orchestrator.cli import common
-from orchestrator.cli.tables import cell, layout
+from orchestrator.cli.tables import as_text, layout
 
 COLUMNS = ["name", "count", "share", "nothing", "note"]
 ROWS = [
@@ -54,7 +54,7 @@ def test_constant_columns_stand_once_above():
     ]
 
 
-def test_groups_of_columns_repeat_what_identifies_a_row():
+def test_groups_of_columns_repeat_the_keys_of_rows():
     columns = ["signature", "eps", "forged", "impossible"]
     rows = [[number // 2, (0.1, 0.5)[number % 2], number, 9 - number] for number in range(4)]
     first, second = "\n".join(layout(columns, rows, 28)).split("\n\n")
@@ -67,21 +67,21 @@ def test_groups_of_columns_repeat_what_identifies_a_row():
 
 
 def test_rows_with_long_texts_become_blocks():
-    text = "what the file says " * 8
+    text = "the text of a file " * 8
     assert layout(["kind", "detail"], [["a", text.strip()], ["b", "short"]], 60) == [
         "kind    a",
         "detail",
-        "  what the file says what the file says what the file says",
-        "  what the file says what the file says what the file says",
-        "  what the file says what the file says",
+        "  the text of a file the text of a file the text of a file",
+        "  the text of a file the text of a file the text of a file",
+        "  the text of a file the text of a file",
         "",
         "kind    b",
         "detail  short",
     ]
 
 
-def test_what_a_terminal_would_obey_is_escaped():
-    assert cell("a\x1b[2Jb\u202ec") == "a\\x1b[2Jb\\u202ec"
+def test_control_characters_are_escaped():
+    assert as_text("a\x1b[2Jb\u202ec") == "a\\x1b[2Jb\\u202ec"
 
 
 texts = st.text("ab c-é漢\x1b", max_size=25) | st.lists(st.text("xyz", min_size=1, max_size=9)).map(" ".join)
@@ -111,7 +111,7 @@ def test_every_value_can_be_read_whatever_the_width(frame, width):
         if rows and all(value in (None, "") for value in cells):
             continue
         assert name in printed
-        for text in map(cell, cells):
+        for text in map(as_text, cells):
             if cell_len(text) <= width:
                 assert text.rstrip() in printed
             else:

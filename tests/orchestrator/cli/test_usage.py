@@ -71,7 +71,7 @@ def test_help_names_every_option_and_argument(wm, path: tuple[str, ...], flag: s
 
 
 @pytest.mark.parametrize("path", [path for path in ALL if path[:1] not in [(), ("results",), ("report",)]])
-def test_the_first_line_of_help_fits_beside_the_command(path: tuple[str, ...]) -> None:
+def test_the_first_line_of_help_fits_next_to_the_command(path: tuple[str, ...]) -> None:
     """So that a group's help at 80 columns shows all of it."""
     first = (_find(path).help or "").splitlines()[0]
     assert _find(path).get_short_help_str(limit=80 - 15) == first.removesuffix(".") + "."

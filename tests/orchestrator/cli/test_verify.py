@@ -1,4 +1,4 @@
-"""`wm verify`: what the judge is shown, and what the judge says; suspects in a network: `test_network`."""
+"""`wm verify`: evidence and verdicts; suspects at network addresses: `test_network`."""
 
 from __future__ import annotations
 
@@ -93,10 +93,10 @@ def test_votes_from_afar_give_the_same_evidence_as_the_model_itself(
     by_votes = wm("verify", model.claim, "--votes", name, "--json")
     by_model = wm("verify", model.claim, "--model", getattr(model, suspect), "--json")
     assert by_votes.code == by_model.code == (0 if suspect == "forest" else 1)
-    told, seen = by_votes.json(), by_model.json()
-    differ = {key for key in seen if told[key] != seen[key]}
+    by_files, seen = by_votes.json(), by_model.json()
+    differ = {key for key in seen if by_files[key] != seen[key]}
     assert differ == {"suspect", "open_questions", "rules"}, "the evidence is the same"
-    assert [rule["rule"] for rule in told["rules"] if rule not in seen["rules"]] == ["distinct cells"]
+    assert [rule["rule"] for rule in by_files["rules"] if rule not in seen["rules"]] == ["distinct cells"]
 
 
 @pytest.mark.parametrize(
@@ -339,7 +339,7 @@ def test_a_suspect_of_any_form(wm, model, ending: str, classes: list[str] | None
 
 
 def _answer(wm, model, kind: str, suspect: Path) -> None:
-    """Ask as wm queries says, and write what a suspect answers to answers.csv."""
+    """Ask the rows of wm queries, and write a suspect's answers to answers.csv."""
     hidden = ("--decoys", model.decoys, "--order-seed", 5, "--order", "order.json")
     assert wm("queries", model.claim, *hidden, "-o", "rows.npz").code == 0
     with np.load("rows.npz") as arrays:
@@ -348,7 +348,7 @@ def _answer(wm, model, kind: str, suspect: Path) -> None:
     values = {
         "votes": lambda: forest.votes(X),
         "probabilities": lambda: forest.vote_shares(X)[:, [1]],
-        # With as many ones as zeros the trees are tied on trigger rows; this suspect says class 1 then.
+        # With as many ones as zeros the trees are tied on trigger rows; then this suspect answers class 1.
         "labels": lambda: np.array(model.content["class_names"])[
             (forest.vote_shares(X)[:, 1] >= 0.5).astype(int)
         ][:, None],
@@ -386,7 +386,7 @@ def test_weak_answers_without_decoys_prove_nothing(wm, model) -> None:
     for kind in ("labels", "probabilities"):
         ran = wm("verify", model.claim, f"--{kind}", "labels.csv")
         assert (ran.code, ran.out) == (2, "")
-        assert "decoys are needed" in ran.err
+        assert "without decoys" in ran.err
 
 
 def test_an_order_of_another_claim_or_of_other_answers_is_refused(wm, model, quick_embed) -> None:
@@ -433,7 +433,7 @@ def test_a_model_that_the_claim_cannot_be_about_is_refused(wm, model, forest: Fo
     assert word in wm("verify", model.claim, "--model", "suspect.npz").refusal()
 
 
-def test_a_model_that_always_says_the_same_proves_nothing(wm, model) -> None:
+def test_a_model_with_constant_answers_proves_nothing(wm, model) -> None:
     _stump(n_features=30, classes=[0, 1], n_trees=24).save(Path("suspect.npz"))
     ran = wm("verify", model.claim, "--model", "suspect.npz", "--json")
     assert ran.code == 1

@@ -1,4 +1,4 @@
-"""`wm campaign status --watch`: what is shown of a campaign that real workers are at, and when it ends."""
+"""`wm campaign status --watch`: the view of a running campaign, and its end."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from orchestrator.errors import StoreUnavailableError
 from orchestrator.plan import Cell, PlannedJob
 from orchestrator.spec import parse_spec
 from orchestrator.store import campaigns, launched
+from orchestrator.store.activity import running_jobs
 from orchestrator.store.ledger import StoreLedger
-from orchestrator.store.monitoring import running_jobs
 from orchestrator.store.services import StoreRegistry
 from orchestrator.store.tables import CampaignState, worker
 from workers.jobs import ForgeryAnswer, JobKind, Outcome, OutcomeStatus
@@ -111,9 +111,9 @@ def test_everything_about_a_running_campaign_is_shown(store, campaign_id, clock)
     summary, *workers = first["workers"]
     assert summary == "2 alive, 6 slots"
     assert sorted(line.split()[0] for line in workers[:2]) == ["host-a:1:1", "host-b:1:1"]
-    assert all("heard 0 s ago" in line and "silent" not in line for line in workers[:2])
+    assert all("last heartbeat 0 s ago" in line and "silent" not in line for line in workers[:2])
     assert workers[2].split()[0] == "host-c:1:1"
-    assert workers[2].endswith("heard 100 s ago, silent")
+    assert workers[2].endswith("last heartbeat 100 s ago, silent")
     assert first["slowest"] == ["split job 2: 0 s or more, on host-a:1:1:2"]
 
     ledger = StoreLedger(store)
@@ -134,7 +134,7 @@ def test_everything_about_a_running_campaign_is_shown(store, campaign_id, clock)
     assert third["slowest"] == [f"forgery job 4, instance 58: 0 s or more, {query}"]
 
 
-def test_where_nothing_runs_there_is_no_slowest(store, campaign_id, clock):
+def test_no_slowest_query_if_nothing_runs(store, campaign_id, clock):
     for job_id in (2, 3, 4):
         StoreLedger(store).hand_back(job_id, f"host-{'ab'[job_id % 2]}:1:1:{job_id}")
     assert running_jobs(store, campaign_id) == []
@@ -146,7 +146,7 @@ def test_where_nothing_runs_there_is_no_slowest(store, campaign_id, clock):
         st.tuples(st.sampled_from([1.0, 2.0, 10.0, 100.0, 1000.0]), st.integers(0, 40)), max_size=60
     )
 )
-def test_the_rate_is_that_of_the_last_minute_or_of_enough_work(steps):
+def test_the_rate_covers_the_last_minute_or_enough_work(steps):
     rate, times, totals = Rate(), [0.0], [0]
     assert rate.add(0.0, 0) is None
     for passed, more in steps:
@@ -185,40 +185,40 @@ def test_the_jobs_of_a_large_campaign_are_counted_rarely(store, campaign_id, mon
     assert len(counted) == 1
 
 
-def test_a_run_without_workers_says_who_is_at_work_then(store, campaign_id, clock):
+def test_a_local_run_without_workers(store, campaign_id, clock):
     with store.write() as connection:
         connection.execute(sa.delete(worker))
-    assert shown(Watch(store, campaign_id).look())["workers"] == ["none; wm campaign run itself is at 3 jobs"]
+    assert shown(Watch(store, campaign_id).look())["workers"] == ["none; wm campaign run itself runs 3 jobs"]
 
 
-def test_a_launched_campaign_without_anyone_alive_says_so_in_both_forms(store, campaign_id, clock):
+def test_a_launched_campaign_without_services_in_both_views(store, campaign_id, clock):
     with store.write() as connection:
         connection.execute(sa.update(worker).values(heartbeat_at=store.clock() - 100))
     launched.hand_over(store, campaign_id)
     view = Watch(store, campaign_id).look()
-    said = [
+    expected = [
         "no orchestrator is alive: start one with wm orchestrate",
         "no worker is alive: start one with wm worker",
     ]
     table = shown(view)
-    assert table["attention"] == said
+    assert table["attention"] == expected
     assert table["orchestrators"] == ["0 alive"]
-    assert view.line().endswith("; ".join(said))
+    assert view.line().endswith("; ".join(expected))
     assert "\n" not in view.line()
 
 
 def test_more_workers_than_fit_are_counted(store, campaign_id, clock, monkeypatch):
-    monkeypatch.setattr(watch, "_MOST_WORKERS", 1)
+    monkeypatch.setattr(watch, "_MAX_SHOWN", 1)
     assert shown(Watch(store, campaign_id).look())["workers"][2:] == ["and 2 more"]
 
 
-def test_a_campaign_is_watched_by_its_id_though_another_has_it_for_a_name(store, campaign_id, clock):
+def test_a_campaign_is_watched_by_its_id_even_if_another_has_that_name(store, campaign_id, clock):
     named = parse_spec(SPEC.replace("watched", str(campaign_id)))
     campaigns.create_campaign(store, named, iter([]), {})
     assert Watch(store, campaign_id).look().seen.record.name == "watched"
 
 
-def test_watching_ends_with_the_campaign_and_outlasts_an_outage(
+def test_the_watch_ends_with_the_campaign_and_survives_an_outage(
     store, campaign_id, clock, monkeypatch, capsys
 ):
     ledger, looks = StoreLedger(store), []
@@ -244,7 +244,7 @@ def test_watching_ends_with_the_campaign_and_outlasts_an_outage(
     assert printed.err == "the store does not answer, trying again: store gone: the server is restarting\n"
     first, last = printed.out.splitlines()
     assert first.startswith("watched: running; 8 of 202; 2 ready, 3 running, 1 done; ")
-    assert last.startswith("watched: finished; 202 of 202; 6 done; "), "though nobody has marked it yet"
+    assert last.startswith("watched: finished; 202 of 202; 6 done; "), "although not marked yet"
 
 
 def test_a_terminal_keeps_the_last_table_through_an_outage(store, campaign_id, clock, monkeypatch):
@@ -273,7 +273,7 @@ def test_a_terminal_keeps_the_last_table_through_an_outage(store, campaign_id, c
     assert "5 jobs are cancelled" in out.getvalue()
 
 
-def test_lines_come_now_and_then_and_when_something_changes(store, campaign_id, clock, monkeypatch, capsys):
+def test_lines_come_every_ten_seconds_and_at_changes(store, campaign_id, clock, monkeypatch, capsys):
     look, looks = Watch.look, []
 
     def counted(self):
@@ -298,4 +298,4 @@ def test_the_command_shows_a_finished_campaign_once_and_refuses_json(wm, tiny):
     assert line.startswith("tiny: finished; 36 of 36; 12 done; ")
     refused = wm("campaign", "status", "tiny", "--watch", "--json", "--store", tiny.url)
     assert (refused.code, refused.out) == (2, "")
-    assert "leave out --json" in refused.err
+    assert "--watch and --json" in refused.err

@@ -15,17 +15,17 @@ from matplotlib.image import imread
 from sklearn.datasets import load_breast_cancer, load_digits
 
 from orchestrator.executors import LocalExecutor
-from orchestrator.forged_sets import Forgery, largest_attempt
 from orchestrator.launch import launch
 from orchestrator.loop import run_campaign
 from orchestrator.report.charts import render
 from orchestrator.report.data import Findings
 from orchestrator.report.sections.images import figures, image_side, images_chart, picture, spread_out
+from orchestrator.results.forged_sets import Forgery, largest_attempt
+from orchestrator.results.stored_models import StoredModels
 from orchestrator.spec import parse_spec
 from orchestrator.store import campaigns
 from orchestrator.store.database import Store
 from orchestrator.store.ledger import StoreLedger
-from orchestrator.stored_models import StoredModels
 from wm.datasets import Dataset, split
 
 

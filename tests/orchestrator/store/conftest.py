@@ -96,8 +96,8 @@ class Workshop:
         with self.store.read() as connection:
             return int(connection.execute(sa.select(sa.func.count()).select_from(table)).scalar_one())
 
-    def lapse(self, *job_ids: int) -> None:
-        """Let the leases of jobs have lapsed a second ago."""
+    def expire(self, *job_ids: int) -> None:
+        """Let the leases of jobs expire a second ago."""
         with self.store.write() as connection:
             past = self.store.now(connection) - 1
             connection.execute(sa.update(job).where(job.c.id.in_(job_ids)).values(lease_until=past))

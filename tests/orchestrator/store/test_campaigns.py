@@ -1,4 +1,4 @@
-"""Campaigns in the store: created once, sharing work, found again, their state told."""
+"""Campaigns in the store: created once, sharing jobs, found again, with their state."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def test_a_campaign_is_stored_once(workshop):
     assert (workshop.count(campaign), workshop.count(job), workshop.count(campaign_job)) == (1, 2, 2)
 
 
-def test_a_record_tells_what_was_stored(workshop):
+def test_a_record_holds_the_stored_campaign(workshop):
     campaign_id = workshop.campaign(workshop.job("a"), name="mine", seed=2**63 - 1)
     (record,) = campaigns.list_campaigns(workshop.store)
     assert record == campaigns.find_campaign(workshop.store, "mine")
@@ -96,7 +96,7 @@ def test_large_campaigns_keep_their_order(workshop):
     workshop.finish(["root"])
     progress = campaigns.progress(workshop.store, campaign_id)
     assert (progress.jobs[JobState.READY], progress.done_weight, progress.total_weight) == (4500, 1, 9001)
-    ready = queue.ready_jobs(workshop.store, campaign_id, limit=4500, other_than=())
+    ready = queue.ready_jobs(workshop.store, campaign_id, limit=4500, excluded=())
     with workshop.store.read() as connection:
         key_of = {row.id: row.key for row in connection.execute(sa.select(job.c.id, job.c.key))}
     assert [key_of[job_id] for job_id in ready] == keys
@@ -118,7 +118,7 @@ def test_a_campaign_is_found_by_name_or_id_and_the_newest_of_a_name_wins(worksho
 
 
 @pytest.mark.parametrize("name", ["x", "", "99", "9" * 40, "\N{SUPERSCRIPT TWO}", "-1", "c ", "%"])
-def test_an_unknown_campaign_is_told_with_those_that_there_are(workshop, name):
+def test_an_unknown_campaign_is_reported_with_the_known_ones(workshop, name):
     with pytest.raises(NotFoundError, match="there are: none at all"):
         campaigns.find_campaign(workshop.store, name)
     workshop.campaign(workshop.job("a"), name="b", seed=1)
@@ -129,7 +129,7 @@ def test_an_unknown_campaign_is_told_with_those_that_there_are(workshop, name):
 
 
 @pytest.mark.parametrize("state", list(CampaignState))
-def test_a_state_is_told_as_it_was_marked(workshop, state):
+def test_a_state_is_returned_as_recorded(workshop, state):
     campaign_id = workshop.campaign(workshop.job("a"))
     campaigns.mark(workshop.store, campaign_id, state)
     record = campaigns.find_campaign(workshop.store, "c")
@@ -137,7 +137,7 @@ def test_a_state_is_told_as_it_was_marked(workshop, state):
     assert (record.finished_at is not None) == (state in (CampaignState.FINISHED, CampaignState.INCOMPLETE))
 
 
-def test_a_running_campaign_that_is_not_heard_of_counts_as_interrupted(workshop):
+def test_a_running_campaign_without_heartbeats_counts_as_interrupted(workshop):
     campaign_id = workshop.campaign(workshop.job("a"))
 
     def told_after(silence_s, state):

@@ -110,7 +110,7 @@ def test_a_newer_schema_is_refused(store):
     assert caught.value.fix == "upgrade treeproof"
 
 
-def test_an_older_schema_is_told_with_what_to_do(store_url):
+def test_an_old_schema_is_reported_with_the_fix(store_url):
     with opened(store_url) as store:
         config = database._alembic_config()
         with store.write() as connection:
@@ -123,7 +123,7 @@ def test_an_older_schema_is_told_with_what_to_do(store_url):
         one_line(caught)
 
 
-def test_an_empty_database_is_told(store_url):
+def test_an_empty_database_is_reported(store_url):
     with opened(store_url) as store:
         with store.write():
             pass
@@ -210,8 +210,8 @@ def test_a_password_is_never_shown(url):
 
 
 @pytest.mark.parametrize("url", ["", "wm.db", "sqlite:/wm.db", "/tmp/wm.db", "sqlite"])  # noqa: S108 - no file
-def test_what_is_no_url_is_told_with_an_example(url):
-    with pytest.raises(StoreUrlError, match=r"is not a database URL, such as sqlite:///wm\.db") as caught:
+def test_an_invalid_url_is_reported_with_an_example(url):
+    with pytest.raises(StoreUrlError, match=r"is not a database URL, as sqlite:///wm\.db") as caught:
         Store(url)
     one_line(caught)
 
@@ -228,7 +228,7 @@ def test_a_database_in_memory_is_refused(url):
         Store(url)
 
 
-def test_a_directory_that_is_not_there_is_told(tmp_path):
+def test_a_missing_directory_is_reported(tmp_path):
     with pytest.raises(StoreUrlError, match=f"there is no directory {tmp_path / 'nowhere'}"):
         Store(f"sqlite:///{tmp_path / 'nowhere' / 'wm.db'}")
 
@@ -240,7 +240,7 @@ def sqlite_url(path):
     return f"sqlite:///{path}"
 
 
-def test_a_missing_file_is_told_and_not_made(tmp_path):
+def test_a_missing_file_is_reported_and_not_created(tmp_path):
     path = tmp_path / "wm.db"
     with opened(sqlite_url(path)) as store, pytest.raises(NotFoundError, match="there is no store") as caught:
         store.check()
@@ -250,7 +250,7 @@ def test_a_missing_file_is_told_and_not_made(tmp_path):
 
 @pytest.mark.parametrize("content", [b"this is no database, whatever its name says", b"\x00" * 8192])
 @pytest.mark.parametrize("act", ["check", "upgrade", "revision"])
-def test_a_file_that_is_no_database_is_told_and_left_alone(tmp_path, content, act):
+def test_a_file_that_is_no_database_is_reported_and_not_changed(tmp_path, content, act):
     path = tmp_path / "wm.db"
     path.write_bytes(content)
     with (
@@ -262,7 +262,7 @@ def test_a_file_that_is_no_database_is_told_and_left_alone(tmp_path, content, ac
     assert path.read_bytes() == content
 
 
-def test_a_directory_in_the_files_place_is_told(tmp_path):
+def test_a_directory_in_place_of_the_file_is_reported(tmp_path):
     with (
         opened(sqlite_url(tmp_path)) as store,
         pytest.raises(StoreError, match="unable to open database file"),
@@ -270,7 +270,7 @@ def test_a_directory_in_the_files_place_is_told(tmp_path):
         store.upgrade()
 
 
-def test_a_damaged_database_is_told(tmp_path):
+def test_a_damaged_database_is_reported(tmp_path):
     path = tmp_path / "wm.db"
     with opened(sqlite_url(path)) as store:
         store.upgrade()
@@ -282,8 +282,8 @@ def test_a_damaged_database_is_told(tmp_path):
     one_line(caught)
 
 
-def test_a_store_that_may_only_be_read_is_told(tmp_path):
-    """As SQLite says it; a file's mode would not hold back a test that is run as root."""
+def test_a_read_only_store_is_reported(tmp_path):
+    """Simulated in SQLite: a file's mode does not stop a test that runs as root."""
     path = tmp_path / "wm.db"
     with opened(sqlite_url(path)) as store:
         store.upgrade()
@@ -318,7 +318,7 @@ def test_threads_of_one_process_take_turns_to_write_and_need_not_wait_for_locks(
             assert connection.execute(sa.select(sa.func.count()).select_from(artifact)).scalar_one() == 200
 
 
-def test_a_store_that_another_writer_holds_too_long_is_told(tmp_path, monkeypatch):
+def test_a_store_locked_too_long_is_reported(tmp_path, monkeypatch):
     monkeypatch.setattr(database, "BUSY_TIMEOUT_S", 0)
     path = tmp_path / "wm.db"
     with opened(sqlite_url(path)) as store:
@@ -343,7 +343,7 @@ def test_sqlite_is_set_up_for_many_processes(tmp_path):
     assert pragmas == {"journal_mode": "wal", "synchronous": 1, "busy_timeout": 30_000, "foreign_keys": 1}
 
 
-def test_a_full_disk_is_told(tmp_path):
+def test_a_full_disk_is_reported(tmp_path):
     path = tmp_path / "wm.db"
     with opened(sqlite_url(path)) as store:
         store.upgrade()

@@ -80,7 +80,7 @@ ASKED = ForgeryParameters(
 ).model_dump(mode="json")
 
 
-def test_later_jobs_of_a_signature_are_given_what_one_proved_in_the_whole_domain(workshop):
+def test_later_jobs_of_a_signature_get_its_global_proofs(workshop):
     others = [
         {"engine": "search"},
         {"seed": 2},
@@ -119,7 +119,7 @@ def test_later_jobs_of_a_signature_are_given_what_one_proved_in_the_whole_domain
 
 def test_a_row_that_is_neither_answer_nor_proof_is_refused(workshop):
     (job_id,) = workshop.jobs("a")
-    with pytest.raises(TypeError, match="no kind of job but forgery"):
+    with pytest.raises(TypeError, match="answers and proofs only"):
         workshop.ledger.save(job_id, [answer(1), "a row"])
     assert workshop.count(forgery_answer) == 0
 
@@ -170,7 +170,7 @@ def test_a_heartbeat_renews_the_lease(workshop):
     first = workshop.row(job_id).lease_until
     assert ledger.heartbeat(job_id, "me")
     assert workshop.row(job_id).lease_until >= first
-    workshop.lapse(job_id)
+    workshop.expire(job_id)
     assert ledger.heartbeat(job_id, "me"), "late, but nobody has taken the job"
     with workshop.store.read() as connection:
         now = workshop.store.now(connection)
@@ -178,13 +178,13 @@ def test_a_heartbeat_renews_the_lease(workshop):
     assert queue.requeue_expired(workshop.store) == 0
 
 
-def test_a_heartbeat_tells_of_a_lost_lease(workshop):
+def test_a_heartbeat_reports_a_lost_lease(workshop):
     (job_id,) = workshop.jobs("a")
     ledger = workshop.ledger
     assert not ledger.heartbeat(job_id, "me"), "never had"
     ledger.lease(job_id, "me")
     assert not ledger.heartbeat(job_id, "another")
-    workshop.lapse(job_id)
+    workshop.expire(job_id)
     queue.requeue_expired(workshop.store)
     assert not ledger.heartbeat(job_id, "me"), "queued again"
     ledger.lease(job_id, "another")
@@ -194,17 +194,17 @@ def test_a_heartbeat_tells_of_a_lost_lease(workshop):
     assert not ledger.heartbeat(job_id, "another"), "over"
 
 
-def test_only_lapsed_leases_are_queued_again(workshop):
-    lapsed, alive, never = workshop.jobs("a", "b", "c")
-    for job_id in (lapsed, alive):
+def test_only_expired_leases_are_queued_again(workshop):
+    expired, alive, never = workshop.jobs("a", "b", "c")
+    for job_id in (expired, alive):
         workshop.ledger.lease(job_id, "me")
     assert queue.requeue_expired(workshop.store) == 0
-    workshop.lapse(lapsed)
+    workshop.expire(expired)
     assert queue.requeue_expired(workshop.store) == 1
     assert queue.requeue_expired(workshop.store) == 0
     assert workshop.states("a", "b", "c") == [JobState.READY, JobState.RUNNING, JobState.READY]
-    assert [workshop.row(job_id).failures for job_id in (lapsed, alive, never)] == [1, 0, 0]
-    again = workshop.ledger.lease(lapsed, "another")
+    assert [workshop.row(job_id).failures for job_id in (expired, alive, never)] == [1, 0, 0]
+    again = workshop.ledger.lease(expired, "another")
     assert again is not None
     assert again.failures == 1
 
@@ -225,7 +225,7 @@ def test_after_the_last_attempt_a_job_ends_as_error_with_its_history(workshop):
         assert workshop.states("a", "b") == [JobState.READY, JobState.WAITING]
         assert outcome_of(workshop, job_id) is None
     ledger.lease(job_id, "worker 2")
-    workshop.lapse(job_id)
+    workshop.expire(job_id)
     assert queue.requeue_expired(workshop.store) == 1
     ended = outcome_of(workshop, job_id)
     assert (ended.status, ended.result, ended.owner) == (OutcomeStatus.ERROR, None, "worker 2")
@@ -243,7 +243,7 @@ def test_a_worker_that_lost_its_lease_cannot_fail_or_hand_back_the_job(workshop)
     (job_id,) = workshop.jobs("a")
     ledger = workshop.ledger
     ledger.lease(job_id, "me")
-    workshop.lapse(job_id)
+    workshop.expire(job_id)
     queue.requeue_expired(workshop.store)
     ledger.lease(job_id, "another")
     ledger.fail(job_id, "me", "too late")
@@ -273,7 +273,7 @@ def test_the_first_outcome_wins(workshop):
     (job_id,) = workshop.jobs("a")
     ledger = workshop.ledger
     ledger.lease(job_id, "slow")
-    workshop.lapse(job_id)
+    workshop.expire(job_id)
     queue.requeue_expired(workshop.store)
     ledger.lease(job_id, "quick")
     assert ledger.record(job_id, "slow", replace(DONE, result={"by": "slow"}), {})
@@ -341,7 +341,7 @@ BAD_OUTCOME = replace(DONE, result={"not JSON": {1, 2}})
     [
         (DONE, BAD_ARTIFACT, [], StoreError),
         (DONE, {"ab" * 32: b"bytes"}, [answer(1), answer(None)], StoreError),
-        # By SQLAlchemy or by the driver, whoever writes the JSON.
+        # Written by SQLAlchemy or by the driver.
         (BAD_OUTCOME, {"ab" * 32: b"bytes"}, [answer(1)], (sa.exc.StatementError, TypeError)),
     ],
 )
@@ -365,7 +365,7 @@ def test_equal_artifacts_of_two_jobs_are_one(workshop):
     assert workshop.ledger.artifact("cd" * 32) == b"\x00" * 100_000
 
 
-def test_an_unknown_artifact_is_told(workshop):
+def test_an_unknown_artifact_is_reported(workshop):
     with pytest.raises(NotFoundError, match="no artifact 0123 in "):
         workshop.ledger.artifact("0123")
 
@@ -390,7 +390,7 @@ def test_an_answer_is_kept_once(workshop):
 
 
 def test_a_long_reason_is_cut_in_the_middle_and_no_store_refuses_it(workshop):
-    """Such as a traceback: how it begins says that it is one, how it ends says what went wrong."""
+    """As of a traceback: its beginning shows that it is one, its end the fault."""
     (job_id,) = workshop.jobs("a")
     reason = "Traceback (most recent call last): " + "x" * 5000 + " ZeroDivisionError: by zero"
     exact = "r" * 200
@@ -454,7 +454,7 @@ def test_random_campaigns_end_as_their_needs_say(workshop, seed):
     campaign_id = workshop.campaign(*(workshop.job(key, *needs[key]) for key in keys))
     by_id = {workshop.id(key): key for key in keys}
     ledger = workshop.ledger
-    while ready := queue.ready_jobs(workshop.store, campaign_id, limit=4, other_than=()):
+    while ready := queue.ready_jobs(workshop.store, campaign_id, limit=4, excluded=()):
         job_id = rng.choice(ready)
         assert ledger.lease(job_id, "me") is not None
         match rng.randrange(5):
@@ -463,7 +463,7 @@ def test_random_campaigns_end_as_their_needs_say(workshop, seed):
             case 1 if workshop.row(job_id).failures < MAX_ATTEMPTS - 1:
                 ledger.fail(job_id, "me", "crash")
             case 2 if workshop.row(job_id).failures < MAX_ATTEMPTS - 1:
-                workshop.lapse(job_id)
+                workshop.expire(job_id)
                 queue.requeue_expired(workshop.store)
             case _:
                 ledger.record(job_id, "me", FAILURE if by_id[job_id] in fails else DONE, {})

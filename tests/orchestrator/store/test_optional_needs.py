@@ -69,7 +69,7 @@ def test_help_is_waited_for_however_it_ends(workshop, outcome):
     assert workshop.states("b") == [JobState.READY]
 
 
-def test_what_blocks_the_helper_alone_does_not_block_the_helped(workshop):
+def test_a_blocked_helper_does_not_block_the_helped_job(workshop):
     workshop.campaign(
         workshop.job("bad"),
         workshop.job("first", "bad"),
@@ -121,7 +121,7 @@ def test_lists_of_other_distances_never_wait_for_each_other_in_a_circle(workshop
     assert ("0.5", "0.3", True) in needs
     assert ("0.3", "0.5", True) not in needs
     done = 0
-    while ready := queue.ready_jobs(workshop.store, second, limit=10, other_than=()):
+    while ready := queue.ready_jobs(workshop.store, second, limit=10, excluded=()):
         done += len(ready)
         for job_id in ready:
             assert workshop.ledger.lease(job_id, "me") is not None
@@ -130,7 +130,7 @@ def test_lists_of_other_distances_never_wait_for_each_other_in_a_circle(workshop
     assert campaigns.progress(workshop.store, second).is_over
 
 
-def test_an_enlarged_list_is_helped_by_what_is_done(workshop):
+def test_an_enlarged_list_is_helped_by_finished_jobs(workshop):
     workshop.campaign(*batch(workshop, "0.7", "0.3"))
     workshop.finish(["0.7", "0.3"])
     workshop.campaign(*batch(workshop, "0.5", "0.3", "0.7", "0.1", "0.9"), name="larger")
@@ -148,7 +148,7 @@ def test_no_campaign_waits_for_a_helper_that_it_does_not_have(workshop):
     workshop.campaign(*batch(workshop, "0.5", "0.3"))
     second = workshop.campaign(*batch(workshop, "0.3"), name="second")
     assert workshop.states("0.3") == [JobState.READY]
-    assert queue.ready_jobs(workshop.store, second, limit=10, other_than=()) == [workshop.id("0.3")]
+    assert queue.ready_jobs(workshop.store, second, limit=10, excluded=()) == [workshop.id("0.3")]
 
 
 def test_a_job_that_is_there_is_given_no_helper(workshop):
@@ -168,7 +168,7 @@ def test_a_job_that_is_there_is_given_no_helper(workshop):
 
 
 def answers(eps):
-    """Return an answer of every status, told apart by its reason."""
+    """Return an answer of every status, distinguished by its reason."""
     statuses = ("forged", "impossible", "timeout", "memout", "error")
     return [
         ForgeryAnswer(

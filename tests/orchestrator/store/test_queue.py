@@ -1,4 +1,4 @@
-"""What is handed out next, and what is taken back from the dead."""
+"""Ready jobs, and jobs taken back from dead workers."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def test_ready_jobs_come_in_the_plans_order(workshop):
     ids = [workshop.id(key) for key in ("c", "a", "d", "b")]
 
     def ready(limit, *other_than):
-        return queue.ready_jobs(workshop.store, campaign_id, limit=limit, other_than=set(other_than))
+        return queue.ready_jobs(workshop.store, campaign_id, limit=limit, excluded=set(other_than))
 
     assert ready(10) == ids
     assert ready(2) == ids[:2]
@@ -36,7 +36,7 @@ def test_the_next_jobs_are_found_without_looking_at_all_of_them(workshop, analyz
             statements.append((statement, parameters))
 
     sa.event.listen(workshop.store._engine, "before_cursor_execute", listen)
-    assert len(queue.ready_jobs(workshop.store, campaign_id, limit=20, other_than=())) == 20
+    assert len(queue.ready_jobs(workshop.store, campaign_id, limit=20, excluded=())) == 20
     sa.event.remove(workshop.store._engine, "before_cursor_execute", listen)
     ((statement, parameters),) = statements
     explain = "EXPLAIN QUERY PLAN" if workshop.store.is_sqlite else "EXPLAIN"
@@ -50,7 +50,7 @@ def test_the_next_jobs_are_found_without_looking_at_all_of_them(workshop, analyz
         assert bad not in plan, plan
 
 
-def test_a_large_plan_tells_postgresql_how_large_its_tables_are(workshop):
+def test_a_large_plan_updates_the_statistics_of_postgresql(workshop):
     workshop.campaign(*(workshop.job(f"{number:05}") for number in range(1500)))
     if workshop.store.is_sqlite:
         pytest.skip("SQLite's plans do not need it")
@@ -64,11 +64,11 @@ def test_a_large_plan_tells_postgresql_how_large_its_tables_are(workshop):
 def test_other_campaigns_jobs_are_not_handed_out(workshop):
     workshop.jobs("a", "b")
     other = workshop.campaign(workshop.job("b"), workshop.job("c"), name="other")
-    found = queue.ready_jobs(workshop.store, other, limit=9, other_than=())
+    found = queue.ready_jobs(workshop.store, other, limit=9, excluded=())
     assert found == [workshop.id("b"), workshop.id("c")]
 
 
-def test_what_dead_workers_held_is_ready_at_once_and_no_attempt_is_counted(workshop):
+def test_jobs_of_dead_workers_are_ready_at_once_without_a_failed_attempt(workshop):
     dead, alive, ready = workshop.jobs("a", "b", "c")
     workshop.ledger.lease(dead, "dead")
     workshop.ledger.lease(alive, "alive")

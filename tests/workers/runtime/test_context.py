@@ -66,7 +66,7 @@ def test_the_artifact_parsed_last_is_not_parsed_again_by_the_next_job(ends):
     assert sent(ends[1]) == [NeedArtifact("ab"), NeedArtifact("cd")]
 
 
-def test_what_cannot_be_parsed_is_not_remembered(ends):
+def test_a_failed_parse_is_not_cached(ends):
     cache = ArtifactCache()
     ends[1].send(ArtifactData(b"bad"))
     job = Context(ends[0], cache, JOB, slice_s=1000.0)
@@ -76,7 +76,7 @@ def test_what_cannot_be_parsed_is_not_remembered(ends):
     assert job.parsed("ab", len) == 3
 
 
-def test_what_a_job_keeps_is_named_by_its_hash_and_at_hand(ends, context):
+def test_new_artifacts_are_named_by_their_hash_and_cached(ends, context):
     sha256 = context.keep(b"forest")
     assert sha256 == hashlib.sha256(b"forest").hexdigest()
     assert context.artifacts == {sha256: b"forest"}
@@ -91,7 +91,7 @@ def test_a_job_goes_on_from_the_state_of_its_kind(context):
 
 
 def test_rows_are_sent_in_bundles_and_none_is_lost(ends, context, monkeypatch):
-    monkeypatch.setattr(module, "_ROWS_EVERY_S", 1000.0)
+    monkeypatch.setattr(module, "_FLUSH_EVERY_S", 1000.0)
     for row in range(120):
         context.record(row)
     bundles = [message.rows for message in sent(ends[1])]
@@ -104,7 +104,7 @@ def test_rows_are_sent_in_bundles_and_none_is_lost(ends, context, monkeypatch):
 
 
 def test_a_whole_bundle_waits_for_more_so_that_it_may_go_with_the_outcome(ends, context, monkeypatch):
-    monkeypatch.setattr(module, "_ROWS_EVERY_S", 1000.0)
+    monkeypatch.setattr(module, "_FLUSH_EVERY_S", 1000.0)
     for row in range(50):
         context.record(row)
     assert sent(ends[1]) == []
@@ -114,12 +114,12 @@ def test_a_whole_bundle_waits_for_more_so_that_it_may_go_with_the_outcome(ends, 
 
 
 def test_a_row_that_has_waited_long_enough_is_sent(ends, context, monkeypatch):
-    monkeypatch.setattr(module, "_ROWS_EVERY_S", 0.0)
+    monkeypatch.setattr(module, "_FLUSH_EVERY_S", 0.0)
     context.record(0)
     assert sent(ends[1]) == [Rows((0,))]
 
 
-def test_what_others_need_is_sent_at_once_with_what_waits(ends, context):
+def test_urgent_rows_are_sent_at_once_with_pending_ones(ends, context):
     context.record(0)
     context.record(1, at_once=True)
     assert sent(ends[1]) == [Rows((0, 1))]
@@ -137,7 +137,7 @@ def test_parts_are_timed(context):
     assert context.timings["part"] >= 0
 
 
-def test_the_cache_drops_what_was_not_used_for_longest():
+def test_the_cache_drops_the_least_recently_used():
     cache = ArtifactCache(limit=30)
     for name in "abc":
         cache.put(name, bytes(10))

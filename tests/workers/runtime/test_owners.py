@@ -1,4 +1,4 @@
-"""Whose leases are those of the dead."""
+"""Owners of leases whose processes have ended."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def test_another_living_process_is_not_gone():
         assert owner_is_gone(owner)
 
 
-def test_a_process_that_nobody_has_waited_for_is_gone_all_the_same():
+def test_a_zombie_process_is_gone():
     with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as other:
         owner = owner_of(other.pid, process_start(other.pid))
         other.kill()

@@ -48,7 +48,7 @@ def test_a_job_that_succeeds_gives_an_outcome_with_its_artifacts(bench):
     assert set(run.artifacts) == {run.outcome.result["split"]}
 
 
-def test_what_a_second_try_would_not_change_is_an_error_at_once(bench):
+def test_a_permanent_fault_is_an_error_at_once(bench):
     run = bench.run(bench.job(JobKind.EMBED, max_rounds=1))
     assert run.end is End.FINISHED
     assert run.outcome.status is OutcomeStatus.ERROR
@@ -101,7 +101,7 @@ def test_a_template_that_is_killed_costs_an_attempt_and_the_next_job_gets_anothe
         own._sandbox.ready()
         ended = run(bench.job(JobKind.TUNE_FOLD, **ENDLESS), stop=After(4, kill_both))
         assert (ended.end, ended.reason.partition(":")[0]) == (End.FAILED, "the job's process died")
-        assert run(bench.job(JobKind.SPLIT)).reason.startswith("the job's process could not be had")
+        assert run(bench.job(JobKind.SPLIT)).reason.startswith("the job's process could not be started")
         assert run(bench.job(JobKind.SPLIT)).end is End.FINISHED
     finally:
         own.close()
@@ -161,7 +161,7 @@ def test_heartbeats_are_sent_while_the_job_is_busy_and_a_lost_lease_ends_it(benc
     assert works(bench)
 
 
-def test_what_a_hook_raises_reaches_the_caller_and_the_next_job_works(bench):
+def test_an_exception_of_a_hook_reaches_the_caller_and_the_next_job_works(bench):
     def lost(_sha256):
         raise OSError("the disk is gone")
 

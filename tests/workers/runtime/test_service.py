@@ -1,4 +1,4 @@
-"""What the job's process says of its handler's end."""
+"""The messages of the process that runs a handler."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ ROW = "a row"
 
 
 @pytest.fixture
-def said(monkeypatch):
-    """Runs a handler in the service and returns all that it says."""
+def messages_of(monkeypatch):
+    """Runs a handler in the service and returns all messages."""
 
     def run(handler, job=JOB):
         monkeypatch.setattr(forgery, "run", handler)
@@ -53,13 +53,13 @@ def raising(reason):
     return handler
 
 
-def test_a_result_is_an_outcome_and_waiting_rows_go_with_it(said):
+def test_a_result_is_an_outcome_and_waiting_rows_go_with_it(messages_of):
     def handler(parameters, context):
         context.record(ROW)
         context.keep(b"bytes")
         return ForgeryResult(instances=parameters.count)
 
-    before, message = said(handler)
+    before, message = messages_of(handler)
     assert before == []
     assert message.end is End.FINISHED
     assert message.rows == (ROW,)
@@ -68,12 +68,15 @@ def test_a_result_is_an_outcome_and_waiting_rows_go_with_it(said):
     assert list(message.artifacts.values()) == [b"bytes"]
 
 
-def test_a_handler_that_wants_to_go_on_later_gives_the_job_back_and_waiting_rows_go_first(said):
-    assert said(lambda _parameters, context: context.record(ROW)) == ([Rows((ROW,))], Run(End.SLICE_OVER))
+def test_a_handler_that_wants_to_go_on_later_gives_the_job_back_and_waiting_rows_go_first(messages_of):
+    assert messages_of(lambda _parameters, context: context.record(ROW)) == (
+        [Rows((ROW,))],
+        Run(End.SLICE_OVER),
+    )
 
 
-def test_what_the_science_refuses_is_an_error_at_once(said):
-    before, message = said(raising(DataError("no such file")))
+def test_an_error_of_wm_ends_the_job_at_once(messages_of):
+    before, message = messages_of(raising(DataError("no such file")))
     assert before == []
     assert message.end is End.FINISHED
     assert message.rows == (ROW,)
@@ -82,16 +85,16 @@ def test_what_the_science_refuses_is_an_error_at_once(said):
 
 
 @pytest.mark.parametrize("reason", [ChildError("no process could be had"), ValueError("oh"), MemoryError()])
-def test_what_may_go_well_another_time_is_a_failed_attempt(said, reason):
-    _, message = said(raising(reason))
+def test_a_temporary_fault_is_a_failed_attempt(messages_of, reason):
+    _, message = messages_of(raising(reason))
     assert (message.end, message.outcome, message.rows) == (End.FAILED, None, ())
     assert message.reason.startswith("Traceback")
     assert type(reason).__name__ in message.reason
 
 
-def test_parameters_that_no_longer_fit_their_kind_are_a_failed_attempt(said):
+def test_parameters_that_no_longer_fit_their_kind_are_a_failed_attempt(messages_of):
     job = LeasedJob(1, JobKind.FORGERY, PARAMETERS | {"strange": 1}, {}, 0)
-    _, message = said(lambda *_: None, job)
+    _, message = messages_of(lambda *_: None, job)
     assert (message.end, message.outcome, message.rows) == (End.FAILED, None, ())
     assert "strange" in message.reason
 

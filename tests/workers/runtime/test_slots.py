@@ -170,7 +170,7 @@ def test_every_end_is_recorded(work, slot, ended, run, recorded):
 
 
 @pytest.mark.parametrize("what", ["lease", "run", "record"])
-def test_what_fails_is_told_and_the_job_given_back(work, slot, ended, failures, what):
+def test_a_fault_is_reported_and_the_job_given_back(work, slot, ended, failures, what):
     work.failing = {(what, 1)}
     slot.run(1)
     slot.run(2)
@@ -181,7 +181,7 @@ def test_what_fails_is_told_and_the_job_given_back(work, slot, ended, failures, 
     assert ended == [2]
 
 
-def test_a_job_that_cannot_be_given_back_is_told_in_one_line(work, slot, failures, caplog):
+def test_a_job_that_cannot_be_given_back_is_reported_in_one_line(work, slot, failures, caplog):
     work.failing = {("run", 1), ("hand_back", 1)}
     slot.run(1)
     slot.close()
@@ -191,7 +191,7 @@ def test_a_job_that_cannot_be_given_back_is_told_in_one_line(work, slot, failure
     ]
 
 
-def test_what_ended_before_is_told_even_if_the_next_job_fails(work, slot, ended, failures):
+def test_the_end_of_a_job_is_recorded_even_if_the_next_one_fails(work, slot, ended, failures):
     work.failing = {("lease", 2)}
     slot.run(1)
     slot.run(2)

@@ -1,4 +1,4 @@
-"""Many machines: who is alive, how often a job was leased, what was cancelled, and a role for workers."""
+"""Many machines: live services, leases of a job, cancelled jobs, and a role for workers."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -16,7 +16,7 @@ GRANTS = {
     "UPDATE (version, slots, started_at, heartbeat_at)": ("worker",),
     "DELETE": ("worker",),
 }  # fmt: skip
-"""All that a worker may do. It can neither see campaigns nor change a plan, an outcome or an artifact."""
+"""The rights of a worker. It cannot read campaigns, nor change a plan, an outcome or an artifact."""
 
 
 def upgrade() -> None:
@@ -40,7 +40,7 @@ def upgrade() -> None:
 
 
 def _grant() -> None:
-    """Create the role, which no one can log in as, unless another database of the server has made it.
+    """Create the role, which has no login, unless another database of the server has created it.
 
     A user who may not create roles gets the schema all the same: then workers connect as that user, and
     `wm doctor` says so.

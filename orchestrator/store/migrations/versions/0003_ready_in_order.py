@@ -1,4 +1,4 @@
-"""Ready jobs in order: the next ones are found without looking at all of a campaign's jobs."""
+"""Ready jobs in order: the next ones are found without reading all jobs of a campaign."""
 
 import sqlalchemy as sa
 from alembic import op

@@ -1,4 +1,4 @@
-"""Witnesses as they are: PostgreSQL takes longer to try and compress them than for the rest of an answer."""
+"""Uncompressed witnesses: their compression took PostgreSQL longer than the rest of an answer."""
 
 from alembic import op
 
@@ -7,6 +7,6 @@ down_revision = "0004"
 
 
 def upgrade() -> None:
-    """Keep new witnesses uncompressed; those already there stay as they are."""
+    """Store new witnesses uncompressed; old ones stay as they are."""
     if op.get_bind().dialect.name == "postgresql":
         op.execute("ALTER TABLE forgery_answer ALTER COLUMN witness SET STORAGE EXTERNAL")

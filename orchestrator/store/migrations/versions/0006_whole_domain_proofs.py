@@ -1,4 +1,4 @@
-"""Proofs in the whole domain, which workers find and give to each other."""
+"""Global proofs, which workers share."""
 
 import sqlalchemy as sa
 from alembic import op

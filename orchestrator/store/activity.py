@@ -1,12 +1,13 @@
-"""What monitors see of a store: the jobs that run, and the query each is at; leases; all in numbers."""
+"""Read the activity of a store for monitors: running jobs, expired leases, totals."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import sqlalchemy as sa
 
+from orchestrator.plan import Cell
 from orchestrator.store.database import Store
 from orchestrator.store.tables import (
     JobState,
@@ -21,25 +22,21 @@ from orchestrator.store.tables import (
 from workers.jobs import JobKind
 from workers.runtime.ledger import LEASE_S
 
-_PLACE = ("scheme", "trigger_share", "ones_share", "repeat", "engine", "signature", "eps")
-
 
 @dataclass(frozen=True)
 class RunningJob:
-    """A job that a worker has.
+    """A job that a worker runs.
 
     Attributes
     ----------
-    job_id, kind, owner
-        What, and who runs it.
     leases
-        How often it was taken: a batch of slow queries is taken again and again.
+        Number of leases so far: a batch of slow queries is leased several times.
     answered
-        Forgery only: how many queries of the batch have an answer.
+        Forgery only: number of queries of the batch that have an answer.
     query
-        Forgery only: the instance that is being asked about; those of a batch are asked in order.
+        Forgery only: the instance of the current query; those of a batch are asked in order.
     place
-        Its place in the grid, for people.
+        Its point of the grid, as text.
     """
 
     job_id: int
@@ -52,7 +49,8 @@ class RunningJob:
 
 
 def running_jobs(store: Store, campaign_id: int) -> list[RunningJob]:
-    """Return a campaign's running jobs, the one that was planned first first."""
+    """Return a campaign's running jobs in the order of the plan."""
+    coordinates = [field.name for field in fields(Cell)]
     answered = sa.select(sa.func.count()).where(forgery_answer.c.job_id == job.c.id).scalar_subquery()
     query = (
         sa.select(
@@ -62,7 +60,7 @@ def running_jobs(store: Store, campaign_id: int) -> list[RunningJob]:
             job.c.leases,
             job.c.parameters,
             answered.label("answered"),
-            *(cell.c[name] for name in _PLACE),
+            *(cell.c[name] for name in coordinates),
         )
         .join(campaign_job, campaign_job.c.job_id == job.c.id)
         .join(cell, cell.c.id == campaign_job.c.cell_id)
@@ -79,36 +77,37 @@ def running_jobs(store: Store, campaign_id: int) -> list[RunningJob]:
             leases=row["leases"],
             answered=row["answered"],
             query=row["parameters"]["first"] + row["answered"] if row["kind"] == JobKind.FORGERY else None,
-            place=", ".join(f"{name} {row[name]}" for name in _PLACE if row[name] is not None),
+            place=", ".join(f"{name} {row[name]}" for name in coordinates if row[name] is not None),
         )
         for row in rows
     ]
 
 
-def lapsed_leases(store: Store) -> int:
-    """Return how many running jobs of the whole store have a lease that expired a while ago."""
-    a_while_ago = store.clock() - LEASE_S  # what an orchestrator that is alive has taken back by then
-    query = sa.select(sa.func.count(job.c.id)).where(
-        job.c.state == JobState.RUNNING, job.c.lease_until < a_while_ago
-    )
+def expired_leases(store: Store) -> int:
+    """Return the number of running jobs of the whole store whose lease expired more than `LEASE_S` ago.
+
+    An orchestrator that is alive would have taken them back.
+    """
+    is_expired = job.c.lease_until < store.clock() - LEASE_S
+    query = sa.select(sa.func.count(job.c.id)).where(job.c.state == JobState.RUNNING, is_expired)
     with store.read() as connection:
         return int(connection.execute(query).scalar_one())
 
 
 @dataclass(frozen=True)
-class Tally:
-    """What a store holds, over all campaigns.
+class Totals:
+    """Numbers over all campaigns of a store.
 
     Attributes
     ----------
     campaigns
-        Name and state of each campaign by its id; the state as it was marked last.
+        Name and recorded state of each campaign by its id.
     outcomes
-        Number of outcomes by the job's kind and the outcome's status.
+        Number of outcomes by kind of job and status of the outcome.
     answers
         Number of answered forgery queries by status.
     failed_attempts
-        How often a job's process or its worker died.
+        Number of attempts in which a job's process or its worker died.
     """
 
     campaigns: Mapping[int, tuple[str, str]]
@@ -117,23 +116,20 @@ class Tally:
     failed_attempts: int
 
 
-def tally(store: Store) -> Tally:
+def count_totals(store: Store) -> Totals:
     """Count a whole store: reads every outcome and every answer, some seconds for 10^7 of them."""
     outcomes = (
         sa.select(job.c.kind, outcome.c.status, sa.func.count())
         .join(outcome, outcome.c.job_id == job.c.id)
         .group_by(job.c.kind, outcome.c.status)
     )
-    answers = sa.select(forgery_answer.c.status, sa.func.count().label("number")).group_by(
-        forgery_answer.c.status
-    )
+    status = forgery_answer.c.status
+    answers = sa.select(status, sa.func.count()).group_by(status)
     with store.read() as connection:
-        return Tally(
-            campaigns={
-                row.id: (row.name, row.state)
-                for row in connection.execute(sa.select(campaign.c.id, campaign.c.name, campaign.c.state))
-            },
+        rows = connection.execute(sa.select(campaign.c.id, campaign.c.name, campaign.c.state))
+        return Totals(
+            campaigns={campaign_id: (name, state) for campaign_id, name, state in rows},
             outcomes={(kind, status): count for kind, status, count in connection.execute(outcomes)},
-            answers={row.status: row.number for row in connection.execute(answers)},
+            answers={row[0]: row[1] for row in connection.execute(answers)},
             failed_attempts=connection.execute(sa.select(sa.func.count()).select_from(attempt)).scalar_one(),
         )

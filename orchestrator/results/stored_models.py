@@ -1,4 +1,4 @@
-"""The forests, claims and rows that a campaign's jobs made, read back from its store."""
+"""Read the forests, claims and rows of a campaign from the store."""
 
 from __future__ import annotations
 
@@ -7,12 +7,10 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Any, NamedTuple
 
-import sqlalchemy as sa
-
 from orchestrator.errors import NotFoundError
+from orchestrator.results.rows import first_result
 from orchestrator.store.database import Store
 from orchestrator.store.ledger import StoreLedger
-from orchestrator.store.tables import campaign_job, cell, job, outcome
 from wm.claims.claim import Claim, parse_claim
 from wm.datasets import Split
 from wm.forest import Forest
@@ -20,7 +18,7 @@ from workers.jobs import BaselineResult, EmbedResult, JobKind, SplitResult
 
 
 class Place(NamedTuple):
-    """A watermark's place in the grid; fields as the columns of result frames."""
+    """Coordinates of a watermark in the grid; fields as the columns of result frames."""
 
     scheme: str
     trigger_share: float
@@ -30,17 +28,7 @@ class Place(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Watermarked:
-    """A watermark and what it is held against.
-
-    Attributes
-    ----------
-    forest
-        The model as released.
-    claim
-        The owner's.
-    standard
-        The honest standard forest of the same repeat, which has nothing to do with the watermark.
-    """
+    """A released watermarked forest, its claim, and the honest standard forest of the same repeat."""
 
     forest: Forest
     claim: Claim
@@ -48,7 +36,7 @@ class Watermarked:
 
 
 class StoredModels:
-    """Reads what a campaign made; what is not there yet raises `NotFoundError`."""
+    """Reads the models of a campaign; raises `NotFoundError` for those that do not exist yet."""
 
     def __init__(self, store: Store, campaign_id: int) -> None:
         self._store = store
@@ -68,7 +56,7 @@ class StoredModels:
         return BaselineResult.model_validate(self._result(JobKind.BASELINE, {})).n_estimators
 
     def watermarked(self, place: Place) -> Watermarked:
-        """Return the watermark at a place of the grid; the one asked for last is at hand."""
+        """Return the watermark at a point of the grid; the last one is cached."""
         return self._last(place)
 
     def _read(self, place: Place) -> Watermarked:
@@ -81,25 +69,8 @@ class StoredModels:
         )
 
     def _result(self, kind: JobKind, where: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the result of the first done job of a kind in the cells that `where` names."""
-        query = (
-            sa.select(outcome.c.result)
-            .join(campaign_job, campaign_job.c.job_id == outcome.c.job_id)
-            .join(job, job.c.id == campaign_job.c.job_id)
-            .join(cell, cell.c.id == campaign_job.c.cell_id)
-            .where(
-                campaign_job.c.campaign_id == self._campaign_id,
-                job.c.kind == kind,
-                outcome.c.result.is_not(None),
-                *(cell.c[name] == value for name, value in where.items()),
-            )
-            .order_by(campaign_job.c.position)
-            .limit(1)
-        )
-        with self._store.read() as connection:
-            found = connection.execute(query).scalar_one_or_none()
+        found = first_result(self._store, self._campaign_id, kind, where)
         if found is None:
             at = "".join(f", {name} {value}" for name, value in where.items())
             raise NotFoundError(f"campaign {self._campaign_id} has no result of a job {kind.value}{at} yet")
-        result: dict[str, Any] = found
-        return result
+        return found

@@ -1,4 +1,4 @@
-"""`wm open`: some trigger rows for a judge, the others for the next dispute."""
+"""`wm open`: show some trigger rows to a judge and keep the others secret."""
 
 from __future__ import annotations
 
@@ -13,22 +13,20 @@ from wm.claims.opening import draw_rows, open_rows
 
 
 def _numbers(_context: click.Context, _option: click.Parameter, text: str | None) -> tuple[int, ...] | None:
-    if text is None:
-        return None
     try:
-        return tuple(int(part) for part in text.split(","))
+        return None if text is None else tuple(int(part) for part in text.split(","))
     except ValueError as reason:
-        raise click.BadParameter(f"{text!r} is no list of row numbers such as 0,3,5") from reason
+        raise click.BadParameter(f"{text!r} is no list of row numbers, as in 0,3,5") from reason
 
 
 @click.command("open")
 @click.argument("claim_file", metavar="CLAIM", type=INPUT)
 @click.option("--rows", callback=_numbers, help="Numbers of the rows to open, from 0, as in 0,3,5.")
-@click.option("--draw", type=click.IntRange(min=1), help="How many rows the judge's challenge draws.")
-@click.option("--challenge", help="The judge's challenge, any text; made known after your commitment.")
+@click.option("--draw", type=click.IntRange(min=1), help="Number of rows that the judge's challenge draws.")
+@click.option("--challenge", help="The judge's challenge, any text; revealed after your commitment.")
 @click.option("-o", "--output", type=OUTPUT, required=True, help="File for the opening (JSON).")
 @json_option
-def disclose(
+def open_claim(
     claim_file: Path,
     rows: tuple[int, ...] | None,
     draw: int | None,
@@ -38,7 +36,7 @@ def disclose(
 ) -> None:
     """Open some trigger rows of a CLAIM to a judge.
 
-    The others stay secret. A judge should not let the owner pick them: give --draw with the judge's
+    The others stay secret. A judge should not let the owner choose them: give --draw with the judge's
     --challenge.
     """
     claim = read_claim(claim_file)

@@ -1,21 +1,21 @@
-"""What keeps a campaign from going on: for every situation, what is said and that its fix is named."""
+"""Obstacles of campaigns: for every situation the right lines, each with a fix."""
 
 from __future__ import annotations
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchestrator.attention import Situation, situation
+from orchestrator.monitoring.attention import Situation, situation
 from orchestrator.plan import plan
 from orchestrator.store import campaigns, launched, services
 from orchestrator.store.campaigns import CampaignRecord, Progress
-from orchestrator.store.services import Service, StoreRegistry
+from orchestrator.store.services import ServiceRecord, StoreRegistry
 from orchestrator.store.tables import CampaignState, JobState
 from workers.runtime.registry import ALIVE_S, WorkerRecord
 
 SERVICES = st.lists(
     st.builds(
-        Service,
+        ServiceRecord,
         name=st.just("host:1:1"),
         version=st.sampled_from(["1", "2"]),
         slots=st.integers(1, 4),
@@ -41,17 +41,17 @@ SITUATIONS = st.builds(
 
 
 @given(SITUATIONS)
-def test_each_line_is_one_line_and_names_what_to_do(seen):
+def test_each_obstacle_is_one_line_with_a_fix(seen):
     for line in seen.attention:
         assert line
         assert "\n" not in line
-        assert any(word in line for word in ("wm ", "install", "end by themselves"))
+        assert any(word in line for word in ("wm ", "install", "go on to their end"))
     assert len(set(seen.attention)) == len(seen.attention)
 
 
 @given(SITUATIONS)
-def test_what_waits_for_the_dead_is_always_told_and_what_lives_never(seen):
-    said = "; ".join(seen.attention)
+def test_missing_services_are_reported_exactly_if_they_are_needed(seen):
+    reported = "; ".join(seen.attention)
     alive = {
         "worker": any(worker.silent_s <= ALIVE_S for worker in seen.workers),
         "orchestrator": any(each.silent_s <= ALIVE_S for each in seen.orchestrators),
@@ -59,14 +59,14 @@ def test_what_waits_for_the_dead_is_always_told_and_what_lives_never(seen):
     over = not any(seen.progress.jobs[state] for state in JobState if not state.is_finished)
     waits = seen.is_launched and not over and seen.record.state is not CampaignState.CANCELLED
     for kind, lives in alive.items():
-        assert (f"no {kind} is alive" in said) == (waits and not lives)
+        assert (f"no {kind} is alive" in reported) == (waits and not lives)
     ours = {each.version for each in seen.orchestrators if each.is_alive}
-    strangers = [each for each in seen.workers if each.is_alive and each.version not in ours]
-    assert ("another version" in said) == bool(waits and ours and strangers)
+    mismatches = [each for each in seen.workers if each.is_alive and each.version not in ours]
+    assert ("another version" in reported) == bool(waits and ours and mismatches)
 
 
 @given(SITUATIONS)
-def test_who_is_over_is_told_by_the_jobs(seen):
+def test_a_campaign_is_over_when_its_jobs_are(seen):
     jobs = {state for state, count in seen.progress.jobs.items() if count}
     if any(not state.is_finished for state in jobs):
         assert seen.state in {*CampaignState, "launched"}
@@ -78,18 +78,18 @@ def test_who_is_over_is_told_by_the_jobs(seen):
     assert any("wm campaign resume 7" in line for line in seen.attention) == cancelled
 
 
-def test_looked_at_in_a_store(store, spec, facts):
+def test_the_situation_in_a_store(store, spec, facts):
     made = campaigns.create_campaign(store, spec, plan(spec, facts), {})
     seen = situation(store, made)
     assert (seen.state, seen.is_launched) == ("interrupted", False)
-    assert seen.attention == [f"nobody runs it: wm campaign resume {made}, or launch its file again"]
+    assert seen.attention == [f"not running: wm campaign resume {made}, or launch its file again"]
     launched.hand_over(store, made)
     seen = situation(store, made)
     assert (seen.state, len(seen.attention)) == ("launched", 2)
     services.beat_orchestrator(store, "one:1:1", "1")
     StoreRegistry(store).beat(WorkerRecord("two:1:1", "2", 3))
     (line,) = situation(store, made).attention
-    assert line.startswith("1 of 1 workers are of another version")
+    assert line.startswith("1 of 1 workers have another version")
     StoreRegistry(store).beat(WorkerRecord("three:1:1", "1", 3))
     assert situation(store, made).attention[0].startswith("1 of 2 workers")
     launched.cancel(store, made)

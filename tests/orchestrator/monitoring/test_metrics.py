@@ -1,4 +1,4 @@
-"""Metrics as Prometheus reads them: over loopback, parsed by its own parser, held against the store."""
+"""Metrics as Prometheus reads them: over loopback, parsed by its own parser, compared with the store."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from prometheus_client.parser import text_string_to_metric_families
 
-from orchestrator import metrics as module
 from orchestrator.errors import OutputError, StoreError, StoreUnavailableError
-from orchestrator.metrics import Metrics
+from orchestrator.monitoring import metrics as module
+from orchestrator.monitoring.metrics import Metrics
 from orchestrator.store import campaigns, services
 from orchestrator.store.campaigns import Progress
 from orchestrator.store.database import Store
@@ -25,7 +25,7 @@ from workers.runtime.registry import WorkerRecord
 from workers.runtime.version import protocol_version
 
 OURS = protocol_version()
-DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "scaling.md"
+DOCUMENT = Path(__file__).resolve().parents[3] / "docs" / "scaling.md"
 
 
 @pytest.fixture
@@ -37,9 +37,9 @@ def port():
 
 @pytest.fixture(autouse=True)
 def often(monkeypatch):
-    """Asked each time; the thread that looks by itself sleeps through the test."""
+    """The totals are counted at each look; the metrics' own thread sleeps through the test."""
     monkeypatch.setattr(module, "_COUNT_EVERY_S", 0.0)
-    monkeypatch.setattr(module, "_SHARE", float("inf"))
+    monkeypatch.setattr(module, "_MAX_SHARE", float("inf"))
 
 
 def progress(**jobs):
@@ -77,7 +77,7 @@ def served(store, port, queued):
     close()
 
 
-def test_before_anything_is_known_it_says_so(served, port):
+def test_metrics_before_the_first_report(served, port):
     seen = scraped(port)
     assert seen.pop(("wm_store_seen_timestamp_seconds",)) > 1.7e9
     assert seen == {
@@ -92,7 +92,7 @@ def test_before_anything_is_known_it_says_so(served, port):
     }
 
 
-def test_workers_are_told_by_version_and_the_silent_are_not(store, served, port):
+def test_live_workers_are_counted_by_version(store, served, port):
     registry = StoreRegistry(store)
     for name, version, slots in (("a", OURS, 2), ("b", OURS, 4), ("c", "0", 8), ("d", OURS, 16)):
         registry.beat(WorkerRecord(name, version, slots))
@@ -112,7 +112,7 @@ def test_workers_are_told_by_version_and_the_silent_are_not(store, served, port)
     }
 
 
-def test_how_far_a_campaign_is(served, port):
+def test_progress_of_a_campaign(served, port):
     served.leads(True)
     served.turn([3])
     served.progress(3, progress(ready=5, running=2, done=1))
@@ -125,7 +125,7 @@ def test_how_far_a_campaign_is(served, port):
     assert (seen["wm_broker_up",], seen["wm_queue_messages",]) == (1, 7)
 
 
-def test_a_campaign_that_is_over_stays_until_the_next(served, port):
+def test_a_campaign_that_is_over_stays_until_the_next_progresses(served, port):
     served.leads(True)
     served.progress(3, progress(done=4))
     served.turn([])
@@ -136,14 +136,14 @@ def test_a_campaign_that_is_over_stays_until_the_next(served, port):
     assert seen["wm_work_done", "4"] == 0
 
 
-def test_a_cancelled_campaign_is_no_more_told_as_running(served, port):
+def test_a_cancelled_campaign_is_dropped(served, port):
     served.leads(True)
     served.progress(3, progress(ready=5, running=2))
     served.turn([])
     assert not [key for key in scraped(port) if key[0] == "wm_jobs"]
 
 
-def test_one_that_stands_by_tells_no_progress_and_no_counts_that_would_be_told_twice(finished, port):
+def test_an_orchestrator_that_stands_by_reports_no_progress_and_no_totals(finished, port):
     metrics = Metrics(finished, lambda: 0)
     close = metrics.serve("127.0.0.1", port)
     try:
@@ -160,7 +160,7 @@ def test_one_that_stands_by_tells_no_progress_and_no_counts_that_would_be_told_t
     assert {"wm_store_up", "wm_workers", "wm_build_info"} <= standing_by
 
 
-def test_a_broker_that_is_away_is_told(served, port, queued):
+def test_a_broker_that_is_away(served, port, queued):
     queued[0] = None
     served.turn([])
     seen = scraped(port)
@@ -169,7 +169,7 @@ def test_a_broker_that_is_away_is_told(served, port, queued):
 
 
 @pytest.mark.parametrize("error", [StoreUnavailableError, StoreError])
-def test_a_store_that_is_away_is_told_and_what_is_known_stays(served, port, monkeypatch, error):
+def test_a_store_that_is_away_leaves_what_is_known(served, port, monkeypatch, error):
     served.leads(True)
     served.progress(3, progress(ready=1))
     before = scraped(port)
@@ -186,7 +186,7 @@ def test_a_store_that_is_away_is_told_and_what_is_known_stays(served, port, monk
     assert seen["wm_jobs", "3", "ready"] == 1
 
 
-def test_a_scrape_asks_neither_store_nor_broker(served, port, monkeypatch):
+def test_a_scrape_uses_neither_store_nor_broker(served, port, monkeypatch):
     def never(*_):
         raise AssertionError
 
@@ -196,7 +196,7 @@ def test_a_scrape_asks_neither_store_nor_broker(served, port, monkeypatch):
     assert scraped(port)["wm_store_up",] == 1
 
 
-def test_what_the_store_holds_is_counted_as_by_hand(finished, port):
+def test_totals_of_the_store_equal_a_count_by_hand(finished, port):
     metrics = Metrics(finished, lambda: 0)
     close = metrics.serve("127.0.0.1", port)
     try:
@@ -211,8 +211,8 @@ def test_what_the_store_holds_is_counted_as_by_hand(finished, port):
         answers = connection.exec_driver_sql("SELECT status FROM forgery_answer").scalars().all()
     by_hand = Counter((kinds[job_id], status) for job_id, status in outcomes)
     assert {key[1:]: value for key, value in seen.items() if key[0] == "wm_outcomes_total"} == by_hand
-    told = {key[1]: value for key, value in seen.items() if key[0] == "wm_queries_answered_total"}
-    assert told == Counter(answers)
+    reported = {key[1]: value for key, value in seen.items() if key[0] == "wm_queries_answered_total"}
+    assert reported == Counter(answers)
     assert seen["wm_campaign_info", "1", campaigns.get_campaign(finished, 1).name] == 1
     assert seen["wm_campaigns", "finished"] == 1
     assert seen["wm_failed_attempts_total",] == 0
@@ -221,17 +221,17 @@ def test_what_the_store_holds_is_counted_as_by_hand(finished, port):
 @given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), max_size=9))
 def test_jobs_taken_back_add_up_by_reason(pairs):
     metrics = Metrics(None, lambda: None)
-    for lapsed, gone in pairs:
-        metrics.taken_back(lapsed=lapsed, gone=gone)
+    for expired, gone in pairs:
+        metrics.taken_back(expired=expired, gone=gone)
     (family,) = [family for family in metrics.collect() if family.name == "wm_jobs_taken_back"]
-    told = {sample.labels["reason"]: sample.value for sample in family.samples}
-    assert told == {
-        "lease_lapsed": sum(lapsed for lapsed, _ in pairs),
+    reported = {sample.labels["reason"]: sample.value for sample in family.samples}
+    assert reported == {
+        "lease_lapsed": sum(expired for expired, _ in pairs),
         "worker_gone": sum(gone for _, gone in pairs),
     }
 
 
-def test_names_and_texts_are_as_prometheus_wants_them(finished, port):
+def test_names_and_texts_follow_prometheus_conventions(finished, port):
     metrics = Metrics(finished, lambda: 0)
     close = metrics.serve("127.0.0.1", port)
     try:
@@ -252,7 +252,7 @@ def test_names_and_texts_are_as_prometheus_wants_them(finished, port):
             assert not re.search(r"_(ms|millis|minutes|mb|percent)(_|$)", sample.name), "base units"
 
 
-def test_each_is_documented_with_its_labels(finished):
+def test_every_metric_is_documented_with_its_labels(finished):
     metrics = Metrics(finished, lambda: 0)
     metrics.leads(True)
     metrics.turn([1])
@@ -269,11 +269,11 @@ def test_each_is_documented_with_its_labels(finished):
     assert documented == emitted
 
 
-def test_a_port_that_is_taken_is_one_line(store, served, port):
+def test_a_port_in_use_is_a_clear_error(store, served, port):
     with pytest.raises(OutputError, match=rf"metrics port 127\.0\.0\.1:{port}: Address already in use; give"):
         Metrics(store, lambda: None).serve("127.0.0.1", port)
 
 
-def test_a_host_that_is_not_there_is_one_line(store, port):
+def test_an_unknown_host_is_a_clear_error(store, port):
     with pytest.raises(OutputError, match=r"metrics port nohost\.invalid:\d+: .*; give another"):
         Metrics(store, lambda: None).serve("nohost.invalid", port)

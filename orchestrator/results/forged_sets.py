@@ -1,7 +1,7 @@
-"""What the forged trigger sets of a campaign are worth, from the witnesses and forests in its store.
+"""Score the forged trigger sets of a campaign, from the witnesses and forests in its store.
 
-A set is what one attacker's signature forged within one eps of its test rows. Where least distances were
-sought, its rows are the nearest ones known; where a distance was given, whatever the engine found within it.
+A set holds the rows that one attacker's signature forged within one eps of the test rows. From an attack with
+eps "minimal" they are the nearest ones known; from one at a given distance, any that the engine found.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ import pandas as pd
 import sqlalchemy as sa
 from numpy.typing import NDArray
 
+from orchestrator.results.stored_models import Place, StoredModels, Watermarked
 from orchestrator.store.database import Store
 from orchestrator.store.tables import campaign_job, cell, forgery_answer, job
-from orchestrator.stored_models import Place, StoredModels, Watermarked
 from wm.attacks.forgery import attacker_signature
 from wm.attacks.forgery.forged_sets import ForgedSet, score_forged_set
 from wm.signature import Signature
 from workers.jobs import ForgeryParameters, JobKind
 
 PLACES = (0.1, 0.3, 0.5, 0.7, 0.9)
-"""The paper's distances: where sets are cut out of least distances."""
+"""The paper's distances: limits of the sets from minimal distances."""
 
 NEAREST, ANY = "nearest", "any"
 
@@ -61,7 +61,7 @@ class Forgery:
     label
         Of that row, and so of the forged one: 0 or 1.
     original, forged : (d,) float32
-        The row and what became of it.
+        The test row and the witness.
     distance
         Largest change of a feature.
     """
@@ -75,24 +75,22 @@ class Forgery:
 
 @dataclass(frozen=True, eq=False)
 class Attempt:
-    """All that one signature forged of one watermark at one distance, or at the least ones.
+    """The forgeries of one watermark with one signature at one distance, or at minimal distances.
 
     Attributes
     ----------
     place
         Of the watermark.
-    number, engine
-        Of the attacker's signature; who answered.
+    number, signature
+        The attacker's signature.
     eps
-        The distance that was given; None where the least ones were sought.
+        The given distance; None for minimal distances.
     cap
-        Largest distance that was looked at.
-    signature
-        The attacker's.
+        Maximum distance of the search.
     instances
-        Queries answered.
+        Number of answered queries.
     forgeries
-        Those with a witness.
+        Answers with a witness.
     """
 
     place: Place
@@ -106,19 +104,19 @@ class Attempt:
 
 
 def forged_sets(store: Store, campaign_id: int, places: Sequence[float] = PLACES) -> pd.DataFrame:
-    """Return what each forged trigger set is worth, and which rules of verification refuse it.
+    """Return the evidence of each forged trigger set, and the rules of verification that reject it.
 
     Parameters
     ----------
     places
-        Distances at which sets are cut out where a campaign sought the least ones.
+        Limits of the sets from minimal distances.
 
     Returns
     -------
     DataFrame
-        `COLUMNS`. `witnesses` is "nearest" where the least distances were sought, else "any".
-        `independent_accuracy` is that of the honest standard forest of the same repeat on the forged set,
-        `independent_accuracy_true` on the true one. The claimant has published no commitment.
+        `COLUMNS`. `witnesses` is "nearest" for minimal distances, else "any". `independent_accuracy` is that
+        of the honest standard forest of the same repeat on the forged set, `independent_accuracy_true` on
+        the true one. The claimant has published no commitment.
     """
     models = StoredModels(store, campaign_id)
     rows = [
@@ -165,7 +163,7 @@ def _row(attempt: Attempt, model: Watermarked, eps: float) -> list[Any]:
 
 
 def attempts(store: Store, campaign_id: int, models: StoredModels) -> Iterator[Attempt]:
-    """Yield every attempt of a campaign that has an answer, in the order of the grid."""
+    """Yield every attempt of a campaign that has answers, in the order of the grid."""
     grid = [cell.c[name] for name in (*Place._fields, "signature", "engine", "eps")]
     cells = (
         sa.select(cell.c.id, *grid, sa.func.min(job.c.id).label("job"))
@@ -193,9 +191,9 @@ def attempts(store: Store, campaign_id: int, models: StoredModels) -> Iterator[A
 
 
 def largest_attempt(store: Store, campaign_id: int, models: StoredModels) -> Attempt | None:
-    """Return the first of the attempts at least distances that forged most; None if none forged anything."""
-    least = (one for one in attempts(store, campaign_id, models) if one.eps is None and one.forgeries)
-    return max(least, key=lambda one: len(one.forgeries), default=None)
+    """Return the first attempt at minimal distances with the most forgeries; None if there are none."""
+    minimal = (one for one in attempts(store, campaign_id, models) if one.eps is None and one.forgeries)
+    return max(minimal, key=lambda one: len(one.forgeries), default=None)
 
 
 def _attempt(

@@ -1,4 +1,4 @@
-"""What keeps a campaign from going on, one line each with its fix."""
+"""Find what keeps a campaign from going on, with a fix for each obstacle."""
 
 from __future__ import annotations
 
@@ -8,44 +8,42 @@ from dataclasses import dataclass
 from orchestrator.store import campaigns, launched, services
 from orchestrator.store.campaigns import CampaignRecord, Progress
 from orchestrator.store.database import Store
-from orchestrator.store.services import Service
+from orchestrator.store.services import ServiceRecord
 from orchestrator.store.tables import CampaignState, JobState
 
 
 @dataclass(frozen=True)
 class Situation:
-    """A campaign and those who may work on it, at one time.
+    """A campaign and all known services at one time.
 
     Attributes
     ----------
-    record, progress
-        The campaign.
     is_launched
-        Whether orchestrators are to run it.
+        Whether orchestrators run it.
     workers, orchestrators
-        All known, alive or silent.
+        Alive or silent.
     """
 
     record: CampaignRecord
     progress: Progress
     is_launched: bool
-    workers: Sequence[Service]
-    orchestrators: Sequence[Service]
+    workers: Sequence[ServiceRecord]
+    orchestrators: Sequence[ServiceRecord]
 
     @property
-    def workers_alive(self) -> list[Service]:
+    def workers_alive(self) -> list[ServiceRecord]:
         """Workers with a recent heartbeat."""
         return [worker for worker in self.workers if worker.is_alive]
 
     @property
-    def orchestrators_alive(self) -> list[Service]:
+    def orchestrators_alive(self) -> list[ServiceRecord]:
         """Orchestrators with a recent heartbeat."""
         return [orchestrator for orchestrator in self.orchestrators if orchestrator.is_alive]
 
     @property
     def state(self) -> str:
-        """Its state for people: what waits for an orchestrator is launched, not interrupted."""
-        if self.progress.is_over:  # which whoever runs it will mark in a moment
+        """The state to show: a campaign that waits for an orchestrator is launched, not interrupted."""
+        if self.progress.is_over:  # the loop will mark it so in a moment
             return self.progress.end_state.value
         if self.is_launched and self.record.state is CampaignState.INTERRUPTED:
             return "launched"
@@ -53,28 +51,25 @@ class Situation:
 
     @property
     def attention(self) -> list[str]:
-        """What keeps it from going on, and what to do about it; nothing if all is well."""
+        """Obstacles, each with its fix; empty if there is none."""
         record, jobs = self.record, self.progress.jobs
         if self.progress.is_over:
             without = jobs[JobState.FAILED] + jobs[JobState.BLOCKED]
             found = [f"{without} jobs have no result: see wm results jobs {record.id}"] if without else []
-            if jobs[JobState.CANCELLED]:
-                found.append(
-                    f"{jobs[JobState.CANCELLED]} jobs are cancelled: to take them up again, wm campaign "
-                    f"resume {record.id}"
-                )
+            if cancelled := jobs[JobState.CANCELLED]:
+                found.append(f"{cancelled} jobs are cancelled: to run them, wm campaign resume {record.id}")
             return found
         if record.state is CampaignState.CANCELLED:
-            return ["cancelled: running slices end by themselves"]
+            return ["cancelled: running slices go on to their end"]
         if self.is_launched:
-            return self._of_services()
+            return self._missing_services()
         if record.state is CampaignState.INTERRUPTED:
-            return [f"nobody runs it: wm campaign resume {record.id}, or launch its file again"]
+            return [f"not running: wm campaign resume {record.id}, or launch its file again"]
         if not self.workers_alive and jobs[JobState.READY] and not jobs[JobState.RUNNING]:
             return ["no job runs: wm campaign run --executor celery needs a worker, start one with wm worker"]
         return []
 
-    def _of_services(self) -> list[str]:
+    def _missing_services(self) -> list[str]:
         found = []
         if not self.orchestrators_alive:
             found.append("no orchestrator is alive: start one with wm orchestrate")
@@ -84,14 +79,14 @@ class Situation:
         mismatches = [worker for worker in self.workers_alive if versions and worker.version not in versions]
         if mismatches:
             found.append(
-                f"{len(mismatches)} of {len(self.workers_alive)} workers are of another version than the "
+                f"{len(mismatches)} of {len(self.workers_alive)} workers have another version than the "
                 f"orchestrator and get no jobs: install {min(versions)} there"
             )
         return found
 
 
 def situation(store: Store, campaign_id: int, progress: Progress | None = None) -> Situation:
-    """Look at a campaign now; `progress` spares the count where it is known."""
+    """Return the situation of a campaign now; its jobs are counted unless `progress` is given."""
     return Situation(
         record=campaigns.get_campaign(store, campaign_id),
         progress=progress or campaigns.progress(store, campaign_id),

@@ -56,7 +56,7 @@ def test_rows_that_the_owner_picks(wm, model) -> None:
 def test_an_opening_is_not_replaced(wm, model) -> None:
     Path("opening.json").write_text("shown in another dispute")
     refusal = wm("open", model.claim, "--rows", "0", "-o", "opening.json").refusal()
-    assert "exists, and is not replaced" in refusal
+    assert "exists already: choose another name" in refusal
     assert Path("opening.json").read_text() == "shown in another dispute"
 
 

@@ -1,0 +1,250 @@
+"""Serve Prometheus metrics of an orchestrator: campaigns, jobs, outcomes, workers, store and broker."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Mapping
+from typing import Any
+
+from prometheus_client import CollectorRegistry, ProcessCollector, start_http_server
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, InfoMetricFamily, Metric
+from prometheus_client.registry import Collector
+
+from orchestrator.errors import OutputError, StoreError
+from orchestrator.pace import Due
+from orchestrator.store import services
+from orchestrator.store.activity import Totals, count_totals
+from orchestrator.store.campaigns import Progress
+from orchestrator.store.database import Store
+from orchestrator.store.services import ServiceRecord
+from workers.runtime.version import protocol_version
+
+LOOK_EVERY_S = 5.0
+_COUNT_EVERY_S = 15.0
+_MAX_SHARE = 0.05
+"""Maximum share of the time spent on counting the whole store."""
+
+
+class Metrics(Collector):
+    """Collects what the orchestrator's loop reports, and what its own thread reads from the store.
+
+    A scrape uses neither store nor broker: it takes a millisecond however large the campaigns are, and works
+    while both are away.
+
+    Parameters
+    ----------
+    store
+        Read by the thread.
+    queue_length
+        Returns the number of waiting messages; None if the broker does not answer. Called by `turn`, as the
+        broker's connection belongs to the loop's thread.
+    """
+
+    def __init__(self, store: Store, queue_length: Callable[[], int | None]) -> None:
+        self._store = store
+        self._queue_length = queue_length
+        self._version = protocol_version()
+        self._lock = threading.Lock()
+        self._queue_due = Due(LOOK_EVERY_S)
+        self._count_due = Due(_COUNT_EVERY_S)
+        self._campaigns: dict[int, Progress] = {}
+        self._leads = False
+        self._taken_back = {"lease_lapsed": 0, "worker_gone": 0}
+        self._queue_asked = False
+        self._queued: int | None = None
+        self._store_up = False
+        self._workers: list[ServiceRecord] | None = None
+        self._orchestrators: list[ServiceRecord] = []
+        self._seen_at = 0.0
+        self._totals: Totals | None = None
+        self._count_s = 0.0
+
+    # Reports of the loop
+
+    def leads(self, leads: bool) -> None:
+        """Record whether this orchestrator sends jobs; one that stands by knows no progress."""
+        with self._lock:
+            self._leads = leads
+            if not leads:
+                self._campaigns.clear()
+
+    def turn(self, unfinished: Collection[int]) -> None:
+        """Record the ids of unfinished campaigns; drop the others except the last one that ended."""
+        if self._queue_due.now():
+            queued = self._queue_length()
+            with self._lock:
+                self._queued, self._queue_asked = queued, True
+        with self._lock:
+            for known, last in list(self._campaigns.items()):
+                if known not in unfinished and not last.is_over:  # cancelled
+                    del self._campaigns[known]
+
+    def progress(self, campaign_id: int, progress: Progress) -> None:
+        """Record a campaign's progress, and drop other campaigns that are over."""
+        with self._lock:
+            over = [known for known, last in self._campaigns.items() if last.is_over and known != campaign_id]
+            for known in over:
+                del self._campaigns[known]
+            self._campaigns[campaign_id] = progress
+
+    def taken_back(self, *, expired: int, gone: int) -> None:
+        """Add numbers of jobs taken back: expired leases, and jobs of workers known to be dead."""
+        with self._lock:
+            self._taken_back["lease_lapsed"] += expired
+            self._taken_back["worker_gone"] += gone
+
+    # Readings of the store
+
+    def look(self) -> None:
+        """Read which services are alive; count the whole store if this orchestrator leads and it is due."""
+        try:
+            workers = services.workers(self._store)
+            orchestrators = services.orchestrators(self._store)
+            with self._lock:
+                self._workers, self._orchestrators = workers, orchestrators
+                self._store_up, self._seen_at = True, time.time()
+                leads = self._leads
+            if leads and self._count_due.now():
+                started = time.monotonic()
+                totals = count_totals(self._store)
+                count_s = time.monotonic() - started
+                self._count_due.postpone(max(_COUNT_EVERY_S, count_s / _MAX_SHARE))
+                with self._lock:
+                    self._totals, self._count_s = totals, count_s
+        except StoreError:  # the loop reports it; here it is a metric
+            with self._lock:
+                self._store_up, self._workers, self._orchestrators = False, None, []
+
+    def serve(self, host: str, port: int) -> Callable[[], None]:
+        """Start a thread that answers scrapes and one that reads the store; return a function that ends both.
+
+        Raises
+        ------
+        OutputError
+            The port is not available.
+        """
+        registry = CollectorRegistry()
+        registry.register(self)
+        ProcessCollector(registry=registry)
+        try:
+            server, thread = start_http_server(port, addr=host, registry=registry)
+        except OSError as reason:
+            raise OutputError(
+                f"metrics port {host}:{port}: {reason.strerror or reason}; give another --metrics-port or "
+                "--metrics-host"
+            ) from reason
+        stop = threading.Event()
+
+        def watch() -> None:
+            while not stop.wait(LOOK_EVERY_S):
+                self.look()
+
+        self.look()
+        watching = threading.Thread(target=watch, name="metrics", daemon=True)
+        watching.start()
+
+        def close() -> None:
+            stop.set()
+            server.shutdown()
+            server.server_close()
+            thread.join()
+            watching.join()
+
+        return close
+
+    # Answers to scrapes
+
+    def collect(self) -> Iterator[Metric]:
+        """Yield all metrics; called at each scrape."""
+        with self._lock:  # a copy: a slow reader must not hold the lock
+            families = [*self._of_loop(), *self._of_services()]
+            if self._leads and self._totals is not None:
+                families += _of_store(self._totals, self._count_s)
+        yield from families
+
+    def _of_loop(self) -> Iterator[Metric]:
+        yield InfoMetricFamily("wm_build", "Version of this orchestrator.", value={"version": self._version})
+        text = "1 if this orchestrator sends jobs, 0 if it stands by."
+        yield _gauge("wm_orchestrator_leading", text, self._leads)
+        text = "Jobs that this orchestrator took back from workers, by reason."
+        yield _labelled(
+            CounterMetricFamily("wm_jobs_taken_back", text, labels=["reason"]),
+            {(reason,): count for reason, count in self._taken_back.items()},
+        )
+        progress = {str(campaign_id): found for campaign_id, found in self._campaigns.items()}
+        yield _labelled(
+            GaugeMetricFamily("wm_jobs", "Jobs of running campaigns.", labels=["campaign", "state"]),
+            {(name, state): count for name, each in progress.items() for state, count in each.jobs.items()},
+        )
+        yield _labelled(
+            GaugeMetricFamily("wm_work_done", "Queries and other jobs that ended.", labels=["campaign"]),
+            {(name,): each.done_weight for name, each in progress.items()},
+        )
+        yield _labelled(
+            GaugeMetricFamily("wm_work_planned", "All queries and other jobs.", labels=["campaign"]),
+            {(name,): each.total_weight for name, each in progress.items()},
+        )
+
+    def _of_services(self) -> Iterator[Metric]:
+        if self._queue_asked:
+            yield _gauge("wm_broker_up", "1 if the broker answers.", self._queued is not None)
+        if self._queued is not None:
+            yield _gauge("wm_queue_messages", "Messages that wait in the broker.", self._queued)
+        yield _gauge("wm_store_up", "1 if the store answers.", self._store_up)
+        text = "Time of the store's last answer, since 1970."
+        yield _gauge("wm_store_seen_timestamp_seconds", text, self._seen_at)
+        if self._workers is None:
+            return
+        alive = [worker for worker in self._workers if worker.is_alive]
+        slots: Counter[str] = Counter()
+        for worker in alive:
+            slots[worker.version] += worker.slots
+        yield self._by_version("wm_workers", "Workers alive.", _versions(alive))
+        yield self._by_version("wm_worker_slots", "Jobs that those can run at once.", slots)
+        orchestrators = [each for each in self._orchestrators if each.is_alive]
+        yield self._by_version("wm_orchestrators", "Orchestrators alive.", _versions(orchestrators))
+
+    def _by_version(self, name: str, text: str, counts: Counter[str]) -> Metric:
+        """Return a gauge with a sample for each version, our own included."""
+        samples = {(version,): counts[version] for version in sorted({self._version, *counts})}
+        return _labelled(GaugeMetricFamily(name, text, labels=["version"]), samples)
+
+
+def _of_store(totals: Totals, count_s: float) -> Iterator[Metric]:
+    campaigns = totals.campaigns.items()
+    yield _labelled(
+        GaugeMetricFamily("wm_campaign_info", "1; name of each campaign id.", labels=["campaign", "name"]),
+        {(str(campaign_id), name): 1 for campaign_id, (name, _) in campaigns},
+    )
+    yield _labelled(
+        GaugeMetricFamily("wm_campaigns", "Campaigns by recorded state.", labels=["state"]),
+        Counter((state,) for _, (_, state) in campaigns),
+    )
+    yield _labelled(
+        CounterMetricFamily("wm_outcomes", "Recorded outcomes of jobs.", labels=["kind", "status"]),
+        totals.outcomes,
+    )
+    yield _labelled(
+        CounterMetricFamily("wm_queries_answered", "Answered forgery queries.", labels=["status"]),
+        {(status,): count for status, count in totals.answers.items()},
+    )
+    text = "Attempts at jobs in which a job's process or worker died."
+    yield CounterMetricFamily("wm_failed_attempts", text, value=totals.failed_attempts)
+    yield _gauge("wm_store_count_duration_seconds", "Duration of the last count of the store.", count_s)
+
+
+def _gauge(name: str, text: str, value: float) -> Metric:
+    return GaugeMetricFamily(name, text, value=float(value))
+
+
+def _labelled(family: GaugeMetricFamily | CounterMetricFamily, samples: Mapping[Any, float]) -> Metric:
+    """Return a family with a sample for each tuple of label values."""
+    for labels, value in samples.items():
+        family.add_metric(labels, value)
+    return family
+
+
+def _versions(services_alive: list[ServiceRecord]) -> Counter[str]:
+    return Counter(service.version for service in services_alive)
