@@ -1,4 +1,4 @@
-"""What charts share: looks that differ in grey too, panels, files. They are Vega-Lite's, made with Altair."""
+"""Parts of all charts, made with Altair: looks that differ in grey too, lines, panels, files."""
 
 from __future__ import annotations
 
@@ -11,10 +11,13 @@ import altair as alt
 import pandas as pd
 import vl_convert
 
-from orchestrator.report.table import cell_of
+from orchestrator.report.table import Write, cell_of
 
 Chart = Any
 """A chart of Altair, whose methods return one of many types, or say that they return any."""
+
+Values = dict[str, tuple[str, Write]]
+"""What to call each value in words, with its column and how it is written."""
 
 FORMATS = ("png", "svg", "pdf")
 _SCALE = 2.0
@@ -31,7 +34,7 @@ COLOURS = ("#0b4a8f", "#b35900", "#3b7d4f", "#7a3b8f", "#1a1a1a")
 SHAPES = ("circle", "square", "triangle-up", "diamond", "triangle-down", "cross")
 DASHES = ((1, 0), (7, 3), (8, 3, 2, 3), (2, 2), (6, 2, 1, 2, 1, 2))
 
-LEVEL_DASH = [7, 3]
+WARNING = "#b00020"
 
 _CONFIG: dict[str, Any] = {
     # One face and weight: with several, the order of a PDF's fonts differs from run to run.
@@ -164,7 +167,81 @@ def by_text(frame: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:
     return [(str(name), part) for name, part in frame.groupby("configuration", sort=False)]
 
 
-def rule(*, x: float | None = None, y: float | None = None, dash: Sequence[int] = LEVEL_DASH) -> Chart:
+def series(
+    frame: pd.DataFrame,
+    x: alt.X,
+    y: Mapping[str, Any],
+    names: Sequence[str],
+    *,
+    field: str = "series",
+    ends: str = "",
+    is_step: bool = False,
+    has_markers: bool = True,
+) -> Chart:
+    """Return a line with a colour, dash and marker of its own for each of some names.
+
+    Parameters
+    ----------
+    frame
+        The column of `x`, `field`, the value `middle`, and with `ends` also `low` and `high`.
+    x, y
+        The horizontal axis; options of the vertical one.
+    names
+        Values of `field` in the order of their looks.
+    ends
+        ``bar`` or ``band``: how low and high are drawn; not at all without.
+    is_step
+        Whether a value holds up to the next one.
+    """
+    interpolate: Any = "step-after" if is_step else "linear"
+    base = alt.Chart(frame).encode(x=x)
+    middle = base.encode(y=alt.Y("middle:Q", **y))
+    line = middle.mark_line(interpolate=interpolate)
+    layers = [line.encode(**look(field, names, "color", "strokeDash"))]
+    if ends:
+        known = base.transform_filter("isValid(datum.low)")
+        drawn = (
+            known.mark_rule(opacity=0.6)
+            if ends == "bar"
+            else known.mark_area(opacity=0.15, interpolate=interpolate)
+        )
+        low = alt.Y("low:Q", **y)
+        layers.insert(0, drawn.encode(y=low, y2="high:Q", **look(field, names, "color")))
+    if has_markers:
+        layers.append(middle.mark_point(filled=True, size=35).encode(**look(field, names, "color", "shape")))
+    return alt.layer(*layers)
+
+
+def faint(
+    frame: pd.DataFrame,
+    x: alt.X,
+    y: Mapping[str, Any],
+    each: Sequence[str],
+    colour: Any,
+    *,
+    is_step: bool = False,
+) -> Chart:
+    """Return a faint line through `middle` for each value of some columns."""
+    line = alt.Chart(frame).mark_line(
+        interpolate="step-after" if is_step else "linear", strokeWidth=0.8, opacity=0.4
+    )
+    return line.encode(x=x, y=alt.Y("middle:Q", **y), color=colour, detail=[f"{name}:N" for name in each])
+
+
+def stack(frame: pd.DataFrame, key: str, parts: Mapping[str, str], fills: Mapping[str, str]) -> Chart:
+    """Return stacked bars of `amount` for each `key`: of each part its column, with its filling."""
+    long = pd.concat(
+        frame[[key]].assign(part=name, order=place, amount=frame[source])
+        for place, (name, source) in enumerate(parts.items())
+    )
+    scale = alt.Scale(domain=list(fills), range=list(fills.values()))
+    bars = alt.Chart(long).mark_bar(stroke=INK, strokeWidth=0.6)
+    return bars.encode(
+        color=alt.Color("part:N", title=None, sort=None, scale=scale), order=alt.Order("order:Q")
+    )
+
+
+def rule(*, x: float | None = None, y: float | None = None, dash: Sequence[int] = (7, 3)) -> Chart:
     """Return a dashed line across a panel at a value of one axis."""
     channel = {"x": "at:Q"} if y is None else {"y": "at:Q"}
     data = pd.DataFrame({"at": [x if y is None else y]})
@@ -175,21 +252,9 @@ def described(
     kind: str,
     frame: pd.DataFrame,
     place: Sequence[str],
-    values: Mapping[str, tuple[str, Callable[[Any], str]]],
+    values: Values,
 ) -> str:
-    """Return a chart's content in words.
-
-    Parameters
-    ----------
-    kind
-        What sort of chart it is.
-    frame
-        What is drawn.
-    place
-        Columns that name a row.
-    values
-        What to call each value, with its column and how it is written.
-    """
+    """Return a chart's content in words: its kind, and for each row the columns of its place and its values."""
     texts = []
     for row in frame.to_dict("records"):
         said = [f"{title} {cell_of(row[name], write).text}" for title, (name, write) in values.items()]

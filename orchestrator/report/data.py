@@ -1,4 +1,4 @@
-"""Everything that a report says about one campaign: each frame is read from the store once, when needed."""
+"""The results of one campaign, each frame read from the store once, and their aggregation."""
 
 from __future__ import annotations
 
@@ -156,9 +156,12 @@ def by_configuration(frame: pd.DataFrame) -> Iterator[tuple[Any, pd.DataFrame]]:
         yield next(part.itertuples()), part
 
 
-def chunked(frame: pd.DataFrame, most: int) -> Iterator[tuple[str, pd.DataFrame]]:
-    """Yield runs of ways of embedding, at most `most` in each, with what their figure's name ends in."""
+def chunked(
+    frame: pd.DataFrame, summary: pd.DataFrame, size: int
+) -> Iterator[tuple[str, pd.DataFrame, pd.DataFrame]]:
+    """Yield an ending for names and the rows of both frames for each `size` ways of embedding."""
     parts = [part for _, part in by_configuration(frame)]
-    for start in range(0, len(parts), most):
-        ending = f"-{start // most + 1}" if len(parts) > most else ""
-        yield ending, pd.concat(parts[start : start + most])
+    for start in range(0, len(parts), size):
+        part = pd.concat(parts[start : start + size])
+        rows = summary.merge(part[CONFIGURATION].drop_duplicates(), on=CONFIGURATION)
+        yield f"-{start // size + 1}" if len(parts) > size else "", part, rows

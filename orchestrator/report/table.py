@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from orchestrator.report.data import CONFIGURATION
+from orchestrator.report.data import CONFIGURATION, STATISTICS
 from orchestrator.report.wording import MISSING, p_value, p_value_of_log10, percent, seconds, signed
+from orchestrator.results import COLUMNS
 
 LONG = 12
 """Tables of more rows than this are folded."""
@@ -51,11 +54,25 @@ class Cell:
 
 @dataclass(frozen=True)
 class Column:
-    """A column: its title, the cell of a row, and whether it names the row."""
+    """A column.
+
+    Attributes
+    ----------
+    title, cell
+        Its heading; returns the cell of a row.
+    names_row
+        Whether it names the row.
+    source
+        Column of the frame that it shows, if it is one.
+    note
+        What that is, shown at the heading.
+    """
 
     title: str
     cell: Callable[[Any], Cell]
     names_row: bool = False
+    source: str = ""
+    note: str = ""
 
 
 @dataclass(frozen=True)
@@ -87,9 +104,22 @@ class Table:
         return len(self.rows) > LONG
 
 
-def make_table(name: str, caption: str, columns: Sequence[Column], frame: pd.DataFrame) -> Table:
-    """Return a table with a row for each row of a frame."""
+def make_table(
+    name: str, caption: str, columns: Sequence[Column], frame: pd.DataFrame, *, results: str = ""
+) -> Table:
+    """Return a table with a row for each row of a frame.
+
+    Parameters
+    ----------
+    name, caption, columns
+        See `Table`.
+    frame
+        The rows, or a summary of `data.summarise`.
+    results
+        Frame of `orchestrator.results` that the rows come from: it says what its columns are.
+    """
     shown = frame.iloc[:MAX_ROWS]
+    notes = COLUMNS.get(results, {})
     cells = [tuple(column.cell(row) for row in shown.itertuples()) for column in columns]
     fixed = [
         len(shown) > 1 and len(set(column)) == 1 and len(column[0].text) <= _SHORT and not column[0].ends
@@ -101,11 +131,17 @@ def make_table(name: str, caption: str, columns: Sequence[Column], frame: pd.Dat
     return Table(
         name,
         caption,
-        columns=tuple(columns[place] for place in kept),
+        columns=tuple(replace(columns[place], note=_note(notes, columns[place].source)) for place in kept),
         rows=tuple(zip(*(cells[place] for place in kept), strict=True)),
         same=tuple((columns[place].title, cells[place][0]) for place, same in enumerate(fixed) if same),
         left_out=max(0, len(frame) - MAX_ROWS),
     )
+
+
+def _note(notes: dict[str, str], source: str) -> str:
+    """Return the description of a column, or of the one that it is a statistic of."""
+    statistic = re.sub(rf"_({'|'.join(STATISTICS)})$", "", source)
+    return (notes.get(source) or notes.get(statistic, "")).replace("``", "")
 
 
 def cell_of(value: Any, write: Write) -> Cell:
@@ -115,23 +151,31 @@ def cell_of(value: Any, write: Write) -> Cell:
     if isinstance(value, str | bool | np.bool_):
         return Cell(write(value))
     number = int(value) if write is count else value.item() if isinstance(value, np.generic) else value
-    note = f"log10 p = {number:.4g}" if write is p_value_of_log10 else ""
+    note = f"log10 p = {number:.4g}" if write is log10_p else ""
     return Cell(write(number), number, note)
 
 
-def column(title: str, name: str, write: Write, *, names_row: bool = False) -> Column:
-    """Return a column of a frame."""
-    return Column(title, lambda row: cell_of(getattr(row, name), write), names_row)
+def columns(write: Write, **titles: str) -> list[Column]:
+    """Return columns of a frame that are written alike: the name of each with its title."""
+
+    def one(name: str, title: str) -> Column:
+        return Column(title, lambda row: cell_of(getattr(row, name), write), source=name)
+
+    return [one(name, title) for name, title in titles.items()]
 
 
-def named(title: str, name: str, write: Write = str) -> Column:
-    """Return a column that names the row."""
-    return column(title, name, write, names_row=True)
+def named(write: Write, **titles: str) -> list[Column]:
+    """Return columns that name the row."""
+    return [replace(column, names_row=True) for column in columns(write, **titles)]
 
 
-def prose(title: str, name: str) -> Column:
-    """Return a column of whole sentences."""
-    return Column(title, lambda row: sentence(getattr(row, name)))
+def prose(**titles: str) -> list[Column]:
+    """Return columns of whole sentences."""
+
+    def one(name: str, title: str) -> Column:
+        return Column(title, lambda row: sentence(getattr(row, name)), source=name)
+
+    return [one(name, title) for name, title in titles.items()]
 
 
 def sentence(value: Any) -> Cell:
@@ -139,44 +183,32 @@ def sentence(value: Any) -> Cell:
     return replace(cell_of(value if value != "" else None, str), is_prose=True)
 
 
-def over(title: str, name: str, write: Write, summary: pd.DataFrame, centre: str = "mean") -> Column:
-    """Return a column of a sample's middle and ends, of a frame that `data.summarise` made.
+def spreads(summary: pd.DataFrame, write: Write, centre: str = "mean", /, **titles: str) -> list[Column]:
+    """Return columns of the middle and the ends of samples.
 
     Parameters
     ----------
-    title
-        Says which middle where a sample has several values.
-    name
-        The column that was summarised.
     summary
-        All rows of the table.
+        All rows of the table, of `data.summarise`.
+    write
+        How numbers are written.
     centre
-        ``mean`` or ``median``.
+        ``mean`` or ``median``; titles say which where a sample has several values.
+    **titles
+        The columns that were summarised, with their titles.
     """
-    several = bool((summary[f"{name}_count"] > 1).any())
 
-    def cell(row: Any) -> Cell:
-        middle, low, high = (
-            cell_of(getattr(row, f"{name}_{what}"), write) for what in (centre, "min", "max")
-        )
-        return middle if low.value == high.value else replace(middle, ends=(low, high))
+    def one(name: str, title: str) -> Column:
+        def cell(row: Any) -> Cell:
+            middle, low, high = (
+                cell_of(getattr(row, f"{name}_{what}"), write) for what in (centre, "min", "max")
+            )
+            return middle if low.value == high.value else replace(middle, ends=(low, high))
 
-    return Column(f"{title} ({centre}; min to max)" if several else title, cell)
+        several = bool((summary[f"{name}_count"] > 1).any())
+        return Column(f"{title} ({centre}; min to max)" if several else title, cell, source=name)
 
-
-def share(value: float) -> str:
-    """Write a share as given in a campaign file."""
-    return percent(value)
-
-
-def rate(value: float) -> str:
-    """Write a share as a percentage with one decimal."""
-    return percent(value, 1)
-
-
-def accuracy(value: float) -> str:
-    """Write a share as a percentage with two decimals."""
-    return percent(value, 2)
+    return [one(name, title) for name, title in titles.items()]
 
 
 def count(value: float) -> str:
@@ -184,32 +216,27 @@ def count(value: float) -> str:
     return f"{int(value):,}"
 
 
-def mean(value: float) -> str:
-    """Write a mean of counts, or a median."""
-    return f"{value:.2f}"
+share: Write = percent
+rate: Write = partial(percent, digits=1)
+accuracy: Write = partial(percent, digits=2)
+points: Write = signed
+"""Shares as given, and with one and two decimals; differences in percentage points."""
 
+p: Write = p_value
+log10_p: Write = p_value_of_log10
+"""p-values, and those given as decimal logarithms."""
 
-def area(value: float) -> str:
-    """Write an area under a curve, or another number near 1."""
-    return f"{value:.3f}"
+mean: Write = "{:.2f}".format
+area: Write = "{:.3f}".format
+log10: Write = "{:.1f}".format
+setting: Write = "{:g}".format
+duration: Write = seconds
+"""Means of counts; numbers near 1; decimal logarithms; numbers that were set; seconds."""
 
-
-def setting(value: float) -> str:
-    """Write a number that was set, with the digits that it has."""
-    return f"{value:g}"
-
-
-points, p, log10_p, duration = signed, p_value, p_value_of_log10, seconds
-"""Differences in percentage points, p-values, these given as decimal logarithms, durations in seconds."""
-
-PLACE = [
-    named("Scheme", "scheme"),
-    named("Trigger share", "trigger_share", share),
-    named("Ones share", "ones_share", share),
-]
+PLACE = [*named(str, scheme="Scheme"), *named(share, trigger_share="Trigger share", ones_share="Ones share")]
 """Columns of a way of embedding."""
 
-FOREST = [*PLACE, named("Repeat", "repeat", count)]
+FOREST = [*PLACE, *named(count, repeat="Repeat")]
 """Columns of one forest."""
 
 
@@ -217,11 +244,11 @@ def frame_table(name: str, caption: str, frame: pd.DataFrame) -> Table:
     """Return a frame as a table, column by column: what is shown of an attack that has no section."""
     plain = frame[[name for name in frame if not frame[name].map(np.ndim).any()]]
     renamed = plain.set_axis([f"c{place}" for place in range(plain.shape[1])], axis=1)
-    columns = [
-        column(str(title), str(code), _plain, names_row=place == 0 or title in (*CONFIGURATION, "repeat"))
-        for place, (title, code) in enumerate(zip(plain, renamed, strict=True))
-    ]
-    return make_table(name, caption, columns, renamed)
+    shown: list[Column] = []
+    for place, (title, code) in enumerate(zip(plain, renamed, strict=True)):
+        make = named if place == 0 or title in (*CONFIGURATION, "repeat") else columns
+        shown += make(_plain, **{str(code): str(title)})
+    return make_table(name, caption, shown, renamed)
 
 
 def _plain(value: Any) -> str:

@@ -9,45 +9,27 @@ import altair as alt
 import pandas as pd
 
 from orchestrator.report import table
-from orchestrator.report.charts import INK, WIDTH, Chart, Figure, described, look, rule
+from orchestrator.report.charts import INK, WARNING, WIDTH, Chart, Figure, Values, described, look, rule
 from orchestrator.report.data import Findings
 from orchestrator.report.sections.section import Shown
-from orchestrator.report.table import Cell, Column, Table, cell_of, column, make_table, named
+from orchestrator.report.table import Cell, Column, Table, make_table, named
 from orchestrator.report.wording import counted, listed, percent
 
 LEVEL = 0.05
-"""Level at which tables give the rate: the one that the fewest forests suffice for."""
+"""Level at which tables give the rate: the one for which the fewest forests suffice."""
 
 VERIFY, DETECT, PRESENCE = "verify: ", "detect: ", "presence: "
-"""What names of p-values begin with, by where they belong."""
+"""Prefixes of the names of p-values, by where they belong."""
 
 VOTES, ALIGNED, SHARES = f"{VERIFY}votes", f"{VERIFY}aligned", f"{VERIFY}probabilities"
 PRESENCE_OVERALL, PRESENCE_HOLM = f"{PRESENCE}maximum", f"{PRESENCE}Holm"
 
 POPULATIONS = ("honest", "other owners", "presence")
 
-_GLOSSARY = (
-    (
-        "calibration; anti-conservative",
-        "A p-value promises that false claims get p at or below a level at most that often. Calibration "
-        "counts, over honest forests and other owners' watermarked ones. Anti-conservative: more often than "
-        "chance explains, all rates taken together; such a p-value says less than it seems.",
-    ),
-)
-
 
 def of_strategy(row: Any) -> str:
     """Return the name of the exact p-value of one of the paper's strategies."""
     return f"{DETECT}{row.measure} {row.strategy} exact"
-
-
-def of_guess(measure: str, *, split: bool) -> str:
-    """Return the name of a p-value of a ranking of the trees, or of its split at the median.
-
-    Spectra are calibrated as taken on a sample; those of leaf probes have no such count.
-    """
-    name = "spectrum" if measure == "spectrum, sample" else measure
-    return f"{DETECT}{name}{' split' if split else ''}"
 
 
 def false_positives(frame: pd.DataFrame, name: str, level: float = LEVEL) -> str | None:
@@ -60,7 +42,7 @@ def false_positives(frame: pd.DataFrame, name: str, level: float = LEVEL) -> str
 
 
 def columns(findings: Findings, title: str, name_of: Callable[[Any], str]) -> list[Column]:
-    """Return the column of counted false positives that stands beside a p-value; none without calibration."""
+    """Return the column of counted false positives next to a p-value; none without calibration."""
     frame = findings.frame("calibration")
     if frame.empty:
         return []
@@ -79,15 +61,11 @@ def show(findings: Findings) -> Shown:
         "Anti-conservative p-values, small more often than they promise beyond what chance explains: "
         f"{_alarms(alarms)}. Do not rely on them."
     )
-    headline = _headline(findings, frame, alarms)
     return Shown(
-        "Do the p-values of this page keep what they promise? Each is counted over false claims: at level "
-        f"5%, at most 5% of them may be as small. {headline}",
-        (("Calibration", headline),),
-        () if alarms.empty else (caveat,),
+        headline=(("Calibration", _headline(findings, frame, alarms)),),
+        caveats=() if alarms.empty else (caveat,),
         figures=tuple(_figures(findings, frame)),
         tables=(_table(frame),),
-        glossary=_GLOSSARY,
     )
 
 
@@ -103,13 +81,13 @@ def _headline(findings: Findings, frame: pd.DataFrame, alarms: pd.DataFrame) -> 
     result = (
         "no rate is above its level beyond what chance explains"
         if alarms.empty
-        else f"anti-conservative: {_alarms(alarms)}"
+        else f"anti-conservative: {listed(dict.fromkeys(alarms['p_value']))}"
     )
     lowest = float(frame["level"].min())
     open_up_to = float(frame["high"].where(frame["hits"] == 0).astype(float).max())
     limits = (
-        f" Even a count of none leaves rates of up to {percent(open_up_to, 1)} open: so few forests cannot "
-        f"vouch for level {lowest:g}."
+        f" A count of none leaves rates of up to {percent(open_up_to, 1)} open: so few forests cannot "
+        f"confirm level {lowest:g}."
         if open_up_to > lowest
         else ""
     )
@@ -131,32 +109,27 @@ def _alarms(alarms: pd.DataFrame) -> str:
 
 def _figures(findings: Findings, frame: pd.DataFrame) -> Iterator[Figure]:
     of_verification = frame["p_value"].astype(str).str.startswith(VERIFY).astype(bool)
+    values: Values = {"false positives": ("hits", table.count), "of": ("trials", table.count)}
     for what, part in (("verification", frame[of_verification]), ("detection", frame[~of_verification])):
         if part.empty:
             continue
         sizes = part.groupby("population", sort=False)["trials"].max()
         alarms = part[part["anti_conservative"].astype(bool)]
-        values = {"false positives": ("hits", table.count), "of": ("trials", table.count)}
+        too_many = described("Too many", alarms, ["p_value", "population", "level"], values)
         level = part["level"].max()
-        too_many = (
-            "None is larger than chance explains."
-            if alarms.empty
-            else described("Too many", alarms, ["p_value", "population", "level"], values)
-        )
-        text = described(
-            "Rates with intervals", part[part["level"] == level], ["p_value", "population"], values
-        )
+        rates = part[part["level"] == level]
+        text = described("Rates with intervals", rates, ["p_value", "population"], values)
         yield Figure(
             f"calibration-{what}",
             f"False positives of the p-values of {what}",
             f"How often each p-value of {what} was at most 5%, 1% and 0.1% although the claim was false: "
             "rates in percent with exact 95% intervals (Clopper-Pearson), over "
             f"{listed(f'{count:,} forests ({population})' for population, count in sizes.items())}. A rate "
-            "should not be above its level (dashed); ringed are those that are, beyond what chance "
-            "explains, all rates of the campaign taken together. Honest forests carry no mark, other "
-            "owners' carry another one; each is held against a signature and trigger set it has never seen. "
+            "should not be above its level (dashed); ringed: above it beyond what chance explains, all rates "
+            "of the campaign taken together. Honest forests carry no mark, other owners' another one. "
             f"{findings.origin(frame)}",
-            f"{text} At level {level:g}. {too_many}",
+            f"{text} At level {level:g}. "
+            f"{'None is larger than chance explains.' if alarms.empty else too_many}",
             _chart(part),
         )
 
@@ -169,14 +142,13 @@ def _chart(frame: pd.DataFrame) -> Chart:
     shown = frame.assign(**{name: 100 * frame[name].astype(float) for name in ("rate", "low", "high")})
 
     def panel(level: float) -> Chart:
-        first = bool(level == levels[0])
-        axis = alt.Axis(labels=first, ticks=False, domain=False, grid=True)
+        axis = alt.Axis(labels=bool(level == levels[0]), ticks=False, domain=False, grid=True)
         base = alt.Chart(shown[shown["level"] == level]).encode(
             y=alt.Y("p_value:N", sort=names, title=None, axis=axis),
             yOffset=alt.YOffset("population:N", sort=populations),
         )
         rings = base.transform_filter("datum.anti_conservative").mark_point(
-            shape="circle", size=260, color="#b00020", strokeWidth=2
+            shape="circle", size=260, color=WARNING, strokeWidth=2
         )
         return alt.layer(
             rule(x=100 * level),
@@ -201,22 +173,15 @@ def _chart(frame: pd.DataFrame) -> Chart:
 def _table(frame: pd.DataFrame) -> Table:
     return make_table(
         "calibration-table",
-        "How often each p-value was at most each level over false claims, with Clopper-Pearson intervals; "
-        "each is counted only over populations that are its null hypothesis; anti-conservative: above the "
-        "level beyond what chance explains, all rates taken together",
+        "How often each p-value was at most each level over false claims; counted only over populations "
+        "that are its null hypothesis",
         [
-            named("p-value", "p_value"),
-            named("Population", "population"),
-            named("Level", "level", table.setting),
-            column("False positives", "hits", table.count),
-            column("False claims", "trials", table.count),
-            column("Rate", "rate", table.accuracy),
-            column("95% interval from", "low", table.accuracy),
-            column("to", "high", table.accuracy),
-            Column(
-                "Anti-conservative",
-                lambda row: cell_of(row.anti_conservative, lambda found: "yes" if found else "no"),
-            ),
+            *named(str, p_value="p-value", population="Population"),
+            *named(table.setting, level="Level"),
+            *table.columns(table.count, hits="False positives", trials="False claims"),
+            *table.columns(table.accuracy, rate="Rate", low="95% interval from", high="to"),
+            *table.columns(lambda found: "yes" if found else "no", anti_conservative="Anti-conservative"),
         ],
         frame,
+        results="calibration",
     )

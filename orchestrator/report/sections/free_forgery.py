@@ -9,7 +9,7 @@ import pandas as pd
 from orchestrator.report import table
 from orchestrator.report.data import Findings, summarise
 from orchestrator.report.sections.section import Shown
-from orchestrator.report.table import PLACE, column, make_table, named, over, prose
+from orchestrator.report.table import PLACE, columns, make_table, named, prose, spreads
 from orchestrator.report.wording import counted, listed
 
 _RULES = {
@@ -18,20 +18,9 @@ _RULES = {
 }
 """Columns of the rules that refuse a set, and their titles."""
 
-_GLOSSARY = (
-    (
-        "free forgery: size / k, distinct cells, independent accuracy, rules",
-        "Sets forged with a signature that the claimant chose, or read off the model. k is the size of the "
-        "true trigger set; rows in one cell reach the same leaves and count once; independent accuracy is "
-        "that of a forest that has nothing to do with the model, low where forged rows are unnatural. Rules "
-        "are those of verification; the commitment stops whoever chose afterwards, and no one who published "
-        "in time. An empty set is no claim: no rule has to stop it.",
-    ),
-)
-
 
 def free_summary(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return what each kind of forged set is worth, and in words which rules stop it.
+    """Return each kind of forged set, and in words which rules stop it.
 
     Returns
     -------
@@ -73,40 +62,37 @@ def show(findings: Findings) -> Shown:
     """Show how large freely forged sets get, and what stops them."""
     frame = findings.frame("free-forgery")
     summary = free_summary(frame)
-    headings = [*PLACE, named("Forged set", "method"), column("n (forests)", "n", table.count)]
+    headings = [*PLACE, *named(str, method="Forged set"), *columns(table.count, n="n (forests)")]
     rules = make_table(
         "rules-table",
         "Trigger sets forged with a signature chosen after seeing the model, and the rules of verification "
         "that refuse them",
         [
             *headings,
-            column("Sets with rows", "made", table.count),
-            over("Size / k", "size_over_k", table.mean, summary),
-            *(prose(title, name) for name, title in _RULES.items()),
+            *columns(table.count, made="Sets with rows"),
+            *spreads(summary, table.mean, size_over_k="Size / k"),
+            *prose(**_RULES),
         ],
         summary,
+        results="free-forgery",
     )
     sets = make_table(
         "free-forgery-table",
-        "The same sets, and what each is worth",
+        "The same sets: rows, distances and evidence",
         [
             *headings,
-            over("Size", "size", table.mean, summary),
-            over("Distinct cells", "distinct_cells", table.mean, summary),
-            over("Mean distance", "mean_distance", table.area, summary),
-            over("Largest distance", "max_distance", table.area, summary),
-            over("Independent accuracy", "independent_accuracy", table.rate, summary),
-            over("Ones", "forged_ones_share", table.rate, summary),
-            over("p of the claim", "log10_p", table.log10_p, summary, "median"),
+            *spreads(summary, table.mean, size="Size", distinct_cells="Distinct cells"),
+            *spreads(summary, table.area, mean_distance="Mean distance", max_distance="Largest distance"),
+            *spreads(summary, table.rate, independent_accuracy="Independent accuracy"),
+            *spreads(summary, table.rate, forged_ones_share="Ones"),
+            *spreads(summary, table.log10_p, "median", log10_p="p of the claim"),
         ],
         summary,
+        results="free-forgery",
     )
     return Shown(
-        "What if the false owner chooses the signature after seeing the model, or has read the true one off "
-        "it? Which rule of verification then stops the claim?",
-        (("Free forgery", _headline(frame)),),
+        headline=(("Free forgery", _headline(frame)),),
         tables=(rules, sets),
-        glossary=_GLOSSARY,
     )
 
 
