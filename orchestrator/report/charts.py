@@ -12,6 +12,7 @@ import pandas as pd
 import vl_convert
 
 from orchestrator.report.table import Write, cell_of
+from orchestrator.report.wording import declared
 
 Chart = Any
 """A chart of Altair, whose methods return one of many types, or say that they return any."""
@@ -91,6 +92,26 @@ class Figure:
     caption: str
     alt_text: str
     chart: Chart
+
+
+def figure(key: str, ending: str, chart: Chart, alt_text: str, origin: str, **values: Any) -> Figure:
+    """Return a figure with its title and caption from `texts.toml`.
+
+    Parameters
+    ----------
+    key
+        Its name there.
+    ending
+        What follows the key in its name.
+    origin
+        The end of its caption, see `Findings.origin`.
+    **values
+        Filled into title and caption.
+    """
+    title, caption = (
+        declared("texts")["figures"][key][name].format(**values) for name in ("title", "caption")
+    )
+    return Figure(f"{key}{ending}", title, f"{caption} {origin}", alt_text, chart)
 
 
 def render(chart: Chart, file_format: str, *, description: str = "") -> bytes:
@@ -254,7 +275,7 @@ def described(
     place: Sequence[str],
     values: Values,
 ) -> str:
-    """Return a chart's content in words: its kind, and for each row the columns of its place and its values."""
+    """Return a chart's content in words: its kind, and the place and the values of each row."""
     texts = []
     for row in frame.to_dict("records"):
         said = [f"{title} {cell_of(row[name], write).text}" for title, (name, write) in values.items()]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import tomllib
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -18,7 +17,7 @@ from orchestrator.report.charts import FORMATS, Figure, render
 from orchestrator.report.data import Findings
 from orchestrator.report.sections import Shown, not_asked_for, sections
 from orchestrator.report.table import MAX_ROWS
-from orchestrator.report.wording import moment
+from orchestrator.report.wording import declared, moment
 from orchestrator.store.campaigns import CampaignRecord
 from orchestrator.store.database import Store
 
@@ -70,7 +69,6 @@ def report_html(findings: Findings, generated: datetime | None = None) -> str:
 
 def _parts(findings: Findings) -> Iterator[tuple[str, str, str, Shown]]:
     """Yield name, title, first sentences and content of each part: the sections between summary and terms."""
-    texts = tomllib.loads((_HERE / "texts.toml").read_text(encoding="utf-8"))
     found = list(sections(findings))
     headline = [line for _, shown in found for line in shown.headline]
     if missing := not_asked_for(findings):
@@ -79,7 +77,7 @@ def _parts(findings: Findings) -> Iterator[tuple[str, str, str, Shown]]:
     yield "summary", "Summary", "", Shown(facts=tuple(headline), caveats=caveats)
     terms: list[tuple[str, str]] = []
     for section, shown in found:
-        about = texts.get(section.name, {})
+        about = declared("texts").get(section.name, {})
         yield section.name, section.title, f"{about.get('lead', '')} {shown.lead}".strip(), shown
         if shown.tables:
             terms += about.get("terms", {}).items()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from orchestrator.report.data import CONFIGURATION, STATISTICS
-from orchestrator.report.wording import MISSING, p_value, p_value_of_log10, percent, seconds, signed
+from orchestrator.report.wording import MISSING, declared, p_value, p_value_of_log10, percent, seconds, signed
 from orchestrator.results import COLUMNS
 
 LONG = 12
@@ -62,16 +62,13 @@ class Column:
         Its heading; returns the cell of a row.
     names_row
         Whether it names the row.
-    source
-        Column of the frame that it shows, if it is one.
     note
-        What that is, shown at the heading.
+        Its documentation, shown at the heading.
     """
 
     title: str
     cell: Callable[[Any], Cell]
     names_row: bool = False
-    source: str = ""
     note: str = ""
 
 
@@ -104,22 +101,32 @@ class Table:
         return len(self.rows) > LONG
 
 
-def make_table(
-    name: str, caption: str, columns: Sequence[Column], frame: pd.DataFrame, *, results: str = ""
-) -> Table:
-    """Return a table with a row for each row of a frame.
+def make_table(name: str, frame: pd.DataFrame, *more: Column) -> Table:
+    """Return a table of `tables.toml`.
 
     Parameters
     ----------
-    name, caption, columns
-        See `Table`.
+    name
+        Its name there.
     frame
-        The rows, or a summary of `data.summarise`.
-    results
-        Frame of `orchestrator.results` that the rows come from: it says what its columns are.
+        A row for each of its rows.
+    *more
+        Further columns.
     """
+    table = declared("tables")[name]
+    # Deviations are left out where no sample has several values.
+    columns = [
+        column
+        for field in table["columns"]
+        for column in _GROUPS.get(field[0], [field])
+        if not (column[1].endswith("_std") and frame[column[1]].isna().all())
+    ]
+    notes = COLUMNS.get(table["results"], {})
+    return _filled(name, table["caption"], [*(_column(frame, notes, *one) for one in columns), *more], frame)
+
+
+def _filled(name: str, caption: str, columns: Sequence[Column], frame: pd.DataFrame) -> Table:
     shown = frame.iloc[:MAX_ROWS]
-    notes = COLUMNS.get(results, {})
     cells = [tuple(column.cell(row) for row in shown.itertuples()) for column in columns]
     fixed = [
         len(shown) > 1 and len(set(column)) == 1 and len(column[0].text) <= _SHORT and not column[0].ends
@@ -131,17 +138,33 @@ def make_table(
     return Table(
         name,
         caption,
-        columns=tuple(replace(columns[place], note=_note(notes, columns[place].source)) for place in kept),
+        columns=tuple(columns[place] for place in kept),
         rows=tuple(zip(*(cells[place] for place in kept), strict=True)),
         same=tuple((columns[place].title, cells[place][0]) for place, same in enumerate(fixed) if same),
         left_out=max(0, len(frame) - MAX_ROWS),
     )
 
 
-def _note(notes: dict[str, str], source: str) -> str:
-    """Return the description of a column, or of the one that it is a statistic of."""
-    statistic = re.sub(rf"_({'|'.join(STATISTICS)})$", "", source)
-    return (notes.get(source) or notes.get(statistic, "")).replace("``", "")
+def _column(
+    frame: pd.DataFrame, notes: Mapping[str, str], write: str, name: str, title: str, role: str = ""
+) -> Column:
+    """Return a column as `tables.toml` declares it."""
+    is_sample = role in ("mean", "median")
+
+    def cell(row: Any) -> Cell:
+        if write == "prose":
+            return sentence(getattr(row, name))
+        if not is_sample:
+            return cell_of(getattr(row, name), FORMATS[write])
+        middle, low, high = (
+            cell_of(getattr(row, f"{name}_{what}"), FORMATS[write]) for what in (role, "min", "max")
+        )
+        return middle if low.value == high.value else replace(middle, ends=(low, high))
+
+    if is_sample and (frame[f"{name}_count"] > 1).any():
+        title = f"{title} ({role}; min to max)"
+    note = notes.get(name) or notes.get(re.sub(rf"_({'|'.join(STATISTICS)})$", "", name), "")
+    return Column(title, cell, role == "row", note.replace("``", ""))
 
 
 def cell_of(value: Any, write: Write) -> Cell:
@@ -151,31 +174,8 @@ def cell_of(value: Any, write: Write) -> Cell:
     if isinstance(value, str | bool | np.bool_):
         return Cell(write(value))
     number = int(value) if write is count else value.item() if isinstance(value, np.generic) else value
-    note = f"log10 p = {number:.4g}" if write is log10_p else ""
+    note = f"log10 p = {number:.4g}" if write is p_value_of_log10 else ""
     return Cell(write(number), number, note)
-
-
-def columns(write: Write, **titles: str) -> list[Column]:
-    """Return columns of a frame that are written alike: the name of each with its title."""
-
-    def one(name: str, title: str) -> Column:
-        return Column(title, lambda row: cell_of(getattr(row, name), write), source=name)
-
-    return [one(name, title) for name, title in titles.items()]
-
-
-def named(write: Write, **titles: str) -> list[Column]:
-    """Return columns that name the row."""
-    return [replace(column, names_row=True) for column in columns(write, **titles)]
-
-
-def prose(**titles: str) -> list[Column]:
-    """Return columns of whole sentences."""
-
-    def one(name: str, title: str) -> Column:
-        return Column(title, lambda row: sentence(getattr(row, name)), source=name)
-
-    return [one(name, title) for name, title in titles.items()]
 
 
 def sentence(value: Any) -> Cell:
@@ -183,72 +183,53 @@ def sentence(value: Any) -> Cell:
     return replace(cell_of(value if value != "" else None, str), is_prose=True)
 
 
-def spreads(summary: pd.DataFrame, write: Write, centre: str = "mean", /, **titles: str) -> list[Column]:
-    """Return columns of the middle and the ends of samples.
-
-    Parameters
-    ----------
-    summary
-        All rows of the table, of `data.summarise`.
-    write
-        How numbers are written.
-    centre
-        ``mean`` or ``median``; titles say which where a sample has several values.
-    **titles
-        The columns that were summarised, with their titles.
-    """
-
-    def one(name: str, title: str) -> Column:
-        def cell(row: Any) -> Cell:
-            middle, low, high = (
-                cell_of(getattr(row, f"{name}_{what}"), write) for what in (centre, "min", "max")
-            )
-            return middle if low.value == high.value else replace(middle, ends=(low, high))
-
-        several = bool((summary[f"{name}_count"] > 1).any())
-        return Column(f"{title} ({centre}; min to max)" if several else title, cell, source=name)
-
-    return [one(name, title) for name, title in titles.items()]
-
-
 def count(value: float) -> str:
     """Write a whole number."""
     return f"{int(value):,}"
 
 
-share: Write = percent
 rate: Write = partial(percent, digits=1)
-accuracy: Write = partial(percent, digits=2)
-points: Write = signed
-"""Shares as given, and with one and two decimals; differences in percentage points."""
-
-p: Write = p_value
-log10_p: Write = p_value_of_log10
-"""p-values, and those given as decimal logarithms."""
-
 mean: Write = "{:.2f}".format
 area: Write = "{:.3f}".format
 log10: Write = "{:.1f}".format
-setting: Write = "{:g}".format
-duration: Write = seconds
-"""Means of counts; numbers near 1; decimal logarithms; numbers that were set; seconds."""
 
-PLACE = [*named(str, scheme="Scheme"), *named(share, trigger_share="Trigger share", ones_share="Ones share")]
-"""Columns of a way of embedding."""
+FORMATS: dict[str, Write] = {
+    "accuracy": partial(percent, digits=2),
+    "area": area,
+    "count": count,
+    "log10_p": p_value_of_log10,
+    "mean": mean,
+    "p": p_value,
+    "points": signed,
+    "rate": rate,
+    "seconds": seconds,
+    "setting": "{:g}".format,
+    "share": percent,
+    "text": str,
+}
+"""Formats of columns; ``log10_p`` writes the p-value whose decimal logarithm is given."""
 
-FOREST = [*PLACE, *named(count, repeat="Repeat")]
-"""Columns of one forest."""
+_PLACE: list[tuple[str, ...]] = [
+    ("text", "scheme", "Scheme", "row"),
+    ("share", "trigger_share", "Trigger share", "row"),
+    ("share", "ones_share", "Ones share", "row"),
+]
+_GROUPS: dict[str, list[tuple[str, ...]]] = {
+    "place": _PLACE,
+    "forest": [*_PLACE, ("count", "repeat", "Repeat", "row")],
+}
+"""Columns of a way of embedding, and of one forest."""
 
 
 def frame_table(name: str, caption: str, frame: pd.DataFrame) -> Table:
     """Return a frame as a table, column by column: what is shown of an attack that has no section."""
     plain = frame[[name for name in frame if not frame[name].map(np.ndim).any()]]
-    renamed = plain.set_axis([f"c{place}" for place in range(plain.shape[1])], axis=1)
-    shown: list[Column] = []
-    for place, (title, code) in enumerate(zip(plain, renamed, strict=True)):
-        make = named if place == 0 or title in (*CONFIGURATION, "repeat") else columns
-        shown += make(_plain, **{str(code): str(title)})
-    return make_table(name, caption, shown, renamed)
+
+    def column(place: int, title: str) -> Column:
+        names_row = place == 0 or title in (*CONFIGURATION, "repeat")
+        return Column(title, lambda row: cell_of(row[place + 1], _plain), names_row)
+
+    return _filled(name, caption, [column(*one) for one in enumerate(map(str, plain))], plain)
 
 
 def _plain(value: Any) -> str:

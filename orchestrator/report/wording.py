@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+import tomllib
 from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
-from functools import wraps
+from functools import cache, wraps
+from pathlib import Path
 from typing import Any, ParamSpec
 
 import pandas as pd
@@ -19,6 +21,12 @@ _CONFIDENCE = 0.95
 
 
 P = ParamSpec("P")
+
+
+@cache
+def declared(name: str) -> dict[str, Any]:
+    """Return the content of a TOML file of this package: ``texts`` or ``tables``."""
+    return tomllib.loads(Path(__file__).with_name(f"{name}.toml").read_text(encoding="utf-8"))
 
 
 def _or_dash(write: Callable[P, str]) -> Callable[P, str]:

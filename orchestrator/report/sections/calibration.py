@@ -9,10 +9,21 @@ import altair as alt
 import pandas as pd
 
 from orchestrator.report import table
-from orchestrator.report.charts import INK, WARNING, WIDTH, Chart, Figure, Values, described, look, rule
+from orchestrator.report.charts import (
+    INK,
+    WARNING,
+    WIDTH,
+    Chart,
+    Figure,
+    Values,
+    described,
+    figure,
+    look,
+    rule,
+)
 from orchestrator.report.data import Findings
 from orchestrator.report.sections.section import Shown
-from orchestrator.report.table import Cell, Column, Table, make_table, named
+from orchestrator.report.table import Cell, Column, make_table
 from orchestrator.report.wording import counted, listed, percent
 
 LEVEL = 0.05
@@ -57,6 +68,7 @@ def show(findings: Findings) -> Shown:
     """Show the counted false positives of every p-value."""
     frame = findings.frame("calibration")
     alarms = frame[frame["anti_conservative"].astype(bool)]
+    verdicts = frame["anti_conservative"].map({True: "yes", False: "no"})
     caveat = (
         "Anti-conservative p-values, small more often than they promise beyond what chance explains: "
         f"{_alarms(alarms)}. Do not rely on them."
@@ -65,7 +77,7 @@ def show(findings: Findings) -> Shown:
         headline=(("Calibration", _headline(findings, frame, alarms)),),
         caveats=() if alarms.empty else (caveat,),
         figures=tuple(_figures(findings, frame)),
-        tables=(_table(frame),),
+        tables=(make_table("calibration-table", frame.assign(anti_conservative=verdicts)),),
     )
 
 
@@ -119,18 +131,15 @@ def _figures(findings: Findings, frame: pd.DataFrame) -> Iterator[Figure]:
         level = part["level"].max()
         rates = part[part["level"] == level]
         text = described("Rates with intervals", rates, ["p_value", "population"], values)
-        yield Figure(
-            f"calibration-{what}",
-            f"False positives of the p-values of {what}",
-            f"How often each p-value of {what} was at most 5%, 1% and 0.1% although the claim was false: "
-            "rates in percent with exact 95% intervals (Clopper-Pearson), over "
-            f"{listed(f'{count:,} forests ({population})' for population, count in sizes.items())}. A rate "
-            "should not be above its level (dashed); ringed: above it beyond what chance explains, all rates "
-            "of the campaign taken together. Honest forests carry no mark, other owners' another one. "
-            f"{findings.origin(frame)}",
+        yield figure(
+            "calibration",
+            f"-{what}",
+            _chart(part),
             f"{text} At level {level:g}. "
             f"{'None is larger than chance explains.' if alarms.empty else too_many}",
-            _chart(part),
+            findings.origin(frame),
+            part=what,
+            sizes=listed(f"{count:,} forests ({population})" for population, count in sizes.items()),
         )
 
 
@@ -167,21 +176,4 @@ def _chart(frame: pd.DataFrame) -> Chart:
 
     return alt.hconcat(*[panel(float(level)) for level in levels]).resolve_scale(
         color="shared", shape="shared"
-    )
-
-
-def _table(frame: pd.DataFrame) -> Table:
-    return make_table(
-        "calibration-table",
-        "How often each p-value was at most each level over false claims; counted only over populations "
-        "that are its null hypothesis",
-        [
-            *named(str, p_value="p-value", population="Population"),
-            *named(table.setting, level="Level"),
-            *table.columns(table.count, hits="False positives", trials="False claims"),
-            *table.columns(table.accuracy, rate="Rate", low="95% interval from", high="to"),
-            *table.columns(lambda found: "yes" if found else "no", anti_conservative="Anti-conservative"),
-        ],
-        frame,
-        results="calibration",
     )

@@ -21,6 +21,7 @@ from orchestrator.report.charts import (
     Values,
     by_text,
     described,
+    figure,
     look,
     panels,
     rule,
@@ -29,7 +30,7 @@ from orchestrator.report.charts import (
 from orchestrator.report.data import Findings, by_configuration, chunked, configuration, summarise
 from orchestrator.report.sections import calibration
 from orchestrator.report.sections.section import Shown
-from orchestrator.report.table import FOREST, PLACE, Table, columns, make_table, named, spreads
+from orchestrator.report.table import make_table
 from orchestrator.report.wording import across, counted, p_value, percent, percent_of, times
 from wm.attacks.detection import Measure
 
@@ -83,6 +84,7 @@ def show(findings: Findings) -> Shown:
     """Show the findings of the paper's strategies, shapes, spectra and presence tests."""
     strategies, guesses, presence = parts_of(findings.frame("detection"))
     summary = strategy_summary(strategies)
+    by_chance = calibration.columns(findings, "Exact p", calibration.of_strategy)
     say = ((strategies, _best_strategy), (guesses, _best_guess), (presence, _presence))
     return Shown(
         headline=(("Detection", " ".join(text(part) for part, text in say if not part.empty)),),
@@ -92,9 +94,19 @@ def show(findings: Findings) -> Shown:
             *_spectrum_figures(findings),
         ),
         tables=(
-            _guess_table(findings, guess_summary(guesses)),
-            _presence_table(findings, presence_summary(presence)),
-            *_strategy_tables(findings, strategies, summary),
+            make_table(
+                "guesses-table",
+                guess_summary(guesses),
+                *calibration.columns(findings, "p of the guess", lambda row: f"{_calibrated(row)} split"),
+                *calibration.columns(findings, "p of the ranking", _calibrated),
+            ),
+            make_table(
+                "presence-table",
+                presence_summary(presence),
+                *calibration.columns(findings, "p, adjusted for all", _calibrated_presence),
+            ),
+            *([make_table("detection-table", summary, *by_chance)] if findings.repeats > 1 else []),
+            make_table("detections-table", strategies, *by_chance),
         ),
     )
 
@@ -143,19 +155,16 @@ def _presence(frame: pd.DataFrame) -> str:
 
 def _strategy_figures(findings: Findings, frame: pd.DataFrame, summary: pd.DataFrame) -> Iterator[Figure]:
     values: Values = {name: (f"{name}_mean", table.mean) for name in BITS}
-    values |= {"p": ("p_value_median", table.p), "exact p": ("p_value_exact_median", table.p)}
+    values |= {"p": ("p_value_median", p_value), "exact p": ("p_value_exact_median", p_value)}
     for ending, some, rows in chunked(frame, summary, PANELS):
         several = some["repeat"].nunique() > 1
-        average = "mean numbers and median p-values over repeats" if several else "one repeat"
-        yield Figure(
-            f"detection{ending}",
-            "Bits read off the shape of the trees",
-            "Bits of the signature that the two strategies (A leaves trees near the mean open, B decides "
-            f"every tree) read right, wrong or left open, by depth and by number of leaves; {average}. "
-            "Mark: where fair coins would end, half of the decided bits. p: one-sided binomial p-value; "
-            f"exact: for random signatures with as many ones. {findings.origin(some)}",
-            described("Stacked bars of bits", rows, ["configuration", "measure", "strategy"], values),
+        yield figure(
+            "detection",
+            ending,
             strategy_chart(rows),
+            described("Stacked bars of bits", rows, ["configuration", "measure", "strategy"], values),
+            findings.origin(some),
+            average="mean numbers and median p-values over repeats" if several else "one repeat",
         )
 
 
@@ -187,24 +196,20 @@ def _guess_figures(findings: Findings, frame: pd.DataFrame) -> Iterator[Figure]:
     values = {
         "bits guessed": ("bits_mean", table.rate),
         "unrelated guesses": ("null_bits_mean", table.rate),
-        "p of the guess": ("p_split_median", table.p),
+        "p of the guess": ("p_split_median", p_value),
         "AUC": ("auc_mean", table.area),
-        "p of the ranking": ("p_ranking_median", table.p),
+        "p of the ranking": ("p_ranking_median", p_value),
     }
     for ending, some, summary in chunked(frame, guess_summary(frame), _SPECTRA):
         several = some["repeat"].nunique() > 1
-        bars = "Dots: means over repeats; bars: min to max; p: medians."
-        yield Figure(
-            f"guesses{ending}",
-            "The signature guessed from shapes and vote spectra",
-            "An attacker ranks the trees by one number each, and divides them at its median. Left: percent "
-            "of the signature that this guesses, up to complement; tick: the mean for random signatures "
-            "with as many ones. Right: area under the ROC curve of the ranking, in either direction (0.5: "
-            "no order, 1: the two kinds of trees apart). p: exact for such random signatures. "
-            f"{bars if several else 'One repeat only: there is no spread over seeds.'} "
-            f"{findings.origin(some)}",
-            described("Dots on a scale", summary, ["configuration", "measure"], values),
+        spread = "Dots: means over repeats; bars: min to max; p: medians."
+        yield figure(
+            "guesses",
+            ending,
             guess_chart(summary),
+            described("Dots on a scale", summary, ["configuration", "measure"], values),
+            findings.origin(some),
+            bars=spread if several else "One repeat only: there is no spread over seeds.",
         )
 
 
@@ -275,16 +280,13 @@ def _spectrum_figures(findings: Findings) -> Iterator[Figure]:
             f"trees; variance along the directions {', '.join(percent(one, 1) for one in strengths[:3])}"
             for title, trees, strengths in shown
         ]
-        yield Figure(
-            f"spectrum{ending}",
-            "Vote spectrum",
-            "Left: each tree's entry in the leading direction of the centred matrix of votes (trees x "
-            "instances), on the attacker's sample of test rows or on probes of the forest's leaves; true "
-            "bits by marker. Where the two kinds lie on different sides of the median (dashed), the "
-            "attacker reads the signature, up to complement. Right: percent of the variance along each "
-            f"direction, at most 20.{one} {findings.origin(frame)}",
-            f"Trees by their entry in the leading direction, and bars of variance. {'; '.join(texts)}.",
+        yield figure(
+            "spectrum",
+            ending,
             alt.vconcat(*[_spectrum_panel(*one) for one in shown]),
+            f"Trees by their entry in the leading direction, and bars of variance. {'; '.join(texts)}.",
+            findings.origin(frame),
+            one=one,
         )
 
 
@@ -306,84 +308,10 @@ def _spectrum_panel(title: str, trees: pd.DataFrame, strengths: list[float]) -> 
     )
 
 
-def _strategy_tables(findings: Findings, frame: pd.DataFrame, summary: pd.DataFrame) -> Iterator[Table]:
-    names = named(str, measure="Measure", strategy="Strategy")
-    by_chance = calibration.columns(findings, "Exact p", calibration.of_strategy)
-    if findings.repeats > 1:
-        p_values = {"p_value_median": "p (median)", "p_value_min": "p (min)"}
-        p_values |= {f"p_value_exact_{end}": f"Exact p ({end})" for end in ("median", "min")}
-        yield make_table(
-            "detection-table",
-            "Bits of the signature read off the trees' shapes",
-            [
-                *PLACE,
-                *names,
-                *columns(table.count, n="n (repeats)"),
-                *columns(table.mean, **{f"{name}_mean": f"{name.capitalize()} (mean)" for name in BITS}),
-                *columns(table.p, **p_values),
-                *by_chance,
-            ],
-            summary,
-            results="detection",
-        )
-    yield make_table(
-        "detections-table",
-        "Every forest and strategy",
-        [
-            *FOREST,
-            *names,
-            *columns(table.mean, mean="Mean of measure", std="sd of measure"),
-            *columns(table.count, **{name: name.capitalize() for name in BITS}),
-            *columns(table.p, p_value="p", p_value_exact="Exact p"),
-            *by_chance,
-        ],
-        frame,
-        results="detection",
-    )
-
-
-def _guess_table(findings: Findings, summary: pd.DataFrame) -> Table:
-    return make_table(
-        "guesses-table",
-        "Beyond the paper: the signature guessed, up to complement, from one number for each tree; exact "
-        "p-values for random signatures with as many ones",
-        [
-            *PLACE,
-            *named(str, measure="Measure"),
-            *columns(table.count, n="n (repeats)"),
-            *spreads(summary, table.rate, bits="Bits guessed"),
-            *columns(table.rate, null_bits_mean="Unrelated guess (mean)"),
-            *spreads(summary, table.p, "median", p_split="p of the guess"),
-            *spreads(summary, table.area, auc="AUC"),
-            *spreads(summary, table.p, "median", p_ranking="p of the ranking"),
-            *spreads(summary, table.mean, points="Instances voted on"),
-            *calibration.columns(findings, "p of the guess", lambda row: f"{_calibrated(row)} split"),
-            *calibration.columns(findings, "p of the ranking", _calibrated),
-        ],
-        summary,
-        results="detection",
-    )
-
-
 def _calibrated(row: Any) -> str:
     """Return the name in calibration of the p-value of a ranking; spectra are calibrated on a sample only."""
     return f"{calibration.DETECT}{'spectrum' if row.measure == 'spectrum, sample' else row.measure}"
 
 
-def _presence_table(findings: Findings, summary: pd.DataFrame) -> Table:
-    def name(row: Any) -> str:
-        return calibration.PRESENCE_OVERALL if row.measure == PRESENCE else calibration.PRESENCE_HOLM
-
-    return make_table(
-        "presence-table",
-        "Presence: is a forest watermarked at all? Ranks among honest forests under the same limits, by "
-        "each statistic (adjusted by Holm) and by the largest deviation of all",
-        [
-            *PLACE,
-            *named(str, statistic="Statistic"),
-            *columns(table.count, n="n (repeats)", honest="Honest forests"),
-            *spreads(summary, table.p, "median", p_value="p", p_value_exact="p, adjusted for all"),
-            *calibration.columns(findings, "p, adjusted for all", name),
-        ],
-        summary,
-    )
+def _calibrated_presence(row: Any) -> str:
+    return calibration.PRESENCE_OVERALL if row.measure == PRESENCE else calibration.PRESENCE_HOLM

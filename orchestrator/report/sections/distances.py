@@ -11,10 +11,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from orchestrator.report import table
-from orchestrator.report.charts import FAINT, PANELS, Chart, Figure, faint, panels, rule, series
+from orchestrator.report.charts import FAINT, PANELS, Chart, Figure, faint, figure, panels, rule, series
 from orchestrator.report.data import CONFIGURATION, Findings, configuration
-from orchestrator.report.table import PLACE, Table, columns, make_table, named, spreads
+from orchestrator.report.table import Table, make_table
 from orchestrator.report.wording import across, counted, number, percent_of, ranged, times
 
 LOW, HIGH = 0.1, 0.9
@@ -160,7 +159,7 @@ def _curve(
     forged, impossible = int(counts.get("forged", 0)), int(counts.get("impossible", 0))
     sizes, instances = asked["trigger_size"].dropna(), int(asked["instances"].sum())
     return SizeCurve(
-        *key,
+        **dict(zip((*CONFIGURATION, "engine"), key, strict=True)),
         trigger_size=None if sizes.empty else int(sizes.iloc[0]),
         signatures=int(answers["signature"].nunique()),
         repeats=int(answers["repeat"].nunique()),
@@ -218,18 +217,17 @@ def figures(findings: Findings, curves: Sequence[SizeCurve]) -> Iterator[Figure]
             if undecided
             else f"All {instances:,} instances are decided: nothing is censored."
         )
-        yield Figure(
-            f"distances{f'-{start // PANELS + 1}' if len(curves) > PANELS else ''}",
-            "Forged trigger sets at every eps",
-            "Instances that can be forged for an attacker's signature within eps (largest change of any "
-            "feature, within [0, 1]), from the exact smallest distance of each, up to eps "
-            f"{cap_of(findings):g}; dashed: size k of the true trigger set. Faint: each signature; band: 10% "
-            f"to 90% of them. {counted(max(one.signatures for one in some), 'signature')} in "
-            f"{counted(max(one.repeats for one in some), 'repeat')}; time limit "
-            f"{ranged(limits) if limits else 'no'} s for each instance. {censored} "
-            f"{findings.origin(findings.frame('distances'))}",
-            f"Step curves of forged set size over eps. {'; '.join(_in_words(curve) for curve in some)}.",
+        yield figure(
+            "distances",
+            f"-{start // PANELS + 1}" if len(curves) > PANELS else "",
             distances_chart(some),
+            f"Step curves of forged set size over eps. {'; '.join(_in_words(curve) for curve in some)}.",
+            findings.origin(findings.frame("distances")),
+            cap=cap_of(findings),
+            signatures=counted(max(one.signatures for one in some), "signature"),
+            repeats=counted(max(one.repeats for one in some), "repeat"),
+            limit=ranged(limits) if limits else "no",
+            censored=censored,
         )
 
 
@@ -314,37 +312,11 @@ def tables(curves: Sequence[SizeCurve], cap: float) -> Iterator[Table]:
     """Yield the outcomes of the searches, and the sizes of forged sets at some distances."""
     if not curves:
         return
-    headings = [*PLACE, *named(str, engine="Engine")]
-    yield make_table(
-        "distances-table",
-        "Searches for the smallest distance of each instance, by outcome; parity: the smallest eps at which "
-        "a signature forges as many instances as the true trigger set has rows",
-        [
-            *headings,
-            *columns(table.count, signatures="Signatures", repeats="Repeats", instances="Instances"),
-            *columns(table.count, forged="Smallest distance found", impossible="Impossible at any"),
-            *columns(table.count, censored="Stopped by a limit", pending="pending"),
-            *columns(table.area, parity="Parity with the true set from eps"),
-            *columns(table.duration, seconds="Solving (s, total)"),
-        ],
-        pd.DataFrame([vars(curve) | {"parity": curve.parity} for curve in curves]),
-    )
+    searches = pd.DataFrame([vars(curve) | {"parity": curve.parity} for curve in curves])
+    yield make_table("distances-table", searches)
     places = sorted({*(at for at in PLACES if at < cap), cap})
-    rows = pd.DataFrame([_sizes(curve, eps) for curve in curves for eps in places])
-    yield make_table(
-        "sizes-table",
-        "Forged trigger sets at every eps, from the smallest distance of each instance",
-        [
-            *headings,
-            *named(table.setting, eps="eps"),
-            *columns(table.count, known_count="n (signatures, all repeats)", trigger_size="True size"),
-            *spreads(rows, table.mean, known="Forged"),
-            *columns(table.mean, low="Forged (10% quantile)", high="Forged (90% quantile)"),
-            *columns(table.rate, mean_share="Mean (% of true size)", share="Max (% of true size)"),
-            *columns(table.mean, possible="Mean if all undecided were forged"),
-        ],
-        rows,
-    )
+    rows = [_sizes(curve, eps) for curve in curves for eps in places]
+    yield make_table("sizes-table", pd.DataFrame(rows))
 
 
 def _sizes(curve: SizeCurve, eps: float) -> dict[str, Any]:

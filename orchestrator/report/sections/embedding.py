@@ -9,11 +9,11 @@ import altair as alt
 import pandas as pd
 
 from orchestrator.report import table
-from orchestrator.report.charts import Chart, Figure, described, look, panels, series
+from orchestrator.report.charts import Chart, Figure, described, figure, look, panels, series
 from orchestrator.report.data import Findings, summarise
 from orchestrator.report.sections import calibration
 from orchestrator.report.sections.section import NOTHING_YET, Shown
-from orchestrator.report.table import FOREST, PLACE, Column, Table, columns, make_table
+from orchestrator.report.table import make_table
 from orchestrator.report.wording import counted, listed, p_value_of_log10, percent, ranged, signed
 
 AXES = {
@@ -38,14 +38,17 @@ def points(frame: pd.DataFrame, baseline: str) -> pd.Series[float]:
 
 
 def accuracy_summary(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return accuracies, differences and cost of each way of embedding."""
+    """Return accuracies, differences in points, and cost of each way of embedding."""
     more = {f"minus_{name}": points(frame, f"accuracy_{name}") for name in ("standard", "capped")}
-    return summarise(
+    accuracies = [f"accuracy_{name}" for name in FORESTS]
+    found = summarise(
         frame.assign(**more),
         (),
-        [*(f"accuracy_{name}" for name in FORESTS), *more, "rounds", "seconds"],
+        [*accuracies, *more, "rounds", "seconds"],
         trigger_size=("trigger_size", "first"),
     )
+    # Deviations are in points, as differences are.
+    return found.assign(**{f"{name}_std": 100 * found[f"{name}_std"] for name in accuracies})
 
 
 def _embedded(findings: Findings) -> str:
@@ -117,7 +120,7 @@ def accuracy(findings: Findings) -> Shown:
         headline=(*headline, ("Cost in accuracy", _cost(frame))),
         caveats=caveats,
         figures=tuple(_figures(findings, frame, summary)),
-        tables=(_accuracy_table(summary), _embeddings_table(frame)),
+        tables=(make_table("accuracy-table", summary), make_table("embeddings-table", frame)),
     )
 
 
@@ -130,19 +133,20 @@ def _figures(findings: Findings, frame: pd.DataFrame, summary: pd.DataFrame) -> 
     rows = "" if findings.split is None else f"{counted(findings.split.rows_test, 'test row')} "
     varying = [axis for axis in AXES if frame[axis].nunique() > 1]
     for axis in varying or ["trigger_share"]:
-        noun = AXES[axis][2]
-        yield Figure(
-            f"accuracy-over-{axis.replace('_', '-')}",
-            f"Accuracy over the share of {noun}",
-            f"Accuracy by majority of votes on {rows}over the share of {noun} (percent). The standard and "
-            f"the capped forest are honest. {spread} The axis does not start at 0. {findings.origin(frame)}",
+        yield figure(
+            "accuracy",
+            f"-over-{axis.replace('_', '-')}",
+            accuracy_chart(frame, axis),
             described(
                 "Line chart of mean accuracy",
                 summary,
                 ["configuration"],
                 {name: (f"accuracy_{name}_mean", table.rate) for name in FORESTS},
             ),
-            accuracy_chart(frame, axis),
+            findings.origin(frame),
+            noun=AXES[axis][2],
+            rows=rows,
+            spread=spread,
         )
 
 
@@ -205,74 +209,11 @@ def accuracy_chart(frame: pd.DataFrame, axis: str) -> Chart:
     return panels(titled, draw)
 
 
-def _accuracy_table(summary: pd.DataFrame) -> Table:
-    titles = {f"accuracy_{name}": name.capitalize() for name in FORESTS}
-    titles |= {f"minus_{name}": f"Minus {name}" for name in ("standard", "capped")}
-    shown: list[Column] = []
-    for name, title in titles.items():
-        is_share = name.startswith("accuracy")
-        write, unit = (table.accuracy, "%") if is_share else (table.points, "points")
-        shown += columns(write, **{f"{name}_mean": f"{title} (mean, {unit})"})
-        if (summary["n"] > 1).any():
-            deviation = f"{name}_std"
-            summary = summary.assign(**{deviation: (100 if is_share else 1) * summary[deviation]})
-            shown += columns(table.mean, **{deviation: f"{title} (sd, points)"})
-    return make_table(
-        "accuracy-table",
-        "Accuracy on the test rows by majority of votes, and that of the honest forests of the same repeats",
-        [
-            *PLACE,
-            *columns(table.count, n="n (repeats)"),
-            *shown,
-            *columns(table.count, trigger_size="Trigger rows"),
-            *columns(table.mean, rounds_mean="Rounds (mean)"),
-            *columns(table.duration, seconds_mean="Embedding (s, mean)"),
-        ],
-        summary,
-        results="accuracy",
-    )
-
-
-def _embeddings_table(frame: pd.DataFrame) -> Table:
-    return make_table(
-        "embeddings-table",
-        "Every embedding: accuracies, limits on the trees, cost",
-        [
-            *FOREST,
-            *columns(table.accuracy, **{f"accuracy_{name}": name.capitalize() for name in FORESTS}),
-            *columns(
-                table.accuracy,
-                accuracy_watermarked_mean_rule="Watermarked, mean rule",
-                accuracy_standard_mean_rule="Standard, mean rule",
-            ),
-            *columns(table.count, n_estimators="Trees", max_depth="Depth, tuned or given"),
-            *columns(table.count, cap_depth="Depth limit", cap_leaves="Leaves limit"),
-            *columns(table.count, rounds_right="Rounds, right trees", rounds_wrong="Rounds, wrong trees"),
-            *columns(table.setting, weight_right="Weight, right trees", weight_wrong="Weight, wrong trees"),
-            *columns(table.duration, seconds="Embedding (s)"),
-        ],
-        frame,
-        results="accuracy",
-    )
-
-
 def verification(findings: Findings) -> Shown:
     """Show the evidence of each claim against its forest, and against an honest one."""
     frame = findings.frame("accuracy")
-    evidence = make_table(
-        "verification-table",
-        "Evidence of each claim against its watermarked forest and its repeat's standard forest",
-        [
-            *FOREST,
-            *columns(table.count, trigger_size="Trigger rows"),
-            *columns(table.count, matched_bits="Bits matched", total_bits="Bits in all"),
-            *columns(table.log10_p, log10_p="p-value", log10_p_standard="p-value, honest standard forest"),
-            *calibration.columns(findings, "p-value", lambda _: calibration.VOTES),
-        ],
-        frame,
-        results="accuracy",
-    )
+    by_chance = calibration.columns(findings, "p-value", lambda _: calibration.VOTES)
     return Shown(
         headline=(("Verified", _verified(frame)),),
-        tables=(evidence,),
+        tables=(make_table("verification-table", frame, *by_chance),),
     )

@@ -6,10 +6,9 @@ from typing import Any
 
 import pandas as pd
 
-from orchestrator.report import table
 from orchestrator.report.data import Findings, configuration
 from orchestrator.report.sections.section import Shown
-from orchestrator.report.table import columns, make_table, named, prose
+from orchestrator.report.table import make_table
 from orchestrator.report.wording import counted, listed
 from orchestrator.store.tables import CampaignState, JobState
 
@@ -31,7 +30,7 @@ def failures(jobs: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        `state`, `kind`, `reason` (the error's text, or for blocked jobs which job failed), `count`, and
+        `state`, `kind`, `reason` (the error's text, or for blocked jobs which job failed), `number`, and
         `places`, the first few.
     """
     failed = jobs[jobs["state"] == JobState.FAILED.value]
@@ -42,7 +41,7 @@ def failures(jobs: pd.DataFrame) -> pd.DataFrame:
             key = (state.value, str(row.kind), reason or _blocked_by(failed, row))
             found.setdefault(key, []).append(place_of(row))
     rows = [(*key, len(places), _some(places)) for key, places in found.items()]
-    return pd.DataFrame(rows, columns=["state", "kind", "reason", "count", "places"])
+    return pd.DataFrame(rows, columns=["state", "kind", "reason", "number", "places"])
 
 
 def place_of(row: Any) -> str:
@@ -82,18 +81,8 @@ def show(findings: Findings) -> Shown:
         "below are of the jobs done; they lack parts of the grid and may change."
     )
     rows = failures(findings.frame("jobs"))
-    without = make_table(
-        "failures-table",
-        "Failed, blocked and cancelled jobs by their reason",
-        [
-            *named(str, kind="Job", state="State"),
-            *columns(table.count, count="Number"),
-            *prose(places="Where", reason="Reason"),
-        ],
-        rows,
-    )
     return Shown(
         lead="None failed, none is blocked." if rows.empty else "",
         caveats=() if state is CampaignState.FINISHED else (unfinished,),
-        tables=(without,),
+        tables=(make_table("failures-table", rows),),
     )

@@ -9,12 +9,12 @@ import altair as alt
 import pandas as pd
 
 from orchestrator.report import table
-from orchestrator.report.charts import WIDTH, Chart, Figure, Values, described, stack
+from orchestrator.report.charts import WIDTH, Chart, Figure, Values, described, figure, stack
 from orchestrator.report.data import Findings, by_configuration, configuration, slug, summarise
 from orchestrator.report.sections import distances, images
 from orchestrator.report.sections.distances import size_line
 from orchestrator.report.sections.section import Shown
-from orchestrator.report.table import PLACE, Table, columns, make_table, named
+from orchestrator.report.table import make_table
 from orchestrator.report.wording import counted, listed, number, percent, ranged
 
 UNDECIDED = ("timeout", "memout", "error")
@@ -104,7 +104,11 @@ def show(findings: Findings) -> Shown:
         headline=(("Forgery", " ".join(texts)),),
         caveats=(*((caveat,) if undecided else ()), *distances.caveats(curves)),
         figures=(*_figures(findings, frame), *distances.figures(findings, curves), *images.figures(findings)),
-        tables=(*distances.tables(curves, distances.cap_of(findings)), *_tables(summary)),
+        tables=(
+            *distances.tables(curves, distances.cap_of(findings)),
+            make_table("forgery-table", summary),
+            make_table("queries-table", summary),
+        ),
     )
 
 
@@ -145,19 +149,17 @@ def _figures(findings: Findings, frame: pd.DataFrame) -> Iterator[Figure]:
             continue
         size = summary["trigger_size"].dropna()
         text = described("Forged set size over eps", summary, ["engine", "eps"], values)
-        yield Figure(
-            f"forgery-{slug(first)}",
-            f"Forged trigger sets ({configuration(first)})",
-            "Above: instances forged for an attacker's signature within eps (largest change of any feature, "
-            f"within [0, 1]), out of {ranged(part['instances'])} tried for each signature; "
-            f"{counted(summary['signatures'].max(), 'signature')} in "
-            f"{counted(summary['repeats'].max(), 'repeat')}; faint: each signature; band: 10% to 90% of "
-            "them; dashed: the true trigger set. Below: all queries by outcome; time limit "
-            f"{ranged(given) if given else 'no'} s each. Queries without a decision (timeout, memout, "
-            "error, pending) count as not forged in mean and maximum, which are lower limits; another line "
-            f"counts them as forged. {findings.origin(part)}",
-            text if size.empty else f"{text} True trigger set: {int(size.iloc[0])}.",
+        yield figure(
+            "forgery",
+            f"-{slug(first)}",
             forgery_chart(part),
+            text if size.empty else f"{text} True trigger set: {int(size.iloc[0])}.",
+            findings.origin(part),
+            configuration=configuration(first),
+            instances=ranged(part["instances"]),
+            signatures=counted(summary["signatures"].max(), "signature"),
+            repeats=counted(summary["repeats"].max(), "repeat"),
+            limit=ranged(given) if given else "no",
         )
 
 
@@ -202,36 +204,3 @@ def forgery_chart(frame: pd.DataFrame) -> Chart:
         above.resolve_scale(color="shared", shape="shared", strokeDash="shared"),
         below.resolve_scale(color="shared"),
     ).resolve_scale(color="independent", shape="independent", strokeDash="independent")
-
-
-def _tables(summary: pd.DataFrame) -> Iterator[Table]:
-    headings = [*PLACE, *named(str, engine="Engine"), *named(table.setting, eps="eps")]
-    yield make_table(
-        "forgery-table",
-        "Forged trigger sets by engine and eps, over attackers' signatures and repeats",
-        [
-            *headings,
-            *columns(table.count, signatures="Signatures", repeats="Repeats", trigger_size="True size"),
-            *columns(table.mean, forged_mean="Forged (mean)", forged_std="Forged (sd)"),
-            *columns(table.mean, forged_median="Forged (median)"),
-            *columns(table.count, forged_max="Forged (max)"),
-            *columns(table.rate, mean_share="Mean (% of true size)", share="Max (% of true size)"),
-            *columns(table.mean, possible_mean="Mean if all undecided were forged"),
-        ],
-        summary,
-        results="forgery",
-    )
-    yield make_table(
-        "queries-table",
-        "Forgery queries by engine, eps and outcome, and the time they took",
-        [
-            *headings,
-            *columns(table.count, instances="Queries", **{f"total_{name}": name for name in FILLS}),
-            *columns(table.count, followed="Followed from another eps"),
-            *columns(table.duration, solving="Solving (s, total)"),
-            *columns(table.duration, seconds_median="Solving of a signature (s, median)"),
-            *columns(table.duration, slowest="Slowest query (s)"),
-        ],
-        summary,
-        results="forgery",
-    )

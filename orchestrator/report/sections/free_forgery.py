@@ -6,17 +6,13 @@ from collections import Counter
 
 import pandas as pd
 
-from orchestrator.report import table
 from orchestrator.report.data import Findings, summarise
 from orchestrator.report.sections.section import Shown
-from orchestrator.report.table import PLACE, columns, make_table, named, prose, spreads
+from orchestrator.report.table import make_table
 from orchestrator.report.wording import counted, listed
 
-_RULES = {
-    "stopped_by": "Stopped by",
-    "stopped_but_for_commitment": "Stopped by, had it been committed in time",
-}
-"""Columns of the rules that refuse a set, and their titles."""
+_RULES = ("stopped_by", "stopped_but_for_commitment")
+"""Columns of the rules that refuse a set."""
 
 
 def free_summary(frame: pd.DataFrame) -> pd.DataFrame:
@@ -62,37 +58,9 @@ def show(findings: Findings) -> Shown:
     """Show how large freely forged sets get, and what stops them."""
     frame = findings.frame("free-forgery")
     summary = free_summary(frame)
-    headings = [*PLACE, *named(str, method="Forged set"), *columns(table.count, n="n (forests)")]
-    rules = make_table(
-        "rules-table",
-        "Trigger sets forged with a signature chosen after seeing the model, and the rules of verification "
-        "that refuse them",
-        [
-            *headings,
-            *columns(table.count, made="Sets with rows"),
-            *spreads(summary, table.mean, size_over_k="Size / k"),
-            *prose(**_RULES),
-        ],
-        summary,
-        results="free-forgery",
-    )
-    sets = make_table(
-        "free-forgery-table",
-        "The same sets: rows, distances and evidence",
-        [
-            *headings,
-            *spreads(summary, table.mean, size="Size", distinct_cells="Distinct cells"),
-            *spreads(summary, table.area, mean_distance="Mean distance", max_distance="Largest distance"),
-            *spreads(summary, table.rate, independent_accuracy="Independent accuracy"),
-            *spreads(summary, table.rate, forged_ones_share="Ones"),
-            *spreads(summary, table.log10_p, "median", log10_p="p of the claim"),
-        ],
-        summary,
-        results="free-forgery",
-    )
     return Shown(
         headline=(("Free forgery", _headline(frame)),),
-        tables=(rules, sets),
+        tables=(make_table("rules-table", summary), make_table("free-forgery-table", summary)),
     )
 
 

@@ -1,4 +1,4 @@
-"""Forged images beside the originals that they were made from, where a campaign's rows are images."""
+"""Forged images and their originals, where a campaign's rows are images."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from orchestrator.errors import NotFoundError
 from orchestrator.forged_sets import Forgery, largest_attempt
-from orchestrator.report.charts import Chart, Figure
+from orchestrator.report.charts import Chart, Figure, figure
 from orchestrator.report.data import Findings
 from orchestrator.report.wording import counted
 from orchestrator.stored_models import StoredModels
@@ -64,17 +64,17 @@ def figures(findings: Findings) -> Iterator[Figure]:
         return
     shown, place = spread_out(attempt.forgeries), attempt.place
     distances = ", ".join(f"{one.distance:.3f}" for one in shown)
-    yield Figure(
+    yield figure(
         "forged-images",
-        "Forged images",
-        "Original, forged instance, and the change (grey: none; black: more ink; white: less). "
-        f"{counted(len(shown), 'instance')} of the {len(attempt.forgeries):,} that signature "
-        f"{attempt.number} forges, of {attempt.instances:,} tried: it forges most; from the nearest to the "
-        "farthest, each the nearest possible. Above each: its row, class, and distance, the largest change "
-        f"of a pixel. Watermark: trigger share {place.trigger_share:g}, ones share {place.ones_share:g}, "
-        f"repeat {place.repeat}. {findings.origin(pd.DataFrame({'repeat': [place.repeat]}))}",
-        f"{len(shown)} forged images beside their originals, at distances {distances}.",
+        "",
         images_chart(shown, models.split),
+        f"{len(shown)} forged images next to their originals, at distances {distances}.",
+        findings.origin(pd.DataFrame({"repeat": [place.repeat]})),
+        shown=counted(len(shown), "instance"),
+        forged=len(attempt.forgeries),
+        number=attempt.number,
+        tried=attempt.instances,
+        place=place,
     )
 
 

@@ -6,10 +6,9 @@ from collections.abc import Iterable
 
 import pandas as pd
 
-from orchestrator.report import table
 from orchestrator.report.data import CONFIGURATION, Findings, forests, summarise
 from orchestrator.report.sections.section import Shown
-from orchestrator.report.table import PLACE, columns, make_table, named, prose, spreads
+from orchestrator.report.table import make_table
 from orchestrator.report.wording import across, counted, percent_of, times
 
 SEVERITIES = ("critical", "high", "info", "none")
@@ -87,40 +86,14 @@ def show(findings: Findings) -> Shown:
         for form, name in FORMS.items()
         if (frame["form"] == form).any()
     ]
-    summary = form_summary(frame, accuracy)
-    form = named(lambda name: f"{name} (honest control)" if name == "standard" else str(name), form="Form")
-    by_form = make_table(
-        "leakage-table",
-        "What the model file gives away in each form: share of the signature up to complement, number of "
-        "trigger rows k, and the training rows that it marks as trigger rows",
-        [
-            *PLACE,
-            *form,
-            *columns(table.count, n="Forests", leaking="Leaking a secret"),
-            *columns(str, severity="Worst"),
-            *columns(table.count, bits_count="Giving bits"),
-            *spreads(summary, table.rate, bits="Bits given"),
-            *columns(table.count, true_size="k true", revealed="k revealed", right="k correct"),
-            *spreads(summary, table.mean, triggers_found="Trigger rows found", others_found="Others marked"),
-        ],
-        summary,
-        results="leakage",
+    tables = {"leakage-table": form_summary(frame, accuracy), "findings-table": finding_summary(frame)}
+    marked = {"standard": "standard (honest control)"}
+    return Shown(
+        headline=(("Leakage", " ".join(texts)),),
+        tables=tuple(
+            make_table(name, rows.assign(form=rows["form"].replace(marked))) for name, rows in tables.items()
+        ),
     )
-    by_finding = make_table(
-        "findings-table",
-        "Every finding, the worst first in each form",
-        [
-            *PLACE,
-            *form,
-            *named(str, finding="Finding"),
-            *columns(str, severity="Severity"),
-            *columns(table.count, found="Forests with it", examined="Forests in all"),
-            *prose(detail="What it says (first such forest)", remedy="How to prevent it"),
-        ],
-        finding_summary(frame),
-        results="leakage",
-    )
-    return Shown(headline=(("Leakage", " ".join(texts)),), tables=(by_form, by_finding))
 
 
 def _of_form(name: str, frame: pd.DataFrame, sizes: dict[tuple[object, ...], int]) -> str:

@@ -19,6 +19,7 @@ from orchestrator.report.charts import (
     Values,
     by_text,
     described,
+    figure,
     look,
     panels,
     rule,
@@ -27,7 +28,7 @@ from orchestrator.report.charts import (
 from orchestrator.report.data import Findings, by_configuration, chunked, configuration, slug, summarise
 from orchestrator.report.sections import calibration
 from orchestrator.report.sections.section import Shown
-from orchestrator.report.table import PLACE, Cell, Column, columns, make_table, named, spreads
+from orchestrator.report.table import make_table
 from orchestrator.report.wording import counted, listed, p_value, signed
 from wm.verification.alignment import DRAWS
 from wm.verification.evidence import DEFAULT_LEVEL
@@ -96,33 +97,11 @@ def show(findings: Findings) -> Shown:
     frame = findings.frame("modification")
     summary = modification_summary(frame)
 
-    def strength(row: Any) -> Cell:
-        return Cell(row.strengths, None if "+" in row.strengths else float(row.strengths))
-
-    results = make_table(
-        "modification-table",
-        "What each modification leaves of the accuracy and of the watermark, over repeats and tries",
-        [
-            *PLACE,
-            *named(str, modification="Modification"),
-            Column("Strength", strength, names_row=True),
-            *columns(table.count, n="n (forests)"),
-            *spreads(summary, table.points, change="Accuracy change, points"),
-            *spreads(summary, table.rate, fidelity="Fidelity", bits="Bits"),
-            *columns(table.count, exact="Exact matches"),
-            *spreads(summary, table.log10_p, "median", log10_p="p, votes"),
-            *columns(str, nulls="Null of p"),
-            *spreads(summary, table.log10_p, "median", log10_p_shares="p, vote shares"),
-            *spreads(summary, table.mean, n_trees="Trees"),
-        ],
-        summary,
-        results="modification",
-    )
     return Shown(
         headline=(("Robustness", _headline(frame, summary)),),
         lead=" ".join(_lead(findings, summary)),
         figures=(*_overview_figures(findings, frame, summary), *_detail_figures(findings, frame)),
-        tables=(results,),
+        tables=(make_table("modification-table", summary),),
     )
 
 
@@ -163,8 +142,8 @@ def _headline(frame: pd.DataFrame, summary: pd.DataFrame) -> str:
     cheap = lost.loc[lost["change_mean"] >= _CHEAP, "modification"].nunique()
     return (
         f"{text} The cheapest that brings both above that in all of its runs ({best['n']:,}) is "
-        f"{best['modification']} at {best['strengths']} ({best['configuration']}), with {change}{ends} points "
-        f"of accuracy. At no more than {abs(_CHEAP):g} point: {counted(cheap, 'modification')}."
+        f"{best['modification']} at {best['strengths']} ({best['configuration']}), with {change}{ends} "
+        f"points of accuracy. At no more than {abs(_CHEAP):g} point: {counted(cheap, 'modification')}."
     )
 
 
@@ -181,21 +160,20 @@ def _sample(frame: pd.DataFrame) -> str:
 
 def _overview_figures(findings: Findings, frame: pd.DataFrame, summary: pd.DataFrame) -> Iterator[Figure]:
     for ending, some, rows in chunked(frame, summary, PANELS):
-        yield Figure(
-            f"tradeoff{ending}",
-            "What weakening the evidence costs a thief",
-            "Each path is a modification of the stolen forest through its strengths, the greatest with the "
-            "large marker: mean change of accuracy in points against log10 of the smaller of two median "
-            f"p-values, from votes and from vote shares. Above the dashed line (level {DEFAULT_LEVEL:g}) "
-            f"the claim is lost; near 0 points, at little cost. {_sample(frame)} "
-            f"{_P_VALUES} {findings.origin(some)}",
+        yield figure(
+            "tradeoff",
+            ending,
+            _overview_chart(rows),
             described(
                 "Paths of accuracy change against log10 p, each at its greatest strength",
                 rows.groupby(["configuration", "modification"], sort=False).tail(1),
                 ["configuration", "modification", "strengths"],
                 {"points": ("change_mean", signed), "log10 p": ("better", table.log10)},
             ),
-            _overview_chart(rows),
+            findings.origin(some),
+            level=DEFAULT_LEVEL,
+            sample=_sample(frame),
+            p_values=_P_VALUES,
         )
 
 
@@ -241,16 +219,17 @@ def _detail_figures(findings: Findings, frame: pd.DataFrame) -> Iterator[Figure]
         for start in range(0, len(names), _ROWS):
             some = names[start : start + _ROWS]
             summary = modification_summary(part[part["modification"].isin(some)])
-            yield Figure(
-                f"modification-{slug(first)}{f'-{start // _ROWS + 1}' if len(names) > _ROWS else ''}",
-                f"Modified forests ({configuration(first)}): {listed(some)}",
-                "For each modification over its strength (below each panel): left, change of accuracy in "
-                "points; middle, percent of test rows whose majority stays (fidelity), of the trigger set's "
-                "votes that are as the signature wants (bits), and of modified forests that match in every "
-                "bit (exact match); right, log10 of the p-values. Hollow: of an alignment. Dashed: level "
-                f"{DEFAULT_LEVEL:g}. {_sample(part)} {_P_VALUES} {findings.origin(part)}",
-                described("Line charts over strength", summary, ["modification", "strengths"], values),
+            yield figure(
+                "modification",
+                f"-{slug(first)}{f'-{start // _ROWS + 1}' if len(names) > _ROWS else ''}",
                 detail_chart(summary),
+                described("Line charts over strength", summary, ["modification", "strengths"], values),
+                findings.origin(part),
+                configuration=configuration(first),
+                modifications=listed(some),
+                level=DEFAULT_LEVEL,
+                sample=_sample(part),
+                p_values=_P_VALUES,
             )
 
 

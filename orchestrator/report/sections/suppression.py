@@ -18,6 +18,7 @@ from orchestrator.report.charts import (
     by_text,
     described,
     faint,
+    figure,
     look,
     panels,
     rule,
@@ -25,7 +26,7 @@ from orchestrator.report.charts import (
 )
 from orchestrator.report.data import Findings, chunked, configuration, forests, summarise
 from orchestrator.report.sections.section import Shown
-from orchestrator.report.table import PLACE, Table, columns, make_table, named, spreads
+from orchestrator.report.table import make_table
 from orchestrator.report.wording import across, listed, number, p_value_of_log10, percent_of, ranged, times
 from wm.attacks.suppression import FALSE_POSITIVE_LIMIT
 
@@ -63,7 +64,11 @@ def show(findings: Findings) -> Shown:
     return Shown(
         headline=(("Suppression", f"{_spotted(summary)} {_filters(frame)}{_known(curves)}"),),
         figures=(*_roc_figures(findings, summary), *_budget_figures(findings, budget)),
-        tables=(*_tables(summary), _budget_table(budget)),
+        tables=(
+            make_table("suppression-table", summary),
+            make_table("filter-table", summary),
+            make_table("budget-table", budget),
+        ),
     )
 
 
@@ -118,22 +123,21 @@ def mean_curve(frame: pd.DataFrame) -> pd.DataFrame:
 
 def _roc_figures(findings: Findings, summary: pd.DataFrame) -> Iterator[Figure]:
     for ending, some, rows in chunked(findings.frame("roc-curves"), summary, PANELS):
-        triggers, ordinary = (ranged(rows[name]) for name in ("triggers", "ordinary"))
         several = some["repeat"].nunique() > 1
-        average = "Bold: mean over repeats; faint: each repeat." if several else "One repeat."
-        yield Figure(
-            f"suppression{ending}",
-            "Spotting trigger queries",
-            f"ROC curves of separating {triggers} trigger queries from {ordinary} ordinary test rows by "
-            f"their votes. {average} Dotted: chance; dashed: 1% of ordinary queries suspected. The "
-            f"horizontal axis is a square root, to spread small rates. {findings.origin(some)}",
+        yield figure(
+            "suppression",
+            ending,
+            _roc_chart(some),
             described(
                 "ROC curves",
                 rows,
                 ["configuration", "method"],
                 {"area": ("auc_mean", table.area), "spotted at 1% FPR": ("tpr_at_1pct_fpr_mean", table.rate)},
             ),
-            _roc_chart(some),
+            findings.origin(some),
+            triggers=ranged(rows["triggers"]),
+            ordinary=ranged(rows["ordinary"]),
+            average="Bold: mean over repeats; faint: each repeat." if several else "One repeat.",
         )
 
 
@@ -178,21 +182,19 @@ def _budget_figures(findings: Findings, summary: pd.DataFrame) -> Iterator[Figur
     orders = ranged([attack.orders for attack in findings.attacks("suppression")] or [0])
     for ending, some, rows in chunked(findings.frame("budget-curves"), summary, PANELS):
         several = some["repeat"].nunique() > 1
-        ends = "any order of any repeat." if several else "any order; one repeat, no spread over seeds."
-        yield Figure(
-            f"budget{ending}",
-            "Bits known after each trigger query",
-            "Percent of the signature, up to complement, known to a thief who watches the queries, after "
-            f"each number of trigger queries among ordinary ones; mean over {orders} random orders. 50% "
-            "while nothing is spotted; dashed: mean of unrelated guesses. Bars: smallest to largest in "
-            f"{ends} {findings.origin(some)}",
+        yield figure(
+            "budget",
+            ending,
+            _budget_chart(rows),
             described(
                 "Line chart of bits known",
                 rows,
                 ["configuration", "method", "trigger_queries"],
                 {"known": ("bits_mean", table.rate)},
             ),
-            _budget_chart(rows),
+            findings.origin(some),
+            orders=orders,
+            ends="any order of any repeat." if several else "any order; one repeat, no spread over seeds.",
         )
 
 
@@ -217,53 +219,3 @@ def _budget_chart(summary: pd.DataFrame) -> Chart:
         return alt.layer(lines, rule(y=100 * float(part["null_bits_mean"].max())))
 
     return panels(by_text(shown), draw)
-
-
-def _tables(summary: pd.DataFrame) -> Iterator[Table]:
-    headings = [*PLACE, *named(str, method="Method"), *columns(table.count, n="n (repeats)")]
-    yield make_table(
-        "suppression-table",
-        "Separating trigger queries from ordinary ones by their votes",
-        [
-            *headings,
-            *columns(table.count, triggers="Trigger queries", ordinary="Ordinary queries"),
-            *spreads(summary, table.area, auc="AUC"),
-            *spreads(summary, table.rate, tpr_at_1pct_fpr="Spotted at 1% FPR"),
-        ],
-        summary,
-        results="suppression",
-    )
-    yield make_table(
-        "filter-table",
-        "The filter: what it leaves of the claim, its cost to ordinary users, and the share of the signature "
-        "that the spotted queries give away",
-        [
-            *headings,
-            *spreads(summary, table.rate, triggers_spotted="Triggers spotted"),
-            *spreads(summary, table.rate, ordinary_touched="Ordinary queries touched"),
-            *spreads(summary, table.rate, ordinary_votes_changed="Ordinary votes changed"),
-            *spreads(summary, table.log10_p, "median", log10_p_before="p before", log10_p_after="p after"),
-            *columns(table.count, bits_count="Forests with queries spotted"),
-            *spreads(summary, table.rate, bits="Signature read off them"),
-            *columns(table.rate, null_bits_mean="Unrelated guess (mean)"),
-        ],
-        summary,
-        results="suppression",
-    )
-
-
-def _budget_table(summary: pd.DataFrame) -> Table:
-    return make_table(
-        "budget-table",
-        "Share of the signature known, up to complement, after each number of trigger queries",
-        [
-            *PLACE,
-            *named(str, method="Method"),
-            *named(table.count, trigger_queries="Trigger queries"),
-            *columns(table.count, n="n (repeats)"),
-            *columns(table.rate, bits_mean="Bits known (mean)", low="Bits known, any order (min)"),
-            *columns(table.rate, high="Bits known, any order (max)", null_bits_mean="Unrelated guess (mean)"),
-            *columns(table.mean, spotted_mean="Queries suspected so far (mean)"),
-        ],
-        summary,
-    )
