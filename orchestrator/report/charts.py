@@ -11,14 +11,11 @@ import altair as alt
 import pandas as pd
 import vl_convert
 
-from orchestrator.report.table import Write, cell_of
+from orchestrator.report.table import in_words
 from orchestrator.report.wording import declared
 
 Chart = Any
 """A chart of Altair, whose methods return one of many types, or say that they return any."""
-
-Values = dict[str, tuple[str, Write]]
-"""What to call each value in words, with its column and how it is written."""
 
 FORMATS = ("png", "svg", "pdf")
 _SCALE = 2.0
@@ -37,39 +34,6 @@ DASHES = ((1, 0), (7, 3), (8, 3, 2, 3), (2, 2), (6, 2, 1, 2, 1, 2))
 
 WARNING = "#b00020"
 
-_CONFIG: dict[str, Any] = {
-    # One face and weight: with several, the order of a PDF's fonts differs from run to run.
-    "font": "sans-serif",
-    "aria": False,
-    "background": "white",
-    "padding": 8,
-    "view": {"stroke": None},
-    "title": {"anchor": "start", "fontWeight": "normal", "fontSize": 13, "color": INK},
-    "axis": {
-        "titleFontWeight": "normal",
-        "titleFontSize": 13,
-        "labelFontSize": 12,
-        "labelColor": INK,
-        "titleColor": INK,
-        "gridColor": "#dddddd",
-        "domainColor": INK,
-        "labelLimit": 300,
-    },
-    "legend": {
-        "orient": "bottom",
-        "title": None,
-        "columns": 4,
-        "labelFontSize": 12,
-        "labelLimit": 320,
-        "symbolSize": 90,
-        "symbolStrokeWidth": 2,
-        "symbolOpacity": 1,
-        "labelColor": INK,
-    },
-    "line": {"strokeWidth": 2},
-    "point": {"size": 45, "strokeWidth": 1.5, "opacity": 1},
-}
-
 
 @dataclass(frozen=True, eq=False)
 class Figure:
@@ -83,35 +47,46 @@ class Figure:
         A few words; what is drawn, with units, sample sizes and seed: stands alone.
     alt_text
         The content in words, for those who do not see it.
-    chart
-        The chart.
+    draw
+        Returns the chart: making it takes longer than everything else.
     """
 
     name: str
     title: str
     caption: str
     alt_text: str
-    chart: Chart
+    draw: Callable[[], Chart]
 
 
-def figure(key: str, ending: str, chart: Chart, alt_text: str, origin: str, **values: Any) -> Figure:
-    """Return a figure with its title and caption from `texts.toml`.
+def figure(
+    key: str,
+    ending: str,
+    draw: Callable[[], Chart],
+    origin: str,
+    rows: pd.DataFrame | None = None,
+    **values: Any,
+) -> Figure:
+    """Return a figure with its texts from `texts.toml`.
 
     Parameters
     ----------
-    key
-        Its name there.
-    ending
-        What follows the key in its name.
+    key, ending
+        Its name there, and what follows that in its own name.
+    draw
+        Returns its chart.
     origin
         The end of its caption, see `Findings.origin`.
+    rows
+        Aggregated frame that its alt text puts into words.
     **values
-        Filled into title and caption.
+        Filled into its texts.
     """
-    title, caption = (
-        declared("texts")["figures"][key][name].format(**values) for name in ("title", "caption")
-    )
-    return Figure(f"{key}{ending}", title, f"{caption} {origin}", alt_text, chart)
+    texts = declared("texts")["figures"][key]
+    if rows is not None:
+        table, *columns = texts["words"]
+        values["words"] = in_words(table, rows, columns)
+    title, caption, alt_text = (texts[name].format(**values) for name in ("title", "caption", "alt"))
+    return Figure(f"{key}{ending}", title, f"{caption} {origin}", alt_text, draw)
 
 
 def render(chart: Chart, file_format: str, *, description: str = "") -> bytes:
@@ -128,7 +103,7 @@ def render(chart: Chart, file_format: str, *, description: str = "") -> bytes:
         raise ValueError(f"unknown figure format {file_format!r}; known are: {', '.join(FORMATS)}")
     with alt.data_transformers.disable_max_rows():
         spec = chart.to_dict()
-    spec["config"] = _CONFIG | ({"aria": True} if description else {})
+    spec["config"] = declared("theme") | ({"aria": True} if description else {})
     spec["description"] = description
     if file_format == "png":
         return bytes(vl_convert.vegalite_to_png(spec, scale=_SCALE))
@@ -267,17 +242,3 @@ def rule(*, x: float | None = None, y: float | None = None, dash: Sequence[int] 
     channel = {"x": "at:Q"} if y is None else {"y": "at:Q"}
     data = pd.DataFrame({"at": [x if y is None else y]})
     return alt.Chart(data).mark_rule(strokeDash=list(dash), color=INK).encode(**channel)
-
-
-def described(
-    kind: str,
-    frame: pd.DataFrame,
-    place: Sequence[str],
-    values: Values,
-) -> str:
-    """Return a chart's content in words: its kind, and the place and the values of each row."""
-    texts = []
-    for row in frame.to_dict("records"):
-        said = [f"{title} {cell_of(row[name], write).text}" for title, (name, write) in values.items()]
-        texts.append(f"{', '.join(str(row[name]) for name in place)}: {', '.join(said)}")
-    return f"{kind}. {'; '.join(texts)}."

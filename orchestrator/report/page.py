@@ -86,7 +86,7 @@ def _parts(findings: Findings) -> Iterator[tuple[str, str, str, Shown]]:
 
 def _address(figure: Figure) -> str:
     # Behind a data address each figure keeps its element ids to itself: inline, those of several clash.
-    content = base64.b64encode(render(figure.chart, "svg")).decode("ascii")
+    content = base64.b64encode(render(figure.draw(), "svg")).decode("ascii")
     return f"data:image/svg+xml;base64,{content}"
 
 
@@ -126,7 +126,7 @@ def write_figures(
     for figure in figures:
         for name in formats:
             paths.append(directory / f"{figure.name}.{name}")
-            write_whole(paths[-1], render(figure.chart, name, description=figure.alt_text))
+            write_whole(paths[-1], render(figure.draw(), name, description=figure.alt_text))
     if figures:
         paths.append(directory / "captions.txt")
         captions = "\n\n".join(f"{figure.name}: {figure.title}\n{figure.caption}" for figure in figures)

@@ -125,6 +125,19 @@ def make_table(name: str, frame: pd.DataFrame, *more: Column) -> Table:
     return _filled(name, table["caption"], [*(_column(frame, notes, *one) for one in columns), *more], frame)
 
 
+def in_words(name: str, frame: pd.DataFrame, columns: Sequence[str]) -> str:
+    """Return some columns of a table of `tables.toml` in words, one row after the other."""
+    fields = [field for field in declared("tables")[name]["columns"] if field[0] not in _GROUPS]
+    places = [_column(frame, {}, *field) for field in fields if field[-1] == "row"]
+    values = [(field[2], _column(frame, {}, *field)) for field in fields if field[1] in columns]
+    rows = []
+    for row in frame.itertuples():
+        place = [getattr(row, "configuration", ""), *(column.cell(row).text for column in places)]
+        said = [f"{title} {column.cell(row).text}" for title, column in values]
+        rows.append(f"{', '.join(filter(None, place))}: {', '.join(said)}")
+    return "; ".join(rows)
+
+
 def _filled(name: str, caption: str, columns: Sequence[Column], frame: pd.DataFrame) -> Table:
     shown = frame.iloc[:MAX_ROWS]
     cells = [tuple(column.cell(row) for row in shown.itertuples()) for column in columns]
@@ -188,20 +201,17 @@ def count(value: float) -> str:
     return f"{int(value):,}"
 
 
-rate: Write = partial(percent, digits=1)
-mean: Write = "{:.2f}".format
 area: Write = "{:.3f}".format
-log10: Write = "{:.1f}".format
 
 FORMATS: dict[str, Write] = {
     "accuracy": partial(percent, digits=2),
     "area": area,
     "count": count,
     "log10_p": p_value_of_log10,
-    "mean": mean,
+    "mean": "{:.2f}".format,
     "p": p_value,
     "points": signed,
-    "rate": rate,
+    "rate": partial(percent, digits=1),
     "seconds": seconds,
     "setting": "{:g}".format,
     "share": percent,

@@ -25,7 +25,7 @@ P = ParamSpec("P")
 
 @cache
 def declared(name: str) -> dict[str, Any]:
-    """Return the content of a TOML file of this package: ``texts`` or ``tables``."""
+    """Return the content of a TOML file of this package: ``texts``, ``tables`` or ``theme``."""
     return tomllib.loads(Path(__file__).with_name(f"{name}.toml").read_text(encoding="utf-8"))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import altair as alt
@@ -15,15 +16,13 @@ from orchestrator.report.charts import (
     WIDTH,
     Chart,
     Figure,
-    Values,
-    described,
     figure,
     look,
     rule,
 )
 from orchestrator.report.data import Findings
 from orchestrator.report.sections.section import Shown
-from orchestrator.report.table import Cell, Column, make_table
+from orchestrator.report.table import Cell, Column, in_words, make_table
 from orchestrator.report.wording import counted, listed, percent
 
 LEVEL = 0.05
@@ -121,23 +120,21 @@ def _alarms(alarms: pd.DataFrame) -> str:
 
 def _figures(findings: Findings, frame: pd.DataFrame) -> Iterator[Figure]:
     of_verification = frame["p_value"].astype(str).str.startswith(VERIFY).astype(bool)
-    values: Values = {"false positives": ("hits", table.count), "of": ("trials", table.count)}
     for what, part in (("verification", frame[of_verification]), ("detection", frame[~of_verification])):
         if part.empty:
             continue
         sizes = part.groupby("population", sort=False)["trials"].max()
         alarms = part[part["anti_conservative"].astype(bool)]
-        too_many = described("Too many", alarms, ["p_value", "population", "level"], values)
+        too_many = f"Too many: {in_words('calibration-table', alarms, ['hits', 'trials'])}."
         level = part["level"].max()
-        rates = part[part["level"] == level]
-        text = described("Rates with intervals", rates, ["p_value", "population"], values)
         yield figure(
             "calibration",
             f"-{what}",
-            _chart(part),
-            f"{text} At level {level:g}. "
-            f"{'None is larger than chance explains.' if alarms.empty else too_many}",
+            partial(_chart, part),
             findings.origin(frame),
+            part[part["level"] == level],
+            level=level,
+            too_many="None is larger than chance explains." if alarms.empty else too_many,
             part=what,
             sizes=listed(f"{count:,} forests ({population})" for population, count in sizes.items()),
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import altair as alt
@@ -18,9 +19,7 @@ from orchestrator.report.charts import (
     WIDTH,
     Chart,
     Figure,
-    Values,
     by_text,
-    described,
     figure,
     look,
     panels,
@@ -154,16 +153,14 @@ def _presence(frame: pd.DataFrame) -> str:
 
 
 def _strategy_figures(findings: Findings, frame: pd.DataFrame, summary: pd.DataFrame) -> Iterator[Figure]:
-    values: Values = {name: (f"{name}_mean", table.mean) for name in BITS}
-    values |= {"p": ("p_value_median", p_value), "exact p": ("p_value_exact_median", p_value)}
     for ending, some, rows in chunked(frame, summary, PANELS):
         several = some["repeat"].nunique() > 1
         yield figure(
             "detection",
             ending,
-            strategy_chart(rows),
-            described("Stacked bars of bits", rows, ["configuration", "measure", "strategy"], values),
+            partial(strategy_chart, rows),
             findings.origin(some),
+            rows,
             average="mean numbers and median p-values over repeats" if several else "one repeat",
         )
 
@@ -193,22 +190,15 @@ def strategy_chart(summary: pd.DataFrame) -> Chart:
 
 
 def _guess_figures(findings: Findings, frame: pd.DataFrame) -> Iterator[Figure]:
-    values = {
-        "bits guessed": ("bits_mean", table.rate),
-        "unrelated guesses": ("null_bits_mean", table.rate),
-        "p of the guess": ("p_split_median", p_value),
-        "AUC": ("auc_mean", table.area),
-        "p of the ranking": ("p_ranking_median", p_value),
-    }
     for ending, some, summary in chunked(frame, guess_summary(frame), _SPECTRA):
         several = some["repeat"].nunique() > 1
         spread = "Dots: means over repeats; bars: min to max; p: medians."
         yield figure(
             "guesses",
             ending,
-            guess_chart(summary),
-            described("Dots on a scale", summary, ["configuration", "measure"], values),
+            partial(guess_chart, summary),
             findings.origin(some),
+            summary,
             bars=spread if several else "One repeat only: there is no spread over seeds.",
         )
 
@@ -283,11 +273,15 @@ def _spectrum_figures(findings: Findings) -> Iterator[Figure]:
         yield figure(
             "spectrum",
             ending,
-            alt.vconcat(*[_spectrum_panel(*one) for one in shown]),
-            f"Trees by their entry in the leading direction, and bars of variance. {'; '.join(texts)}.",
+            partial(_spectrum_chart, shown),
             findings.origin(frame),
+            spectra="; ".join(texts),
             one=one,
         )
+
+
+def _spectrum_chart(shown: list[tuple[str, pd.DataFrame, list[float]]]) -> Chart:
+    return alt.vconcat(*[_spectrum_panel(*one) for one in shown])
 
 
 def _spectrum_panel(title: str, trees: pd.DataFrame, strengths: list[float]) -> Chart:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import altair as alt
@@ -220,9 +221,9 @@ def figures(findings: Findings, curves: Sequence[SizeCurve]) -> Iterator[Figure]
         yield figure(
             "distances",
             f"-{start // PANELS + 1}" if len(curves) > PANELS else "",
-            distances_chart(some),
-            f"Step curves of forged set size over eps. {'; '.join(_in_words(curve) for curve in some)}.",
+            partial(distances_chart, some),
             findings.origin(findings.frame("distances")),
+            curves="; ".join(_in_words(curve) for curve in some),
             cap=cap_of(findings),
             signatures=counted(max(one.signatures for one in some), "signature"),
             repeats=counted(max(one.repeats for one in some), "repeat"),

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import altair as alt
 import pandas as pd
 
-from orchestrator.report import table
-from orchestrator.report.charts import Chart, Figure, described, figure, look, panels, series
+from orchestrator.report.charts import Chart, Figure, figure, look, panels, series
 from orchestrator.report.data import Findings, summarise
 from orchestrator.report.sections import calibration
 from orchestrator.report.sections.section import NOTHING_YET, Shown
@@ -136,16 +136,11 @@ def _figures(findings: Findings, frame: pd.DataFrame, summary: pd.DataFrame) -> 
         yield figure(
             "accuracy",
             f"-over-{axis.replace('_', '-')}",
-            accuracy_chart(frame, axis),
-            described(
-                "Line chart of mean accuracy",
-                summary,
-                ["configuration"],
-                {name: (f"accuracy_{name}_mean", table.rate) for name in FORESTS},
-            ),
+            partial(accuracy_chart, frame, axis),
             findings.origin(frame),
+            summary,
             noun=AXES[axis][2],
-            rows=rows,
+            tested=rows,
             spread=spread,
         )
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import altair as alt
 import pandas as pd
 
-from orchestrator.report import table
-from orchestrator.report.charts import WIDTH, Chart, Figure, Values, described, figure, stack
+from orchestrator.report.charts import WIDTH, Chart, Figure, figure, stack
 from orchestrator.report.data import Findings, by_configuration, configuration, slug, summarise
 from orchestrator.report.sections import distances, images
 from orchestrator.report.sections.distances import size_line
@@ -137,24 +137,16 @@ def _of_engine(engine: str, rows: pd.DataFrame) -> str:
 
 def _figures(findings: Findings, frame: pd.DataFrame) -> Iterator[Figure]:
     given = [attack.timeout_s for attack in findings.attacks("forgery") if attack.eps != "minimal"]
-    values: Values = {
-        "mean": ("forged_mean", table.mean),
-        "maximum": ("forged_max", table.count),
-        "undecided": ("undecided", table.count),
-        "queries": ("instances", table.count),
-    }
     for first, part in by_configuration(frame):
         summary = forgery_summary(part)
         if not summary["signatures"].any():
             continue
-        size = summary["trigger_size"].dropna()
-        text = described("Forged set size over eps", summary, ["engine", "eps"], values)
         yield figure(
             "forgery",
             f"-{slug(first)}",
-            forgery_chart(part),
-            text if size.empty else f"{text} True trigger set: {int(size.iloc[0])}.",
+            partial(forgery_chart, part),
             findings.origin(part),
+            summary,
             configuration=configuration(first),
             instances=ranged(part["instances"]),
             signatures=counted(summary["signatures"].max(), "signature"),

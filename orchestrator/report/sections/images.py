@@ -7,6 +7,7 @@ import math
 import struct
 import zlib
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Any
 
 import altair as alt
@@ -67,9 +68,9 @@ def figures(findings: Findings) -> Iterator[Figure]:
     yield figure(
         "forged-images",
         "",
-        images_chart(shown, models.split),
-        f"{len(shown)} forged images next to their originals, at distances {distances}.",
+        partial(images_chart, shown, models.split),
         findings.origin(pd.DataFrame({"repeat": [place.repeat]})),
+        distances=distances,
         shown=counted(len(shown), "instance"),
         forged=len(attempt.forgeries),
         number=attempt.number,

@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import altair as alt
 import numpy as np
 import pandas as pd
 
-from orchestrator.report import table
 from orchestrator.report.charts import (
     INK,
     PANELS,
     WIDTH,
     Chart,
     Figure,
-    Values,
     by_text,
-    described,
     figure,
     look,
     panels,
@@ -163,14 +161,9 @@ def _overview_figures(findings: Findings, frame: pd.DataFrame, summary: pd.DataF
         yield figure(
             "tradeoff",
             ending,
-            _overview_chart(rows),
-            described(
-                "Paths of accuracy change against log10 p, each at its greatest strength",
-                rows.groupby(["configuration", "modification"], sort=False).tail(1),
-                ["configuration", "modification", "strengths"],
-                {"points": ("change_mean", signed), "log10 p": ("better", table.log10)},
-            ),
+            partial(_overview_chart, rows),
             findings.origin(some),
+            rows.groupby(["configuration", "modification"], sort=False).tail(1),
             level=DEFAULT_LEVEL,
             sample=_sample(frame),
             p_values=_P_VALUES,
@@ -206,14 +199,6 @@ def _overview_chart(summary: pd.DataFrame) -> Chart:
 
 
 def _detail_figures(findings: Findings, frame: pd.DataFrame) -> Iterator[Figure]:
-    values: Values = {
-        "accuracy points": ("change_mean", signed),
-        "fidelity": ("fidelity_mean", table.rate),
-        "bits": ("bits_mean", table.rate),
-        "exact matches": ("exact", table.count),
-        "log10 p from votes": ("log10_p_median", table.log10),
-        "from shares": ("log10_p_shares_median", table.log10),
-    }
     for first, part in list(by_configuration(frame))[:MAX_DETAILED]:
         names = list(dict.fromkeys(part["modification"]))
         for start in range(0, len(names), _ROWS):
@@ -222,9 +207,9 @@ def _detail_figures(findings: Findings, frame: pd.DataFrame) -> Iterator[Figure]
             yield figure(
                 "modification",
                 f"-{slug(first)}{f'-{start // _ROWS + 1}' if len(names) > _ROWS else ''}",
-                detail_chart(summary),
-                described("Line charts over strength", summary, ["modification", "strengths"], values),
+                partial(detail_chart, summary),
                 findings.origin(part),
+                summary,
                 configuration=configuration(first),
                 modifications=listed(some),
                 level=DEFAULT_LEVEL,

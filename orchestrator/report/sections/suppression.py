@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import altair as alt
 import numpy as np
 import pandas as pd
 
-from orchestrator.report import table
 from orchestrator.report.charts import (
     FAINT,
     PANELS,
     Chart,
     Figure,
     by_text,
-    described,
     faint,
     figure,
     look,
@@ -127,14 +126,9 @@ def _roc_figures(findings: Findings, summary: pd.DataFrame) -> Iterator[Figure]:
         yield figure(
             "suppression",
             ending,
-            _roc_chart(some),
-            described(
-                "ROC curves",
-                rows,
-                ["configuration", "method"],
-                {"area": ("auc_mean", table.area), "spotted at 1% FPR": ("tpr_at_1pct_fpr_mean", table.rate)},
-            ),
+            partial(_roc_chart, some),
             findings.origin(some),
+            rows,
             triggers=ranged(rows["triggers"]),
             ordinary=ranged(rows["ordinary"]),
             average="Bold: mean over repeats; faint: each repeat." if several else "One repeat.",
@@ -185,14 +179,9 @@ def _budget_figures(findings: Findings, summary: pd.DataFrame) -> Iterator[Figur
         yield figure(
             "budget",
             ending,
-            _budget_chart(rows),
-            described(
-                "Line chart of bits known",
-                rows,
-                ["configuration", "method", "trigger_queries"],
-                {"known": ("bits_mean", table.rate)},
-            ),
+            partial(_budget_chart, rows),
             findings.origin(some),
+            rows,
             orders=orders,
             ends="any order of any repeat." if several else "any order; one repeat, no spread over seeds.",
         )
