@@ -12,7 +12,7 @@ from typing import Any
 import pandas as pd
 
 from orchestrator import results
-from orchestrator.report.wording import counted, percent
+from orchestrator.report.wording import percent
 from orchestrator.spec import CampaignSpec
 from orchestrator.store.campaigns import CampaignRecord, Progress, progress
 from orchestrator.store.database import Store
@@ -98,8 +98,9 @@ class Findings:
         if "repeat" not in frame:
             return f"{text}."
         repeats = int(frame["repeat"].nunique())
-        several = f"; n = {repeats} repeats (0 to {repeats - 1}), each with its own random streams."
-        return text + (several if repeats > 1 else f", n = {counted(repeats, 'repeat')}.")
+        if repeats == 1:
+            return f"{text}, n = 1 repeat: there is no spread over seeds."
+        return f"{text}; n = {repeats} repeats (0 to {repeats - 1}), each with its own random streams."
 
 
 def configuration(row: Any) -> str:

@@ -1,4 +1,4 @@
-"""Tables as the page shows them: each number keeps its exact value beside its text."""
+"""Tables as the page shows them: each number keeps its exact value next to its text."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Cell:
     Attributes
     ----------
     text
-        As people read it.
+        As it is read.
     value
         Exact value of a number; None for text and missing numbers.
     note
@@ -83,7 +83,7 @@ class Table:
     columns, rows
         What differs from row to row, in order.
     same
-        Title and cell of each column that is the same in every row, and so is said once.
+        Title and cell of each column that is the same in every row, shown once.
     left_out
         Rows beyond `MAX_ROWS`.
     """

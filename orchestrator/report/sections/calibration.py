@@ -9,17 +9,8 @@ from typing import Any
 import altair as alt
 import pandas as pd
 
-from orchestrator.report import table
-from orchestrator.report.charts import (
-    INK,
-    WARNING,
-    WIDTH,
-    Chart,
-    Figure,
-    figure,
-    look,
-    rule,
-)
+from orchestrator.report import charts, table
+from orchestrator.report.charts import Chart, Figure
 from orchestrator.report.data import Findings
 from orchestrator.report.sections.section import Shown
 from orchestrator.report.table import Cell, Column, in_words, make_table
@@ -42,9 +33,9 @@ def of_strategy(row: Any) -> str:
     return f"{DETECT}{row.measure} {row.strategy} exact"
 
 
-def false_positives(frame: pd.DataFrame, name: str, level: float = LEVEL) -> str | None:
-    """Return how often a p-value was at most a level over false claims; None if that was not counted."""
-    rows = frame[(frame["p_value"] == name) & (frame["level"] == level)]
+def false_positives(frame: pd.DataFrame, name: str) -> str | None:
+    """Return how often a p-value was at most `LEVEL` over false claims; None if that was not counted."""
+    rows = frame[(frame["p_value"] == name) & (frame["level"] == LEVEL)]
     if rows.empty:
         return None
     counts = [f"{row.hits:,} of {row.trials:,} ({row.population})" for row in rows.itertuples()]
@@ -127,7 +118,7 @@ def _figures(findings: Findings, frame: pd.DataFrame) -> Iterator[Figure]:
         alarms = part[part["anti_conservative"].astype(bool)]
         too_many = f"Too many: {in_words('calibration-table', alarms, ['hits', 'trials'])}."
         level = part["level"].max()
-        yield figure(
+        yield charts.figure(
             "calibration",
             f"-{what}",
             partial(_chart, part),
@@ -154,21 +145,22 @@ def _chart(frame: pd.DataFrame) -> Chart:
             yOffset=alt.YOffset("population:N", sort=populations),
         )
         rings = base.transform_filter("datum.anti_conservative").mark_point(
-            shape="circle", size=260, color=WARNING, strokeWidth=2
+            shape="circle", size=260, color=charts.WARNING, strokeWidth=2
         )
         return alt.layer(
-            rule(x=100 * level),
+            charts.rule(x=100 * level),
             base.mark_rule(strokeWidth=1.5).encode(
-                x="low:Q", x2="high:Q", **look("population", populations, "color")
+                x="low:Q", x2="high:Q", **charts.look("population", populations, "color")
             ),
             base.mark_point(filled=True).encode(
-                x=alt.X("rate:Q", title="Rate (%)"), **look("population", populations, "color", "shape")
+                x=alt.X("rate:Q", title="Rate (%)"),
+                **charts.look("population", populations, "color", "shape"),
             ),
             rings.encode(x="rate:Q"),
         ).properties(
-            width=(WIDTH - 180) / len(levels),
+            width=(charts.WIDTH - 180) / len(levels),
             height=alt.Step(22 if len(populations) == 1 else 11 * len(populations)),
-            title=alt.Title(f"level {100 * level:g}%", color=INK),
+            title=alt.Title(f"level {100 * level:g}%", color=charts.INK),
         )
 
     return alt.hconcat(*[panel(float(level)) for level in levels]).resolve_scale(

@@ -10,22 +10,8 @@ import altair as alt
 import numpy as np
 import pandas as pd
 
-from orchestrator.report import table
-from orchestrator.report.charts import (
-    COLOURS,
-    INK,
-    PANELS,
-    WARNING,
-    WIDTH,
-    Chart,
-    Figure,
-    by_text,
-    figure,
-    look,
-    panels,
-    rule,
-    stack,
-)
+from orchestrator.report import charts, table
+from orchestrator.report.charts import Chart, Figure
 from orchestrator.report.data import Findings, by_configuration, chunked, configuration, summarise
 from orchestrator.report.sections import calibration
 from orchestrator.report.sections.section import Shown
@@ -153,15 +139,13 @@ def _presence(frame: pd.DataFrame) -> str:
 
 
 def _strategy_figures(findings: Findings, frame: pd.DataFrame, summary: pd.DataFrame) -> Iterator[Figure]:
-    for ending, some, rows in chunked(frame, summary, PANELS):
-        several = some["repeat"].nunique() > 1
-        yield figure(
+    for ending, some, rows in chunked(frame, summary, charts.PANELS):
+        yield charts.figure(
             "detection",
             ending,
             partial(strategy_chart, rows),
             findings.origin(some),
             rows,
-            average="mean numbers and median p-values over repeats" if several else "one repeat",
         )
 
 
@@ -181,25 +165,22 @@ def strategy_chart(summary: pd.DataFrame) -> Chart:
     def draw(part: pd.DataFrame) -> Chart:
         base = alt.Chart(part).encode(y=y)
         return alt.layer(
-            stack(part, "guess", {name: f"{name}_mean" for name in BITS}, BITS).encode(x=x, y=y),
-            base.mark_tick(color=WARNING, thickness=3, height=24).encode(x="chance:Q"),
-            base.mark_text(align="left", dx=6, color=INK).encode(x="total:Q", text="p:N"),
+            charts.stack(part, "guess", {name: f"{name}_mean" for name in BITS}, BITS).encode(x=x, y=y),
+            base.mark_tick(color=charts.WARNING, thickness=3, height=24).encode(x="chance:Q"),
+            base.mark_text(align="left", dx=6, color=charts.INK).encode(x="total:Q", text="p:N"),
         )
 
-    return panels(by_text(shown), draw, columns=1, height=110)
+    return charts.panels(charts.by_text(shown), draw, columns=1, height=110)
 
 
 def _guess_figures(findings: Findings, frame: pd.DataFrame) -> Iterator[Figure]:
     for ending, some, summary in chunked(frame, guess_summary(frame), _SPECTRA):
-        several = some["repeat"].nunique() > 1
-        spread = "Dots: means over repeats; bars: min to max; p: medians."
-        yield figure(
+        yield charts.figure(
             "guesses",
             ending,
             partial(guess_chart, summary),
             findings.origin(some),
             summary,
-            bars=spread if several else "One repeat only: there is no spread over seeds.",
         )
 
 
@@ -215,15 +196,15 @@ def guess_chart(summary: pd.DataFrame) -> Chart:
         scale = alt.Scale(domain=[0.5, 1.25], nice=False)
         axis = alt.Axis(values=[0.5, 0.6, 0.7, 0.8, 0.9, 1], format="%" if is_first else ".1f")
         layers = [
-            base.mark_rule(strokeWidth=2.5, color=COLOURS[0]).encode(
+            base.mark_rule(strokeWidth=2.5, color=charts.COLOURS[0]).encode(
                 x=alt.X(f"{name}_min:Q", title=title, scale=scale, axis=axis), x2=f"{name}_max:Q"
             ),
-            base.mark_point(filled=True, size=60, color=COLOURS[0]).encode(x=f"{name}_mean:Q"),
-            base.mark_text(align="left", color=INK).encode(x=alt.datum(1.03), text="text:N"),
+            base.mark_point(filled=True, size=60, color=charts.COLOURS[0]).encode(x=f"{name}_mean:Q"),
+            base.mark_text(align="left", color=charts.INK).encode(x=alt.datum(1.03), text="text:N"),
         ]
         if is_first:
-            layers.append(base.mark_tick(color=INK, thickness=2).encode(x="null_bits_mean:Q"))
-        return alt.layer(*layers).properties(width=WIDTH / 2 - 90, height=alt.Step(24))
+            layers.append(base.mark_tick(color=charts.INK, thickness=2).encode(x="null_bits_mean:Q"))
+        return alt.layer(*layers).properties(width=charts.WIDTH / 2 - 90, height=alt.Step(24))
 
     rows = [
         alt.hconcat(
@@ -231,7 +212,7 @@ def guess_chart(summary: pd.DataFrame) -> Chart:
             panel(part, "auc", "p_ranking_median", "AUC of the ranking"),
             title=title,
         )
-        for title, part in by_text(summary)
+        for title, part in charts.by_text(summary)
     ]
     return alt.vconcat(*rows)
 
@@ -270,7 +251,7 @@ def _spectrum_figures(findings: Findings) -> Iterator[Figure]:
             f"trees; variance along the directions {', '.join(percent(one, 1) for one in strengths[:3])}"
             for title, trees, strengths in shown
         ]
-        yield figure(
+        yield charts.figure(
             "spectrum",
             ending,
             partial(_spectrum_chart, shown),
@@ -288,17 +269,17 @@ def _spectrum_panel(title: str, trees: pd.DataFrame, strengths: list[float]) -> 
     entries = alt.Chart(trees).encode(
         x=alt.X("tree:Q", title="Trees in the order of their entries"),
         y=alt.Y("entry:Q", title="Entry in leading direction"),
-        **look("bit", ["bit 0", "bit 1"], "color", "shape"),
+        **charts.look("bit", ["bit 0", "bit 1"], "color", "shape"),
     )
-    left = alt.layer(entries.mark_point(size=50), rule(x=(len(trees) + 1) / 2))
+    left = alt.layer(entries.mark_point(size=50), charts.rule(x=(len(trees) + 1) / 2))
     directions = pd.DataFrame({"variance": 100 * np.asarray(strengths, float)})
     right = alt.Chart(directions.assign(direction=directions.index + 1)).encode(
         x=alt.X("direction:O", title="Direction", axis=alt.Axis(labelAngle=0, labelOverlap=True)),
         y=alt.Y("variance:Q", title="Variance (%)"),
     )
     return alt.hconcat(
-        left.properties(width=WIDTH * 0.6, height=150, title=title),
-        right.mark_bar(color=COLOURS[0]).properties(width=WIDTH * 0.28, height=150),
+        left.properties(width=charts.WIDTH * 0.6, height=150, title=title),
+        right.mark_bar(color=charts.COLOURS[0]).properties(width=charts.WIDTH * 0.28, height=150),
     )
 
 

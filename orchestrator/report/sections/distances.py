@@ -13,7 +13,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from orchestrator.report.charts import FAINT, PANELS, Chart, Figure, faint, figure, panels, rule, series
-from orchestrator.report.data import CONFIGURATION, Findings, configuration
+from orchestrator.report.data import CONFIGURATION, Findings, configuration, summarise
 from orchestrator.report.table import Table, make_table
 from orchestrator.report.wording import across, counted, number, percent_of, ranged, times
 
@@ -25,6 +25,9 @@ PLACES = tuple(step / 10 for step in range(11))
 
 GLOBAL = 1.0
 """Largest distance sought where a campaign file gives no cap: the whole domain."""
+
+_SHARES = {"mean_share": "mean", "share": "max"}
+"""Columns of sizes over the true one's, with the statistic that they show."""
 
 _MAX_STEPS = 400
 """Steps of a drawn curve: more cannot be distinguished."""
@@ -106,9 +109,9 @@ def sought(findings: Findings) -> pd.DataFrame:
     return frame[frame["eps"].isna()].reset_index(drop=True)
 
 
-def curves_of(findings: Findings, places: tuple[float, ...] = PLACES) -> list[SizeCurve]:
+def curves_of(findings: Findings) -> list[SizeCurve]:
     """Return the curves of a campaign."""
-    return size_curves(findings.frame("distances"), sought(findings), cap_of(findings), places)
+    return size_curves(findings.frame("distances"), sought(findings), cap_of(findings), PLACES)
 
 
 def size_curves(
@@ -316,25 +319,22 @@ def tables(curves: Sequence[SizeCurve], cap: float) -> Iterator[Table]:
     searches = pd.DataFrame([vars(curve) | {"parity": curve.parity} for curve in curves])
     yield make_table("distances-table", searches)
     places = sorted({*(at for at in PLACES if at < cap), cap})
-    rows = [_sizes(curve, eps) for curve in curves for eps in places]
-    yield make_table("sizes-table", pd.DataFrame(rows))
+    rows = pd.concat(_sizes(curve, eps) for curve in curves for eps in places)
+    found = summarise(
+        rows,
+        ["engine", "eps"],
+        ["known", "possible"],
+        trigger_size=("trigger_size", "first"),
+        low=("known", lambda sizes: sizes.quantile(LOW)),
+        high=("known", lambda sizes: sizes.quantile(HIGH)),
+    )
+    shares = {name: found[f"known_{what}"] / found["trigger_size"] for name, what in _SHARES.items()}
+    yield make_table("sizes-table", found.assign(**shares))
 
 
-def _sizes(curve: SizeCurve, eps: float) -> dict[str, Any]:
+def _sizes(curve: SizeCurve, eps: float) -> pd.DataFrame:
+    """Return the sizes at some distance, a row for each signature."""
     known, possible = curve.at(eps)
-    low, high = np.quantile(known, [LOW, HIGH])
-    size = np.nan if curve.trigger_size is None else float(curve.trigger_size)
     place = {name: getattr(curve, name) for name in (*CONFIGURATION, "engine")}
-    return place | {
-        "trigger_size": size,
-        "eps": eps,
-        "known_count": len(known),
-        "known_mean": float(known.mean()),
-        "known_min": int(known.min()),
-        "known_max": int(known.max()),
-        "mean_share": float(known.mean()) / size,
-        "share": int(known.max()) / size,
-        "low": low,
-        "high": high,
-        "possible": float(possible.mean()),
-    }
+    size = np.nan if curve.trigger_size is None else float(curve.trigger_size)
+    return pd.DataFrame({"known": known, "possible": possible}).assign(**place, eps=eps, trigger_size=size)

@@ -125,11 +125,6 @@ def accuracy(findings: Findings) -> Shown:
 
 
 def _figures(findings: Findings, frame: pd.DataFrame, summary: pd.DataFrame) -> Iterator[Figure]:
-    spread = (
-        "Lines: means over repeats; small points: repeats; bars: one standard deviation each way."
-        if frame["repeat"].nunique() > 1
-        else "One repeat only: the points have no spread."
-    )
     rows = "" if findings.split is None else f"{counted(findings.split.rows_test, 'test row')} "
     varying = [axis for axis in AXES if frame[axis].nunique() > 1]
     for axis in varying or ["trigger_share"]:
@@ -141,7 +136,6 @@ def _figures(findings: Findings, frame: pd.DataFrame, summary: pd.DataFrame) -> 
             summary,
             noun=AXES[axis][2],
             tested=rows,
-            spread=spread,
         )
 
 
@@ -163,7 +157,7 @@ def accuracy_chart(frame: pd.DataFrame, axis: str) -> Chart:
         (f"{part['scheme'].iloc[0]}, {percent(float(part[fixed].iloc[0]))} {other}", part) for part in along
     ]
     accuracies = frame[[f"accuracy_{name}" for name in FORESTS]].astype(float)
-    low, high = accuracies.to_numpy().min(), accuracies.to_numpy().max()
+    low, high = float(accuracies.min().min()), float(accuracies.max().max())
     spare = 0.1 * (high - low) + max(0.0, _MIN_SPAN - (high - low)) / 2
     names = list(FORESTS.values())
     y: dict[str, Any] = {

@@ -10,19 +10,8 @@ import altair as alt
 import numpy as np
 import pandas as pd
 
-from orchestrator.report.charts import (
-    INK,
-    PANELS,
-    WIDTH,
-    Chart,
-    Figure,
-    by_text,
-    figure,
-    look,
-    panels,
-    rule,
-    series,
-)
+from orchestrator.report import charts
+from orchestrator.report.charts import Chart, Figure
 from orchestrator.report.data import Findings, by_configuration, chunked, configuration, slug, summarise
 from orchestrator.report.sections import calibration
 from orchestrator.report.sections.section import Shown
@@ -157,8 +146,8 @@ def _sample(frame: pd.DataFrame) -> str:
 
 
 def _overview_figures(findings: Findings, frame: pd.DataFrame, summary: pd.DataFrame) -> Iterator[Figure]:
-    for ending, some, rows in chunked(frame, summary, PANELS):
-        yield figure(
+    for ending, some, rows in chunked(frame, summary, charts.PANELS):
+        yield charts.figure(
             "tradeoff",
             ending,
             partial(_overview_chart, rows),
@@ -185,17 +174,18 @@ def _overview_chart(summary: pd.DataFrame) -> Chart:
         )
         return alt.layer(
             base.mark_line(strokeWidth=1).encode(
-                order=alt.Order("strength_rank:Q"), **look("modification", names, "color", "strokeDash")
+                order=alt.Order("strength_rank:Q"),
+                **charts.look("modification", names, "color", "strokeDash"),
             ),
             base.mark_point(opacity=0.85).encode(
                 size=alt.Size("size:Q", scale=None, legend=None),
-                **look("modification", names, "color", "shape"),
+                **charts.look("modification", names, "color", "shape"),
             ),
-            rule(x=0, dash=[1, 0]),
-            rule(y=LOG_LEVEL),
+            charts.rule(x=0, dash=[1, 0]),
+            charts.rule(y=LOG_LEVEL),
         )
 
-    return panels(by_text(shown), draw, height=280)
+    return charts.panels(charts.by_text(shown), draw, height=280)
 
 
 def _detail_figures(findings: Findings, frame: pd.DataFrame) -> Iterator[Figure]:
@@ -204,7 +194,7 @@ def _detail_figures(findings: Findings, frame: pd.DataFrame) -> Iterator[Figure]
         for start in range(0, len(names), _ROWS):
             some = names[start : start + _ROWS]
             summary = modification_summary(part[part["modification"].isin(some)])
-            yield figure(
+            yield charts.figure(
                 "modification",
                 f"-{slug(first)}{f'-{start // _ROWS + 1}' if len(names) > _ROWS else ''}",
                 partial(detail_chart, summary),
@@ -254,15 +244,15 @@ def detail_chart(summary: pd.DataFrame) -> Chart:
         # Hollow: the p-value is that of an alignment, which has a floor.
         hollow = alt.Chart(shown).transform_filter("datum.aligned").mark_point(filled=True, size=12)
         return alt.layer(
-            series(shown, x, y, list(_SERIES), ends="band"),
+            charts.series(shown, x, y, list(_SERIES), ends="band"),
             hollow.encode(x=x, y=alt.Y("middle:Q", **y), color=alt.value("white")),
-            *([] if level is None else [rule(y=level)]),
-        ).properties(width=WIDTH / 3 - 50, height=120)
+            *([] if level is None else [charts.rule(y=level)]),
+        ).properties(width=charts.WIDTH / 3 - 50, height=120)
 
     rows = [
         alt.hconcat(
             *[panel(part, place, unit(str(name))) for place in range(len(_PANELS))],
-            title=alt.Title(str(name), color=INK),
+            title=alt.Title(str(name), color=charts.INK),
         )
         for name, part in data.groupby("modification", sort=False)
     ]

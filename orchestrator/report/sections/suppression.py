@@ -10,19 +10,8 @@ import altair as alt
 import numpy as np
 import pandas as pd
 
-from orchestrator.report.charts import (
-    FAINT,
-    PANELS,
-    Chart,
-    Figure,
-    by_text,
-    faint,
-    figure,
-    look,
-    panels,
-    rule,
-    series,
-)
+from orchestrator.report import charts
+from orchestrator.report.charts import Chart, Figure
 from orchestrator.report.data import Findings, chunked, configuration, forests, summarise
 from orchestrator.report.sections.section import Shown
 from orchestrator.report.table import make_table
@@ -121,9 +110,8 @@ def mean_curve(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def _roc_figures(findings: Findings, summary: pd.DataFrame) -> Iterator[Figure]:
-    for ending, some, rows in chunked(findings.frame("roc-curves"), summary, PANELS):
-        several = some["repeat"].nunique() > 1
-        yield figure(
+    for ending, some, rows in chunked(findings.frame("roc-curves"), summary, charts.PANELS):
+        yield charts.figure(
             "suppression",
             ending,
             partial(_roc_chart, some),
@@ -131,7 +119,6 @@ def _roc_figures(findings: Findings, summary: pd.DataFrame) -> Iterator[Figure]:
             rows,
             triggers=ranged(rows["triggers"]),
             ordinary=ranged(rows["ordinary"]),
-            average="Bold: mean over repeats; faint: each repeat." if several else "One repeat.",
         )
 
 
@@ -160,30 +147,30 @@ def _roc_chart(frame: pd.DataFrame) -> Chart:
         )
         value = alt.Y("middle:Q", **y)
         return alt.layer(
-            chance.mark_line(strokeDash=[1, 3], strokeWidth=1, color=FAINT).encode(x=x, y=value),
-            rule(x=FALSE_POSITIVE_LIMIT),
-            faint(part, x, y, ["repeat"], look("method", methods, "color")["color"], is_step=True),
-            series(means, x, y, methods, field="method", is_step=True, has_markers=False),
+            chance.mark_line(strokeDash=[1, 3], strokeWidth=1, color=charts.FAINT).encode(x=x, y=value),
+            charts.rule(x=FALSE_POSITIVE_LIMIT),
+            charts.faint(
+                part, x, y, ["repeat"], charts.look("method", methods, "color")["color"], is_step=True
+            ),
+            charts.series(means, x, y, methods, field="method", is_step=True, has_markers=False),
             alt.Chart(marked)
             .mark_point(filled=True, size=30)
-            .encode(x=x, y=value, **look("method", methods, "color", "shape")),
+            .encode(x=x, y=value, **charts.look("method", methods, "color", "shape")),
         )
 
-    return panels(by_text(shown), draw, height=220)
+    return charts.panels(charts.by_text(shown), draw, height=220)
 
 
 def _budget_figures(findings: Findings, summary: pd.DataFrame) -> Iterator[Figure]:
     orders = ranged([attack.orders for attack in findings.attacks("suppression")] or [0])
-    for ending, some, rows in chunked(findings.frame("budget-curves"), summary, PANELS):
-        several = some["repeat"].nunique() > 1
-        yield figure(
+    for ending, some, rows in chunked(findings.frame("budget-curves"), summary, charts.PANELS):
+        yield charts.figure(
             "budget",
             ending,
             partial(_budget_chart, rows),
             findings.origin(some),
             rows,
             orders=orders,
-            ends="any order of any repeat." if several else "any order; one repeat, no spread over seeds.",
         )
 
 
@@ -204,7 +191,7 @@ def _budget_chart(summary: pd.DataFrame) -> Chart:
     }
 
     def draw(part: pd.DataFrame) -> Chart:
-        lines = series(part, x, y, methods, field="method", ends="bar")
-        return alt.layer(lines, rule(y=100 * float(part["null_bits_mean"].max())))
+        lines = charts.series(part, x, y, methods, field="method", ends="bar")
+        return alt.layer(lines, charts.rule(y=100 * float(part["null_bits_mean"].max())))
 
-    return panels(by_text(shown), draw)
+    return charts.panels(charts.by_text(shown), draw)

@@ -194,13 +194,18 @@ def test_presence_separates_all_together_from_single_statistics(attacked: Findin
     assert set(summary["honest"]) == {19}
 
 
-def test_empty_forged_sets_are_no_claims(attacked: Findings) -> None:
+def test_rules_are_named_and_empty_forged_sets_are_no_claims(attacked: Findings) -> None:
     summary = free_forgery.free_summary(attacked.frame("free-forgery")).set_index("method").iloc[:5]
     empty = summary.loc["local search"]
     assert (empty["made"], empty["stopped_by"], empty["size_max"]) == (0, "empty: no claim", 0)
     assert np.isnan(empty["log10_p_mean"])
-    assert summary.loc["all zeros", "stopped_by"] == "commitment, quota of ones and p-value"
-    assert summary.loc["best pattern", "stopped_but_for_commitment"] == "no rule: it stands"
+    rules = summary[["stopped_by", "stopped_but_for_commitment"]]
+    assert rules.loc["all zeros"].tolist() == [
+        "commitment, quota of ones and p-value",
+        "quota of ones and p-value",
+    ]
+    assert rules.loc["best pattern"].tolist() == ["commitment", "no rule: it stands"]
+    assert rules.loc["clones"].tolist() == ["commitment and distinct cells", "distinct cells"]
 
 
 def test_rules_that_stop_some_sets_are_counted(attacked: Findings) -> None:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from orchestrator.report.data import Findings
-from orchestrator.report.sections import SECTIONS, shown_of
+from orchestrator.report.sections import NOTHING_YET, SECTIONS, shown_of
 from orchestrator.report.sections.calibration import false_positives
 from orchestrator.report.sections.detection import parts_of
 from orchestrator.report.wording import across, p_value, p_value_of_log10, percent_of, signed, times
@@ -16,20 +17,11 @@ from tests.report_page import Page
 _BY_CHANCE = "\N{LESS-THAN OR EQUAL TO} 0.05 by chance (false claims)"
 
 
-class _Said(dict[str, str]):
-    """What the summary says of a topic, of its section alone."""
-
-    def __init__(self, findings: Findings) -> None:
-        super().__init__()
-        self.findings = findings
-
-    def __missing__(self, topic: str) -> str:
-        title = {"Embedded": "Accuracy", "Cost in accuracy": "Accuracy", "Verified": "Verification"}
-        (section,) = [one for one in SECTIONS if one.title == title.get(topic, topic)]
-        return dict(shown_of(section, self.findings).headline)[topic]
-
-
-_said = _Said
+def _said(findings: Findings, topic: str) -> str:
+    """Return what the summary says of a topic, from its section alone."""
+    title = {"Embedded": "Accuracy", "Cost in accuracy": "Accuracy", "Verified": "Verification"}
+    (section,) = [one for one in SECTIONS if one.title == title.get(topic, topic)]
+    return dict(shown_of(section, findings).headline)[topic]
 
 
 def test_texts_of_numbers_are_their_values_rounded(paper_page: Page) -> None:
@@ -85,33 +77,34 @@ def test_caveats_come_first(attacked_page: Page, attacked: Findings) -> None:
 def test_half_done_calibration_counts_what_is_missing(attacked: Findings) -> None:
     half = attacked.with_frames(calibration=attacked.frame("calibration").assign(trials=10))
     sizes = "10 of 20 (honest), 10 of 20 (other owners) and 10 of 20 (presence)"
-    assert f"on false claims against {sizes}" in _said(half)["Calibration"]
+    assert f"on false claims against {sizes}" in _said(half, "Calibration")
 
 
 def test_what_was_embedded_and_verified(paper: Findings) -> None:
-    said, frame = _said(paper), paper.frame("accuracy")
-    assert "12 of 12 planned watermarks on data set breast-cancer (398 training and 171" in said["Embedded"]
-    assert "trigger sets of 4 to 8 rows (1% and 2% of the training rows)" in said["Embedded"]
-    assert "In 12 of 12 watermarked forests every bit matches" in said["Verified"]
-    assert f"weakest evidence is p = {p_value_of_log10(frame['log10_p'].max())}" in said["Verified"]
-    assert f"smallest p = {p_value_of_log10(frame['log10_p_standard'].min())}" in said["Verified"]
+    said, frame = _said(paper, "Embedded"), paper.frame("accuracy")
+    assert "12 of 12 planned watermarks on data set breast-cancer (398 training and 171" in said
+    assert "trigger sets of 4 to 8 rows (1% and 2% of the training rows)" in said
+    said = _said(paper, "Verified")
+    assert "In 12 of 12 watermarked forests every bit matches" in said
+    assert f"weakest evidence is p = {p_value_of_log10(frame['log10_p'].max())}" in said
+    assert f"smallest p = {p_value_of_log10(frame['log10_p_standard'].min())}" in said
 
 
 def test_forest_that_misses_a_bit_is_not_counted_as_matching(paper: Findings) -> None:
     frame = paper.frame("accuracy").copy()
     frame.loc[0, "matched_bits"] -= 1
-    assert "In 11 of 12 watermarked forests" in _said(paper.with_frames(accuracy=frame))["Verified"]
+    assert "In 11 of 12 watermarked forests" in _said(paper.with_frames(accuracy=frame), "Verified")
 
 
 def test_cost_is_the_mean_difference(paper: Findings) -> None:
     frame = paper.frame("accuracy")
     for name in ("standard", "capped"):
         difference = 100 * (frame["accuracy_watermarked"] - frame[f"accuracy_{name}"]).mean()
-        assert f"{signed(difference)} points against the {name} forest" in _said(paper)["Cost in accuracy"]
+        assert f"{signed(difference)} points against the {name} forest" in _said(paper, "Cost in accuracy")
 
 
 def test_best_guess_is_corrected_for_the_number_of_guesses(paper: Findings) -> None:
-    frame, said = paper.frame("detection"), _said(paper)["Detection"]
+    frame, said = paper.frame("detection"), _said(paper, "Detection")
     best = frame.sort_values("p_value_exact").iloc[0]
     assert f"reads {best['correct']} of 20 bits right" in said
     assert f"best of {len(frame)} guesses" in said
@@ -119,7 +112,7 @@ def test_best_guess_is_corrected_for_the_number_of_guesses(paper: Findings) -> N
 
 
 def test_forgery_names_the_most_successful_signature(paper: Findings) -> None:
-    frame, said = paper.frame("forgery"), _said(paper)["Forgery"]
+    frame, said = paper.frame("forgery"), _said(paper, "Forgery")
     for engine, part in frame.groupby("engine"):
         share = (part["forged"] / part["trigger_size"].astype(float)).max()
         undecided = part[["timeout", "memout", "error"]].to_numpy().sum()
@@ -129,7 +122,7 @@ def test_forgery_names_the_most_successful_signature(paper: Findings) -> None:
 
 
 def test_suppression_gives_the_range_over_configurations(paper: Findings) -> None:
-    frame, said = paper.frame("suppression"), _said(paper)["Suppression"]
+    frame, said = paper.frame("suppression"), _said(paper, "Suppression")
     means = frame.groupby(["method", "trigger_share", "ones_share"])["auc"].mean()
     for method in frame["method"].unique():
         low, high = np.min(means[method]), np.max(means[method])
@@ -138,13 +131,12 @@ def test_suppression_gives_the_range_over_configurations(paper: Findings) -> Non
 
 def test_missing_parts_are_distinguished_from_those_not_asked_for(make_campaign: MakeCampaign) -> None:
     made = make_campaign(unfinished=frozenset({"detection"}))
-    said = _said(made.findings)
-    assert said["Detection"] == "No such job has a result yet."
-    assert "Nothing" not in said["Suppression"]
+    assert _said(made.findings, "Detection") == NOTHING_YET
+    assert NOTHING_YET not in _said(made.findings, "Suppression")
 
 
 def test_leakage_gives_each_form_with_its_interval(attacked: Findings) -> None:
-    said, frame = _said(attacked)["Leakage"], attacked.frame("leakage")
+    said, frame = _said(attacked, "Leakage"), attacked.frame("leakage")
     trained = frame[frame["form"] == "as trained"].drop_duplicates(["trigger_share", "repeat"])
     assert "As trained, a secret leaks from 6 of 6 files (95% interval 54% to 100%)" in said
     assert "the right number of trigger rows in 3 of 6 files" in said, "the file tells 8, true is 4 or 8"
@@ -156,7 +148,7 @@ def test_leakage_gives_each_form_with_its_interval(attacked: Findings) -> None:
 
 
 def test_detection_beyond_the_paper_is_corrected_for_all_tests(attacked: Findings) -> None:
-    said, frame = _said(attacked)["Detection"], parts_of(attacked.frame("detection"))[1]
+    said, frame = _said(attacked, "Detection"), parts_of(attacked.frame("detection"))[1]
     best = frame.loc[frame["p_value_exact"].idxmin()]
     own = frame[frame["measure"] == best["measure"]]
     guessed = across(own["bits"].dropna(), percent_of)
@@ -173,8 +165,25 @@ def test_detection_beyond_the_paper_is_corrected_for_all_tests(attacked: Finding
     assert said.endswith("so few honest forests allow none below 0.050).")
 
 
+def test_files_that_give_no_number_of_trigger_rows(attacked: Findings) -> None:
+    """Training per-tree writes none: it was printed as <NA>."""
+    frame = attacked.frame("leakage")
+    none = frame.assign(trigger_size=pd.array([pd.NA] * len(frame), dtype="Int64"), bits=np.nan)
+    said = _said(attacked.with_frames(leakage=none), "Leakage")
+    assert "they give no bit of the signature, no number of trigger rows, and mark" in said
+
+
+def test_engine_that_forges_nothing(paper: Findings) -> None:
+    """It was "forges 0 of 4 (0%), first at eps 0.1"."""
+    frame = paper.frame("forgery")
+    none = frame.assign(impossible=frame["impossible"] + frame["forged"], forged=0)
+    said = _said(paper.with_frames(forgery=none), "Forgery")
+    assert "Engine sat: none of 9 signatures forges any instance, at eps 0.1 to 0.5;" in said
+    assert "forges 0" not in said
+
+
 def test_suppression_gives_filter_and_budget(attacked: Findings) -> None:
-    said, frame = _said(attacked)["Suppression"], attacked.frame("suppression")
+    said, frame = _said(attacked, "Suppression"), attacked.frame("suppression")
     for method, part in frame.groupby("method"):
         after = across(part["log10_p_after"], p_value_of_log10, "median")
         assert f"{method} leaves p = {after} and touches " in said
@@ -187,13 +196,13 @@ def test_suppression_gives_filter_and_budget(attacked: Findings) -> None:
 
 def test_method_that_never_knows_the_signature(attacked: Findings) -> None:
     low = attacked.frame("budget-curves").assign(bits=0.9)
-    said = _said(attacked.with_frames(budget_curves=low))["Suppression"]
+    said = _said(attacked.with_frames(budget_curves=low), "Suppression")
     assert "repeats in 0 of 6 forests (95% interval 0% to 46%) and shadow" in said
     assert "trigger queries and" not in said
 
 
 def test_smallest_distances_count_signatures_that_reach_the_true_size(attacked: Findings) -> None:
-    said, frame = _said(attacked)["Forgery"], attacked.frame("distances")
+    said, frame = _said(attacked, "Forgery"), attacked.frame("distances")
     known = frame.groupby(["trigger_share", "repeat", "signature"])["distance"].count()
     sizes = np.where(known.index.get_level_values("trigger_share") == 0.01, 4, 8)
     reached = int((known.to_numpy() >= sizes).sum())
@@ -209,27 +218,27 @@ def test_set_of_just_the_true_size_reaches_it(attacked: Findings) -> None:
     frame = attacked.frame("distances").assign(status="forged", distance=0.25)
     planned = attacked.frame("forgery")
     exactly = planned.assign(trigger_size=planned["instances"])
-    said = _said(attacked.with_frames(distances=frame, forgery=exactly))["Forgery"]
+    said = _said(attacked.with_frames(distances=frame, forgery=exactly), "Forgery")
     assert "its whole size for 24 of 24 signatures" in said
     assert said.endswith("from eps 0.25 on.")
 
 
 def test_free_forgery_names_sets_that_only_the_commitment_stops(attacked: Findings) -> None:
-    said, frame = _said(attacked)["Free forgery"], attacked.frame("free-forgery")
+    said, frame = _said(attacked, "Free forgery"), attacked.frame("free-forgery")
     largest = frame.loc[frame["size_over_k"].idxmax()]
     assert "Of 30 sets of 5 kinds, 24 have rows" in said
     assert f"the largest ({largest['method']}) is {largest['size_over_k']:.2f} times the true one" in said
     assert "Verification refuses 24 of these 24; the commitment alone stops 12 of them" in said
     assert said.endswith("(best pattern and recovered signature).")
     safe = frame.assign(stopped_but_for_commitment="p-value")
-    assert "none depends on the commitment" in _said(attacked.with_frames(free_forgery=safe))["Free forgery"]
-    empty = _said(attacked.with_frames(free_forgery=frame.assign(size=0)))["Free forgery"]
+    assert "none depends on the commitment" in _said(attacked.with_frames(free_forgery=safe), "Free forgery")
+    empty = _said(attacked.with_frames(free_forgery=frame.assign(size=0)), "Free forgery")
     assert empty == "None of 30 sets has any row: nothing was forged."
 
 
 def test_robustness_names_the_cheapest_way_to_break_the_claim(attacked: Findings) -> None:
     frame = attacked.frame("modification")
-    said = _said(attacked)["Robustness"]
+    said = _said(attacked, "Robustness")
     assert f"the exact match survives in {frame['exact_match'].sum()} of {len(frame)} runs" in said
     kept = ((frame["log10_p"] <= -6) | (frame["log10_p_shares"] <= -6)).sum()
     assert f"stays at or below 1.0 × 10⁻⁶ in {kept}." in said  # noqa: RUF001 - as it is written
@@ -241,7 +250,7 @@ def test_robustness_names_the_cheapest_way_to_break_the_claim(attacked: Findings
     lost.loc[cheap | dear, ["log10_p", "log10_p_shares"]] = -2.0
     lost.loc[dear, "accuracy_change"] = -0.2
     lost.loc[cheap, "accuracy_change"] = -0.005
-    broken = _said(attacked.with_frames(modification=lost))["Robustness"]
+    broken = _said(attacked.with_frames(modification=lost), "Robustness")
     assert "all of its runs (6) is noise at 0.1 (paper, 2% trigger rows, 50% ones), with" in broken
     assert f"{signed(-0.5)} points of accuracy. At no more than 1 point: 1 modification." in broken
 
@@ -249,15 +258,15 @@ def test_robustness_names_the_cheapest_way_to_break_the_claim(attacked: Findings
 def test_claim_that_one_run_keeps_is_not_broken(attacked: Findings) -> None:
     frame = attacked.frame("modification").assign(log10_p=-2.0, log10_p_shares=-2.0)
     frame.loc[frame["attempt"] == 0, "log10_p_shares"] = -7.0
-    said = _said(attacked.with_frames(modification=frame))["Robustness"]
+    said = _said(attacked.with_frames(modification=frame), "Robustness")
     assert said.endswith("None brings both p-values above that in all of its runs.")
 
 
 def test_calibration_names_anti_conservative_p_values(attacked: Findings) -> None:
-    said, frame = _said(attacked)["Calibration"], attacked.frame("calibration")
+    said, frame = _said(attacked, "Calibration"), attacked.frame("calibration")
     assert "7 p-values on false claims against 20 (honest), 20 (other owners) and 20 (presence)" in said
     assert "anti-conservative: detect: depth A exact." in said
     assert "leaves rates of up to 16.8% open: so few forests cannot confirm level 0.001." in said
     calm = frame[frame["p_value"] == "verify: votes"]
-    text = _said(attacked.with_frames(calibration=calm))["Calibration"]
+    text = _said(attacked.with_frames(calibration=calm), "Calibration")
     assert "no rate is above its level beyond what chance explains" in text
