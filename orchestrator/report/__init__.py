@@ -1,7 +1,7 @@
-"""From a campaign's frames to what people read: one self-contained page, and its figures as files.
+"""The report of a campaign: one self-contained page, and its figures as files.
 
-`data` reads the frames, each once; `sections` has one module for each attack, with all that is shown of it;
-`table`, `charts` and `wording` are what sections are made of; `page` puts them into `template.html.j2`.
+`data` reads and aggregates the frames; `sections` has one module for each attack, and what it declares in the
+TOML file of its name; `table`, `charts` and `wording` are their parts; `page` fills `template.html.j2`.
 May import the rest of `orchestrator`, except `cli`.
 """
 

@@ -1,17 +1,28 @@
-"""What charts share: looks that differ in grey too, panels, files. They are Vega-Lite's, made with Altair."""
+"""Parts of all charts, made with Altair: looks that differ in grey too, lines, panels, files."""
 
 from __future__ import annotations
 
 import re
+import tomllib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 import altair as alt
 import pandas as pd
 import vl_convert
 
-from orchestrator.report.table import cell_of
+from orchestrator.report.table import in_words
+from orchestrator.report.wording import declared
+
+
+@cache
+def _theme() -> dict[str, Any]:
+    """Return the looks of all charts, as Vega-Lite's configuration."""
+    return tomllib.loads(Path(__file__).with_name("theme.toml").read_text(encoding="utf-8"))
+
 
 Chart = Any
 """A chart of Altair, whose methods return one of many types, or say that they return any."""
@@ -31,40 +42,7 @@ COLOURS = ("#0b4a8f", "#b35900", "#3b7d4f", "#7a3b8f", "#1a1a1a")
 SHAPES = ("circle", "square", "triangle-up", "diamond", "triangle-down", "cross")
 DASHES = ((1, 0), (7, 3), (8, 3, 2, 3), (2, 2), (6, 2, 1, 2, 1, 2))
 
-LEVEL_DASH = [7, 3]
-
-_CONFIG: dict[str, Any] = {
-    # One face and weight: with several, the order of a PDF's fonts differs from run to run.
-    "font": "sans-serif",
-    "aria": False,
-    "background": "white",
-    "padding": 8,
-    "view": {"stroke": None},
-    "title": {"anchor": "start", "fontWeight": "normal", "fontSize": 13, "color": INK},
-    "axis": {
-        "titleFontWeight": "normal",
-        "titleFontSize": 13,
-        "labelFontSize": 12,
-        "labelColor": INK,
-        "titleColor": INK,
-        "gridColor": "#dddddd",
-        "domainColor": INK,
-        "labelLimit": 300,
-    },
-    "legend": {
-        "orient": "bottom",
-        "title": None,
-        "columns": 4,
-        "labelFontSize": 12,
-        "labelLimit": 320,
-        "symbolSize": 90,
-        "symbolStrokeWidth": 2,
-        "symbolOpacity": 1,
-        "labelColor": INK,
-    },
-    "line": {"strokeWidth": 2},
-    "point": {"size": 45, "strokeWidth": 1.5, "opacity": 1},
-}
+WARNING = "#b00020"
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,15 +57,46 @@ class Figure:
         A few words; what is drawn, with units, sample sizes and seed: stands alone.
     alt_text
         The content in words, for those who do not see it.
-    chart
-        The chart.
+    draw
+        Returns the chart: making it takes longer than everything else.
     """
 
     name: str
     title: str
     caption: str
     alt_text: str
-    chart: Chart
+    draw: Callable[[], Chart]
+
+
+def figure(
+    key: str,
+    ending: str,
+    draw: Callable[[], Chart],
+    origin: str,
+    rows: pd.DataFrame | None = None,
+    **values: Any,
+) -> Figure:
+    """Return a figure with its declared texts.
+
+    Parameters
+    ----------
+    key, ending
+        Its name there, and what follows that in its own name.
+    draw
+        Returns its chart.
+    origin
+        The end of its caption, see `Findings.origin`.
+    rows
+        Aggregated frame that its alt text puts into words.
+    **values
+        Filled into its texts.
+    """
+    texts = declared()["figures"][key]
+    if rows is not None:
+        table, *columns = texts["words"]
+        values["words"] = in_words(table, rows, columns)
+    title, caption, alt_text = (texts[name].format(**values) for name in ("title", "caption", "alt"))
+    return Figure(f"{key}{ending}", title, f"{caption} {origin}", alt_text, draw)
 
 
 def render(chart: Chart, file_format: str, *, description: str = "") -> bytes:
@@ -104,7 +113,7 @@ def render(chart: Chart, file_format: str, *, description: str = "") -> bytes:
         raise ValueError(f"unknown figure format {file_format!r}; known are: {', '.join(FORMATS)}")
     with alt.data_transformers.disable_max_rows():
         spec = chart.to_dict()
-    spec["config"] = _CONFIG | ({"aria": True} if description else {})
+    spec["config"] = _theme() | ({"aria": True} if description else {})
     spec["description"] = description
     if file_format == "png":
         return bytes(vl_convert.vegalite_to_png(spec, scale=_SCALE))
@@ -164,34 +173,82 @@ def by_text(frame: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:
     return [(str(name), part) for name, part in frame.groupby("configuration", sort=False)]
 
 
-def rule(*, x: float | None = None, y: float | None = None, dash: Sequence[int] = LEVEL_DASH) -> Chart:
+def series(
+    frame: pd.DataFrame,
+    x: alt.X,
+    y: Mapping[str, Any],
+    names: Sequence[str],
+    *,
+    field: str = "series",
+    ends: str = "",
+    is_step: bool = False,
+    has_markers: bool = True,
+) -> Chart:
+    """Return a line with a colour, dash and marker of its own for each of some names.
+
+    Parameters
+    ----------
+    frame
+        The column of `x`, `field`, the value `middle`, and with `ends` also `low` and `high`.
+    x, y
+        The horizontal axis; options of the vertical one.
+    names
+        Values of `field` in the order of their looks.
+    ends
+        ``bar`` or ``band``: how low and high are drawn; not at all without.
+    is_step
+        Whether a value holds up to the next one.
+    """
+    interpolate: Any = "step-after" if is_step else "linear"
+    base = alt.Chart(frame).encode(x=x)
+    middle = base.encode(y=alt.Y("middle:Q", **y))
+    line = middle.mark_line(interpolate=interpolate)
+    layers = [line.encode(**look(field, names, "color", "strokeDash"))]
+    if ends:
+        known = base.transform_filter("isValid(datum.low)")
+        drawn = (
+            known.mark_rule(opacity=0.6)
+            if ends == "bar"
+            else known.mark_area(opacity=0.15, interpolate=interpolate)
+        )
+        low = alt.Y("low:Q", **y)
+        layers.insert(0, drawn.encode(y=low, y2="high:Q", **look(field, names, "color")))
+    if has_markers:
+        layers.append(middle.mark_point(filled=True, size=35).encode(**look(field, names, "color", "shape")))
+    return alt.layer(*layers)
+
+
+def faint(
+    frame: pd.DataFrame,
+    x: alt.X,
+    y: Mapping[str, Any],
+    each: Sequence[str],
+    colour: Any,
+    *,
+    is_step: bool = False,
+) -> Chart:
+    """Return a faint line through `middle` for each value of some columns."""
+    line = alt.Chart(frame).mark_line(
+        interpolate="step-after" if is_step else "linear", strokeWidth=0.8, opacity=0.4
+    )
+    return line.encode(x=x, y=alt.Y("middle:Q", **y), color=colour, detail=[f"{name}:N" for name in each])
+
+
+def stack(frame: pd.DataFrame, key: str, parts: Mapping[str, str], fills: Mapping[str, str]) -> Chart:
+    """Return stacked bars of `amount` for each `key`: of each part its column, with its filling."""
+    long = pd.concat(
+        frame[[key]].assign(part=name, order=place, amount=frame[source])
+        for place, (name, source) in enumerate(parts.items())
+    )
+    scale = alt.Scale(domain=list(fills), range=list(fills.values()))
+    bars = alt.Chart(long).mark_bar(stroke=INK, strokeWidth=0.6)
+    return bars.encode(
+        color=alt.Color("part:N", title=None, sort=None, scale=scale), order=alt.Order("order:Q")
+    )
+
+
+def rule(*, x: float | None = None, y: float | None = None, dash: Sequence[int] = (7, 3)) -> Chart:
     """Return a dashed line across a panel at a value of one axis."""
     channel = {"x": "at:Q"} if y is None else {"y": "at:Q"}
     data = pd.DataFrame({"at": [x if y is None else y]})
     return alt.Chart(data).mark_rule(strokeDash=list(dash), color=INK).encode(**channel)
-
-
-def described(
-    kind: str,
-    frame: pd.DataFrame,
-    place: Sequence[str],
-    values: Mapping[str, tuple[str, Callable[[Any], str]]],
-) -> str:
-    """Return a chart's content in words.
-
-    Parameters
-    ----------
-    kind
-        What sort of chart it is.
-    frame
-        What is drawn.
-    place
-        Columns that name a row.
-    values
-        What to call each value, with its column and how it is written.
-    """
-    texts = []
-    for row in frame.to_dict("records"):
-        said = [f"{title} {cell_of(row[name], write).text}" for title, (name, write) in values.items()]
-        texts.append(f"{', '.join(str(row[name]) for name in place)}: {', '.join(said)}")
-    return f"{kind}. {'; '.join(texts)}."

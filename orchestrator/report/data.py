@@ -1,4 +1,4 @@
-"""Everything that a report says about one campaign: each frame is read from the store once, when needed."""
+"""The results of one campaign, each frame read from the store once, and their aggregation."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any
 import pandas as pd
 
 from orchestrator import results
-from orchestrator.report.wording import counted, percent
+from orchestrator.report.wording import percent
 from orchestrator.spec import CampaignSpec
 from orchestrator.store.campaigns import CampaignRecord, Progress, progress
 from orchestrator.store.database import Store
@@ -98,8 +98,9 @@ class Findings:
         if "repeat" not in frame:
             return f"{text}."
         repeats = int(frame["repeat"].nunique())
-        several = f"; n = {repeats} repeats (0 to {repeats - 1}), each with its own random streams."
-        return text + (several if repeats > 1 else f", n = {counted(repeats, 'repeat')}.")
+        if repeats == 1:
+            return f"{text}, n = 1 repeat: there is no spread over seeds."
+        return f"{text}; n = {repeats} repeats (0 to {repeats - 1}), each with its own random streams."
 
 
 def configuration(row: Any) -> str:
@@ -156,9 +157,12 @@ def by_configuration(frame: pd.DataFrame) -> Iterator[tuple[Any, pd.DataFrame]]:
         yield next(part.itertuples()), part
 
 
-def chunked(frame: pd.DataFrame, most: int) -> Iterator[tuple[str, pd.DataFrame]]:
-    """Yield runs of ways of embedding, at most `most` in each, with what their figure's name ends in."""
+def chunked(
+    frame: pd.DataFrame, summary: pd.DataFrame, size: int
+) -> Iterator[tuple[str, pd.DataFrame, pd.DataFrame]]:
+    """Yield an ending for names and the rows of both frames for each `size` ways of embedding."""
     parts = [part for _, part in by_configuration(frame)]
-    for start in range(0, len(parts), most):
-        ending = f"-{start // most + 1}" if len(parts) > most else ""
-        yield ending, pd.concat(parts[start : start + most])
+    for start in range(0, len(parts), size):
+        part = pd.concat(parts[start : start + size])
+        rows = summary.merge(part[CONFIGURATION].drop_duplicates(), on=CONFIGURATION)
+        yield f"-{start // size + 1}" if len(parts) > size else "", part, rows

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -15,14 +15,13 @@ from orchestrator.errors import OutputError
 from orchestrator.files import write_whole
 from orchestrator.report.charts import FORMATS, Figure, render
 from orchestrator.report.data import Findings
-from orchestrator.report.sections import Section, Shown, not_asked_for, sections
+from orchestrator.report.sections import Shown, not_asked_for, sections
 from orchestrator.report.table import MAX_ROWS
-from orchestrator.report.wording import moment
+from orchestrator.report.wording import declared, moment
 from orchestrator.store.campaigns import CampaignRecord
 from orchestrator.store.database import Store
 
-_TEMPLATE, _SCRIPT = "template.html.j2", "tables.js"
-_CAPTIONS = "captions.txt"
+_HERE = Path(__file__).parent
 
 
 def write_report(store: Store, record: CampaignRecord, path: Path, generated: datetime | None = None) -> None:
@@ -31,11 +30,11 @@ def write_report(store: Store, record: CampaignRecord, path: Path, generated: da
     Parameters
     ----------
     store, record
-        The campaign, in whatever state.
+        The campaign, in any state.
     path
         File to write; its directory must exist.
     generated
-        Moment to print as the report's own; without it the file depends on the store's content only.
+        Moment to print; without it the file depends on the store's content only.
 
     Raises
     ------
@@ -55,12 +54,11 @@ def report_html(findings: Findings, generated: datetime | None = None) -> str:
         lstrip_blocks=True,
     )
     environment.filters["svg"] = _address
-    shown = [*_with_frame(findings)]
-    script = (Path(__file__).parent / _SCRIPT).read_text(encoding="utf-8")
-    return environment.get_template(_TEMPLATE).render(
+    script = (_HERE / "tables.js").read_text(encoding="utf-8")
+    return environment.get_template("template.html.j2").render(
         name=findings.record.name,
         state=findings.record.state.value,
-        sections=shown,
+        parts=list(_parts(findings)),
         script=script,
         script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode("ascii"),
         version=wm.__version__,
@@ -69,25 +67,26 @@ def report_html(findings: Findings, generated: datetime | None = None) -> str:
     )
 
 
-def _with_frame(findings: Findings) -> list[tuple[Section, Shown]]:
-    """Return all sections, with the summary before and the glossary behind them, which come of all others."""
+def _parts(findings: Findings) -> Iterator[tuple[str, str, str, Shown]]:
+    """Yield name, title, first sentences and content of each part: the sections between summary and terms."""
     found = list(sections(findings))
-    missing = not_asked_for(findings)
     headline = [line for _, shown in found for line in shown.headline]
-    headline += [("Not part of this campaign", f"{missing}.")] if missing else []
-    caveats = [text for _, shown in reversed(found) for text in shown.caveats]
-    words = [pair for _, shown in found for pair in shown.glossary]
-    summary = Shown(facts=tuple(headline), caveats=tuple(caveats))
-    return [
-        (Section("summary", "Summary", lambda _: summary), summary),
-        *found,
-        (Section("reading", "How to read this", lambda _: summary), Shown(facts=tuple(words))),
-    ]
+    if missing := not_asked_for(findings):
+        headline.append(("Not part of this campaign", f"{missing}."))
+    caveats = tuple(text for _, shown in reversed(found) for text in shown.caveats)
+    yield "summary", "Summary", "", Shown(facts=tuple(headline), caveats=caveats)
+    terms: list[tuple[str, str]] = []
+    for section, shown in found:
+        about = declared().get(section.name, {})
+        yield section.name, section.title, f"{about.get('lead', '')} {shown.lead}".strip(), shown
+        if shown.tables:
+            terms += about.get("terms", {}).items()
+    yield "reading", "How to read this", "", Shown(facts=tuple(terms))
 
 
 def _address(figure: Figure) -> str:
     # Behind a data address each figure keeps its element ids to itself: inline, those of several clash.
-    content = base64.b64encode(render(figure.chart, "svg")).decode("ascii")
+    content = base64.b64encode(render(figure.draw(), "svg")).decode("ascii")
     return f"data:image/svg+xml;base64,{content}"
 
 
@@ -127,9 +126,9 @@ def write_figures(
     for figure in figures:
         for name in formats:
             paths.append(directory / f"{figure.name}.{name}")
-            write_whole(paths[-1], render(figure.chart, name, description=figure.alt_text))
+            write_whole(paths[-1], render(figure.draw(), name, description=figure.alt_text))
     if figures:
-        paths.append(directory / _CAPTIONS)
+        paths.append(directory / "captions.txt")
         captions = "\n\n".join(f"{figure.name}: {figure.title}\n{figure.caption}" for figure in figures)
         write_whole(paths[-1], f"{captions}\n".encode())
     return paths

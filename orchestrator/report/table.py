@@ -1,16 +1,19 @@
-"""Tables as the page shows them: each number keeps its exact value beside its text."""
+"""Tables as the page shows them: each number keeps its exact value next to its text."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from orchestrator.report.data import CONFIGURATION
-from orchestrator.report.wording import MISSING, p_value, p_value_of_log10, percent, seconds, signed
+from orchestrator.report.data import CONFIGURATION, STATISTICS
+from orchestrator.report.wording import MISSING, declared, p_value, p_value_of_log10, percent, seconds, signed
+from orchestrator.results import COLUMNS
 
 LONG = 12
 """Tables of more rows than this are folded."""
@@ -31,7 +34,7 @@ class Cell:
     Attributes
     ----------
     text
-        As people read it.
+        As it is read.
     value
         Exact value of a number; None for text and missing numbers.
     note
@@ -51,11 +54,22 @@ class Cell:
 
 @dataclass(frozen=True)
 class Column:
-    """A column: its title, the cell of a row, and whether it names the row."""
+    """A column.
+
+    Attributes
+    ----------
+    title, cell
+        Its heading; returns the cell of a row.
+    names_row
+        Whether it names the row.
+    note
+        Its documentation, shown at the heading.
+    """
 
     title: str
     cell: Callable[[Any], Cell]
     names_row: bool = False
+    note: str = ""
 
 
 @dataclass(frozen=True)
@@ -69,7 +83,7 @@ class Table:
     columns, rows
         What differs from row to row, in order.
     same
-        Title and cell of each column that is the same in every row, and so is said once.
+        Title and cell of each column that is the same in every row, shown once.
     left_out
         Rows beyond `MAX_ROWS`.
     """
@@ -87,8 +101,44 @@ class Table:
         return len(self.rows) > LONG
 
 
-def make_table(name: str, caption: str, columns: Sequence[Column], frame: pd.DataFrame) -> Table:
-    """Return a table with a row for each row of a frame."""
+def make_table(name: str, frame: pd.DataFrame, *more: Column) -> Table:
+    """Return a declared table.
+
+    Parameters
+    ----------
+    name
+        Its name there.
+    frame
+        A row for each of its rows.
+    *more
+        Further columns.
+    """
+    table = declared()["tables"][name]
+    # Deviations are left out where no sample has several values.
+    columns = [
+        column
+        for field in table["columns"]
+        for column in _GROUPS.get(field[0], [field])
+        if not (column[1].endswith("_std") and frame[column[1]].isna().all())
+    ]
+    notes = COLUMNS.get(table["results"], {})
+    return _filled(name, table["caption"], [*(_column(frame, notes, *one) for one in columns), *more], frame)
+
+
+def in_words(name: str, frame: pd.DataFrame, columns: Sequence[str]) -> str:
+    """Return some columns of a declared table in words, one row after the other."""
+    fields = [field for field in declared()["tables"][name]["columns"] if field[0] not in _GROUPS]
+    places = [_column(frame, {}, *field) for field in fields if field[-1] == "row"]
+    values = [(field[2], _column(frame, {}, *field)) for field in fields if field[1] in columns]
+    rows = []
+    for row in frame.itertuples():
+        place = [getattr(row, "configuration", ""), *(column.cell(row).text for column in places)]
+        said = [f"{title} {column.cell(row).text}" for title, column in values]
+        rows.append(f"{', '.join(filter(None, place))}: {', '.join(said)}")
+    return "; ".join(rows)
+
+
+def _filled(name: str, caption: str, columns: Sequence[Column], frame: pd.DataFrame) -> Table:
     shown = frame.iloc[:MAX_ROWS]
     cells = [tuple(column.cell(row) for row in shown.itertuples()) for column in columns]
     fixed = [
@@ -108,6 +158,28 @@ def make_table(name: str, caption: str, columns: Sequence[Column], frame: pd.Dat
     )
 
 
+def _column(
+    frame: pd.DataFrame, notes: Mapping[str, str], write: str, name: str, title: str, role: str = ""
+) -> Column:
+    """Return a column as it is declared."""
+    is_sample = role in ("mean", "median")
+
+    def cell(row: Any) -> Cell:
+        if write == "prose":
+            return sentence(getattr(row, name))
+        if not is_sample:
+            return cell_of(getattr(row, name), FORMATS[write])
+        middle, low, high = (
+            cell_of(getattr(row, f"{name}_{what}"), FORMATS[write]) for what in (role, "min", "max")
+        )
+        return middle if low.value == high.value else replace(middle, ends=(low, high))
+
+    if is_sample and (frame[f"{name}_count"] > 1).any():
+        title = f"{title} ({role}; min to max)"
+    note = notes.get(name) or notes.get(re.sub(rf"_({'|'.join(STATISTICS)})$", "", name), "")
+    return Column(title, cell, role == "row", note.replace("``", ""))
+
+
 def cell_of(value: Any, write: Write) -> Cell:
     """Return the cell of a value, or a dash where there is none."""
     if value is None or value is pd.NA or value is pd.NaT or value != value:  # NaN is not itself
@@ -119,64 +191,9 @@ def cell_of(value: Any, write: Write) -> Cell:
     return Cell(write(number), number, note)
 
 
-def column(title: str, name: str, write: Write, *, names_row: bool = False) -> Column:
-    """Return a column of a frame."""
-    return Column(title, lambda row: cell_of(getattr(row, name), write), names_row)
-
-
-def named(title: str, name: str, write: Write = str) -> Column:
-    """Return a column that names the row."""
-    return column(title, name, write, names_row=True)
-
-
-def prose(title: str, name: str) -> Column:
-    """Return a column of whole sentences."""
-    return Column(title, lambda row: sentence(getattr(row, name)))
-
-
 def sentence(value: Any) -> Cell:
     """Return a cell of whole sentences."""
     return replace(cell_of(value if value != "" else None, str), is_prose=True)
-
-
-def over(title: str, name: str, write: Write, summary: pd.DataFrame, centre: str = "mean") -> Column:
-    """Return a column of a sample's middle and ends, of a frame that `data.summarise` made.
-
-    Parameters
-    ----------
-    title
-        Says which middle where a sample has several values.
-    name
-        The column that was summarised.
-    summary
-        All rows of the table.
-    centre
-        ``mean`` or ``median``.
-    """
-    several = bool((summary[f"{name}_count"] > 1).any())
-
-    def cell(row: Any) -> Cell:
-        middle, low, high = (
-            cell_of(getattr(row, f"{name}_{what}"), write) for what in (centre, "min", "max")
-        )
-        return middle if low.value == high.value else replace(middle, ends=(low, high))
-
-    return Column(f"{title} ({centre}; min to max)" if several else title, cell)
-
-
-def share(value: float) -> str:
-    """Write a share as given in a campaign file."""
-    return percent(value)
-
-
-def rate(value: float) -> str:
-    """Write a share as a percentage with one decimal."""
-    return percent(value, 1)
-
-
-def accuracy(value: float) -> str:
-    """Write a share as a percentage with two decimals."""
-    return percent(value, 2)
 
 
 def count(value: float) -> str:
@@ -184,44 +201,45 @@ def count(value: float) -> str:
     return f"{int(value):,}"
 
 
-def mean(value: float) -> str:
-    """Write a mean of counts, or a median."""
-    return f"{value:.2f}"
+area: Write = "{:.3f}".format
 
+FORMATS: dict[str, Write] = {
+    "accuracy": partial(percent, digits=2),
+    "area": area,
+    "count": count,
+    "log10_p": p_value_of_log10,
+    "mean": "{:.2f}".format,
+    "p": p_value,
+    "points": signed,
+    "rate": partial(percent, digits=1),
+    "seconds": seconds,
+    "setting": "{:g}".format,
+    "share": percent,
+    "text": str,
+}
+"""Formats of columns; ``log10_p`` writes the p-value whose decimal logarithm is given."""
 
-def area(value: float) -> str:
-    """Write an area under a curve, or another number near 1."""
-    return f"{value:.3f}"
-
-
-def setting(value: float) -> str:
-    """Write a number that was set, with the digits that it has."""
-    return f"{value:g}"
-
-
-points, p, log10_p, duration = signed, p_value, p_value_of_log10, seconds
-"""Differences in percentage points, p-values, these given as decimal logarithms, durations in seconds."""
-
-PLACE = [
-    named("Scheme", "scheme"),
-    named("Trigger share", "trigger_share", share),
-    named("Ones share", "ones_share", share),
+_PLACE: list[tuple[str, ...]] = [
+    ("text", "scheme", "Scheme", "row"),
+    ("share", "trigger_share", "Trigger share", "row"),
+    ("share", "ones_share", "Ones share", "row"),
 ]
-"""Columns of a way of embedding."""
-
-FOREST = [*PLACE, named("Repeat", "repeat", count)]
-"""Columns of one forest."""
+_GROUPS: dict[str, list[tuple[str, ...]]] = {
+    "place": _PLACE,
+    "forest": [*_PLACE, ("count", "repeat", "Repeat", "row")],
+}
+"""Columns of a way of embedding, and of one forest."""
 
 
 def frame_table(name: str, caption: str, frame: pd.DataFrame) -> Table:
     """Return a frame as a table, column by column: what is shown of an attack that has no section."""
     plain = frame[[name for name in frame if not frame[name].map(np.ndim).any()]]
-    renamed = plain.set_axis([f"c{place}" for place in range(plain.shape[1])], axis=1)
-    columns = [
-        column(str(title), str(code), _plain, names_row=place == 0 or title in (*CONFIGURATION, "repeat"))
-        for place, (title, code) in enumerate(zip(plain, renamed, strict=True))
-    ]
-    return make_table(name, caption, columns, renamed)
+
+    def column(place: int, title: str) -> Column:
+        names_row = place == 0 or title in (*CONFIGURATION, "repeat")
+        return Column(title, lambda row: cell_of(row[place + 1], _plain), names_row)
+
+    return _filled(name, caption, [column(*one) for one in enumerate(map(str, plain))], plain)
 
 
 def _plain(value: Any) -> str:

@@ -1,10 +1,10 @@
 "use strict";
-// Sorts tables by a click on a heading and filters long ones; without it the page is whole, but fixed.
+// Sorts tables by a click on a heading and filters long ones; without it the page is complete, but static.
 for (const table of document.querySelectorAll("table")) {
   const body = table.tBodies[0], rows = [...body.rows], heads = [...table.tHead.rows[0].cells];
   const key = (row, place) => {
-    const number = row.cells[place].querySelector("data");
-    return number ? Number(number.value) : row.cells[place].textContent.trim();
+    const number = row.cells[place].querySelector("data"), text = row.cells[place].textContent.trim();
+    return number ? Number(number.value) : text === "" || isNaN(text) ? text : Number(text);
   };
   const compare = (a, b) => typeof a !== typeof b ? (typeof a === "number" ? -1 : 1) : a < b ? -1 : Number(a > b);
   heads.forEach((head, place) => {

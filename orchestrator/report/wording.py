@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+import tomllib
 from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
-from functools import wraps
+from functools import cache, wraps
+from pathlib import Path
 from typing import Any, ParamSpec
 
 import pandas as pd
@@ -19,6 +21,21 @@ _CONFIDENCE = 0.95
 
 
 P = ParamSpec("P")
+
+
+@cache
+def declared() -> dict[str, Any]:
+    """Return what the TOML files next to the sections declare, all together.
+
+    By section its first sentences (`lead`) and `terms` with their meanings; ``tables`` by name: caption, the
+    frame of results whose column documentation the headings show, and columns (format, column of the
+    aggregated frame, title, role); ``figures`` by name: title, caption and alt text.
+    """
+    found: dict[str, Any] = {"tables": {}, "figures": {}}
+    for file in sorted((Path(__file__).parent / "sections").glob("*.toml")):
+        for name, content in tomllib.loads(file.read_text(encoding="utf-8")).items():
+            found.setdefault(name, {}).update(content)
+    return found
 
 
 def _or_dash(write: Callable[P, str]) -> Callable[P, str]:

@@ -1,11 +1,9 @@
-"""The sections of the page, in order: a line for each; an attack that has none is shown row by row."""
+"""The sections of the page, in order; an attack without one is shown row by row."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-
-import pandas as pd
 
 from orchestrator.report.data import CONFIGURATION, Findings
 from orchestrator.report.sections import (
@@ -59,7 +57,7 @@ _STEPS = {"split", "tune-fold", "tune", "baseline", "embed"}
 
 
 def sections(findings: Findings) -> Iterator[tuple[Section, Shown]]:
-    """Yield what is asked for, in order; attacks without a section of their own come before failed jobs."""
+    """Yield the sections of what was asked for; attacks without one come before failed jobs."""
     kinds = list(dict.fromkeys(findings.frame("jobs")["kind"]))
     known = _STEPS | {section.kind for section in SECTIONS}
     others = [_generic(str(kind)) for kind in kinds if kind not in known]
@@ -71,7 +69,7 @@ def sections(findings: Findings) -> Iterator[tuple[Section, Shown]]:
 def shown_of(section: Section, findings: Findings) -> Shown:
     """Return what a section shows; where its frame has no rows, that there is nothing yet."""
     if section.frame and findings.frame(section.frame).empty:
-        return Shown(NOTHING_YET, ((section.title, NOTHING_YET),))
+        return Shown(headline=((section.title, NOTHING_YET),), lead=NOTHING_YET)
     return section.show(findings)
 
 
@@ -83,6 +81,8 @@ def not_asked_for(findings: Findings) -> str:
 
 def _generic(kind: str) -> Section:
     """Return the section of an attack that has none: its rows, sorted by their place in the grid."""
+    is_known = kind in registry.kinds()  # not if its package is missing here
+    summary = registry.attack(kind).summary if is_known else f"Results of the attack {kind}"
 
     def show(findings: Findings) -> Shown:
         frame = findings.frame(kind)
@@ -90,23 +90,12 @@ def _generic(kind: str) -> Section:
         rows = frame.sort_values(place, kind="stable")
         grid = len(frame.drop_duplicates(place)) if place else 0
         text = f"{counted(len(frame), 'row')} on {counted(grid, 'forest')}."
-        numbers = _means(frame.drop(columns=place))
+        means = frame.drop(columns=place).select_dtypes("number").astype(float).mean().dropna()
+        numbers = f" Means: {listed(f'{name} {mean:.4g}' for name, mean in means.items())}."
         return Shown(
-            f"{_summary(kind)}. {text}",
-            ((kind, f"{text}{numbers}"),),
+            headline=((kind, f"{text}{'' if means.empty else numbers}"),),
+            lead=f"{summary}. {text}",
             tables=(frame_table(f"{kind}-table", f"Every row of {kind}", rows),),
         )
 
     return Section(kind, kind.replace("-", " ").replace("_", " ").capitalize(), show, kind, kind)
-
-
-def _summary(kind: str) -> str:
-    """Return what an attack's results are; its kind where its package is not installed."""
-    return registry.attack(kind).summary if kind in registry.kinds() else f"Results of the attack {kind}"
-
-
-def _means(frame: pd.DataFrame) -> str:
-    """Return the mean of each column of numbers, in words."""
-    means = frame.select_dtypes("number").astype(float).mean().dropna()
-    texts = [f"{name} {mean:.4g}" for name, mean in means.items()]
-    return f" Means: {listed(texts)}." if texts else ""

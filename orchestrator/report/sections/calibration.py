@@ -3,37 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import altair as alt
 import pandas as pd
 
-from orchestrator.report import table
-from orchestrator.report.charts import INK, WIDTH, Chart, Figure, described, look, rule
+from orchestrator.report import charts, table
+from orchestrator.report.charts import Chart, Figure
 from orchestrator.report.data import Findings
 from orchestrator.report.sections.section import Shown
-from orchestrator.report.table import Cell, Column, Table, cell_of, column, make_table, named
+from orchestrator.report.table import Cell, Column, in_words, make_table
 from orchestrator.report.wording import counted, listed, percent
 
 LEVEL = 0.05
-"""Level at which tables give the rate: the one that the fewest forests suffice for."""
+"""Level at which tables give the rate: the one for which the fewest forests suffice."""
 
 VERIFY, DETECT, PRESENCE = "verify: ", "detect: ", "presence: "
-"""What names of p-values begin with, by where they belong."""
+"""Prefixes of the names of p-values, by where they belong."""
 
 VOTES, ALIGNED, SHARES = f"{VERIFY}votes", f"{VERIFY}aligned", f"{VERIFY}probabilities"
 PRESENCE_OVERALL, PRESENCE_HOLM = f"{PRESENCE}maximum", f"{PRESENCE}Holm"
 
 POPULATIONS = ("honest", "other owners", "presence")
-
-_GLOSSARY = (
-    (
-        "calibration; anti-conservative",
-        "A p-value promises that false claims get p at or below a level at most that often. Calibration "
-        "counts, over honest forests and other owners' watermarked ones. Anti-conservative: more often than "
-        "chance explains, all rates taken together; such a p-value says less than it seems.",
-    ),
-)
 
 
 def of_strategy(row: Any) -> str:
@@ -41,18 +33,9 @@ def of_strategy(row: Any) -> str:
     return f"{DETECT}{row.measure} {row.strategy} exact"
 
 
-def of_guess(measure: str, *, split: bool) -> str:
-    """Return the name of a p-value of a ranking of the trees, or of its split at the median.
-
-    Spectra are calibrated as taken on a sample; those of leaf probes have no such count.
-    """
-    name = "spectrum" if measure == "spectrum, sample" else measure
-    return f"{DETECT}{name}{' split' if split else ''}"
-
-
-def false_positives(frame: pd.DataFrame, name: str, level: float = LEVEL) -> str | None:
-    """Return how often a p-value was at most a level over false claims; None if that was not counted."""
-    rows = frame[(frame["p_value"] == name) & (frame["level"] == level)]
+def false_positives(frame: pd.DataFrame, name: str) -> str | None:
+    """Return how often a p-value was at most `LEVEL` over false claims; None if that was not counted."""
+    rows = frame[(frame["p_value"] == name) & (frame["level"] == LEVEL)]
     if rows.empty:
         return None
     counts = [f"{row.hits:,} of {row.trials:,} ({row.population})" for row in rows.itertuples()]
@@ -60,7 +43,7 @@ def false_positives(frame: pd.DataFrame, name: str, level: float = LEVEL) -> str
 
 
 def columns(findings: Findings, title: str, name_of: Callable[[Any], str]) -> list[Column]:
-    """Return the column of counted false positives that stands beside a p-value; none without calibration."""
+    """Return the column of counted false positives next to a p-value; none without calibration."""
     frame = findings.frame("calibration")
     if frame.empty:
         return []
@@ -75,19 +58,16 @@ def show(findings: Findings) -> Shown:
     """Show the counted false positives of every p-value."""
     frame = findings.frame("calibration")
     alarms = frame[frame["anti_conservative"].astype(bool)]
+    verdicts = frame["anti_conservative"].map({True: "yes", False: "no"})
     caveat = (
         "Anti-conservative p-values, small more often than they promise beyond what chance explains: "
         f"{_alarms(alarms)}. Do not rely on them."
     )
-    headline = _headline(findings, frame, alarms)
     return Shown(
-        "Do the p-values of this page keep what they promise? Each is counted over false claims: at level "
-        f"5%, at most 5% of them may be as small. {headline}",
-        (("Calibration", headline),),
-        () if alarms.empty else (caveat,),
+        headline=(("Calibration", _headline(findings, frame, alarms)),),
+        caveats=() if alarms.empty else (caveat,),
         figures=tuple(_figures(findings, frame)),
-        tables=(_table(frame),),
-        glossary=_GLOSSARY,
+        tables=(make_table("calibration-table", frame.assign(anti_conservative=verdicts)),),
     )
 
 
@@ -103,13 +83,13 @@ def _headline(findings: Findings, frame: pd.DataFrame, alarms: pd.DataFrame) -> 
     result = (
         "no rate is above its level beyond what chance explains"
         if alarms.empty
-        else f"anti-conservative: {_alarms(alarms)}"
+        else f"anti-conservative: {listed(dict.fromkeys(alarms['p_value']))}"
     )
     lowest = float(frame["level"].min())
     open_up_to = float(frame["high"].where(frame["hits"] == 0).astype(float).max())
     limits = (
-        f" Even a count of none leaves rates of up to {percent(open_up_to, 1)} open: so few forests cannot "
-        f"vouch for level {lowest:g}."
+        f" A count of none leaves rates of up to {percent(open_up_to, 1)} open: so few forests cannot "
+        f"confirm level {lowest:g}."
         if open_up_to > lowest
         else ""
     )
@@ -136,28 +116,18 @@ def _figures(findings: Findings, frame: pd.DataFrame) -> Iterator[Figure]:
             continue
         sizes = part.groupby("population", sort=False)["trials"].max()
         alarms = part[part["anti_conservative"].astype(bool)]
-        values = {"false positives": ("hits", table.count), "of": ("trials", table.count)}
+        too_many = f"Too many: {in_words('calibration-table', alarms, ['hits', 'trials'])}."
         level = part["level"].max()
-        too_many = (
-            "None is larger than chance explains."
-            if alarms.empty
-            else described("Too many", alarms, ["p_value", "population", "level"], values)
-        )
-        text = described(
-            "Rates with intervals", part[part["level"] == level], ["p_value", "population"], values
-        )
-        yield Figure(
-            f"calibration-{what}",
-            f"False positives of the p-values of {what}",
-            f"How often each p-value of {what} was at most 5%, 1% and 0.1% although the claim was false: "
-            "rates in percent with exact 95% intervals (Clopper-Pearson), over "
-            f"{listed(f'{count:,} forests ({population})' for population, count in sizes.items())}. A rate "
-            "should not be above its level (dashed); ringed are those that are, beyond what chance "
-            "explains, all rates of the campaign taken together. Honest forests carry no mark, other "
-            "owners' carry another one; each is held against a signature and trigger set it has never seen. "
-            f"{findings.origin(frame)}",
-            f"{text} At level {level:g}. {too_many}",
-            _chart(part),
+        yield charts.figure(
+            "calibration",
+            f"-{what}",
+            partial(_chart, part),
+            findings.origin(frame),
+            part[part["level"] == level],
+            level=level,
+            too_many="None is larger than chance explains." if alarms.empty else too_many,
+            part=what,
+            sizes=listed(f"{count:,} forests ({population})" for population, count in sizes.items()),
         )
 
 
@@ -169,54 +139,30 @@ def _chart(frame: pd.DataFrame) -> Chart:
     shown = frame.assign(**{name: 100 * frame[name].astype(float) for name in ("rate", "low", "high")})
 
     def panel(level: float) -> Chart:
-        first = bool(level == levels[0])
-        axis = alt.Axis(labels=first, ticks=False, domain=False, grid=True)
+        axis = alt.Axis(labels=bool(level == levels[0]), ticks=False, domain=False, grid=True)
         base = alt.Chart(shown[shown["level"] == level]).encode(
             y=alt.Y("p_value:N", sort=names, title=None, axis=axis),
             yOffset=alt.YOffset("population:N", sort=populations),
         )
         rings = base.transform_filter("datum.anti_conservative").mark_point(
-            shape="circle", size=260, color="#b00020", strokeWidth=2
+            shape="circle", size=260, color=charts.WARNING, strokeWidth=2
         )
         return alt.layer(
-            rule(x=100 * level),
+            charts.rule(x=100 * level),
             base.mark_rule(strokeWidth=1.5).encode(
-                x="low:Q", x2="high:Q", **look("population", populations, "color")
+                x="low:Q", x2="high:Q", **charts.look("population", populations, "color")
             ),
             base.mark_point(filled=True).encode(
-                x=alt.X("rate:Q", title="Rate (%)"), **look("population", populations, "color", "shape")
+                x=alt.X("rate:Q", title="Rate (%)"),
+                **charts.look("population", populations, "color", "shape"),
             ),
             rings.encode(x="rate:Q"),
         ).properties(
-            width=(WIDTH - 180) / len(levels),
+            width=(charts.WIDTH - 180) / len(levels),
             height=alt.Step(22 if len(populations) == 1 else 11 * len(populations)),
-            title=alt.Title(f"level {100 * level:g}%", color=INK),
+            title=alt.Title(f"level {100 * level:g}%", color=charts.INK),
         )
 
     return alt.hconcat(*[panel(float(level)) for level in levels]).resolve_scale(
         color="shared", shape="shared"
-    )
-
-
-def _table(frame: pd.DataFrame) -> Table:
-    return make_table(
-        "calibration-table",
-        "How often each p-value was at most each level over false claims, with Clopper-Pearson intervals; "
-        "each is counted only over populations that are its null hypothesis; anti-conservative: above the "
-        "level beyond what chance explains, all rates taken together",
-        [
-            named("p-value", "p_value"),
-            named("Population", "population"),
-            named("Level", "level", table.setting),
-            column("False positives", "hits", table.count),
-            column("False claims", "trials", table.count),
-            column("Rate", "rate", table.accuracy),
-            column("95% interval from", "low", table.accuracy),
-            column("to", "high", table.accuracy),
-            Column(
-                "Anti-conservative",
-                lambda row: cell_of(row.anti_conservative, lambda found: "yes" if found else "no"),
-            ),
-        ],
-        frame,
     )

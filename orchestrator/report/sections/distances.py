@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import altair as alt
@@ -11,20 +12,22 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from orchestrator.report import table
-from orchestrator.report.charts import PANELS, Chart, Figure, look, panels, rule
-from orchestrator.report.data import CONFIGURATION, Findings, configuration
-from orchestrator.report.table import PLACE, Column, Table, cell_of, column, make_table, named, over
+from orchestrator.report.charts import FAINT, PANELS, Chart, Figure, faint, figure, panels, rule, series
+from orchestrator.report.data import CONFIGURATION, Findings, configuration, summarise
+from orchestrator.report.table import Table, make_table
 from orchestrator.report.wording import across, counted, number, percent_of, ranged, times
 
 LOW, HIGH = 0.1, 0.9
-"""Quantiles over signatures that are shown beside the mean."""
+"""Quantiles over signatures that are shown with the mean."""
 
 PLACES = tuple(step / 10 for step in range(11))
 """Distances at which a table gives the sizes of a curve."""
 
 GLOBAL = 1.0
 """Largest distance sought where a campaign file gives no cap: the whole domain."""
+
+_SHARES = {"mean_share": "mean", "share": "max"}
+"""Columns of sizes over the true one's, with the statistic that they show."""
 
 _MAX_STEPS = 400
 """Steps of a drawn curve: more cannot be distinguished."""
@@ -33,24 +36,24 @@ _MAX_LINES = 40
 """Signatures drawn one by one; of more, only the band can be distinguished."""
 
 
+LINES = ("mean", "maximum", "mean, if all undecided were forged")
+
+
 @dataclass(frozen=True, eq=False)
 class SizeCurve:
     """Forged set size over eps for one configuration and engine; rows of the arrays are signatures.
 
     Attributes
     ----------
-    scheme, trigger_share, ones_share, engine
-        Of what.
     trigger_size
         Rows of the true trigger set; None while nothing is embedded.
     signatures, repeats
         Of those that have any answer; together they are the s rows.
     eps : (n,)
         From 0 to the largest distance sought; where sizes step, at most `_MAX_STEPS` places.
-    known : (s, n)
-        Instances that can be forged within eps: a solver has shown it.
-    possible : (s, n)
-        The same, had every instance without a decision its witness at once: an upper limit.
+    known, possible : (s, n)
+        Instances that a solver has shown to be forged within eps; the same, had every instance without a
+        decision its witness at once.
     instances, forged, impossible, censored, pending
         Instances of all signatures: planned; with an exact smallest distance; with none up to the largest
         distance; stopped by a limit; and without any answer so far.
@@ -77,7 +80,7 @@ class SizeCurve:
 
     @property
     def undecided(self) -> int:
-        """Instances of which a limit, or the lack of an answer, leaves the smallest distance open."""
+        """Instances whose smallest distance is open."""
         return self.censored + self.pending
 
     def at(self, eps: float) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -93,10 +96,6 @@ class SizeCurve:
         reached = (self.known >= self.trigger_size).any(axis=0)
         return float(self.eps[int(reached.argmax())]) if reached.any() else None
 
-    def over_true_size(self, sizes: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return sizes over the true one's; 0 while that is unknown."""
-        return sizes / self.trigger_size if self.trigger_size else np.zeros(len(sizes))
-
 
 def cap_of(findings: Findings) -> float:
     """Return the largest distance up to which smallest ones were sought."""
@@ -110,9 +109,9 @@ def sought(findings: Findings) -> pd.DataFrame:
     return frame[frame["eps"].isna()].reset_index(drop=True)
 
 
-def curves_of(findings: Findings, places: tuple[float, ...] = PLACES) -> list[SizeCurve]:
+def curves_of(findings: Findings) -> list[SizeCurve]:
     """Return the curves of a campaign."""
-    return size_curves(findings.frame("distances"), sought(findings), cap_of(findings), places)
+    return size_curves(findings.frame("distances"), sought(findings), cap_of(findings), PLACES)
 
 
 def size_curves(
@@ -129,7 +128,7 @@ def size_curves(
     cap
         Largest distance that was sought.
     places
-        Values of eps where sizes are wanted besides those where they step.
+        Values of eps where sizes are wanted, in addition to those where they step.
     """
     place = [*CONFIGURATION, "engine"]
     answers = dict(iter(distances.groupby(place)))
@@ -163,12 +162,8 @@ def _curve(
     counts = answers["status"].value_counts()
     forged, impossible = int(counts.get("forged", 0)), int(counts.get("impossible", 0))
     sizes, instances = asked["trigger_size"].dropna(), int(asked["instances"].sum())
-    scheme, trigger_share, ones_share, engine = key
     return SizeCurve(
-        scheme=scheme,
-        trigger_share=trigger_share,
-        ones_share=ones_share,
-        engine=engine,
+        **dict(zip((*CONFIGURATION, "engine"), key, strict=True)),
         trigger_size=None if sizes.empty else int(sizes.iloc[0]),
         signatures=int(answers["signature"].nunique()),
         repeats=int(answers["repeat"].nunique()),
@@ -184,31 +179,32 @@ def _curve(
     )
 
 
+def _total(curves: Sequence[SizeCurve], name: str) -> int:
+    return sum(getattr(curve, name) for curve in curves)
+
+
 def headline(findings: Findings, curves: Sequence[SizeCurve]) -> str:
     """Return how many instances can be forged, and how many signatures reach the true size."""
     if not curves:
         return "Smallest distances: no instance has an answer."
-    known = np.concatenate([curve.over_true_size(curve.known[:, -1]) for curve in curves])
-    instances, undecided, forged = (
-        sum(getattr(curve, name) for curve in curves) for name in ("instances", "undecided", "forged")
-    )
+    known = np.concatenate([curve.known[:, -1] / (curve.trigger_size or np.inf) for curve in curves])
     parities = [curve.parity for curve in curves if curve.parity is not None]
     first = f", from eps {min(parities):.3g} on" if parities else ""
     return (
-        f"Smallest distances: {forged:,} of {counted(instances, 'instance')} can be forged within eps "
-        f"{cap_of(findings):g}, {undecided:,} undecided; a signature's set reaches "
+        f"Smallest distances: {_total(curves, 'forged'):,} of "
+        f"{counted(_total(curves, 'instances'), 'instance')} can be forged within eps "
+        f"{cap_of(findings):g}, {_total(curves, 'undecided'):,} undecided; a signature's set reaches "
         f"{across(known, percent_of)} of the true one's size, and its whole size for "
         f"{times(int((known >= 1).sum()), len(known), 'signature')}{first}."
     )
 
 
 def caveats(curves: Sequence[SizeCurve]) -> Iterator[str]:
-    """Yield what is to say first of searches without a decision."""
-    undecided, instances = (sum(getattr(one, name) for one in curves) for name in ("undecided", "instances"))
-    if undecided:
+    """Yield that searches have no decision, if some have none."""
+    if undecided := _total(curves, "undecided"):
         yield (
-            f"{undecided:,} of {counted(instances, 'search', 'searches')} for a smallest distance have no "
-            "decision: sizes of forged sets are lower limits there."
+            f"{undecided:,} of {counted(_total(curves, 'instances'), 'search', 'searches')} for a smallest "
+            "distance have no decision: sizes of forged sets are lower limits there."
         )
 
 
@@ -217,28 +213,25 @@ def figures(findings: Findings, curves: Sequence[SizeCurve]) -> Iterator[Figure]
     limits = [attack.timeout_s for attack in findings.attacks("forgery") if attack.eps == "minimal"]
     for start in range(0, len(curves), PANELS):
         some = curves[start : start + PANELS]
-        undecided, instances = (
-            sum(getattr(one, name) for one in some) for name in ("undecided", "instances")
-        )
+        undecided, instances = _total(some, "undecided"), _total(some, "instances")
         censored = (
-            f"{undecided:,} of {instances:,} instances have no decision (a limit struck, or no answer yet): "
-            "all curves count them from where a witness is known, if any, and are lower limits; the dotted "
-            "line is the mean that there would be if all of them could be forged at once."
+            f"{undecided:,} of {instances:,} instances have no decision (a limit, or no answer yet): curves "
+            "count them from where a witness is known, if any, and are lower limits; the dotted line is the "
+            "mean if all of them could be forged at once."
             if undecided
             else f"All {instances:,} instances are decided: nothing is censored."
         )
-        yield Figure(
-            f"distances{f'-{start // PANELS + 1}' if len(curves) > PANELS else ''}",
-            "Forged trigger sets at every eps",
-            "Number of instances that can be forged for an attacker's signature within eps (largest change "
-            "of any feature, within [0, 1]), from the exact smallest distance of each, up to eps "
-            f"{cap_of(findings):g}; dashed: the true trigger set's size k. Faint: each signature; band: 10% "
-            f"to 90% of them. {counted(max(one.signatures for one in some), 'signature')} in "
-            f"{counted(max(one.repeats for one in some), 'repeat')}; time limit "
-            f"{ranged(limits) if limits else 'no'} s for each instance. {censored} "
-            f"{findings.origin(findings.frame('distances'))}",
-            f"Step curves of forged set size over eps. {'; '.join(_in_words(curve) for curve in some)}.",
-            distances_chart(some),
+        yield figure(
+            "distances",
+            f"-{start // PANELS + 1}" if len(curves) > PANELS else "",
+            partial(distances_chart, some),
+            findings.origin(findings.frame("distances")),
+            curves="; ".join(_in_words(curve) for curve in some),
+            cap=cap_of(findings),
+            signatures=counted(max(one.signatures for one in some), "signature"),
+            repeats=counted(max(one.repeats for one in some), "repeat"),
+            limit=ranged(limits) if limits else "no",
+            censored=censored,
         )
 
 
@@ -260,110 +253,88 @@ def distances_chart(curves: Sequence[SizeCurve]) -> Chart:
     titled = [
         (f"{configuration(curve)}{f'; {curve.engine}' if several else ''}", _drawn(curve)) for curve in curves
     ]
-    x = alt.X("eps:Q", title="eps (largest change of any feature)", scale=alt.Scale(nice=False))
-    y = alt.Y("size:Q", title="Forged set size (instances)", axis=alt.Axis(tickMinStep=1))
-    names = ["mean", "maximum", "mean, if all undecided were forged"]
 
     def draw(part: pd.DataFrame) -> Chart:
-        base = alt.Chart(part).encode(x=x)
-        size = part["true_size"].iloc[0]
-        return alt.layer(
-            base.transform_filter("datum.line == 'band'")
-            .mark_area(interpolate="step-after", opacity=0.16, color="#0b4a8f")
-            .encode(y=y, y2="high:Q"),
-            base.transform_filter("datum.line == 'signature'")
-            .mark_line(interpolate="step-after", strokeWidth=0.8, opacity=0.4, color="#8a8a8a")
-            .encode(y=y, detail="number:N"),
-            base.transform_filter("datum.line != 'band' && datum.line != 'signature'")
-            .mark_line(interpolate="step-after")
-            .encode(y=y, **look("line", names, "color", "strokeDash")),
-            *([] if pd.isna(size) else [rule(y=float(size))]),
-        )
+        return sizes_panel(part, part["true_size"].iloc[0], alt.Axis(tickMinStep=1), is_step=True)
 
     return panels(titled, draw, height=230)
 
 
+def sizes_panel(lines: pd.DataFrame, true_size: float, axis: alt.Axis, *, is_step: bool, **y: Any) -> Chart:
+    """Draw forged set sizes over eps.
+
+    Parameters
+    ----------
+    lines
+        Of `size_line`, one below the other; those that are not of `LINES` are single signatures.
+    true_size
+        Of the true trigger set; NaN while it is not known.
+    axis, **y
+        Options of the vertical axis.
+    """
+    x = alt.X("eps:Q", title="eps (largest change of any feature)", scale=alt.Scale(zero=False, nice=False))
+    vertical = {"title": "Forged set size (instances)", "axis": axis} | y
+    shown = lines["line"].isin(LINES)
+    return alt.layer(
+        faint(lines[~shown], x, vertical, ["line"], alt.value(FAINT), is_step=is_step),
+        series(
+            lines[shown],
+            x,
+            vertical,
+            LINES,
+            field="line",
+            ends="band",
+            is_step=is_step,
+            has_markers=not is_step,
+        ),
+        *([] if pd.isna(true_size) else [rule(y=float(true_size))]),
+    )
+
+
+def size_line(name: str, eps: Any, middle: Any, low: Any = np.nan, high: Any = np.nan) -> pd.DataFrame:
+    """Return a line of `sizes_panel`, with a band if it has ends."""
+    return pd.DataFrame({"line": name, "eps": eps, "middle": middle, "low": low, "high": high}).astype(
+        {"middle": float, "low": float, "high": float}
+    )
+
+
 def _drawn(curve: SizeCurve) -> pd.DataFrame:
-    """Return all lines of a curve's panel, one below the other: `line`, `eps`, `size`, `high`, `number`."""
-
-    def line(
-        name: str, sizes: NDArray[Any], high: NDArray[Any] | None = None, number: int = 0
-    ) -> pd.DataFrame:
-        top = sizes if high is None else high
-        return pd.DataFrame({"line": name, "eps": curve.eps, "size": sizes, "high": top, "number": number})
-
-    lines = [line("mean", curve.known.mean(axis=0))]
-    if len(curve.known) > 1:
-        low, high = np.quantile(curve.known, [LOW, HIGH], axis=0)
-        lines += [line("band", low, high), line("maximum", curve.known.max(axis=0))]
-        if len(curve.known) <= _MAX_LINES:
-            lines += [line("signature", sizes, number=place) for place, sizes in enumerate(curve.known)]
+    """Return all lines of a curve's panel."""
+    mean, several = curve.known.mean(axis=0), len(curve.known) > 1
+    band = np.quantile(curve.known, [LOW, HIGH], axis=0) if several else ()
+    lines = [size_line("mean", curve.eps, mean, *band)]
+    if several:
+        lines.append(size_line("maximum", curve.eps, curve.known.max(axis=0)))
+    if 1 < len(curve.known) <= _MAX_LINES:
+        lines += [size_line(f"signature {place}", curve.eps, one) for place, one in enumerate(curve.known)]
     if curve.undecided:
-        lines.append(line("mean, if all undecided were forged", curve.possible.mean(axis=0)))
+        lines.append(size_line(LINES[2], curve.eps, curve.possible.mean(axis=0)))
     return pd.concat(lines).assign(true_size=np.nan if curve.trigger_size is None else curve.trigger_size)
 
 
 def tables(curves: Sequence[SizeCurve], cap: float) -> Iterator[Table]:
-    """Yield what became of the searches, and the sizes of forged sets at some distances."""
-    engine = named("Engine", "engine")
-    yield make_table(
-        "distances-table",
-        "Searches for the smallest distance of each instance, by outcome; parity: the smallest eps at which "
-        "a signature forges as many instances as the true trigger set has rows",
-        [
-            *PLACE,
-            engine,
-            column("Signatures", "signatures", table.count),
-            column("Repeats", "repeats", table.count),
-            column("Instances", "instances", table.count),
-            column("Smallest distance found", "forged", table.count),
-            column("Impossible at any", "impossible", table.count),
-            column("Stopped by a limit", "censored", table.count),
-            column("pending", "pending", table.count),
-            column("Parity with the true set from eps", "parity", table.area),
-            column("Solving (s, total)", "seconds", table.duration),
-        ],
-        pd.DataFrame([vars(curve) | {"parity": curve.parity} for curve in curves]),
-    )
-    rows = pd.DataFrame(
-        [_sizes(curve, eps) for curve in curves for eps in sorted({*(at for at in PLACES if at < cap), cap})]
-    )
-    if rows.empty:
+    """Yield the outcomes of the searches, and the sizes of forged sets at some distances."""
+    if not curves:
         return
-    yield make_table(
-        "sizes-table",
-        "Forged trigger sets at every eps, from the smallest distance of each instance",
-        [
-            *PLACE,
-            engine,
-            named("eps", "eps", table.setting),
-            column("n (signatures, all repeats)", "known_count", table.count),
-            column("True size", "trigger_size", table.count),
-            over("Forged", "known", table.mean, rows),
-            column("Forged (10% quantile)", "low", table.mean),
-            column("Forged (90% quantile)", "high", table.mean),
-            Column(
-                "Mean (% of true size)", lambda row: cell_of(row.known_mean / row.trigger_size, table.rate)
-            ),
-            Column("Max (% of true size)", lambda row: cell_of(row.known_max / row.trigger_size, table.rate)),
-            column("Mean if all undecided were forged", "possible", table.mean),
-        ],
+    searches = pd.DataFrame([vars(curve) | {"parity": curve.parity} for curve in curves])
+    yield make_table("distances-table", searches)
+    places = sorted({*(at for at in PLACES if at < cap), cap})
+    rows = pd.concat(_sizes(curve, eps) for curve in curves for eps in places)
+    found = summarise(
         rows,
+        ["engine", "eps"],
+        ["known", "possible"],
+        trigger_size=("trigger_size", "first"),
+        low=("known", lambda sizes: sizes.quantile(LOW)),
+        high=("known", lambda sizes: sizes.quantile(HIGH)),
     )
+    shares = {name: found[f"known_{what}"] / found["trigger_size"] for name, what in _SHARES.items()}
+    yield make_table("sizes-table", found.assign(**shares))
 
 
-def _sizes(curve: SizeCurve, eps: float) -> dict[str, Any]:
+def _sizes(curve: SizeCurve, eps: float) -> pd.DataFrame:
+    """Return the sizes at some distance, a row for each signature."""
     known, possible = curve.at(eps)
-    low, high = np.quantile(known, [LOW, HIGH])
-    return {
-        **{name: getattr(curve, name) for name in (*CONFIGURATION, "engine")},
-        "trigger_size": np.nan if curve.trigger_size is None else float(curve.trigger_size),
-        "eps": eps,
-        "known_count": len(known),
-        "known_mean": float(known.mean()),
-        "known_min": int(known.min()),
-        "known_max": int(known.max()),
-        "low": low,
-        "high": high,
-        "possible": float(possible.mean()),
-    }
+    place = {name: getattr(curve, name) for name in (*CONFIGURATION, "engine")}
+    size = np.nan if curve.trigger_size is None else float(curve.trigger_size)
+    return pd.DataFrame({"known": known, "possible": possible}).assign(**place, eps=eps, trigger_size=size)

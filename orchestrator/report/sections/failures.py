@@ -6,10 +6,9 @@ from typing import Any
 
 import pandas as pd
 
-from orchestrator.report import table
 from orchestrator.report.data import Findings, configuration
 from orchestrator.report.sections.section import Shown
-from orchestrator.report.table import column, make_table, named, prose
+from orchestrator.report.table import make_table
 from orchestrator.report.wording import counted, listed
 from orchestrator.store.tables import CampaignState, JobState
 
@@ -22,6 +21,8 @@ _SHARED: dict[str, tuple[str, ...]] = {
 }
 """Kinds that others need, with the coordinates that a job has in common with those that need it."""
 
+_MAX_PLACES = 3
+
 
 def failures(jobs: pd.DataFrame) -> pd.DataFrame:
     """Return failed, blocked and cancelled jobs by their reason, failed ones first.
@@ -29,17 +30,18 @@ def failures(jobs: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        `state`, `kind`, `reason` (the error's text, or for blocked jobs which job is in the way), `count`,
-        and `places`, the first few.
+        `state`, `kind`, `reason` (the error's text, or for blocked jobs which job failed), `number`, and
+        `places`, the first few.
     """
     failed = jobs[jobs["state"] == JobState.FAILED.value]
     found: dict[tuple[str, str, str], list[str]] = {}
     for state in (JobState.FAILED, JobState.BLOCKED, JobState.CANCELLED):
         for row in jobs[jobs["state"] == state.value].itertuples():
-            reason = str(row.error) if state is JobState.FAILED else _in_the_way(failed, row, state)
-            found.setdefault((state.value, str(row.kind), reason), []).append(place_of(row))
+            reason = {JobState.FAILED: str(row.error), JobState.CANCELLED: "cancelled"}.get(state)
+            key = (state.value, str(row.kind), reason or _blocked_by(failed, row))
+            found.setdefault(key, []).append(place_of(row))
     rows = [(*key, len(places), _some(places)) for key, places in found.items()]
-    return pd.DataFrame(rows, columns=["state", "kind", "reason", "count", "places"])
+    return pd.DataFrame(rows, columns=["state", "kind", "reason", "number", "places"])
 
 
 def place_of(row: Any) -> str:
@@ -55,50 +57,32 @@ def place_of(row: Any) -> str:
     return ", ".join(parts) or "whole campaign"
 
 
-def _some(places: list[str], most: int = 3) -> str:
+def _some(places: list[str]) -> str:
     different = list(dict.fromkeys(places))
-    more = len(different) - most
-    return "; ".join(different[:most]) + (f"; and {counted(more, 'place')} more" if more > 0 else "")
+    more = len(different) - _MAX_PLACES
+    return "; ".join(different[:_MAX_PLACES]) + (f"; and {counted(more, 'place')} more" if more > 0 else "")
 
 
-def _in_the_way(failed: pd.DataFrame, blocked: Any, state: JobState) -> str:
-    """Return which failed job a blocked one waits for, by what each kind needs."""
-    if state is JobState.CANCELLED:
-        return "cancelled"
+def _blocked_by(failed: pd.DataFrame, blocked: Any) -> str:
+    """Return which failed job a blocked one waits for, by the needs of each kind."""
     for row in failed[failed["kind"].isin(list(_SHARED))].itertuples():
-        if all(_equal(getattr(row, name), getattr(blocked, name)) for name in _SHARED[str(row.kind)]):
+        places = [(getattr(row, name), getattr(blocked, name)) for name in _SHARED[str(row.kind)]]
+        if all(not pd.isna(one) and not pd.isna(other) and one == other for one, other in places):
             return f"needs {row.kind} job {row.job} ({place_of(row)}), which failed"
     return "needs a job that has no result"
 
 
-def _equal(one: Any, other: Any) -> bool:
-    return not pd.isna(one) and not pd.isna(other) and bool(one == other)
-
-
 def show(findings: Findings) -> Shown:
-    """Show failed jobs and what they block; a campaign that is not finished says so first of all."""
-    jobs = findings.progress.jobs
+    """Show failed jobs and those that they block; a caveat says if the campaign is not finished."""
+    jobs, state = findings.progress.jobs, findings.record.state
     states = listed(f"{count} {state.value}" for state, count in jobs.items() if count)
-    state = findings.record.state
     unfinished = (
         f"This campaign is {state.value}. Of its {counted(sum(jobs.values()), 'job')}: {states}. All numbers "
         "below are of the jobs done; they lack parts of the grid and may change."
     )
     rows = failures(findings.frame("jobs"))
-    without = make_table(
-        "failures-table",
-        "Failed, blocked and cancelled jobs by their reason",
-        [
-            named("Job", "kind"),
-            named("State", "state"),
-            column("Number", "count", table.count),
-            prose("Where", "places"),
-            prose("Reason", "reason"),
-        ],
-        rows,
-    )
     return Shown(
-        "None failed, none is blocked." if rows.empty else "",
+        lead="None failed, none is blocked." if rows.empty else "",
         caveats=() if state is CampaignState.FINISHED else (unfinished,),
-        tables=(without,),
+        tables=(make_table("failures-table", rows),),
     )

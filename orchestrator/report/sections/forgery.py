@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import altair as alt
 import pandas as pd
 
-from orchestrator.report import table
-from orchestrator.report.charts import COLOURS, FAINT, INK, WIDTH, Chart, Figure, described, look, rule
+from orchestrator.report.charts import WIDTH, Chart, Figure, figure, stack
 from orchestrator.report.data import Findings, by_configuration, configuration, slug, summarise
 from orchestrator.report.sections import distances, images
+from orchestrator.report.sections.distances import size_line
 from orchestrator.report.sections.section import Shown
-from orchestrator.report.table import FOREST, PLACE, Table, column, make_table, named
+from orchestrator.report.table import make_table
 from orchestrator.report.wording import counted, listed, number, percent, ranged
 
 UNDECIDED = ("timeout", "memout", "error")
@@ -28,33 +29,6 @@ FILLS = {
     "pending": "#ffffff",
 }
 """Outcomes of a query in the order of stacking, with fillings of different lightness; pending have none."""
-
-LINES = ("mean", "maximum", "mean, if all undecided were forged")
-
-_GLOSSARY = (
-    (
-        "forged set size",
-        "Number of test rows for which an instance within eps was found whose votes spell an attacker's "
-        "signature. Forgery pays when it nears the size of the true trigger set.",
-    ),
-    (
-        "forged, impossible, timeout, memout, error, pending",
-        "Outcomes of a query: an instance was found and replayed on the model; there is provably none; the "
-        "time limit, the memory limit or a fault ended it without a decision; it has no outcome yet, or "
-        "never will because its job failed or is blocked. Undecided queries are not impossible ones.",
-    ),
-    (
-        "followed from another eps",
-        "A query that was not asked: what is forged at one eps is forged at every larger one, and what is "
-        "impossible is so at every smaller one. Such queries count by their outcome, not in solving times.",
-    ),
-    (
-        "smallest distance; censored",
-        "The exact smallest eps at which an instance can be forged: one search answers every eps. Where a "
-        "limit ended the search the distance is censored: the size of the forged set then lies between what "
-        "is known and what could be.",
-    ),
-)
 
 
 def with_pending(frame: pd.DataFrame) -> pd.DataFrame:
@@ -81,7 +55,8 @@ def forgery_summary(frame: pd.DataFrame) -> pd.DataFrame:
         Of `summarise`: `forged` and `possible` over signatures that have any outcome, `seconds` over those
         of them that had to be asked anything; `signatures` and `repeats` that have any outcome. A query
         without a decision counts as not forged in `forged`, as forged in `possible`: lower and upper limits.
-        Sums over all signatures planned: ``total_`` and an outcome, `instances`, `followed`, `solving`.
+        Sums over all signatures planned: ``total_`` and an outcome, `instances`, `followed`, `solving`;
+        `slowest` is the longest query in seconds.
     """
     whole = with_pending(frame)
     begun = whole["ended"] > 0
@@ -103,6 +78,7 @@ def forgery_summary(frame: pd.DataFrame) -> pd.DataFrame:
         trigger_size=("trigger_size", "first"),
         signatures=("of_signature", "nunique"),
         repeats=("of_repeat", "nunique"),
+        slowest=("slowest_seconds", "max"),
         low=("forged", lambda sizes: sizes.quantile(distances.LOW)),
         high=("forged", lambda sizes: sizes.quantile(distances.HIGH)),
         **sums,
@@ -125,17 +101,14 @@ def show(findings: Findings) -> Shown:
         "memout, error or pending): forged set sizes are lower limits there."
     )
     return Shown(
-        "Can a false owner make a trigger set of their own for the model? Each query asks for one forged "
-        "instance within eps of a test row, or for the nearest one.",
-        (("Forgery", " ".join(texts)),),
-        (*((caveat,) if undecided else ()), *distances.caveats(curves)),
+        headline=(("Forgery", " ".join(texts)),),
+        caveats=(*((caveat,) if undecided else ()), *distances.caveats(curves)),
         figures=(*_figures(findings, frame), *distances.figures(findings, curves), *images.figures(findings)),
         tables=(
-            *(distances.tables(curves, distances.cap_of(findings)) if curves else ()),
-            *_tables(summary),
-            _undecided_table(frame),
+            *distances.tables(curves, distances.cap_of(findings)),
+            make_table("forgery-table", summary),
+            make_table("queries-table", summary),
         ),
-        glossary=_GLOSSARY,
     )
 
 
@@ -168,27 +141,17 @@ def _figures(findings: Findings, frame: pd.DataFrame) -> Iterator[Figure]:
         summary = forgery_summary(part)
         if not summary["signatures"].any():
             continue
-        size = summary["trigger_size"].dropna()
-        values = {
-            "mean": ("forged_mean", table.mean),
-            "maximum": ("forged_max", table.count),
-            "undecided": ("undecided", table.count),
-            "queries": ("instances", table.count),
-        }
-        text = described("Forged set size over eps", summary, ["engine", "eps"], values)
-        yield Figure(
-            f"forgery-{slug(first)}",
-            f"Forged trigger sets ({configuration(first)})",
-            "Above: number of instances forged for an attacker's signature within eps (largest change of "
-            f"any feature, within [0, 1]), out of {ranged(part['instances'])} tried for each "
-            f"signature; {counted(summary['signatures'].max(), 'signature')} in "
-            f"{counted(summary['repeats'].max(), 'repeat')}; faint: each signature; band: 10% to 90% of "
-            "them; dashed: the true trigger set. Below: all queries by outcome; time limit "
-            f"{ranged(given) if given else 'no'} s each. Queries without a decision (timeout, memout, "
-            "error, pending) count as not forged in mean and maximum, which are lower limits wherever there "
-            f"are any; another line counts them as forged. {findings.origin(part)}",
-            text if size.empty else f"{text} True trigger set: {int(size.iloc[0])}.",
-            forgery_chart(part),
+        yield figure(
+            "forgery",
+            f"-{slug(first)}",
+            partial(forgery_chart, part),
+            findings.origin(part),
+            summary,
+            configuration=configuration(first),
+            instances=ranged(part["instances"]),
+            signatures=counted(summary["signatures"].max(), "signature"),
+            repeats=counted(summary["repeats"].max(), "repeat"),
+            limit=ranged(given) if given else "no",
         )
 
 
@@ -198,107 +161,38 @@ def forgery_chart(frame: pd.DataFrame) -> Chart:
     top = max([float(frame["instances"].max()), *frame["trigger_size"].dropna().astype(float)])
     engines = list(summary.groupby("engine", sort=True))
     width = WIDTH / len(engines) - 45
-    x = alt.X("eps:Q", title="eps (largest change of any feature)", scale=alt.Scale(zero=False))
-    title = "Forged set size (instances)"
-    y = alt.Y("size:Q", title=title, scale=alt.Scale(domain=[0, top]))
+    total = {name: f"total_{name}" for name in FILLS}
+    x = alt.X("eps:O", title="eps", axis=alt.Axis(labelAngle=0))
+    share = alt.Axis(format="%", tickCount=2)
+    y = alt.Y("amount:Q", title="Queries", stack="normalize", axis=share)
 
     def sizes(engine: str, rows: pd.DataFrame) -> Chart:
         begun = rows[rows["signatures"] > 0]
         own = each[(each["engine"] == engine) & (each["ended"] > 0)]
-        lines = pd.concat(
-            begun[["eps"]].assign(line=name, size=begun[of])
-            for name, of in zip(LINES, ("forged_mean", "forged_max", "possible_mean"), strict=True)
-            if of != "possible_mean" or begun["undecided"].any()
-        )
-        size = rows["trigger_size"].dropna()
-        base = alt.Chart(lines).encode(x=x, y=y)
-        return alt.layer(
-            alt.Chart(begun[["eps", "low", "high"]].astype(float))
-            .mark_area(opacity=0.16, color=COLOURS[0])
-            .encode(x=x, y=alt.Y("low:Q", title=title), y2="high:Q"),
-            alt.Chart(own[["eps", "forged", "signature", "repeat"]].rename(columns={"forged": "size"}))
-            .mark_line(strokeWidth=0.8, opacity=0.4, color=FAINT)
-            .encode(x=x, y=y, detail=["signature:N", "repeat:N"]),
-            base.mark_line().encode(**look("line", LINES, "color", "strokeDash")),
-            base.mark_point(filled=True).encode(**look("line", LINES, "color", "shape")),
-            *([] if size.empty else [rule(y=float(size.iloc[0]))]),
-        ).properties(width=width, height=230, title=f"engine {engine}")
+        mean, maximum, possible = distances.LINES
+        lines = [
+            size_line(mean, begun["eps"], begun["forged_mean"], begun["low"], begun["high"]),
+            size_line(maximum, begun["eps"], begun["forged_max"]),
+            *(
+                size_line(f"signature {place}", part["eps"], part["forged"])
+                for place, part in own.groupby(["repeat", "signature"])
+            ),
+        ]
+        if begun["undecided"].any():
+            lines.append(size_line(possible, begun["eps"], begun["possible_mean"]))
+        size = pd.to_numeric(rows["trigger_size"]).astype(float).max()
+        domain = alt.Scale(domain=[0, top])
+        panel = distances.sizes_panel(pd.concat(lines), size, alt.Axis(), is_step=False, scale=domain)
+        return panel.properties(width=width, height=230, title=f"engine {engine}")
 
     above = alt.hconcat(*[sizes(str(engine), rows) for engine, rows in engines])
-    below = alt.hconcat(*[_outcomes(rows).properties(width=width, height=90) for _, rows in engines])
+    below = alt.hconcat(
+        *[
+            stack(rows, "eps", total, FILLS).encode(x=x, y=y).properties(width=width, height=90)
+            for _, rows in engines
+        ]
+    )
     return alt.vconcat(
         above.resolve_scale(color="shared", shape="shared", strokeDash="shared"),
         below.resolve_scale(color="shared"),
     ).resolve_scale(color="independent", shape="independent", strokeDash="independent")
-
-
-def _outcomes(rows: pd.DataFrame) -> Chart:
-    long = pd.concat(
-        pd.DataFrame({"eps": rows["eps"], "outcome": name, "order": place, "queries": rows[f"total_{name}"]})
-        for place, name in enumerate(FILLS)
-    )
-    scale = alt.Scale(domain=list(FILLS), range=list(FILLS.values()))
-    return (
-        alt.Chart(long)
-        .mark_bar(stroke=INK, strokeWidth=0.6)
-        .encode(
-            x=alt.X("eps:O", title="eps", axis=alt.Axis(labelAngle=0)),
-            y=alt.Y("queries:Q", title="Queries", stack="normalize", axis=alt.Axis(format="%", tickCount=2)),
-            color=alt.Color("outcome:N", title=None, scale=scale),
-            order=alt.Order("order:Q"),
-        )
-    )
-
-
-def _tables(summary: pd.DataFrame) -> Iterator[Table]:
-    headings = [*PLACE, named("Engine", "engine"), named("eps", "eps", table.setting)]
-
-    yield make_table(
-        "forgery-table",
-        "Forged trigger sets by engine and eps, over attackers' signatures and repeats",
-        [
-            *headings,
-            column("Signatures", "signatures", table.count),
-            column("Repeats", "repeats", table.count),
-            column("True size", "trigger_size", table.count),
-            column("Forged (mean)", "forged_mean", table.mean),
-            column("Forged (sd)", "forged_std", table.mean),
-            column("Forged (median)", "forged_median", table.mean),
-            column("Forged (max)", "forged_max", table.count),
-            column("Mean (% of true size)", "mean_share", table.rate),
-            column("Max (% of true size)", "share", table.rate),
-            column("Mean if all undecided were forged", "possible_mean", table.mean),
-        ],
-        summary,
-    )
-    yield make_table(
-        "queries-table",
-        "Forgery queries by engine, eps and outcome, and the time they took",
-        [
-            *headings,
-            column("Queries", "instances", table.count),
-            *(column(name, f"total_{name}", table.count) for name in FILLS),
-            column("Followed from another eps", "followed", table.count),
-            column("Solving (s, total)", "solving", table.duration),
-            column("Solving of a signature (s, median)", "seconds_median", table.duration),
-        ],
-        summary,
-    )
-
-
-def _undecided_table(frame: pd.DataFrame) -> Table:
-    rows = with_pending(frame)
-    return make_table(
-        "undecided-table",
-        "Signatures with forgery queries that have no decision",
-        [
-            *FOREST,
-            named("Engine", "engine"),
-            named("eps", "eps", table.setting),
-            named("Signature", "signature", table.count),
-            column("Queries", "instances", table.count),
-            *(column(name, name, table.count) for name in FILLS),
-            column("Slowest (s)", "slowest_seconds", table.duration),
-        ],
-        rows[rows["undecided"] > 0],
-    )

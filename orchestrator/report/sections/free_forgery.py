@@ -6,32 +6,17 @@ from collections import Counter
 
 import pandas as pd
 
-from orchestrator.report import table
 from orchestrator.report.data import Findings, summarise
 from orchestrator.report.sections.section import Shown
-from orchestrator.report.table import PLACE, column, make_table, named, over, prose
+from orchestrator.report.table import make_table
 from orchestrator.report.wording import counted, listed
 
-_RULES = {
-    "stopped_by": "Stopped by",
-    "stopped_but_for_commitment": "Stopped by, had it been committed in time",
-}
-"""Columns of the rules that refuse a set, and their titles."""
-
-_GLOSSARY = (
-    (
-        "free forgery: size / k, distinct cells, independent accuracy, rules",
-        "Sets forged with a signature that the claimant chose, or read off the model. k is the size of the "
-        "true trigger set; rows in one cell reach the same leaves and count once; independent accuracy is "
-        "that of a forest that has nothing to do with the model, low where forged rows are unnatural. Rules "
-        "are those of verification; the commitment stops whoever chose afterwards, and no one who published "
-        "in time. An empty set is no claim: no rule has to stop it.",
-    ),
-)
+_RULES = ("stopped_by", "stopped_but_for_commitment")
+"""Columns of the rules that refuse a set."""
 
 
 def free_summary(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return what each kind of forged set is worth, and in words which rules stop it.
+    """Return each kind of forged set, and in words which rules stop it.
 
     Returns
     -------
@@ -73,40 +58,9 @@ def show(findings: Findings) -> Shown:
     """Show how large freely forged sets get, and what stops them."""
     frame = findings.frame("free-forgery")
     summary = free_summary(frame)
-    headings = [*PLACE, named("Forged set", "method"), column("n (forests)", "n", table.count)]
-    rules = make_table(
-        "rules-table",
-        "Trigger sets forged with a signature chosen after seeing the model, and the rules of verification "
-        "that refuse them",
-        [
-            *headings,
-            column("Sets with rows", "made", table.count),
-            over("Size / k", "size_over_k", table.mean, summary),
-            *(prose(title, name) for name, title in _RULES.items()),
-        ],
-        summary,
-    )
-    sets = make_table(
-        "free-forgery-table",
-        "The same sets, and what each is worth",
-        [
-            *headings,
-            over("Size", "size", table.mean, summary),
-            over("Distinct cells", "distinct_cells", table.mean, summary),
-            over("Mean distance", "mean_distance", table.area, summary),
-            over("Largest distance", "max_distance", table.area, summary),
-            over("Independent accuracy", "independent_accuracy", table.rate, summary),
-            over("Ones", "forged_ones_share", table.rate, summary),
-            over("p of the claim", "log10_p", table.log10_p, summary, "median"),
-        ],
-        summary,
-    )
     return Shown(
-        "What if the false owner chooses the signature after seeing the model, or has read the true one off "
-        "it? Which rule of verification then stops the claim?",
-        (("Free forgery", _headline(frame)),),
-        tables=(rules, sets),
-        glossary=_GLOSSARY,
+        headline=(("Free forgery", _headline(frame)),),
+        tables=(make_table("rules-table", summary), make_table("free-forgery-table", summary)),
     )
 
 

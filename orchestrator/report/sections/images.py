@@ -1,4 +1,4 @@
-"""Forged images beside the originals that they were made from, where a campaign's rows are images."""
+"""Forged images and their originals, where a campaign's rows are images."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import math
 import struct
 import zlib
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Any
 
 import altair as alt
@@ -15,7 +16,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from orchestrator.errors import NotFoundError
-from orchestrator.report.charts import Chart, Figure
+from orchestrator.report.charts import Chart, Figure, figure
 from orchestrator.report.data import Findings
 from orchestrator.report.wording import counted
 from orchestrator.results.forged_sets import Forgery, largest_attempt
@@ -64,17 +65,17 @@ def figures(findings: Findings) -> Iterator[Figure]:
         return
     shown, place = spread_out(attempt.forgeries), attempt.place
     distances = ", ".join(f"{one.distance:.3f}" for one in shown)
-    yield Figure(
+    yield figure(
         "forged-images",
-        "Forged images",
-        "Original, forged instance, and the change (grey: none; black: more ink; white: less). "
-        f"{counted(len(shown), 'instance')} of the {len(attempt.forgeries):,} that signature "
-        f"{attempt.number} forges, of {attempt.instances:,} tried: it forges most; from the nearest to the "
-        "farthest, each the nearest possible. Above each: its row, class, and distance, the largest change "
-        f"of a pixel. Watermark: trigger share {place.trigger_share:g}, ones share {place.ones_share:g}, "
-        f"repeat {place.repeat}. {findings.origin(pd.DataFrame({'repeat': [place.repeat]}))}",
-        f"{len(shown)} forged images beside their originals, at distances {distances}.",
-        images_chart(shown, models.split),
+        "",
+        partial(images_chart, shown, models.split),
+        findings.origin(pd.DataFrame({"repeat": [place.repeat]})),
+        distances=distances,
+        shown=counted(len(shown), "instance"),
+        forged=len(attempt.forgeries),
+        number=attempt.number,
+        tried=attempt.instances,
+        place=place,
     )
 
 

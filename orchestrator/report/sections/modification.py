@@ -3,37 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
+from typing import Any
 
 import altair as alt
 import numpy as np
 import pandas as pd
 
-from orchestrator.report import table
-from orchestrator.report.charts import (
-    INK,
-    PANELS,
-    WIDTH,
-    Chart,
-    Figure,
-    by_text,
-    described,
-    look,
-    panels,
-    rule,
-)
-from orchestrator.report.data import (
-    CONFIGURATION,
-    Findings,
-    by_configuration,
-    chunked,
-    configuration,
-    slug,
-    summarise,
-)
+from orchestrator.report import charts
+from orchestrator.report.charts import Chart, Figure
+from orchestrator.report.data import Findings, by_configuration, chunked, configuration, slug, summarise
 from orchestrator.report.sections import calibration
 from orchestrator.report.sections.section import Shown
-from orchestrator.report.table import PLACE, Cell, Column, column, make_table, named, over
-from orchestrator.report.wording import across, counted, listed, p_value, signed
+from orchestrator.report.table import make_table
+from orchestrator.report.wording import counted, listed, p_value, signed
 from wm.verification.alignment import DRAWS
 from wm.verification.evidence import DEFAULT_LEVEL
 
@@ -59,7 +42,7 @@ UNITS = dict.fromkeys(
     "distil-votes": "queries / thief's rows",
     "distil-labels": "queries / thief's rows",
 }
-"""What the strength of each modification of `wm.attacks.modification` is a measure of."""
+"""Unit of the strength of each modification of `wm.attacks.modification`."""
 
 _P_VALUES = (
     "p from votes is exact, or where trees are missing that of their best alignment in order against "
@@ -67,20 +50,9 @@ _P_VALUES = (
     "trees."
 )
 
-_GLOSSARY = (
-    (
-        "robustness: fidelity, bits, exact match, p from vote shares",
-        "Of a forest that a thief changed: the share of test rows whose class stays; the share of the "
-        "trigger set's votes that are as the signature wants; whether all of them are, which is the paper's "
-        "rule; and the evidence if only the shares of votes are seen, which needs no order of the trees. "
-        "Where trees are missing, p is that of their best alignment, against random signatures, and has a "
-        "floor.",
-    ),
-)
-
 
 def unit(modification: str) -> str:
-    """Return what the strengths of a modification, or of each of several joined by "+", are."""
+    """Return the unit of the strengths of a modification, or of several joined by "+"."""
     return " + ".join(dict.fromkeys(UNITS.get(step, "strength") for step in modification.split("+")))
 
 
@@ -108,70 +80,36 @@ def modification_summary(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def show(findings: Findings) -> Shown:
-    """Show what a thief has to do for the claim to fail, and what that costs."""
+    """Show at what cost a thief makes the claim fail."""
     frame = findings.frame("modification")
     summary = modification_summary(frame)
-    results = make_table(
-        "modification-table",
-        "What each modification leaves of the accuracy and of the watermark, over repeats and tries",
-        [
-            *PLACE,
-            named("Modification", "modification"),
-            Column(
-                "Strength",
-                lambda row: Cell(row.strengths, None if "+" in row.strengths else float(row.strengths)),
-                names_row=True,
-            ),
-            column("n (forests)", "n", table.count),
-            over("Accuracy change, points", "change", table.points, summary),
-            over("Fidelity", "fidelity", table.rate, summary),
-            over("Bits", "bits", table.rate, summary),
-            column("Exact matches", "exact", table.count),
-            over("p, votes", "log10_p", table.log10_p, summary, "median"),
-            column("Null of p", "nulls", str),
-            over("p, vote shares", "log10_p_shares", table.log10_p, summary, "median"),
-            over("Trees", "n_trees", table.mean, summary),
-        ],
-        summary,
-    )
+
     return Shown(
-        _lead(findings, summary),
-        (("Robustness", _headline(frame, summary)),),
+        headline=(("Robustness", _headline(frame, summary)),),
+        lead=" ".join(_lead(findings, summary)),
         figures=(*_overview_figures(findings, frame, summary), *_detail_figures(findings, frame)),
-        tables=(results,),
-        glossary=_GLOSSARY,
+        tables=(make_table("modification-table", summary),),
     )
 
 
-def _lead(findings: Findings, summary: pd.DataFrame) -> str:
+def _lead(findings: Findings, summary: pd.DataFrame) -> Iterator[str]:
     configurations = summary["configuration"].nunique()
-    some = (
-        f" Of {configurations} configurations the first {MAX_DETAILED} are drawn modification by "
-        "modification; the overview and the table have all."
-        if configurations > MAX_DETAILED
-        else ""
-    )
-    names = {
-        "p from votes": calibration.VOTES,
-        "p of an alignment": calibration.ALIGNED,
-        "p from vote shares": calibration.SHARES,
-    }
+    if configurations > MAX_DETAILED:
+        yield (
+            f"Of {configurations} configurations the first {MAX_DETAILED} are drawn modification by "
+            "modification; the overview and the table have all."
+        )
     counts = [
         f"{title}: {found}"
-        for title, name in names.items()
+        for title, name in (
+            ("p from votes", calibration.VOTES),
+            ("p of an alignment", calibration.ALIGNED),
+            ("p from vote shares", calibration.SHARES),
+        )
         if (found := calibration.false_positives(findings.frame("calibration"), name)) is not None
     ]
-    chance = (
-        f" Of false claims, so many had p \N{LESS-THAN OR EQUAL TO} {calibration.LEVEL:g} by chance: "
-        f"{'; '.join(counts)}."
-        if counts
-        else ""
-    )
-    return (
-        "What does a thief have to do to the stolen forest for the claim to fail, and what accuracy does "
-        "that cost? Bits and exact match are the paper's; the p-values are what a judge goes "
-        f"by.{some}{chance}"
-    )
+    if counts:
+        yield f"False claims with p \N{LESS-THAN OR EQUAL TO} {calibration.LEVEL:g}: {'; '.join(counts)}."
 
 
 def _headline(frame: pd.DataFrame, summary: pd.DataFrame) -> str:
@@ -186,15 +124,13 @@ def _headline(frame: pd.DataFrame, summary: pd.DataFrame) -> str:
     if lost.empty:
         return f"{text} None brings both p-values above that in all of its runs."
     best = lost.iloc[int(lost["change_mean"].argmax())]
-    change = across([best["change_mean"], best["change_min"], best["change_max"]], signed)
-    if best["change_min"] != best["change_max"]:
-        ends = f"{signed(best['change_min'])} to {signed(best['change_max'])}"
-        change = f"{signed(best['change_mean'])} ({ends})"
+    change, low, high = (signed(best[f"change_{what}"]) for what in ("mean", "min", "max"))
+    ends = "" if low == high else f" ({low} to {high})"
     cheap = lost.loc[lost["change_mean"] >= _CHEAP, "modification"].nunique()
     return (
         f"{text} The cheapest that brings both above that in all of its runs ({best['n']:,}) is "
-        f"{best['modification']} at {best['strengths']} ({best['configuration']}), with {change} points of "
-        f"accuracy. At no more than {abs(_CHEAP):g} point: {counted(cheap, 'modification')}."
+        f"{best['modification']} at {best['strengths']} ({best['configuration']}), with {change}{ends} "
+        f"points of accuracy. At no more than {abs(_CHEAP):g} point: {counted(cheap, 'modification')}."
     )
 
 
@@ -210,31 +146,26 @@ def _sample(frame: pd.DataFrame) -> str:
 
 
 def _overview_figures(findings: Findings, frame: pd.DataFrame, summary: pd.DataFrame) -> Iterator[Figure]:
-    for ending, some in chunked(frame, PANELS):
-        rows = summary.merge(some[CONFIGURATION].drop_duplicates(), on=CONFIGURATION)
-        last = rows.groupby(["configuration", "modification"], sort=False).tail(1)
-        yield Figure(
-            f"tradeoff{ending}",
-            "What weakening the evidence costs a thief",
-            "Each path is a modification of the stolen forest through its strengths, the greatest with the "
-            "large marker: mean change of accuracy in points against log10 of the smaller of two median "
-            f"p-values, from votes and from vote shares. Above the dashed line (level {DEFAULT_LEVEL:g}) "
-            f"the claim is lost; right of it and near 0 points, at little cost. {_sample(frame)} "
-            f"{_P_VALUES} {findings.origin(some)}",
-            described(
-                "Paths of accuracy change against log10 p, each at its greatest strength",
-                last,
-                ["configuration", "modification", "strengths"],
-                {"points": ("change_mean", signed), "log10 p": ("better", "{:.1f}".format)},
-            ),
-            _overview_chart(rows),
+    for ending, some, rows in chunked(frame, summary, charts.PANELS):
+        yield charts.figure(
+            "tradeoff",
+            ending,
+            partial(_overview_chart, rows),
+            findings.origin(some),
+            rows.groupby(["configuration", "modification"], sort=False).tail(1),
+            level=DEFAULT_LEVEL,
+            sample=_sample(frame),
+            p_values=_P_VALUES,
         )
 
 
 def _overview_chart(summary: pd.DataFrame) -> Chart:
     names = list(dict.fromkeys(summary["modification"]))
-    last = ~summary.duplicated(["configuration", "modification"], keep="last")
-    shown = summary.assign(size=np.where(last, 130, 35))
+    path = ["configuration", "modification"]
+    shown = summary.assign(
+        size=np.where(summary.duplicated(path, keep="last"), 35, 130),
+        strength_rank=summary.groupby(path).cumcount(),
+    )
 
     def draw(part: pd.DataFrame) -> Chart:
         base = alt.Chart(part).encode(
@@ -243,18 +174,18 @@ def _overview_chart(summary: pd.DataFrame) -> Chart:
         )
         return alt.layer(
             base.mark_line(strokeWidth=1).encode(
-                order=alt.Order("strength_rank:Q"), **look("modification", names, "color", "strokeDash")
+                order=alt.Order("strength_rank:Q"),
+                **charts.look("modification", names, "color", "strokeDash"),
             ),
             base.mark_point(opacity=0.85).encode(
                 size=alt.Size("size:Q", scale=None, legend=None),
-                **look("modification", names, "color", "shape"),
+                **charts.look("modification", names, "color", "shape"),
             ),
-            rule(x=0, dash=[1, 0]),
-            rule(y=LOG_LEVEL),
+            charts.rule(x=0, dash=[1, 0]),
+            charts.rule(y=LOG_LEVEL),
         )
 
-    ranked = shown.assign(strength_rank=shown.groupby(["configuration", "modification"]).cumcount())
-    return panels(by_text(ranked), draw, height=280)
+    return charts.panels(charts.by_text(shown), draw, height=280)
 
 
 def _detail_figures(findings: Findings, frame: pd.DataFrame) -> Iterator[Figure]:
@@ -263,101 +194,72 @@ def _detail_figures(findings: Findings, frame: pd.DataFrame) -> Iterator[Figure]
         for start in range(0, len(names), _ROWS):
             some = names[start : start + _ROWS]
             summary = modification_summary(part[part["modification"].isin(some)])
-            ending = f"-{start // _ROWS + 1}" if len(names) > _ROWS else ""
-            yield Figure(
-                f"modification-{slug(first)}{ending}",
-                f"Modified forests ({configuration(first)}): {listed(some)}",
-                "For each modification over its strength (below each panel): left, change of accuracy in "
-                "points; middle, percent of test rows whose majority stays (fidelity), of the trigger set's "
-                "votes that are as the signature wants (bits), and of modified forests that match in every "
-                f"bit (exact match); right, log10 of the p-values. Hollow: of an alignment. "
-                f"Dashed: level {DEFAULT_LEVEL:g}. "
-                f"{_sample(part)} {_P_VALUES} {findings.origin(part)}",
-                described(
-                    "Line charts over strength",
-                    summary,
-                    ["modification", "strengths"],
-                    {
-                        "accuracy points": ("change_mean", signed),
-                        "fidelity": ("fidelity_mean", table.rate),
-                        "bits": ("bits_mean", table.rate),
-                        "exact matches": ("exact", table.count),
-                        "log10 p from votes": ("log10_p_median", "{:.1f}".format),
-                        "from shares": ("log10_p_shares_median", "{:.1f}".format),
-                    },
-                ),
-                detail_chart(summary),
+            yield charts.figure(
+                "modification",
+                f"-{slug(first)}{f'-{start // _ROWS + 1}' if len(names) > _ROWS else ''}",
+                partial(detail_chart, summary),
+                findings.origin(part),
+                summary,
+                configuration=configuration(first),
+                modifications=listed(some),
+                level=DEFAULT_LEVEL,
+                sample=_sample(part),
+                p_values=_P_VALUES,
             )
 
 
+_PANELS = ("Accuracy change (points)", "Kept (%)", "log10 p")
 _SERIES = {
-    "accuracy change": ("Accuracy change (points)", "change", "mean", 1.0),
-    "fidelity": ("Kept (%)", "fidelity", "mean", 100.0),
-    "bits": ("Kept (%)", "bits", "mean", 100.0),
-    "exact match": ("Kept (%)", "exact_share", "", 100.0),
-    "p from votes": ("log10 p", "log10_p", "median", 1.0),
-    "p from vote shares": ("log10 p", "log10_p_shares", "median", 1.0),
+    "accuracy change": (0, "change", "mean", 1.0),
+    "fidelity": (1, "fidelity", "mean", 100.0),
+    "bits": (1, "bits", "mean", 100.0),
+    "exact match": (1, "exact_share", "", 100.0),
+    "p from votes": (2, "log10_p", "median", 1.0),
+    "p from vote shares": (2, "log10_p_shares", "median", 1.0),
 }
-"""Each line: title of its panel, column, middle, and factor."""
+"""Each line: its panel, column, middle, and factor."""
 
 
 def detail_chart(summary: pd.DataFrame) -> Chart:
     """Draw a row of three panels for each modification."""
     long = []
-    for name, (title, column_name, centre, scale) in _SERIES.items():
-        middle, low, high = (
-            scale * summary[f"{column_name}_{what}" if centre else column_name].astype(float)
-            for what in (centre, "min", "max")
-        )
-        long.append(
-            summary[["modification", "strengths"]].assign(
-                panel=title,
-                series=name,
-                middle=middle,
-                low=low,
-                high=high,
-                aligned=summary["nulls"].str.contains("aligned") & (name == "p from votes"),
-            )
-        )
+    for name, (place, source, centre, scale) in _SERIES.items():
+        ends = {"middle": centre, "low": "min", "high": "max"}
+        drawn = {
+            end: scale * summary[f"{source}_{what}" if centre else source].astype(float)
+            for end, what in ends.items()
+        }
+        aligned = summary["nulls"].str.contains("aligned") & (name == "p from votes")
+        part = summary[["modification", "strengths"]].assign(panel=place, series=name, aligned=aligned)
+        long.append(part.assign(**drawn))
     data = pd.concat(long)
-    spans = {
-        "Accuracy change (points)": _span(data, "Accuracy change (points)", [-1.0, 1.0]),
-        "Kept (%)": [0.0, 100.0],
-        "log10 p": _span(data, "log10 p", [1.3 * LOG_LEVEL, 0.3]),
-    }
-    names = list(_SERIES)
+    spans = (_span(data, 0, -1.0, 1.0), [0.0, 100.0], _span(data, 2, 1.3 * LOG_LEVEL, 0.3))
+    levels = (0.0, None, LOG_LEVEL)
 
-    def panel(part: pd.DataFrame, title: str, below: str) -> Chart:
-        x = alt.X(
-            "strengths:N",
-            sort=None,
-            title=below,
-            axis=alt.Axis(labelAngle=0, labelExpr="split(datum.label, '+')"),
-        )
-        y = alt.Y("middle:Q", title=title, scale=alt.Scale(domain=spans[title], nice=False))
-        base = alt.Chart(part[part["panel"] == title]).encode(x=x)
-        level = {"log10 p": LOG_LEVEL, "Kept (%)": None}.get(title, 0.0)
+    def panel(part: pd.DataFrame, place: int, below: str) -> Chart:
+        shown, level = part[part["panel"] == place], levels[place]
+        labels = alt.Axis(labelAngle=0, labelExpr="split(datum.label, '+')")
+        x = alt.X("strengths:N", sort=None, title=below, axis=labels)
+        y: dict[str, Any] = {"title": _PANELS[place], "scale": alt.Scale(domain=spans[place], nice=False)}
+        # Hollow: the p-value is that of an alignment, which has a floor.
+        hollow = alt.Chart(shown).transform_filter("datum.aligned").mark_point(filled=True, size=12)
         return alt.layer(
-            base.mark_area(opacity=0.15).encode(
-                y=alt.Y("low:Q", title=title), y2="high:Q", **look("series", names, "color")
-            ),
-            base.mark_line(strokeWidth=1.6).encode(y=y, **look("series", names, "color", "strokeDash")),
-            base.mark_point(filled=True, size=25).encode(y=y, **look("series", names, "color", "shape")),
-            # Hollow: the p-value is that of an alignment, which has a floor.
-            base.transform_filter("datum.aligned").mark_point(filled=True, size=9, color="white").encode(y=y),
-            *([] if level is None else [rule(y=level)]),
-        ).properties(width=WIDTH / 3 - 50, height=120)
+            charts.series(shown, x, y, list(_SERIES), ends="band"),
+            hollow.encode(x=x, y=alt.Y("middle:Q", **y), color=alt.value("white")),
+            *([] if level is None else [charts.rule(y=level)]),
+        ).properties(width=charts.WIDTH / 3 - 50, height=120)
 
     rows = [
         alt.hconcat(
-            *[panel(part, title, unit(str(name))) for title in spans], title=alt.Title(str(name), color=INK)
+            *[panel(part, place, unit(str(name))) for place in range(len(_PANELS))],
+            title=alt.Title(str(name), color=charts.INK),
         )
         for name, part in data.groupby("modification", sort=False)
     ]
     return alt.vconcat(*rows).resolve_scale(color="shared", shape="shared", strokeDash="shared")
 
 
-def _span(data: pd.DataFrame, panel: str, least: list[float]) -> list[float]:
-    """Return the range of a panel's values, and at least some: one test row must not look like a cliff."""
+def _span(data: pd.DataFrame, panel: int, low: float, high: float) -> list[float]:
+    """Return the range of a panel's values and a given one: one test row must not look like a cliff."""
     values = data.loc[data["panel"] == panel, ["middle", "low", "high"]].to_numpy(dtype=np.float64)
-    return [float(np.nanmin([least[0], values.min()])), float(np.nanmax([least[1], values.max()]))]
+    return [float(np.nanmin([low, values.min()])), float(np.nanmax([high, values.max()]))]

@@ -1,4 +1,4 @@
-"""Where the results come from."""
+"""The origin of the results."""
 
 from __future__ import annotations
 

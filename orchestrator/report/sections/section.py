@@ -1,4 +1,4 @@
-"""What a section of the page is."""
+"""The content of a section of the page."""
 
 from __future__ import annotations
 
@@ -10,36 +10,33 @@ from orchestrator.report.table import Table
 NOTHING_YET = "No such job has a result yet."
 
 Pairs = tuple[tuple[str, str], ...]
-"""Terms and what there is to say of each."""
+"""Terms with their texts."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Shown:
-    """What a section shows.
+    """What a section shows; its first sentences, terms and tables are declared in the TOML file beside it.
 
     Attributes
     ----------
-    lead
-        Sentences before everything else.
     headline
         Topics and sentences for the summary at the top of the page.
     caveats
-        What a reader must know before trusting the numbers: said first of all.
+        What a reader must know before trusting the numbers, for the summary too.
+    lead
+        More sentences at its beginning.
     facts
         Terms and values.
     figures, tables
         Tables without rows are left out.
     details
         Long texts, folded, by title.
-    glossary
-        Terms and meanings, for the end of the page.
     """
 
-    lead: str = ""
     headline: Pairs = ()
     caveats: tuple[str, ...] = ()
+    lead: str = ""
     facts: Pairs = ()
     figures: tuple[Figure, ...] = ()
     tables: tuple[Table, ...] = ()
     details: Pairs = ()
-    glossary: Pairs = ()

@@ -13,12 +13,14 @@ import sqlalchemy as sa
 
 from orchestrator.plan import DataFacts, PlannedJob, plan
 from orchestrator.report.data import Findings
+from orchestrator.report.page import report_html
 from orchestrator.spec import parse_spec
 from orchestrator.store.campaigns import CampaignRecord, create_campaign, find_campaign, mark
 from orchestrator.store.database import Store
 from orchestrator.store.ledger import StoreLedger
 from orchestrator.store.tables import CampaignState, job
 from tests.made_up_attacks import attack_result
+from tests.report_page import Page, undrawn
 from workers.jobs import KINDS, ForgeryAnswer, JobKind, Outcome, OutcomeStatus
 
 CAMPAIGN = """
@@ -100,6 +102,14 @@ class Made:
     store: Store
     record: CampaignRecord
 
+    @property
+    def findings(self) -> Findings:
+        return Findings(self.store, self.record)
+
+    @property
+    def page(self) -> Page:
+        return Page(undrawn(self.findings))
+
 
 MakeCampaign = Callable[..., Made]
 
@@ -173,9 +183,52 @@ def make_attacked(make_campaign: MakeCampaign) -> MakeCampaign:
 
 @pytest.fixture(scope="session")
 def attacked(make_attacked: MakeCampaign) -> Findings:
-    """Return what a report says about such a campaign, of two configurations in three repeats."""
-    made = make_attacked()
-    return Findings(made.store, made.record)
+    """Return the findings of such a campaign, of two configurations in three repeats."""
+    return make_attacked().findings
+
+
+@pytest.fixture(scope="session")
+def attacked_html(attacked: Findings) -> str:
+    return undrawn(attacked)
+
+
+@pytest.fixture(scope="session")
+def attacked_page(attacked_html: str) -> Page:
+    return Page(attacked_html)
+
+
+@pytest.fixture(scope="session")
+def small(make_attacked: MakeCampaign) -> Findings:
+    """Return the same of one forest."""
+    return make_attacked(repeats=1, is_small=True).findings
+
+
+@pytest.fixture(scope="session")
+def small_html(small: Findings) -> str:
+    """Return its page with all charts drawn."""
+    return report_html(small)
+
+
+@pytest.fixture(scope="session")
+def small_page(small_html: str) -> Page:
+    return Page(small_html)
+
+
+@pytest.fixture(scope="session")
+def paper(make_campaign: MakeCampaign) -> Findings:
+    """Return the findings of a campaign of the paper's attacks, of four configurations in three repeats."""
+    return make_campaign().findings
+
+
+@pytest.fixture(scope="session")
+def paper_page(paper: Findings) -> Page:
+    return Page(undrawn(paper))
+
+
+@pytest.fixture(scope="session")
+def nothing(make_campaign: MakeCampaign) -> Made:
+    """Return an interrupted campaign without any result."""
+    return make_campaign(unfinished=frozenset(KINDS), state=CampaignState.INTERRUPTED)
 
 
 def _answers(planned: PlannedJob, number: int) -> list[ForgeryAnswer]:

@@ -65,8 +65,9 @@ def test_order_within_a_configuration_is_the_frames_unless_sorted() -> None:
 
 def test_many_configurations_are_spread_over_several_figures() -> None:
     frame = pd.DataFrame([_GRID | {"trigger_share": share / 100} for share in range(1, 8)])
-    assert [(ending, len(part)) for ending, part in chunked(frame, 6)] == [("-1", 6), ("-2", 1)]
-    assert [ending for ending, _ in chunked(frame, 7)] == [""]
+    several = [(ending, len(part), len(rows)) for ending, part, rows in chunked(frame, frame, 6)]
+    assert several == [("-1", 6, 6), ("-2", 1, 1)]
+    assert [ending for ending, _, _ in chunked(frame, frame, 7)] == [""]
 
 
 def _curve(answers: list[list[tuple[str, float | None]]], asked: int, **more: Any) -> SizeCurve:
@@ -151,15 +152,13 @@ def test_step_curves_draw_mean_maximum_band_and_what_could_be(attacked: Findings
     curve = distances.curves_of(attacked)[0]
     assert curve.undecided > 0
     data = _data(distances.distances_chart([curve])).set_index("line")
-    np.testing.assert_allclose(data.loc["mean", "size"], curve.known.mean(axis=0))
-    np.testing.assert_allclose(data.loc["maximum", "size"], curve.known.max(axis=0))
+    np.testing.assert_allclose(data.loc["mean", "middle"], curve.known.mean(axis=0))
+    np.testing.assert_allclose(data.loc["maximum", "middle"], curve.known.max(axis=0))
     np.testing.assert_allclose(
-        data.loc["band", ["size", "high"]].T, np.quantile(curve.known, [0.1, 0.9], axis=0)
+        data.loc["mean", ["low", "high"]].T.astype(float), np.quantile(curve.known, [0.1, 0.9], axis=0)
     )
-    np.testing.assert_allclose(
-        data.loc["mean, if all undecided were forged", "size"], curve.possible.mean(axis=0)
-    )
-    each = data.loc["signature"].groupby("number")["size"].apply(list).tolist()
+    np.testing.assert_allclose(data.loc[distances.LINES[2], "middle"], curve.possible.mean(axis=0))
+    each = [data.loc[f"signature {place}", "middle"].tolist() for place in range(len(curve.known))]
     assert each == curve.known.tolist()
 
 
@@ -171,7 +170,7 @@ def test_forms_count_forests_once(attacked: Findings) -> None:
     assert summary["severity"].tolist() == ["critical", "none", "info"] * 2
     assert summary["leaking"].tolist() == [3, 0, 0] * 2
     # The file says 8, which is right at 2% only.
-    assert summary["told"].tolist() == [3, 0, 0] * 2
+    assert summary["revealed"].tolist() == [3, 0, 0] * 2
     assert summary["right"].tolist() == [0, 0, 0, 3, 0, 0]
     each = frame.drop_duplicates(["trigger_share", "form", "repeat"])
     found = each.groupby(["trigger_share", "form"], sort=False)["triggers_found"].mean()
@@ -182,10 +181,10 @@ def test_findings_are_ordered_from_the_worst_and_counted(attacked: Findings) -> 
     frame = attacked.frame("leakage")
     first = leakage.finding_summary(frame).iloc[:3]
     assert first["severity"].tolist() == ["critical", "high", "info"]
-    assert set(zip(first["found"], first["looked"], strict=True)) == {(3, 3)}
+    assert set(zip(first["found"], first["examined"], strict=True)) == {(3, 3)}
     gone = (frame["finding"] == "root-weights") & (frame["repeat"] == 0)
     row = leakage.finding_summary(frame[~gone]).set_index("finding").loc["root-weights"].iloc[0]
-    assert (row["found"], row["looked"]) == (2, 3)
+    assert (row["found"], row["examined"]) == (2, 3)
 
 
 def test_presence_separates_all_together_from_single_statistics(attacked: Findings) -> None:
@@ -195,13 +194,18 @@ def test_presence_separates_all_together_from_single_statistics(attacked: Findin
     assert set(summary["honest"]) == {19}
 
 
-def test_empty_forged_sets_are_no_claims(attacked: Findings) -> None:
+def test_rules_are_named_and_empty_forged_sets_are_no_claims(attacked: Findings) -> None:
     summary = free_forgery.free_summary(attacked.frame("free-forgery")).set_index("method").iloc[:5]
     empty = summary.loc["local search"]
     assert (empty["made"], empty["stopped_by"], empty["size_max"]) == (0, "empty: no claim", 0)
     assert np.isnan(empty["log10_p_mean"])
-    assert summary.loc["all zeros", "stopped_by"] == "commitment, quota of ones and p-value"
-    assert summary.loc["best pattern", "stopped_but_for_commitment"] == "no rule: it stands"
+    rules = summary[["stopped_by", "stopped_but_for_commitment"]]
+    assert rules.loc["all zeros"].tolist() == [
+        "commitment, quota of ones and p-value",
+        "quota of ones and p-value",
+    ]
+    assert rules.loc["best pattern"].tolist() == ["commitment", "no rule: it stands"]
+    assert rules.loc["clones"].tolist() == ["commitment and distinct cells", "distinct cells"]
 
 
 def test_rules_that_stop_some_sets_are_counted(attacked: Findings) -> None:
@@ -253,7 +257,7 @@ def test_the_time_of_a_signature_is_that_of_signatures_that_were_asked() -> None
         | {"repeat": 0, "engine": "sat", "eps": 0.3}
         | dict.fromkeys(("timeout", "memout", "error"), 0)
         | {"signature": number, "instances": 10, "trigger_size": 7, "forged": 4, "impossible": 6}
-        | {"seconds": seconds[number], "followed": followed[number]}
+        | {"seconds": seconds[number], "slowest_seconds": seconds[number], "followed": followed[number]}
         for number in range(5)
     ]
     (summary,) = forgery.forgery_summary(pd.DataFrame(rows)).itertuples()
@@ -263,20 +267,13 @@ def test_the_time_of_a_signature_is_that_of_signatures_that_were_asked() -> None
     assert (summary.followed, summary.solving, summary.seconds_count) == (20, 0.0, 0)
 
 
-@pytest.fixture(scope="module")
-def forged(make_campaign: Any) -> pd.DataFrame:
-    made = make_campaign()
-    (_, part), *_ = by_configuration(Findings(made.store, made.record).frame("forgery"))
-    return part
-
-
-def test_forgery_draws_sizes_and_every_query_as_what_it_is(forged: pd.DataFrame) -> None:
+def test_forgery_draws_sizes_and_every_query_as_what_it_is(paper: Findings) -> None:
+    (_, forged), *_ = by_configuration(paper.frame("forgery"))
     half = forged.assign(instances=2 * forged["instances"])
     data = _data(forgery.forgery_chart(half))
-    groups = half.groupby(["engine", "eps"])
-    means = data[data["line"] == "mean"]["size"] if "line" in data else None
-    np.testing.assert_allclose(np.sort(means), np.sort(groups["forged"].mean()))
-    outcomes = data.dropna(subset="outcome").groupby("outcome")["queries"].sum()
+    means = data[data["line"] == "mean"]["middle"]
+    np.testing.assert_allclose(np.sort(means), np.sort(half.groupby(["engine", "eps"])["forged"].mean()))
+    outcomes = data.dropna(subset="part").groupby("part")["amount"].sum()
     for name in ("forged", "impossible", "timeout", "memout", "error"):
         assert outcomes[name] == half[name].sum()
     assert outcomes.sum() == half["instances"].sum()
@@ -306,13 +303,13 @@ def test_lines_are_distinguished_without_colour() -> None:
 def test_accuracy_is_drawn_for_each_repeat_and_in_the_mean(attacked: Findings, axis: str) -> None:
     frame = attacked.frame("accuracy")
     data = _data(embedding.accuracy_chart(frame, axis))
-    single, means = data[data["mean"].isna()], data.dropna(subset="mean")
+    single, means = data[data["std"].isna()], data.dropna(subset="std")
     for name, title in embedding.FORESTS.items():
-        drawn = single.loc[single["forest"] == title, "accuracy"]
+        drawn = single.loc[single["forest"] == title, "middle"]
         np.testing.assert_allclose(np.sort(drawn), np.sort(frame[f"accuracy_{name}"]))
     expected = frame.groupby(["trigger_share", "ones_share"] if axis == "trigger_share" else ["ones_share"])
     if axis == "trigger_share":
-        own = means.loc[means["forest"] == "watermarked", "accuracy"]
+        own = means.loc[means["forest"] == "watermarked", "middle"]
         np.testing.assert_allclose(np.sort(own), np.sort(expected["accuracy_watermarked"].mean()))
 
 

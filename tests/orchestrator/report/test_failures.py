@@ -1,4 +1,4 @@
-"""Jobs without a result, and what stands in their way."""
+"""Jobs without a result, and their reasons."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from workers.jobs import JobKind
 
 
 def _rows(jobs: pd.DataFrame) -> list[Any]:
-    return list(failures(jobs).rename(columns={"count": "number"}).itertuples())
+    return list(failures(jobs).itertuples())
 
 
 @pytest.mark.parametrize("kind", [JobKind.SPLIT, JobKind.BASELINE, JobKind.EMBED])
@@ -24,7 +24,7 @@ def test_every_blocked_job_names_the_failed_one(make_campaign: Callable[..., Any
     found = failures(jobs)
     assert found.loc[found["state"] == "failed", "kind"].tolist() == [kind.value]
     blocked = found[found["state"] == "blocked"]
-    assert blocked["count"].sum() == (jobs["state"] == "blocked").sum() > 0
+    assert blocked["number"].sum() == (jobs["state"] == "blocked").sum() > 0
     assert blocked["reason"].str.startswith(f"needs {kind.value} job ").all()
 
 

@@ -31,7 +31,7 @@ from wm.datasets import Dataset, split
 
 @pytest.fixture(scope="module")
 def findings(tmp_path_factory):
-    """A campaign on scikit-learn's digits 2 and 6 that sought least distances."""
+    """A campaign on scikit-learn's digits 2 and 6 that sought smallest distances."""
     folder = tmp_path_factory.mktemp("digits")
     X, y = load_digits(return_X_y=True)
     with (folder / "digits.csv").open("w", newline="") as file:
@@ -78,14 +78,13 @@ def test_the_largest_forged_set_is_shown(findings):
     distances = sorted(one.distance for one in attempt.forgeries)
     assert f"{distances[0]:.3f}" in figure.alt_text
     assert f"{distances[-1]:.3f}" in figure.alt_text
-    assert len(figure.chart.to_dict()["concat"]) == min(9, most)
-    svg = render(figure.chart, "svg").decode()
+    assert len(figure.draw().to_dict()["concat"]) == min(9, most)
+    svg = render(figure.draw(), "svg").decode()
     assert svg.count("data:image/png;base64,") == 3 * min(9, most)
 
 
-def test_rows_that_are_no_images_give_no_figure(make_campaign):
-    made = make_campaign(is_small=True)
-    assert list(figures(Findings(made.store, made.record))) == []
+def test_rows_that_are_no_images_give_no_figure(paper):
+    assert list(figures(paper)) == []
 
 
 def test_images_are_known_by_the_names_of_their_pixels():
