@@ -78,7 +78,7 @@ def save(store: Store, connection: sa.Connection, job_id: int, rows: Sequence[ob
             case GlobalProof(label):
                 labels.append(label)
             case _:
-                raise TypeError("no kind of job but forgery has a state, of answers and proofs")
+                raise TypeError("a resume state has answers and proofs only")
     store.insert_new(connection, forgery_answer, answers)
     if labels:
         needed = job.alias("needed")

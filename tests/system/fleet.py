@@ -105,7 +105,7 @@ class Fleet:
         }
         self.store = Store(store_url)
         self.processes: list[subprocess.Popen[bytes]] = []
-        self.logs: dict[int, Path] = {}
+        self.log_files: dict[int, Path] = {}
         (directory / "c.toml").write_text(size.text)
 
     # Processes
@@ -147,12 +147,12 @@ class Fleet:
         if largest_file is not None:
             resource.prlimit(process.pid, resource.RLIMIT_FSIZE, (largest_file, largest_file))
         self.processes.append(process)
-        self.logs[process.pid] = log
+        self.log_files[process.pid] = log
         return process
 
     def log(self, process: subprocess.Popen[bytes]) -> str:
         """Return the output of a command."""
-        return self.logs[process.pid].read_text(errors="replace")
+        return self.log_files[process.pid].read_text(errors="replace")
 
     def logs(self) -> str:
         """Return the output of all commands."""

@@ -243,7 +243,7 @@ def over_distances(monkeypatch, forest):
     """Put a query to an engine at all distances: ``over_distances(engine, query)``."""
 
     def solve(engine, query):
-        monkeypatch.setattr("wm.attacks.forgery.asking.engines.create", lambda *_: engine)
+        monkeypatch.setattr("wm.attacks.forgery.forger.engines.create", lambda *_: engine)
         return Forger(forest, timeout_s=9).over_distances(query, DISTANCES)
 
     return solve
