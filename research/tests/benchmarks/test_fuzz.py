@@ -11,7 +11,6 @@ from research.benchmarks import fuzz
 from wm import engines
 from wm.engines import Answer
 from wm.engines.proof import ProofChecker
-from wm.testing import forgeable, in_box, random_case, wanted_votes
 
 OPTIONS = argparse.Namespace(seed=3, count=40, engine=["sat"], proof_share=1.0)
 
@@ -30,19 +29,6 @@ def test_all_engines_agree(run_benchmark):
     assert proofs.refused == proofs.believed == 0
     assert proofs.truncated_refused == proofs.searched > 0
     assert "160 queries, 0 disagreements" in printed
-
-
-def test_cases_are_what_they_say():
-    found = set()
-    for number in range(60):
-        case = random_case(np.random.default_rng([1, number]), 4)
-        found |= case.traits()
-        for query, point in zip(case.queries, case.planted, strict=True):
-            query.check(case.forest)
-            if point is not None:
-                assert wanted_votes(case.forest, point[None], query).all()
-                assert forgeable(case.forest, query) or not in_box(point, query.centre, query.eps)
-    assert len(found) == 5
 
 
 class Liar:
