@@ -33,7 +33,7 @@ _MIN_RATE_DONE = 20
 _MAX_SHOWN = 20
 
 
-class Rate:
+class Throughput:
     """Work per second over the last minute, or longer if less than `_MIN_RATE_DONE` was done in it."""
 
     def __init__(self) -> None:
@@ -175,7 +175,7 @@ class Watch:
         self._progress: Progress | None = None
         self._done = 0
         self._per_s: float | None = None
-        self._rate = Rate()
+        self._rate = Throughput()
         self._stopwatch = Stopwatch()
 
     def look(self) -> View:

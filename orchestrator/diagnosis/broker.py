@@ -8,7 +8,7 @@ from typing import Any
 from redis.exceptions import RedisError, ResponseError
 
 from orchestrator.celery_executor import open_broker
-from orchestrator.diagnosis.finding import Finding, fix_for
+from orchestrator.diagnosis.result import CheckResult, fix_for
 from orchestrator.errors import BrokerError
 from workers.celery.app import QUEUE, make_app
 
@@ -32,7 +32,7 @@ _FIXES = (
 )
 
 
-def diagnose_broker(url: str, *, is_named: bool) -> list[Finding]:
+def diagnose_broker(url: str, *, is_named: bool) -> list[CheckResult]:
     """Check whether the broker answers, its version and memory, and whether it may drop messages."""
     try:
         connection = open_broker(make_app(url))
@@ -40,42 +40,42 @@ def diagnose_broker(url: str, *, is_named: bool) -> list[Finding]:
         found = str(reason).removeprefix("broker ").removesuffix("; give --broker or WM_BROKER_URL")
         if not is_named:
             fix = "one machine needs none; for many start one and set WM_BROKER_URL"
-            return [Finding("broker", found, fix)]
+            return [CheckResult("broker", found, fix)]
         fix = fix_for(found, _FIXES, "start the broker, or fix WM_BROKER_URL")
         if not url.startswith(("redis://", "rediss://")):
             fix = _WRONG_URL
-        return [Finding("broker", found, fix, is_fault=True)]
+        return [CheckResult("broker", found, fix, is_fault=True)]
     try:
         return _details(connection.as_uri(), connection.default_channel.client)
     except RedisError as reason:
         found = f"{connection.as_uri()}: {' '.join(str(reason).split())}"
-        return [Finding("broker", found, "read the broker's log", is_fault=True)]
+        return [CheckResult("broker", found, "read the broker's log", is_fault=True)]
     finally:
         connection.release()
 
 
-def _details(name: str, client: Any) -> list[Finding]:
+def _details(name: str, client: Any) -> list[CheckResult]:
     server = _asked(lambda: client.info("server"))
     what = "Valkey" if "valkey_version" in server else "Redis"
     version = str(server.get("valkey_version") or server.get("redis_version") or "of unknown version")
     waiting = client.llen(QUEUE)
-    answers = Finding("broker", f"{name}: {what} {version} answers, {waiting} messages wait")
+    answers = CheckResult("broker", f"{name}: {what} {version} answers, {waiting} messages wait")
     if what == "Redis" and _numbers(version) < _MIN_REDIS:
         fix = "use Redis 6.2 or later, or Valkey"
-        answers = Finding("broker", f"{name}: Redis {version} is too old", fix, is_fault=True)
+        answers = CheckResult("broker", f"{name}: Redis {version} is too old", fix, is_fault=True)
     # A managed broker may refuse this command.
     policy = _asked(lambda: client.config_get("maxmemory-policy")).get("maxmemory-policy", "unknown")
-    eviction = Finding("eviction", f"maxmemory-policy {policy}")
+    eviction = CheckResult("eviction", f"maxmemory-policy {policy}")
     if policy not in ("noeviction", "unknown"):
         found = f"maxmemory-policy {policy} may drop messages, which costs time"
-        eviction = Finding("eviction", found, "set maxmemory-policy noeviction")
+        eviction = CheckResult("eviction", found, "set maxmemory-policy noeviction")
     memory = _asked(lambda: client.info("memory"))
     used, limit = memory.get("used_memory", 0), memory.get("maxmemory", 0)
     if not limit or used <= _FULL * limit:
         return [answers, eviction]
     found = f"{used / 2**20:.0f} of {limit / 2**20:.0f} MB are used"
     fix = "raise maxmemory, or use the broker for treeproof only"
-    return [answers, eviction, Finding("broker memory", found, fix)]
+    return [answers, eviction, CheckResult("broker memory", found, fix)]
 
 
 def _asked(ask: Callable[[], Any]) -> dict[str, Any]:

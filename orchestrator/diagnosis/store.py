@@ -9,7 +9,7 @@ from pathlib import Path
 
 import sqlalchemy as sa
 
-from orchestrator.diagnosis.finding import Finding, fix_for
+from orchestrator.diagnosis.result import CheckResult, fix_for
 from orchestrator.errors import NotFoundError, SchemaError, StoreError, StoreUrlError
 from orchestrator.store import launched, services
 from orchestrator.store.activity import expired_leases
@@ -56,7 +56,7 @@ _FIXES = (
 )
 
 
-def diagnose_store(url: str) -> list[Finding]:
+def diagnose_store(url: str) -> list[CheckResult]:
     """Check whether the store can be reached, read and written, and the services that use it."""
     try:
         store = Store(url)
@@ -66,7 +66,7 @@ def diagnose_store(url: str) -> list[Finding]:
         return [_fault(reason, "pip install 'psycopg[binary]'")]
     try:
         store.check()
-        up_to_date = Finding("store", f"{store}: schema {head_revision()}, up to date")
+        up_to_date = CheckResult("store", f"{store}: schema {head_revision()}, up to date")
         return [up_to_date, *_server(store), *_writing(store, url), *_services(store)]
     except SchemaError as reason:
         return [_fault(str(reason).removesuffix(f": {reason.fix}"), reason.fix)]
@@ -78,29 +78,29 @@ def diagnose_store(url: str) -> list[Finding]:
         store.close()
 
 
-def _fault(reason: object, fix: str) -> Finding:
-    return Finding("store", str(reason).removeprefix("store "), fix, is_fault=True)
+def _fault(reason: object, fix: str) -> CheckResult:
+    return CheckResult("store", str(reason).removeprefix("store "), fix, is_fault=True)
 
 
 def _fix(reason: StoreError) -> str:
     return fix_for(str(reason), _FIXES, "start the database, or fix WM_STORE_URL")
 
 
-def _server(store: Store) -> list[Finding]:
+def _server(store: Store) -> list[CheckResult]:
     """Check the server's version, clock and roles."""
     with store.read() as connection:
         skew = abs(store.now(connection) - time.time())
         version = 0 if store.is_sqlite else _setting(connection, "server_version_num")
     fix = "" if skew <= SKEW_LIMIT_S else "synchronize the clocks of this machine and the store, as with NTP"
-    found = [_version(version), Finding("clock", f"{skew:.1f} s apart from the store's", fix)]
+    found = [_version(version), CheckResult("clock", f"{skew:.1f} s apart from the store's", fix)]
     if not worker_role_exists(store):
         missing = f"there is no {WORKER_ROLE}: workers log in with all rights"
         fix = f"as an administrator: CREATE ROLE {WORKER_ROLE}; and grant it the rights in migration 0002"
-        found.append(Finding("worker role", missing, fix))
+        found.append(CheckResult("worker role", missing, fix))
     return found
 
 
-def _version(postgres: int) -> Finding:
+def _version(postgres: int) -> CheckResult:
     """Check PostgreSQL's version; if it is 0, that of SQLite."""
     if postgres:
         major, minor = divmod(postgres, 10_000)
@@ -109,7 +109,7 @@ def _version(postgres: int) -> Finding:
     else:
         is_old, fix = sqlite3.sqlite_version_info < _MIN_SQLITE, "use a Python with SQLite 3.35 or later"
         found = f"SQLite {sqlite3.sqlite_version}, for workers on this host only"
-    return Finding("database", found, fix if is_old else "", is_fault=is_old)
+    return CheckResult("database", found, fix if is_old else "", is_fault=is_old)
 
 
 def _sees_campaigns(store: Store) -> bool:
@@ -121,7 +121,7 @@ def _sees_campaigns(store: Store) -> bool:
         return bool(connection.execute(query).scalar_one())
 
 
-def _writing(store: Store, url: str) -> list[Finding]:
+def _writing(store: Store, url: str) -> list[CheckResult]:
     """Check whether this user may record outcomes, and the free space."""
     try:
         with store.write() as connection:
@@ -129,17 +129,17 @@ def _writing(store: Store, url: str) -> list[Finding]:
             connection.execute(sa.text("UPDATE job SET failures = failures WHERE id = -1"))
     except StoreError as reason:
         found = str(reason).removeprefix("store ")
-        return [Finding("writing", found, _fix(reason), is_fault=True)]
+        return [CheckResult("writing", found, _fix(reason), is_fault=True)]
     if not store.is_sqlite:
         return [
-            Finding("writing", "allowed" if _sees_campaigns(store) else "allowed, with a worker's rights")
+            CheckResult("writing", "allowed" if _sees_campaigns(store) else "allowed, with a worker's rights")
         ]
     free = shutil.disk_usage(Path(str(sa.make_url(url).database)).resolve().parent).free
     fix = "" if free >= _MIN_SPACE else "make room on the store's disk"
-    return [Finding("writing", f"allowed; {free / 2**30:.1f} GB are free", fix)]
+    return [CheckResult("writing", f"allowed; {free / 2**30:.1f} GB are free", fix)]
 
 
-def _services(store: Store) -> list[Finding]:
+def _services(store: Store) -> list[CheckResult]:
     """Check which services are alive, their versions, and jobs left by dead workers."""
     workers, orchestrators = services.workers(store), services.orchestrators(store)
     found = _connections(store, [worker for worker in workers if worker.is_alive])
@@ -151,20 +151,20 @@ def _services(store: Store) -> list[Finding]:
         alive = [service for service in known if service.is_alive]
         if not alive:
             text = f"none alive, {waiting} launched campaigns wait" if waiting else "none alive"
-            found.append(Finding(f"{kind}s", text, f"start one: {command}"))
+            found.append(CheckResult(f"{kind}s", text, f"start one: {command}"))
         found += [_version_of(kind, service) for service in alive]
         if silent := [service for service in known if not service.is_alive]:
             found.append(_silent(f"{kind}s", silent))
     if expired := expired_leases(store):
         fix = "start wm orchestrate, or wm campaign resume: either takes them back"
-        found.append(Finding("leases", f"{expired} jobs are leased to silent workers", fix))
+        found.append(CheckResult("leases", f"{expired} jobs are leased to silent workers", fix))
     return found
 
 
-def _version_of(kind: str, service: ServiceRecord) -> Finding:
+def _version_of(kind: str, service: ServiceRecord) -> CheckResult:
     ours = protocol_version()
     differs = service.version != ours
-    return Finding(
+    return CheckResult(
         kind,
         f"{service.name} version {service.version}, last heartbeat {service.silent_s:.0f} s ago",
         f"install version {ours} there, or its version here" if differs else "",
@@ -172,19 +172,19 @@ def _version_of(kind: str, service: ServiceRecord) -> Finding:
     )
 
 
-def _silent(kind: str, silent: list[ServiceRecord]) -> Finding:
+def _silent(kind: str, silent: list[ServiceRecord]) -> CheckResult:
     named = [
         f"{service.name}, last heartbeat {service.silent_s:.0f} s ago" for service in silent[:_MAX_NAMED]
     ]
     more = [f"and {len(silent) - _MAX_NAMED} more"] if len(silent) > _MAX_NAMED else []
-    return Finding(
+    return CheckResult(
         f"silent {kind}",
         "; ".join([*named, *more]),
         "if they should run, read their logs and start them again; else they are deleted after a day",
     )
 
 
-def _connections(store: Store, alive: list[ServiceRecord]) -> list[Finding]:
+def _connections(store: Store, alive: list[ServiceRecord]) -> list[CheckResult]:
     """Check whether PostgreSQL allows the connections that the live workers may need at once."""
     if store.is_sqlite:
         return []
@@ -194,7 +194,7 @@ def _connections(store: Store, alive: list[ServiceRecord]) -> list[Finding]:
     if wanted <= limit:
         return []
     found = f"the workers may need {wanted}, the database allows {limit}"
-    return [Finding("connections", found, _TOO_MANY)]
+    return [CheckResult("connections", found, _TOO_MANY)]
 
 
 def _setting(connection: sa.Connection, name: str) -> int:

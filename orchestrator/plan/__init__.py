@@ -6,7 +6,7 @@ that it needs: the same work is never done twice, across campaigns too.
 - `base`: jobs, cells, keys; `campaign`: the owner's jobs; `attacks`: those of each attack.
 """
 
-from orchestrator.plan.base import Cell, DataFacts, PlannedJob
+from orchestrator.plan.base import DataFacts, GridPoint, PlannedJob
 from orchestrator.plan.campaign import faults_against_data, plan, split_seed
 
-__all__ = ["Cell", "DataFacts", "PlannedJob", "faults_against_data", "plan", "split_seed"]
+__all__ = ["DataFacts", "GridPoint", "PlannedJob", "faults_against_data", "plan", "split_seed"]

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from orchestrator.plan.base import Cell, DataFacts, PlannedJob, make_job
+from orchestrator.plan.base import DataFacts, GridPoint, PlannedJob, make_job
 from orchestrator.plan.forgery import forgery_jobs
 from orchestrator.spec import AttackSpec, CampaignSpec
 from wm.attacks.base import AttackOptions
@@ -17,7 +17,7 @@ from workers.jobs import KINDS
 class Watermark:
     """A watermark under attack: its point in the grid, and the jobs that make it."""
 
-    cell: Cell
+    cell: GridPoint
     split: PlannedJob
     baseline: PlannedJob
     embed: PlannedJob
@@ -50,7 +50,7 @@ def attacks_on_campaign(
         options = attack.options
         missing = {name: value for name, value in first.items() if getattr(options, name, value) is None}
         for part in options.model_copy(update=missing).parts():
-            cell = Cell(**{name: getattr(part, name, None) for name in first})
+            cell = GridPoint(**{name: getattr(part, name, None) for name in first})
             yield _job(attack, part, spec.seed, cell, (split, baseline), limits)
 
 
@@ -58,7 +58,7 @@ def _job(
     attack: AttackSpec,
     part: AttackOptions,
     seed: int,
-    cell: Cell,
+    cell: GridPoint,
     needs: tuple[PlannedJob, ...],
     limits: dict[str, Any],
 ) -> PlannedJob:

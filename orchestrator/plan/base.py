@@ -20,7 +20,7 @@ class DataFacts:
 
 
 @dataclass(frozen=True)
-class Cell:
+class GridPoint:
     """A point of the grid; None if a coordinate does not apply, as eps in a search for minimal distances."""
 
     scheme: str | None = None
@@ -58,13 +58,13 @@ class PlannedJob:
     kind: str
     parameters: dict[str, Any] = field(hash=False)
     needs: tuple[str, ...]
-    cell: Cell
+    cell: GridPoint
     weight: int
     helped_by: tuple[tuple[str, ...], ...] = ()
 
 
 def make_job(
-    kind: str, parameters: Parameters, cell: Cell, *needs: PlannedJob, weight: int = 1
+    kind: str, parameters: Parameters, cell: GridPoint, *needs: PlannedJob, weight: int = 1
 ) -> PlannedJob:
     """Return a job that needs others, with its content key."""
     data = parameters.model_dump(mode="json")

@@ -7,7 +7,7 @@ from typing import Any
 
 from orchestrator.errors import SpecError
 from orchestrator.plan.attacks import Watermark, attacks_on_campaign, attacks_on_watermark
-from orchestrator.plan.base import Cell, DataFacts, PlannedJob, make_job
+from orchestrator.plan.base import DataFacts, GridPoint, PlannedJob, make_job
 from orchestrator.spec import CampaignSpec
 from orchestrator.spec.draft import Fault
 from wm import streams
@@ -86,7 +86,7 @@ def _jobs(spec: CampaignSpec, facts: DataFacts) -> Iterator[PlannedJob]:
     split_parameters = SplitParameters(
         **dataset, file_sha256=facts.file_sha256, seed=split_seed(spec), **limits
     )
-    split = make_job(JobKind.SPLIT, split_parameters, Cell())
+    split = make_job(JobKind.SPLIT, split_parameters, GridPoint())
     yield split
     before_baseline = [split]
     if spec.forest.tune is not None:
@@ -97,13 +97,13 @@ def _jobs(spec: CampaignSpec, facts: DataFacts) -> Iterator[PlannedJob]:
             make_job(
                 JobKind.TUNE_FOLD,
                 TuneFoldParameters(**grid, folds=count, fold=fold, seed=seed),
-                Cell(),
+                GridPoint(),
                 split,
             )
             for fold in range(count)
         ]
         yield from folds
-        tune = make_job(JobKind.TUNE, TuneParameters(**grid), Cell(), *folds)
+        tune = make_job(JobKind.TUNE, TuneParameters(**grid), GridPoint(), *folds)
         yield tune
         before_baseline.append(tune)
     for repeat in range(spec.embedding.repeats):
@@ -117,7 +117,7 @@ def _jobs(spec: CampaignSpec, facts: DataFacts) -> Iterator[PlannedJob]:
                 capped_seed=streams.integer_seed(spec.seed, Role.CAPPED_FOREST, repeat),
                 **limits,
             ),
-            Cell(repeat=repeat),
+            GridPoint(repeat=repeat),
             *before_baseline,
         )
         yield baseline
@@ -148,7 +148,7 @@ def _embeddings(
             "ones_share": ones_share,
             "repeat": repeat,
         }
-        cell = Cell(**place)
+        cell = GridPoint(**place)
         parameters = EmbedParameters(**place, seed=spec.seed, **fit)
         embed = make_job(JobKind.EMBED, parameters, cell, split, baseline)
         yield embed

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from orchestrator.plan.base import Cell, DataFacts, PlannedJob, make_job
+from orchestrator.plan.base import DataFacts, GridPoint, PlannedJob, make_job
 from orchestrator.spec import AttackSpec, CampaignSpec
 from wm.attacks import forgery
 from wm.attacks.forgery.following import query_order
@@ -19,7 +19,7 @@ def forgery_jobs(
     spec: CampaignSpec,
     facts: DataFacts,
     attack: AttackSpec,
-    cell: Cell,
+    cell: GridPoint,
     needs: tuple[PlannedJob, ...],
     limits: dict[str, Any],
 ) -> Iterator[PlannedJob]:

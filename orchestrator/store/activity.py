@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields
 
 import sqlalchemy as sa
 
-from orchestrator.plan import Cell
+from orchestrator.plan import GridPoint
 from orchestrator.store.database import Store
 from orchestrator.store.tables import (
     JobState,
@@ -50,7 +50,7 @@ class RunningJob:
 
 def running_jobs(store: Store, campaign_id: int) -> list[RunningJob]:
     """Return a campaign's running jobs in the order of the plan."""
-    coordinates = [field.name for field in fields(Cell)]
+    coordinates = [field.name for field in fields(GridPoint)]
     answered = sa.select(sa.func.count()).where(forgery_answer.c.job_id == job.c.id).scalar_subquery()
     query = (
         sa.select(

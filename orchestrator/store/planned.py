@@ -9,7 +9,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from orchestrator.plan import Cell, PlannedJob
+from orchestrator.plan import GridPoint, PlannedJob
 from orchestrator.store.database import Store
 from orchestrator.store.tables import JobState, campaign_job, cell, job, job_need
 
@@ -23,7 +23,7 @@ def insert_jobs(store: Store, connection: sa.Connection, campaign_id: int, jobs:
     Jobs that the store already has are shared, with their needs; `Lock.PLAN` must be held.
     """
     newest = connection.execute(sa.select(sa.func.max(job.c.id))).scalar_one() or 0
-    cells: dict[Cell, int] = {}
+    cells: dict[GridPoint, int] = {}
     count = 0
     iterator = iter(jobs)
     while batch := tuple(itertools.islice(iterator, _JOBS_AT_ONCE)):
@@ -86,7 +86,7 @@ def _link(
     first: int,
     batch: Sequence[PlannedJob],
     ids: Mapping[str, int],
-    cells: dict[Cell, int],
+    cells: dict[GridPoint, int],
 ) -> None:
     """Add a batch, whose first job is number `first`, to a campaign; `cells` has the ids of grid points."""
     new = list({planned.cell: None for planned in batch if planned.cell not in cells})

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from typing import Any
 
-from orchestrator.plan import Cell, PlannedJob
+from orchestrator.plan import GridPoint, PlannedJob
 from orchestrator.spec import parse_spec
 from orchestrator.store import services
 from orchestrator.store.campaigns import create_campaign
@@ -97,7 +97,7 @@ def forgery_campaign(store: Store, jobs: int, *, name: str) -> int:
 def planned(count: int, name: str) -> Iterator[PlannedJob]:
     """Yield batches, all of one point of the grid; other names give other jobs."""
     point: dict[str, Any] = {"engine": "sat", "ones_share": 0.5, "repeat": 0, "signature": 0, "eps": 0.5}
-    cell = Cell(scheme="paper", trigger_share=0.02, **point)
+    cell = GridPoint(scheme="paper", trigger_share=0.02, **point)
     for number in range(count):
         given = ForgeryParameters(**point, first=number * BATCH, count=BATCH, seed=1, timeout_s=1.0)
         key = hashlib.sha256(f"{name} {number}".encode()).hexdigest()

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from orchestrator.errors import SpecError
-from orchestrator.plan import Cell, DataFacts, plan, split_seed
+from orchestrator.plan import DataFacts, GridPoint, plan, split_seed
 from orchestrator.plan.attacks import Watermark, attacks_on_watermark
 from orchestrator.spec import CampaignSpec
 from wm import streams
@@ -202,7 +202,7 @@ def test_planning_many_batches_keeps_none_of_them():
 def attack_jobs_of(campaign):
     """Return the jobs of a campaign's one attack, without those that they need."""
     spec = CampaignSpec.model_validate(campaign, strict=False)
-    cell = Cell(scheme="paper", trigger_share=0.02, ones_share=0.5, repeat=0)
+    cell = GridPoint(scheme="paper", trigger_share=0.02, ones_share=0.5, repeat=0)
     made = planned(BASE, FACTS_OF_FILE)
     split, baseline, embed = (
         next(job for job in made if job.kind is kind)

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from wm.datasets.labels import encode_labels
-from wm.datasets.model import Table, column_names
+from wm.datasets.model import RawTable, column_names
 from wm.datasets.wording import shown
 from wm.errors import DataError
 from wm.formats.csv_cells import number, rows_of
@@ -19,7 +19,7 @@ _TRUTH = {"true": 1.0, "false": 0.0, "": math.nan}
 """Values of cells that hold no number; an empty cell is a missing value."""
 
 
-def parse_csv(content: bytes, *, where: str, label: str | int | None, header: bool | None) -> Table:
+def parse_csv(content: bytes, *, where: str, label: str | int | None, header: bool | None) -> RawTable:
     """Read csv text (UTF-8, commas, optional quotes).
 
     Parameters
@@ -48,7 +48,7 @@ def parse_csv(content: bytes, *, where: str, label: str | int | None, header: bo
 
 def _read_rows(
     rows: Iterator[tuple[int, list[str]]], columns: tuple[str, ...], label_index: int, where: str
-) -> Table:
+) -> RawTable:
     values = array("d")
     labels: list[str] = []
     features = columns[:label_index] + columns[label_index + 1 :]
@@ -64,7 +64,7 @@ def _read_rows(
             values.append(value)
     if not labels:
         raise DataError(f"{where}: there are no rows below the header")
-    return Table(
+    return RawTable(
         where=where,
         X=np.array(values, dtype=np.float64).reshape(len(labels), len(features)),
         labels=encode_labels(np.array(labels, dtype=np.str_), where=where),

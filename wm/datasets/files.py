@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from wm.datasets.csv_file import parse_csv
 from wm.datasets.labels import encode_labels
-from wm.datasets.model import Table, column_names
+from wm.datasets.model import RawTable, column_names
 from wm.datasets.source import FileFormat, file_format, find_file
 from wm.datasets.wording import reason, shown
 from wm.errors import DataError
@@ -24,7 +24,7 @@ MAX_DENSE_BYTES = 2**33
 """Largest size (8 GiB) of one set's features in memory; a forest's training needs them dense."""
 
 
-def read_file(path: Path, data_dir: Path, *, label: str | int | None, header: bool | None) -> Table:
+def read_file(path: Path, data_dir: Path, *, label: str | int | None, header: bool | None) -> RawTable:
     """Read a file of any known format; the parameters are those of `Source`.
 
     Raises
@@ -74,14 +74,14 @@ def read_arrays(content: bytes, *names: str, where: str) -> list[NDArray[Any]]:
     return [arrays[name] for name in names]
 
 
-def _read_npz(content: bytes, path: Path, label: str) -> Table:
+def _read_npz(content: bytes, path: Path, label: str) -> RawTable:
     where = str(path)
     X, y = read_arrays(content, "X", label, where=where)
     if X.ndim != 2 or X.dtype.kind not in "biuf":
         raise DataError(f"{where}: array 'X' is {X.dtype} of shape {X.shape}: it must be numbers, (n, d)")
     if y.shape != (len(X),):
         raise DataError(f"{where}: array {label!r} has shape {y.shape}: it must have one label for each row")
-    return Table(
+    return RawTable(
         where=where,
         X=X.astype(np.float64),
         labels=encode_labels(y, where=where),
@@ -89,7 +89,7 @@ def _read_npz(content: bytes, path: Path, label: str) -> Table:
     )
 
 
-def parse_svmlight(content: bytes, *, where: str, n_features: int | None = None) -> Table:
+def parse_svmlight(content: bytes, *, where: str, n_features: int | None = None) -> RawTable:
     """Read svmlight text ("label index:value ..."), made dense.
 
     Parameters
@@ -116,7 +116,7 @@ def parse_svmlight(content: bytes, *, where: str, n_features: int | None = None)
             f"{where}: {n_rows} rows of {n_columns} features (the largest index) are more than "
             f"{MAX_DENSE_BYTES} bytes when dense"
         )
-    return Table(
+    return RawTable(
         where=where,
         X=np.asarray(sparse.toarray(), dtype=np.float64),
         labels=encode_labels(np.asarray(y), where=where),

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from wm.datasets.cache import SIZE_LIMIT_BYTES, download, offline_advice
 from wm.datasets.files import parse_svmlight, read_arrays, read_bytes
 from wm.datasets.labels import Labels
-from wm.datasets.model import Table
+from wm.datasets.model import RawTable
 from wm.datasets.wording import reason
 from wm.errors import DataError
 from wm.formats.npz import content_hash
@@ -68,7 +68,7 @@ _Arrays = dict[str, NDArray[Any]]
 """The arrays of `_NAMES`: float64 rows, and int64 labels, 0 or 1."""
 
 
-def read_ijcnn1(data_dir: Path, *, download: bool, recipe: Recipe = PAPER) -> Table:
+def read_ijcnn1(data_dir: Path, *, download: bool, recipe: Recipe = PAPER) -> RawTable:
     """Return the paper's 10,000 training and 10,000 test rows, 22 features; class 1 is +1.
 
     They come from `ijcnn1.npz` in the data directory, else from the files on LIBSVM's site, which are kept in
@@ -92,7 +92,7 @@ def read_ijcnn1(data_dir: Path, *, download: bool, recipe: Recipe = PAPER) -> Ta
     options = {"n_samples": recipe.n_drawn, "replace": False, "random_state": recipe.seed}
     X_train, y_train = resample(rows["X_train"], rows["y_train"], **options)
     X_test, y_test = resample(rows["X_test"], rows["y_test"], **options)
-    return Table(
+    return RawTable(
         where=_WHERE,
         X=np.concatenate([X_train, X_test]),
         labels=Labels(np.concatenate([y_train, y_test]), ("-1", "1")),

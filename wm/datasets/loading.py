@@ -12,17 +12,17 @@ from wm.datasets.files import read_file
 from wm.datasets.ijcnn1 import read_ijcnn1
 from wm.datasets.labels import Labels
 from wm.datasets.mnist import read_mnist26
-from wm.datasets.model import Dataset, Table, binary_dataset
+from wm.datasets.model import Dataset, RawTable, binary_dataset
 from wm.datasets.openml import read_openml
 from wm.datasets.source import Source
 
 
-def read_breast_cancer(data_dir: Path, *, download: bool) -> Table:
+def read_breast_cancer(data_dir: Path, *, download: bool) -> RawTable:
     """Return scikit-learn's breast-cancer set: 569 rows, 30 features; it is part of the package."""
     from sklearn.datasets import load_breast_cancer
 
     bunch = load_breast_cancer()
-    return Table(
+    return RawTable(
         where="breast-cancer",
         X=np.asarray(bunch.data, dtype=np.float64),
         labels=Labels(np.asarray(bunch.target, dtype=np.int64), tuple(map(str, bunch.target_names))),
@@ -30,7 +30,7 @@ def read_breast_cancer(data_dir: Path, *, download: bool) -> Table:
     )
 
 
-READERS: dict[str, Callable[..., Table]] = {
+READERS: dict[str, Callable[..., RawTable]] = {
     "breast-cancer": read_breast_cancer,
     "mnist2-6": read_mnist26,
     "ijcnn1": read_ijcnn1,

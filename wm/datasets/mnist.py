@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from wm.datasets.cache import offline_advice, write_atomically
 from wm.datasets.files import read_arrays, read_bytes
 from wm.datasets.labels import Labels
-from wm.datasets.model import Table
+from wm.datasets.model import RawTable
 from wm.datasets.openml import fetch_openml_bunch
 from wm.datasets.wording import reason
 from wm.errors import DataError
@@ -23,7 +23,7 @@ MNIST26_SHA256 = "f4b9e1fb16cd82c2aa0f9c4a5a6b5979b6c235d94f59490055272cd15bf65d
 _WHERE = "mnist2-6"
 
 
-def read_mnist26(data_dir: Path, *, download: bool, expected_sha256: str = MNIST26_SHA256) -> Table:
+def read_mnist26(data_dir: Path, *, download: bool, expected_sha256: str = MNIST26_SHA256) -> RawTable:
     """Return the 13,866 images of 2 (class 0) and 6 (class 1): 784 grey levels, 0 to 255.
 
     They come from `mnist26.npz` in the data directory, else from OpenML (`mnist_784`, version 1), in the
@@ -54,7 +54,7 @@ def read_mnist26(data_dir: Path, *, download: bool, expected_sha256: str = MNIST
     else:
         advice = offline_advice(FILE_NAME, data_dir)
         raise DataError(f"{_WHERE}: not found, and downloads are off: {advice}")
-    return Table(
+    return RawTable(
         where=_WHERE,
         X=X.astype(np.float64),
         labels=Labels((y == 6).astype(np.int64), ("2", "6")),

@@ -1,4 +1,4 @@
-"""Types of data sets: `Table` (any number of classes, as read) and `Dataset` (two classes, checked)."""
+"""Types of data sets: `RawTable` (any number of classes, as read) and `Dataset` (two classes, checked)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from wm.formats.npz import content_hash
 
 
 @dataclass(frozen=True, eq=False)
-class Table:
+class RawTable:
     """Rows as read from a source, before they are checked and made binary.
 
     Attributes
@@ -95,7 +95,7 @@ def column_names(count: int) -> tuple[str, ...]:
     return tuple(f"column_{index}" for index in range(count))
 
 
-def binary_dataset(table: Table, *, name: str, positive: str | None) -> Dataset:
+def binary_dataset(table: RawTable, *, name: str, positive: str | None) -> Dataset:
     """Check a table and make it binary.
 
     Raises
@@ -120,7 +120,7 @@ def binary_dataset(table: Table, *, name: str, positive: str | None) -> Dataset:
     )
 
 
-def _check_finite(table: Table) -> None:
+def _check_finite(table: RawTable) -> None:
     finite = np.isfinite(table.X)
     if finite.all():
         return

@@ -17,13 +17,13 @@ import numpy as np
 from wm.datasets.cache import STALL_LIMIT_S, close_response, make_directory, offline_advice, write_atomically
 from wm.datasets.files import read_arrays, read_bytes
 from wm.datasets.labels import Labels, encode_labels
-from wm.datasets.model import Table, encode_json
+from wm.datasets.model import RawTable, encode_json
 from wm.datasets.wording import reason, shown
 from wm.errors import DataError
 from wm.formats.npz import pack
 
 
-def read_openml(data_id: int, data_dir: Path, *, target: str | None, download: bool) -> Table:
+def read_openml(data_id: int, data_dir: Path, *, target: str | None, download: bool) -> RawTable:
     """Return a set by its OpenML number, from the data directory if it was fetched before.
 
     Parameters
@@ -99,7 +99,7 @@ def _stall_limit() -> Iterator[None]:
         socket.setdefaulttimeout(before)
 
 
-def _table(bunch: Any, where: str) -> Table:
+def _table(bunch: Any, where: str) -> RawTable:
     if bunch.target is None or getattr(bunch.target, "ndim", 1) != 1:
         raise DataError(f"{where}: does not have exactly one default target: name one with label =")
     words = [str(name) for name, dtype in bunch.data.dtypes.items() if dtype.kind not in "biuf"]
@@ -107,7 +107,7 @@ def _table(bunch: Any, where: str) -> Table:
         raise DataError(f"{where}: features that are not numbers: {shown(words)}")
     pairs = zip(bunch.target, bunch.target.isna(), strict=True)
     labels = np.array(["" if missing else value for value, missing in pairs], dtype=np.str_)
-    return Table(
+    return RawTable(
         where=where,
         X=bunch.data.to_numpy(dtype=np.float64),
         labels=encode_labels(labels, where=where),
@@ -115,11 +115,11 @@ def _table(bunch: Any, where: str) -> Table:
     )
 
 
-def _read_kept(path: Path, where: str) -> Table:
+def _read_kept(path: Path, where: str) -> RawTable:
     X, codes, encoded = read_arrays(read_bytes(path), "X", "codes", "names", where=str(path))
     try:
         names = json.loads(encoded.tobytes())
-        return Table(
+        return RawTable(
             where=where,
             X=X.astype(np.float64),
             labels=Labels(codes.astype(np.int64), tuple(names["classes"])),

@@ -14,7 +14,7 @@ from wm.forest import Forest
 from wm.formats.npz_arrays import parse_arrays
 from wm.formats.sklearn_metadata import TreeMetadata
 from workers.handlers.inputs import read_claim, read_forest, read_split
-from workers.jobs import KINDS, AttackParameters, BaselineResult, EmbedResult, JobKind, Parameters, Result
+from workers.jobs import KINDS, AttackParameters, BaselineResult, EmbedResult, JobKind, JobResult, Parameters
 from workers.runtime.context import Context
 
 
@@ -73,7 +73,7 @@ class JobScene:
         }
 
 
-def run(parameters: Parameters, context: Context) -> Result:
+def run(parameters: Parameters, context: Context) -> JobResult:
     """Run the attack that the job is named after."""
     assert isinstance(parameters, AttackOptions)  # noqa: S101 - as `workers.jobs.kinds` makes them
     attack = registry.attack(context.kind)

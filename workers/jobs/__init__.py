@@ -8,7 +8,7 @@ module, a pair of models and one line in `KINDS`.
 - `kinds`: the registry; `lifecycle`: a leased job and its outcome.
 """
 
-from workers.jobs.base import AttackParameters, Parameters, Result
+from workers.jobs.base import AttackParameters, JobResult, Parameters
 from workers.jobs.forging import (
     ForgeryAnswer,
     ForgeryParameters,
@@ -45,13 +45,13 @@ __all__ = [
     "ForgeryState",
     "GlobalProof",
     "JobKind",
+    "JobResult",
     "Kind",
     "KnownAnswer",
     "LeasedJob",
     "Outcome",
     "OutcomeStatus",
     "Parameters",
-    "Result",
     "SplitParameters",
     "SplitResult",
     "TuneFoldParameters",

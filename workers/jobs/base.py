@@ -47,5 +47,5 @@ class AttackParameters(Parameters):
     repeat: int = Field(ge=0)
 
 
-class Result(FrozenModel):
+class JobResult(FrozenModel):
     """Result of a finished job; equal jobs give equal results, so it holds no times."""

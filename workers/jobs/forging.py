@@ -10,7 +10,7 @@ from pydantic import Field
 
 from wm.attacks.base import ClosedShare
 from wm.attacks.forgery import Minimal
-from workers.jobs.base import Parameters, Result, Seed
+from workers.jobs.base import JobResult, Parameters, Seed
 
 _TRIES = 2
 """Tries of a query whose solver process is killed, each with the whole time limit."""
@@ -54,7 +54,7 @@ class ForgeryParameters(Parameters):
         return slice_s + _TRIES * self.timeout_s + _GRACE_S
 
 
-class ForgeryResult(Result):
+class ForgeryResult(JobResult):
     """Size of the batch; the answers are recorded as rows."""
 
     instances: int

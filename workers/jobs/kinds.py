@@ -12,7 +12,7 @@ from pydantic import ConfigDict, create_model
 from wm.attacks import registry
 from wm.attacks.base import Attack
 from workers.jobs import forging, owner
-from workers.jobs.base import AttackParameters, Parameters, Result
+from workers.jobs.base import AttackParameters, JobResult, Parameters
 
 
 class JobKind(StrEnum):
@@ -41,7 +41,7 @@ class Kind:
     """
 
     parameters: type[Parameters]
-    result: type[Result]
+    result: type[JobResult]
     handler: str
     version: int = 1
 
@@ -62,7 +62,7 @@ def _of_attack(attack: Attack) -> Kind:
     tables: dict[str, Any] = {
         name: (types.GenericAlias(tuple, (model, ...)), ...) for name, model in models.items()
     }
-    result = create_model(f"{attack.kind} result", __base__=Result, **tables)
+    result = create_model(f"{attack.kind} result", __base__=JobResult, **tables)
     return Kind(parameters, result, "workers.handlers.attack", attack.version)
 
 

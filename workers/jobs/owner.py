@@ -8,7 +8,7 @@ from pydantic import Field
 
 from wm.attacks.base import Share
 from wm.embedding.options import FitOptions
-from workers.jobs.base import Parameters, Result, Seed, Sha256
+from workers.jobs.base import JobResult, Parameters, Seed, Sha256
 
 
 class SplitParameters(Parameters):
@@ -25,7 +25,7 @@ class SplitParameters(Parameters):
     seed: Seed
 
 
-class SplitResult(Result):
+class SplitResult(JobResult):
     """`split` is an artifact: `wm.datasets.Split` as bytes."""
 
     split: Sha256
@@ -49,7 +49,7 @@ class TuneFoldParameters(Parameters):
     seed: Seed
 
 
-class TuneFoldResult(Result):
+class TuneFoldResult(JobResult):
     """Accuracy of each point of the grid, in the order of `wm.embedding.tuning.grid_points`."""
 
     fold: int
@@ -63,7 +63,7 @@ class TuneParameters(Parameters):
     max_depth: tuple[int | None, ...]
 
 
-class TuneResult(Result):
+class TuneResult(JobResult):
     """The best hyper-parameters and the mean accuracy of each point of the grid."""
 
     n_estimators: int
@@ -82,7 +82,7 @@ class BaselineParameters(Parameters):
     capped_seed: Seed
 
 
-class BaselineResult(Result):
+class BaselineResult(JobResult):
     """Artifacts `standard` and `capped` are forests; accuracies are on the test rows, by majority.
 
     Artifact `standard_record` is the `wm.formats.sklearn_metadata.TreeMetadata` of the standard forest.
@@ -110,7 +110,7 @@ class EmbedParameters(FitOptions, Parameters):
     seed: Seed
 
 
-class EmbedResult(Result):
+class EmbedResult(JobResult):
     """Artifacts `forest` and `claim`; evidence is that of the claim against the watermarked forest.
 
     `accuracy_watermarked_mean_rule` averages the leaves as scikit-learn does, on the trained forest; `forest`

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from multiprocessing.connection import Connection
 from typing import TypeVar, cast
 
-from workers.jobs import KINDS, JobKind, LeasedJob, Result
+from workers.jobs import KINDS, JobKind, JobResult, LeasedJob
 from workers.runtime.messages import ArtifactData, NeedArtifact, Rows
 
 CACHE_BYTES = 512 * 2**20
@@ -19,7 +19,7 @@ CACHE_BYTES = 512 * 2**20
 _MAX_PENDING = 50
 _FLUSH_EVERY_S = 1.0
 
-R = TypeVar("R", bound=Result)
+R = TypeVar("R", bound=JobResult)
 T = TypeVar("T")
 
 

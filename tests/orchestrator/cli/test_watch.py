@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 from orchestrator import pace
 from orchestrator.cli import watch
-from orchestrator.cli.watch import Rate, Watch, watch_campaign
+from orchestrator.cli.watch import Throughput, Watch, watch_campaign
 from orchestrator.errors import StoreUnavailableError
-from orchestrator.plan import Cell, PlannedJob
+from orchestrator.plan import GridPoint, PlannedJob
 from orchestrator.spec import parse_spec
 from orchestrator.store import campaigns, launched
 from orchestrator.store.activity import running_jobs
@@ -32,7 +32,9 @@ seed = 1
 dataset = { name = "breast-cancer" }
 forest = { n_estimators = 12, max_depth = 4 }
 """
-CELL = Cell(scheme="paper", trigger_share=0.02, ones_share=0.5, repeat=0, engine="z3", signature=3, eps=0.5)
+CELL = GridPoint(
+    scheme="paper", trigger_share=0.02, ones_share=0.5, repeat=0, engine="z3", signature=3, eps=0.5
+)
 
 
 @pytest.fixture
@@ -42,7 +44,7 @@ def campaign_id(store):
         PlannedJob(f"batch {number}", JobKind.FORGERY, {"first": 50 * number, "count": 50}, (), CELL, 50)
         for number in range(4)
     ]
-    splits = [PlannedJob(f"split {number}", JobKind.SPLIT, {}, (), Cell(), 1) for number in range(2)]
+    splits = [PlannedJob(f"split {number}", JobKind.SPLIT, {}, (), GridPoint(), 1) for number in range(2)]
     made = campaigns.create_campaign(store, parse_spec(SPEC), iter([*splits, *batches]), {})
     campaigns.mark(store, made, CampaignState.RUNNING)
     ledger = StoreLedger(store)
@@ -147,7 +149,7 @@ def test_no_slowest_query_if_nothing_runs(store, campaign_id, clock):
     )
 )
 def test_the_rate_covers_the_last_minute_or_enough_work(steps):
-    rate, times, totals = Rate(), [0.0], [0]
+    rate, times, totals = Throughput(), [0.0], [0]
     assert rate.add(0.0, 0) is None
     for passed, more in steps:
         times.append(times[-1] + passed)
@@ -164,7 +166,7 @@ def test_the_rate_covers_the_last_minute_or_enough_work(steps):
 
 
 def test_answers_given_back_with_a_slice_make_no_negative_rate():
-    rate = Rate()
+    rate = Throughput()
     rate.add(0.0, 10)
     assert rate.add(1.0, 3) == 0.0
 

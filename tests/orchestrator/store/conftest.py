@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from orchestrator.plan import Cell, PlannedJob
+from orchestrator.plan import GridPoint, PlannedJob
 from orchestrator.spec import CampaignSpec
 from orchestrator.store.campaigns import create_campaign
 from orchestrator.store.database import Store
@@ -60,12 +60,12 @@ class Workshop:
         *needs: str,
         kind: JobKind = JobKind.SPLIT,
         weight: int = 1,
-        cell: Cell | None = None,
+        cell: GridPoint | None = None,
         helped_by: tuple[tuple[str, ...], ...] = (),
         **parameters: Any,
     ) -> PlannedJob:
         """Return a made-up job."""
-        return PlannedJob(key, kind, {"of": key, **parameters}, needs, cell or Cell(), weight, helped_by)
+        return PlannedJob(key, kind, {"of": key, **parameters}, needs, cell or GridPoint(), weight, helped_by)
 
     def campaign(self, *jobs: PlannedJob, name: str = "c", seed: int = 0) -> int:
         """Store a campaign and return its id."""

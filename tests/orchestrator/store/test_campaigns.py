@@ -6,7 +6,7 @@ import pytest
 import sqlalchemy as sa
 
 from orchestrator.errors import NotFoundError
-from orchestrator.plan import Cell
+from orchestrator.plan import GridPoint
 from orchestrator.store import campaigns, queue
 from orchestrator.store.campaigns import STALE_S
 from orchestrator.store.tables import CampaignState, JobState, campaign, campaign_job, cell, job, outcome
@@ -74,9 +74,9 @@ def test_campaigns_share_work(workshop):
 
 
 def test_a_job_may_lie_in_different_places_of_two_grids(workshop):
-    workshop.campaign(workshop.job("a", cell=Cell(repeat=0)))
+    workshop.campaign(workshop.job("a", cell=GridPoint(repeat=0)))
     workshop.campaign(
-        workshop.job("a", cell=Cell(repeat=1)), workshop.job("b", cell=Cell(repeat=1)), name="d"
+        workshop.job("a", cell=GridPoint(repeat=1)), workshop.job("b", cell=GridPoint(repeat=1)), name="d"
     )
     with workshop.store.read() as connection:
         rows = connection.execute(
@@ -91,7 +91,7 @@ def test_large_campaigns_keep_their_order(workshop):
     keys = [f"{number:x}" for number in range(4500, 0, -1)]
     campaign_id = workshop.campaign(
         workshop.job("root"),
-        *(workshop.job(key, "root", cell=Cell(repeat=len(key)), weight=2) for key in keys),
+        *(workshop.job(key, "root", cell=GridPoint(repeat=len(key)), weight=2) for key in keys),
     )
     workshop.finish(["root"])
     progress = campaigns.progress(workshop.store, campaign_id)

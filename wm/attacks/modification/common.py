@@ -32,7 +32,7 @@ class AttackerData:
     caps: Caps
 
 
-class Suspect(Protocol):
+class VotingModel(Protocol):
     """A model as a judge meets it: a `Forest`, or a wrapper that changes its votes."""
 
     @property
@@ -51,7 +51,7 @@ class Modification(Protocol):
 
     def __call__(
         self, forest: Forest, strength: float, data: AttackerData, rng: np.random.Generator
-    ) -> Suspect:
+    ) -> VotingModel:
         """Return the changed forest; the given one is not modified."""
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wm.attacks.base import AttackRow
-from wm.attacks.modification.common import AttackerData, Modification, Suspect
+from wm.attacks.modification.common import AttackerData, Modification, VotingModel
 from wm.attacks.modification.distillation import collapse, distil_labels, distil_votes
 from wm.attacks.modification.ensemble import drop, regrow, replace, shuffle
 from wm.attacks.modification.pruning import cost_complexity, reduced_error, truncate
@@ -118,7 +118,9 @@ class Judged:
     y_test: NDArray[np.int64]
 
 
-def modify(forest: Forest, steps: Sequence[Step], data: AttackerData, rng: np.random.Generator) -> Suspect:
+def modify(
+    forest: Forest, steps: Sequence[Step], data: AttackerData, rng: np.random.Generator
+) -> VotingModel:
     """Apply one modification after another.
 
     Raises
@@ -128,7 +130,7 @@ def modify(forest: Forest, steps: Sequence[Step], data: AttackerData, rng: np.ra
     """
     if not steps:
         raise ModelError(f"no modification is named; known are: {', '.join(MODIFICATIONS)}")
-    changed: Suspect = forest
+    changed: VotingModel = forest
     for step in steps:
         if step.name not in MODIFICATIONS:
             raise ModelError(f"unknown modification {step.name!r}; known are: {', '.join(MODIFICATIONS)}")
@@ -140,7 +142,7 @@ def modify(forest: Forest, steps: Sequence[Step], data: AttackerData, rng: np.ra
 
 def evaluate(
     forest: Forest,
-    changed: Suspect,
+    changed: VotingModel,
     steps: Sequence[Step],
     judged: Judged,
     rng: np.random.Generator,
