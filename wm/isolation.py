@@ -262,7 +262,10 @@ def _die_with(parent: int) -> None:
 def _template_main(descriptor: int, module: str) -> None:
     control = socket.socket(fileno=descriptor)
     with Connection(os.dup(descriptor)) as setup:
-        arguments = setup.recv()
+        try:
+            arguments = setup.recv()
+        except (EOFError, OSError):
+            return  # the parent ended before it could send them, and nobody needs this process
     try:
         with _exiting_with_parent(control):
             service: Any = importlib.import_module(module)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 import subprocess
 import sys
 import textwrap
@@ -262,6 +263,18 @@ def test_closing_ends_child_and_template_without_output(service, capfd, asked):
     assert wait_until(lambda: not any(map(is_running, both)))
     sandbox.close()
     assert capfd.readouterr().err == ""
+
+
+@pytest.mark.parametrize("sent", [b"", b"\0\0"], ids=["nothing", "half a length"])
+def test_a_template_whose_parent_ended_before_sending_its_arguments_says_nothing(service, sent):
+    ours, theirs = socket.socketpair()
+    with theirs:
+        command = [sys.executable, "-P", "-m", "wm.isolation", str(theirs.fileno()), service]
+        template = subprocess.Popen(command, pass_fds=[theirs.fileno()], stderr=subprocess.PIPE)
+    with ours:
+        ours.sendall(sent)
+    _, errors = template.communicate(timeout=60)
+    assert (template.returncode, errors) == (0, b"")
 
 
 PARENTS = {
