@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import inspect
 
+import click
 import pytest
 from pydantic import ValidationError
 
+from orchestrator.cli import cli
 from orchestrator.cli.embed import embed as embed_command
 from orchestrator.spec.model import EmbeddingSpec
 from wm.embedding.estimator import WatermarkedForestClassifier
@@ -19,7 +21,11 @@ NAMES = list(PaperOptions.model_fields)
 @pytest.mark.parametrize("name", NAMES)
 def test_the_default_is_the_same_everywhere(name):
     wanted = getattr(DEFAULTS, name)
-    assert embed_command.make_context("embed", ["-o", "model"]).params[name] == wanted
+    with click.Context(
+        cli, **cli.context_settings
+    ) as parent:  # a command keeps the help option of its first context
+        given = embed_command.make_context("embed", ["-o", "model"], parent=parent).params
+    assert given[name] == wanted
     in_campaigns = EmbeddingSpec.model_fields[name].default
     assert in_campaigns == ((wanted,) if name.endswith("_share") else wanted)
     of_estimator = inspect.signature(WatermarkedForestClassifier).parameters
