@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pkgutil
+
 import numpy as np
 import pytest
 from sklearn.datasets import load_breast_cancer, load_iris
@@ -20,6 +22,19 @@ NAMES = np.array(["malignant", "benign"])[y]  # in the other order than 0 and 1
 @pytest.fixture(scope="module")
 def owned():
     return wm.embed(X, y, n_estimators=40, seed=7)
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "wm.forest.Forest.from_arrays",
+        "wm.engines.create",
+        "wm.attacks.forgery.ForgeryQuery",
+        "wm.attacks.leakage.inspect",
+    ],
+)
+def test_import_paths_that_others_rely_on_stay(path):
+    assert callable(pkgutil.resolve_name(path))
 
 
 def test_an_embedded_watermark_verifies_and_leaks_nothing(owned):
