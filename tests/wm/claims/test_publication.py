@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from datetime import UTC, datetime
 
@@ -106,6 +107,7 @@ def edited(**changes):
         (edited(published=5), "published"),
         (edited(nonce="00"), "nonce"),
     ],
+    ids=itertools.count(),  # the documents differ from process to process
 )
 def test_other_documents_are_refused(text, reason):
     with pytest.raises(ClaimError) as refused:

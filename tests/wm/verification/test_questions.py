@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 
 import numpy as np
@@ -149,6 +150,7 @@ def edited(**changes):
         (edited(repeats=[[0]]), "repeats.0"),
         (edited(extra=1), "extra"),
     ],
+    ids=itertools.count(),  # the orders differ from process to process
 )
 def test_a_faulty_order_is_refused(text, reason):
     with pytest.raises(ClaimError) as refused:
