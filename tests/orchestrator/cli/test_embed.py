@@ -174,7 +174,7 @@ def test_the_impossible_is_refused_before_any_training(
         raise AssertionError("training began")
 
     Path("short-key").write_bytes(b"fifteen bytes..")
-    monkeypatch.setattr("wm.embedding.training.honest_forest", train)
+    monkeypatch.setattr("wm.api.honest_forest", train)
     output = () if option == "--output" else ("-o", "model")
     ran = wm(*quick_embed, *output, option, value)
     assert (ran.code, ran.out) == (2, "")

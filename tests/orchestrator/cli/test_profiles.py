@@ -47,7 +47,7 @@ def test_several_files_run_one_after_the_other(wm, file: Path, tmp_path: Path):
     failing.write_text(
         file.read_text()
         .replace('name = "tiny"', 'name = "failing"')
-        .replace("[dataset]", "limits.job_s = 0.001\n[dataset]")
+        .replace("weight_step = 20.0", "weight_step = 0.001\nmax_rounds = 1")  # it does not fit
     )
     ran = wm(
         "campaign", "run", failing, file, "--profile", "quick", "--store", "sqlite:///both.db", "--workers", 1

@@ -47,9 +47,8 @@ def test_counted_false_positives_are_next_to_p_values(attacked_page: Page, attac
 
     verification = attacked_page.table("verification-table")[f"p-value {_BY_CHANCE}"]
     assert set(verification) == {counts("verify: votes")}
-    strategies = attacked_page.table("detection-table").set_index(["Measure", "Strategy"])[
-        f"Exact p {_BY_CHANCE}"
-    ]
+    by_strategy = attacked_page.table("detection-table").set_index(["Measure", "Strategy"]).sort_index()
+    strategies = by_strategy[f"Exact p {_BY_CHANCE}"]
     assert set(strategies["depth", "A"]) == {counts("detect: depth A exact")}
     assert str(strategies["depth", "A"].iloc[0]) == "20 of 20 (honest), 0 of 20 (other owners): too many"
     assert set(strategies["depth", "B"]) == {"\N{EN DASH}"}, "it was not counted"
