@@ -39,7 +39,7 @@ def whole_commitment(
 
 def row_nonce(nonce: bytes, index: int) -> bytes:
     """Return the nonce of one trigger row; without the owner's nonce it reveals none of the others."""
-    return hmac.new(nonce, b"treeproof/row/v2\x00" + _whole(index), hashlib.sha256).digest()
+    return hmac.new(nonce, b"treeproof/row/v2\x00" + whole(index), hashlib.sha256).digest()
 
 
 def header_nonce(nonce: bytes) -> bytes:
@@ -53,7 +53,7 @@ def row_leaf(index: int, row: NDArray[np.float32], label: int, own_nonce: bytes)
     The hashed bytes are: a zero byte, ``treeproof/row/v2``, a zero byte, the index as a little-endian 64-bit
     integer, the row as little-endian float32, the label as a byte, the row's nonce.
     """
-    content = _whole(index) + row.astype("<f4").tobytes() + bytes([label]) + own_nonce
+    content = whole(index) + row.astype("<f4").tobytes() + bytes([label]) + own_nonce
     return hashlib.sha256(b"\x00treeproof/row/v2\x00" + content).digest()
 
 
@@ -63,7 +63,7 @@ def header_leaf(signature: Signature, size: int, features: int, own_nonce: bytes
     The hashed bytes are: a zero byte, ``treeproof/header/v2``, a zero byte, the bits as ASCII, a zero byte,
     k and d as little-endian 64-bit integers, the header's nonce.
     """
-    content = str(signature).encode() + b"\x00" + _whole(size) + _whole(features) + own_nonce
+    content = str(signature).encode() + b"\x00" + whole(size) + whole(features) + own_nonce
     return hashlib.sha256(b"\x00treeproof/header/v2\x00" + content).digest()
 
 
@@ -129,5 +129,6 @@ def _join(left: bytes, right: bytes) -> bytes:
     return hashlib.sha256(b"\x01" + left + right).digest()
 
 
-def _whole(number: int) -> bytes:
+def whole(number: int) -> bytes:
+    """Return an integer in 0..2^64 - 1 as 8 bytes, little-endian."""
     return int(number).to_bytes(8, "little")

@@ -6,14 +6,18 @@ import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from wm.errors import ClaimError
 from wm.formats.bounded import read_bounded
 
 MAX_DOCUMENT_BYTES = 256 * 2**20
 """Largest file of this kind that is read."""
+
+Hash = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+"""32 bytes as hex: a hash, a nonce, or an Ed25519 public key."""
 
 _LONGEST_PLACE = 100
 """Characters of a field's path that an error shows: a hostile file's keys may be any text."""

@@ -11,20 +11,16 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Literal
 
 import numpy as np
 from pydantic import BaseModel, Field, ValidationError
 
 from wm.claims import commitment as commitments
-from wm.claims.claim import NONCE_BYTES, Claim, TriggerSet, check_trigger_set, parse_claim
-from wm.claims.document import Document, named_errors, read_document
+from wm.claims.claim import Claim, TriggerSet, check_trigger_set, parse_claim
+from wm.claims.document import Document, Hash, named_errors, read_document
 from wm.errors import ClaimError
 from wm.signature import Signature
-
-_Hash = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
-_Nonce = Annotated[str, Field(pattern=rf"^[0-9a-f]{{{2 * NONCE_BYTES}}}$")]
-
 
 _SHARED = ("scheme", "signature", "commitment", "model_hash", "model_id", "class_names", "created")
 """Fields that an opening takes over from its claim."""
@@ -50,8 +46,8 @@ class OpenedRow(Document):
     index: int = Field(ge=0)
     row: tuple[float, ...] = Field(min_length=1)
     label: int = Field(ge=0, le=1)
-    nonce: _Nonce
-    path: tuple[_Hash, ...]
+    nonce: Hash
+    path: tuple[Hash, ...]
 
 
 class Opening(Document):
@@ -74,8 +70,8 @@ class Opening(Document):
     scheme: str
     signature: str = Field(pattern=r"^[01]+$")
     trigger_size: int = Field(ge=1, le=2**40)
-    header_nonce: _Nonce
-    header_path: tuple[_Hash, ...]
+    header_nonce: Hash
+    header_path: tuple[Hash, ...]
     opened: tuple[OpenedRow, ...] = Field(min_length=1)
     commitment: str
     model_hash: str
