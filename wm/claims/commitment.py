@@ -80,20 +80,41 @@ def leaves_of(
 
 def merkle_root(leaves: Sequence[bytes]) -> bytes:
     """Return the root over one or more leaves (RFC 6962, section 2.1; the leaves are hashed already)."""
-    if len(leaves) == 1:
-        return leaves[0]
-    split = _split(len(leaves))
-    return _join(merkle_root(leaves[:split]), merkle_root(leaves[split:]))
+    return _Tree(leaves).root(0, len(leaves))
 
 
-def merkle_path(leaves: Sequence[bytes], place: int) -> list[bytes]:
-    """Return the hashes that lead from one leaf to the root, nearest first (RFC 6962, section 2.1.1)."""
-    if len(leaves) == 1:
-        return []
-    split = _split(len(leaves))
-    if place < split:
-        return [*merkle_path(leaves[:split], place), merkle_root(leaves[split:])]
-    return [*merkle_path(leaves[split:], place - split), merkle_root(leaves[:split])]
+def merkle_paths(leaves: Sequence[bytes], places: Sequence[int]) -> list[list[bytes]]:
+    """Return the hashes that lead from each of some leaves to the root, nearest first.
+
+    As in RFC 6962, section 2.1.1.
+    """
+    tree = _Tree(leaves)
+    return [tree.path(place) for place in places]
+
+
+class _Tree:
+    """The roots of all subtrees, each computed once."""
+
+    def __init__(self, leaves: Sequence[bytes]) -> None:
+        self._leaves = leaves
+        self._roots: dict[tuple[int, int], bytes] = {}
+
+    def root(self, low: int, high: int) -> bytes:
+        if high - low == 1:
+            return self._leaves[low]
+        if (low, high) not in self._roots:
+            split = low + _split(high - low)
+            self._roots[low, high] = _join(self.root(low, split), self.root(split, high))
+        return self._roots[low, high]
+
+    def path(self, place: int) -> list[bytes]:
+        low, high, found = 0, len(self._leaves), []
+        while high - low > 1:
+            split = low + _split(high - low)
+            other = (split, high) if place < split else (low, split)
+            low, high = (low, split) if place < split else (split, high)
+            found.append(self.root(*other))
+        return found[::-1]
 
 
 def root_from_path(leaf: bytes, place: int, count: int, path: Sequence[bytes]) -> bytes | None:

@@ -161,7 +161,8 @@ def open_rows(claim: Claim, rows: Sequence[int]) -> Opening:
 
 
 def _path(leaves: Sequence[bytes], place: int) -> tuple[str, ...]:
-    return tuple(part.hex() for part in commitments.merkle_path(leaves, place))
+    (path,) = commitments.merkle_paths(leaves, [place])
+    return tuple(part.hex() for part in path)
 
 
 def check_opening(opening: Opening) -> None:

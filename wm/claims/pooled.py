@@ -157,7 +157,7 @@ class PooledClaim(Document):
     @cached_property
     def y(self) -> NDArray[np.int64]:
         """Their labels: (N,)."""
-        return np.frombuffer(_decoded(self.labels), dtype=np.uint8).astype(np.int64)
+        return unpacked_labels(self.labels)
 
 
 def new_claim(
@@ -189,7 +189,7 @@ def new_claim(
         claim = PooledClaim(
             header=header,
             rows=packed_rows(X),
-            labels=base64.b64encode(y.astype(np.uint8).tobytes()).decode(),
+            labels=packed_labels(y),
             salt=salt.hex(),
             secret=secret.hex(),
             commitment=merkle_root(leaves_of(header, secret, X, y.tolist(), salt)).hex(),
@@ -284,15 +284,26 @@ def packed_rows(X: NDArray[np.float32]) -> str:
     return base64.b64encode(np.ascontiguousarray(X, dtype="<f4").tobytes()).decode()
 
 
+def packed_labels(y: NDArray[np.int64]) -> str:
+    """Return labels, (n,), as base64 of a byte each."""
+    return base64.b64encode(y.astype(np.uint8).tobytes()).decode()
+
+
 def unpacked_rows(text: str, features: int) -> NDArray[np.float32]:
     """Return the rows that `packed_rows` wrote, (n, features); raise `ClaimError` for other text."""
-    content = _decoded(text)
+    content = decoded(text)
     if not content or len(content) % (4 * features):
         raise ClaimError(f"the rows are not {features} float32 numbers each")
     return np.frombuffer(content, dtype="<f4").astype(np.float32).reshape(-1, features)
 
 
-def _decoded(text: str) -> bytes:
+def unpacked_labels(text: str) -> NDArray[np.int64]:
+    """Return labels, (n,), of base64 text with a byte for each; raise `ClaimError` for other text."""
+    return np.frombuffer(decoded(text), dtype=np.uint8).astype(np.int64)
+
+
+def decoded(text: str) -> bytes:
+    """Return the bytes of base64 text; raise `ClaimError` for other text."""
     try:
         return base64.b64decode(text, validate=True)
     except ValueError as reason:

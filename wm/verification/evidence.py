@@ -13,19 +13,16 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from wm.errors import ClaimError
 from wm.signature import Signature
+from wm.verification.tails import log10_p_value
 
 DEFAULT_LEVEL = 1e-6
 """Default of the largest p-value that is called significant."""
-
-_SAFE_LOG10 = 290.0
-"""Below 10^-290 floating point could underflow to zero: there sums are taken in logarithms."""
 
 
 @dataclass(frozen=True)
@@ -127,67 +124,3 @@ def verify(
         level=level,
         significant=log10_p <= math.log10(level),
     )
-
-
-def log10_p_value(errors: NDArray[np.integer[Any]], signature: Signature) -> float:
-    """Return log10 P(S >= s), S the errors in a uniformly random subset of as many trees as there are ones.
-
-    Exact, by dynamic programming over the trees. Since the total of errors is fixed, S >= s means that the
-    other trees, a random subset too, hold at most the remaining errors. For a good claim these are few, and
-    larger sums need not be followed.
-
-    Parameters
-    ----------
-    errors : (m,)
-        Errors on the trigger set, one count for each tree.
-    signature
-        m bits; s is the sum of `errors` where they are 1.
-    """
-    counts = np.asarray(errors, dtype=np.int64)
-    # A common factor changes no comparison; a perfect claim (0 or k errors) becomes 0 or 1.
-    counts = counts // max(1, int(np.gcd.reduce(counts)))
-    allowed = int(counts[signature.array == 0].sum())
-    ones, trees = signature.ones, len(signature)
-    log_subsets = math.lgamma(trees + 1) - math.lgamma(ones + 1) - math.lgamma(trees - ones + 1)
-    if log_subsets < _SAFE_LOG10 * math.log(10):
-        tail = float(sums(counts, trees - ones, allowed).sum())
-        return min(0.0, math.log10(tail))
-    tail = float(np.logaddexp.reduce(sums(counts, trees - ones, allowed, logs=True)))
-    return min(0.0, tail / math.log(10))
-
-
-def sums(counts: NDArray[np.int64], size: int, limit: int, *, logs: bool = False) -> NDArray[np.float64]:
-    """Return P(sum = 0, ..., limit) over random subsets of a size, drawing without replacement.
-
-    Parameters
-    ----------
-    counts : (m,)
-        Errors of each tree.
-    size
-        Trees in the subset, at most m.
-    limit
-        Largest sum that is followed.
-    logs
-        Whether natural logarithms are returned, which cannot underflow.
-
-    Returns
-    -------
-    (limit + 1,)
-    """
-    table = np.zeros((size + 1, limit + 1))  # row: trees chosen; column: errors in them
-    table[0, 0] = 1.0
-    chosen = np.arange(size + 1)
-    with np.errstate(divide="ignore"):  # the logarithm of 0
-        if logs:
-            table = np.log(table)
-        for index, count in enumerate(counts):
-            share = np.clip((size - chosen) / (len(counts) - index), 0.0, 1.0)[:, None]
-            if logs:
-                taken, table = table + np.log(share), table + np.log(1.0 - share)
-            else:
-                taken, table = table * share, table * (1.0 - share)
-            if count <= limit:
-                add = np.logaddexp if logs else np.add
-                table[1:, count:] = add(table[1:, count:], taken[:-1, : limit + 1 - count])
-    last: NDArray[np.float64] = table[size]
-    return last

@@ -23,7 +23,8 @@ from numpy.typing import NDArray
 
 from wm.claims.claim import Claim
 from wm.errors import ClaimError
-from wm.verification.evidence import DEFAULT_LEVEL, Evidence, sums, verify
+from wm.verification.evidence import DEFAULT_LEVEL, Evidence, verify
+from wm.verification.tails import sums
 
 
 @dataclass(frozen=True)

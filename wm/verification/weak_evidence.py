@@ -24,7 +24,8 @@ from numpy.typing import ArrayLike, NDArray
 from wm.errors import ClaimError
 from wm.signature import Signature
 from wm.statistics import doubled_ranks
-from wm.verification.evidence import DEFAULT_LEVEL, log10_p_value
+from wm.verification.evidence import DEFAULT_LEVEL
+from wm.verification.tails import log10_tail
 
 WeakKind = Literal["probabilities", "labels"]
 
@@ -32,9 +33,6 @@ _ASSUMES = (
     "the trigger rows were drawn at random among rows like the decoys, and the commitment is older than the "
     "suspect"
 )
-
-_MAX_STEPS = 3e8
-"""Additions that an exact p-value may take, one or two seconds; beyond them the bound is used."""
 
 
 @dataclass(frozen=True)
@@ -175,33 +173,6 @@ def _judged(
         level=level,
         significant=log10_p <= math.log10(level),
     )
-
-
-def log10_tail(scores: NDArray[np.int64], size: int) -> tuple[float, bool]:
-    """Return log10 P(sum over a random subset of that size >= sum of the first `size`), and if it is exact.
-
-    The bound is Hoeffding's (1963): drawing without replacement concentrates no less than drawing with it, so
-    that P <= min over t of exp(-t s) (mean of exp(t score))^size.
-
-    Parameters
-    ----------
-    scores : (n,)
-        Whole numbers.
-    size
-        In 1..n.
-    """
-    # A large sum of scores is a small sum of shortfalls, which is quick to count.
-    short = scores.max() - scores
-    total = int(short[:size].sum())
-    if (size + 1) * (total + 1) * len(scores) <= _MAX_STEPS:
-        first = Signature.of([0] * size + [1] * (len(scores) - size))
-        return log10_p_value(short, first), True
-    spread = float(short.std())
-    steps = np.geomspace(1e-3, 1e3, 400)[:, None] / (spread if spread > 0 else 1.0)
-    with np.errstate(under="ignore"):
-        means = np.log(np.exp(-steps * short[None, :]).mean(axis=1))
-    bounds = steps[:, 0] * total + size * means
-    return min(0.0, float(bounds.min()) / math.log(10)), False
 
 
 def _shares(name: str, values: ArrayLike) -> NDArray[np.float64]:

@@ -87,7 +87,7 @@ def test_every_path_leads_to_the_root(count):
     leaves = [sha(bytes([number])) for number in range(count)]
     root = commitments.merkle_root(leaves)
     for place, leaf in enumerate(leaves):
-        path = commitments.merkle_path(leaves, place)
+        (path,) = commitments.merkle_paths(leaves, [place])
         assert commitments.root_from_path(leaf, place, count, path) == root
         assert commitments.root_from_path(leaf, place, count, [*path, leaf]) is None
         for other in range(count):

@@ -13,8 +13,9 @@ from scipy import stats
 
 from wm.errors import ClaimError
 from wm.signature import Signature, random_signature
-from wm.verification import evidence as verification
-from wm.verification.evidence import DEFAULT_LEVEL, log10_p_value, verify
+from wm.verification import tails
+from wm.verification.evidence import DEFAULT_LEVEL, verify
+from wm.verification.tails import log10_p_value
 
 PLAIN, LOGARITHMIC = 290.0, -1.0
 """Values of the threshold that choose plain or logarithmic sums."""
@@ -63,7 +64,7 @@ def perfect_votes(signature, labels):
 def test_the_p_value_equals_brute_force_over_all_subsets(switch, case):
     counts, signature = case
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(verification, "_SAFE_LOG10", switch)
+        patch.setattr(tails, "_SAFE_LOG10", switch)
         found = log10_p_value(counts, signature)
     assert found <= 0
     assert 10**found == pytest.approx(brute_force_p_value(counts, signature), rel=1e-9)
@@ -73,7 +74,7 @@ def test_the_p_value_equals_brute_force_over_all_subsets(switch, case):
 def test_both_ways_to_sum_agree_on_larger_forests(case):
     with pytest.MonkeyPatch.context() as patch:
         plain = log10_p_value(*case)
-        patch.setattr(verification, "_SAFE_LOG10", LOGARITHMIC)
+        patch.setattr(tails, "_SAFE_LOG10", LOGARITHMIC)
         assert log10_p_value(*case) == pytest.approx(plain, rel=1e-9, abs=1e-12)
 
 
@@ -98,7 +99,7 @@ def test_the_p_value_of_a_perfect_claim_is_one_over_the_number_of_signatures(tre
     signature = random_signature(trees, share, np.random.default_rng(trees))
     labels = np.arange(rows) % 2
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(verification, "_SAFE_LOG10", switch)
+        patch.setattr(tails, "_SAFE_LOG10", switch)
         evidence = verify(perfect_votes(signature, labels), labels, signature)
     assert evidence.exact_match
     wanted = -math.log10(math.comb(trees, signature.ones))
@@ -254,3 +255,19 @@ def test_the_false_positive_rate_keeps_the_level_and_a_pooled_binomial_exceeds_i
     assert rejections_interval(pooled).low > 2 * LEVEL
     # Beyond one level: the p-values as a whole are uniform, but for their steps.
     assert stats.kstest(exact, "uniform").pvalue > 0.001
+
+
+def test_a_claim_too_large_for_the_exact_sum_gets_an_upper_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(4)
+    signature = random_signature(40, 0.5, rng)
+    counts = rng.binomial(25, np.where(signature.array == 1, 0.6, 0.3))
+    exact = log10_p_value(counts, signature)
+    monkeypatch.setattr(tails, "_MAX_STEPS", 1.0)
+    assert exact <= log10_p_value(counts, signature) < 0.5 * exact
+
+
+def test_three_thousand_trees_and_rows_are_judged() -> None:
+    rng = np.random.default_rng(5)
+    signature = random_signature(3000, 0.5, rng)
+    found = log10_p_value(rng.binomial(3000, 0.4, size=3000), signature)
+    assert -6 < found <= 0

@@ -13,8 +13,9 @@ from scipy import stats
 
 from wm.errors import ClaimError
 from wm.signature import Signature
-from wm.verification import weak_evidence
-from wm.verification.weak_evidence import log10_tail, verify_labels, verify_probabilities
+from wm.verification import tails
+from wm.verification.tails import log10_tail
+from wm.verification.weak_evidence import verify_labels, verify_probabilities
 
 HALF = Signature.of("0110")
 
@@ -35,7 +36,7 @@ def test_the_bound_is_never_below_the_exact_tail(scores, data):
     array, size = np.array(scores), data.draw(st.integers(1, len(scores) - 1))
     exact, _ = log10_tail(array, size)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(weak_evidence, "_MAX_STEPS", -1)
+        patch.setattr(tails, "_MAX_STEPS", -1)
         bound, is_exact = log10_tail(array, size)
     assert not is_exact
     assert exact - 1e-9 <= bound <= 0

@@ -7,7 +7,7 @@
 - `presence`: whether a forest is watermarked at all, compared with honest forests of equal settings;
 - `attack`: all of them on one forest; `rows`: its results.
 
-May import `wm.forest`, `wm.signature`, `wm.statistics`, `wm.verification.evidence` (exact subset sums) and
+May import `wm.forest`, `wm.signature`, `wm.statistics`, `wm.verification.tails` (exact subset sums) and
 `wm.engines.encoding` (boxes).
 """
 

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from wm.errors import SignatureError
 from wm.signature import Signature
 from wm.statistics import doubled_ranks, two_sided
-from wm.verification.evidence import log10_p_value
+from wm.verification.tails import log10_p_value
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,226 @@
+"""Openings of claims of version 3: trigger rows and controls that a judge's challenge draws.
+
+The owner shows the header, the secret (so that the judge can recompute the draw) and some rows with their
+Merkle paths, and signs commitment and challenge. The other rows stay hidden. Which rows are shown is a
+function of the judge's challenge and the commitment only:
+
+    C        = HMAC-SHA256(commitment, challenge)
+    triggers : those with the smallest HMAC(C, "trigger" || u64(i)) among the trigger rows
+    controls : those with the smallest HMAC(C, "control" || u64(i)) among the other rows
+"""
+
+from __future__ import annotations
+
+import hmac
+from collections.abc import Sequence
+from typing import Annotated, Literal
+
+import numpy as np
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from numpy.typing import NDArray
+from pydantic import Field
+
+from wm.claims.beacons.base import Receipt
+from wm.claims.commitment import merkle_paths, root_from_path, whole
+from wm.claims.document import Document, Hash, named_errors
+from wm.claims.keys import is_signed, public_hex
+from wm.claims.pooled import (
+    Header,
+    PooledClaim,
+    check_rows,
+    header_leaf,
+    leaf_nonce,
+    leaves_of,
+    packed_labels,
+    packed_rows,
+    row_leaf,
+    row_name,
+    secret_leaf,
+    unpacked_labels,
+    unpacked_rows,
+)
+from wm.errors import ClaimError
+
+
+class OpenedPart(Document):
+    """Proof that one leaf is in the tree.
+
+    Attributes
+    ----------
+    nonce
+        The leaf's own, hex.
+    path
+        Hashes from the leaf to the commitment, hex.
+    """
+
+    nonce: Hash
+    path: tuple[Hash, ...]
+
+
+class OpenedClaim(Document):
+    """Part of a claim; `check_opened` says whether it leads to the commitment.
+
+    Attributes
+    ----------
+    header, secret, commitment, receipts
+        As in `PooledClaim`.
+    header_proof, secret_proof
+        Their places in the tree.
+    indices
+        Numbers of the shown rows in the pool, ascending.
+    rows, labels
+        The shown rows and labels, as in `PooledClaim`.
+    proofs
+        One for each shown row.
+    challenge
+        The judge's text.
+    signature
+        The owner's, of `signed_text`, hex.
+    """
+
+    format: Literal["treeproof-opening"] = "treeproof-opening"
+    version: Literal[3] = 3
+    header: Header
+    header_proof: OpenedPart
+    secret: Hash
+    secret_proof: OpenedPart
+    commitment: Hash
+    receipts: tuple[Receipt, ...]
+    indices: Annotated[tuple[Annotated[int, Field(ge=0)], ...], Field(min_length=1)]
+    rows: str
+    labels: str
+    proofs: tuple[OpenedPart, ...]
+    challenge: str = Field(min_length=1)
+    signature: str = Field(pattern=r"^[0-9a-f]{128}$")
+
+    @property
+    def X(self) -> NDArray[np.float32]:  # noqa: N802 - the field's name for a data matrix
+        """The shown rows: (n, d)."""
+        return unpacked_rows(self.rows, len(self.header.feature_names))
+
+    @property
+    def y(self) -> NDArray[np.int64]:
+        """Their labels: (n,)."""
+        return unpacked_labels(self.labels)
+
+
+def signed_text(commitment: str, challenge: str) -> bytes:
+    """Return what an owner signs: that these rows are opened for this challenge."""
+    return f"treeproof/opening/v3\n{commitment}\n{challenge}".encode()
+
+
+def challenged_rows(
+    commitment: str, challenge: str, triggers: Sequence[int], pool_size: int, *, shown: int, controls: int
+) -> tuple[int, ...]:
+    """Return the numbers of the rows that a challenge opens, ascending.
+
+    Parameters
+    ----------
+    triggers
+        Numbers of the trigger rows.
+    shown, controls
+        How many trigger rows and controls, each at least 1.
+
+    Raises
+    ------
+    ClaimError
+        More than there are, or none.
+    """
+    others = sorted(set(range(pool_size)) - set(triggers))
+    if not 1 <= shown <= len(triggers) or not 1 <= controls <= len(others):
+        raise ClaimError(
+            f"{shown} trigger rows and {controls} controls cannot be opened: there are {len(triggers)} and "
+            f"{len(others)}, and at least one of each is needed"
+        )
+    key = hmac.digest(bytes.fromhex(commitment), challenge.encode(), "sha256")
+
+    def first(prefix: bytes, numbers: Sequence[int], count: int) -> list[int]:
+        return sorted(numbers, key=lambda number: hmac.digest(key, prefix + whole(number), "sha256"))[:count]
+
+    return tuple(sorted(first(b"trigger", triggers, shown) + first(b"control", others, controls)))
+
+
+def open_claim(
+    claim: PooledClaim, key: Ed25519PrivateKey, challenge: str, indices: Sequence[int]
+) -> OpenedClaim:
+    """Return the opening of some rows of a claim, signed by its owner.
+
+    Raises
+    ------
+    ClaimError
+        Another key than the owner's, or an empty challenge.
+    """
+    if public_hex(key) != claim.header.owner:
+        raise ClaimError("the key is not the one that the claim names as its owner's")
+    if not challenge:
+        raise ClaimError("the judge's challenge is empty: without it the owner would choose the rows")
+    salt, secret = bytes.fromhex(claim.salt), bytes.fromhex(claim.secret)
+    leaves = leaves_of(claim.header, secret, claim.X, claim.y.tolist(), salt)
+    names = [b"header", b"secret", *(row_name(index) for index in indices)]
+    paths = merkle_paths(leaves, [0, 1, *(index + 2 for index in indices)])
+    header, hidden, *rows = (
+        OpenedPart(nonce=leaf_nonce(salt, name).hex(), path=tuple(part.hex() for part in path))
+        for name, path in zip(names, paths, strict=True)
+    )
+    chosen = list(indices)
+    opened = OpenedClaim(
+        header=claim.header,
+        header_proof=header,
+        secret=claim.secret,
+        secret_proof=hidden,
+        commitment=claim.commitment,
+        receipts=claim.receipts,
+        indices=tuple(chosen),
+        rows=packed_rows(claim.X[chosen]),
+        labels=packed_labels(claim.y[chosen]),
+        proofs=tuple(rows),
+        challenge=challenge,
+        signature=key.sign(signed_text(claim.commitment, challenge)).hex(),
+    )
+    check_opened(opened)
+    return opened
+
+
+def check_opened(opened: OpenedClaim) -> None:
+    """Raise `ClaimError` unless every part leads to the commitment and the owner signed the opening."""
+    header, indices = opened.header, opened.indices
+    if list(indices) != sorted(set(indices)) or indices[-1] >= header.pool_size:
+        raise ClaimError("the opened rows are not in ascending order, each once, within the pool")
+    if not len(opened.X) == len(opened.y) == len(opened.proofs) == len(indices):
+        raise ClaimError("the opening has different numbers of rows, labels and proofs")
+    check_rows(header, opened.X, opened.y)
+    if not is_signed(
+        header.owner, bytes.fromhex(opened.signature), signed_text(opened.commitment, opened.challenge)
+    ):
+        raise ClaimError("the opening is not signed by the owner that the claim names")
+    parts = [
+        (0, "the header", header_leaf(header, _nonce(opened.header_proof)), opened.header_proof),
+        (
+            1,
+            "the secret",
+            secret_leaf(bytes.fromhex(opened.secret), _nonce(opened.secret_proof)),
+            opened.secret_proof,
+        ),
+        *(
+            (index + 2, f"row {index}", row_leaf(index, row, label, _nonce(proof)), proof)
+            for index, row, label, proof in zip(
+                indices, opened.X, opened.y.tolist(), opened.proofs, strict=True
+            )
+        ),
+    ]
+    for place, name, leaf, proof in parts:
+        root = root_from_path(leaf, place, header.pool_size + 2, [bytes.fromhex(part) for part in proof.path])
+        if root is None or root.hex() != opened.commitment:
+            raise ClaimError(f"{name} does not lead to the commitment: it was edited or never in it")
+
+
+def _nonce(proof: OpenedPart) -> bytes:
+    return bytes.fromhex(proof.nonce)
+
+
+def parse_opened(text: str | bytes, *, what: str = "opening") -> OpenedClaim:
+    """Read and check an opening's text; raise `ClaimError`, with the name `what`, for a faulty one."""
+    with named_errors(what, "a valid opening of version 3"):
+        opened = OpenedClaim.model_validate_json(text)
+        check_opened(opened)
+    return opened
