@@ -1,0 +1,177 @@
+"""Randomization tests of protocol 3: a fixed list, each exact or bounded from above, combined by Holm.
+
+Null hypothesis: the suspect is independent of the beacon's value. Whatever the pool, its labels, the suspect
+and the claimant's intentions are, the draw is then uniform: the k trigger rows are a random subset of the
+pool (and, in an opening, of the rows that are shown), and the ones of the signature are a random subset of
+the trees, independently of the rows. So every p-value is one over these draws; nothing is assumed about data.
+
+| answers | test | statistic |
+| --- | --- | --- |
+| votes of m trees | bits | errors on trigger rows in the trees with bit 1 |
+| votes | rows by votes | rank of closeness of the share of wrong trees to the share of ones |
+| probabilities | rows by probabilities | the same with the probability of the wrong class |
+| probabilities | rows by rank | rank of the wrong class's probability among the rows of the same label, which no monotone recalibration changes |
+| labels | rows by labels | wrong labels on trigger rows (hypergeometric) |
+"""  # noqa: E501 - a table's rows are one line each
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wm.signature import Signature
+from wm.statistics import doubled_ranks
+from wm.verification.answers import AnswerKind, Answers
+from wm.verification.tails import log10_p_value, log10_tail
+
+
+@dataclass(frozen=True)
+class Test:
+    """One test of the list.
+
+    Attributes
+    ----------
+    name
+        As in the table above.
+    log10_p
+        p-value as a power of ten.
+    log10_floor
+        The smallest that this test can give.
+    log10_adjusted
+        p-value adjusted for the number of tests (Holm 1979), as a power of ten.
+    figure
+        The statistic in words: what was seen on trigger rows and on controls.
+    """
+
+    __test__ = False  # pytest: this class is no test case
+
+    name: str
+    log10_p: float
+    log10_floor: float
+    log10_adjusted: float
+    figure: str
+
+
+@dataclass(frozen=True, eq=False)
+class RowTruth:
+    """What a judge knows of the rows that a suspect answered.
+
+    Attributes
+    ----------
+    labels : (n,)
+        0 or 1.
+    is_trigger : (n,) bool
+        Which of them are trigger rows.
+    signature
+        m bits, as drawn.
+    """
+
+    labels: NDArray[np.int64]
+    is_trigger: NDArray[np.bool_]
+    signature: Signature
+
+
+def run_tests(answers: Mapping[AnswerKind, Answers], truth: RowTruth) -> tuple[Test, ...]:
+    """Return every test that the answers allow, with p-values adjusted for their number.
+
+    Parameters
+    ----------
+    answers
+        Of each kind that the suspect gave, on the same n rows, in the order of `truth`.
+    """
+    found = [each for kind, given in answers.items() for each in _TESTS[kind](given, truth)]
+    adjusted = _holm([each.log10_p for each in found])
+    return tuple(
+        Test(each.name, each.log10_p, each.log10_floor, value, each.figure)
+        for each, value in zip(found, adjusted, strict=True)
+    )
+
+
+def row_floor(pool: int, triggers: int) -> float:
+    """Return the smallest log10 p of a test over rows: one draw of C(pool, triggers)."""
+    return -_log10_subsets(pool, triggers)
+
+
+def bit_floor(trees: int, ones: int) -> float:
+    """Return the smallest log10 p of the test over bits."""
+    return -_log10_subsets(trees, ones)
+
+
+def _log10_subsets(count: int, size: int) -> float:
+    logs = math.lgamma(count + 1) - math.lgamma(size + 1) - math.lgamma(count - size + 1)
+    return logs / math.log(10)
+
+
+def _votes(answers: Answers, truth: RowTruth) -> Iterator[Test]:
+    wrong = answers.values != truth.labels[:, None]
+    signature = truth.signature
+    if wrong.shape[1] == len(signature):
+        errors = wrong[truth.is_trigger].sum(axis=0).astype(np.int64)
+        marked, others = errors[signature.array == 1], errors[signature.array == 0]
+        size = int(truth.is_trigger.sum())
+        matched = int(marked.sum() + others.size * size - others.sum())
+        yield _test(
+            "bits",
+            log10_p_value(errors, signature),
+            bit_floor(len(signature), signature.ones),
+            f"{matched} of {size * len(signature)} votes on trigger rows fit the signature",
+        )
+    yield _closeness("rows by votes", wrong.mean(axis=1), truth, "share of wrong trees")
+
+
+def _probabilities(answers: Answers, truth: RowTruth) -> Iterator[Test]:
+    of_wrong = np.where(truth.labels == 1, 1.0 - answers.values, answers.values)
+    yield _closeness("rows by probabilities", of_wrong, truth, "probability of the wrong class")
+    # Ranks within each label, so that a monotone change of the probabilities changes nothing.
+    scores = np.zeros(len(of_wrong), dtype=np.int64)
+    for label in (0, 1):
+        rows = truth.labels == label
+        if rows.any():
+            ranks = doubled_ranks(of_wrong[rows])
+            # The same top score for either label, however many rows it has.
+            scores[rows] = 2 * len(scores) + ranks - 2 * len(ranks)
+    yield _rows("rows by rank", scores, truth, _means(of_wrong, truth, "probability of the wrong class"))
+
+
+def _labels(answers: Answers, truth: RowTruth) -> Iterator[Test]:
+    wrong = (answers.values != truth.labels).astype(np.int64)
+    yield _rows("rows by labels", wrong, truth, _means(wrong, truth, "share of wrong labels"))
+
+
+_TESTS = {"votes": _votes, "probabilities": _probabilities, "labels": _labels}
+
+
+def _closeness(name: str, shares: NDArray[np.float64], truth: RowTruth, what: str) -> Test:
+    expected = truth.signature.ones / len(truth.signature)
+    # Rounded, so that equal distances on either side of the expected share count as equal.
+    scores = doubled_ranks(-np.round(np.abs(shares - expected), 9))
+    return _rows(name, scores, truth, f"{_means(shares, truth, what)}; expected {expected:.3g}")
+
+
+def _rows(name: str, scores: NDArray[np.int64], truth: RowTruth, figure: str) -> Test:
+    size = int(truth.is_trigger.sum())
+    order = np.argsort(~truth.is_trigger, kind="stable")  # the tail is that of the first `size` scores
+    log10_p, _ = log10_tail(scores[order], size)
+    return _test(name, log10_p, row_floor(len(scores), size), figure)
+
+
+def _means(values: NDArray[np.float64] | NDArray[np.int64], truth: RowTruth, what: str) -> str:
+    on, off = values[truth.is_trigger].mean(), values[~truth.is_trigger].mean()
+    return f"{what} {on:.3g} on trigger rows, {off:.3g} on controls"
+
+
+def _test(name: str, log10_p: float, floor: float, figure: str) -> Test:
+    return Test(name, log10_p, floor, log10_p, figure)
+
+
+def _holm(logs: list[float]) -> list[float]:
+    """Return Holm's adjusted p-values of p-values that may be far below the range of a double."""
+    order = np.argsort(logs, kind="stable")
+    steps = np.log10(np.arange(len(logs), 0, -1)) + np.array(logs)[order]
+    adjusted = np.empty(len(logs))
+    adjusted[order] = np.minimum(0.0, np.maximum.accumulate(steps))
+    return [float(value) for value in adjusted]
