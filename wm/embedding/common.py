@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
@@ -162,11 +163,17 @@ def draw_trigger_rows(X: NDArray[np.float32], size: int, rng: np.random.Generato
     EmbeddingError
         Fewer than `size` rows occur only once.
     """
-    _, inverse, count = np.unique(X, axis=0, return_inverse=True, return_counts=True)
-    single = np.flatnonzero(count[inverse.reshape(-1)] == 1)
+    single = single_rows(X)
     if len(single) < size:
         raise EmbeddingError(
             f"{size} trigger rows are wanted, but only {len(single)} of the {len(X)} training rows occur "
             "just once: lower trigger_share"
         )
     return np.sort(rng.choice(single, size=size, replace=False))
+
+
+def single_rows(X: NDArray[np.float32]) -> NDArray[np.int64]:
+    """Return the indexes, ascending, of the rows that occur only once: (n, d) -> (s,)."""
+    keys = [row.tobytes() for row in X + np.float32(0)]  # + 0: -0.0 equals 0.0
+    counts = Counter(keys)
+    return np.array([index for index, key in enumerate(keys) if counts[key] == 1], dtype=np.int64)

@@ -49,6 +49,8 @@ class Plan:
         Secret bytes for the claim's commitment; None draws them from the system.
     created
         Time for the claim, ISO 8601, or None.
+    trigger_rows
+        Indexes of the trigger rows among the training rows; None draws them by `seed`.
     """
 
     scheme: str
@@ -61,6 +63,7 @@ class Plan:
     fit: TrainOptions = field(default_factory=TrainOptions)
     nonce: bytes | None = None
     created: str | None = None
+    trigger_rows: tuple[int, ...] | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,11 +125,7 @@ def watermark_rows(
     """
     if plan.scheme not in SCHEMES:
         raise EmbeddingError(f"unknown scheme {plan.scheme!r}; known are: {', '.join(sorted(SCHEMES))}")
-    rows = draw_trigger_rows(
-        X,
-        trigger_size(len(y), plan.trigger_share),
-        streams.generator(plan.seed, Role.OWNER_TRIGGER, plan.repeat),
-    )
+    rows = _trigger_rows(X, plan)
     task = EmbeddingTask(
         X=X,
         y=y,
@@ -159,3 +158,10 @@ def watermark_rows(
             f"only {evidence.matched_bits} of {evidence.total_bits} bits hold after embedding"
         )
     return WatermarkedForest(forest, embedded, claim, evidence)
+
+
+def _trigger_rows(X: NDArray[np.float32], plan: Plan) -> NDArray[np.int64]:
+    if plan.trigger_rows is not None:
+        return np.array(plan.trigger_rows, dtype=np.int64)
+    size = trigger_size(len(X), plan.trigger_share)
+    return draw_trigger_rows(X, size, streams.generator(plan.seed, Role.OWNER_TRIGGER, plan.repeat))

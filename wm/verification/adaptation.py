@@ -1,0 +1,136 @@
+"""A suspect model's votes on a claim's rows, whatever a thief changed outside the trees' votes.
+
+A copy may take raw units, more or other columns, other class names or exchanged classes. Every adaptation
+here is chosen by how well the suspect answers *all* shown rows, trigger rows and controls alike: it does not
+depend on the draw, so that the tests of `wm.verification.randomization` stay exact.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wm.errors import ClaimError
+from wm.forest import Forest
+from wm.verification.answers import Answers
+from wm.verification.samples import Sample
+
+_CLEARLY_BETTER = 0.1
+"""Gain in balanced accuracy from which an adaptation is preferred to simpler ones."""
+
+
+@dataclass(frozen=True, eq=False)
+class AdaptedVotes:
+    """A suspect model's votes.
+
+    Attributes
+    ----------
+    answers
+        Votes as 0 and 1, (n, trees).
+    notes
+        What was adapted, in words.
+    """
+
+    answers: Answers
+    notes: tuple[str, ...]
+
+
+def model_answers(forest: Forest, sample: Sample) -> AdaptedVotes:
+    """Return a model's votes on a sample's rows by the adaptation that answers them best.
+
+    Raises
+    ------
+    ClaimError
+        The model has one class only, or fewer features than any adaptation needs.
+    """
+    if len(forest.classes) < 2:
+        raise ClaimError(f"the suspect model has {len(forest.classes)} class: two are needed")
+    best: tuple[float, AdaptedVotes] | None = None
+    for rows, notes in _inputs(forest, sample):
+        votes, class_notes = _coded(forest.vote_codes(rows), forest, sample)
+        quality = balanced_accuracy(votes.mean(axis=1) > 0.5, sample.y)
+        if best is None or quality > best[0] + _CLEARLY_BETTER:
+            best = quality, AdaptedVotes(Answers("votes", votes), (*notes, *class_notes))
+    assert best is not None  # noqa: S101 - columns are matched for any number of features
+    return best[1]
+
+
+def balanced_accuracy(predicted: NDArray[np.bool_], labels: NDArray[np.int64]) -> float:
+    """Return the mean of both classes' recall, of the class that occurs if there is only one."""
+    found = [float((predicted[labels == label] == label).mean()) for label in np.unique(labels)]
+    return float(np.mean(found))
+
+
+def _inputs(forest: Forest, sample: Sample) -> Iterator[tuple[NDArray[np.float32], tuple[str, ...]]]:
+    """Yield the rows in every form that the suspect might take, the simplest first."""
+    forms: list[tuple[NDArray[np.float32], tuple[str, ...]]] = [(sample.X, ())]
+    if sample.header.preparation is not None:
+        raw = sample.header.preparation.inverse(sample.X)
+        forms.append((raw, ("the suspect takes raw units",)))
+    extra = forest.n_features - sample.X.shape[1]
+    if extra >= 0:
+        for rows, notes in forms:
+            padded = np.pad(rows, ((0, 0), (0, extra)))
+            yield padded, (*notes, f"{extra} more features filled with 0") if extra else notes
+    for rows, notes in forms:
+        columns = _matched_columns(forest, rows)
+        yield rows[:, columns], (*notes, "columns matched by their thresholds")
+
+
+def _coded(
+    codes: NDArray[np.int64], forest: Forest, sample: Sample
+) -> tuple[NDArray[np.int64], tuple[str, ...]]:
+    """Return votes as 0 and 1: classes by name if they fit, else by agreement with the labels."""
+    names = [str(each) for each in forest.classes.tolist()]
+    by_name: NDArray[np.int64] | None = None
+    for known in (sample.header.class_names, ("0", "1")):
+        if set(names) <= set(known):
+            by_name = np.array([known.index(name) for name in names], dtype=np.int64)
+            break
+    if by_name is not None:
+        votes = by_name[codes]
+        if balanced_accuracy(votes.mean(axis=1) > 0.5, sample.y) >= 0.5:
+            return votes, ()
+    shares = np.stack(
+        [
+            np.bincount(codes[sample.y == label].ravel(), minlength=len(names))
+            / max(1, int((sample.y == label).sum()))
+            for label in (0, 1)
+        ]
+    )
+    by_agreement = (shares[1] > shares[0]).astype(np.int64)
+    note = "classes exchanged" if by_name is not None else "classes matched by the labels"
+    return by_agreement[codes], (note,)
+
+
+def _matched_columns(forest: Forest, X: NDArray[np.float32]) -> NDArray[np.int64]:
+    """Return for each feature of the suspect the column whose values its thresholds lie between.
+
+    Training puts thresholds halfway between two adjacent values of a column, so thresholds of a feature that
+    are halfway between values of a column, and spread like them, give it away.
+    """
+    from scipy.optimize import linear_sum_assignment
+
+    inner = ~forest.is_leaf
+    features, thresholds = forest.feature[inner], forest.threshold[inner].astype(np.float64)
+    used, place = np.unique(features, return_inverse=True)
+    counts = np.bincount(place)
+    fit = np.zeros((len(used), X.shape[1]))
+    for column in range(X.shape[1]):
+        values = np.unique(X[:, column]).astype(np.float64)
+        if len(values) < 2:
+            continue
+        middles = (values[1:] + values[:-1]) / 2
+        right = np.clip(np.searchsorted(middles, thresholds), 1, len(middles) - 1) if len(middles) > 1 else 0
+        near = np.minimum(np.abs(middles[right] - thresholds), np.abs(middles[right - 1] - thresholds))
+        is_exact = near <= 1e-6 * (values[-1] - values[0])
+        is_inside = (thresholds > values[0]) & (thresholds < values[-1])
+        fit[:, column] = np.bincount(place, weights=is_exact + 0.1 * is_inside) / counts
+    rows, columns = linear_sum_assignment(-fit)
+    # Features without thresholds, or more features than columns: any column will do.
+    matched = np.zeros(forest.n_features, dtype=np.int64)
+    matched[used[rows]] = columns
+    return matched

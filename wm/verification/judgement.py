@@ -1,0 +1,265 @@
+"""The judgement of a claim of version 3: tests, multiplicity, what is open, and the verdict."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wm.errors import ClaimError
+from wm.verification.adaptation import balanced_accuracy
+from wm.verification.answers import AnswerKind, Answers
+from wm.verification.evidence import DEFAULT_LEVEL
+from wm.verification.randomization import RowTruth, Test, run_tests
+from wm.verification.samples import Sample
+
+_GUESSING = 0.6
+"""Balanced accuracy on all rows below which a suspect does not seem to know the task."""
+
+_INCONSISTENT = 0.05
+"""Share of repeated questions with another answer from which answers cannot be used."""
+
+_CONTRADICTION = 0.05
+"""Share of rows with votes and probabilities for different classes that is worth a note."""
+
+
+class VerdictKind(StrEnum):
+    """The four verdicts."""
+
+    VERIFIED = "verified"
+    INDICATION = "indication"
+    NOT_VERIFIED = "not verified"
+    UNJUDGED = "cannot be judged"
+
+
+@dataclass(frozen=True)
+class Requirements:
+    """What a judge asks for.
+
+    Attributes
+    ----------
+    level
+        Largest p-value, after all corrections, that counts as proof, in (0, 1).
+    suspect_since
+        When the suspect appeared, with a time zone; None if unknown.
+    challenge
+        The judge's challenge, for an opening.
+    opened
+        Smallest number of trigger rows that the judge asked to be opened.
+    tried
+        Suspects and openings on which this claim was tried so far, this one included.
+    """
+
+    level: float = DEFAULT_LEVEL
+    suspect_since: datetime | None = None
+    challenge: str | None = None
+    opened: int = 1
+    tried: int = 1
+
+    def __post_init__(self) -> None:
+        if not 0 < self.level < 1:
+            raise ClaimError(f"the level {self.level} is outside (0, 1)")
+        if self.tried < 1 or self.opened < 1:
+            raise ClaimError("at least one suspect was tried, and at least one row is opened")
+
+
+@dataclass(frozen=True, eq=False)
+class Response:
+    """A suspect's answers to a sample's rows.
+
+    Attributes
+    ----------
+    answers
+        Of each kind that it gave, each on the rows `asked`.
+    asked : (q,)
+        Places of the answered rows in the sample, distinct.
+    asked_twice, answered_differently
+        Number of rows that were asked again, and of those with another answer.
+    notes
+        What was adapted, in words.
+    """
+
+    answers: Mapping[AnswerKind, Answers]
+    asked: NDArray[np.int64]
+    asked_twice: int = 0
+    answered_differently: int = 0
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """The verdict and what led to it.
+
+    Attributes
+    ----------
+    verdict, reason
+        The verdict, and one sentence.
+    tests
+        Every test of the list that the answers allow.
+    log10_p
+        The smallest adjusted p-value times `multiplicity`, as a power of ten, at most 0.
+    level
+        What it is compared with.
+    multiplicity
+        Number of draws that the claimant could have chosen from, times the suspects tried.
+    factors
+        The parts of `multiplicity`, in words.
+    open_questions
+        What keeps a small p-value from being a proof.
+    notes
+        What else the judge should know: adaptations, accuracy, contradictions.
+    needed
+        What would be needed for a verdict.
+    """
+
+    verdict: VerdictKind
+    reason: str
+    tests: tuple[Test, ...]
+    log10_p: float
+    level: float
+    multiplicity: float
+    factors: tuple[str, ...]
+    open_questions: tuple[str, ...]
+    notes: tuple[str, ...]
+    needed: str = field(default="")
+
+
+def judge_sample(sample: Sample, response: Response, requirements: Requirements | None = None) -> Judgement:
+    """Judge a suspect's answers to a claim's rows.
+
+    Raises
+    ------
+    ClaimError
+        No answers, or none to trigger rows or none to controls.
+    """
+    asked = requirements or Requirements()
+    truth = RowTruth(
+        labels=sample.y[response.asked],
+        is_trigger=sample.is_trigger[response.asked],
+        signature=sample.draw.signature,
+    )
+    if not response.answers or not truth.is_trigger.any() or truth.is_trigger.all():
+        raise ClaimError("answers to trigger rows and to controls are needed: ask the rows of wm queries")
+    tests = run_tests(response.answers, truth)
+    multiplicity, factors = _multiplicity(sample, asked)
+    best = min(tests, key=lambda each: each.log10_adjusted)
+    log10_p = min(0.0, best.log10_adjusted + math.log10(multiplicity))
+    needed_log = math.log10(asked.level)
+    open_questions = tuple(_open_questions(sample, asked))
+    accuracy = _accuracy(response.answers, truth)
+    notes = (
+        *response.notes,
+        f"balanced accuracy {accuracy:.3g} on the controls",
+        *_contradictions(response.answers),
+    )
+    needed = ""
+    if log10_p <= needed_log:
+        kind = VerdictKind.INDICATION if open_questions else VerdictKind.VERIFIED
+        reason = f"{best.name}: p = 10^{log10_p:.1f} after all corrections, level {asked.level:g}"
+        if open_questions:
+            reason += f"; open: {open_questions[0]}"
+    else:
+        kind, reason, needed = _negative(tests, response, truth, accuracy, multiplicity, asked.level)
+    return Judgement(
+        verdict=kind,
+        reason=reason,
+        tests=tests,
+        log10_p=log10_p,
+        level=asked.level,
+        multiplicity=multiplicity,
+        factors=factors,
+        open_questions=open_questions,
+        notes=notes,
+        needed=needed,
+    )
+
+
+def _negative(
+    tests: tuple[Test, ...],
+    response: Response,
+    truth: RowTruth,
+    accuracy: float,
+    multiplicity: float,
+    level: float,
+) -> tuple[VerdictKind, str, str]:
+    """Return verdict, reason and what is needed if no test is significant."""
+    floor = min(each.log10_floor for each in tests) + math.log10(len(tests) * multiplicity)
+    if floor > math.log10(level):
+        size = int(truth.is_trigger.sum())
+        return (
+            VerdictKind.UNJUDGED,
+            f"{size} trigger rows among {len(truth.labels)} cannot give p below 10^{floor:.1f}, the level is "
+            f"{level:g}",
+            "more controls or trigger rows, or the votes of each tree",
+        )
+    share = response.answered_differently / max(1, response.asked_twice)
+    if share > _INCONSISTENT:
+        return (
+            VerdictKind.UNJUDGED,
+            f"{response.answered_differently} of {response.asked_twice} repeated questions had another "
+            "answer",
+            "a suspect that answers equal questions alike, or more answers to each",
+        )
+    if accuracy < _GUESSING:
+        return (
+            VerdictKind.UNJUDGED,
+            f"the suspect answers the controls like a guess (balanced accuracy {accuracy:.2g}): other units, "
+            "columns or classes, or another task",
+            "the suspect's units, columns and class names; or ask with wm queries --units raw",
+        )
+    return (
+        VerdictKind.NOT_VERIFIED,
+        f"no test is significant: the smallest p is 10^{min(each.log10_p for each in tests):.1f}",
+        "",
+    )
+
+
+def _multiplicity(sample: Sample, asked: Requirements) -> tuple[float, tuple[str, ...]]:
+    parts = [(beacon.choices, f"draws by {beacon.about}: {beacon.choices:g}") for beacon in sample.beacons]
+    parts.append((float(asked.tried), f"suspects and openings tried: {asked.tried}"))
+    return math.prod(value for value, _ in parts), tuple(text for _, text in parts)
+
+
+def _open_questions(sample: Sample, asked: Requirements) -> Iterator[str]:
+    trusted = [each for each in sample.beacons if each.trusted]
+    if not trusted:
+        about = "; ".join(each.about for each in sample.beacons)
+        yield f"no beacon that you trust made the draw ({about})"
+    times = [each.time for each in trusted if each.time is not None]
+    if asked.suspect_since is None:
+        yield "when the suspect appeared is not given"
+    elif not times:
+        yield "no trusted time of the draw"
+    elif max(times) >= asked.suspect_since:
+        yield f"the draw of {max(times).isoformat()} is not older than the suspect"
+    if sample.challenge is None:
+        return
+    if asked.challenge != sample.challenge:
+        yield "the opened rows were not drawn by your challenge"
+    if sample.size < asked.opened:
+        yield f"{sample.size} trigger rows are opened, {asked.opened} were asked for"
+
+
+def _accuracy(answers: Mapping[AnswerKind, Answers], truth: RowTruth) -> float:
+    predicted = _classes(next(iter(answers.values())))
+    controls = ~truth.is_trigger
+    return balanced_accuracy(predicted[controls], truth.labels[controls])
+
+
+def _classes(answers: Answers) -> NDArray[np.bool_]:
+    """Return whether each row is answered with class 1."""
+    values = answers.values.mean(axis=1) if answers.kind == "votes" else answers.values
+    return np.asarray(values > 0.5)
+
+
+def _contradictions(answers: Mapping[AnswerKind, Answers]) -> Iterator[str]:
+    kinds = list(answers)
+    for other in kinds[1:]:
+        share = float((_classes(answers[kinds[0]]) != _classes(answers[other])).mean())
+        if share > _CONTRADICTION:
+            yield f"{kinds[0]} and {other} contradict each other on {share:.0%} of the rows: both are judged"
