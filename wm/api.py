@@ -6,33 +6,33 @@ More options are in `wm.embedding.watermark`, `wm.verification.verdict` and `wm.
 from __future__ import annotations
 
 import secrets
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from numpy.typing import ArrayLike, NDArray
 
-from wm import streams
 from wm.attacks.leakage import LeakageReport, inspect
-from wm.claims.claim import NONCE_BYTES, Claim
-from wm.claims.opening import Opening
-from wm.embedding.common import OnRound
-from wm.embedding.options import PaperOptions, TrainOptions
-from wm.embedding.signature_sources import drawn_signatures, given_signatures
-from wm.embedding.training import adjusted_caps, honest_forest, standard_caps
+from wm.claims.beacons.base import Receipt, Trust
+from wm.claims.claim import Claim
+from wm.claims.keys import public_hex
+from wm.claims.pooled import PooledClaim
+from wm.claims.reading import AnyClaim
+from wm.embedding.claimed import OwnedForest, commit_pool, embed_claim, own_receipt, owner_key
+from wm.embedding.common import trigger_size
+from wm.embedding.options import PaperOptions
 from wm.embedding.tuning import Hyperparameters
-from wm.embedding.watermark import Plan, WatermarkedForest, watermark_rows
-from wm.errors import DataError, EmbeddingError
+from wm.errors import ClaimError, DataError, EmbeddingError
 from wm.forest import Forest
 from wm.formats.export import load_metadata
 from wm.formats.sklearn_metadata import REQUIRED, from_model
-from wm.signature import Signature
-from wm.streams import Role
-from wm.verification.answers import model_votes
-from wm.verification.rules import Policy
-from wm.verification.verdict import Verdict, judge
+from wm.verification.answers import checked_answers, model_votes
+from wm.verification.judgement import Judgement, Requirements, Response, judge_sample, model_response
+from wm.verification.samples import sample_of
+from wm.verification.transcript import judge_old_claim
 
 
 def embed(
@@ -41,14 +41,20 @@ def embed(
     *,
     n_estimators: int = 70,
     max_depth: int | None = None,
-    signature: Signature | str | Sequence[int] | None = None,
+    trigger_rows: int | None = None,
+    pool_size: int | None = None,
+    key: Ed25519PrivateKey | None = None,
+    beacon: Callable[[PooledClaim], Receipt] | None = None,
+    feature_names: Sequence[str] | None = None,
     model_id: str = "model",
     seed: int | None = None,
-    created: str | None = None,
     n_jobs: int = 1,
     **options: Any,
-) -> WatermarkedForest:
+) -> OwnedForest:
     """Train a forest that carries a watermark, and make its owner's claim.
+
+    The owner commits to a pool of rows, a beacon's value draws trigger rows and signature, and the forest is
+    trained as they say.
 
     Parameters
     ----------
@@ -60,15 +66,22 @@ def embed(
         m, number of trees; at least 2.
     max_depth
         Depth of the standard forest, which sets the limits of the watermarked one; None: no limit.
-    signature
-        m bits, zeros and ones among them; None draws them.
+    trigger_rows
+        k; None: ``trigger_share`` of the rows.
+    pool_size
+        N, rows that the owner commits to; None: all that occur once, up to 2,000.
+    key
+        The owner's, from `wm.claims.keys`; None makes one that is lost: nobody can open this claim in parts.
+    beacon
+        Returns a receipt for the claim's commitment; None: the owner's own randomness, with which no verdict
+        is better than an indication.
+    feature_names
+        d names; None: x0, x1, ...
     model_id
         The owner's name for the model, written into the claim.
     seed
-        0 or more. It reveals signature and trigger set to anyone who knows it; so real watermarks use None,
-        which draws fresh secrets from the system.
-    created
-        Date for the claim, ISO 8601.
+        0 or more, for rehearsals: whoever guesses it knows the secret. Real watermarks use None, which draws
+        fresh secrets from the system.
     n_jobs
         Threads, as joblib counts them; they change no result.
     **options
@@ -77,25 +90,23 @@ def embed(
 
     Returns
     -------
-    `WatermarkedForest`: release its ``forest``, keep its ``claim`` secret.
+    `OwnedForest`: release its ``forest``, keep its ``claim`` secret.
 
     Raises
     ------
     DataError
         Unusable rows or labels.
     EmbeddingError
-        Impossible options, or a watermark that does not fit.
-    SignatureError
-        A signature that does not fit the forest.
+        Impossible options, a claim that could never be verified, or a watermark that does not fit.
 
     Examples
     --------
     >>> import wm
     >>> from sklearn.datasets import load_breast_cancer
     >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> owned = wm.embed(X, y, n_estimators=40, trigger_share=0.01)
+    >>> owned = wm.embed(X, y, n_estimators=40, trigger_rows=7)
     >>> owned.evidence.matched_bits, owned.evidence.total_bits
-    (200, 200)
+    (280, 280)
     >>> owned.forest.accuracy(X, y) > 0.9
     True
     >>> owned.forest.save("forest.npz")  # doctest: +SKIP
@@ -106,60 +117,29 @@ def embed(
     except ValueError as reason:
         raise EmbeddingError(str(reason)) from reason
     rows, codes, names = _training_rows(X, y)
-    secret = secrets.randbits(62) if seed is None else seed
-    if signature is None:
-        (bits,) = drawn_signatures(secret, 1, n_estimators, chosen.ones_share)
-    else:
-        (bits,) = given_signatures(signature, 1, n_estimators)
-    made, _ = embed_with_standard(
+    claim = commit_pool(
         rows,
         codes,
-        names,
+        trees=n_estimators,
+        ones_share=chosen.ones_share,
+        trigger_size=trigger_size(len(rows), chosen.trigger_share) if trigger_rows is None else trigger_rows,
+        owner=public_hex(owner_key(seed) if key is None else key),
+        model_id=model_id,
+        class_names=names,
+        feature_names=feature_names or [f"x{index}" for index in range(rows.shape[1])],
+        pool_size=pool_size,
+        seed=seed,
+    )
+    return embed_claim(
+        claim,
+        [own_receipt(seed) if beacon is None else beacon(claim)],
+        rows,
+        codes,
         hyperparameters=hyperparameters,
         options=chosen,
-        signature=bits,
-        seed=secret,
-        model_id=model_id,
+        seed=secrets.randbits(62) if seed is None else seed,
         n_jobs=n_jobs,
-        nonce=streams.generator(secret, Role.OWNER_NONCE, 0).bytes(NONCE_BYTES),
-        created=created,
     )
-    return made
-
-
-def embed_with_standard(
-    X: NDArray[np.float32],
-    y: NDArray[np.int64],
-    class_names: tuple[str, str],
-    *,
-    hyperparameters: Hyperparameters,
-    options: PaperOptions,
-    seed: int,
-    n_jobs: int = 1,
-    on_round: OnRound | None = None,
-    **plan: Any,
-) -> tuple[WatermarkedForest, Forest]:
-    """Train a standard forest, derive the trees' limits from it, and embed a watermark within these.
-
-    Parameters and errors as in `wm.embedding.watermark.watermark_rows`; `plan` holds the other fields of
-    `wm.embedding.watermark.Plan`. Returns the watermarked forest and the standard one.
-    """
-    standard = honest_forest(
-        X,
-        y,
-        n_trees=hyperparameters.n_estimators,
-        caps=standard_caps(hyperparameters),
-        seed=streams.integer_seed(seed, Role.STANDARD_FOREST),
-    )
-    chosen = Plan(
-        **({"scheme": "paper"} | plan),
-        trigger_share=options.trigger_share,
-        caps=adjusted_caps(standard, hyperparameters, options.adjust),
-        seed=seed,
-        repeat=0,
-        fit=TrainOptions(**options.fit_options(), n_jobs=n_jobs),
-    )
-    return watermark_rows(X, y, class_names, chosen, on_round=on_round), standard
 
 
 def _training_rows(
@@ -186,33 +166,33 @@ def _training_rows(
 
 
 def verify(
-    claim: Claim | Opening,
+    claim: AnyClaim,
     suspect: Any,
     *,
-    published: Collection[str] | None = None,
-    policy: Policy | None = None,
-    challenge: bytes | None = None,
-) -> Verdict:
+    trust: Trust | None = None,
+    log: Sequence[str] = (),
+    requirements: Requirements | None = None,
+) -> Judgement:
     """Judge whether a suspect carries the watermark of a claim.
 
     Parameters
     ----------
     claim
-        As `wm.claims.opening.read_claim_or_opening` returns it, which refuses edited files.
+        As `wm.claims.reading.read_any_claim` returns it, which refuses edited files.
     suspect
         A `Forest`, a model that `Forest.from_sklearn` reads, a `WatermarkedForestClassifier` for two classes,
-        or votes, (k, m), of 0 and 1: a row for each row of the claim, a column for each tree in order.
-    published
-        Commitments known to be older than the suspect; None leaves this rule unchecked.
-    policy
-        The judge's requirements; None: the defaults of `wm.verification.rules.Policy`.
-    challenge
-        The judge's, for a claim of which only some rows are opened.
+        or votes of 0 and 1: a row for each row that the claim shows, a column for each tree in order.
+    trust
+        Beacons that the judge trusts; None: none, so that no verdict is better than an indication.
+    log
+        Lines of the notary's log, if the judge has it.
+    requirements
+        Level, age of the suspect, challenge; None: the defaults.
 
     Raises
     ------
     ClaimError
-        Votes or classes that do not fit the claim.
+        Votes that do not fit the claim, or a claim without a draw.
     ModelError
         A model that cannot be read, or that does not take the claim's rows.
 
@@ -222,17 +202,28 @@ def verify(
     >>> from sklearn.datasets import load_breast_cancer
     >>> from sklearn.ensemble import RandomForestClassifier
     >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> owned = wm.embed(X, y, n_estimators=40, seed=1)  # a real owner gives no seed
-    >>> verdict = wm.verify(owned.claim, owned.forest, published=[owned.claim.commitment])
-    >>> verdict.accepted, verdict.evidence.exact_match
-    (True, True)
+    >>> owned = wm.embed(X, y, n_estimators=40, seed=1)  # a rehearsal: no beacon, and a seed
+    >>> found = wm.verify(owned.claim, owned.forest)
+    >>> print(found.verdict, found.log10_p < -10)
+    indication True
     >>> honest = RandomForestClassifier(n_estimators=40, random_state=0).fit(X, y)
-    >>> print(*wm.verify(owned.claim, honest).stopped_by, sep=", ")
-    distinct cells, p-value
+    >>> print(wm.verify(owned.claim, honest).verdict)
+    not verified
     """
     forest = _forest_of(suspect)
-    votes = suspect if forest is None else model_votes(forest, claim.trigger_set.X, claim.class_names)
-    return judge(claim, votes, policy=policy, published=published, suspect=forest, challenge=challenge)
+    asked = requirements or Requirements()
+    if isinstance(claim, Claim):
+        votes = suspect if forest is None else model_votes(forest, claim.trigger_set.X, claim.class_names)
+        return judge_old_claim(claim, votes, level=asked.level, suspect=forest)
+    sample = sample_of(claim, trust=trust, log=tuple(log))
+    if forest is not None:
+        return judge_sample(sample, model_response(forest, sample), asked)
+    votes = checked_answers(
+        "votes", suspect, class_names=sample.header.class_names, error=ClaimError, what="the suspect"
+    )
+    if len(votes) != len(sample.y):
+        raise ClaimError(f"the claim shows {len(sample.y)} rows, but {len(votes)} are answered")
+    return judge_sample(sample, Response({"votes": votes}, np.arange(len(sample.y))), asked)
 
 
 def _forest_of(suspect: Any) -> Forest | None:
@@ -275,7 +266,7 @@ def audit(model: Any, *, trusted: Sequence[str] = ()) -> LeakageReport:
     >>> careless = wm.audit(list(owned.embedded.trees))
     >>> careless.leaks
     True
-    >>> "".join(map(str, careless.signature)) == owned.claim.signature
+    >>> "".join(map(str, careless.signature)) == str(owned.signature)
     True
     """
     if isinstance(model, str | PathLike):

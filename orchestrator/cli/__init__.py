@@ -2,7 +2,7 @@
 
 Commands are imported on use, so that `wm --help` answers at once. Data goes to stdout, progress
 and messages to stderr. Exit codes: 0 done or verified, 1 a negative verdict, 2 the user's mistake,
-3 incomplete, 4 infrastructure, 130 interrupted.
+3 incomplete, 4 infrastructure, 5 open (an indication, or a claim that cannot be judged), 130 interrupted.
 """
 
 from __future__ import annotations
@@ -34,13 +34,14 @@ class Exit(IntEnum):
     USER_MISTAKE = 2
     INCOMPLETE = 3
     INFRASTRUCTURE = 4
+    OPEN = 5
     INTERRUPTED = 130
 
 
 _COMMANDS = {
     "audit": "orchestrator.cli.audit:audit",
     "campaign": "orchestrator.cli.campaign:campaign",
-    "commit": "orchestrator.cli.commit:commit",
+    "claim": "orchestrator.cli.claim:claim",
     "db": "orchestrator.cli.database:database",
     "doctor": "orchestrator.cli.doctor:doctor",
     "demo": "orchestrator.cli.demo:demo",

@@ -41,13 +41,21 @@ def option_group(*decorators: Callable[[_Command], _Command]) -> Callable[[_Comm
     return add
 
 
-def model_options(model: type[BaseModel]) -> Callable[[_Command], _Command]:
-    """Return a decorator that adds an option for each field of a model.
+def model_options(
+    model: type[BaseModel], *, only: Sequence[str] | None = None
+) -> Callable[[_Command], _Command]:
+    """Return a decorator that adds an option for each field of a model, or for some of them.
 
     Its name, type, range, default and help are those of the field. A Boolean field becomes a flag, a literal
     a choice, a tuple a repeatable option.
     """
-    return option_group(*(_field_option(name, field) for name, field in model.model_fields.items()))
+    return option_group(
+        *(
+            _field_option(name, field)
+            for name, field in model.model_fields.items()
+            if only is None or name in only
+        )
+    )
 
 
 def _field_option(name: str, field: FieldInfo) -> Callable[[_Command], _Command]:

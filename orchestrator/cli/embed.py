@@ -1,147 +1,197 @@
-"""`wm embed`: train a watermarked forest and make its claim."""
+"""`wm embed`: train a watermarked forest, for a claim made before or for a new one."""
 
 from __future__ import annotations
 
 import secrets
-from datetime import UTC, datetime
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
+from orchestrator.cli.claim import new_claim
 from orchestrator.cli.common import FOLDER, INPUT, OUTPUT, json_option, model_options, print_either
-from orchestrator.cli.model_files import column, data_options
+from orchestrator.cli.owner_data import claim_options, data_of_claim, read_owner_data, source_options
 from orchestrator.errors import OutputError
 from orchestrator.files import SECRET, write_whole, writing
-from wm import streams
-from wm.embedding import SCHEMES
+from wm.claims.keys import public_hex, read_key, to_pem
+from wm.claims.reading import read_pooled_claim
 from wm.embedding.options import PaperOptions
-from wm.errors import SignatureError
-from wm.signature import Signature, keyed_signature, random_signature
-from wm.streams import Role
 
-
-def _printable(_context: click.Context, _option: click.Parameter, text: str) -> str:
-    # Bytes that are no text in the terminal's encoding would make an unreadable claim.
-    if not text or not text.isprintable():
-        raise click.BadParameter(f"{text!r} is not printable text")
-    return text
+_FIXED = (
+    *("dataset", "label", "positive", "test_share", "scaling"),
+    *("trees", "trigger_rows", "trigger_share", "ones_share", "pool_size", "level", "model_id", "seed"),
+    "key_file",
+)
+"""Options that a claim has fixed already."""
 
 
 @click.command()
-@click.option("--dataset", help="breast-cancer, mnist2-6, ijcnn1 or openml:<id>.")
-@click.option("--path", type=INPUT, help="Training data instead: csv, npz or svmlight file.")
-@data_options
-@click.option("--trees", type=click.IntRange(2, 10_000), default=70, help="Number of trees, m.")
+@source_options
+@claim_options
 @click.option(
     "--max-depth", type=click.IntRange(1, 1000), help="Depth of the standard forest.  [default: no limit]"
 )
-@click.option("--scheme", type=click.Choice(sorted(SCHEMES)), default="paper", help="Watermarking scheme.")
 @model_options(PaperOptions)
-@click.option("--key-file", type=INPUT, help="Derive the signature from the secret bytes of this file.")
+@click.option("--claim", "claim_file", type=INPUT, help="Claim of wm claim new, whose draw is trained.")
 @click.option(
-    "--model-id", default="model", callback=_printable, help="Your name for this model; in the claim."
+    "--receipt", "receipts", type=INPUT, multiple=True, help="A beacon's receipt for it; repeatable."
 )
-@click.option("--seed", type=click.IntRange(min=0), help="Secret seed.  [default: random]")
+@click.option("--key", "key_file", type=INPUT, help="Your private key.  [default: a new one]")
+@click.option("--notary", metavar="URL", help="Have the notary at this address witness a new claim.")
+@click.option("--jobs", type=int, default=1, help="Threads for the trees; -1: all cores.", show_default=True)
 @click.option(
     "-o",
     "--output",
     type=FOLDER,
     required=True,
-    help="Directory for forest.npz (to release) and claim.json (to keep secret).",
+    help="Directory for forest.npz (to release), claim.json and a new owner.key (to keep secret).",
 )
 @click.option(
-    "--held-out",
-    type=OUTPUT,
-    help="Also write the test rows, scaled, with their labels: decoys for a judge (npz).",
+    "--held-out", type=OUTPUT, help="Also write the test rows, as model input, with their labels (npz)."
 )
-@click.option("--force", is_flag=True, help="Replace an existing claim, perhaps the only proof of a model.")
+@click.option("--force", is_flag=True, help="Replace existing files, perhaps the only proof of a model.")
 @json_option
+@click.pass_context
 def embed(
+    context: click.Context,
+    /,
     output: Path,
     json: bool,
     force: bool,
+    claim_file: Path | None,
+    receipts: tuple[Path, ...],
     key_file: Path | None,
-    seed: int | None,
+    notary: str | None,
     held_out: Path | None,
+    jobs: int,
     **options: Any,
 ) -> None:
-    """Train a watermarked forest and write it with its claim."""
+    """Train a watermarked forest and write it with its claim.
+
+    With --claim: what a beacon's receipt drew. Without: a claim is made at once; its draw is witnessed by
+    --notary, or by nobody, and then no verdict is better than an indication.
+    """
     import numpy as np
 
-    from wm.api import embed_with_standard
-    from wm.datasets import Source, load, split
-    from wm.embedding.common import trigger_size
+    from wm.embedding.claimed import embed_claim, own_receipt, owner_key
+    from wm.embedding.quality import harms, quality
     from wm.embedding.tuning import Hyperparameters
     from wm.formats import npz
 
-    # The seed determines the trigger set: it must not be guessed.
-    seed = secrets.randbits(62) if seed is None else seed
-    # Every mistake that can be found before the training is.
-    forest_file, claim_file = output / "forest.npz", output / "claim.json"
-    if claim_file.exists() and not force:
-        raise OutputError(
-            f"{claim_file}: exists: choose another directory, or give --force to lose that claim"
-        )
+    files = {name: output / name for name in ("forest.npz", "claim.json", "owner.key")}
+    kept = [files["forest.npz"], files["claim.json"], *([held_out] if held_out else [])]
+    for file in kept:
+        if file.exists() and not force:
+            raise OutputError(f"{file}: exists: choose another place, or give --force to lose it")
+    if claim_file is not None:
+        _refuse_fixed(context)
+        if not receipts or notary is not None:
+            raise click.UsageError("--claim needs --receipt: what a beacon gave for its commitment")
+        claim = read_pooled_claim(claim_file)
+        data = data_of_claim(claim, options["path"])
+        key, given = None, [_receipt(file) for file in receipts]
+    else:
+        if receipts:
+            raise click.UsageError(
+                "--receipt is for --claim: a receipt is given for a commitment made before"
+            )
+        if notary is not None and options["seed"] is not None:
+            raise click.UsageError(
+                "--seed makes the secret guessable: it is for rehearsals, without --notary"
+            )
+        data = read_owner_data(options, split_seed=_split_seed(options["seed"]))
+        key = owner_key(options["seed"]) if key_file is None else read_key(key_file)
+        claim = new_claim(data, options, public_hex(key))
+        given = [own_receipt(options["seed"]) if notary is None else _ask(notary, claim)]
+        _warn_of_rehearsal(notary, options["seed"])
     chosen = PaperOptions.of(**{name: options[name] for name in PaperOptions.model_fields})
-    signature = _signature(seed, key_file, **options)
-    named = {name: options[name] for name in ("path", "positive")}
-    source = Source(name=options["dataset"], label=column(options["label"]), **named)
-    rows = split(
-        load(source),
-        test_share=options["test_share"],
-        seed=streams.integer_seed(seed, Role.SPLIT),
-        scaling=options["scaling"],
-    )
-    trigger_size(len(rows.y_train), options["trigger_share"])
     with writing(output):
         output.mkdir(parents=True, exist_ok=True)
-    made, standard = embed_with_standard(
+    rows = data.split
+    made = embed_claim(
+        claim,
+        given,
         rows.X_train,
         rows.y_train,
-        rows.class_names,
-        hyperparameters=Hyperparameters(options["trees"], options["max_depth"]),
+        hyperparameters=Hyperparameters(claim.header.trees, options["max_depth"]),
         options=chosen,
-        seed=seed,
+        seed=secrets.randbits(62) if options["seed"] is None else options["seed"],
+        n_jobs=jobs,
         on_round=lambda kind, number, unfit: click.echo(
             f"{kind} trees, round {number}: {unfit} unfit", err=True
         ),
-        scheme=options["scheme"],
-        signature=signature,
-        model_id=options["model_id"],
-        created=datetime.now(UTC).isoformat(timespec="seconds"),
     )
-    forest = made.forest
-    write_whole(claim_file, made.claim.to_json().encode(), mode=SECRET)
-    write_whole(forest_file, forest.to_bytes())
+    write_whole(files["claim.json"], made.claim.to_json().encode(), mode=SECRET)
+    write_whole(files["forest.npz"], made.forest.to_bytes())
+    if key is not None and key_file is None:
+        write_whole(files["owner.key"], to_pem(key), mode=SECRET)
     if held_out is not None:
         write_whole(held_out, npz.pack({"X": rows.X_test, "y": np.array(rows.class_names)[rows.y_test]}))
+    before, after = (quality(forest, rows.X_test, rows.y_test) for forest in (made.standard, made.forest))
+    warnings = list(harms(before, after)) if before is not None and after is not None else []
+    for each in warnings:
+        click.echo(f"Warning: the watermark hurts: {each}. Fewer trigger rows would help.", err=True)
     print_either(
         {
-            "forest": str(forest_file),
-            "claim": str(claim_file),
-            "commitment": made.claim.commitment,
+            "forest": str(files["forest.npz"]),
+            "claim": str(files["claim.json"]),
+            "commitment": claim.commitment,
+            "pool": claim.header.pool_size,
             "trigger_size": made.evidence.trigger_size,
             "rounds": made.embedded.rounds_right + made.embedded.rounds_wrong,
-            "accuracy_standard": standard.accuracy(rows.X_test, rows.y_test),
-            "accuracy_watermarked": forest.accuracy(rows.X_test, rows.y_test),
+            **_figures("standard", made.standard.accuracy(rows.X_test, rows.y_test), before),
+            **_figures("watermarked", made.forest.accuracy(rows.X_test, rows.y_test), after),
             "matched_bits": made.evidence.matched_bits,
             "total_bits": made.evidence.total_bits,
             "log10_p": made.evidence.log10_p,
+            "warnings": warnings,
         },
         json,
     )
 
 
-def _signature(
-    seed: int, key_file: Path | None, *, trees: int, ones_share: float, model_id: str, **_: Any
-) -> Signature:
-    if key_file is not None:
-        signature = keyed_signature(trees, ones_share, key_file.read_bytes(), model_id)
-    else:
-        signature = random_signature(trees, ones_share, streams.generator(seed, Role.OWNER_SIGNATURE))
-    if not 0 < signature.ones < trees:
-        raise SignatureError(
-            f"ones_share {ones_share} of {trees} trees leaves all bits equal: a signature needs both"
+def _figures(name: str, accuracy: float, found: Any) -> dict[str, float]:
+    """Return a forest's figures, each with the forest's name."""
+    figures = {"accuracy": accuracy} if found is None else asdict(found)
+    return {f"{figure}_{name}": value for figure, value in figures.items()}
+
+
+def _refuse_fixed(context: click.Context) -> None:
+    """Refuse options that contradict a claim."""
+    for parameter in context.command.params:
+        source = context.get_parameter_source(parameter.name or "")
+        if parameter.name in _FIXED and source is not ParameterSource.DEFAULT:
+            raise click.UsageError(f"{parameter.opts[0]} is fixed by the claim: leave it out with --claim")
+
+
+def _warn_of_rehearsal(notary: str | None, seed: int | None) -> None:
+    if notary is None:
+        click.echo(
+            "No beacon witnessed this claim: no verdict on it is better than an indication. For a claim that "
+            "stands: wm claim new.",
+            err=True,
         )
-    return signature
+    if seed is not None:
+        click.echo(f"A rehearsal: whoever guesses the seed {seed} knows this claim's secrets.", err=True)
+
+
+def _split_seed(seed: int | None) -> int | None:
+    from wm import streams
+
+    return None if seed is None else streams.integer_seed(seed, streams.Role.SPLIT)
+
+
+def _receipt(file: Path) -> Any:
+    from wm.claims.beacons.base import parse_receipt
+    from wm.claims.document import read_document
+
+    return parse_receipt(read_document(file, "a receipt"), what=str(file))
+
+
+def _ask(url: str, claim: Any) -> Any:
+    from wm.claims.beacons.notary_client import request_receipt
+    from wm.claims.beacons.request import CommitmentRequest
+
+    return request_receipt(url, CommitmentRequest(commitment=claim.commitment, owner=claim.header.owner))

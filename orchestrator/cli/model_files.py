@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import get_args
 
 import click
 
 from orchestrator.cli.common import option_group
-from wm.claims.publication import parse_moment
 from wm.datasets import Scaling
 
 trust_options = option_group(
@@ -33,11 +32,12 @@ data_options = option_group(
 
 
 def moment(_context: click.Context, _option: click.Parameter, text: str | None) -> datetime | None:
-    """Read a date, as an option's callback."""
+    """Read a date or time, by default in UTC, as an option's callback."""
     try:
-        return None if text is None else parse_moment(text)
+        found = None if text is None else datetime.fromisoformat(text)
     except ValueError as reason:
         raise click.BadParameter(f"{text!r} is no date, as in 2025-06-30 or 2025-06-30T12:00Z") from reason
+    return found if found is None or found.tzinfo is not None else found.replace(tzinfo=UTC)
 
 
 def column(text: str | None) -> str | int | None:

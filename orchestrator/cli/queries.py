@@ -2,50 +2,59 @@
 
 from __future__ import annotations
 
+import csv
+import io
 from pathlib import Path
 from typing import Any
 
 import click
 
 from orchestrator.cli.common import INPUT, OUTPUT
-from orchestrator.cli.suspects import chosen_questions, decoy_options
-from orchestrator.files import SECRET, write_new, writing
-from wm.claims.opening import read_claim_or_opening
+from orchestrator.cli.suspects import question_options, questions_of
+from orchestrator.files import SECRET, write_new
+from wm.claims.claim import Claim
+from wm.claims.reading import read_any_claim
 
 
 @click.command()
 @click.argument("claim_file", metavar="CLAIM", type=INPUT)
 @click.option("-o", "--output", type=OUTPUT, required=True, help="csv or npz file for the rows.")
-@decoy_options
+@question_options
+@click.option("--level", type=float, default=1e-6, help="p-value that will be asked for.")
 @click.option(
     "--order",
     type=OUTPUT,
+    required=True,
     help="File for the meaning of each row; keep it secret until the suspect has answered (JSON).",
 )
-def queries(claim_file: Path, output: Path, order: Path | None, **options: Any) -> None:
-    """Write the rows of a CLAIM to ask a suspect model.
+def queries(claim_file: Path, output: Path, order: Path, level: float, **options: Any) -> None:
+    """Write rows of a CLAIM to ask a suspect model.
 
-    CLAIM may be an opening. Give the answers, a line for each row, to wm verify --votes, --probabilities or
-    --labels. Without --decoys the file holds only the trigger rows, in order. With --decoys the trigger rows
-    are hidden among decoys; then wm verify also needs the file of --order.
+    CLAIM may be an opening. Trigger rows are hidden among controls, rows of the same kind. Give the answers,
+    a line for each row, to wm verify --votes, --probabilities or --labels, with --order.
     """
     import numpy as np
 
     from wm.formats import npz
+    from wm.verification.samples import sample_of
 
-    claim = read_claim_or_opening(claim_file)
-    if (options["decoys"] is None) != (order is None):
-        raise click.UsageError("--decoys and --order go together: the order says which rows are decoys")
+    claim = read_any_claim(claim_file)
+    if isinstance(claim, Claim):
+        raise click.UsageError(
+            f"{claim_file}: a claim of version {claim.version} has no controls to ask: give wm verify --model"
+        )
     if output.suffix not in (".csv", ".npz"):
         raise click.UsageError(f"{output}: the ending must be .csv or .npz")
-    rows = claim.trigger_set.X
-    if order is not None:
-        questions, _ = chosen_questions(claim, options)
-        rows = questions.X
-        write_new(order, questions.order.to_line().encode(), mode=SECRET)
-    with writing(output):
-        if output.suffix == ".csv":
-            np.savetxt(output, rows, delimiter=",", fmt="%.9g")  # 9 digits give every float32 back
-        else:
-            output.write_bytes(npz.pack({"X": rows}))
-    click.echo(f"{len(rows)} rows of {rows.shape[1]} features: {output}")
+    sample = sample_of(claim)
+    questions = questions_of(sample, options, level)
+    names = sample.header.feature_names
+    if output.suffix == ".csv":
+        text = io.StringIO()
+        csv.writer(text, lineterminator="\n").writerow(names)
+        np.savetxt(text, questions.X, delimiter=",", fmt="%.9g")  # 9 digits give every float32 back
+        content = text.getvalue().encode()
+    else:
+        content = npz.pack({"X": questions.X, "feature_names": np.array(names)})
+    write_new(order, questions.order.to_line().encode(), mode=SECRET)
+    write_new(output, content, mode=SECRET)
+    click.echo(f"{len(questions.X)} rows of {len(names)} features: {output}")

@@ -7,34 +7,26 @@ import os
 import secrets
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
 from orchestrator.cli.common import INPUT, option_group
-from orchestrator.cli.model_files import column, trust_options
+from orchestrator.cli.model_files import trust_options
 from orchestrator.cli.urls import read_secret
-from wm.claims.claim import Claim
-from wm.claims.opening import Opening
-from wm.verification.answers import KINDS, Answers, model_votes
+from wm.verification.answers import KINDS
 from wm.verification.endpoint import Limits
-from wm.verification.questions import (
-    DECOYS_FOR_EACH,
-    Questions,
-    SortedAnswers,
-    build_questions,
-    plain_order,
-    read_order,
-    sort_answers,
-)
+from wm.verification.questions import Units, build_questions, controls_needed, read_order, sort_answers
 
 if TYPE_CHECKING:
     from wm.forest import Forest
+    from wm.verification.judgement import Response
+    from wm.verification.questions import Questions
+    from wm.verification.samples import Sample
 
 TOKEN_VARIABLE = "WM_ENDPOINT_TOKEN"  # noqa: S105 - the name of the variable that holds it
 """Environment variable with the token of an endpoint."""
 
-_REPEATS = 5
 _LIMITS = {
     "batch_size": ("batch_size", click.IntRange(1, 100_000), "Maximum rows in one request to --url."),
     "request_limit_s": (
@@ -58,58 +50,48 @@ class Suspect:
 
     Attributes
     ----------
-    forest
-        The model, if the judge has it.
+    response
+        On the rows of the sample.
     description
         Source of the answers, for the record.
     """
 
-    answers: SortedAnswers
-    forest: Forest | None
+    response: Response
     description: str
 
 
-decoy_options = option_group(
+question_options = option_group(
     click.option(
-        "--decoys",
-        type=INPUT,
-        help="Ordinary rows with their labels to hide the trigger rows among (csv, npz, svmlight); "
-        "scaled as the model takes them.",
-    ),
-    click.option("--decoy-label", help="Label column of a csv file of decoys: name, or index from 0."),
-    click.option(
-        "--decoys-for-each",
-        type=click.IntRange(1, 10_000),
-        default=DECOYS_FOR_EACH,
-        help="Decoys for each trigger row.",
+        "--controls",
+        type=click.IntRange(min=1),
+        help="Controls to ask beside the trigger rows.  [default: as many as the level needs]",
     ),
     click.option(
         "--repeats",
         type=click.IntRange(0, 10_000),
-        default=_REPEATS,
+        default=5,
         help="Rows asked twice, to check that the answers are consistent.",
     ),
     click.option(
-        "--order-seed",
-        type=click.IntRange(min=0),
-        help="The judge's seed for decoys and their order.  [default: random]",
+        "--units",
+        type=click.Choice(get_args(Units)),
+        default="model",
+        help="Ask rows as model input, or in the owner's raw units.",
     ),
 )
-"""Options that hide trigger rows among others."""
+"""Options that say which rows are asked, and how."""
 
 suspect_options = option_group(
     click.option("--model", type=INPUT, help="Suspect model (npz, skops, joblib)."),
     trust_options,
-    click.option("--votes", type=INPUT, help="Suspect's votes on the trigger rows (csv or npz)."),
+    click.option("--votes", type=INPUT, help="Suspect's votes of each tree (csv or npz)."),
     click.option(
-        "--probabilities",
-        type=INPUT,
-        help="Suspect's probabilities of class 1, or of both classes, if it gives no votes.",
+        "--probabilities", type=INPUT, help="Suspect's probabilities of class 1, or of both classes."
     ),
-    click.option("--labels", type=INPUT, help="Suspect's labels, if it gives nothing else."),
-    click.option("--order", type=INPUT, help="File of wm queries --order, for answers to its rows."),
+    click.option("--labels", type=INPUT, help="Suspect's labels."),
+    click.option("--order", type=INPUT, help="File of wm queries --order, for files of answers."),
     click.option("--url", metavar="URL", help="Suspect at a network address (docs/verification.md)."),
-    decoy_options,
+    question_options,
     *(
         click.option(f"--{name.replace('_', '-')}", type=kind, default=getattr(Limits(), field), help=text)
         for name, (field, kind, text) in _LIMITS.items()
@@ -120,105 +102,99 @@ suspect_options = option_group(
         help=f"File with the token of --url.  [default: the variable {TOKEN_VARIABLE}]",
     ),
 )
-"""The sources of answers, of which exactly one is given, and the options of an endpoint."""
+"""The sources of answers, and the options of an endpoint."""
 
 
-def ask_suspect(claim: Claim | Opening, options: dict[str, Any]) -> Suspect:
+def read_suspect_model(options: dict[str, Any]) -> Forest:
+    """Read the model that --model names."""
+    from wm.formats.export import load_model
+
+    return load_model(options["model"], trusted=options["trusted"], trust_pickle=options["trust_pickle"])
+
+
+def ask_suspect(sample: Sample, options: dict[str, Any], level: float) -> Suspect:
     """Get the answers of the suspect that the options name.
 
     Raises
     ------
     click.UsageError
-        No or several suspects, or options that do not go together.
+        No suspect, or options that do not go together.
     WmError
         Files or an endpoint with invalid answers.
     """
-    sources = [name for name in ("model", *KINDS, "url") if options[name] is not None]
-    if len(sources) != 1:
-        raise click.UsageError("give either --model or --votes, --probabilities, --labels or --url")
-    if options["order"] is not None and sources[0] not in KINDS:
+    check_sources(options)
+    if options["model"] is not None:
+        from wm.verification.judgement import model_response
+
+        forest = read_suspect_model(options)
+        description = f"model {options['model']}, content hash {forest.content_hash}"
+        return Suspect(model_response(forest, sample), description)
+    if options["url"] is not None:
+        return _from_endpoint(sample, options, level)
+    return _from_files(sample, options)
+
+
+def check_sources(options: dict[str, Any]) -> None:
+    """Raise `click.UsageError` unless either a model, an address, or files of answers are given."""
+    kinds = [kind for kind in KINDS if options[kind] is not None]
+    sources = [options["model"] is not None, options["url"] is not None, bool(kinds)]
+    if sum(sources) != 1:
+        raise click.UsageError(
+            "give a suspect: --model, or --url, or files of its answers: --votes, --probabilities, --labels"
+        )
+    if options["order"] is not None and not kinds:
         raise click.UsageError("--order is for the answers in --votes, --probabilities or --labels")
-    if options["decoys"] is not None and sources[0] != "url":
-        raise click.UsageError("--decoys is for --url; for files of answers give it to wm queries")
-    match sources[0]:
-        case "model":
-            return _from_model(claim, options)
-        case "url":
-            return _from_endpoint(claim, options)
-        case kind:
-            return _from_file(claim, kind, options)
 
 
-def chosen_questions(claim: Claim | Opening, options: dict[str, Any]) -> tuple[Questions, int]:
-    """Return the questions for a suspect, and the seed of their order."""
-    from wm import streams
-    from wm.verification.decoys import read_decoys
+def questions_of(sample: Sample, options: dict[str, Any], level: float) -> Questions:
+    """Return the questions that the options ask for, in an order that nobody can foresee."""
+    import numpy as np
 
-    seed = secrets.randbits(62) if options["order_seed"] is None else options["order_seed"]
-    file = options["decoys"]
-    decoys = None if file is None else read_decoys(file, claim, label=column(options["decoy_label"]))
-    questions = build_questions(
-        claim,
-        decoys,
-        streams.generator(seed, streams.Role.JUDGE_QUESTIONS),
-        decoys_for_each=options["decoys_for_each"],
+    given = options["controls"]
+    return build_questions(
+        sample,
+        np.random.default_rng(secrets.randbits(128)),
+        controls=controls_needed(sample, level) if given is None else given,
         repeats=options["repeats"],
-    )
-    return questions, seed
-
-
-def _from_model(claim: Claim | Opening, options: dict[str, Any]) -> Suspect:
-    from wm.formats.export import load_model
-
-    file = options["model"]
-    forest = load_model(file, trusted=options["trusted"], trust_pickle=options["trust_pickle"])
-    votes = Answers("votes", model_votes(forest, claim.trigger_set.X, claim.class_names, what=str(file)))
-    return Suspect(
-        sort_answers(votes, plain_order(claim)), forest, f"model {file}, content hash {forest.content_hash}"
+        units=options["units"],
     )
 
 
-def _from_file(claim: Claim | Opening, kind: Any, options: dict[str, Any]) -> Suspect:
+def _from_files(sample: Sample, options: dict[str, Any]) -> Suspect:
     from wm.verification.answer_files import parse_answers, read_file
 
-    file = options[kind]
-    if options["order"] is None and kind != "votes":
-        raise click.UsageError(
-            f"--{kind} prove nothing without decoys to compare with: ask the rows of wm queries --decoys, "
-            "and give its --order"
-        )
-    order = plain_order(claim) if options["order"] is None else read_order(options["order"], claim)
-    content = read_file(file)
-    answers = parse_answers(content, kind, class_names=claim.class_names, what=str(file))
-    digest = hashlib.sha256(content).hexdigest()
-    return Suspect(sort_answers(answers, order), None, f"{kind} in {file}, SHA-256 {digest}")
+    if options["order"] is None:
+        raise click.UsageError("answers need the --order of their questions: ask the rows of wm queries")
+    order = read_order(options["order"])
+    answers, texts = {}, []
+    for kind in KINDS:
+        file = options[kind]
+        if file is None:
+            continue
+        content = read_file(file)
+        answers[kind] = parse_answers(content, kind, class_names=sample.header.class_names, what=str(file))
+        texts.append(f"{kind} in {file}, SHA-256 {hashlib.sha256(content).hexdigest()}")
+    return Suspect(sort_answers(answers, order, sample), "; ".join(texts))
 
 
-def _from_endpoint(claim: Claim | Opening, options: dict[str, Any]) -> Suspect:
+def _from_endpoint(sample: Sample, options: dict[str, Any], level: float) -> Suspect:
     from wm.verification.endpoint import ask, check_address
 
     token = _token(options["token_file"])
     url = options["url"]
     place = check_address(url, has_token=token is not None)
-    questions, seed = chosen_questions(claim, options)
-    order = questions.order
-    if not order.decoys:
-        click.echo(
-            "No --decoys: the suspect may recognize the trigger rows and answer them differently.",
-            err=True,
-        )
+    questions = questions_of(sample, options, level)
     answers = ask(
         url,
         questions.X,
         token=token,
-        class_names=claim.class_names,
+        class_names=sample.header.class_names,
         limits=Limits(**{field: options[name] for name, (field, _, _) in _LIMITS.items()}),
     )
+    response = sort_answers({answers.kind: answers}, questions.order, sample)
+    count = len(questions.order.asked)
     return Suspect(
-        sort_answers(answers, order),
-        None,
-        f"endpoint {place}, asked {order.size} rows in the order of seed {seed}: {len(order.triggers)} "
-        f"trigger rows, {len(order.decoys)} decoys, {len(order.repeats)} rows again",
+        response, f"endpoint {place}, asked {count} rows, {response.asked_twice} of them a second time"
     )
 
 

@@ -11,133 +11,156 @@ from typing import Any
 import click
 
 from orchestrator.cli import Exit
-from orchestrator.cli.common import INPUT, OUTPUT, json_option, option_group, print_facts, print_json
+from orchestrator.cli.common import INPUT, OUTPUT, json_option, print_json
 from orchestrator.cli.model_files import moment
-from orchestrator.cli.suspects import Suspect, ask_suspect, suspect_options
-from orchestrator.files import write_whole
-from wm.claims.opening import Opening, read_claim_or_opening
-from wm.claims.publication import commitments_before, read_publications
-from wm.verification.rules import Policy, RuleResult
-from wm.verification.verdict import Verdict, judge, transcript
+from orchestrator.cli.suspects import ask_suspect, check_sources, read_suspect_model, suspect_options
+from orchestrator.files import write_new, write_whole
+from wm.claims.claim import Claim
+from wm.claims.opened import OpenedClaim
+from wm.claims.reading import read_any_claim
+from wm.verification.judgement import Judgement, Requirements, VerdictKind, judge_sample
+from wm.verification.transcript import judge_old_claim, transcript
 
-_POLICY = {
-    "level": ("level", "Maximum p-value that counts as proof."),
-    "least_ones": ("min_ones", "Minimum share of ones in the signature."),
-    "most_ones": ("max_ones", "Maximum share of ones in the signature."),
-    "least_distinct": (
-        "min_distinct",
-        "Minimum share of distinct trigger rows, as rows and by the leaves they reach.",
-    ),
+_EXITS = {
+    VerdictKind.VERIFIED: Exit.DONE,
+    VerdictKind.INDICATION: Exit.OPEN,
+    VerdictKind.UNJUDGED: Exit.OPEN,
+    VerdictKind.NOT_VERIFIED: Exit.NEGATIVE,
 }
-"""Field of `Policy` and help text for each option."""
-
-_policy_options = option_group(
-    *(
-        click.option(f"--{name.replace('_', '-')}", type=float, default=getattr(Policy(), field), help=text)
-        for name, (field, text) in _POLICY.items()
-    )
-)
+_MARKS = {Exit.DONE: "+", Exit.OPEN: "?", Exit.NEGATIVE: "-"}
+_LONGEST = 12
+"""Lines of output without --verbose."""
 
 
 @click.command()
 @click.argument("claim_file", metavar="CLAIM", type=INPUT)
 @suspect_options
-@click.option(
-    "--published",
-    type=INPUT,
-    multiple=True,
-    help="Published commitment, or a log of them, known to be older than the suspect; repeatable.",
-)
+@click.option("--trust", "trust_file", type=INPUT, help="Beacons that you trust (docs/beacons.md).")
+@click.option("--log", "logs", type=INPUT, multiple=True, help="A notary's log of receipts; repeatable.")
 @click.option(
     "--suspect-since",
     callback=moment,
     metavar="DATE",
-    help="Count only published commitments dated before this (ISO 8601).",
+    help="When the suspect appeared (ISO 8601): the draw must be older.",
 )
-@click.option("--challenge", help="For an opening: your challenge, which drew its rows.")
-@_policy_options
 @click.option(
-    "--transcript", "transcript_file", type=OUTPUT, help="Write the verdict as text, for the record."
+    "--level", type=float, default=Requirements().level, help="Maximum p-value that counts as proof."
 )
+@click.option("--challenge", help="For an opening: the challenge that you gave.")
+@click.option("--open", "opened", type=click.IntRange(min=1), help="For an opening: trigger rows asked for.")
+@click.option(
+    "--tried",
+    type=click.IntRange(min=1),
+    default=1,
+    help="Suspects and openings on which this claim was tried so far, this one included.",
+)
+@click.option(
+    "--transcript", "transcript_file", type=OUTPUT, help="Write the complete verdict as text, for the record."
+)
+@click.option("--force", is_flag=True, help="Replace an existing transcript.")
+@click.option("--verbose", is_flag=True, help="Print the complete verdict.")
 @json_option
 def verify(
     claim_file: Path,
-    published: tuple[Path, ...],
+    trust_file: Path | None,
+    logs: tuple[Path, ...],
     suspect_since: datetime | None,
+    level: float,
     challenge: str | None,
+    opened: int | None,
+    tried: int,
     transcript_file: Path | None,
+    force: bool,
+    verbose: bool,
     json: bool,
     **options: Any,
 ) -> None:
     """Judge whether a suspect carries the watermark of a CLAIM.
 
-    CLAIM may be an opening. The suspect is a model file, a file of its answers to the rows of wm queries, or
-    a network address. Every rule of the protocol is printed with its figure. The exit code is 0 if no rule
-    failed, 1 if one did, 4 if the network address does not answer.
+    CLAIM may be an opening. The suspect is a model file, files of its answers to the rows of wm queries, or a
+    network address. The exit code is 0 for verified, 1 for not verified, 5 for an indication or a claim that
+    cannot be judged so, 4 if the network address does not answer.
     """
-    claim = read_claim_or_opening(claim_file)
-    if suspect_since is not None and not published:
-        raise click.UsageError("--suspect-since needs --published")
-    publications = [each for file in published for each in read_publications(file)]
-    suspect = ask_suspect(claim, options)
-    verdict = judge(
-        claim,
-        suspect.answers,
-        policy=Policy(**{field: options[name] for name, (field, _) in _POLICY.items()}),
-        published=commitments_before(publications, suspect_since) if published else None,
-        suspect=suspect.forest,
-        challenge=None if challenge is None else challenge.encode(),
+    claim = read_any_claim(claim_file)
+    if isinstance(claim, OpenedClaim) and challenge is None:
+        raise click.UsageError(
+            "an opening needs your --challenge: without it the owner may have picked the rows"
+        )
+    if not isinstance(claim, OpenedClaim) and (challenge is not None or opened is not None):
+        raise click.UsageError(f"--challenge and --open are for openings: {claim_file} is a whole claim")
+    asked = Requirements(
+        level=level, suspect_since=suspect_since, challenge=challenge, opened=opened or 1, tried=tried
     )
+    about = {
+        "opening" if isinstance(claim, OpenedClaim) else "claim": claim_file,
+        "commitment": claim.commitment,
+    }
+    if isinstance(claim, Claim):
+        judgement, description = _judge_old(claim, options, level)
+        about["model"] = claim.model_id
+    else:
+        from wm.claims.beacons.base import read_trust
+        from wm.verification.samples import sample_of
+
+        trust = None if trust_file is None else read_trust(trust_file)
+        sample = sample_of(claim, trust=trust, log=_lines(logs))
+        suspect = ask_suspect(sample, options, level)
+        judgement, description = judge_sample(sample, suspect.response, asked), suspect.description
+        about |= {"model": claim.header.model_id, "owner": claim.header.owner}
+    text = transcript(judgement, about=about | {"suspect": description})
     if transcript_file is not None:
-        answers = suspect.answers
-        consistency = f"{answers.asked_twice} rows, {answers.answered_differently} with different answers"
-        about = {
-            "opening" if isinstance(claim, Opening) else "claim": str(claim_file),
-            "commitment": claim.commitment,
-            "model": claim.model_id,
-            "suspect": suspect.description,
-            "asked twice": consistency if answers.asked_twice else "no row",
-        }
-        write_whole(transcript_file, transcript(verdict, about=about).encode())
-    facts = _facts(verdict, suspect)
+        (write_whole if force else write_new)(transcript_file, text.encode())
+    code = _EXITS[judgement.verdict]
     with contextlib.suppress(BrokenPipeError):  # the verdict is the exit code, even if nobody reads the rest
         if json:
-            print_json(facts)
+            print_json(_facts(judgement, description))
         else:
-            print_facts(_in_words(facts, verdict))
-    click.get_current_context().exit(Exit.DONE if verdict.accepted else Exit.NEGATIVE)
+            click.echo(text if verbose else "\n".join(_short(judgement, _MARKS[code])), nl=not verbose)
+    click.get_current_context().exit(code)
 
 
-def _facts(verdict: Verdict, suspect: Suspect) -> dict[str, Any]:
-    answers = suspect.answers
-    return {
-        "verdict": "verified" if verdict.accepted else "not verified",
-        "source": answers.triggers.kind,
-        **asdict(verdict.evidence),
-        "p_value": float(10.0**verdict.evidence.log10_p),
-        "stopped_by": list(verdict.stopped_by),
-        "open_questions": list(verdict.open_questions),
-        "suspect": suspect.description,
-        "decoys": len(answers.decoys),
-        "asked_twice": answers.asked_twice,
-        "answered_differently": answers.answered_differently,
-        "rules": [asdict(each) for each in verdict.rules],
-    }
+def _judge_old(claim: Claim, options: dict[str, Any], level: float) -> tuple[Judgement, str]:
+    """Judge a claim of version 1 or 2, by the trees' votes only."""
+    from wm.verification.answer_files import parse_answers, read_file
+    from wm.verification.answers import model_votes
+
+    check_sources(options)
+    if options["model"] is not None:
+        forest = read_suspect_model(options)
+        votes = model_votes(forest, claim.trigger_set.X, claim.class_names, what=str(options["model"]))
+        description = f"model {options['model']}, content hash {forest.content_hash}"
+        return judge_old_claim(claim, votes, level=level, suspect=forest), description
+    if options["votes"] is None:
+        raise click.UsageError(
+            f"a claim of version {claim.version} has no controls: give the suspect as --model or --votes"
+        )
+    found = parse_answers(read_file(options["votes"]), "votes", what=str(options["votes"]))
+    return judge_old_claim(claim, found.values, level=level), f"votes in {options['votes']}"
 
 
-def _in_words(facts: dict[str, Any], verdict: Verdict) -> dict[str, Any]:
-    """Return the same facts as text, one line each."""
-    unchecked = ", ".join(verdict.open_questions)
-    # The first line alone must not suggest that unchecked rules passed.
-    proviso = f", with open questions: {unchecked}" if verdict.accepted and unchecked else ""
-    return facts | {
-        "verdict": f"{facts['verdict']}{proviso}",
-        "stopped_by": ", ".join(verdict.stopped_by) or "nothing",
-        "open_questions": unchecked or "none",
-        "rules": [_line(each) for each in verdict.rules],
-    }
+def _lines(logs: tuple[Path, ...]) -> tuple[str, ...]:
+    from wm.claims.document import read_document
+
+    contents = [read_document(file, "a log of receipts").decode(errors="replace") for file in logs]
+    return tuple(line for content in contents for line in content.splitlines() if line.strip())
 
 
-def _line(result: RuleResult) -> str:
-    figure = "" if result.figure is None else f" ({result.figure:.4g})"
-    return f"{result.rule}: {result.outcome}{figure}: {result.reason}"
+def _facts(judgement: Judgement, description: str) -> dict[str, Any]:
+    return {**asdict(judgement), "p_value": float(10.0**judgement.log10_p), "suspect": description}
+
+
+def _short(judgement: Judgement, mark: str) -> list[str]:
+    """Return the verdict and its reasons in a few lines."""
+    lines = [f"{mark} {judgement.verdict}: {_plain(judgement.reason)}"]
+    lines += [f"  {each.name}: p = 10^{each.log10_p:.1f} ({each.figure})" for each in judgement.tests]
+    lines += [f"  note: {_plain(each)}" for each in judgement.notes]
+    lines += [f"  open: {_plain(each)}" for each in judgement.open_questions]
+    if judgement.needed:
+        lines.append(f"  needed: {judgement.needed}")
+    if len(lines) > _LONGEST:
+        lines[_LONGEST - 1 :] = ["  (more with --verbose)"]
+    return lines
+
+
+def _plain(text: str) -> str:
+    return text if text.isprintable() else repr(text)

@@ -1,5 +1,6 @@
 """Claims: an owner's proof of ownership, fixed before the model's release and opened in parts.
 
-`document`: JSON files; `claim`: the secret file; `commitment`: hashes that fix it; `publication`: the public
-document; `opening`: some rows for a judge. May import `signature`, `errors`, `formats`.
+`pooled`: the secret file of version 3; `draw`: what a beacon's value makes of it; `beacons`; `opened`: some
+rows for a judge; `keys` of owners and notaries. `claim`: versions 1 and 2; `commitment`: hashes and Merkle
+trees; `document`: JSON files; `reading`: files of every version. May import `signature`, `errors`, `formats`.
 """

@@ -2,8 +2,9 @@
 
 It holds the signature, the trigger set and a commitment (`wm.claims.commitment`). An owner who publishes the
 commitment before releasing the model can show later that nothing was chosen after seeing the suspect. Files
-of version 1 commit to everything with one hash; those of version 2 can also be opened row by row
-(`wm.claims.opening`).
+of version 1 commit to everything with one hash, those of version 2 with a Merkle tree. In both the owner
+chose rows and signature, so that no verdict on them is better than an indication; campaigns use them, real
+claims are of version 3 (`wm.claims.pooled`).
 """
 
 from __future__ import annotations
@@ -194,5 +195,5 @@ def check_trigger_set(trigger_set: TriggerSet) -> None:
         exact = np.array(trigger_set.rows, dtype=np.float64)
         if not np.array_equal(exact.astype(np.float32).astype(np.float64), exact):
             raise ClaimError("a trigger row holds a number that is not a float32")
-    if len(np.unique(trigger_set.X, axis=0)) != len(exact):
+    if len(set(commitments.row_bytes(trigger_set.X))) != len(exact):
         raise ClaimError("a trigger row occurs twice: repeated rows prove nothing")

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 from collections.abc import Sequence
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -138,6 +138,11 @@ def root_from_path(leaf: bytes, place: int, count: int, path: Sequence[bytes]) -
     for is_left, other in zip(reversed(turns), path, strict=True):
         leaf = _join(leaf, other) if is_left else _join(other, leaf)
     return leaf
+
+
+def row_bytes(X: NDArray[Any]) -> list[bytes]:
+    """Return the bytes of each row, (n, d): equal for equal rows, -0.0 being equal to 0.0."""
+    return [row.tobytes() for row in X + X.dtype.type(0)]
 
 
 def _split(count: int) -> int:

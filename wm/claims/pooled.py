@@ -33,7 +33,7 @@ from numpy.typing import NDArray
 from pydantic import AfterValidator, Field, ValidationError, model_validator
 
 from wm.claims.beacons.base import Receipt
-from wm.claims.commitment import merkle_root, whole
+from wm.claims.commitment import merkle_root, row_bytes, whole
 from wm.claims.document import Document, Hash, first_error, named_errors, read_document
 from wm.claims.draw import SECRET_BYTES
 from wm.errors import ClaimError
@@ -262,7 +262,7 @@ def check_rows(header: Header, X: NDArray[np.float32], y: NDArray[np.int64]) -> 
     # Written so that a NaN fails too.
     if not ((low.astype(np.float32) <= X) & (high.astype(np.float32) >= X)).all():
         raise ClaimError("the pool has a value that is outside the domain of its feature")
-    if len({row.tobytes() for row in X + np.float32(0)}) != len(X):  # + 0: -0.0 equals 0.0
+    if len(set(row_bytes(X))) != len(X):
         raise ClaimError("a row of the pool occurs twice")
 
 

@@ -6,19 +6,29 @@ import hmac
 import math
 import secrets
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from numpy.typing import NDArray
 
+from wm import streams
 from wm.claims.beacons.base import Receipt
+from wm.claims.commitment import row_bytes
 from wm.claims.draw import SECRET_BYTES
 from wm.claims.pooled import Header, MinMax, PooledClaim, new_claim
+from wm.embedding import Embedded
 from wm.embedding.common import OnRound, single_rows
-from wm.embedding.watermark import Plan, WatermarkedForest, watermark_rows
+from wm.embedding.options import PaperOptions, TrainOptions
+from wm.embedding.training import adjusted_caps, honest_forest, standard_caps
+from wm.embedding.tuning import Hyperparameters
+from wm.embedding.watermark import Plan, watermark_rows
 from wm.errors import EmbeddingError
-from wm.verification.evidence import DEFAULT_LEVEL
+from wm.forest import Forest
+from wm.signature import Signature
+from wm.streams import Role
+from wm.verification.evidence import DEFAULT_LEVEL, Evidence
 from wm.verification.randomization import row_floor
 from wm.verification.samples import drawn
 
@@ -108,15 +118,46 @@ def commit_pool(
     return new_claim(header, X[rows], y[rows], salt=salt, secret=secret, source=source)
 
 
+@dataclass(frozen=True, eq=False)
+class OwnedForest:
+    """A watermarked forest and what its owner keeps.
+
+    Attributes
+    ----------
+    forest
+        To be released: scrubbed of everything that its votes do not need, see `wm.formats.scrubbing`.
+    claim
+        With the beacons' receipts: secret.
+    embedded
+        The forest as trained: secret.
+    signature
+        m bits, as drawn: secret.
+    evidence
+        Of the drawn rows and signature on the released forest.
+    standard
+        The honest forest of the same data, which sets the limits of the trees.
+    """
+
+    forest: Forest
+    claim: PooledClaim
+    embedded: Embedded
+    signature: Signature
+    evidence: Evidence
+    standard: Forest
+
+
 def embed_claim(
     claim: PooledClaim,
     receipts: Sequence[Receipt],
     X: NDArray[np.float32],
     y: NDArray[np.int64],
-    plan: Plan,
     *,
+    hyperparameters: Hyperparameters,
+    options: PaperOptions,
+    seed: int,
+    n_jobs: int = 1,
     on_round: OnRound | None = None,
-) -> tuple[PooledClaim, WatermarkedForest]:
+) -> OwnedForest:
     """Train the forest that a claim's draw demands.
 
     Parameters
@@ -125,37 +166,49 @@ def embed_claim(
         What beacons gave for the claim's commitment.
     X : (n, d), y : (n,)
         The training rows; the claim's pool must be among them.
-    plan
-        Its signature and trigger rows are replaced by those drawn.
-
-    Returns
-    -------
-    The claim with its receipts, to be kept secret, and the watermarked forest.
+    hyperparameters
+        Of the standard forest; its number of trees is the claim's.
+    options
+        How the trees are made to fit; shares of rows and trees are the claim's.
+    seed
+        Of the training.
 
     Raises
     ------
     ClaimError
-        Receipts of another claim.
+        Receipts of another claim, or none.
     EmbeddingError
         Other training rows than the claim's, or a watermark that does not fit.
     """
     complete = claim.model_copy(update={"receipts": tuple(receipts)})
     found, _ = drawn(complete)
     places = _places(claim, X, y)
-    chosen = replace(
-        plan,
+    standard = honest_forest(
+        X,
+        y,
+        n_trees=hyperparameters.n_estimators,
+        caps=standard_caps(hyperparameters),
+        seed=streams.integer_seed(seed, Role.STANDARD_FOREST),
+    )
+    plan = Plan(
         scheme=claim.header.scheme,
         signature=found.signature,
+        trigger_share=options.trigger_share,
+        caps=adjusted_caps(standard, hyperparameters, options.adjust),
+        seed=seed,
+        repeat=0,
         model_id=claim.header.model_id,
+        fit=TrainOptions(**options.fit_options(), n_jobs=n_jobs),
         trigger_rows=tuple(places[index] for index in found.triggers),
     )
-    return complete, watermark_rows(X, y, claim.header.class_names, chosen, on_round=on_round)
+    made = watermark_rows(X, y, claim.header.class_names, plan, on_round=on_round)
+    return OwnedForest(made.forest, complete, made.embedded, found.signature, made.evidence, standard)
 
 
 def _places(claim: PooledClaim, X: NDArray[np.float32], y: NDArray[np.int64]) -> list[int]:
     """Return the index among the training rows of each pool row."""
-    known = {row.tobytes(): index for index, row in enumerate(X)}
-    places = [known.get(row.tobytes(), -1) for row in claim.X]
+    known = {row: index for index, row in enumerate(row_bytes(X))}
+    places = [known.get(row, -1) for row in row_bytes(claim.X)]
     if -1 in places or not np.array_equal(y[places], claim.y):
         raise EmbeddingError(
             "the claim's pool is not among these training rows: give the data and options that made the claim"
@@ -170,6 +223,16 @@ def _remedy(available: int, trigger_size: int, level: float) -> str:
         if row_floor(available, size) <= goal:
             return f"{size} trigger rows in a pool of {available} would do"
     return f"{available} rows that occur just once are too few for any number of trigger rows"
+
+
+def owner_key(seed: int | None) -> Ed25519PrivateKey:
+    """Return an owner's key: fresh, or that of a rehearsal's seed."""
+    return Ed25519PrivateKey.from_private_bytes(_random(seed, "key"))
+
+
+def own_receipt(seed: int | None) -> Receipt:
+    """Return the receipt of beacon ``none``: fresh randomness, or that of a rehearsal's seed."""
+    return Receipt(kind="none", content=_random(seed, "receipt").hex())
 
 
 def _random(seed: int | None, name: str) -> bytes:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from wm.claims.commitment import row_bytes
 from wm.embedding.options import TrainOptions
 from wm.errors import EmbeddingError
 from wm.forest import Forest
@@ -174,6 +175,6 @@ def draw_trigger_rows(X: NDArray[np.float32], size: int, rng: np.random.Generato
 
 def single_rows(X: NDArray[np.float32]) -> NDArray[np.int64]:
     """Return the indexes, ascending, of the rows that occur only once: (n, d) -> (s,)."""
-    keys = [row.tobytes() for row in X + np.float32(0)]  # + 0: -0.0 equals 0.0
+    keys = row_bytes(X)
     counts = Counter(keys)
     return np.array([index for index, key in enumerate(keys) if counts[key] == 1], dtype=np.int64)

@@ -1,6 +1,8 @@
 """Verification: evidence and a verdict from a claim and a suspect's answers.
 
-`evidence` (votes), `weak_evidence` (probabilities, labels), `alignment` (missing trees), `pooling` (several
-claims); `rules` and `verdict`; `questions`, `decoys`, `answers`, `answer_files` and `endpoint` put questions
-to a suspect. May import `claims`, `formats` and what these may.
+Claims of version 3: `samples` (what a judge sees), `randomization` (the tests), `adaptation` (suspect
+models), `questions`, `answers`, `answer_files` and `endpoint` (suspects known by their answers), `judgement`
+and `transcript`. Claims of versions 1 and 2, and campaigns: `evidence` (votes), `weak_evidence`
+(probabilities, labels), `alignment` (missing trees), `pooling` (several claims), `rules` and `verdict`.
+`tails` counts for all. May import `claims`, `formats` and what these may.
 """

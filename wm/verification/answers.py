@@ -151,11 +151,13 @@ def codes_of(names: list[str], class_names: tuple[str, str]) -> NDArray[np.int64
     """Return 0 and 1 for class names, or for the texts 0 and 1: (n,); None if there are other names.
 
     If a class is itself named 0 or 1, the name counts. In a claim on one class against all others, every
-    other name is class 0.
+    other name is class 0, if the one class occurs at all: else these may be answers of another task.
     """
     negative, positive = class_names
     coded = set(names) <= {"0", "1"}
-    one_against_all = negative == f"not {positive}" and (not coded or positive in ("0", "1"))
+    one_against_all = (
+        negative == f"not {positive}" and positive in names and (not coded or positive in ("0", "1"))
+    )
     if set(names) <= {negative, positive} or one_against_all:
         return np.array([int(name == positive) for name in names], dtype=np.int64)
     return np.array([int(name) for name in names], dtype=np.int64) if coded else None

@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wm.errors import ClaimError
-from wm.verification.adaptation import balanced_accuracy
+from wm.forest import Forest
+from wm.verification.adaptation import balanced_accuracy, model_answers
 from wm.verification.answers import AnswerKind, Answers
 from wm.verification.evidence import DEFAULT_LEVEL
 from wm.verification.randomization import RowTruth, Test, run_tests
@@ -129,6 +130,12 @@ class Judgement:
     needed: str = field(default="")
 
 
+def model_response(forest: Forest, sample: Sample) -> Response:
+    """Return a suspect model's votes on all rows that a claim shows, adapted as `model_answers` does."""
+    adapted = model_answers(forest, sample)
+    return Response({"votes": adapted.answers}, np.arange(len(sample.y)), notes=adapted.notes)
+
+
 def judge_sample(sample: Sample, response: Response, requirements: Requirements | None = None) -> Judgement:
     """Judge a suspect's answers to a claim's rows.
 
@@ -165,6 +172,9 @@ def judge_sample(sample: Sample, response: Response, requirements: Requirements 
             reason += f"; open: {open_questions[0]}"
     else:
         kind, reason, needed = _negative(tests, response, truth, accuracy, multiplicity, asked.level)
+        unasked = len(sample.y) - len(response.asked)
+        if unasked and not needed:
+            needed = f"perhaps answers to the other {unasked} controls that the claim shows"
     return Judgement(
         verdict=kind,
         reason=reason,

@@ -2,9 +2,8 @@
 
 The paper's rule (all bits match) is reported but decides nothing: noise that costs no accuracy breaks it, and
 a claimant who has seen the model can always satisfy it. The rules here stop such a claimant: the commitment
-must be older than the suspect, the judge must choose which rows are opened, the signature must have many bits
-of either kind, trigger rows must differ as rows and in the leaves that they reach, and the p-value must be
-small.
+must be older than the suspect, the signature must have many bits of either kind, trigger rows must differ as
+rows and in the leaves that they reach, and the p-value must be small.
 """
 
 from __future__ import annotations
@@ -14,22 +13,18 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
-from wm.claims.claim import Claim
-from wm.claims.opening import Opening, draw_rows
+from wm.claims.commitment import row_bytes
 from wm.errors import ClaimError
 from wm.forest import Forest
 from wm.verification.evidence import DEFAULT_LEVEL, Evidence
-from wm.verification.weak_evidence import WeakEvidence
 
 
 class Rule(StrEnum):
     """Names of the rules."""
 
     COMMITMENT = "commitment"
-    CHOICE = "choice of rows"
     QUOTA = "quota of ones"
     DISTINCT_ROWS = "distinct rows"
     DISTINCT_CELLS = "distinct cells"
@@ -116,26 +111,6 @@ def commitment_rule(commitment: str, published: Collection[str] | None) -> RuleR
     return _result(Rule.COMMITMENT, found, None, reason)
 
 
-def choice_rule(claim: Claim | Opening, challenge: bytes | None) -> RuleResult:
-    """Check that the rows shown are all rows, or those that the judge's challenge draws (`draw_rows`)."""
-    if isinstance(claim, Claim):
-        shown = len(claim.trigger_set.rows)
-        return _result(Rule.CHOICE, True, 1.0, f"all {shown} trigger rows are shown")
-    count, size = len(claim.opened), claim.trigger_size
-    share = count / size
-    if count == size:
-        return _result(Rule.CHOICE, True, share, f"all {size} trigger rows are opened")
-    reason = f"{count} of {size} rows are opened"
-    if challenge is None:
-        reason = f"{reason}; without a challenge the owner may have picked them"
-        return _result(Rule.CHOICE, None, share, reason)
-    fits = draw_rows(claim.commitment, challenge, size, count) == tuple(row.index for row in claim.opened)
-    drawn = (
-        "those that the challenge draws" if fits else "not those that the challenge draws: they were picked"
-    )
-    return _result(Rule.CHOICE, fits, share, f"{reason}, {drawn}")
-
-
 def quota_rule(share: float, policy: Policy) -> RuleResult:
     """Check the signature's share of ones."""
     fits = policy.min_ones <= share <= policy.max_ones
@@ -146,12 +121,12 @@ def quota_rule(share: float, policy: Policy) -> RuleResult:
     return _result(Rule.QUOTA, fits, share, reason)
 
 
-def distinct_rows_rule(X: NDArray[np.float32], policy: Policy) -> RuleResult:
+def distinct_rows_rule(X: NDArray[Any], policy: Policy) -> RuleResult:
     """Check the share of distinct trigger rows, (k, d)."""
     return _distinct(Rule.DISTINCT_ROWS, X, "rows", policy)
 
 
-def distinct_cells_rule(X: NDArray[np.float32], suspect: Forest | None, policy: Policy) -> RuleResult:
+def distinct_cells_rule(X: NDArray[Any], suspect: Forest | None, policy: Policy) -> RuleResult:
     """Check the share of distinct tuples of leaves that the trigger rows, (k, d), reach in the suspect."""
     if suspect is None:
         reason = (
@@ -161,15 +136,14 @@ def distinct_cells_rule(X: NDArray[np.float32], suspect: Forest | None, policy: 
     return _distinct(Rule.DISTINCT_CELLS, suspect.apply(X), "leaf tuples", policy)
 
 
-def significance_rule(evidence: Evidence | WeakEvidence) -> RuleResult:
+def significance_rule(evidence: Evidence) -> RuleResult:
     """Check that the p-value is at most the level."""
-    weak = f" ({evidence.source} only; {evidence.statistic})" if isinstance(evidence, WeakEvidence) else ""
-    reason = f"p = 10^{evidence.log10_p:.2f}, level {evidence.level:g}{weak}"
+    reason = f"p = 10^{evidence.log10_p:.2f}, level {evidence.level:g}"
     return _result(Rule.SIGNIFICANCE, evidence.significant, evidence.log10_p, reason)
 
 
 def _distinct(rule: Rule, rows: NDArray[Any], words: str, policy: Policy) -> RuleResult:
-    found, size = len(np.unique(rows, axis=0)), len(rows)
+    found, size = len(set(row_bytes(rows))), len(rows)
     fits = found / size >= policy.min_distinct
     reason = f"{found} distinct {words} among {size} trigger rows" + (
         "" if fits else ": the others are copies and prove nothing more"

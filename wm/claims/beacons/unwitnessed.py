@@ -3,15 +3,9 @@
 from __future__ import annotations
 
 import re
-import secrets
 
-from wm.claims.beacons.base import BeaconValue, Receipt, Trust
+from wm.claims.beacons.base import BeaconValue, Trust
 from wm.errors import ClaimError
-
-
-def draw_value() -> Receipt:
-    """Return a receipt with 32 bytes from the system."""
-    return Receipt(kind="none", content=secrets.token_hex(32))
 
 
 class UnwitnessedBeacon:

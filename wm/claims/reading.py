@@ -1,0 +1,55 @@
+"""Reader of claim files of every version, and of openings."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pydantic import BaseModel, ValidationError
+
+from wm.claims.claim import Claim, parse_claim
+from wm.claims.document import read_document
+from wm.claims.opened import OpenedClaim, parse_opened
+from wm.claims.pooled import PooledClaim, parse_pooled
+from wm.errors import ClaimError
+
+AnyClaim = Claim | PooledClaim | OpenedClaim
+"""A claim of version 1 or 2, one of version 3, or the opening of one."""
+
+
+class _Kind(BaseModel):
+    """The fields that say which kind of file this is."""
+
+    format: str = ""
+    version: int = 0
+
+
+def read_any_claim(path: str | Path) -> AnyClaim:
+    """Read and check a claim of any version, or an opening.
+
+    Raises
+    ------
+    ClaimError
+        No such file, or a faulty one.
+    """
+    text, what = read_document(path, "a claim"), str(path)
+    try:
+        kind = _Kind.model_validate_json(text)
+    except ValidationError:
+        kind = _Kind()
+    if kind.format == "treeproof-opening":
+        return parse_opened(text, what=what)
+    return parse_pooled(text, what=what) if kind.version == 3 else parse_claim(text, what=what)
+
+
+def read_pooled_claim(path: str | Path) -> PooledClaim:
+    """Read and check a whole claim of version 3.
+
+    Raises
+    ------
+    ClaimError
+        As in `read_any_claim`, or another kind of claim.
+    """
+    claim = read_any_claim(path)
+    if not isinstance(claim, PooledClaim):
+        raise ClaimError(f"{path}: is not a whole claim of version 3, as wm claim new makes it")
+    return claim
