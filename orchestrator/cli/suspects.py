@@ -97,6 +97,13 @@ suspect_options = option_group(
         for name, (field, kind, text) in _LIMITS.items()
     ),
     click.option(
+        "--header",
+        "headers",
+        multiple=True,
+        metavar="NAME: VALUE",
+        help="Header of each request to --url, beside or instead of the default ones; repeatable.",
+    ),
+    click.option(
         "--token-file",
         type=INPUT,
         help=f"File with the token of --url.  [default: the variable {TOKEN_VARIABLE}]",
@@ -178,7 +185,7 @@ def _from_files(sample: Sample, options: dict[str, Any]) -> Suspect:
 
 
 def _from_endpoint(sample: Sample, options: dict[str, Any], level: float) -> Suspect:
-    from wm.verification.endpoint import ask, check_address
+    from wm.verification.endpoint import ask, check_address, read_headers
 
     token = _token(options["token_file"])
     url = options["url"]
@@ -189,6 +196,7 @@ def _from_endpoint(sample: Sample, options: dict[str, Any], level: float) -> Sus
         questions.X,
         token=token,
         class_names=sample.header.class_names,
+        headers=read_headers(options["headers"]),
         limits=Limits(**{field: options[name] for name, (field, _, _) in _LIMITS.items()}),
     )
     response = sort_answers({answers.kind: answers}, questions.order, sample)

@@ -11,9 +11,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
-from wm.claims import commitment as commitments
-from wm.claims.claim import NONCE_BYTES, make_claim, parse_claim
 from wm.claims.opening import (
     check_opening,
     draw_rows,
@@ -21,6 +18,9 @@ from wm.claims.opening import (
     parse_opening,
     read_claim_or_opening,
 )
+
+from wm.claims import commitment as commitments
+from wm.claims.claim import NONCE_BYTES, make_claim, parse_claim
 from wm.errors import ClaimError
 from wm.signature import Signature
 

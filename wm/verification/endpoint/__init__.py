@@ -10,6 +10,6 @@ May import `wm.verification.answers` and `wm.errors`.
 """
 
 from wm.verification.endpoint.client import Limits, ask
-from wm.verification.endpoint.transport import check_address
+from wm.verification.endpoint.transport import check_address, read_headers
 
-__all__ = ["Limits", "ask", "check_address"]
+__all__ = ["Limits", "ask", "check_address", "read_headers"]

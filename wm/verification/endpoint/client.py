@@ -5,7 +5,7 @@ from __future__ import annotations
 import email.utils
 import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
@@ -16,6 +16,12 @@ from wm.errors import EndpointError, EndpointUnavailableError
 from wm.verification.answers import Answers
 from wm.verification.endpoint.reply import parse_reply
 from wm.verification.endpoint.transport import EndpointBusyError, check_address, post
+
+_ROW_BYTES = 2**16
+"""Bytes of a reply for each row that it answers: enough for thousands of trees.
+
+A reply becomes objects that take many times its size.
+"""
 
 
 @dataclass(frozen=True)
@@ -54,6 +60,7 @@ def ask(
     token: str | None = None,
     class_names: tuple[str, str] = ("0", "1"),
     limits: Limits | None = None,
+    headers: Mapping[str, str] | None = None,
     sleep: Callable[[float], None] = time.sleep,
 ) -> Answers:
     """Return an endpoint's answers to instances; `wm.verification.endpoint` describes the protocol.
@@ -68,6 +75,8 @@ def ask(
         Names of classes 0 and 1; for labels.
     limits
         None: the default ones.
+    headers
+        More headers of each request.
     sleep
         Waits for a number of seconds.
 
@@ -81,12 +90,13 @@ def ask(
     limits = limits or Limits()
     what = check_address(url, has_token=token is not None)
     _check_token(token)
-    sender = _Retrying(limits, what, sleep)
+    sender = _Retrying(limits, what, sleep, headers)
     parts: list[Answers] = []
     for start in range(0, len(X), limits.batch_size):
         rows = X[start : start + limits.batch_size]
         body = json.dumps({"instances": rows.astype(np.float64).tolist()}, allow_nan=False).encode()
-        part = parse_reply(sender.post(url, body, token), len(rows), class_names=class_names, what=what)
+        reply = sender.post(url, body, token, max_bytes=min(limits.max_bytes, (len(rows) + 1) * _ROW_BYTES))
+        part = parse_reply(reply, len(rows), class_names=class_names, what=what)
         if parts and (part.kind, part.values.shape[1:]) != (parts[0].kind, parts[0].values.shape[1:]):
             raise EndpointError(
                 f"{what}: answered {_described(part)} for instances from {start} on, "
@@ -109,19 +119,34 @@ def _check_token(token: str | None) -> None:
 class _Retrying:
     """Sends requests, each again if necessary, as long as the limits allow."""
 
-    def __init__(self, limits: Limits, what: str, sleep: Callable[[float], None]) -> None:
+    def __init__(
+        self,
+        limits: Limits,
+        what: str,
+        sleep: Callable[[float], None],
+        headers: Mapping[str, str] | None,
+    ) -> None:
         self._limits = limits
+        self._headers = headers
         self._what = what
         self._sleep = sleep
         self._deadline = time.monotonic() + limits.total_s
 
-    def post(self, url: str, body: bytes, token: str | None) -> bytes:
+    def post(self, url: str, body: bytes, token: str | None, *, max_bytes: int) -> bytes:
         """Return the body of the first successful reply."""
         limits, what, wait = self._limits, self._what, self._limits.first_wait_s
         for attempt in range(1, limits.attempts + 1):
             limit_s = min(limits.request_s, self._left())
             try:
-                return post(url, body, what=what, token=token, limit_s=limit_s, max_bytes=limits.max_bytes)
+                return post(
+                    url,
+                    body,
+                    what=what,
+                    token=token,
+                    limit_s=limit_s,
+                    max_bytes=max_bytes,
+                    headers=self._headers,
+                )
             except EndpointUnavailableError as reason:
                 failure = reason
             if attempt < limits.attempts:

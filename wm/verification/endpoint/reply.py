@@ -41,13 +41,21 @@ def parse_reply(body: bytes, count: int, *, class_names: tuple[str, str], what: 
 
 def _document(body: bytes, what: str) -> dict[str, Any]:
     try:
-        document = json.loads(body, parse_constant=_refuse)
+        document = json.loads(body, parse_constant=_refuse, object_pairs_hook=_distinct)
     except (ValueError, RecursionError) as reason:  # no JSON, no UTF-8, a number of 10^4 digits, deep nesting
         start = repr(body[:_SHOWN])[1:]
         raise EndpointError(f"{what}: did not answer with JSON, but {start}") from reason
     if not isinstance(document, dict):
         raise EndpointError(f"{what}: answered with JSON that is not an object")
     return document
+
+
+def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Refuse a key that is given twice: readers differ in which one they take."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("a key is given twice")
+    return found
 
 
 def _refuse(constant: str) -> None:

@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import ipaddress
 import os
+import re
 import ssl
 import urllib.parse
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from wm.errors import EndpointError, EndpointUnavailableError
@@ -22,8 +24,8 @@ _HEADERS = {
     "Content-Type": "application/json",
     "Accept": "application/json",
     "Accept-Encoding": "identity",  # a compressed body could unpack to any size
-    "User-Agent": "treeproof",
 }
+"""Nothing here names this program: a suspect should see ordinary questions."""
 
 _RETRIED = frozenset({408, 425, 429, 500, 502, 503, 504})
 """Status codes after which the same request may succeed later."""
@@ -60,6 +62,22 @@ def check_address(url: str, *, has_token: bool) -> str:
     return f"{parts.scheme}://{place}{'' if port is None else f':{port}'}{parts.path}"
 
 
+def read_headers(texts: Iterable[str]) -> dict[str, str]:
+    """Return the headers of lines such as ``X-Tenant: 7``; raise `EndpointError` for other text."""
+    found = {}
+    for text in texts:
+        name, colon, value = text.partition(":")
+        if (
+            not colon
+            or not re.fullmatch("[A-Za-z0-9-]+", name)
+            or not text.isprintable()
+            or not text.isascii()
+        ):
+            raise EndpointError(f"{text!r} is not a header: NAME: VALUE in ASCII is needed")
+        found[name] = value.strip()
+    return found
+
+
 def _is_this_machine(host: str) -> bool:
     try:
         return ipaddress.ip_address(host).is_loopback
@@ -75,6 +93,7 @@ def post(
     token: str | None,
     limit_s: float,
     max_bytes: int,
+    headers: Mapping[str, str] | None = None,
 ) -> bytes:
     """Send one request and return the reply's body.
 
@@ -88,6 +107,8 @@ def post(
         Seconds from connecting to the last byte; the lookup of the host's name is not counted.
     max_bytes
         Largest body.
+    headers
+        More headers of the request, or others than the default ones.
 
     Raises
     ------
@@ -107,10 +128,11 @@ def post(
         # loading the system's takes 50 ms.
         secure = url.lower().startswith("https:")
         context = ssl.create_default_context() if secure else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-        headers = _HEADERS if token is None else {**_HEADERS, "Authorization": f"Bearer {token}"}
+        bearer = {} if token is None else {"Authorization": f"Bearer {token}"}
+        sent = {**_HEADERS, **bearer, **(headers or {})}
         client = httpx.AsyncClient(verify=context, trust_env=False, timeout=None)  # noqa: S113 - anyio limits it
         with anyio.fail_after(limit_s):
-            async with client, client.stream("POST", url, content=body, headers=headers) as reply:
+            async with client, client.stream("POST", url, content=body, headers=sent) as reply:
                 if not reply.is_success:
                     raise _refusal(reply, what)
                 return await _body(reply, max_bytes, what)

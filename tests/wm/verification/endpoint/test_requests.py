@@ -1,0 +1,58 @@
+"""What a suspect sees of a request, and replies that are refused for their form."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tests import suspects
+from tests.suspects import Handler, Suspect
+from wm.errors import EndpointError
+from wm.verification.endpoint import ask, read_headers
+
+X = np.random.default_rng(1).random((3, 2)).astype(np.float32)
+
+
+@pytest.fixture
+def suspect():
+    with Suspect(lambda rows: {"labels": [0] * len(rows)}) as server:
+        yield server
+
+
+def test_no_request_names_this_program_and_headers_can_be_added(suspect, monkeypatch):
+    seen = []
+    answer = Handler.do_POST
+    monkeypatch.setattr(
+        Handler, "do_POST", lambda handler: (seen.append(dict(handler.headers)), answer(handler))
+    )
+    ask(suspect.url, X)
+    ask(suspect.url, X, headers=read_headers(["X-Tenant: 7", "User-Agent: ordinary/1.0"]))
+    assert "treeproof" not in str(seen).lower()
+    assert "X-Tenant" not in seen[0]
+    assert (seen[1]["X-Tenant"], seen[1]["User-Agent"]) == ("7", "ordinary/1.0")
+
+
+@pytest.mark.parametrize("text", ["", "no colon", ": value", "a b: c", "X: two\nlines", "X: \u00e9"])
+def test_other_text_is_no_header(text):
+    with pytest.raises(EndpointError, match="is not a header"):
+        read_headers([text])
+
+
+def test_a_key_that_is_given_twice_is_refused(suspect):
+    suspect.faults = [suspects.body(b'{"labels": [0, 0, 0], "labels": [1, 1, 1]}')]
+    with pytest.raises(EndpointError, match="did not answer with JSON"):
+        ask(suspect.url, X)
+
+
+def test_a_reply_may_be_only_as_large_as_its_rows_need(suspect):
+    suspect.faults = [suspects.body(b'{"votes": [%s]}' % b",".join([b"[]"] * 2**18))]
+    with pytest.raises(EndpointError, match="more than the 262144 bytes"):
+        ask(suspect.url, X)
+
+
+@pytest.mark.parametrize("variable", ["http_proxy", "HTTP_PROXY", "all_proxy"])
+def test_proxies_of_the_environment_see_nothing(suspect, monkeypatch, variable):
+    with Suspect(lambda rows: {}) as proxy:
+        monkeypatch.setenv(variable, proxy.url)
+        assert ask(suspect.url, X).kind == "labels"
+        assert proxy.tokens == []
