@@ -124,7 +124,7 @@ def challenged_rows(
     Raises
     ------
     ClaimError
-        More than there are, or none.
+        More than there are, or none, or a challenge that is no text.
     """
     others = sorted(set(range(pool_size)) - set(triggers))
     if not 1 <= shown <= len(triggers) or not 1 <= controls <= len(others):
@@ -132,7 +132,10 @@ def challenged_rows(
             f"{shown} trigger rows and {controls} controls cannot be opened: there are {len(triggers)} and "
             f"{len(others)}, and at least one of each is needed"
         )
-    key = hmac.digest(bytes.fromhex(commitment), challenge.encode(), "sha256")
+    try:
+        key = hmac.digest(bytes.fromhex(commitment), challenge.encode(), "sha256")
+    except UnicodeEncodeError as reason:
+        raise ClaimError("the judge's challenge is no text") from reason
 
     def first(prefix: bytes, numbers: Sequence[int], count: int) -> list[int]:
         return sorted(numbers, key=lambda number: hmac.digest(key, prefix + whole(number), "sha256"))[:count]

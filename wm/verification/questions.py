@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from wm.claims.document import Document, Hash, named_errors, read_document
+from wm.claims.pooled import MAX_CELLS
 from wm.errors import ClaimError
 from wm.verification.answers import AnswerKind, Answers
 from wm.verification.judgement import Response
@@ -47,7 +48,7 @@ class Order(Document):
     version: Literal[2] = 2
     commitment: Hash
     units: Units
-    asked: Annotated[tuple[Annotated[int, Field(ge=0)], ...], Field(min_length=1)]
+    asked: Annotated[tuple[Annotated[int, Field(ge=0, lt=MAX_CELLS)], ...], Field(min_length=1)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,7 +143,7 @@ def sort_answers(answers: Mapping[AnswerKind, Answers], order: Order, sample: Sa
     differs = np.zeros(len(again), dtype=bool)
     for given in answers.values():
         unequal = given.values[again] != given.values[first[place[again]]]
-        differs |= unequal.reshape(len(again), -1).any(axis=1)
+        differs |= unequal.any(axis=tuple(range(1, unequal.ndim)))
     return Response(
         answers={kind: given.take(first) for kind, given in answers.items()},
         asked=np.searchsorted(sample.indices, rows),

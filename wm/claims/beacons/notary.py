@@ -45,7 +45,7 @@ class _Predicate(_Strict):
     time: AwareDatetime
     randomness: Hash
     owner: Hash
-    number: int = Field(ge=1)
+    number: int = Field(ge=1, le=2**53)
 
 
 class Statement(_Strict):
@@ -105,7 +105,7 @@ def read_statement(content: str) -> tuple[str, Statement, bytes]:
         signed = base64.b64decode(signature["sig"], validate=True)
         payload = base64.b64decode(given["payload"], validate=True)
         envelope = Envelope(payload, str(given["payloadType"]), {})
-    except (KeyError, TypeError, ValueError) as reason:
+    except (KeyError, TypeError, ValueError, RecursionError) as reason:
         raise ClaimError("a notary's receipt is not a DSSE envelope with one signature") from reason
     if envelope.payload_type != PAYLOAD_TYPE or not is_signed(notary, signed, envelope.pae()):
         raise ClaimError("a notary's receipt is not signed by the key that it names: it was edited")
@@ -137,7 +137,7 @@ def _payload_text(line: str) -> str:
     """Return a line's payload as text, unchecked; a log may have millions of lines of other owners."""
     try:
         return base64.b64decode(json.loads(line)["payload"]).decode(errors="replace")
-    except (KeyError, TypeError, ValueError) as reason:
+    except (KeyError, TypeError, ValueError, RecursionError) as reason:
         raise ClaimError("a line of the notary's log is no receipt") from reason
 
 
