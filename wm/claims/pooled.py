@@ -149,6 +149,10 @@ class PooledClaim(Document):
     receipts: tuple[Receipt, ...] = ()
     source: dict[str, str | int | float | None] | None = None
 
+    def __eq__(self, other: object) -> bool:
+        # Not pydantic's, which would compare the arrays that are kept below.
+        return isinstance(other, PooledClaim) and self.model_dump() == other.model_dump()
+
     @cached_property
     def X(self) -> NDArray[np.float32]:  # noqa: N802 - the field's name for a data matrix
         """The pool's rows: (N, d)."""
@@ -258,9 +262,10 @@ def check_rows(header: Header, X: NDArray[np.float32], y: NDArray[np.int64]) -> 
     """Raise `ClaimError` for repeated rows, labels other than 0 and 1, or values outside the domain."""
     if not np.isin(y, (0, 1)).all():
         raise ClaimError("the pool has labels other than 0 and 1")
-    low, high = np.array(header.domain).T
+    with np.errstate(over="ignore"):  # numbers beyond float32 become infinite
+        low, high = np.array(header.domain).T.astype(np.float32)
     # Written so that a NaN fails too.
-    if not ((low.astype(np.float32) <= X) & (high.astype(np.float32) >= X)).all():
+    if not ((low <= X) & (high >= X)).all():
         raise ClaimError("the pool has a value that is outside the domain of its feature")
     if len(set(row_bytes(X))) != len(X):
         raise ClaimError("a row of the pool occurs twice")
