@@ -256,20 +256,22 @@ def _open_questions(sample: Sample, asked: Requirements) -> Iterator[str]:
 
 
 def _accuracy(answers: Mapping[AnswerKind, Answers], truth: RowTruth) -> float:
-    predicted = _classes(next(iter(answers.values())))
+    predicted = _shares(next(iter(answers.values()))) > 0.5
     controls = ~truth.is_trigger
     return balanced_accuracy(predicted[controls], truth.labels[controls])
 
 
-def _classes(answers: Answers) -> NDArray[np.bool_]:
-    """Return whether each row is answered with class 1."""
+def _shares(answers: Answers) -> NDArray[np.float64]:
+    """Return for each row the share of votes for class 1, its probability, or the label."""
     values = answers.values.mean(axis=1) if answers.kind == "votes" else answers.values
-    return np.asarray(values > 0.5)
+    return values.astype(np.float64)
 
 
 def _contradictions(answers: Mapping[AnswerKind, Answers]) -> Iterator[str]:
-    kinds = list(answers)
-    for other in kinds[1:]:
-        share = float((_classes(answers[kinds[0]]) != _classes(answers[other])).mean())
+    first, *others = answers
+    for other in others:
+        # A tie contradicts neither class, and trigger rows are tied if half of the bits are 1.
+        product = (_shares(answers[first]) - 0.5) * (_shares(answers[other]) - 0.5)
+        share = float((product < 0).mean())
         if share > _CONTRADICTION:
-            yield f"{kinds[0]} and {other} contradict each other on {share:.0%} of the rows: both are judged"
+            yield f"{first} and {other} contradict each other on {share:.0%} of the rows: both are judged"
