@@ -126,7 +126,9 @@ def embed(
         owner=public_hex(owner_key(seed) if key is None else key),
         model_id=model_id,
         class_names=names,
-        feature_names=feature_names or [f"x{index}" for index in range(rows.shape[1])],
+        feature_names=[f"x{index}" for index in range(rows.shape[1])]
+        if feature_names is None
+        else feature_names,
         pool_size=pool_size,
         seed=seed,
     )

@@ -12,10 +12,12 @@ from typing import Any
 import numpy as np
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from numpy.typing import NDArray
+from pydantic import ValidationError
 
 from wm import streams
 from wm.claims.beacons.base import Receipt
 from wm.claims.commitment import row_bytes
+from wm.claims.document import first_error
 from wm.claims.draw import SECRET_BYTES
 from wm.claims.pooled import Header, MinMax, PooledClaim, new_claim
 from wm.embedding import Embedded
@@ -88,7 +90,7 @@ def commit_pool(
             f"a pool of {size} rows with {trigger_size} trigger rows is impossible: {len(single)} training "
             "rows occur just once, and some must be controls"
         )
-    ones = round(ones_share * trees)
+    ones = round(ones_share * trees) if 0 < ones_share < 1 else 0
     if not 0 < ones < trees:
         raise EmbeddingError(
             f"ones_share {ones_share} of {trees} trees leaves all bits equal: both are needed"
@@ -102,19 +104,22 @@ def commit_pool(
     salt, secret, choice = (_random(seed, name) for name in ("salt", "secret", "pool"))
     rng = np.random.default_rng(np.frombuffer(choice, dtype="<u4").tolist())
     rows = np.sort(rng.choice(single, size=size, replace=False))
-    header = Header(
-        scheme=scheme,
-        trees=trees,
-        ones=ones,
-        trigger_size=trigger_size,
-        pool_size=size,
-        owner=owner,
-        model_id=model_id,
-        class_names=class_names,
-        feature_names=tuple(feature_names),
-        domain=tuple(zip(X.min(axis=0).tolist(), X.max(axis=0).tolist(), strict=True)),
-        preparation=preparation,
-    )
+    try:
+        header = Header(
+            scheme=scheme,
+            trees=trees,
+            ones=ones,
+            trigger_size=trigger_size,
+            pool_size=size,
+            owner=owner,
+            model_id=model_id,
+            class_names=class_names,
+            feature_names=tuple(map(str, feature_names)),
+            domain=tuple(zip(X.min(axis=0).tolist(), X.max(axis=0).tolist(), strict=True)),
+            preparation=preparation,
+        )
+    except ValidationError as reason:
+        raise EmbeddingError(f"no claim can be made of this: {first_error(reason)}") from reason
     return new_claim(header, X[rows], y[rows], salt=salt, secret=secret, source=source)
 
 
