@@ -66,7 +66,19 @@ class _LazyGroup(click.Group):
             return None
         module, attribute = _COMMANDS[cmd_name].split(":")
         command: click.Command = getattr(importlib.import_module(module), attribute)
+        _name_variables(command, f"WM_{cmd_name}")
         return command
+
+
+def _name_variables(command: click.Command, prefix: str) -> None:
+    """Let each option be given by the variable of its own name, where click takes the parameter's."""
+    prefix = prefix.upper().replace("-", "_")
+    for name, inner in getattr(command, "commands", {}).items():
+        _name_variables(inner, f"{prefix}_{name}")
+    for option in command.params:
+        if isinstance(option, click.Option) and option.envvar is None and option.allow_from_autoenv:
+            name = max(option.opts, key=len).lstrip("-").replace("-", "_")
+            option.envvar = None if name == option.name else f"{prefix}_{name.upper()}"
 
 
 @click.group(
