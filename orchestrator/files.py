@@ -35,6 +35,17 @@ def writing(path: Path) -> Iterator[None]:
         raise OutputError(f"{path}: cannot be written ({reason.strerror or reason})") from reason
 
 
+def refuse_existing(*paths: Path) -> None:
+    """Raise `OutputError` if one of the files exists: before any work for their content is done."""
+    for path in paths:
+        if path.exists():
+            raise _exists(path)
+
+
+def _exists(path: Path) -> OutputError:
+    return OutputError(f"{path}: exists already: choose another name")
+
+
 def write_whole(path: Path, content: bytes, *, mode: int | None = None) -> None:
     """Write a file so that readers see the old content or the new, never a part.
 
@@ -72,7 +83,7 @@ def write_new(path: Path, content: bytes, *, mode: int | None = None) -> None:
         try:
             descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666 if mode is None else mode)
         except FileExistsError as reason:
-            raise OutputError(f"{path}: exists already: choose another name") from reason
+            raise _exists(path) from reason
         try:
             with os.fdopen(descriptor, "wb") as file:
                 file.write(content)

@@ -10,7 +10,7 @@ import click
 
 from orchestrator.cli.common import INPUT, OUTPUT, json_option, model_options, print_either
 from orchestrator.cli.owner_data import OwnerData, claim_options, read_owner_data, source_options
-from orchestrator.files import SECRET, write_new
+from orchestrator.files import SECRET, refuse_existing, write_new
 from wm.claims.keys import public_hex, read_key
 from wm.claims.pooled import PooledClaim
 from wm.claims.reading import read_pooled_claim
@@ -38,6 +38,7 @@ def new(key_file: Path, output: Path, commitment_file: Path, json: bool, **optio
     Nobody has chosen trigger rows or signature yet: have a beacon witness the commitment (wm notary sign,
     docs/beacons.md), then train with wm embed --claim.
     """
+    refuse_existing(output, commitment_file)
     data = read_owner_data(options)
     made = new_claim(data, options, public_hex(read_key(key_file)))
     write_new(output, made.to_json().encode(), mode=SECRET)

@@ -81,13 +81,16 @@ def embed(
     from wm.formats import npz
 
     files = {name: output / name for name in ("forest.npz", "claim.json", "owner.key")}
-    kept = [files["forest.npz"], files["claim.json"], *([held_out] if held_out else [])]
-    for file in kept:
+    makes_key = claim_file is None and key_file is None
+    kept = [file for name, file in files.items() if name != "owner.key" or makes_key]
+    for file in kept if held_out is None else [*kept, held_out]:
         if file.exists() and not force:
             raise OutputError(f"{file}: exists: choose another place, or give --force to lose it")
     if claim_file is not None:
         _refuse_fixed(context)
-        if not receipts or notary is not None:
+        if notary is not None:
+            raise click.UsageError("--notary is for a new claim: give its receipt as --receipt with --claim")
+        if not receipts:
             raise click.UsageError("--claim needs --receipt: what a beacon gave for its commitment")
         claim = read_pooled_claim(claim_file)
         data = data_of_claim(claim, options["path"])
@@ -101,7 +104,7 @@ def embed(
             raise click.UsageError(
                 "--seed makes the secret guessable: it is for rehearsals, without --notary"
             )
-        data = read_owner_data(options, split_seed=_split_seed(options["seed"]))
+        data = read_owner_data(options)
         key = owner_key(options["seed"]) if key_file is None else read_key(key_file)
         claim = new_claim(data, options, public_hex(key))
         given = [own_receipt(options["seed"]) if notary is None else _ask(notary, claim)]
@@ -125,7 +128,7 @@ def embed(
     )
     write_whole(files["claim.json"], made.claim.to_json().encode(), mode=SECRET)
     write_whole(files["forest.npz"], made.forest.to_bytes())
-    if key is not None and key_file is None:
+    if key is not None and makes_key:
         write_whole(files["owner.key"], to_pem(key), mode=SECRET)
     if held_out is not None:
         write_whole(held_out, npz.pack({"X": rows.X_test, "y": np.array(rows.class_names)[rows.y_test]}))
@@ -175,12 +178,6 @@ def _warn_of_rehearsal(notary: str | None, seed: int | None) -> None:
         )
     if seed is not None:
         click.echo(f"A rehearsal: whoever guesses the seed {seed} knows this claim's secrets.", err=True)
-
-
-def _split_seed(seed: int | None) -> int | None:
-    from wm import streams
-
-    return None if seed is None else streams.integer_seed(seed, streams.Role.SPLIT)
 
 
 def _receipt(file: Path) -> Any:

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from datetime import UTC, datetime
-from typing import get_args
+from typing import Any, get_args
 
 import click
 
 from orchestrator.cli.common import option_group
 from wm.datasets import Scaling
+from wm.verification.evidence import DEFAULT_LEVEL
+
+_Command = Callable[..., Any]
 
 trust_options = option_group(
     click.option("--trust-pickle", is_flag=True, help="Load a joblib or pkl file, which may run any code."),
@@ -29,6 +33,17 @@ data_options = option_group(
         "--scaling", type=click.Choice(get_args(Scaling)), default="train", help="How to scale to [0, 1]."
     ),
 )
+
+
+def level_option(text: str) -> Callable[[_Command], _Command]:
+    """Return the option of the largest p-value that counts as proof, in (0, 1); `text` is its help."""
+    return click.option("--level", type=float, default=DEFAULT_LEVEL, callback=_level, help=text)
+
+
+def _level(_context: click.Context, _option: click.Parameter, value: float) -> float:
+    if not 0 < value < 1:  # also a NaN, which click's ranges let pass
+        raise click.BadParameter(f"{value} is not a level: a number between 0 and 1")
+    return value
 
 
 def moment(_context: click.Context, _option: click.Parameter, text: str | None) -> datetime | None:

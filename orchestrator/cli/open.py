@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from orchestrator.cli.common import INPUT, OUTPUT, json_option, print_either
+from orchestrator.cli.model_files import level_option
 from orchestrator.files import SECRET, write_new
 from wm.claims.keys import read_key
 from wm.claims.opened import challenged_rows
@@ -30,7 +31,7 @@ from wm.verification.samples import drawn, sample_of
     type=click.IntRange(min=1),
     help="Number of controls.  [default: as many as the level needs]",
 )
-@click.option("--level", type=float, default=1e-6, help="p-value that the judge asks for.")
+@level_option("p-value that the judge asks for.")
 @click.option("--challenge", required=True, help="The judge's challenge, any text.")
 @click.option("-o", "--output", type=OUTPUT, required=True, help="File for the opening (JSON).")
 @json_option

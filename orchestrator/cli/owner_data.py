@@ -8,16 +8,30 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from pydantic import Field, ValidationError
 
 from orchestrator.cli.common import INPUT, option_group
-from orchestrator.cli.model_files import column, data_options
+from orchestrator.cli.model_files import column, data_options, level_option
+from wm.claims.document import Document, first_error
+from wm.datasets import Scaling
 from wm.errors import ClaimError
 
 if TYPE_CHECKING:
     from wm.claims.pooled import MinMax, PooledClaim
     from wm.datasets import Split
 
-_FIELDS = ("dataset", "path", "label", "positive", "test_share", "scaling")
+
+class _Source(Document):
+    """The options that give the same split again, as a claim keeps them; nothing vouches for them."""
+
+    dataset: str | None
+    path: str | None
+    label: str | None
+    positive: str | None
+    test_share: float
+    scaling: Scaling
+    split_seed: int = Field(ge=0, lt=2**32)
+
 
 source_options = option_group(
     click.option("--dataset", help="breast-cancer, mnist2-6, ijcnn1 or openml:<id>."),
@@ -34,9 +48,7 @@ claim_options = option_group(
     click.option(
         "--pool", "pool_size", type=click.IntRange(min=2), help="Rows to commit to.  [default: up to 2000]"
     ),
-    click.option(
-        "--level", type=float, default=1e-6, help="p-value that a judge will ask for.", show_default=True
-    ),
+    level_option("p-value that a judge will ask for."),
     click.option("--model-id", default="model", help="Your name for this model; in the claim."),
     click.option("--seed", type=click.IntRange(min=0), help="For rehearsals: makes all secrets guessable."),
 )
@@ -68,16 +80,16 @@ def read_owner_data(options: dict[str, Any], split_seed: int | None = None) -> O
     Parameters
     ----------
     options
-        Those of `source_options`.
+        Those of `source_options` and `claim_options`.
     split_seed
-        Of the split; None draws one.
+        Of the split; None draws one, or follows from a rehearsal's seed.
     """
     from wm.datasets import Source, load, split
 
     if not options["model_id"].isprintable() or not options["model_id"]:
         # Bytes that are no text in the terminal's encoding would make an unreadable claim.
         raise click.BadParameter(f"{options['model_id']!r} is not printable text", param_hint="'--model-id'")
-    seed = secrets.randbits(32) if split_seed is None else split_seed
+    seed = _split_seed(options["seed"]) if split_seed is None else split_seed
     table = load(
         Source(
             name=options["dataset"],
@@ -87,8 +99,9 @@ def read_owner_data(options: dict[str, Any], split_seed: int | None = None) -> O
         )
     )
     rows = split(table, test_share=options["test_share"], seed=seed, scaling=options["scaling"])
-    source = {name: options[name] if name != "path" else _text(options[name]) for name in _FIELDS}
-    return OwnerData(rows, _preparation(table, rows), source | {"split_seed": seed})
+    kept = {name: options[name] for name in _Source.model_fields if name not in ("path", "split_seed")}
+    source = _Source(**kept, path=_text(options["path"]), split_seed=seed)
+    return OwnerData(rows, _preparation(table, rows), source.model_dump())
 
 
 def data_of_claim(claim: PooledClaim, path: Path | None) -> OwnerData:
@@ -97,19 +110,33 @@ def data_of_claim(claim: PooledClaim, path: Path | None) -> OwnerData:
     Raises
     ------
     ClaimError
-        The claim does not say how its rows were read.
+        The claim does not say how its rows were read, or where they are.
     """
-    source = claim.source
-    if source is None or not {*_FIELDS, "split_seed"} <= source.keys():
+    if claim.source is None:
         raise ClaimError("the claim does not say how its rows were read: it was not made by wm claim new")
-    options: dict[str, Any] = {name: source[name] for name in _FIELDS}
-    options["path"] = path if path is not None else options["path"] and Path(options["path"])
-    options["model_id"] = claim.header.model_id
-    return read_owner_data(options, split_seed=int(source["split_seed"] or 0))
+    try:
+        source = _Source.model_validate(claim.source)
+    except ValidationError as reason:
+        raise ClaimError(f"the claim does not say how its rows were read: {first_error(reason)}") from reason
+    found = Path(source.path) if path is None and source.path is not None else path
+    if found is None and source.dataset is None:
+        raise ClaimError("the claim does not name the file of its rows: give it as --path")
+    options = source.model_dump() | {"path": found, "model_id": claim.header.model_id}
+    return read_owner_data(options, split_seed=source.split_seed)
+
+
+def _split_seed(seed: int | None) -> int:
+    from wm import streams
+
+    return secrets.randbits(32) if seed is None else streams.integer_seed(seed, streams.Role.SPLIT)
 
 
 def _text(path: Path | None) -> str | None:
-    return None if path is None else str(path)
+    """Return a path; None for a name of bytes that are no text, which would make an unreadable claim."""
+    try:
+        return None if path is None else str(path).encode().decode()
+    except UnicodeEncodeError:
+        return None
 
 
 def _preparation(table: Any, rows: Split) -> MinMax | None:

@@ -10,8 +10,9 @@ from typing import Any
 import click
 
 from orchestrator.cli.common import INPUT, OUTPUT
+from orchestrator.cli.model_files import level_option
 from orchestrator.cli.suspects import question_options, questions_of
-from orchestrator.files import SECRET, write_new
+from orchestrator.files import SECRET, refuse_existing, write_new
 from wm.claims.claim import Claim
 from wm.claims.reading import read_any_claim
 
@@ -20,7 +21,7 @@ from wm.claims.reading import read_any_claim
 @click.argument("claim_file", metavar="CLAIM", type=INPUT)
 @click.option("-o", "--output", type=OUTPUT, required=True, help="csv or npz file for the rows.")
 @question_options
-@click.option("--level", type=float, default=1e-6, help="p-value that will be asked for.")
+@level_option("p-value that will be asked for.")
 @click.option(
     "--order",
     type=OUTPUT,
@@ -45,6 +46,7 @@ def queries(claim_file: Path, output: Path, order: Path, level: float, **options
         )
     if output.suffix not in (".csv", ".npz"):
         raise click.UsageError(f"{output}: the ending must be .csv or .npz")
+    refuse_existing(output, order)
     sample = sample_of(claim)
     questions = questions_of(sample, options, level)
     names = sample.header.feature_names

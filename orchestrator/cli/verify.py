@@ -12,9 +12,9 @@ import click
 
 from orchestrator.cli import Exit
 from orchestrator.cli.common import INPUT, OUTPUT, json_option, print_json
-from orchestrator.cli.model_files import moment
+from orchestrator.cli.model_files import level_option, moment
 from orchestrator.cli.suspects import ask_suspect, check_sources, read_suspect_model, suspect_options
-from orchestrator.files import write_new, write_whole
+from orchestrator.files import refuse_existing, write_new, write_whole
 from wm.claims.claim import Claim
 from wm.claims.opened import OpenedClaim
 from wm.claims.reading import read_any_claim
@@ -43,9 +43,7 @@ _LONGEST = 12
     metavar="DATE",
     help="When the suspect appeared (ISO 8601): the draw must be older.",
 )
-@click.option(
-    "--level", type=float, default=Requirements().level, help="Maximum p-value that counts as proof."
-)
+@level_option("Maximum p-value that counts as proof.")
 @click.option("--challenge", help="For an opening: the challenge that you gave.")
 @click.option("--open", "opened", type=click.IntRange(min=1), help="For an opening: trigger rows asked for.")
 @click.option(
@@ -81,6 +79,8 @@ def verify(
     network address. The exit code is 0 for verified, 1 for not verified, 5 for an indication or a claim that
     cannot be judged so, 4 if the network address does not answer.
     """
+    if transcript_file is not None and not force:
+        refuse_existing(transcript_file)
     claim = read_any_claim(claim_file)
     if isinstance(claim, OpenedClaim) and challenge is None:
         raise click.UsageError(
