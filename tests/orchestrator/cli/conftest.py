@@ -15,6 +15,12 @@ from typing import Any, Protocol
 import pytest
 
 import orchestrator.cli
+from tests import witness
+from wm.claims.keys import to_pem
+from wm.claims.pooled import PooledClaim
+from wm.claims.reading import read_pooled_claim
+from wm.embedding.claimed import owner_key
+from wm.verification.samples import Sample, sample_of
 
 _CAMPAIGN = """\
 name = "tiny"
@@ -147,20 +153,59 @@ EMBED = (
 """An embedding that takes a fifth of a second, with just enough trees for a p-value below 10^-6."""
 
 
+CLAIM = ("claim", "new", "--dataset", "breast-cancer", "--trees", "24")
+"""A claim that the options of `FIT` can be trained for."""
+
+FIT = EMBED[5:]
+
+
 @pytest.fixture(scope="session")
 def quick_embed() -> tuple[str, ...]:
+    """The words of a rehearsal: the claim is made at once, and nobody witnesses its draw."""
     return EMBED
+
+
+@pytest.fixture(scope="session")
+def quick_claim() -> tuple[str, ...]:
+    return CLAIM
+
+
+@pytest.fixture(scope="session")
+def quick_fit() -> tuple[str, ...]:
+    """The options of `quick_embed` that a claim does not fix."""
+    return FIT
 
 
 @dataclass(frozen=True)
 class Model:
-    """A released forest with its claim and rows kept for testing, and a forest that another owner made."""
+    """A released forest with its claim, drawn by a notary, and all files on the way to it.
+
+    Attributes
+    ----------
+    forest, claim, held_out, embedded
+        What `wm embed --claim` wrote and printed.
+    key, trust
+        The owner's private key, and a judge's list of trusted beacons: the notary.
+    undrawn, commitment, receipt
+        What `wm claim new` wrote, and the notary's receipt for it.
+    old_claim
+        A claim of version 2 with the same trigger rows and signature.
+    foreign_forest, foreign_claim
+        Made by another owner, for nobody's draw.
+    """
 
     forest: Path
     claim: Path
-    foreign_forest: Path
-    decoys: Path
+    held_out: Path
     embedded: Ran
+    key: Path
+    trust: Path
+    undrawn: Path
+    commitment: Path
+    receipt: Path
+    old_claim: Path
+    foreign_forest: Path
+    foreign_claim: Path
 
     @property
     def content(self) -> dict[str, Any]:
@@ -168,18 +213,52 @@ class Model:
         content: dict[str, Any] = json.loads(self.claim.read_text())
         return content
 
+    @property
+    def read(self) -> PooledClaim:
+        """The claim."""
+        return read_pooled_claim(self.claim)
+
+    @property
+    def sample(self) -> Sample:
+        """What the claim shows a judge."""
+        return sample_of(self.read)
+
+    @property
+    def judge(self) -> tuple[object, ...]:
+        """Options of a judge who trusts the notary and knows the suspect's age."""
+        return ("--trust", self.trust, "--suspect-since", witness.LATER)
+
 
 @pytest.fixture(scope="session")
 def model(tmp_path_factory: pytest.TempPathFactory) -> Model:
     folder = tmp_path_factory.mktemp("model")
-    decoys = folder / "held-out.npz"
-    mine = _call(*EMBED, "--seed", 3, "-o", folder / "mine", "--held-out", decoys, "--json")
+    names = ("owner.key", "trust.json", "undrawn.json", "commitment.json", "receipt.json", "old.json")
+    key, trust, undrawn, commitment, receipt, old = (folder / name for name in names)
+    key.write_bytes(to_pem(owner_key(3)))
+    trust.write_text(witness.TRUST.to_json())
+    committed = _call(*CLAIM, "--key", key, "--seed", 3, "-o", undrawn, "--commitment", commitment)
+    assert committed.code == 0, committed.err
+    receipt.write_text(witness.witness(read_pooled_claim(undrawn)).to_json())
+    held_out = folder / "held-out.npz"
+    drawn = ("--claim", undrawn, "--receipt", receipt)
+    with pytest.MonkeyPatch.context() as patch:  # the same model in every run of the tests
+        patch.setattr("secrets.randbits", lambda _bits: 3)
+        mine = _call("embed", *drawn, *FIT, "-o", folder / "mine", "--held-out", held_out, "--json")
     other = _call(*EMBED, "--seed", 4, "-o", folder / "other")
     assert (mine.code, other.code) == (0, 0), mine.err + other.err
+    claim = folder / "mine" / "claim.json"
+    old.write_text(witness.old_claim(read_pooled_claim(claim)).to_json())
     return Model(
         forest=folder / "mine" / "forest.npz",
-        claim=folder / "mine" / "claim.json",
-        foreign_forest=folder / "other" / "forest.npz",
-        decoys=decoys,
+        claim=claim,
+        held_out=held_out,
         embedded=mine,
+        key=key,
+        trust=trust,
+        undrawn=undrawn,
+        commitment=commitment,
+        receipt=receipt,
+        old_claim=old,
+        foreign_forest=folder / "other" / "forest.npz",
+        foreign_claim=folder / "other" / "claim.json",
     )

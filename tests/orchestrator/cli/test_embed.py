@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import hashlib
 import json
+import re
 import stat
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_breast_cancer
 
+from wm.claims.reading import read_pooled_claim
 from wm.forest import Forest
 
 
@@ -31,12 +33,14 @@ def test_embed_prints_facts_of_the_files_it_wrote(model) -> None:
     assert facts["claim"] == str(model.claim)
     claim = model.content
     assert facts["commitment"] == claim["commitment"]
-    assert facts["trigger_size"] == len(claim["trigger_set"]["labels"]) == 7
+    assert facts["trigger_size"] == claim["header"]["trigger_size"] == 7
+    assert facts["pool"] == claim["header"]["pool_size"] == 398
     assert facts["matched_bits"] == facts["total_bits"] == 7 * 24
     assert facts["log10_p"] < -6
     assert 0.8 < facts["accuracy_watermarked"] <= 1
     assert 0.8 < facts["accuracy_standard"] <= 1
-    assert claim["model_hash"] == Forest.load(model.forest).content_hash
+    for name in ("balanced_accuracy", "recall_0", "recall_1", "auc", "brier"):
+        assert 0 <= facts[f"{name}_watermarked"] <= 1
     assert "round 1: " in model.embedded.err
 
 
@@ -49,18 +53,30 @@ def test_only_its_owner_can_read_a_claim(wm, quick_embed, before: int | None) ->
         claim.chmod(before)
     assert wm(*quick_embed, "--seed", 3, "-o", "model", "--force").code == 0
     assert _mode(claim) == 0o600
-    assert wm("verify", claim, "--model", "model/forest.npz").code == 0
-    assert sorted(file.name for file in claim.parent.iterdir()) == ["claim.json", "forest.npz"]
+    assert wm("verify", claim, "--model", "model/forest.npz").code == 5
+    assert _mode(Path("model/owner.key")) == 0o600
+    assert sorted(file.name for file in claim.parent.iterdir()) == ["claim.json", "forest.npz", "owner.key"]
 
 
-def test_an_older_claim_is_not_lost_by_mistake(wm, quick_embed) -> None:
-    claim = Path("model/claim.json")
-    claim.parent.mkdir()
-    claim.write_text("the only proof of a released model")
-    ran = wm(*quick_embed, "-o", "model")
-    assert (ran.code, ran.out) == (2, "")
-    assert ran.err.startswith("wm: model/claim.json: exists")
-    assert claim.read_text() == "the only proof of a released model"
+@pytest.mark.parametrize("name", ["model/claim.json", "model/forest.npz", "model/owner.key", "rows.npz"])
+def test_nothing_older_is_lost_by_mistake(wm, quick_embed, name: str) -> None:
+    Path("model").mkdir()
+    Path(name).write_text("the only proof of a released model")
+    words = (*quick_embed, "-o", "model", "--held-out", "rows.npz")
+    refusal = wm(*words).refusal()
+    assert refusal.startswith(f"wm: {name}: exists")
+    assert Path(name).read_text() == "the only proof of a released model"
+    assert wm(*words, "--force").code == 0
+    assert Path(name).read_bytes() != b"the only proof of a released model"
+
+
+def test_an_owners_own_key_is_neither_written_nor_in_the_way(wm, quick_embed, model) -> None:
+    Path("model").mkdir()
+    key = Path("model/owner.key")
+    key.write_bytes(model.key.read_bytes())
+    assert wm(*quick_embed, "-o", "model", "--key", key).code == 0
+    assert key.read_bytes() == model.key.read_bytes()
+    assert _claim(Path("model"))["header"]["owner"] == model.content["header"]["owner"]
 
 
 def test_a_claim_that_cannot_be_written_leaves_no_trace(wm, quick_embed) -> None:
@@ -72,34 +88,19 @@ def test_a_claim_that_cannot_be_written_leaves_no_trace(wm, quick_embed) -> None
 
 
 def test_a_seed_gives_the_same_model_again_and_none_gives_another(wm, quick_embed, model) -> None:
-    assert wm(*quick_embed, "--seed", 3, "-o", "again").code == 0
-    assert Path("again/forest.npz").read_bytes() == model.forest.read_bytes()
-    again, first = _claim(Path("again")), model.content
-    assert again["signature"] == first["signature"]
-    assert again["trigger_set"] == first["trigger_set"]
-    assert again["nonce"] != first["nonce"], "each nonce is new"
+    ran = wm(*quick_embed, "--seed", 4, "-o", "again")
+    assert ran.code == 0
+    assert "nobody" not in ran.out
+    assert "A rehearsal: whoever guesses the seed 4" in ran.err
+    assert "no verdict on it is better than an indication" in ran.err
+    assert Path("again/forest.npz").read_bytes() == model.foreign_forest.read_bytes()
+    assert Path("again/claim.json").read_bytes() == model.foreign_claim.read_bytes()
     for name in ("one", "two"):
         assert wm(*quick_embed, "-o", name).code == 0
-    assert _claim(Path("one"))["signature"] != _claim(Path("two"))["signature"]
-    assert _claim(Path("one"))["trigger_set"] != _claim(Path("two"))["trigger_set"]
-
-
-def test_a_key_gives_the_same_signature_with_any_seed(wm, quick_embed) -> None:
-    Path("key").write_bytes(bytes(range(16)))
-    Path("other-key").write_bytes(bytes(range(1, 17)))
-
-    def signature(seed: int, key: str, model_id: str) -> str:
-        arguments = ("--seed", seed, "--key-file", key, "--model-id", model_id, "-o", "model", "--force")
-        assert wm(*quick_embed, *arguments).code == 0
-        claim = _claim(Path("model"))
-        assert claim["model_id"] == model_id
-        return str(claim["signature"])
-
-    first = signature(1, "key", "first")
-    assert first.count("1") == 12
-    assert signature(2, "key", "first") == first
-    assert signature(1, "key", "second") != first
-    assert signature(1, "other-key", "first") != first
+    one, two = (_claim(Path(name)) for name in ("one", "two"))
+    for secret in ("salt", "secret", "commitment", "receipts", "rows"):
+        assert one[secret] != two[secret]
+    assert one["header"]["owner"] != two["header"]["owner"]
 
 
 @pytest.mark.parametrize(
@@ -117,9 +118,10 @@ def test_rows_from_a_csv_with_the_label_anywhere(wm, quick_embed, label: str) ->
     ran = wm("embed", "--path", "rows.csv", "--label", label, *options, "-o", "model", "--json")
     assert ran.code == 0, ran.err
     assert ran.json()["accuracy_watermarked"] > 0.8
-    assert _claim(Path("model"))["class_names"] == ["benign", "malignant"]
-    assert len(_claim(Path("model"))["trigger_set"]["rows"][0]) == 30
-    assert wm("verify", "model/claim.json", "--model", "model/forest.npz").code == 0
+    header = _claim(Path("model"))["header"]
+    assert header["class_names"] == ["benign", "malignant"]
+    assert header["feature_names"] == names
+    assert wm("verify", "model/claim.json", "--model", "model/forest.npz").code == 5
     digest = hashlib.sha256(Path("model/forest.npz").read_bytes()).hexdigest()
     assert wm("embed", "--path", "rows.csv", "--label", "diagnosis", *options, "-o", "other").code == 0
     assert hashlib.sha256(Path("other/forest.npz").read_bytes()).hexdigest() == digest
@@ -154,8 +156,19 @@ IMPOSSIBLE = [
     ("--model-id", ""),
     ("--model-id", "two\nlines"),
     ("--model-id", "\udcff"),
-    ("--key-file", "short-key"),
-    ("--key-file", "/dev/null"),
+    ("--key", "short-key"),
+    ("--key", "/dev/null"),
+    ("--trigger-rows", "0"),
+    ("--trigger-rows", "398"),
+    ("--trigger-rows", "2"),
+    ("--pool", "7"),
+    ("--pool", "8"),
+    ("--pool", "399"),
+    ("--level", "0"),
+    ("--level", "nan"),
+    ("--level", "1e-30"),
+    ("--receipt", "short-key"),
+    ("--claim", "short-key"),
     ("--label", "diagnosis"),
     ("--positive", "nobody"),
     ("--dataset", "no-such-data"),
@@ -174,7 +187,7 @@ def test_the_impossible_is_refused_before_any_training(
         raise AssertionError("training began")
 
     Path("short-key").write_bytes(b"fifteen bytes..")
-    monkeypatch.setattr("wm.api.honest_forest", train)
+    monkeypatch.setattr("wm.embedding.claimed.honest_forest", train)
     output = () if option == "--output" else ("-o", "model")
     ran = wm(*quick_embed, *output, option, value)
     assert (ran.code, ran.out) == (2, "")
@@ -189,14 +202,44 @@ def test_a_watermark_that_does_not_fit_reports_its_progress(wm, quick_embed) -> 
     assert list(Path("model").iterdir()) == [], "never a silent half watermark"
 
 
-def test_held_out_rows_are_decoys_in_the_models_scale(wm, quick_embed) -> None:
+def test_held_out_rows_are_in_the_models_scale(wm, quick_embed) -> None:
     ran = wm(*quick_embed, "--seed", 3, "-o", "model", "--held-out", "rows.npz", "--json")
     assert ran.code == 0
     with np.load("rows.npz", allow_pickle=False) as arrays:
         X, y = arrays["X"], arrays["y"]
     assert (X.shape, X.dtype) == ((171, 30), np.float32)
     assert set(y) == {"malignant", "benign"}
-    codes = (y == _claim(Path("model"))["class_names"][1]).astype(int)
+    claim = read_pooled_claim("model/claim.json")
+    codes = (y == claim.header.class_names[1]).astype(int)
     forest = Forest.load("model/forest.npz")
     assert forest.accuracy(X, codes) == ran.json()["accuracy_watermarked"]
-    assert not set(map(bytes, X)) & set(map(bytes, np.float32(_claim(Path("model"))["trigger_set"]["rows"])))
+    assert not set(map(bytes, X)) & set(map(bytes, claim.X))
+
+
+def test_a_claim_that_can_never_be_verified_is_refused_with_what_would_do(wm, quick_embed) -> None:
+    refusal = wm(*quick_embed, "--trigger-rows", 2, "-o", "model").refusal()
+    assert "this claim can never be verified: 2 trigger rows in a pool of 398" in refusal
+    found = re.search(r"(\d+) trigger rows in a pool of 398 would do", refusal)
+    assert found is not None
+    assert wm(*quick_embed, "--trigger-rows", found[1], "-o", "model").code == 0
+    Path("few.csv").write_text("a,b\n" + "\n".join(f"{row},{row % 2}" for row in range(30)))
+    few = ("embed", "--path", "few.csv", "--label", "b", *quick_embed[3:])
+    assert "too few for any number of trigger rows" in wm(*few, "--trigger-rows", 3, "-o", "few").refusal()
+
+
+def test_a_watermark_that_hurts_is_said(wm, quick_embed) -> None:
+    """Accuracy hides it: with 2% of the rows in one class, nobody needs that class to be accurate."""
+    rng = np.random.default_rng(0)
+    y = (np.arange(3000) % 50 == 0).astype(int)
+    X = np.round(rng.normal(size=(3000, 4)) + 1.5 * y[:, None], 6)
+    with Path("fraud.csv").open("w", newline="") as file:
+        csv.writer(file).writerows([["a", "b", "c", "d", "fraud"], *np.column_stack([X, y]).tolist()])
+    words = ("embed", "--path", "fraud.csv", "--label", "fraud", "--trees", "24", "--max-depth", "6")
+    ran = wm(*words, "--trigger-share", 0.02, "--seed", 1, "-o", "model", "--json")
+    assert ran.code == 0, ran.err
+    facts = ran.json()
+    assert facts["accuracy_standard"] - facts["accuracy_watermarked"] < 0.03
+    hurt = [each for each in facts["warnings"] if each.startswith(("auc", "balanced accuracy", "recall 1"))]
+    assert hurt
+    for each in facts["warnings"]:
+        assert f"Warning: the watermark hurts: {each}. Fewer trigger rows would help." in ran.err

@@ -13,8 +13,10 @@ GARBAGE = bytes(range(256)) * 8
 
 
 @pytest.fixture
-def places(tiny, model, tmp_path: Path) -> dict[str, str]:
+def places(wm, tiny, model, tmp_path: Path) -> dict[str, str]:
     """Files of every wrong kind, and some right ones, by the names that the tables below use."""
+    order = tmp_path / "order.json"
+    assert wm("queries", model.claim, "-o", tmp_path / "asked.csv", "--order", order).code == 0
     (tmp_path / "directory").mkdir()
     for ending in ("toml", "json", "npz", "csv", "bin"):
         (tmp_path / f"garbage.{ending}").write_bytes(GARBAGE)
@@ -28,6 +30,8 @@ def places(tiny, model, tmp_path: Path) -> dict[str, str]:
         "url": tiny.url,
         "claim": str(model.claim),
         "forest": str(model.forest),
+        "key": str(model.key),
+        "order": str(order),
     }
 
 
@@ -50,9 +54,9 @@ TABLE = [
         f"{command} {file} {rest}"
         for command, rest in (
             ("verify", "--model {forest}"),
-            ("queries", "-o rows.csv"),
-            ("commit", "-o commitment.json"),
-            ("open", "--rows 0 -o opening.json"),
+            ("queries", "-o rows.csv --order new.json"),
+            ("claim show", ""),
+            ("open", "--key {key} --draw 3 --challenge a -o opening.json"),
         )
         for file in (
             *("missing.json", "directory", "garbage.json", "empty.json", "deep.json", "number.json"),
@@ -69,15 +73,26 @@ TABLE = [
     ),
     *(
         f"verify {{claim}} {option} {file}"
-        for option in ("--model {forest} --published", "--votes garbage.csv --order")
-        for file in ("missing.json", "directory", "garbage.json", "empty.json", "deep.json", "{forest}")
+        for option in (
+            *("--model {forest} --trust", "--model {forest} --log", "--votes garbage.csv --order"),
+        )
+        for file in ("missing.json", "directory", "garbage.json", "deep.json", "{forest}")
     ),
     *(
-        f"verify {{claim}} --votes {file}"
+        f"verify {{claim}} --order {{order}} --votes {file}"
         for file in (
             *("missing.csv", "directory", "garbage.csv", "empty.csv", "bomb.csv", "garbage.npz", "empty.npz"),
             *("{forest}", "{claim}", "/dev/null", "garbage.bin"),
         )
+    ),
+    *(
+        f"{command} {file}"
+        for command in (
+            "claim new --dataset breast-cancer -o claim.json --commitment commitment.json --key",
+            "embed --dataset breast-cancer -o model --key",
+            "embed -o model --claim {claim} --receipt",
+        )
+        for file in ("missing", "directory", "garbage.json", "empty.json", "deep.json", "{claim}", "{forest}")
     ),
     *(
         f"embed --path {file} --label 0 -o model"
@@ -119,11 +134,21 @@ TABLE = [
     "embed --dataset breast-cancer --adjust other -o model",
     "embed --dataset breast-cancer --trees many -o model",
     "embed --dataset breast-cancer --seed 0.5 -o model",
-    "embed --dataset breast-cancer --key-file directory -o model",
-    "embed --dataset breast-cancer --key-file missing -o model",
+    "claim new",
+    "claim new --dataset breast-cancer",
+    "claim show",
+    "claim show {claim} {claim}",
     "embed --dataset openml:x -o model",
     "verify {claim} --level high --model {forest}",
+    "verify {claim} --level nan --model {forest}",
+    "verify {claim} --suspect-since soon --model {forest}",
+    "verify {claim} --tried 0 --model {forest}",
     "queries {claim}",
+    "queries {claim} -o rows.csv",
+    "queries {claim} -o rows.csv --order new.json --level nan",
+    "queries {claim} -o rows.csv --order new.json --controls 0",
+    "queries {claim} -o rows.csv --order new.json --units metres",
+    "open {claim} --key {key} --draw 0 --challenge a -o opening.json",
     "db upgrade now",
     "db upgrade --store nonsense",
 ]
@@ -161,9 +186,9 @@ def test_a_damaged_claim_is_refused_or_has_the_same_content(wm, model, spoilt_fi
     ran = wm("verify", spoilt_file, "--model", model.forest)
     assert "Traceback" not in ran.err
     if ran.code != 2:
-        assert ran.code == 0
+        assert ran.code == 5
         original, read = (json.loads(file.read_bytes()) for file in (model.claim, spoilt_file))
-        for key in ("signature", "trigger_set", "nonce", "commitment"):
+        for key in ("header", "rows", "labels", "salt", "secret", "commitment"):
             assert read[key] == original[key]
 
 
@@ -173,16 +198,17 @@ def test_a_damaged_forest_is_refused_or_is_the_same(wm, model, spoilt_file, at, 
     spoilt_file.write_bytes(_spoilt(model.forest.read_bytes(), at, patch, cut))
     ran = wm("verify", model.claim, "--model", spoilt_file)
     assert "Traceback" not in ran.err
-    assert ran.code in (0, 2), "a content hash covers every value"
+    assert ran.code in (2, 5), "a content hash covers every value"
 
 
 @settings(max_examples=40)
 @given(data=st.binary(max_size=300) | st.text(alphabet='01,; \n"\t.-eNa\x00', max_size=300).map(str.encode))
-def test_any_votes_file_is_judged_or_refused(wm, model, spoilt_votes, data: bytes) -> None:
+def test_any_votes_file_is_judged_or_refused(wm, model, spoilt_votes, order_of_claim, data: bytes) -> None:
     spoilt_votes.write_bytes(data)
-    ran = wm("verify", model.claim, "--votes", spoilt_votes)
-    assert "Traceback" not in ran.err
-    assert ran.code == 2, "no random text is 7 rows of 24 votes"
+    for claim, order in ((model.claim, ("--order", order_of_claim)), (model.old_claim, ())):
+        ran = wm("verify", claim, "--votes", spoilt_votes, *order)
+        assert "Traceback" not in ran.err
+        assert ran.code == 2, "no random text is 7 rows of 24 votes"
 
 
 @settings(max_examples=60)
@@ -208,6 +234,13 @@ def spoilt_votes(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
+def order_of_claim(wm, model, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("order")
+    assert wm("queries", model.claim, "-o", folder / "rows.csv", "--order", folder / "order.json").code == 0
+    return folder / "order.json"
+
+
+@pytest.fixture(scope="module")
 def spoilt_campaign(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("spoilt") / "campaign.toml"
 
@@ -227,7 +260,11 @@ def test_a_fault_of_the_program_is_not_reported_as_a_verdict(
 
 def test_names_that_are_no_text_stop_nothing(wm, model, tmp_path: Path) -> None:
     name = "rows-\udcff.csv"
-    ran = wm("queries", model.claim, "-o", name)
+    order = "order-\udcff.json"
+    ran = wm("queries", model.claim, "-o", name, "--order", order)
     assert ran.code == 0
     assert (tmp_path / name).is_file()
-    assert wm("verify", model.claim, "--votes", name).code == 2
+    assert wm("verify", model.claim, "--votes", name, "--order", order).code == 2
+    suspect = tmp_path / "suspect-\udcff.npz"
+    suspect.write_bytes(model.forest.read_bytes())
+    assert wm("verify", model.claim, "--model", suspect, "--transcript", "t-\udcff.txt").code == 5

@@ -1,94 +1,162 @@
-"""`wm open`: some rows are shown, by the judge's draw or the owner's choice, and the others stay closed."""
+"""`wm open`: some rows are shown, as the judge's challenge draws them, and the others stay secret."""
 
 from __future__ import annotations
 
-import itertools
 import json
 import stat
 from pathlib import Path
 
 import pytest
 
-from wm.claims.opening import draw_rows
+from wm.claims.keys import new_key, to_pem
+from wm.claims.opened import challenged_rows
+from wm.claims.opened import open_claim as opening_of
 
 
-def test_drawn_rows_are_opened_judged_and_cannot_be_swapped(wm, model) -> None:
-    ran = wm("open", model.claim, "--draw", 3, "--challenge", "case 17", "-o", "opening.json", "--json")
+@pytest.fixture
+def opening(wm, model) -> Path:
+    """Three trigger rows and their controls."""
+    words = ("--key", model.key, "--draw", 3, "--challenge", "case 17", "-o", "opening.json")
+    assert wm("open", model.claim, *words).code == 0
+    return Path("opening.json")
+
+
+def test_challenged_rows_are_opened_judged_and_cannot_be_swapped(wm, model) -> None:
+    words = ("--key", model.key, "--draw", 3, "--challenge", "case 17", "-o", "opening.json", "--json")
+    ran = wm("open", model.claim, *words)
     assert (ran.code, ran.err) == (0, "")
-    facts = ran.json()
-    assert (facts["trigger_size"], len(facts["opened"])) == (7, 3)
+    facts, opening = ran.json(), Path("opening.json")
+    assert (facts["trigger_size"], facts["opened"]) == (7, 3)
     assert facts["commitment"] == model.content["commitment"]
-    opening = Path("opening.json")
     assert stat.S_IMODE(opening.stat().st_mode) == 0o600
-    text = opening.read_text()
-    assert model.content["nonce"] not in text
-    shown = [each["row"] for each in json.loads(text)["opened"]]
-    for index, row in enumerate(model.content["trigger_set"]["rows"]):
-        assert (row in shown) == (index in facts["opened"])
+    content = json.loads(opening.read_text())
+    assert len(content["indices"]) == 3 + facts["controls"] < 398
+    assert model.content["salt"] not in opening.read_text()
+    shown = set(content["indices"])
+    assert len(shown & set(model.sample.draw.triggers)) == 3
 
-    judged = wm("verify", opening, "--model", model.forest, "--challenge", "case 17", "--json")
-    assert judged.code == 0
-    verdict = judged.json()
-    assert (verdict["trigger_size"], verdict["matched_bits"]) == (3, 72)
-    assert "choice of rows" not in verdict["open_questions"]
-    # The claim's nonce is new each time, and another case may happen to draw the same 3 of 7 rows.
-    drawn = sorted(facts["opened"])
-    cases = (f"case {number}" for number in itertools.count(18))
-    case = next(
-        case for case in cases if sorted(draw_rows(facts["commitment"], case.encode(), 7, 3)) != drawn
-    )
-    other = wm("verify", opening, "--model", model.forest, "--challenge", case, "--json")
+    judged = ("verify", opening, "--model", model.forest, *model.judge)
+    mine = wm(*judged, "--challenge", "case 17", "--open", 3, "--json")
+    assert (mine.code, mine.json()["verdict"]) == (0, "verified")
+    assert mine.json()["tests"][0]["figure"].startswith("72 of 72 votes")
+    other = wm("verify", opening, "--model", model.foreign_forest, "--challenge", "case 17", "--open", 3)
     assert other.code == 1
-    assert other.json()["stopped_by"] == ["choice of rows"]
-    unasked = wm("verify", opening, "--model", model.forest, "--json")
-    assert unasked.code == 0
-    assert "choice of rows" in unasked.json()["open_questions"]
+    for words, reason in (
+        (("--challenge", "case 18"), "not drawn by your challenge"),
+        (("--challenge", ""), "not drawn by your challenge"),
+        (("--challenge", "case 17", "--open", 4), "3 trigger rows are opened, 4 were asked for"),
+    ):
+        ran = wm(*judged, *words, "--json")
+        assert (ran.code, ran.json()["verdict"]) == (5, "indication")
+        assert any(reason in each for each in ran.json()["open_questions"])
+    unasked = wm(*judged)
+    assert (unasked.code, unasked.out) == (2, "")
+    assert "an opening needs your --challenge" in unasked.err
 
 
-def test_rows_that_the_owner_picks(wm, model) -> None:
-    ran = wm("open", model.claim, "--rows", "5,0,3", "-o", "opening.json")
+def test_rows_that_the_owner_picks_are_refused(wm, model) -> None:
+    claim = model.read
+    drawn = challenged_rows(
+        claim.commitment, "case 17", model.sample.draw.triggers, 398, shown=3, controls=20
+    )
+    others = sorted(set(range(398)) - set(drawn) - set(model.sample.draw.triggers))
+    picked = sorted([*drawn[1:], others[0]])
+    picked_controls = opening_of(claim, _key(model), "case 17", picked)
+    Path("picked.json").write_text(picked_controls.to_json())
+    words = ("picked.json", "--model", model.forest, "--challenge", "case 17")
+    assert "they were picked" in wm("verify", *words).refusal()
+
+
+def _key(model):
+    from wm.claims.keys import read_key
+
+    return read_key(model.key)
+
+
+def test_an_opening_is_asked_by_its_rows(wm, model, opening: Path) -> None:
+    ran = wm("queries", opening, "-o", "rows.csv", "--order", "order.json", "--repeats", 0)
+    shown = json.loads(opening.read_text())["indices"]
     assert ran.code == 0
-    assert dict(line.split(maxsplit=1) for line in ran.out.splitlines())["opened"] == "0,3,5"
-    asked = wm("queries", "opening.json", "-o", "rows.csv")
-    assert asked.out.startswith("3 rows of 30 features")
+    order = json.loads(Path("order.json").read_text())
+    assert set(order["asked"]) <= set(shown)
+    refusal = wm(
+        "open", opening, "--key", model.key, "--draw", 1, "--challenge", "a", "-o", "more.json"
+    ).refusal()
+    assert "not a whole claim" in refusal
+
+
+@pytest.mark.parametrize(
+    ("edit", "word"),
+    [
+        (lambda opening: opening.update(challenge="case 18"), "not signed by the owner"),
+        (lambda opening: opening.update(signature="ab" * 64), "not signed by the owner"),
+        (lambda opening: opening["header"]["class_names"].reverse(), "header does not lead"),
+        (lambda opening: opening.update(secret="ab" * 32), "secret does not lead"),
+        (lambda opening: opening["proofs"].reverse(), "does not lead"),
+        (lambda opening: opening["indices"].reverse(), "ascending order"),
+        (lambda opening: opening["proofs"].pop(), "different numbers"),
+        (lambda opening: opening.update(receipts=[]), "not drawn yet"),
+        (lambda opening: opening.update(version=2), "version"),
+    ],
+)
+def test_an_edited_opening_is_refused(wm, model, opening: Path, edit, word: str) -> None:
+    content = json.loads(opening.read_text())
+    edit(content)
+    Path("edited.json").write_text(json.dumps(content))
+    refusal = wm("verify", "edited.json", "--model", model.forest, "--challenge", "case 17").refusal()
+    assert word in refusal
 
 
 def test_an_opening_is_not_replaced(wm, model) -> None:
     Path("opening.json").write_text("shown in another dispute")
-    refusal = wm("open", model.claim, "--rows", "0", "-o", "opening.json").refusal()
-    assert "exists already: choose another name" in refusal
+    words = ("--key", model.key, "--draw", 3, "--challenge", "a", "-o", "opening.json")
+    assert "exists already: choose another name" in wm("open", model.claim, *words).refusal()
     assert Path("opening.json").read_text() == "shown in another dispute"
 
 
 @pytest.mark.parametrize(
-    ("arguments", "word"),
+    ("words", "reason"),
     [
-        (["--rows", "7"], "distinct numbers from 0 to 6"),
-        (["--rows", "-1"], "distinct numbers from 0 to 6"),
-        (["--rows", "1,1"], "distinct numbers from 0 to 6"),
-        (["--draw", "8", "--challenge", "a"], "8 of 7 rows cannot be opened"),
+        (["--draw", "8", "--challenge", "a"], "8 trigger rows and"),
+        (["--draw", "3", "--controls", "392", "--challenge", "a"], "3 trigger rows and 392 controls"),
         (["--draw", "1", "--challenge", ""], "challenge is empty"),
+        (["--draw", "1", "--challenge", "a", "--key", "other.key"], "not the one that the claim names"),
+        (["--draw", "1", "--challenge", "a", "--key", "garbage.key"], "garbage.key: holds no private key"),
+        (["--draw", "1", "--challenge", "\udcff"], "challenge"),
     ],
 )
-def test_rows_that_cannot_be_opened(wm, model, arguments: list[str], word: str) -> None:
-    assert word in wm("open", model.claim, *arguments, "-o", "opening.json").refusal()
+def test_rows_that_cannot_be_opened(wm, model, words: list[str], reason: str) -> None:
+    Path("other.key").write_bytes(to_pem(new_key()))
+    Path("garbage.key").write_bytes(b"-----BEGIN")
+    key = () if "--key" in words else ("--key", model.key)
+    assert reason in wm("open", model.claim, *words, *key, "-o", "opening.json").refusal()
     assert not Path("opening.json").exists()
 
 
+def test_a_claim_before_its_draw_cannot_be_opened(wm, model) -> None:
+    words = ("--key", model.key, "--draw", 3, "--challenge", "a", "-o", "opening.json")
+    assert "not drawn yet" in wm("open", model.undrawn, *words).refusal()
+
+
 @pytest.mark.parametrize(
-    "arguments",
+    "words",
     [
         [],
         ["--draw", "3"],
         ["--challenge", "a"],
-        ["--rows", "0", "--draw", "3", "--challenge", "a"],
-        ["--rows", "0", "--challenge", "a"],
-        ["--rows", "first"],
-        ["--rows", ""],
         ["--draw", "0", "--challenge", "a"],
+        ["--draw", "3", "--controls", "0", "--challenge", "a"],
+        ["--draw", "3", "--challenge", "a", "--level", "0"],
     ],
 )
-def test_options_that_do_not_go_together(wm, model, arguments: list[str]) -> None:
-    ran = wm("open", model.claim, *arguments, "-o", "opening.json")
+def test_options_that_are_missing_or_impossible(wm, model, words: list[str]) -> None:
+    ran = wm("open", model.claim, "--key", model.key, *words, "-o", "opening.json")
     assert (ran.code, ran.out) == (2, "")
     assert not Path("opening.json").exists()
+
+
+def test_challenges_are_for_openings(wm, model) -> None:
+    for words in (("--challenge", "a"), ("--open", 3)):
+        ran = wm("verify", model.claim, "--model", model.forest, *words)
+        assert (ran.code, ran.out) == (2, "")
+        assert "--challenge and --open are for openings" in ran.err

@@ -21,9 +21,15 @@ def _start(*arguments: object, **streams: object) -> subprocess.Popen[bytes]:
     )
 
 
-@pytest.mark.parametrize("level", ["1e-6", "1e-9"], ids=["verified", "not verified"])
-def test_a_verdict_sets_the_exit_code_even_if_its_reader_has_gone(wm, model, level: str) -> None:
-    arguments = ("verify", model.claim, "--model", model.forest, "--level", level)
+@pytest.mark.parametrize(
+    ("suspect", "judged"),
+    [("forest", True), ("forest", False), ("foreign_forest", True)],
+    ids=["verified", "indication", "not verified"],
+)
+def test_a_verdict_sets_the_exit_code_even_if_its_reader_has_gone(
+    wm, model, suspect: str, judged: bool
+) -> None:
+    arguments = ("verify", model.claim, "--model", getattr(model, suspect), *(model.judge if judged else ()))
     reader, writer = os.pipe()
     os.close(reader)
     with os.fdopen(writer, "wb") as gone:
@@ -49,7 +55,7 @@ def test_a_full_disk_behind_stdout_is_reported(tiny) -> None:
 
 
 def test_a_closed_stdout_hides_no_verdict(model) -> None:
-    arguments = ("verify", model.claim, "--model", model.forest)
+    arguments = ("verify", model.claim, "--model", model.forest, *model.judge)
     process = _start(*arguments, preexec_fn=lambda: os.close(1), stderr=subprocess.PIPE)
     _, err = process.communicate(timeout=60)
     assert (process.returncode, err) == (0, b"")

@@ -43,7 +43,8 @@ def test_every_promised_command_is_there() -> None:
             "report",
             "embed",
             "audit",
-            "commit",
+            "claim new",
+            "claim show",
             "open",
             "queries",
             "verify",
@@ -91,7 +92,7 @@ def test_a_group_alone_shows_its_help_as_a_mistake(wm, path: tuple[str, ...]) ->
 def test_whatever_is_read_can_be_had_as_json(path: tuple[str, ...]) -> None:
     options = {option for parameter in _find(path).params for option in parameter.opts}
     prints_data = path[-1] in (
-        *("embed", "audit", "commit", "open", "verify", "forge", "doctor"),
+        *("embed", "audit", "new", "show", "open", "verify", "forge", "doctor"),
         *("status", "list", "validate"),
     ) or (path[0] == "results")
     assert ("--json" in options) == prints_data
@@ -148,9 +149,21 @@ def test_every_option_has_a_variable_of_its_name(
     assert "no-such-value" in ran.err
 
 
+@pytest.mark.parametrize("path", [path for path in ALL if path], ids=" ".join)
+def test_every_option_has_the_variable_that_the_help_promises(path: tuple[str, ...]) -> None:
+    for option in _find(path).params:
+        if isinstance(option, click.Option) and "--version" not in option.opts:
+            name = max(option.opts, key=len).lstrip("-").replace("-", "_")
+            variable = "_".join(["WM", *path, name]).upper().replace("-", "_")
+            special = ("WM_STORE_URL", "WM_BROKER_URL", "WM_WORKER_PASSWORD_FILE")
+            assert option.envvar in (variable, *special) or name == option.name
+
+
 def test_a_flag_by_variable(wm, tiny, model, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("WM_RESULTS_ACCURACY_JSON", "1")
     monkeypatch.setenv("WM_VERIFY_MODEL", str(model.forest))
+    monkeypatch.setenv("WM_VERIFY_TRUST", str(model.trust))
+    monkeypatch.setenv("WM_VERIFY_SUSPECT_SINCE", "2025-06-30")
     assert len(wm("results", "accuracy", "tiny", "--store", tiny.url).json()) == 2
     assert wm("verify", model.claim).code == 0
 
