@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+from functools import cache
 
 import numpy as np
 import pytest
@@ -11,121 +12,152 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from wm.claims.claim import make_claim
-from wm.claims.opening import open_rows
+from tests import witness
+from wm.claims.opened import challenged_rows, open_claim
+from wm.claims.pooled import Header, MinMax, new_claim
+from wm.embedding.claimed import owner_key
 from wm.errors import ClaimError
-from wm.signature import Signature
 from wm.verification.answers import Answers
-from wm.verification.questions import (
-    Decoys,
-    Order,
-    build_questions,
-    parse_order,
-    plain_order,
-    read_order,
-    sort_answers,
-)
+from wm.verification.questions import Order, build_questions, controls_needed, read_order, sort_answers
+from wm.verification.randomization import row_floor
+from wm.verification.samples import sample_of
+
+KEY = owner_key(1)
 
 
-def claim_of(k, d=3):
-    rows = np.random.default_rng(k).random((k, d)).astype(np.float32)
-    return make_claim(
+@cache
+def claim_of(k, n, preparation=None):
+    header = Header(
         scheme="paper",
-        signature=Signature.of("0110"),
-        X=rows,
-        y=np.arange(k) % 2,
-        model_hash="ab" * 32,
+        trees=4,
+        ones=2,
+        trigger_size=k,
+        pool_size=n,
+        owner=KEY.public_key().public_bytes_raw().hex(),
         model_id="forest",
-        class_names=("a", "b"),
+        class_names=("no", "yes"),
+        feature_names=("a", "b", "c"),
+        domain=((0.0, 1.0),) * 3,
+        preparation=preparation,
     )
+    rng = np.random.default_rng([k, n])
+    parts = {"salt": bytes(32), "secret": bytes(range(32))}
+    undrawn = new_claim(header, rng.random((n, 3)).astype(np.float32), np.arange(n) % 2, **parts)
+    return undrawn.model_copy(update={"receipts": (witness.witness(undrawn),)})
 
 
-def decoys_of(n, d=3, seed=1005):
-    rng = np.random.default_rng(seed)
-    return Decoys(rng.random((n, d)).astype(np.float32), rng.integers(0, 2, n))
+def sample(k, n):
+    return sample_of(claim_of(k, n))
 
 
-CLAIM = claim_of(4)
-ORDER = build_questions(CLAIM, decoys_of(9), np.random.default_rng(0), repeats=3).order
+SAMPLE = sample(4, 20)
+ORDER = build_questions(SAMPLE, np.random.default_rng(0), controls=9, repeats=3).order
 
 
 @given(
     k=st.integers(1, 6),
-    n=st.integers(0, 30),
-    each=st.integers(1, 4),
-    repeats=st.integers(0, 9),
+    n=st.integers(7, 30),
+    controls=st.integers(1, 40),
+    repeats=st.integers(0, 50),
     seed=st.integers(0, 2**32),
 )
-def test_every_answer_goes_back_to_its_row(k, n, each, repeats, seed):
-    claim, decoys = claim_of(k), decoys_of(n) if n else None
-    asked = build_questions(claim, decoys, np.random.default_rng(seed), decoys_for_each=each, repeats=repeats)
-    n_decoys = min(n, each * k)
-    assert len(asked.X) == asked.order.size == k + n_decoys + min(repeats, k + n_decoys)
-    found = sort_answers(Answers("votes", asked.X), asked.order)  # each row is its own answer
-    np.testing.assert_array_equal(found.triggers.values, claim.trigger_set.X)
-    assert (found.asked_twice, found.answered_differently) == (min(repeats, k + n_decoys), 0)
-    assert len(found.decoys) == n_decoys
-    if decoys is not None:
-        label_of = {row.tobytes(): label for row, label in zip(decoys.X, decoys.y, strict=True)}
-        known = [label_of[row.tobytes()] for row in found.decoys.values]
-        assert known == found.decoy_labels.tolist()
-        assert len(np.unique(found.decoys.values, axis=0)) == n_decoys, "no decoy is taken twice"
-    assert parse_order(asked.order.to_line(), claim) == asked.order
+def test_every_answer_goes_back_to_its_row(k, n, controls, repeats, seed):
+    asked = sample(k, n)
+    questions = build_questions(asked, np.random.default_rng(seed), controls=controls, repeats=repeats)
+    size = k + min(controls, n - k)
+    assert len(questions.X) == len(questions.order.asked) == size + min(repeats, size)
+    rows = Answers("votes", questions.X)  # each row is its own answer
+    labels = Answers("labels", questions.X[:, 0])
+    found = sort_answers({"votes": rows, "labels": labels}, questions.order, asked)
+    np.testing.assert_array_equal(found.answers["votes"].values, asked.X[found.asked])
+    np.testing.assert_array_equal(found.answers["labels"].values, asked.X[found.asked, 0])
+    assert len(set(found.asked.tolist())) == size
+    assert int(asked.is_trigger[found.asked].sum()) == k
+    assert (found.asked_twice, found.answered_differently) == (min(repeats, size), 0)
+    assert Order.model_validate_json(questions.order.to_line()) == questions.order
 
 
-def test_the_order_hides_the_trigger_rows_and_depends_on_the_seed_alone():
-    decoys = decoys_of(40)
-
+def test_the_order_hides_the_trigger_rows_and_depends_on_the_judges_generator_alone():
     def asked(seed):
-        return build_questions(CLAIM, decoys, np.random.default_rng(seed), decoys_for_each=5)
+        return build_questions(SAMPLE, np.random.default_rng(seed), controls=16)
 
     np.testing.assert_array_equal(asked(7).X, asked(7).X)
     assert asked(7).order != asked(8).order
     # Each place is as likely for a trigger row as any other.
-    places = [place for seed in range(300) for place in asked(seed).order.triggers]
-    assert stats.chisquare(np.bincount(places, minlength=24)).pvalue > 1e-4
+    places = [np.flatnonzero(np.isin(asked(seed).order.asked, SAMPLE.draw.triggers)) for seed in range(300)]
+    assert stats.chisquare(np.bincount(np.concatenate(places), minlength=20)).pvalue > 1e-4
 
 
-def test_a_decoy_that_is_a_trigger_row_is_left_out():
-    X = CLAIM.trigger_set.X
-    mixed = Decoys(np.vstack([X, X[:1], decoys_of(3).X]), np.zeros(8, dtype=np.int64))
-    asked = build_questions(CLAIM, mixed, np.random.default_rng(0))
-    assert len(asked.order.decoys) == 3
-    with pytest.raises(ClaimError, match="every decoy is a trigger row"):
-        build_questions(CLAIM, Decoys(X, np.zeros(4, dtype=np.int64)), np.random.default_rng(0))
-    with pytest.raises(ClaimError, match="2 features, the trigger rows 3"):
-        build_questions(CLAIM, decoys_of(5, d=2), np.random.default_rng(0))
-
-
-def test_answers_that_differ_are_counted():
-    asked = build_questions(CLAIM, decoys_of(9), np.random.default_rng(0), repeats=6)
+@pytest.mark.parametrize("kind", ["votes", "labels"])
+@pytest.mark.parametrize("repeats", [0, 6])
+def test_answers_that_differ_are_counted(kind, repeats):
+    asked = build_questions(SAMPLE, np.random.default_rng(0), controls=9, repeats=repeats)
     values = asked.X.copy()
-    again = [pair[0] for pair in asked.order.repeats]
+    order = asked.order.asked
+    again = [place for place, row in enumerate(order) if row in order[:place]]
     values[again[:2], 0] += 1
-    assert sort_answers(Answers("votes", values), asked.order).answered_differently == 2
-    assert sort_answers(Answers("labels", values[:, 0]), asked.order).answered_differently == 2
-    with pytest.raises(ClaimError, match="19 rows were asked, but 18 are answered"):
-        sort_answers(Answers("votes", values[1:]), asked.order)
+    given_answers = Answers(kind, values if kind == "votes" else values[:, 0])
+    found = sort_answers({kind: given_answers}, asked.order, SAMPLE)
+    assert (found.asked_twice, found.answered_differently) == (repeats, min(2, repeats))
 
 
-def test_the_plain_order_has_the_trigger_rows_alone():
-    order = plain_order(CLAIM)
-    assert (order.size, order.triggers) == (4, (0, 1, 2, 3))
-    found = sort_answers(Answers("labels", np.arange(4)), order)
-    assert found.triggers.values.tolist() == [0, 1, 2, 3]
-    assert (len(found.decoys), found.asked_twice) == (0, 0)
+def test_answers_of_one_kind_that_differ_are_counted_once():
+    asked = build_questions(SAMPLE, np.random.default_rng(0), controls=9, repeats=6)
+    order = asked.order.asked
+    place = next(place for place, row in enumerate(order) if row in order[:place])
+    values = asked.X.copy()
+    values[place] += 1
+    both = {"votes": Answers("votes", values), "labels": Answers("labels", values[:, 0])}
+    assert sort_answers(both, asked.order, SAMPLE).answered_differently == 1
 
 
-def test_an_opening_is_asked_by_its_rows(tmp_path):
-    opening = open_rows(CLAIM, [1, 3])
-    asked = build_questions(opening, decoys_of(9), np.random.default_rng(0))
-    found = sort_answers(Answers("votes", asked.X), asked.order)
-    np.testing.assert_array_equal(found.triggers.values, CLAIM.trigger_set.X[[1, 3]])
-    file = tmp_path / "order.json"
-    file.write_text(asked.order.to_line())
-    assert read_order(file, opening) == asked.order
-    with pytest.raises(ClaimError, match=r"order\.json: the order has 2 trigger rows, the claim 4"):
-        read_order(file, CLAIM)
+def test_answers_to_other_questions_are_refused():
+    rows = Answers("votes", np.zeros((len(ORDER.asked), 4), dtype=np.int64))
+    with pytest.raises(ClaimError, match="another claim's rows"):
+        sort_answers({"votes": rows}, ORDER, sample(3, 20))
+    with pytest.raises(ClaimError, match="16 rows were asked, but 15 are answered by labels"):
+        sort_answers({"votes": rows, "labels": rows.take(range(15))}, ORDER, SAMPLE)
+    beyond = ORDER.model_copy(update={"asked": (*ORDER.asked[:-1], 20)})
+    with pytest.raises(ClaimError, match="rows that the claim does not show"):
+        sort_answers({"votes": rows}, beyond, SAMPLE)
+
+
+def test_an_opening_is_asked_by_its_rows():
+    claim = claim_of(4, 20)
+    triggers = SAMPLE.draw.triggers
+    shown = challenged_rows(claim.commitment, "case 17", triggers, 20, shown=2, controls=5)
+    opened = sample_of(open_claim(claim, KEY, "case 17", shown))
+    asked = build_questions(opened, np.random.default_rng(0), controls=5)
+    assert sorted(asked.order.asked) == list(shown)
+    found = sort_answers({"votes": Answers("votes", asked.X)}, asked.order, opened)
+    np.testing.assert_array_equal(found.answers["votes"].values, claim.X[list(shown)])
+    np.testing.assert_array_equal(found.asked, np.arange(7))
+    whole = build_questions(SAMPLE, np.random.default_rng(0), controls=16)
+    with pytest.raises(ClaimError, match="rows that the claim does not show"):
+        sort_answers({"votes": Answers("votes", whole.X)}, whole.order, opened)
+
+
+def test_rows_are_asked_in_raw_units():
+    prepared = claim_of(4, 20, MinMax(low=(0.0, -5.0, 100.0), span=(1.0, 10.0, 0.0)))
+    asked = build_questions(sample_of(prepared), np.random.default_rng(0), controls=16, units="raw")
+    X = prepared.X[list(asked.order.asked)]
+    expected = np.column_stack([X[:, 0], X[:, 1] * 10 - 5, np.full(20, 100)])
+    np.testing.assert_allclose(asked.X, expected, rtol=1e-6)
+    assert (asked.X.dtype, asked.order.units) == (np.float32, "raw")
+    with pytest.raises(ClaimError, match="raw units already"):
+        build_questions(SAMPLE, np.random.default_rng(0), controls=5, units="raw")
+
+
+@given(k=st.integers(1, 6), n=st.integers(7, 60), exponent=st.integers(1, 12))
+def test_as_few_controls_as_make_the_level_possible(k, n, exponent):
+    asked, level = sample(k, n), 10.0**-exponent
+    count = controls_needed(asked, level)
+    assert 1 <= count <= n - k
+    assert count >= min(5 * k, n - k)
+    if count < n - k:
+        assert row_floor(k + count, k) < np.log10(level / 2)
+    if min(5 * k, n - k) < count:
+        assert row_floor(k + count - 1, k) > np.log10(level / 2) - 1
 
 
 def edited(**changes):
@@ -137,29 +169,31 @@ def edited(**changes):
     [
         ("", "not a valid order"),
         ("[]", "not a valid order"),
+        ("[" * 100_000, "not a valid order"),
         (edited(format="other"), "format"),
-        (edited(commitment="00"), "another claim's rows"),
-        (edited(triggers=[]), "triggers"),
-        (edited(triggers=[-1, 0, 1, 2]), "triggers.0"),
-        (edited(triggers=list(ORDER.triggers[:3])), "3 trigger rows, the claim 4"),
-        (edited(triggers=[ORDER.triggers[0]] * 4), "one place"),
-        (edited(decoys=list(ORDER.decoys[:3])), "3 decoys and 9 labels"),
-        (edited(decoy_labels=[2] * 9), "decoy_labels.0"),
-        (edited(decoys=[2**70] * 9), "one place"),
-        (edited(repeats=[[*pair][::-1] for pair in ORDER.repeats]), "one place"),
-        (edited(repeats=[[0]]), "repeats.0"),
+        (edited(version=1), "version"),
+        (edited(commitment="00"), "commitment"),
+        (edited(units="metres"), "units"),
+        (edited(asked=[]), "asked"),
+        (edited(asked=[-1]), "asked.0"),
+        (edited(asked=[0, 2**70]), "asked.1"),
+        (edited(asked=[True]), "asked.0"),
         (edited(extra=1), "extra"),
     ],
-    ids=itertools.count(),  # the orders differ from process to process
+    ids=itertools.count(),
 )
-def test_a_faulty_order_is_refused(text, reason):
+def test_a_faulty_order_is_refused(tmp_path, text, reason):
+    file = tmp_path / "order.json"
+    file.write_text(text)
     with pytest.raises(ClaimError) as refused:
-        parse_order(text, CLAIM, what="the file")
-    assert str(refused.value).startswith("the file: ")
+        read_order(file)
+    assert str(refused.value).startswith(f"{file}: ")
     assert reason in str(refused.value)
 
 
-def test_an_order_cannot_be_changed():
-    assert isinstance(ORDER, Order)
+def test_an_order_cannot_be_changed(tmp_path):
+    file = tmp_path / "order.json"
+    file.write_text(ORDER.to_line())
+    assert read_order(file) == ORDER
     with pytest.raises(ValueError, match="frozen"):
-        ORDER.decoys = ()
+        ORDER.asked = ()
