@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from wm.errors import ClaimError
 from wm.forest import Forest
-from wm.verification.answers import Answers
+from wm.verification.answers import Answers, name_of
 from wm.verification.samples import Sample
 
 _CLEARLY_BETTER = 0.1
@@ -84,7 +84,7 @@ def _coded(
     codes: NDArray[np.int64], forest: Forest, sample: Sample
 ) -> tuple[NDArray[np.int64], tuple[str, ...]]:
     """Return votes as 0 and 1: classes by name if they fit, else by agreement with the labels."""
-    names = [str(each) for each in forest.classes.tolist()]
+    names = [name_of(each) for each in forest.classes.tolist()]
     by_name: NDArray[np.int64] | None = None
     for known in (sample.header.class_names, ("0", "1")):
         if set(names) <= set(known):

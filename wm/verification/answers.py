@@ -104,7 +104,7 @@ def model_votes(
         X does not fit the model.
     """
     classes = forest.classes.tolist()
-    names = [str(each) for each in classes]
+    names = [name_of(each) for each in classes]
     if classes == [0, 1]:
         codes = [0, 1]
     elif sorted(names) == sorted(class_names):
@@ -140,7 +140,7 @@ def _probabilities(array: NDArray[Any]) -> NDArray[np.float64]:
 def _labels(array: NDArray[Any], class_names: tuple[str, str]) -> NDArray[np.int64]:
     flat = array.reshape(-1) if array.ndim == 2 and array.shape[1] == 1 else array
     if flat.ndim == 1 and flat.dtype.kind in "iufbU":
-        found = codes_of([_name(value) for value in flat.tolist()], class_names)
+        found = codes_of([name_of(value) for value in flat.tolist()], class_names)
         if found is not None:
             return found
     names = " and ".join(map(repr, class_names))
@@ -163,7 +163,7 @@ def codes_of(names: list[str], class_names: tuple[str, str]) -> NDArray[np.int64
     return np.array([int(name) for name in names], dtype=np.int64) if coded else None
 
 
-def _name(value: Any) -> str:
+def name_of(value: Any) -> str:
     """Return a label as text; a whole number is written without a point, as in `wm.datasets`."""
     if isinstance(value, bool):
         return str(int(value))
