@@ -11,7 +11,7 @@ from tests.damage.targets import targets
 from wm.errors import ClaimError
 
 SEED = 20
-COUNTS = {"claim": 300, "opening": 300, "forest": 200, "arrays": 150}
+COUNTS = {"claim": 300, "opening": 300, "receipt": 200, "statement": 300, "forest": 200, "arrays": 150}
 OTHERS = 100
 
 

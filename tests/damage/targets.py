@@ -7,31 +7,37 @@ import io
 import json
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.ensemble import RandomForestClassifier
 
+from tests import witness
 from tests.damage.damaging import Form
 from tests.damage.running import Target, unclear
 from wm.attacks.leakage import LeakageReport, inspect
-from wm.claims.claim import Claim, make_claim, parse_claim
-from wm.claims.opening import Opening, open_rows, parse_opening
-from wm.claims.publication import parse_moment, parse_publications, publication_of
+from wm.claims.beacons.base import Receipt, parse_receipt, read_trust
+from wm.claims.claim import Claim, parse_claim
+from wm.claims.keys import public_hex
+from wm.claims.opened import OpenedClaim, challenged_rows, open_claim, parse_opened
+from wm.claims.pooled import MinMax, PooledClaim, parse_pooled
+from wm.embedding.claimed import commit_pool, owner_key
 from wm.errors import WmError
 from wm.forest import Forest
 from wm.formats import npz_arrays, sklearn_metadata
 from wm.formats.export import load_metadata, save_model
-from wm.signature import random_signature
 from wm.verification.answer_files import parse_answers, read_rows
 from wm.verification.answers import Answers
-from wm.verification.decoys import read_decoys
 from wm.verification.endpoint.reply import parse_reply
-from wm.verification.questions import Decoys, Order, build_questions, parse_order, plain_order, sort_answers
-from wm.verification.verdict import judge
+from wm.verification.judgement import VerdictKind, judge_sample
+from wm.verification.questions import Order, Questions, build_questions, read_order, sort_answers
+from wm.verification.samples import Sample, sample_of
 
-TREES, ROWS, FEATURES = 24, 6, 4
+TREES, ROWS, FEATURES, POOL = 24, 6, 4, 60
+NAMES = ("no", "yes")
+
+_Shown = TypeVar("_Shown", PooledClaim, OpenedClaim)
 
 
 def targets(folder: Path) -> list[Target]:
@@ -41,79 +47,12 @@ def targets(folder: Path) -> list[Target]:
     y = (X[:, 0] + 0.3 * rng.random(200) > 0.6).astype(np.int64)
     model = RandomForestClassifier(TREES, max_depth=3, random_state=1).fit(X, y)
     forest = Forest.from_sklearn(model)
-    signature = random_signature(TREES, 0.5, rng)
-    claim = make_claim(
-        scheme="paper",
-        signature=signature,
-        X=X[:ROWS],
-        y=y[:ROWS],
-        model_hash=forest.content_hash,
-        model_id="forest",
-        class_names=("no", "yes"),
-        nonce=bytes(range(32)),
-    )
-    opening = open_rows(claim, [0, 2, 5])
-    asked = build_questions(claim, Decoys(X[20:], y[20:]), rng, decoys_for_each=3, repeats=2)
-    document = publication_of(claim, parse_moment("2025-06-30"))
-    votes = forest.votes(claim.trigger_set.X)
-    shares, labels = forest.vote_shares(asked.X), forest.predict(asked.X)
+    claim = _claim(X[:POOL], y[:POOL])
+    asked = build_questions(sample_of(claim), rng, controls=18, repeats=2)
     metadata = sklearn_metadata.from_model(model)
-
-    def judged(order: Order) -> Callable[[Answers], str | None]:
-        return lambda answers: _wrongly_accepted(claim, order, answers)
-
-    def answers(kind: Any, ending: str) -> Callable[[bytes], Answers]:
-        name = f"{kind}.{ending}"
-        return lambda content: parse_answers(content, kind, class_names=claim.class_names, what=name)
-
-    def reply(count: int) -> Callable[[bytes], Answers]:
-        return lambda body: parse_reply(body, count, class_names=claim.class_names, what="reply")
-
-    def packed(**arrays: NDArray[Any]) -> bytes:
-        buffer = io.BytesIO()
-        np.savez(buffer, **arrays)
-        return buffer.getvalue()
-
-    def lines(values: NDArray[Any]) -> bytes:
-        return "\n".join(",".join(map(str, np.atleast_1d(row))) for row in values).encode()
-
-    plain = plain_order(claim)
     found = [
-        Target(
-            "claim",
-            claim.to_json().encode(),
-            "json",
-            lambda content: parse_claim(content, what="claim"),
-            lambda read: _unlike(_committed(read), _committed(claim)),
-        ),
-        Target(
-            "opening",
-            opening.to_json().encode(),
-            "json",
-            lambda content: parse_opening(content, what="opening"),
-            lambda read: _not_opened(read, opening),
-        ),
-        Target(
-            "order",
-            asked.order.to_line().encode(),
-            "json",
-            lambda content: parse_order(content, claim, what="order"),
-            lambda read: None if sorted(read.triggers) != [] and read.size > 0 else "an empty order",
-        ),
-        Target(
-            "log",
-            (document.to_line() * 2).encode(),
-            "text",
-            lambda content: parse_publications(content, what="log"),
-            _bad_publications,
-        ),
-        Target(
-            "document",
-            document.to_json().encode(),
-            "json",
-            lambda content: parse_publications(content, what="document"),
-            _bad_publications,
-        ),
+        *_claims(claim),
+        *_judges_files(claim, asked, forest, folder),
         Target(
             "forest",
             forest.to_bytes(),
@@ -122,60 +61,186 @@ def targets(folder: Path) -> list[Target]:
             lambda read: _unlike(read.content_hash, forest.content_hash),
         ),
         Target("arrays", metadata.to_bytes(), "npz", _report, _bad_report),
-        Target("votes.csv", lines(votes), "text", answers("votes", "csv"), judged(plain)),
-        Target("votes.npz", packed(votes=votes), "npz", answers("votes", "npz"), judged(plain)),
-        Target(
-            "probabilities.csv", lines(shares), "text", answers("probabilities", "csv"), judged(asked.order)
-        ),
-        Target("labels.csv", lines(labels), "text", answers("labels", "csv"), judged(asked.order)),
-        Target("reply", json.dumps({"votes": votes.tolist()}).encode(), "json", reply(ROWS), judged(plain)),
-        Target(
-            "reply",
-            json.dumps({"probabilities": shares.tolist()}).encode(),
-            "json",
-            reply(len(shares)),
-            judged(asked.order),
-        ),
-        Target(
-            "reply",
-            json.dumps({"labels": labels.tolist()}).encode(),
-            "json",
-            reply(len(labels)),
-            judged(asked.order),
-        ),
-    ]
-    marked = [
-        ",".join(map(str, [*row, label])) for row, label in zip(X[20:40].tolist(), y[20:40], strict=True)
-    ]
-    found += [
-        _decoys(folder / "decoys.csv", "\n".join(marked).encode(), "text", claim),
-        _decoys(folder / "decoys.npz", packed(X=X[20:], y=y[20:]), "npz", claim),
-        _rows(folder / "rows.csv", lines(X[:20]), "text"),
-        _rows(folder / "rows.npz", packed(X=X), "npz"),
+        *_answers(claim, asked, forest),
+        _rows(folder / "rows.csv", _lines(X[:20]), "text"),
+        _rows(folder / "rows.npz", _packed(X=X), "npz"),
     ]
     return [*found, _skops(forest, folder)] if importlib.util.find_spec("skops") else found
+
+
+def _claim(X: NDArray[np.float32], y: NDArray[np.int64]) -> PooledClaim:
+    committed = commit_pool(
+        X,
+        y,
+        trees=TREES,
+        ones_share=0.5,
+        trigger_size=ROWS,
+        owner=public_hex(owner_key(5)),
+        model_id="forest",
+        class_names=NAMES,
+        feature_names=[f"x{index}" for index in range(FEATURES)],
+        preparation=MinMax(low=(0.0,) * FEATURES, span=(2.0,) * FEATURES),
+        seed=5,
+    )
+    return committed.model_copy(update={"receipts": (witness.witness(committed),)})
+
+
+def _claims(claim: PooledClaim) -> list[Target]:
+    """Return claims of every version and an opening."""
+    triggers = sample_of(claim).draw.triggers
+    shown = challenged_rows(claim.commitment, "case 17", triggers, POOL, shown=3, controls=9)
+    opening = open_claim(claim, owner_key(5), "case 17", shown)
+    old = witness.old_claim(claim)
+    return [
+        Target(
+            "claim",
+            claim.to_json().encode(),
+            "json",
+            lambda content: _drawn(parse_pooled(content, what="claim"), "claim"),
+            lambda read: _unlike(_committed(read), _committed(claim)),
+        ),
+        Target(
+            "opening",
+            opening.to_json().encode(),
+            "json",
+            lambda content: _drawn(parse_opened(content, what="opening"), "opening"),
+            lambda read: _unlike(read, opening),
+        ),
+        Target(
+            "old claim",
+            old.to_json().encode(),
+            "json",
+            lambda content: parse_claim(content, what="old claim"),
+            lambda read: _unlike(_committed_old(read), _committed_old(old)),
+        ),
+    ]
+
+
+def _judges_files(claim: PooledClaim, asked: Questions, forest: Forest, folder: Path) -> list[Target]:
+    """Return receipts, a notary's log, a list of trusted beacons, and an order of questions."""
+    sample, receipt = sample_of(claim), claim.receipts[0]
+    return [
+        Target(
+            "receipt",
+            receipt.to_json().encode(),
+            "json",
+            lambda content: _witnessed(claim, parse_receipt(content, what="receipt"), "receipt"),
+            lambda read: _unlike(read.draw, sample.draw),
+        ),
+        Target(
+            "statement",
+            receipt.content.encode(),
+            "json",
+            lambda content: _witnessed(
+                claim, Receipt(kind="notary", content=content.decode("latin1")), "statement"
+            ),
+            lambda read: _unlike(read.draw, sample.draw),
+        ),
+        Target(
+            "log",
+            f"{receipt.content}\n{receipt.content}\n".encode(),
+            "text",
+            lambda content: _logged(claim, content.decode(errors="replace")),
+            lambda read: None if all(each.choices >= 1 for each in read.beacons) else "no choices",
+        ),
+        _file(
+            folder / "trust.json",
+            witness.TRUST.to_json().encode(),
+            read_trust,
+            lambda read: _unlike(sample_of(claim, trust=read).draw, sample.draw),
+        ),
+        _file(
+            folder / "order.json",
+            asked.order.to_line().encode(),
+            read_order,
+            lambda read: _misread(sample, read, forest.votes(asked.X)),
+        ),
+    ]
+
+
+def _answers(claim: PooledClaim, asked: Questions, forest: Forest) -> list[Target]:
+    """Return files of an honest forest's answers, and an endpoint's replies."""
+    sample = sample_of(claim)
+    votes, shares, labels = forest.votes(asked.X), forest.vote_shares(asked.X), forest.predict(asked.X)
+
+    def judged(answers: Answers) -> str | None:
+        return _wrongly_accepted(sample, asked.order, answers)
+
+    def answers(kind: Any, ending: str) -> Callable[[bytes], Answers]:
+        name = f"{kind}.{ending}"
+        return lambda content: parse_answers(content, kind, class_names=NAMES, what=name)
+
+    def reply(body: bytes) -> Answers:
+        return parse_reply(body, len(votes), class_names=NAMES, what="reply")
+
+    return [
+        Target("votes.csv", _lines(votes), "text", answers("votes", "csv"), judged),
+        Target("votes.npz", _packed(votes=votes), "npz", answers("votes", "npz"), judged),
+        Target("probabilities.csv", _lines(shares), "text", answers("probabilities", "csv"), judged),
+        Target("labels.csv", _lines(labels), "text", answers("labels", "csv"), judged),
+        *(
+            Target("reply", json.dumps({kind: values.tolist()}).encode(), "json", reply, judged)
+            for kind, values in (("votes", votes), ("probabilities", shares), ("labels", labels))
+        ),
+    ]
+
+
+def _packed(**arrays: NDArray[Any]) -> bytes:
+    buffer = io.BytesIO()
+    np.savez(buffer, **arrays)
+    return buffer.getvalue()
+
+
+def _lines(values: NDArray[Any]) -> bytes:
+    return "\n".join(",".join(map(str, np.atleast_1d(row))) for row in values).encode()
 
 
 def _unlike(read: object, original: object) -> str | None:
     return None if read == original else f"accepted, but it means {read!r}"
 
 
-def _committed(claim: Claim) -> tuple[object, ...]:
-    """Return the fields that a claim's commitment covers."""
+def _drawn(claim: _Shown, what: str) -> _Shown:
+    """Recompute a claim's draw, as every command that reads it does."""
+    try:
+        sample_of(claim)
+    except WmError as reason:
+        raise type(reason)(f"{what}: {reason}") from reason
+    return claim
+
+
+def _witnessed(claim: PooledClaim, receipt: Receipt, what: str) -> Sample:
+    try:
+        return sample_of(claim.model_copy(update={"receipts": (receipt,)}), trust=witness.TRUST)
+    except WmError as reason:
+        raise type(reason)(f"{what}: {reason}") from reason
+
+
+def _logged(claim: PooledClaim, log: str) -> Sample:
+    try:
+        return sample_of(claim, log=tuple(line for line in log.splitlines() if line.strip()))
+    except WmError as reason:
+        raise type(reason)(f"log: {reason}") from reason
+
+
+def _committed(claim: PooledClaim) -> tuple[object, ...]:
+    """Return what a verdict reads of a claim: its commitment covers the fields, a beacon the draw."""
+    draw = sample_of(claim).draw
+    return claim.header, claim.rows, claim.labels, claim.salt, claim.secret, claim.commitment, draw
+
+
+def _committed_old(claim: Claim) -> tuple[object, ...]:
+    """Return the fields that an old claim's commitment covers."""
     trigger_set = claim.trigger_set
     return claim.version, claim.signature, trigger_set.rows, trigger_set.labels, claim.nonce, claim.commitment
 
 
-def _not_opened(read: Opening, original: Opening) -> str | None:
-    """Refuse other rows; fewer rows are a valid opening, which the rule on the choice of rows judges."""
-    same = all(
-        getattr(read, name) == getattr(original, name) for name in ("signature", "trigger_size", "commitment")
-    )
-    return None if same and set(read.opened) <= set(original.opened) else f"accepted, but it means {read!r}"
-
-
-def _bad_publications(read: tuple[Any, ...]) -> str | None:
-    return None if read and all(len(each.commitment) == 64 for each in read) else "nothing was published"
+def _misread(sample: Sample, order: Order, votes: NDArray[np.int64]) -> str | None:
+    """Sort answers by a damaged order, which they may not fit."""
+    try:
+        found = sort_answers({"votes": Answers("votes", votes)}, order, sample)
+    except WmError as reason:
+        return unclear(f"order: {reason}", "order")
+    return None if len(found.asked) <= len(votes) else "more answers than were given"
 
 
 def _report(content: bytes) -> LeakageReport:
@@ -194,27 +259,26 @@ def _bad_report(report: LeakageReport) -> str | None:
     return None if 0 <= share[0] <= 1 else f"an invalid membership: {share}"
 
 
-def _wrongly_accepted(claim: Claim, order: Order, answers: Answers) -> str | None:
+def _wrongly_accepted(sample: Sample, order: Order, answers: Answers) -> str | None:
     """Judge an honest forest's damaged answers, which must not become proof."""
     try:
-        verdict = judge(claim, sort_answers(answers, order))
+        judgement = judge_sample(sample, sort_answers({answers.kind: answers}, order, sample))
     except WmError as reason:
         return unclear(f"answers: {reason}", "answers")
-    return "an honest suspect was accepted" if verdict.accepted else None
+    accepted = judgement.verdict in (VerdictKind.VERIFIED, VerdictKind.INDICATION)
+    return "an honest suspect was accepted" if accepted else None
 
 
-def _decoys(file: Path, content: bytes, form: Form, claim: Claim) -> Target:
-    """Return a file of labelled rows; changed numbers are other decoys, which are valid too."""
+def _file(
+    file: Path, content: bytes, read: Callable[[Path], Any], fault: Callable[[Any], str | None]
+) -> Target:
+    """Return a JSON file that is read by its name."""
 
-    def read(content: bytes) -> Decoys:
+    def written(content: bytes) -> Any:
         file.write_bytes(content)
-        return read_decoys(file, claim, label=-1 if file.suffix == ".csv" else None)
+        return read(file)
 
-    def fault(read: Decoys) -> str | None:
-        usable = len(read.X) == len(read.y) > 0 and np.isin(read.y, (0, 1)).all()
-        return None if usable and np.isfinite(read.X).all() else f"invalid decoys: {read}"
-
-    return Target(str(file), content, form, read, fault)
+    return Target(str(file), content, "json", written, fault)
 
 
 def _rows(file: Path, content: bytes, form: Form) -> Target:
