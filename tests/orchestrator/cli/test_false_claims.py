@@ -25,6 +25,15 @@ def _flipped(text: str, place: int = 0) -> str:
     return base64.b64encode(content).decode()
 
 
+def _respelt(text: str) -> str:
+    """Set bits of the last letter that mean nothing."""
+    assert text.endswith("=")
+    end = text.index("=") - 1
+    other = text[:end] + chr(ord(text[end]) + 1) + text[end + 1 :]
+    assert base64.b64decode(other) == base64.b64decode(text)
+    return other
+
+
 def _receipt(claim: dict[str, Any], edit: Callable[[str], str]) -> None:
     claim["receipts"][0]["content"] = edit(claim["receipts"][0]["content"])
 
@@ -55,6 +64,7 @@ EDITS: dict[str, Callable[[dict[str, Any]], object]] = {
     ),
     "no rows": lambda claim: claim.update(rows="", labels=""),
     "rows that are no base64": lambda claim: claim.update(rows="*" + claim["rows"][1:]),
+    "labels in another way": lambda claim: claim.update(labels=_respelt(claim["labels"])),
     "rows of other lengths": lambda claim: claim.update(rows=claim["rows"][:-8]),
     "salt": lambda claim: claim.update(salt="0" * 64),
     "secret": lambda claim: claim.update(secret="0" * 64),
