@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-import re
+import os
 import threading
 import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -20,6 +20,7 @@ from alembic.script import ScriptDirectory
 from sqlalchemy.dialects import postgresql, sqlite
 
 from orchestrator.errors import NotFoundError, SchemaError, StoreError, StoreUnavailableError, StoreUrlError
+from workers.addresses import masked
 
 BUSY_TIMEOUT_S = 30
 """How long SQLite waits for another writer."""
@@ -74,14 +75,12 @@ class Store:
             if self.is_sqlite:
                 self._check_file()
             elif url.count("@") > 1:  # else a part of the password would be read as the host, and shown
-                raise StoreUrlError(f"store {_without_password(url)}: write an @ in a password as %40")
+                raise StoreUrlError(f"store {masked(url)}: write an @ in a password as %40")
             elif self._url.get_backend_name() != "postgresql":
                 raise StoreUrlError(f"store {self}: use sqlite:///FILE or postgresql+psycopg://...")
             self._engine = sa.create_engine(self._url, **({} if self.is_sqlite else _POSTGRES))
         except (sa.exc.ArgumentError, ValueError) as reason:  # ValueError: a port that is no number
-            raise StoreUrlError(
-                f"store {_without_password(url)} is not a database URL, as sqlite:///wm.db"
-            ) from reason
+            raise StoreUrlError(f"store {masked(url)} is not a database URL, as sqlite:///wm.db") from reason
         except ModuleNotFoundError as reason:
             raise StoreError(f"store {self}: the driver is not installed ({reason})") from reason
         self._turn: AbstractContextManager[object] = nullcontext()
@@ -99,7 +98,7 @@ class Store:
             raise StoreUrlError(f"store {self}: there is no directory {folder}")
 
     def __str__(self) -> str:
-        return self._url.render_as_string(hide_password=True)
+        return masked(self._url.render_as_string(hide_password=False))
 
     @property
     def is_sqlite(self) -> bool:
@@ -196,6 +195,8 @@ class Store:
         if current == head_revision():
             return
         self._check_known(current)
+        if self.is_sqlite:  # a store holds claims: nobody else may read it
+            os.close(os.open(str(self._url.database), os.O_RDWR | os.O_CREAT, 0o600))
         config = _alembic_config()
         with self.write() as connection:
             self.lock(connection, Lock.SCHEMA)
@@ -243,12 +244,6 @@ def head_revision() -> str:
 def known_revisions() -> list[str]:
     """Return all revisions from the newest to the oldest."""
     return [script.revision for script in ScriptDirectory.from_config(_alembic_config()).walk_revisions()]
-
-
-def _without_password(url: str) -> str:
-    """Return a malformed URL without the part that may be a password: between scheme and last @."""
-    scheme, separator, rest = url.rpartition("@")
-    return f"{re.split('[:/]', scheme)[0]}...@{rest}" if separator else rest
 
 
 def _alembic_config() -> Config:
