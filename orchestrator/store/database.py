@@ -7,7 +7,7 @@ import os
 import threading
 import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from enum import IntEnum
 from pathlib import Path
 from typing import Any
@@ -96,6 +96,11 @@ class Store:
         folder = Path(str(self._url.database)).resolve().parent
         if not folder.is_dir():
             raise StoreUrlError(f"store {self}: there is no directory {folder}")
+
+    def _create_file(self) -> None:
+        """Create the file, if there is none, so that nobody else may read it: a store holds claims."""
+        with suppress(OSError):  # opening the database, which follows, reports the reason
+            os.close(os.open(str(self._url.database), os.O_RDWR | os.O_CREAT, 0o600))
 
     def __str__(self) -> str:
         return masked(self._url.render_as_string(hide_password=False))
@@ -191,12 +196,12 @@ class Store:
         StoreError
             No rights to change it.
         """
+        if self.is_sqlite:
+            self._create_file()
         current = self.revision()
         if current == head_revision():
             return
         self._check_known(current)
-        if self.is_sqlite:  # a store holds claims: nobody else may read it
-            os.close(os.open(str(self._url.database), os.O_RDWR | os.O_CREAT, 0o600))
         config = _alembic_config()
         with self.write() as connection:
             self.lock(connection, Lock.SCHEMA)
