@@ -10,12 +10,14 @@ from collections.abc import Sequence
 
 from wm.claims.beacons.base import Beacon, BeaconValue, Receipt, Trust
 from wm.claims.beacons.notary import NotaryBeacon
+from wm.claims.beacons.rfc3161 import TimestampBeacon
 from wm.claims.beacons.unwitnessed import UnwitnessedBeacon
 from wm.errors import ClaimError
 
 BEACONS: dict[str, Beacon] = {
     "none": UnwitnessedBeacon(),
     "notary": NotaryBeacon(),
+    "rfc3161": TimestampBeacon(),
 }
 """Kinds of beacons."""
 
