@@ -8,11 +8,12 @@ import json
 from datetime import UTC, datetime
 
 import pytest
+from securesystemslib.dsse import Envelope
 
 from tests.timestamp_authority import NOW, certify, stamp
 from wm.claims.beacons import check_receipts
 from wm.claims.beacons.base import Receipt, Trust
-from wm.claims.beacons.notary import count_receipts, sign_receipt
+from wm.claims.beacons.notary import PAYLOAD_TYPE, count_receipts, sign_receipt
 from wm.claims.beacons.rfc3161 import timestamp_receipt
 from wm.claims.beacons.unwitnessed import draw_value
 from wm.claims.keys import is_signed, new_key, public_hex
@@ -95,6 +96,20 @@ def test_damaged_envelopes_are_refused(change):
     content = json.dumps(json.loads(sign().content) | change)
     with pytest.raises(ClaimError, match="a notary's receipt is not"):
         check(Receipt(kind="notary", content=content))
+
+
+def test_a_signed_statement_of_another_type_is_refused():
+    envelope = Envelope(b'{"_type": "https://in-toto.io/Statement/v1"}', PAYLOAD_TYPE, {})
+    signed = base64.b64encode(KEY.sign(envelope.pae())).decode()
+    content = envelope.to_dict() | {"signatures": [{"keyid": NOTARY, "sig": signed}]}
+    with pytest.raises(ClaimError, match="is no in-toto statement: subject: Field required"):
+        check(Receipt(kind="notary", content=json.dumps(content)))
+
+
+@pytest.mark.parametrize("content", ["", "0A" * 32, "0a" * 33])
+def test_a_value_without_a_beacon_is_32_bytes_of_hex(content):
+    with pytest.raises(ClaimError, match="not 32 bytes of hex"):
+        check(Receipt(kind="none", content=content))
 
 
 @pytest.mark.parametrize("content", ["", "null", "[" * 100_000, "{}"])
