@@ -231,6 +231,9 @@ def _negative(
 
 def _multiplicity(sample: Sample, asked: Requirements) -> tuple[float, tuple[str, ...]]:
     parts = [(beacon.choices, f"draws by {beacon.about}: {beacon.choices:g}") for beacon in sample.beacons]
+    if sample.trusted > 1:  # the claimant could have asked each of them, and shown the one that suits
+        choices = float(sample.trusted ** len(sample.beacons))
+        parts.append((choices, f"choice among {sample.trusted} trusted beacons: {choices:g}"))
     parts.append((float(asked.tried), f"suspects and openings tried: {asked.tried}"))
     return math.prod(value for value, _ in parts), tuple(text for _, text in parts)
 

@@ -35,6 +35,8 @@ class Sample:
         Which of them are trigger rows.
     challenge
         The judge's text that drew the shown rows; None if all rows are shown.
+    trusted
+        Number of beacons that the judge trusts.
     """
 
     header: Header
@@ -46,6 +48,7 @@ class Sample:
     y: NDArray[np.int64]
     is_trigger: NDArray[np.bool_]
     challenge: str | None
+    trusted: int
 
     @property
     def size(self) -> int:
@@ -106,6 +109,7 @@ def sample_of(
         y=claim.y,
         is_trigger=is_trigger,
         challenge=challenge,
+        trusted=0 if trust is None else trust.size,
     )
 
 

@@ -358,3 +358,11 @@ def test_a_full_disk_is_reported(tmp_path):
         ):
             connection.execute(sa.insert(artifact).values(sha256="0", size=1, data=b"x" * 10**6))
     one_line(caught)
+
+
+def test_nobody_else_may_read_a_new_store(tmp_path):
+    file = tmp_path / "wm.db"
+    Store(f"sqlite:///{file}").upgrade()
+    assert [each.stat().st_mode & 0o777 for each in tmp_path.iterdir()] == [0o600] * len(
+        [*tmp_path.iterdir()]
+    )
