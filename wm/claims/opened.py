@@ -101,9 +101,11 @@ class OpenedClaim(Document):
         return unpacked_labels(self.labels, len(self.indices))
 
 
-def signed_text(commitment: str, challenge: str) -> bytes:
-    """Return what an owner signs: that these rows are opened for this challenge."""
-    return f"treeproof/opening/v3\n{commitment}\n{challenge}".encode()
+def signed_text(commitment: str, challenge: str, indices: Sequence[int]) -> bytes:
+    """Return what an owner signs: that these rows, no fewer, are opened for this challenge."""
+    # The numbers are on the last line, the commitment has a fixed length: the challenge may hold anything.
+    numbers = ",".join(map(str, indices))
+    return f"treeproof/opening/v3\n{commitment}\n{challenge}\n{numbers}".encode()
 
 
 def challenged_rows(
@@ -172,7 +174,7 @@ def open_claim(
         labels=packed_labels(y[chosen]),
         proofs=tuple(rows),
         challenge=challenge,
-        signature=key.sign(signed_text(claim.commitment, challenge)).hex(),
+        signature=key.sign(signed_text(claim.commitment, challenge, chosen)).hex(),
     )
     check_opened(opened)
     return opened
@@ -187,7 +189,7 @@ def check_opened(opened: OpenedClaim) -> None:
         raise ClaimError(f"the opening has {len(opened.proofs)} proofs for {len(indices)} rows")
     X, y = opened.X, opened.y
     check_rows(header, X, y)
-    text = signed_text(opened.commitment, opened.challenge)
+    text = signed_text(opened.commitment, opened.challenge, indices)
     if not is_signed(header.owner, bytes.fromhex(opened.signature), text):
         raise ClaimError("the opening is not signed by the owner that the claim names")
     parts = [
