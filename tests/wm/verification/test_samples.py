@@ -13,6 +13,7 @@ from tests.pools import (
     NOTARY,
     STRANGER,
     TRUST,
+    opening,
     own_receipt,
     pledge,
     receipt_of,
