@@ -207,7 +207,7 @@ def sample_of_scene(scene: Scene, pool: int, rng: np.random.Generator) -> Sample
         y=y[rows],
         is_trigger=is_trigger,
         challenge=None,
-        trusted=1,
+        trusted_beacons=1,
     )
 
 

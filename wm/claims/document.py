@@ -16,6 +16,9 @@ from wm.formats.bounded import read_bounded
 MAX_DOCUMENT_BYTES = 256 * 2**20
 """Largest file of this kind that is read."""
 
+MAX_PARTS = 2**22
+"""Largest number of commas in a claim, which bounds its numbers and texts: each costs 100 bytes or more."""
+
 Hash = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 """32 bytes as hex: a hash, a nonce, or an Ed25519 public key."""
 
@@ -47,6 +50,13 @@ def read_document(path: str | Path, kind: str) -> bytes:
         No such file, or one larger than `MAX_DOCUMENT_BYTES`.
     """
     return read_bounded(path, error=ClaimError, max_bytes=MAX_DOCUMENT_BYTES, kind=kind)
+
+
+def check_parts(text: str | bytes) -> None:
+    """Raise `ClaimError` for a claim of more than `MAX_PARTS` parts, before it is parsed."""
+    parts = text.count(b",") if isinstance(text, bytes) else text.count(",")
+    if parts > MAX_PARTS:
+        raise ClaimError(f"it has more than the {MAX_PARTS} numbers and texts that a claim may have")
 
 
 @contextmanager

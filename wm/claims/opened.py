@@ -1,8 +1,8 @@
 """Openings of claims of version 3: trigger rows and controls that a judge's challenge draws.
 
 The owner shows the header, the secret (so that the judge can recompute the draw) and some rows with their
-Merkle paths, and signs commitment and challenge. The other rows stay hidden. Which rows are shown is a
-function of the judge's challenge and the commitment only:
+Merkle paths, and signs commitment, challenge and the numbers of these rows. The other rows stay hidden.
+Which rows are shown is a function of the commitment, the judge's challenge, and how many are shown of each:
 
     C        = HMAC-SHA256(commitment, challenge)
     triggers : those with the smallest HMAC(C, "trigger" || u64(i)) among the trigger rows
@@ -22,8 +22,9 @@ from pydantic import Field
 
 from wm.claims.beacons.base import Receipt
 from wm.claims.commitment import merkle_paths, root_from_path, whole
-from wm.claims.document import Document, Hash, named_errors
+from wm.claims.document import Document, Hash, check_parts, named_errors
 from wm.claims.keys import is_signed, public_hex
+from wm.claims.packing import packed_labels, packed_rows, unpacked_labels, unpacked_rows
 from wm.claims.pooled import (
     Header,
     PooledClaim,
@@ -31,13 +32,9 @@ from wm.claims.pooled import (
     header_leaf,
     leaf_nonce,
     leaves_of,
-    packed_labels,
-    packed_rows,
     row_leaf,
     row_name,
     secret_leaf,
-    unpacked_labels,
-    unpacked_rows,
 )
 from wm.errors import ClaimError
 
@@ -96,17 +93,19 @@ class OpenedClaim(Document):
     @property
     def X(self) -> NDArray[np.float32]:  # noqa: N802 - the field's name for a data matrix
         """The shown rows: (n, d)."""
-        return unpacked_rows(self.rows, len(self.header.feature_names))
+        return unpacked_rows(self.rows, len(self.indices), len(self.header.feature_names))
 
     @property
     def y(self) -> NDArray[np.int64]:
         """Their labels: (n,)."""
-        return unpacked_labels(self.labels)
+        return unpacked_labels(self.labels, len(self.indices))
 
 
-def signed_text(commitment: str, challenge: str) -> bytes:
-    """Return what an owner signs: that these rows are opened for this challenge."""
-    return f"treeproof/opening/v3\n{commitment}\n{challenge}".encode()
+def signed_text(commitment: str, challenge: str, indices: Sequence[int]) -> bytes:
+    """Return what an owner signs: that these rows, no fewer, are opened for this challenge."""
+    # The numbers are on the last line, the commitment has a fixed length: the challenge may hold anything.
+    numbers = ",".join(map(str, indices))
+    return f"treeproof/opening/v3\n{commitment}\n{challenge}\n{numbers}".encode()
 
 
 def challenged_rows(
@@ -157,8 +156,8 @@ def open_claim(
         raise ClaimError("the key is not the one that the claim names as its owner's")
     if not challenge:
         raise ClaimError("the judge's challenge is empty: without it the owner would choose the rows")
-    salt, secret = bytes.fromhex(claim.salt), bytes.fromhex(claim.secret)
-    leaves = leaves_of(claim.header, secret, claim.X, claim.y.tolist(), salt)
+    salt, secret, X, y = bytes.fromhex(claim.salt), bytes.fromhex(claim.secret), claim.X, claim.y
+    leaves = leaves_of(claim.header, secret, X, y.tolist(), salt)
     names = [b"header", b"secret", *(row_name(index) for index in indices)]
     paths = merkle_paths(leaves, [0, 1, *(index + 2 for index in indices)])
     header, hidden, *rows = (
@@ -174,11 +173,11 @@ def open_claim(
         commitment=claim.commitment,
         receipts=claim.receipts,
         indices=tuple(chosen),
-        rows=packed_rows(claim.X[chosen]),
-        labels=packed_labels(claim.y[chosen]),
+        rows=packed_rows(X[chosen]),
+        labels=packed_labels(y[chosen]),
         proofs=tuple(rows),
         challenge=challenge,
-        signature=key.sign(signed_text(claim.commitment, challenge)).hex(),
+        signature=key.sign(signed_text(claim.commitment, challenge, chosen)).hex(),
     )
     check_opened(opened)
     return opened
@@ -189,12 +188,12 @@ def check_opened(opened: OpenedClaim) -> None:
     header, indices = opened.header, opened.indices
     if list(indices) != sorted(set(indices)) or indices[-1] >= header.pool_size:
         raise ClaimError("the opened rows are not in ascending order, each once, within the pool")
-    if not len(opened.X) == len(opened.y) == len(opened.proofs) == len(indices):
-        raise ClaimError("the opening has different numbers of rows, labels and proofs")
-    check_rows(header, opened.X, opened.y)
-    if not is_signed(
-        header.owner, bytes.fromhex(opened.signature), signed_text(opened.commitment, opened.challenge)
-    ):
+    if len(opened.proofs) != len(indices):
+        raise ClaimError(f"the opening has {len(opened.proofs)} proofs for {len(indices)} rows")
+    X, y = opened.X, opened.y
+    check_rows(header, X, y)
+    text = signed_text(opened.commitment, opened.challenge, indices)
+    if not is_signed(header.owner, bytes.fromhex(opened.signature), text):
         raise ClaimError("the opening is not signed by the owner that the claim names")
     parts = [
         (0, "the header", header_leaf(header, _nonce(opened.header_proof)), opened.header_proof),
@@ -206,9 +205,7 @@ def check_opened(opened: OpenedClaim) -> None:
         ),
         *(
             (index + 2, f"row {index}", row_leaf(index, row, label, _nonce(proof)), proof)
-            for index, row, label, proof in zip(
-                indices, opened.X, opened.y.tolist(), opened.proofs, strict=True
-            )
+            for index, row, label, proof in zip(indices, X, y.tolist(), opened.proofs, strict=True)
         ),
     ]
     for place, name, leaf, proof in parts:
@@ -224,6 +221,7 @@ def _nonce(proof: OpenedPart) -> bytes:
 def parse_opened(text: str | bytes, *, what: str = "opening") -> OpenedClaim:
     """Read and check an opening's text; raise `ClaimError`, with the name `what`, for a faulty one."""
     with named_errors(what, "a valid opening of version 3"):
+        check_parts(text)
         opened = OpenedClaim.model_validate_json(text)
         check_opened(opened)
     return opened

@@ -18,13 +18,11 @@ ASCII text with sorted keys and without spaces; numbers as Python's `repr` write
 
 from __future__ import annotations
 
-import base64
 import hashlib
 import hmac
 import json
 import secrets
 from collections.abc import Sequence
-from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
@@ -33,13 +31,17 @@ from numpy.typing import NDArray
 from pydantic import AfterValidator, Field, ValidationError, model_validator
 
 from wm.claims.beacons.base import Receipt
-from wm.claims.commitment import merkle_root, row_bytes, whole
-from wm.claims.document import Document, Hash, first_error, named_errors, read_document
+from wm.claims.commitment import merkle_root, whole
+from wm.claims.document import Document, Hash, check_parts, first_error, named_errors, read_document
 from wm.claims.draw import SECRET_BYTES
+from wm.claims.packing import packed_labels, packed_rows, unpacked_labels, unpacked_rows
 from wm.errors import ClaimError
 
-MAX_CELLS = 2**26
-"""Largest N x d of a pool, 256 MiB of float32: a judge must be able to read it."""
+MAX_CELLS = 3 * 2**23
+"""Largest N x d of a pool, 96 MiB of float32: a judge reads it in 1 GB of memory."""
+
+MAX_ROWS = 2**18
+"""Largest N, also of a pool that is opened in part: a judge recomputes its draw in seconds."""
 
 
 def _distinct_names(names: tuple[str, ...]) -> tuple[str, ...]:
@@ -95,7 +97,7 @@ class Header(Document):
     trees: int = Field(ge=1, le=100_000)
     ones: int = Field(ge=0)
     trigger_size: int = Field(ge=1)
-    pool_size: int = Field(ge=2)
+    pool_size: int = Field(ge=2, le=MAX_ROWS)
     owner: Hash
     model_id: str
     class_names: Annotated[tuple[str, str], AfterValidator(_distinct_names)]
@@ -149,19 +151,15 @@ class PooledClaim(Document):
     receipts: tuple[Receipt, ...] = ()
     source: dict[str, str | int | float | None] | None = None
 
-    def __eq__(self, other: object) -> bool:
-        # Not pydantic's, which would compare the arrays that are kept below.
-        return isinstance(other, PooledClaim) and self.model_dump() == other.model_dump()
-
-    @cached_property
+    @property
     def X(self) -> NDArray[np.float32]:  # noqa: N802 - the field's name for a data matrix
-        """The pool's rows: (N, d)."""
-        return unpacked_rows(self.rows, len(self.header.feature_names))
+        """The pool's rows: (N, d); read from `rows` at each call."""
+        return unpacked_rows(self.rows, self.header.pool_size, len(self.header.feature_names))
 
-    @cached_property
+    @property
     def y(self) -> NDArray[np.int64]:
         """Their labels: (N,)."""
-        return unpacked_labels(self.labels)
+        return unpacked_labels(self.labels, self.header.pool_size)
 
 
 def new_claim(
@@ -187,10 +185,13 @@ def new_claim(
     ClaimError
         A pool that `check_pooled` refuses.
     """
+    if not len(X) == len(y) == header.pool_size:
+        raise ClaimError(f"{len(X)} rows and {len(y)} labels are no pool of {header.pool_size} rows")
+    check_rows(header, X, y)
     salt = secrets.token_bytes(SECRET_BYTES) if salt is None else salt
     secret = secrets.token_bytes(SECRET_BYTES) if secret is None else secret
     try:
-        claim = PooledClaim(
+        return PooledClaim(
             header=header,
             rows=packed_rows(X),
             labels=packed_labels(y),
@@ -201,8 +202,6 @@ def new_claim(
         )
     except ValidationError as reason:
         raise ClaimError(f"no claim can be made of this: {first_error(reason)}") from reason
-    check_pooled(claim)
-    return claim
 
 
 def leaf_nonce(salt: bytes, name: bytes) -> bytes:
@@ -246,15 +245,10 @@ def leaves_of(
 
 def check_pooled(claim: PooledClaim) -> None:
     """Raise `ClaimError` unless the pool is as the header says and the commitment fits."""
-    header = claim.header
-    if len(claim.X) != header.pool_size or len(claim.y) != header.pool_size:
-        raise ClaimError(
-            f"the pool has {len(claim.X)} rows and {len(claim.y)} labels, its header says {header.pool_size}"
-        )
-    check_rows(header, claim.X, claim.y)
+    header, X, y = claim.header, claim.X, claim.y
+    check_rows(header, X, y)
     salt, secret = bytes.fromhex(claim.salt), bytes.fromhex(claim.secret)
-    root = merkle_root(leaves_of(header, secret, claim.X, claim.y.tolist(), salt))
-    if root.hex() != claim.commitment:
+    if merkle_root(leaves_of(header, secret, X, y.tolist(), salt)).hex() != claim.commitment:
         raise ClaimError("the commitment does not fit: header, secret or pool was edited")
 
 
@@ -267,13 +261,15 @@ def check_rows(header: Header, X: NDArray[np.float32], y: NDArray[np.int64]) -> 
     # Written so that a NaN fails too.
     if not ((low <= X) & (high >= X)).all():
         raise ClaimError("the pool has a value that is outside the domain of its feature")
-    if len(set(row_bytes(X))) != len(X):
+    # Hashes of single rows, since copies of all would double the memory; -0.0 equals 0.0.
+    if len({hashlib.sha256((row + np.float32(0)).tobytes()).digest() for row in X}) != len(X):
         raise ClaimError("a row of the pool occurs twice")
 
 
 def parse_pooled(text: str | bytes, *, what: str = "claim") -> PooledClaim:
     """Read and check a claim file's text; raise `ClaimError`, with the name `what`, for a faulty one."""
     with named_errors(what, "a valid claim of version 3"):
+        check_parts(text)
         claim = PooledClaim.model_validate_json(text)
         check_pooled(claim)
     return claim
@@ -282,37 +278,6 @@ def parse_pooled(text: str | bytes, *, what: str = "claim") -> PooledClaim:
 def read_pooled(path: str | Path) -> PooledClaim:
     """Read and check a claim file; errors as in `read_document` and `parse_pooled`."""
     return parse_pooled(read_document(path, "a claim"), what=str(path))
-
-
-def packed_rows(X: NDArray[np.float32]) -> str:
-    """Return rows as base64 of little-endian float32."""
-    return base64.b64encode(np.ascontiguousarray(X, dtype="<f4").tobytes()).decode()
-
-
-def packed_labels(y: NDArray[np.int64]) -> str:
-    """Return labels, (n,), as base64 of a byte each."""
-    return base64.b64encode(y.astype(np.uint8).tobytes()).decode()
-
-
-def unpacked_rows(text: str, features: int) -> NDArray[np.float32]:
-    """Return the rows that `packed_rows` wrote, (n, features); raise `ClaimError` for other text."""
-    content = decoded(text)
-    if not content or len(content) % (4 * features):
-        raise ClaimError(f"the rows are not {features} float32 numbers each")
-    return np.frombuffer(content, dtype="<f4").astype(np.float32).reshape(-1, features)
-
-
-def unpacked_labels(text: str) -> NDArray[np.int64]:
-    """Return labels, (n,), of base64 text with a byte for each; raise `ClaimError` for other text."""
-    return np.frombuffer(decoded(text), dtype=np.uint8).astype(np.int64)
-
-
-def decoded(text: str) -> bytes:
-    """Return the bytes of base64 text; raise `ClaimError` for other text."""
-    try:
-        return base64.b64decode(text, validate=True)
-    except ValueError as reason:
-        raise ClaimError("rows or labels are not base64") from reason
 
 
 def _leaf(kind: bytes, content: bytes) -> bytes:

@@ -7,7 +7,7 @@ from pathlib import Path
 from pydantic import BaseModel, ValidationError
 
 from wm.claims.claim import Claim, parse_claim
-from wm.claims.document import read_document
+from wm.claims.document import check_parts, named_errors, read_document
 from wm.claims.opened import OpenedClaim, parse_opened
 from wm.claims.pooled import PooledClaim, parse_pooled
 from wm.errors import ClaimError
@@ -32,6 +32,8 @@ def read_any_claim(path: str | Path) -> AnyClaim:
         No such file, or a faulty one.
     """
     text, what = read_document(path, "a claim"), str(path)
+    with named_errors(what, "a claim"):
+        check_parts(text)
     try:
         kind = _Kind.model_validate_json(text)
     except ValidationError:

@@ -32,7 +32,7 @@ from wm.signature import Signature
 from wm.streams import Role
 from wm.verification.evidence import DEFAULT_LEVEL, Evidence
 from wm.verification.randomization import row_floor
-from wm.verification.samples import drawn
+from wm.verification.samples import drawn, ordered_receipts
 
 MAX_POOL = 2000
 """Largest pool that is made unless more rows are asked for."""
@@ -185,7 +185,7 @@ def embed_claim(
     EmbeddingError
         Other training rows than the claim's, or a watermark that does not fit.
     """
-    complete = claim.model_copy(update={"receipts": tuple(receipts)})
+    complete = claim.model_copy(update={"receipts": ordered_receipts(claim, receipts)})
     found, _ = drawn(complete)
     places = _places(claim, X, y)
     standard = honest_forest(

@@ -16,6 +16,7 @@ from wm.forest import Forest
 from wm.verification.adaptation import balanced_accuracy, model_answers
 from wm.verification.answers import AnswerKind, Answers
 from wm.verification.evidence import DEFAULT_LEVEL
+from wm.verification.multiplicity import draws_to_choose_from
 from wm.verification.randomization import RowTruth, Test, run_tests
 from wm.verification.samples import Sample
 
@@ -51,7 +52,9 @@ class Requirements:
     challenge
         The judge's challenge, for an opening.
     opened
-        Smallest number of trigger rows that the judge asked to be opened.
+        Number of trigger rows that the judge asked to be opened.
+    controls
+        Number of controls that the judge asked to be opened; None: as `controls_to_open` says.
     tried
         Suspects and openings on which this claim was tried so far, this one included.
     """
@@ -60,13 +63,16 @@ class Requirements:
     suspect_since: datetime | None = None
     challenge: str | None = None
     opened: int = 1
+    controls: int | None = None
     tried: int = 1
 
     def __post_init__(self) -> None:
         if not 0 < self.level < 1:
             raise ClaimError(f"the level {self.level} is outside (0, 1)")
-        if self.tried < 1 or self.opened < 1:
+        if self.tried < 1 or self.opened < 1 or (self.controls is not None and self.controls < 1):
             raise ClaimError("at least one suspect was tried, and at least one row is opened")
+        if self.suspect_since is not None and self.suspect_since.tzinfo is None:
+            raise ClaimError("the time when the suspect appeared needs a time zone")
 
 
 @dataclass(frozen=True, eq=False)
@@ -153,7 +159,9 @@ def judge_sample(sample: Sample, response: Response, requirements: Requirements 
     if not response.answers or not truth.is_trigger.any() or truth.is_trigger.all():
         raise ClaimError("answers to trigger rows and to controls are needed: ask the rows of wm queries")
     tests = run_tests(response.answers, truth)
-    multiplicity, factors = _multiplicity(sample, asked)
+    multiplicity, factors = draws_to_choose_from(
+        sample, level=asked.level, controls=asked.controls, tried=asked.tried
+    )
     best = min(tests, key=lambda each: each.log10_adjusted)
     log10_p = min(0.0, best.log10_adjusted + math.log10(multiplicity))
     needed_log = math.log10(asked.level)
@@ -229,20 +237,17 @@ def _negative(
     )
 
 
-def _multiplicity(sample: Sample, asked: Requirements) -> tuple[float, tuple[str, ...]]:
-    parts = [(beacon.choices, f"draws by {beacon.about}: {beacon.choices:g}") for beacon in sample.beacons]
-    if sample.trusted > 1:  # the claimant could have asked each of them, and shown the one that suits
-        choices = float(sample.trusted ** len(sample.beacons))
-        parts.append((choices, f"choice among {sample.trusted} trusted beacons: {choices:g}"))
-    parts.append((float(asked.tried), f"suspects and openings tried: {asked.tried}"))
-    return math.prod(value for value, _ in parts), tuple(text for _, text in parts)
-
-
 def _open_questions(sample: Sample, asked: Requirements) -> Iterator[str]:
     trusted = [each for each in sample.beacons if each.trusted]
     if not trusted:
         about = "; ".join(each.about for each in sample.beacons)
         yield f"no beacon that you trust made the draw ({about})"
+    elif len(trusted) < len(sample.beacons):
+        # Whoever gives the last value chooses the draw.
+        about = "; ".join(each.about for each in sample.beacons if not each.trusted)
+        yield f"a beacon that you do not trust took part in the draw ({about})"
+    elif len(trusted) > sample.trusted_beacons:
+        yield f"{len(trusted)} receipts are combined, of the one beacon that you trust"
     times = [each.time for each in trusted if each.time is not None]
     if asked.suspect_since is None:
         yield "when the suspect appeared is not given"
@@ -254,8 +259,11 @@ def _open_questions(sample: Sample, asked: Requirements) -> Iterator[str]:
         return
     if asked.challenge != sample.challenge:
         yield "the opened rows were not drawn by your challenge"
-    if sample.size < asked.opened:
+    if sample.size != asked.opened:
         yield f"{sample.size} trigger rows are opened, {asked.opened} were asked for"
+    controls = len(sample.y) - sample.size
+    if asked.controls not in (None, controls):
+        yield f"{controls} controls are opened, {asked.controls} were asked for"
 
 
 def _accuracy(answers: Mapping[AnswerKind, Answers], truth: RowTruth) -> float:

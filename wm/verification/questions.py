@@ -6,7 +6,6 @@ order, which says what each question is, stays with the judge until the suspect 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,14 +20,11 @@ from wm.claims.pooled import MAX_CELLS
 from wm.errors import ClaimError
 from wm.verification.answers import AnswerKind, Answers
 from wm.verification.judgement import Response
-from wm.verification.randomization import row_floor
 from wm.verification.samples import Sample
+from wm.verification.samples import controls_needed as controls_needed
 
 Units = Literal["model", "raw"]
 """Whether rows are asked as model input or in the owner's raw units."""
-
-_MARGIN = 1.0
-"""Powers of ten by which the smallest possible p-value should stay below the level."""
 
 
 class Order(Document):
@@ -65,25 +61,6 @@ class Questions:
 
     X: NDArray[np.float32]
     order: Order
-
-
-def controls_needed(sample: Sample, level: float, *, shown: int | None = None) -> int:
-    """Return how many controls make a p-value below the level possible; at least 5 for each trigger row.
-
-    At most all controls that the sample shows, which may be too few.
-
-    Parameters
-    ----------
-    shown
-        Trigger rows that are asked; None: all that the sample shows.
-    """
-    size, available = sample.size if shown is None else shown, int((~sample.is_trigger).sum())
-    choices = math.prod(each.choices for each in sample.beacons)
-    goal = math.log10(level) - math.log10(2 * choices) - _MARGIN
-    count = min(available, 5 * size)
-    while count < available and row_floor(size + count, size) > goal:
-        count += 1
-    return count
 
 
 def build_questions(

@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from wm.claims.beacons import check_receipts
-from wm.claims.beacons.base import BeaconValue, Trust
+from wm.claims.beacons.base import BeaconValue, Receipt, Trust
 from wm.claims.draw import Draw, draw
 from wm.claims.opened import OpenedClaim, challenged_rows
 from wm.claims.pooled import Header, PooledClaim
 from wm.errors import ClaimError
+from wm.verification.randomization import row_floor
+
+MAX_RECEIPTS = 2
+"""Beacons that can be combined: with more receipts the claimant could choose among too many sets of them."""
+
+_MARGIN = 1.0
+"""Powers of ten by which the smallest possible p-value should stay below the level."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,6 +36,8 @@ class Sample:
         Recomputed from secret, commitment and receipts.
     beacons
         What each receipt is worth.
+    trusted_beacons
+        Number of beacons that the judge trusts, each way to prove the time of a drand round counted.
     indices : (n,)
         Numbers of the shown rows in the pool, ascending.
     X : (n, d), y : (n,)
@@ -35,20 +46,18 @@ class Sample:
         Which of them are trigger rows.
     challenge
         The judge's text that drew the shown rows; None if all rows are shown.
-    trusted
-        Number of beacons that the judge trusts.
     """
 
     header: Header
     commitment: str
     draw: Draw
     beacons: tuple[BeaconValue, ...]
+    trusted_beacons: int
     indices: NDArray[np.int64]
     X: NDArray[np.float32]
     y: NDArray[np.int64]
     is_trigger: NDArray[np.bool_]
     challenge: str | None
-    trusted: int
 
     @property
     def size(self) -> int:
@@ -64,12 +73,20 @@ def drawn(
     Raises
     ------
     ClaimError
-        No receipt yet, or one that is not of this claim.
+        No receipt yet, too many, one that is not of this claim, or another order than `ordered_receipts`.
     """
     header = claim.header
+    if len(claim.receipts) > MAX_RECEIPTS:
+        raise ClaimError(
+            f"the claim holds {len(claim.receipts)} receipts, of which {MAX_RECEIPTS} can be combined"
+        )
     value, beacons = check_receipts(
         claim.receipts, commitment=claim.commitment, owner=header.owner, trust=trust, log=log
     )
+    # One order, each once: else a claimant with two receipts could make any number of draws of them.
+    values = [each.value for each in beacons]
+    if values != sorted(set(values)):
+        raise ClaimError("the claim's receipts are not in ascending order of their values, each once")
     found = draw(
         bytes.fromhex(claim.secret),
         bytes.fromhex(claim.commitment),
@@ -80,6 +97,19 @@ def drawn(
         ones=header.ones,
     )
     return found, beacons
+
+
+def ordered_receipts(claim: PooledClaim, receipts: Sequence[Receipt]) -> tuple[Receipt, ...]:
+    """Return receipts for a claim in the order in which it may hold them, ascending by their values.
+
+    Raises
+    ------
+    ClaimError
+        No receipt, or one that is not of this claim.
+    """
+    _, beacons = check_receipts(receipts, commitment=claim.commitment, owner=claim.header.owner)
+    order = sorted(range(len(receipts)), key=lambda place: beacons[place].value)
+    return tuple(receipts[place] for place in order)
 
 
 def sample_of(
@@ -104,12 +134,12 @@ def sample_of(
         commitment=claim.commitment,
         draw=found,
         beacons=beacons,
+        trusted_beacons=_count(trust or Trust()),
         indices=indices,
         X=claim.X,
         y=claim.y,
         is_trigger=is_trigger,
         challenge=challenge,
-        trusted=0 if trust is None else trust.size,
     )
 
 
@@ -125,3 +155,33 @@ def _check_choice(opened: OpenedClaim, found: Draw) -> None:
     )
     if opened.indices != expected:
         raise ClaimError("the opened rows are not those that the challenge draws: they were picked")
+
+
+def _count(trust: Trust) -> int:
+    proofs = len(trust.notaries) + len(trust.timestamp_roots)
+    return proofs * (1 + len(trust.drand))
+
+
+def controls_needed(sample: Sample, level: float, *, shown: int | None = None) -> int:
+    """Return how many controls make a p-value below the level possible; at least 5 for each trigger row.
+
+    At most all controls that the sample shows, which may be too few.
+
+    Parameters
+    ----------
+    shown
+        Trigger rows that are asked; None: all that the sample shows.
+    """
+    available = int((~sample.is_trigger).sum())
+    return min(available, controls_to_open(sample, level, shown=sample.size if shown is None else shown))
+
+
+def controls_to_open(sample: Sample, level: float, *, shown: int) -> int:
+    """Return how many controls the owner opens with some trigger rows, unless the judge asks for others."""
+    available = sample.header.pool_size - sample.header.trigger_size
+    choices = math.prod(each.choices for each in sample.beacons)
+    goal = math.log10(level) - math.log10(2 * choices) - _MARGIN
+    count = min(available, 5 * shown)
+    while count < available and row_floor(shown + count, shown) > goal:
+        count += 1
+    return count

@@ -67,11 +67,6 @@ class Trust(Document):
     timestamp_roots: tuple[str, ...] = ()
     drand: tuple[DrandChain, ...] = ()
 
-    @property
-    def size(self) -> int:
-        """Number of beacons that are trusted."""
-        return len(self.notaries) + len(self.timestamp_roots) + len(self.drand)
-
 
 @dataclass(frozen=True)
 class BeaconValue:
