@@ -47,6 +47,11 @@ _LONGEST = 12
 @click.option("--challenge", help="For an opening: the challenge that you gave.")
 @click.option("--open", "opened", type=click.IntRange(min=1), help="For an opening: trigger rows asked for.")
 @click.option(
+    "--open-controls",
+    type=click.IntRange(min=1),
+    help="For an opening: controls asked for.  [default: as many as the level needs]",
+)
+@click.option(
     "--tried",
     type=click.IntRange(min=1),
     default=1,
@@ -66,6 +71,7 @@ def verify(
     level: float,
     challenge: str | None,
     opened: int | None,
+    open_controls: int | None,
     tried: int,
     transcript_file: Path | None,
     force: bool,
@@ -82,14 +88,21 @@ def verify(
     if transcript_file is not None and not force:
         refuse_existing(transcript_file)
     claim = read_any_claim(claim_file)
-    if isinstance(claim, OpenedClaim) and challenge is None:
+    if isinstance(claim, OpenedClaim) and (challenge is None or opened is None):
         raise click.UsageError(
-            "an opening needs your --challenge: without it the owner may have picked the rows"
+            "an opening needs your --challenge and --open: without them the owner may have picked the rows"
         )
-    if not isinstance(claim, OpenedClaim) and (challenge is not None or opened is not None):
-        raise click.UsageError(f"--challenge and --open are for openings: {claim_file} is a whole claim")
+    if not isinstance(claim, OpenedClaim) and {challenge, opened, open_controls} != {None}:
+        raise click.UsageError(
+            f"--challenge, --open and --open-controls are for openings: {claim_file} is a whole claim"
+        )
     asked = Requirements(
-        level=level, suspect_since=suspect_since, challenge=challenge, opened=opened or 1, tried=tried
+        level=level,
+        suspect_since=suspect_since,
+        challenge=challenge,
+        opened=opened or 1,
+        controls=open_controls,
+        tried=tried,
     )
     about = {
         "opening" if isinstance(claim, OpenedClaim) else "claim": claim_file,

@@ -22,36 +22,42 @@ def opening(wm, model) -> Path:
 
 
 def test_challenged_rows_are_opened_judged_and_cannot_be_swapped(wm, model) -> None:
-    words = ("--key", model.key, "--draw", 3, "--challenge", "case 17", "-o", "opening.json", "--json")
-    ran = wm("open", model.claim, *words)
+    asked = ("--draw", 3, "--controls", 200, "--challenge", "case 17")
+    ran = wm("open", model.claim, "--key", model.key, *asked, "-o", "opening.json", "--json")
     assert (ran.code, ran.err) == (0, "")
     facts, opening = ran.json(), Path("opening.json")
     assert (facts["trigger_size"], facts["opened"]) == (7, 3)
     assert facts["commitment"] == model.content["commitment"]
     assert stat.S_IMODE(opening.stat().st_mode) == 0o600
     content = json.loads(opening.read_text())
-    assert len(content["indices"]) == 3 + facts["controls"] < 398
+    assert len(content["indices"]) == 3 + facts["controls"] == 203
     assert model.content["salt"] not in opening.read_text()
     shown = set(content["indices"])
     assert len(shown & set(model.sample.draw.triggers)) == 3
 
-    judged = ("verify", opening, "--model", model.forest, *model.judge)
-    mine = wm(*judged, "--challenge", "case 17", "--open", 3, "--json")
+    judged = ("verify", opening, "--model", model.forest, *model.judge, "--level", "0.001")
+    asked = ("--challenge", "case 17", "--open", 3, "--open-controls", 200)
+    mine = wm(*judged, *asked, "--json")
     assert (mine.code, mine.json()["verdict"]) == (0, "verified")
     assert mine.json()["tests"][0]["figure"].startswith("72 of 72 votes")
-    other = wm("verify", opening, "--model", model.foreign_forest, "--challenge", "case 17", "--open", 3)
+    other = wm("verify", opening, "--model", model.foreign_forest, *model.judge, *asked)
     assert other.code == 1
+    unfixed = wm(*judged, *asked[:-2], "--json").json()
+    assert any("choice of the number of opened controls" in each for each in unfixed["factors"])
     for words, reason in (
-        (("--challenge", "case 18"), "not drawn by your challenge"),
-        (("--challenge", ""), "not drawn by your challenge"),
+        (("--challenge", "case 18", "--open", 3), "not drawn by your challenge"),
+        (("--challenge", "", "--open", 3), "not drawn by your challenge"),
         (("--challenge", "case 17", "--open", 4), "3 trigger rows are opened, 4 were asked for"),
+        (("--challenge", "case 17", "--open", 2), "3 trigger rows are opened, 2 were asked for"),
+        (("--challenge", "case 17", "--open", 3, "--open-controls", 99), "200 controls are opened, 99 were"),
     ):
         ran = wm(*judged, *words, "--json")
         assert (ran.code, ran.json()["verdict"]) == (5, "indication")
         assert any(reason in each for each in ran.json()["open_questions"])
-    unasked = wm(*judged)
-    assert (unasked.code, unasked.out) == (2, "")
-    assert "an opening needs your --challenge" in unasked.err
+    for words in ((), ("--challenge", "case 17"), ("--open", 3)):
+        ran = wm(*judged, *words)
+        assert (ran.code, ran.out) == (2, "")
+        assert "an opening needs your --challenge and --open" in ran.err
 
 
 def test_rows_that_the_owner_picks_are_refused(wm, model) -> None:
@@ -63,7 +69,7 @@ def test_rows_that_the_owner_picks_are_refused(wm, model) -> None:
     picked = sorted([*drawn[1:], others[0]])
     picked_controls = opening_of(claim, _key(model), "case 17", picked)
     Path("picked.json").write_text(picked_controls.to_json())
-    words = ("picked.json", "--model", model.forest, "--challenge", "case 17")
+    words = ("picked.json", "--model", model.forest, "--challenge", "case 17", "--open", 3)
     assert "they were picked" in wm("verify", *words).refusal()
 
 
@@ -94,7 +100,7 @@ def test_an_opening_is_asked_by_its_rows(wm, model, opening: Path) -> None:
         (lambda opening: opening.update(secret="ab" * 32), "secret does not lead"),
         (lambda opening: opening["proofs"].reverse(), "does not lead"),
         (lambda opening: opening["indices"].reverse(), "ascending order"),
-        (lambda opening: opening["proofs"].pop(), "different numbers"),
+        (lambda opening: opening["proofs"].pop(), "proofs for"),
         (lambda opening: opening.update(receipts=[]), "not drawn yet"),
         (lambda opening: opening.update(version=2), "version"),
     ],
@@ -103,8 +109,8 @@ def test_an_edited_opening_is_refused(wm, model, opening: Path, edit, word: str)
     content = json.loads(opening.read_text())
     edit(content)
     Path("edited.json").write_text(json.dumps(content))
-    refusal = wm("verify", "edited.json", "--model", model.forest, "--challenge", "case 17").refusal()
-    assert word in refusal
+    judged = ("verify", "edited.json", "--model", model.forest, "--challenge", "case 17", "--open", 3)
+    assert word in wm(*judged).refusal()
 
 
 def test_an_opening_is_not_replaced(wm, model) -> None:
@@ -156,7 +162,7 @@ def test_options_that_are_missing_or_impossible(wm, model, words: list[str]) -> 
 
 
 def test_challenges_are_for_openings(wm, model) -> None:
-    for words in (("--challenge", "a"), ("--open", 3)):
+    for words in (("--challenge", "a"), ("--open", 3), ("--open-controls", 3)):
         ran = wm("verify", model.claim, "--model", model.forest, *words)
         assert (ran.code, ran.out) == (2, "")
-        assert "--challenge and --open are for openings" in ran.err
+        assert "are for openings" in ran.err
