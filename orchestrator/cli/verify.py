@@ -53,7 +53,7 @@ _LONGEST = 12
 )
 @click.option(
     "--tried",
-    type=click.IntRange(min=1),
+    type=click.IntRange(1, 10**9),
     default=1,
     help="Suspects and openings on which this claim was tried so far, this one included.",
 )

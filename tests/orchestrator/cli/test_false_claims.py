@@ -125,10 +125,10 @@ def test_a_receipt_of_something_else_is_refused(wm, model, of: str) -> None:
 def test_a_receipt_that_counts_beyond_measure_is_no_crash(wm, model) -> None:
     """Anybody may call himself a notary and write what he likes."""
     claim, found = model.content, model.read
-    receipt = witness.witness(found, number=10**300, key=new_key())
+    receipt = witness.witness(found, number=10**100, key=new_key())
     claim["receipts"] = [receipt.model_dump()]
     Path("edited.json").write_text(json.dumps(claim))
-    assert wm("verify", "edited.json", "--model", model.forest).code in (1, 2, 5)
+    assert wm("verify", "edited.json", "--model", model.forest).code in (1, 5)
     receipt = witness.witness(found, number=10**400, key=new_key())
     claim["receipts"] = [receipt.model_dump()]
     Path("edited.json").write_text(json.dumps(claim))

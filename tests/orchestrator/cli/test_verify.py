@@ -91,9 +91,9 @@ def test_the_judge_chooses_the_level(wm, model) -> None:
 
 def test_suspects_tried_and_receipts_multiply_the_p_value(wm, model) -> None:
     suspect = ("--model", model.forest, *model.judge, "--json")
-    once, often = (wm("verify", model.claim, *suspect, "--tried", tried).json() for tried in (1, 10**30))
-    assert (once["multiplicity"], often["multiplicity"]) == (1, 1e30)
-    assert often["log10_p"] == pytest.approx(min(0, once["log10_p"] + 30))
+    once, often = (wm("verify", model.claim, *suspect, "--tried", tried).json() for tried in (1, 10**9))
+    assert (once["multiplicity"], often["multiplicity"]) == (1, 1e9)
+    assert often["log10_p"] == pytest.approx(min(0, once["log10_p"] + 9))
     assert often["verdict"] != "verified"
     assert "suspects and openings tried: 1" in once["factors"]
     # The notary's log shows receipts that the owner got for other claims and kept to itself.

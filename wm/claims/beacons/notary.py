@@ -45,7 +45,7 @@ class _Predicate(_Strict):
     time: AwareDatetime
     randomness: Hash
     owner: Hash
-    number: int = Field(ge=1, le=2**53)
+    number: int = Field(ge=1, le=10**100)  # a float, and so are products of a few
 
 
 class Statement(_Strict):
