@@ -63,9 +63,12 @@ class MinMax(Document):
     span: tuple[Annotated[float, Field(ge=0)], ...]
 
     def inverse(self, X: NDArray[np.float32]) -> NDArray[np.float32]:
-        """Return model input, (n, d), in raw units."""
-        raw: NDArray[np.float64] = X.astype(np.float64) * np.array(self.span) + np.array(self.low)
-        return raw.astype(np.float32)
+        """Return model input, (n, d), in raw units; infinite where these are beyond float32."""
+        raw = X.astype(np.float64)
+        with np.errstate(over="ignore"):  # values beyond float32 become infinite
+            raw *= np.array(self.span)
+            raw += np.array(self.low)
+            return raw.astype(np.float32)
 
 
 class Header(Document):

@@ -8,7 +8,7 @@ depend on the draw, so that the tests of `wm.verification.randomization` stay ex
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,12 @@ from wm.verification.samples import Sample
 
 _CLEARLY_BETTER = 0.1
 """Gain in balanced accuracy from which an adaptation is preferred to simpler ones."""
+
+_MAX_COMPARED = 5e7
+"""Pairs of a suspect's threshold and a claim's column that are compared, a few seconds; beyond, none are."""
+
+_MAX_MATCHED = 4e6
+"""Pairs of a suspect's feature and a claim's column of which the best are chosen, a few seconds."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,13 +54,20 @@ def model_answers(forest: Forest, sample: Sample) -> AdaptedVotes:
     """
     if len(forest.classes) < 2:
         raise ClaimError(f"the suspect model has {len(forest.classes)} class: two are needed")
+    used, compact = _used_features(forest)
     best: tuple[float, AdaptedVotes] | None = None
-    for rows, notes in _inputs(forest, sample):
-        votes, class_notes = _coded(forest.vote_codes(rows), forest, sample)
+    for rows, notes in _inputs(forest, used, sample):
+        votes, class_notes = _coded(compact.vote_codes(rows), forest, sample)
         quality = balanced_accuracy(votes.mean(axis=1) > 0.5, sample.y)
         if best is None or quality > best[0] + _CLEARLY_BETTER:
             best = quality, AdaptedVotes(Answers("votes", votes), (*notes, *class_notes))
-    assert best is not None  # noqa: S101 - columns are matched for any number of features
+        if best[0] + _CLEARLY_BETTER >= 1.0:
+            break
+    if best is None:
+        raise ClaimError(
+            f"the suspect model takes {forest.n_features} features, the claim has {sample.X.shape[1]}: these "
+            "are too many to find out which column is which"
+        )
     return best[1]
 
 
@@ -64,20 +77,45 @@ def balanced_accuracy(predicted: NDArray[np.bool_], labels: NDArray[np.int64]) -
     return float(np.mean(found))
 
 
-def _inputs(forest: Forest, sample: Sample) -> Iterator[tuple[NDArray[np.float32], tuple[str, ...]]]:
-    """Yield the rows in every form that the suspect might take, the simplest first."""
-    forms: list[tuple[NDArray[np.float32], tuple[str, ...]]] = [(sample.X, ())]
-    if sample.header.preparation is not None:
-        raw = sample.header.preparation.inverse(sample.X)
-        forms.append((raw, ("the suspect takes raw units",)))
+def _used_features(forest: Forest) -> tuple[NDArray[np.int64], Forest]:
+    """Return the features that a forest tests, ascending, and the forest of these only."""
+    inner = ~forest.is_leaf
+    used, place = np.unique(forest.feature[inner], return_inverse=True)
+    feature = np.full(len(forest.feature), -1, dtype=np.int32)
+    feature[inner] = place
+    return used.astype(np.int64), replace(forest, feature=feature, n_features=max(1, len(used)))
+
+
+def _inputs(
+    forest: Forest, used: NDArray[np.int64], sample: Sample
+) -> Iterator[tuple[NDArray[np.float32], tuple[str, ...]]]:
+    """Yield the values of the used features in every form that the suspect might take, the simplest first."""
     extra = forest.n_features - sample.X.shape[1]
     if extra >= 0:
-        for rows, notes in forms:
-            padded = np.pad(rows, ((0, 0), (0, extra)))
-            yield padded, (*notes, f"{extra} more features filled with 0") if extra else notes
-    for rows, notes in forms:
-        columns = _matched_columns(forest, rows)
-        yield rows[:, columns], (*notes, "columns matched by their thresholds")
+        for rows, notes in _units(sample):
+            yield _columns(rows, used), (*notes, f"{extra} more features filled with 0") if extra else notes
+    thresholds, columns = int((~forest.is_leaf).sum()), sample.X.shape[1]
+    if thresholds * columns <= _MAX_COMPARED and len(used) * columns <= _MAX_MATCHED:
+        for rows, notes in _units(sample):
+            matched = _matched_columns(forest, rows)
+            yield _columns(rows, matched), (*notes, "columns matched by their thresholds")
+
+
+def _units(sample: Sample) -> Iterator[tuple[NDArray[np.float32], tuple[str, ...]]]:
+    """Yield the rows as model input, and in raw units if the claim says how."""
+    yield sample.X, ()
+    if sample.header.preparation is not None:
+        raw = sample.header.preparation.inverse(sample.X)
+        if np.isfinite(raw).all():
+            yield raw, ("the suspect takes raw units",)
+
+
+def _columns(rows: NDArray[np.float32], columns: NDArray[np.int64]) -> NDArray[np.float32]:
+    """Return some columns, 0 for those that the rows lack; one column of 0 if none are wanted."""
+    found = np.zeros((len(rows), max(1, len(columns))), dtype=np.float32)
+    known = np.flatnonzero((columns >= 0) & (columns < rows.shape[1]))
+    found[:, known] = rows[:, columns[known]]
+    return found
 
 
 def _coded(
@@ -107,7 +145,7 @@ def _coded(
 
 
 def _matched_columns(forest: Forest, X: NDArray[np.float32]) -> NDArray[np.int64]:
-    """Return for each feature of the suspect the column whose values its thresholds lie between.
+    """Return for each used feature of the suspect the column whose values its thresholds lie between.
 
     Training puts thresholds halfway between two adjacent values of a column, so thresholds of a feature that
     are halfway between values of a column, and spread like them, give it away.
@@ -130,7 +168,6 @@ def _matched_columns(forest: Forest, X: NDArray[np.float32]) -> NDArray[np.int64
         is_inside = (thresholds > values[0]) & (thresholds < values[-1])
         fit[:, column] = np.bincount(place, weights=is_exact + 0.1 * is_inside) / counts
     rows, columns = linear_sum_assignment(-fit)
-    # Features without thresholds, or more features than columns: any column will do.
-    matched = np.zeros(forest.n_features, dtype=np.int64)
-    matched[used[rows]] = columns
+    matched = np.full(len(used), -1, dtype=np.int64)  # more features than columns: some stay without
+    matched[rows] = columns
     return matched

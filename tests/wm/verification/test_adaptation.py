@@ -1,0 +1,182 @@
+"""Suspect models are asked in their own units, columns and classes; how they are asked ignores the draw."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.ensemble import RandomForestClassifier
+
+from tests.pools import TRUST, pledge, witnessed
+from wm.claims.pooled import MinMax
+from wm.errors import ClaimError
+from wm.forest import Forest
+from wm.verification import adaptation
+from wm.verification.adaptation import balanced_accuracy, model_answers
+from wm.verification.samples import sample_of
+
+rng = np.random.default_rng(0)
+SIZE, FEATURES = 120, 5
+X = rng.random((SIZE, FEATURES)).astype(np.float32)
+y = (X[:, 0] + X[:, 1] > 1).astype(np.int64)
+LOW, SPAN = np.array([10.0, -5, 0, 100, 3]), np.array([3.0, 20, 0.5, 1000, 7])
+CLAIM = pledge(X, y, trees=9, ones=4, trigger_size=4, preparation=MinMax(low=tuple(LOW), span=tuple(SPAN)))
+SAMPLE = sample_of(witnessed(CLAIM), trust=TRUST)
+FOREST = Forest.from_sklearn(RandomForestClassifier(9, random_state=1, bootstrap=False).fit(X, y))
+VOTES = FOREST.votes(X)
+ARRAYS = {
+    name: getattr(FOREST, name) for name in ("offset", "left", "right", "feature", "threshold", "value")
+}
+ARRAYS |= {"n_features": FEATURES, "classes": [0, 1]}
+
+
+def changed(**arrays):
+    return Forest.from_arrays(**(ARRAYS | arrays))
+
+
+def in_columns(order, n_features=FEATURES):
+    """Return the forest with feature f at column order[f]."""
+    feature = np.where(FOREST.feature >= 0, np.array(order)[np.maximum(FOREST.feature, 0)], -1)
+    return changed(feature=feature, n_features=n_features)
+
+
+def in_raw_units(forest):
+    tested = np.maximum(forest.feature, 0)
+    return replace(
+        forest, threshold=np.where(forest.is_leaf, 0, forest.threshold * SPAN[tested] + LOW[tested])
+    )
+
+
+def agreement(forest, sample=SAMPLE):
+    """Return the share of votes that are those of the forest itself."""
+    return float((model_answers(forest, sample).answers.values == VOTES).mean())
+
+
+SAME = {
+    "itself": (FOREST, ()),
+    "named classes": (changed(classes=["no", "yes"]), ()),
+    "classes exchanged in file": (
+        changed(value=FOREST.value[:, ::-1], classes=["no", "yes"]),
+        ("exchanged",),
+    ),
+    "codes exchanged": (changed(value=FOREST.value[:, ::-1]), ("classes exchanged",)),
+    "names exchanged": (changed(classes=["yes", "zz"]), ("classes matched",)),
+    "renamed": (changed(classes=["healthy", "ill"]), ("classes matched",)),
+    "unused class": (
+        changed(value=np.hstack([FOREST.value, np.zeros((len(FOREST.value), 1))]), classes=[0, 1, 2]),
+        ("classes matched",),
+    ),
+    "more features": (changed(n_features=FEATURES + 3), ("3 more features",)),
+    "very many features": (changed(n_features=2**31 - 1), ("more features",)),
+    "raw units": (in_raw_units(FOREST), ("raw units",)),
+    "raw units, more features": (replace(in_raw_units(FOREST), n_features=9), ("raw units", "4 more")),
+    "columns in another order": (in_columns([4, 3, 2, 1, 0]), ("columns matched",)),
+    "columns moved, one more": (in_columns([3, 4, 5, 1, 0], 6), ("columns matched",)),
+    "raw units and another order": (
+        replace(in_raw_units(FOREST), feature=in_columns([4, 3, 2, 1, 0]).feature),
+        ("raw units", "columns matched"),
+    ),
+    "everything": (
+        replace(
+            in_raw_units(FOREST),
+            feature=in_columns([6, 3, 2, 1, 0], 8).feature,
+            n_features=8,
+            value=FOREST.value[:, ::-1],
+            classes=np.array(["a", "b"]),
+        ),
+        ("raw units", "columns matched", "classes matched"),
+    ),
+}
+
+
+@pytest.mark.parametrize(("forest", "notes"), SAME.values(), ids=SAME)
+def test_a_changed_copy_answers_as_the_copy_would(forest, notes):
+    found = model_answers(forest, SAMPLE)
+    # Columns are told by their thresholds: a column that few trees test may be taken for another.
+    is_exact = "columns matched by their thresholds" not in found.notes
+    assert agreement(forest) == 1 if is_exact else agreement(forest) > 0.95
+    for note in notes:
+        assert any(note in each for each in found.notes), found.notes
+    assert bool(notes) == bool(found.notes)
+
+
+def test_every_row_counts_alike_in_the_choice_of_an_adaptation():
+    for forest, _ in SAME.values():
+        first = model_answers(forest, SAMPLE)
+        for seed in range(5):
+            other = replace(SAMPLE, is_trigger=np.random.default_rng(seed).permutation(SAMPLE.is_trigger))
+            second = model_answers(forest, other)
+            assert np.array_equal(first.answers.values, second.answers.values)
+            assert first.notes == second.notes
+
+
+@given(st.permutations(range(SIZE)))
+@settings(max_examples=10)
+def test_rows_in_another_order_are_answered_alike(order):
+    other = replace(SAMPLE, X=SAMPLE.X[order], y=SAMPLE.y[order], is_trigger=SAMPLE.is_trigger[order])
+    for name in ("itself", "everything"):
+        found = model_answers(SAME[name][0], other).answers.values
+        assert np.array_equal(found, model_answers(SAME[name][0], SAMPLE).answers.values[order])
+
+
+# --- suspects that fit nothing
+
+
+def test_a_model_of_one_class_is_refused():
+    one = Forest.from_arrays(**(ARRAYS | {"value": FOREST.value[:, :1] + 1, "classes": [1]}))
+    with pytest.raises(ClaimError, match="1 class"):
+        model_answers(one, SAMPLE)
+
+
+def test_a_model_without_thresholds_votes():
+    leaves = Forest.from_arrays(
+        offset=[0, 1, 2],
+        left=[-1, -1],
+        right=[-1, -1],
+        feature=[-1, -1],
+        threshold=[0, 0],
+        value=[[0, 1], [1, 0]],
+        n_features=7,
+        classes=[0, 1],
+    )
+    assert model_answers(leaves, SAMPLE).answers.values.shape == (SIZE, 2)
+    assert model_answers(replace(leaves, n_features=1), SAMPLE).answers.values.shape == (SIZE, 2)
+
+
+@pytest.mark.parametrize("features", [1, 2, 4])
+def test_a_model_of_fewer_features_votes_by_the_columns_that_fit(features):
+    fewer = RandomForestClassifier(9, random_state=1, bootstrap=False).fit(X[:, :features], y)
+    forest = Forest.from_sklearn(fewer)
+    found = model_answers(forest, SAMPLE).answers.values
+    assert (found == forest.votes(X[:, :features])).mean() > 0.95
+
+
+def test_one_label_only_is_no_error():
+    one = replace(SAMPLE, y=np.zeros_like(SAMPLE.y))
+    assert model_answers(SAME["everything"][0], one).answers.values.shape == (SIZE, 9)
+
+
+def test_units_beyond_float32_are_not_asked():
+    header = CLAIM.header.model_copy(update={"preparation": MinMax(low=(0.0,) * 5, span=(1e300,) * 5)})
+    found = model_answers(SAME["columns in another order"][0], replace(SAMPLE, header=header))
+    assert found.notes == ("columns matched by their thresholds",)
+
+
+@pytest.mark.parametrize("limit", ["_MAX_COMPARED", "_MAX_MATCHED"])
+def test_columns_are_matched_only_where_that_takes_seconds(monkeypatch, limit):
+    monkeypatch.setattr(adaptation, limit, 19)
+    found = model_answers(SAME["columns in another order"][0], SAMPLE)
+    assert "columns matched by their thresholds" not in found.notes
+    fewer = Forest.from_sklearn(RandomForestClassifier(9, random_state=1).fit(X[:, :4], y))
+    with pytest.raises(ClaimError, match="4 features, the claim has 5"):
+        model_answers(fewer, SAMPLE)
+
+
+@given(st.lists(st.tuples(st.booleans(), st.integers(0, 1)), min_size=1))
+def test_balanced_accuracy_is_the_mean_recall(pairs):
+    predicted, labels = (np.array(each) for each in zip(*pairs, strict=True))
+    recalls = [np.mean([p == c for p, c in pairs if c == label]) for label in set(labels.tolist())]
+    assert balanced_accuracy(predicted, labels) == pytest.approx(np.mean(recalls))
