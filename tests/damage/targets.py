@@ -140,7 +140,7 @@ def _judges_files(claim: PooledClaim, asked: Questions, forest: Forest, folder: 
             "log",
             f"{receipt.content}\n{receipt.content}\n".encode(),
             "text",
-            lambda content: _logged(claim, content.decode(errors="replace")),
+            lambda content: _sample(claim, "log", content.decode(errors="replace")),
             lambda read: None if all(each.choices >= 1 for each in read.beacons) else "no choices",
         ),
         _file(
@@ -199,27 +199,22 @@ def _unlike(read: object, original: object) -> str | None:
     return None if read == original else f"accepted, but it means {read!r}"
 
 
-def _drawn(claim: _Shown, what: str) -> _Shown:
+def _sample(claim: PooledClaim | OpenedClaim, what: str, log: str = "") -> Sample:
     """Recompute a claim's draw, as every command that reads it does."""
+    lines = tuple(line for line in log.splitlines() if line.strip())
     try:
-        sample_of(claim)
+        return sample_of(claim, trust=witness.TRUST, log=lines)
     except WmError as reason:
         raise type(reason)(f"{what}: {reason}") from reason
+
+
+def _drawn(claim: _Shown, what: str) -> _Shown:
+    _sample(claim, what)
     return claim
 
 
 def _witnessed(claim: PooledClaim, receipt: Receipt, what: str) -> Sample:
-    try:
-        return sample_of(claim.model_copy(update={"receipts": (receipt,)}), trust=witness.TRUST)
-    except WmError as reason:
-        raise type(reason)(f"{what}: {reason}") from reason
-
-
-def _logged(claim: PooledClaim, log: str) -> Sample:
-    try:
-        return sample_of(claim, log=tuple(line for line in log.splitlines() if line.strip()))
-    except WmError as reason:
-        raise type(reason)(f"log: {reason}") from reason
+    return _sample(claim.model_copy(update={"receipts": (receipt,)}), what)
 
 
 def _committed(claim: PooledClaim) -> tuple[object, ...]:

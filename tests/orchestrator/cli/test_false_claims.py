@@ -14,7 +14,7 @@ import pytest
 from tests import witness
 from wm.claims.claim import make_claim
 from wm.claims.keys import new_key
-from wm.claims.pooled import new_claim
+from wm.claims.pooled import MinMax, new_claim
 from wm.forest import Forest
 from wm.signature import Signature
 
@@ -133,6 +133,23 @@ def test_a_receipt_that_counts_beyond_measure_is_no_crash(wm, model) -> None:
     claim["receipts"] = [receipt.model_dump()]
     Path("edited.json").write_text(json.dumps(claim))
     wm("verify", "edited.json", "--model", model.forest).refusal()
+
+
+@pytest.mark.parametrize("low", [0.0, 1e308, -1e308])
+def test_a_preparation_beyond_measure_is_no_crash(wm, model, low: float) -> None:
+    found = model.read
+    prepared = MinMax(low=(low,) * 30, span=(1e308,) * 30)
+    header = found.header.model_copy(update={"preparation": prepared})
+    made = new_claim(header, found.X, found.y)
+    claim = made.model_copy(update={"receipts": (witness.witness(made),)})
+    Path("wide.json").write_text(claim.to_json())
+    for words in (
+        ("verify", "wide.json", "--model", model.foreign_forest),
+        ("queries", "wide.json", "-o", "rows.csv", "--order", "order.json", "--units", "raw"),
+    ):
+        ran = wm(*words)
+        assert ran.code in (0, 1, 2, 5), ran.err
+        assert "Traceback" not in ran.err
 
 
 # --- the claimant's own words
