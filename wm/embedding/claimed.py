@@ -12,10 +12,12 @@ from typing import Any
 import numpy as np
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from numpy.typing import NDArray
+from pydantic import ValidationError
 
 from wm import streams
 from wm.claims.beacons.base import Receipt
 from wm.claims.commitment import row_bytes
+from wm.claims.document import first_error
 from wm.claims.draw import SECRET_BYTES
 from wm.claims.pooled import Header, MinMax, PooledClaim, new_claim
 from wm.embedding import Embedded
@@ -79,7 +81,10 @@ def commit_pool(
     Raises
     ------
     EmbeddingError
-        A claim that could never be verified at this level; the text says what would do.
+        A claim that could never be verified at this level; the text says what would do. Or values that no
+        claim can hold, such as numbers that are not finite.
+    ClaimError
+        Labels other than 0 and 1.
     """
     single = single_rows(X)
     size = min(len(single), MAX_POOL) if pool_size is None else pool_size
@@ -102,19 +107,22 @@ def commit_pool(
     salt, secret, choice = (_random(seed, name) for name in ("salt", "secret", "pool"))
     rng = np.random.default_rng(np.frombuffer(choice, dtype="<u4").tolist())
     rows = np.sort(rng.choice(single, size=size, replace=False))
-    header = Header(
-        scheme=scheme,
-        trees=trees,
-        ones=ones,
-        trigger_size=trigger_size,
-        pool_size=size,
-        owner=owner,
-        model_id=model_id,
-        class_names=class_names,
-        feature_names=tuple(feature_names),
-        domain=tuple(zip(X.min(axis=0).tolist(), X.max(axis=0).tolist(), strict=True)),
-        preparation=preparation,
-    )
+    try:
+        header = Header(
+            scheme=scheme,
+            trees=trees,
+            ones=ones,
+            trigger_size=trigger_size,
+            pool_size=size,
+            owner=owner,
+            model_id=model_id,
+            class_names=class_names,
+            feature_names=tuple(feature_names),
+            domain=tuple(zip(X.min(axis=0).tolist(), X.max(axis=0).tolist(), strict=True)),
+            preparation=preparation,
+        )
+    except ValidationError as reason:
+        raise EmbeddingError(f"no claim can be made of this: {first_error(reason)}") from reason
     return new_claim(header, X[rows], y[rows], salt=salt, secret=secret, source=source)
 
 
@@ -180,6 +188,11 @@ def embed_claim(
     EmbeddingError
         Other training rows than the claim's, or a watermark that does not fit.
     """
+    if hyperparameters.n_estimators != claim.header.trees:
+        raise EmbeddingError(
+            f"the claim is of {claim.header.trees} trees, the standard forest has "
+            f"{hyperparameters.n_estimators}"
+        )
     complete = claim.model_copy(update={"receipts": ordered_receipts(claim, receipts)})
     found, _ = drawn(complete)
     places = _places(claim, X, y)
