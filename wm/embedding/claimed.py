@@ -81,7 +81,10 @@ def commit_pool(
     Raises
     ------
     EmbeddingError
-        A claim that could never be verified at this level; the text says what would do.
+        A claim that could never be verified at this level; the text says what would do. Or values that no
+        claim can hold, such as numbers that are not finite.
+    ClaimError
+        Labels other than 0 and 1.
     """
     single = single_rows(X)
     size = min(len(single), MAX_POOL) if pool_size is None else pool_size
@@ -185,6 +188,11 @@ def embed_claim(
     EmbeddingError
         Other training rows than the claim's, or a watermark that does not fit.
     """
+    if hyperparameters.n_estimators != claim.header.trees:
+        raise EmbeddingError(
+            f"the claim is of {claim.header.trees} trees, the standard forest has "
+            f"{hyperparameters.n_estimators}"
+        )
     complete = claim.model_copy(update={"receipts": ordered_receipts(claim, receipts)})
     found, _ = drawn(complete)
     places = _places(claim, X, y)

@@ -19,6 +19,8 @@ from orchestrator.store import database
 from orchestrator.store.database import Store, head_revision, known_revisions
 from orchestrator.store.tables import JobState, artifact, campaign, job, metadata
 
+ARTIFACT = {"sha256": hashlib.sha256(b"x").hexdigest(), "size": 1, "data": b"x"}
+
 
 @contextlib.contextmanager
 def opened(url):
