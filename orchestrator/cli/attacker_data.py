@@ -9,7 +9,7 @@ import click
 
 from orchestrator.cli.model_files import column
 from wm.attacks.forgery import attacker_instances
-from wm.datasets import Source, load, split
+from wm.datasets import AnyScaling, Source, load, split
 from wm.errors import QueryError
 
 if TYPE_CHECKING:
@@ -42,8 +42,10 @@ def attacker_rows(
         found = load(Source(path=rows, label=column(options["label"]), positive=options["positive"]))
         X, y, class_names = found.X, found.y, found.class_names
     else:
-        shares = {name: options[name] for name in ("test_share", "scaling")}
-        made = split(load(Source(name=dataset)), seed=split_seed, **shares)
+        scaling: AnyScaling = options["scaling"] or ("train" if _is_scaled(forest) else "raw")
+        made = split(
+            load(Source(name=dataset)), seed=split_seed, test_share=options["test_share"], scaling=scaling
+        )
         X, y, class_names = made.X_test, made.y_test, made.class_names
     if X.shape[1] != forest.n_features:
         raise QueryError(f"the instances have {X.shape[1]} features, the model {forest.n_features}")
@@ -90,11 +92,16 @@ def _domain(
         if outside := int((~domain.holds(X)).sum()):
             raise QueryError(f"{outside} of {len(X)} instances lie outside the domain of {file}")
         return domain
-    thresholds = forest.threshold[~forest.is_leaf]
-    if not len(thresholds) or (thresholds.min() >= 0 and thresholds.max() <= 1):
+    if _is_scaled(forest):
         return None
     click.echo(
         "The model takes other units than 0 to 1: features keep the range of the given rows; see --domain.",
         err=True,
     )
     return Domain.of(X)
+
+
+def _is_scaled(forest: Forest) -> bool:
+    """Return whether all thresholds are from 0 to 1, as those of a model of scaled rows."""
+    thresholds = forest.threshold[~forest.is_leaf]
+    return not len(thresholds) or bool(thresholds.min() >= 0 and thresholds.max() <= 1)

@@ -17,7 +17,7 @@ from rich.progress import track
 from orchestrator.cli import Exit
 from orchestrator.cli.attacker_data import attacker_rows
 from orchestrator.cli.common import INPUT, OUTPUT, json_option, print_json, print_table
-from orchestrator.cli.model_files import data_options
+from orchestrator.cli.model_files import data_options, scaling_option
 from orchestrator.files import writing
 from wm.attacks.forgery import Forger, Target, attacker_signature
 from wm.engines import EngineOptions, ForgeryOutcome, Status, names, options_model
@@ -70,6 +70,7 @@ class _Answer:
     "--split-seed", type=click.IntRange(0, 2**32 - 1), default=0, help="Seed of the split of --dataset."
 )
 @data_options
+@scaling_option("How to scale the rows of --dataset.  [default: as the model's thresholds are]")
 @click.option(
     "--domain",
     "domain_file",

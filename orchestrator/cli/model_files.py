@@ -10,7 +10,7 @@ from typing import Any, get_args
 import click
 
 from orchestrator.cli.common import option_group
-from wm.datasets import Scaling
+from wm.datasets import AnyScaling
 from wm.verification.evidence import DEFAULT_LEVEL
 
 _Command = Callable[..., Any]
@@ -29,10 +29,12 @@ data_options = option_group(
     click.option("--label", help="Label column of a csv file: name, or index from 0."),
     click.option("--positive", help="Class that counts as 1.  [needed for three classes or more]"),
     click.option("--test-share", type=float, default=0.3, help="Share of rows kept for testing."),
-    click.option(
-        "--scaling", type=click.Choice(get_args(Scaling)), default="train", help="How to scale to [0, 1]."
-    ),
 )
+
+
+def scaling_option(text: str, default: str | None = None) -> Callable[[_Command], _Command]:
+    """Return the option of how rows are scaled; `text` is its help."""
+    return click.option("--scaling", type=click.Choice(get_args(AnyScaling)), default=default, help=text)
 
 
 def level_option(text: str) -> Callable[[_Command], _Command]:

@@ -11,9 +11,9 @@ import click
 from pydantic import Field, ValidationError
 
 from orchestrator.cli.common import INPUT, option_group
-from orchestrator.cli.model_files import column, data_options, level_option
+from orchestrator.cli.model_files import column, data_options, level_option, scaling_option
 from wm.claims.document import Document, first_error
-from wm.datasets import Scaling
+from wm.datasets import AnyScaling
 from wm.errors import ClaimError
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ class _Source(Document):
     label: str | None
     positive: str | None
     test_share: float
-    scaling: Scaling
+    scaling: AnyScaling
     split_seed: int = Field(ge=0, lt=2**32)
 
 
@@ -37,6 +37,7 @@ source_options = option_group(
     click.option("--dataset", help="breast-cancer, mnist2-6, ijcnn1 or openml:<id>."),
     click.option("--path", type=INPUT, help="Training data instead: csv, npz or svmlight file."),
     data_options,
+    scaling_option("Train on raw values, or scaled to [0, 1] as in the paper.", default="raw"),
 )
 """Options that say where the rows are and how they are split."""
 
@@ -145,7 +146,7 @@ def _preparation(table: Any, rows: Split) -> MinMax | None:
 
     from wm.claims.pooled import MinMax
 
-    if rows.scaling == "none":
+    if rows.scaling in ("none", "raw"):
         return None
     whole = rows.scaling == "paper" and table.test_mask is None
     fitted = table.X if whole else table.X[rows.train_rows]

@@ -11,6 +11,16 @@ May import `wm.errors` and `wm.formats`. scikit-learn and pandas are imported on
 from wm.datasets.loading import load
 from wm.datasets.model import Dataset
 from wm.datasets.source import Source, file_sha256
-from wm.datasets.splitting import Scaling, Split, split, split_sizes
+from wm.datasets.splitting import AnyScaling, Scaling, Split, split, split_sizes
 
-__all__ = ["Dataset", "Scaling", "Source", "Split", "file_sha256", "load", "split", "split_sizes"]
+__all__ = [
+    "AnyScaling",
+    "Dataset",
+    "Scaling",
+    "Source",
+    "Split",
+    "file_sha256",
+    "load",
+    "split",
+    "split_sizes",
+]

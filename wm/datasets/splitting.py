@@ -19,6 +19,9 @@ from wm.formats.npz import content_hash, pack, unpack
 Scaling = Literal["train", "paper", "none"]
 """Scaling of features to [0, 1]; see `split`."""
 
+AnyScaling = Literal["train", "paper", "none", "raw"]
+"""The same, or the features' own units."""
+
 _SCHEMA = 1
 _ARRAYS: dict[str, tuple[type[np.generic], int]] = {
     "X_train": (np.float32, 2),
@@ -30,10 +33,10 @@ _ARRAYS: dict[str, tuple[type[np.generic], int]] = {
 }
 
 
-def _checked_scaling(name: str) -> Scaling:
-    if name not in get_args(Scaling):
-        raise DataError(f"unknown scaling {name!r}: known are {', '.join(get_args(Scaling))}")
-    return cast(Scaling, name)
+def _checked_scaling(name: str) -> AnyScaling:
+    if name not in get_args(AnyScaling):
+        raise DataError(f"unknown scaling {name!r}: known are {', '.join(get_args(AnyScaling))}")
+    return cast(AnyScaling, name)
 
 
 def _pair(names: Any) -> tuple[str, str]:
@@ -87,7 +90,7 @@ class Split:
     test_rows: NDArray[np.int64]
     class_names: tuple[str, str]
     feature_names: tuple[str, ...]
-    scaling: Scaling
+    scaling: AnyScaling
     seed: int
     test_share: float
     dataset_sha256: str
@@ -147,7 +150,7 @@ def _checked(array: NDArray[Any], name: str, dtype: type[np.generic], ndim: int)
     return array
 
 
-def split(dataset: Dataset, *, test_share: float = 0.3, seed: int, scaling: Scaling = "train") -> Split:
+def split(dataset: Dataset, *, test_share: float = 0.3, seed: int, scaling: AnyScaling = "train") -> Split:
     """Split a data set into training and test rows, and scale it.
 
     The split is scikit-learn's `train_test_split`, not stratified, as in the paper's notebooks; if the source
@@ -163,7 +166,8 @@ def split(dataset: Dataset, *, test_share: float = 0.3, seed: int, scaling: Scal
     scaling
         "train": min-max fitted on the training rows; test values may leave [0, 1]. "paper": min-max over all
         rows, which leaks test rows as the paper does; if the source reserves its test rows, the paper too
-        fits on the training rows. "none": values are not changed and must lie in [0, 1].
+        fits on the training rows. "none": values are not changed and must lie in [0, 1]. "raw": values are
+        not changed.
 
     Raises
     ------
@@ -182,7 +186,13 @@ def split(dataset: Dataset, *, test_share: float = 0.3, seed: int, scaling: Scal
     fitted_on_all = checked_scaling == "paper" and not reserved
     fitted = dataset.X if fitted_on_all else dataset.X[train_rows]
     constant = _ranges(dataset, fitted) == 0
-    scaled = _in_unit_interval(dataset) if checked_scaling == "none" else _scaled(dataset, fitted, constant)
+    match checked_scaling:
+        case "raw":
+            scaled = _as_float32(dataset)
+        case "none":
+            scaled = _in_unit_interval(dataset)
+        case _:
+            scaled = _scaled(dataset, fitted, constant)
     return Split(
         X_train=scaled[train_rows],
         X_test=scaled[test_rows],
@@ -253,6 +263,18 @@ def _scaled(
             f"{dataset.X[row, column]} is too far from the training rows' values to be scaled"
         )
     return result
+
+
+def _as_float32(dataset: Dataset) -> NDArray[np.float32]:
+    with np.errstate(over="ignore"):
+        rows: NDArray[np.float32] = dataset.X.astype(np.float32)
+    if not np.isfinite(rows).all():
+        row, column = np.argwhere(~np.isfinite(rows))[0]
+        raise DataError(
+            f"{dataset.name}: row {row + 1}, column {dataset.feature_names[column]!r}: "
+            f"{dataset.X[row, column]} is more than a float32 can hold"
+        )
+    return rows
 
 
 def _in_unit_interval(dataset: Dataset) -> NDArray[np.float32]:

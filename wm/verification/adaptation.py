@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from wm.errors import ClaimError
 from wm.forest import Forest
+from wm.formats.units import Domain
 from wm.verification.answers import Answers, name_of
 from wm.verification.samples import Sample
 
@@ -102,9 +103,12 @@ def _inputs(
 
 
 def _units(sample: Sample) -> Iterator[tuple[NDArray[np.float32], tuple[str, ...]]]:
-    """Yield the rows as model input, and in raw units if the claim says how."""
+    """Yield the rows as model input; in raw units if the claim says how, else as shares of each range."""
     yield sample.X, ()
-    if sample.header.preparation is not None:
+    if sample.header.preparation is None:
+        domain = Domain(*np.array(sample.header.domain).T)
+        yield domain.to_unit(sample.X).astype(np.float32), ("the suspect takes values scaled to [0, 1]",)
+    else:
         raw = sample.header.preparation.inverse(sample.X)
         if np.isfinite(raw).all():
             yield raw, ("the suspect takes raw units",)
