@@ -252,7 +252,7 @@ def status(campaign_name: str, store_url: str, json: bool, watch: bool) -> None:
 @store_option
 @json_option
 def check(campaign_name: str, store_url: str, json: bool) -> None:
-    """Replay every forged instance of a CAMPAIGN on its model, and look for contradictions.
+    """Replay the forged instances of a CAMPAIGN and compare distances.
 
     The exit code is 1 if a stored answer is not true.
     """

@@ -91,10 +91,15 @@ def test_a_group_alone_shows_its_help_as_a_mistake(wm, path: tuple[str, ...]) ->
 )
 def test_whatever_is_read_can_be_had_as_json(path: tuple[str, ...]) -> None:
     options = {option for parameter in _find(path).params for option in parameter.opts}
-    prints_data = path[-1] in (
-        *("embed", "audit", "new", "show", "open", "verify", "forge", "doctor"),
-        *("status", "list", "validate", "sign", "serve"),
-    ) or (path[0] == "results")
+    prints_data = (
+        path[-1]
+        in (
+            *("embed", "audit", "new", "show", "open", "verify", "forge", "doctor"),
+            *("status", "list", "validate", "sign", "serve"),
+        )
+        or path[0] == "results"
+        or path == ("campaign", "check")
+    )
     assert ("--json" in options) == prints_data
 
 
