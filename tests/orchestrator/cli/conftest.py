@@ -147,16 +147,16 @@ def tiny(tmp_path_factory: pytest.TempPathFactory) -> Campaign:
 
 
 EMBED = (
-    *("embed", "--dataset", "breast-cancer", "--trees", "24", "--max-depth", "4"),
+    *("embed", "--dataset", "breast-cancer", "--scaling", "train", "--trees", "24", "--max-depth", "4"),
     *("--training", "paper", "--weight-step", "20"),
 )
 """An embedding that takes a fifth of a second, with just enough trees for a p-value below 10^-6."""
 
 
-CLAIM = ("claim", "new", "--dataset", "breast-cancer", "--trees", "24")
+CLAIM = ("claim", "new", "--dataset", "breast-cancer", "--scaling", "train", "--trees", "24")
 """A claim that the options of `FIT` can be trained for."""
 
-FIT = EMBED[5:]
+FIT = EMBED[7:]
 
 
 @pytest.fixture(scope="session")

@@ -48,4 +48,9 @@ def test_tables_aggregate_the_frames(finished):
 def test_the_demos_own_campaign_can_be_planned():
     text = (resources.files("orchestrator") / "demo.toml").read_text(encoding="utf-8")
     jobs = planned_jobs(parse_spec(text))
-    assert {job.kind for job in jobs} == set(KINDS) - {JobKind.TUNE_FOLD, JobKind.TUNE, "calibration"}
+    assert {job.kind for job in jobs} == set(KINDS) - {
+        JobKind.TUNE_FOLD,
+        JobKind.TUNE,
+        "calibration",
+        "claims",
+    }

@@ -7,6 +7,7 @@ import hashlib
 import json
 import re
 import stat
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -243,3 +244,42 @@ def test_a_watermark_that_hurts_is_said(wm, quick_embed) -> None:
     assert hurt
     for each in facts["warnings"]:
         assert f"Warning: the watermark hurts: {each}. Fewer trigger rows would help." in ran.err
+
+
+def test_a_released_model_takes_the_rows_as_they_came(wm) -> None:
+    """Nobody who has the model needs to know how its owner scaled."""
+    options = (
+        "--trees",
+        24,
+        "--max-depth",
+        4,
+        "--seed",
+        3,
+        "--held-out",
+        "rows.npz",
+        "-o",
+        "model",
+        "--json",
+    )
+    ran = wm("embed", "--dataset", "breast-cancer", *options)
+    assert ran.code == 0, ran.err
+    X, y = load_breast_cancer(return_X_y=True)
+    forest = Forest.load("model/forest.npz")
+    assert forest.accuracy(X, y) > 0.9
+    with np.load("rows.npz") as arrays:
+        assert set(map(bytes, arrays["X"])) <= set(map(bytes, X.astype(np.float32)))
+    assert wm("verify", "model/claim.json", "--model", "model/forest.npz").out.startswith("? indication")
+    assert wm("forge", "model/forest.npz", "--dataset", "breast-cancer", "--instances", 5).code == 0
+
+
+def test_a_copy_that_takes_scaled_rows_is_judged_too(wm) -> None:
+    assert wm("embed", "--dataset", "breast-cancer", "--seed", 3, "--trees", 24, "-o", "model").code == 0
+    claim = json.loads(Path("model/claim.json").read_text())
+    low, high = np.array(claim["header"]["domain"]).T
+    forest = Forest.load("model/forest.npz")
+    feature = np.maximum(forest.feature, 0)
+    scaled = np.where(forest.is_leaf, 0, (forest.threshold - low[feature]) / (high - low)[feature])
+    replace(forest, threshold=scaled).save("scaled.npz")
+    ran = wm("verify", "model/claim.json", "--model", "scaled.npz")
+    assert ran.out.startswith("? indication")
+    assert "note: the suspect takes values scaled to [0, 1]" in ran.out
