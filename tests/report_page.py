@@ -135,8 +135,8 @@ def assert_spread(page: Page, table: str, title: str, groups: Any, centre: str =
         assert_column(shown[name], expected)
 
 
-def undrawn(findings: Findings, **options: Any) -> str:
+def undrawn(findings: Findings) -> str:
     """Return a page without its charts, which take most of its time."""
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr("orchestrator.report.page.render", lambda *_, **__: b"<svg></svg>")
-        return report_html(findings, **options)
+        return report_html(findings)

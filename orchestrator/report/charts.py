@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ import altair as alt
 import pandas as pd
 import vl_convert
 
+from orchestrator.report.data import Findings, chunked
 from orchestrator.report.table import in_words
 from orchestrator.report.wording import declared
 
@@ -97,6 +98,21 @@ def figure(
         values["words"] = in_words(table, rows, columns)
     title, caption, alt_text = (texts[name].format(**values) for name in ("title", "caption", "alt"))
     return Figure(f"{key}{ending}", title, f"{caption} {origin}", alt_text, draw)
+
+
+def figures(
+    key: str,
+    findings: Findings,
+    frame: pd.DataFrame,
+    summary: pd.DataFrame,
+    draw: Callable[[pd.DataFrame], Chart],
+    *,
+    size: int = PANELS,
+    **values: Any,
+) -> Iterator[Figure]:
+    """Yield a figure for each `size` ways of embedding; `draw` and its alt text get their summary."""
+    for ending, some, rows in chunked(frame, summary, size):
+        yield figure(key, ending, partial(draw, rows), findings.origin(some), rows, **values)
 
 
 def render(chart: Chart, file_format: str, *, description: str = "") -> bytes:

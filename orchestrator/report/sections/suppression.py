@@ -51,7 +51,7 @@ def show(findings: Findings) -> Shown:
     summary, budget = suppression_summary(frame), budget_summary(curves)
     return Shown(
         headline=(("Suppression", f"{_spotted(summary)} {_filters(frame)}{_known(curves)}"),),
-        figures=(*_roc_figures(findings, summary), *_budget_figures(findings, budget)),
+        figures=(*_roc_figures(findings, summary), *_budget_figures(findings, curves, budget)),
         tables=(
             make_table("suppression-table", summary),
             make_table("filter-table", summary),
@@ -161,17 +161,9 @@ def _roc_chart(frame: pd.DataFrame) -> Chart:
     return charts.panels(charts.by_text(shown), draw, height=220)
 
 
-def _budget_figures(findings: Findings, summary: pd.DataFrame) -> Iterator[Figure]:
+def _budget_figures(findings: Findings, frame: pd.DataFrame, summary: pd.DataFrame) -> Iterator[Figure]:
     orders = ranged([attack.orders for attack in findings.attacks("suppression")] or [0])
-    for ending, some, rows in chunked(findings.frame("budget-curves"), summary, charts.PANELS):
-        yield charts.figure(
-            "budget",
-            ending,
-            partial(_budget_chart, rows),
-            findings.origin(some),
-            rows,
-            orders=orders,
-        )
+    return charts.figures("budget", findings, frame, summary, _budget_chart, orders=orders)
 
 
 def _budget_chart(summary: pd.DataFrame) -> Chart:
