@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import pathlib
 from collections.abc import Iterator
 from itertools import product
-from typing import Annotated, Literal
+from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from wm.attacks.base import Distinct, OneOrMore, Several, Share, known
-from wm.datasets import Source
 from wm.embedding import SCHEMES
 from wm.embedding.options import DEFAULTS, Adjust, FitOptions
 from wm.errors import DataError
+from workers.jobs import SplitOptions
 
 Scheme = Annotated[str, known("scheme", sorted(SCHEMES))]
 TreeCount = Annotated[int, Field(ge=2, le=10_000)]
@@ -26,16 +25,9 @@ class SpecModel(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
 
 
-class DatasetSpec(SpecModel):
+class DatasetSpec(SplitOptions, SpecModel):
     """The data set, see `wm.datasets.Source`; `split_seed` fixes the split of a published experiment."""
 
-    name: str | None = None
-    path: str | None = None
-    label: str | int | None = None
-    header: bool | None = None
-    positive: str | None = None
-    test_share: Share = 0.3
-    scaling: Literal["train", "paper", "none"] = "train"
     split_seed: int | None = Field(default=None, ge=0, lt=2**32)
 
     @model_validator(mode="after")
@@ -45,16 +37,6 @@ class DatasetSpec(SpecModel):
         except DataError as reason:
             raise ValueError(str(reason)) from reason
         return self
-
-    def source(self) -> Source:
-        """Return the data source."""
-        return Source(
-            name=self.name,
-            path=None if self.path is None else pathlib.Path(self.path),
-            label=self.label,
-            header=self.header,
-            positive=self.positive,
-        )
 
 
 class TuneSpec(SpecModel):

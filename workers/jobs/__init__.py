@@ -1,8 +1,8 @@
 """Define jobs: their kinds, parameters, results and outcomes.
 
 All of this crosses process and machine borders as JSON: pydantic models, frozen, without unknown keys.
-Handlers (`workers.handlers`) are imported by name, in the process that runs them. A new kind needs a handler
-module, a pair of models and one line in `KINDS`.
+Handlers (`workers.handlers`) are imported by name, in the process that runs them. A new kind needs a handler,
+a pair of models and one line in `KINDS`.
 
 - `base`: common parts of the models; `owner`, `forging`: the models; attacks have their own (`wm.attacks`);
 - `kinds`: the registry; `lifecycle`: a leased job and its outcome.
@@ -24,6 +24,7 @@ from workers.jobs.owner import (
     BaselineResult,
     EmbedParameters,
     EmbedResult,
+    SplitOptions,
     SplitParameters,
     SplitResult,
     TuneFoldParameters,
@@ -52,6 +53,7 @@ __all__ = [
     "Outcome",
     "OutcomeStatus",
     "Parameters",
+    "SplitOptions",
     "SplitParameters",
     "SplitResult",
     "TuneFoldParameters",
