@@ -114,9 +114,8 @@ class CeleryExecutor:
 
     def submit(self, job_ids: Sequence[int]) -> None:
         """Send jobs; those that the broker does not accept now are left to be submitted again."""
-        with self._store.read() as connection:
-            query = sa.select(job.c.id, job.c.leases).where(self._store.is_one_of(job.c.id, job_ids))
-            leases = {row.id: row.leases for row in connection.execute(query)}
+        query = sa.select(job.c.id, job.c.leases).where(self._store.is_one_of(job.c.id, job_ids))
+        leases = {row.id: row.leases for row in self._store.rows(query)}
         size = max(1, min(_MAX_IN_MESSAGE, int(self._rate / self._slots * _MESSAGE_S)))
         known = [job_id for job_id in job_ids if job_id in leases]
         for start in range(0, len(known), size):
@@ -165,9 +164,7 @@ class CeleryExecutor:
         query = sa.select(job.c.id, job.c.state, job.c.leases).where(ours, touched)
         waiting = dict(self._sent)
         ended = 0
-        with self._store.read() as connection:
-            rows = connection.execute(query).all()
-        for row in rows:
+        for row in self._store.rows(query):
             sent = self._sent[row.id]
             if row.leases != sent.leases:
                 self._leased = max(self._leased, sent.number)

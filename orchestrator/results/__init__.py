@@ -11,10 +11,16 @@ import pandas as pd
 
 from orchestrator.results.campaign import fingerprint, jobs
 from orchestrator.results.columns import COLUMNS
-from orchestrator.results.curves import budget_curves, roc_curves, spectra
 from orchestrator.results.forging import distances, forgery
 from orchestrator.results.rows import first_result
-from orchestrator.results.watermarks import accuracy, alarms, attack_rows
+from orchestrator.results.watermarks import (
+    accuracy,
+    alarms,
+    attack_rows,
+    budget_curves,
+    roc_curves,
+    spectra,
+)
 from orchestrator.store.database import Store
 
 __all__ = ["COLUMNS", "alarms", "fingerprint", "first_result", "frame"]

@@ -47,8 +47,7 @@ def jobs(store: Store, campaign_id: int) -> pd.DataFrame:
         .where(campaign_job.c.campaign_id == campaign_id)
         .order_by(campaign_job.c.position)
     )
-    with store.read() as connection:
-        rows: list[dict[str, Any]] = [dict(row) for row in connection.execute(query).mappings()]
+    rows: list[dict[str, Any]] = [dict(row._mapping) for row in store.rows(query)]
     for row in rows:
         row["seconds"] = (row["timings"] or {}).get("job")
         row["error"] = row["error"] or row["reason"] or ""

@@ -13,10 +13,10 @@ from orchestrator.store.database import Store
 from orchestrator.store.tables import campaign_job, cell, job, outcome
 
 
-def outcomes_of(
+def results_of(
     store: Store, campaign_id: int, kind: str, where: Mapping[str, Any] | None = None
 ) -> Sequence[Any]:
-    """Return the outcomes of one kind with their coordinates in the grid, in the order of the plan.
+    """Return the results of one kind, with their coordinates in the grid and timings, in the plan's order.
 
     `where` restricts coordinates to given values.
     """
@@ -25,47 +25,27 @@ def outcomes_of(
         .join(campaign_job, campaign_job.c.cell_id == cell.c.id)
         .join(job, job.c.id == campaign_job.c.job_id)
         .join(outcome, outcome.c.job_id == job.c.id)
-        .where(cell.c.campaign_id == campaign_id, job.c.kind == kind)
+        .where(cell.c.campaign_id == campaign_id, job.c.kind == kind, outcome.c.result.is_not(sa.null()))
         .where(*(cell.c[name] == value for name, value in (where or {}).items()))
         .order_by(campaign_job.c.position)
     )
-    with store.read() as connection:
-        return connection.execute(query).all()
+    return store.rows(query)
 
 
 def first_result(
     store: Store, campaign_id: int, kind: str, where: Mapping[str, Any] | None = None
 ) -> dict[str, Any] | None:
-    """Return the first result of a kind of job, None if there is none; arguments as in `outcomes_of`."""
-    results = (row.result for row in outcomes_of(store, campaign_id, kind, where))
-    return next((result for result in results if result is not None), None)
+    """Return the first result of a kind of job, None if there is none; arguments as in `results_of`."""
+    return next((row.result for row in results_of(store, campaign_id, kind, where)), None)
 
 
-def expanded(store: Store, campaign_id: int, kind: str) -> list[dict[str, Any]]:
-    """Return the rows inside outcomes, each with its coordinates in the grid."""
-    return [
-        place(row) | inner
-        for row in outcomes_of(store, campaign_id, kind)
-        if row.result is not None
-        for inner in row.result["rows"]
-    ]
-
-
-def inner_rows(store: Store, campaign_id: int, kind: str) -> list[dict[str, Any]]:
-    """Return the rows inside outcomes, without coordinates.
-
-    Values that an outcome of an older version holds once for all its rows are added to each.
-    """
-    found = [row.result for row in outcomes_of(store, campaign_id, kind) if row.result is not None]
-    return [
-        {name: value for name, value in result.items() if not isinstance(value, list)} | inner
-        for result in found
-        for inner in result["rows"]
-    ]
+def expanded(store: Store, campaign_id: int, kind: str, part: str = "rows") -> list[dict[str, Any]]:
+    """Return the rows inside a part of each result, each with its coordinates in the grid."""
+    return [place(row) | inner for row in results_of(store, campaign_id, kind) for inner in row.result[part]]
 
 
 def place(row: sa.Row[Any]) -> dict[str, Any]:
-    """Return the coordinates of a row of `outcomes_of` in the grid."""
+    """Return the coordinates of a row of `results_of` in the grid."""
     return {name: getattr(row, name) for name in GRID}
 
 

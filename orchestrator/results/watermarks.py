@@ -1,4 +1,4 @@
-"""Read the results of embeddings and of attacks other than forgery."""
+"""Read the results of embeddings and of attacks other than forgery, and the curves inside them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 import pandas as pd
 
-from orchestrator.results.rows import expanded, frame_of, inner_rows, outcomes_of, place
+from orchestrator.results.columns import GRID
+from orchestrator.results.rows import expanded, frame_of, place, results_of
 from orchestrator.store.database import Store
 from wm.attacks import registry
 from wm.attacks.base import Attack, AttackRow
@@ -15,19 +16,12 @@ from workers.jobs import JobKind
 
 def accuracy(store: Store, campaign_id: int) -> pd.DataFrame:
     """Return accuracies and cost of each embedding, next to its honest forests."""
-    baselines = {
-        row.repeat: row.result
-        for row in outcomes_of(store, campaign_id, JobKind.BASELINE)
-        if row.result is not None
-    }
+    honest = {row.repeat: row.result for row in results_of(store, campaign_id, JobKind.BASELINE)}
     rows = []
-    for row in outcomes_of(store, campaign_id, JobKind.EMBED):
-        if row.result is None:
-            continue
-        merged = baselines[row.repeat] | row.result
-        merged["rounds"] = merged["rounds_right"] + merged["rounds_wrong"]
-        merged["seconds"] = row.timings["embed"]
-        rows.append(place(row) | merged)
+    for row in results_of(store, campaign_id, JobKind.EMBED):
+        rounds = row.result["rounds_right"] + row.result["rounds_wrong"]
+        cost = {"rounds": rounds, "seconds": row.timings["embed"]}
+        rows.append(place(row) | honest[row.repeat] | row.result | cost)
     return frame_of(rows, "accuracy")
 
 
@@ -55,5 +49,31 @@ def alarms(store: Store, campaign_id: int) -> list[str]:
 
 
 def _aggregated(store: Store, campaign_id: int, attack: Attack) -> Sequence[AttackRow]:
-    rows = [attack.row.model_validate(row) for row in inner_rows(store, campaign_id, attack.kind)]
-    return rows if attack.aggregate is None else attack.aggregate(rows)
+    # Values that a result of an older version holds once for all its rows belong to each.
+    rows = [
+        {name: value for name, value in found.result.items() if not isinstance(value, list)} | inner
+        for found in results_of(store, campaign_id, attack.kind)
+        for inner in found.result["rows"]
+    ]
+    parsed = [attack.row.model_validate(row) for row in rows]
+    return parsed if attack.aggregate is None else attack.aggregate(parsed)
+
+
+def spectra(store: Store, campaign_id: int) -> pd.DataFrame:
+    """Return the vote spectra: grid, mode, `strengths`, and for each tree its `scores` and `bits`."""
+    rows = expanded(store, campaign_id, "detection", "spectra")
+    return pd.DataFrame(rows, columns=[*GRID, "mode", "strengths", "scores", "bits"])
+
+
+def budget_curves(store: Store, campaign_id: int) -> pd.DataFrame:
+    """Return the known bits of the signature by method and number of trigger queries, from 1."""
+    rows = [row | point for row in expanded(store, campaign_id, "suppression") for point in row["budget"]]
+    names = ["trigger_queries", "bits", "low", "high", "null_bits", "spotted"]
+    return pd.DataFrame(rows, columns=[*GRID, "method", *names])
+
+
+def roc_curves(store: Store, campaign_id: int) -> pd.DataFrame:
+    """Return the corners of the suppression ROC curves: grid, method, false and true positive rate."""
+    rates = ["false_positive_rate", "true_positive_rate"]
+    curves = pd.DataFrame(expanded(store, campaign_id, "suppression"), columns=[*GRID, "method", *rates])
+    return curves.explode(rates, ignore_index=True).astype(dict.fromkeys(rates, float))

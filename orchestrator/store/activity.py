@@ -67,19 +67,19 @@ def running_jobs(store: Store, campaign_id: int) -> list[RunningJob]:
         .where(campaign_job.c.campaign_id == campaign_id, job.c.state == JobState.RUNNING)
         .order_by(job.c.id)
     )
-    with store.read() as connection:
-        rows = connection.execute(query).mappings().all()
     return [
         RunningJob(
-            job_id=row["id"],
-            kind=row["kind"],
-            owner=row["lease_owner"],
-            leases=row["leases"],
-            answered=row["answered"],
-            query=row["parameters"]["first"] + row["answered"] if row["kind"] == JobKind.FORGERY else None,
-            place=", ".join(f"{name} {row[name]}" for name in coordinates if row[name] is not None),
+            job_id=row.id,
+            kind=row.kind,
+            owner=row.lease_owner,
+            leases=row.leases,
+            answered=row.answered,
+            query=row.parameters["first"] + row.answered if row.kind == JobKind.FORGERY else None,
+            place=", ".join(
+                f"{name} {value}" for name in coordinates if (value := getattr(row, name)) is not None
+            ),
         )
-        for row in rows
+        for row in store.rows(query)
     ]
 
 
@@ -90,8 +90,7 @@ def expired_leases(store: Store) -> int:
     """
     is_expired = job.c.lease_until < store.clock() - LEASE_S
     query = sa.select(sa.func.count(job.c.id)).where(job.c.state == JobState.RUNNING, is_expired)
-    with store.read() as connection:
-        return int(connection.execute(query).scalar_one())
+    return int(store.rows(query)[0][0])
 
 
 @dataclass(frozen=True)
@@ -125,11 +124,10 @@ def count_totals(store: Store) -> Totals:
     )
     status = forgery_answer.c.status
     answers = sa.select(status, sa.func.count()).group_by(status)
-    with store.read() as connection:
-        rows = connection.execute(sa.select(campaign.c.id, campaign.c.name, campaign.c.state))
-        return Totals(
-            campaigns={campaign_id: (name, state) for campaign_id, name, state in rows},
-            outcomes={(kind, status): count for kind, status, count in connection.execute(outcomes)},
-            answers={row[0]: row[1] for row in connection.execute(answers)},
-            failed_attempts=connection.execute(sa.select(sa.func.count()).select_from(attempt)).scalar_one(),
-        )
+    campaigns = sa.select(campaign.c.id, campaign.c.name, campaign.c.state)
+    return Totals(
+        campaigns={campaign_id: (name, state) for campaign_id, name, state in store.rows(campaigns)},
+        outcomes={(kind, status): count for kind, status, count in store.rows(outcomes)},
+        answers={row[0]: row[1] for row in store.rows(answers)},
+        failed_attempts=store.rows(sa.select(sa.func.count()).select_from(attempt))[0][0],
+    )

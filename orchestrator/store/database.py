@@ -116,6 +116,11 @@ class Store:
         with self._explained(), self._engine.connect().execution_options(wm_read=True) as connection:
             yield connection
 
+    def rows(self, query: sa.Executable) -> Sequence[Any]:
+        """Return all rows of a query that is a transaction of its own."""
+        with self.read() as connection:
+            return connection.execute(query).all()
+
     @contextmanager
     def write(self) -> Iterator[sa.Connection]:
         """Open a transaction that writes; it commits at the end, or not at all."""
@@ -165,14 +170,8 @@ class Store:
             return column.in_(sa.select(listed.c.value))
         return column == sa.any_(sa.literal(list(values), postgresql.ARRAY(sa.Integer)))
 
-    def now(self, connection: sa.Connection) -> float:
-        """Return the time in seconds since 1970 by the store's one clock."""
-        if self.is_sqlite:
-            return time.time()
-        return float(connection.execute(sa.text("SELECT extract(epoch FROM clock_timestamp())")).scalar_one())
-
     def clock(self) -> sa.ColumnElement[float]:
-        """Return an expression for the time, as in `now`, when a statement runs."""
+        """Return an expression for the time, in seconds since 1970 by the store's one clock."""
         if self.is_sqlite:
             return sa.literal(time.time())
         return sa.cast(sa.extract("epoch", sa.func.clock_timestamp()), sa.Float)

@@ -69,13 +69,10 @@ class StoreLedger:
         NotFoundError
             The store has none of that hash.
         """
-        with self._store.read() as connection:
-            data = connection.execute(
-                sa.select(artifact.c.data).where(artifact.c.sha256 == sha256)
-            ).scalar_one_or_none()
-        if data is None:
+        found = self._store.rows(sa.select(artifact.c.data).where(artifact.c.sha256 == sha256))
+        if not found:
             raise NotFoundError(f"no artifact {sha256} in {self._store}")
-        return bytes(data)
+        return bytes(found[0].data)
 
     def save(self, job_id: int, rows: Sequence[object]) -> None:
         """Record rows of a job's state; existing ones stay."""

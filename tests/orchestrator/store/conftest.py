@@ -99,7 +99,7 @@ class Workshop:
     def expire(self, *job_ids: int) -> None:
         """Let the leases of jobs expire a second ago."""
         with self.store.write() as connection:
-            past = self.store.now(connection) - 1
+            past = self.store.clock() - 1
             connection.execute(sa.update(job).where(job.c.id.in_(job_ids)).values(lease_until=past))
 
     def finish(self, keys: Iterable[str], outcome: Outcome = DONE) -> None:
