@@ -166,26 +166,18 @@ class Metrics(Collector):
 
     def _of_loop(self) -> Iterator[Metric]:
         yield InfoMetricFamily("wm_build", "Version of this orchestrator.", value={"version": self._version})
-        text = "1 if this orchestrator sends jobs, 0 if it stands by."
-        yield _gauge("wm_orchestrator_leading", text, self._leads)
+        yield _gauge(
+            "wm_orchestrator_leading", "1 if this orchestrator sends jobs, 0 if it stands by.", self._leads
+        )
         text = "Jobs that this orchestrator took back from workers, by reason."
-        yield _labelled(
-            CounterMetricFamily("wm_jobs_taken_back", text, labels=["reason"]),
-            {(reason,): count for reason, count in self._taken_back.items()},
-        )
+        yield _counter("wm_jobs_taken_back", text, _keyed(self._taken_back), "reason")
         progress = {str(campaign_id): found for campaign_id, found in self._campaigns.items()}
-        yield _labelled(
-            GaugeMetricFamily("wm_jobs", "Jobs of running campaigns.", labels=["campaign", "state"]),
-            {(name, state): count for name, each in progress.items() for state, count in each.jobs.items()},
-        )
-        yield _labelled(
-            GaugeMetricFamily("wm_work_done", "Queries and other jobs that ended.", labels=["campaign"]),
-            {(name,): each.done_weight for name, each in progress.items()},
-        )
-        yield _labelled(
-            GaugeMetricFamily("wm_work_planned", "All queries and other jobs.", labels=["campaign"]),
-            {(name,): each.total_weight for name, each in progress.items()},
-        )
+        jobs = {(name, state): count for name, each in progress.items() for state, count in each.jobs.items()}
+        yield _gauge("wm_jobs", "Jobs of running campaigns.", jobs, "campaign", "state")
+        done = {(name,): each.done_weight for name, each in progress.items()}
+        yield _gauge("wm_work_done", "Queries and other jobs that ended.", done, "campaign")
+        planned = {(name,): each.total_weight for name, each in progress.items()}
+        yield _gauge("wm_work_planned", "All queries and other jobs.", planned, "campaign")
 
     def _of_services(self) -> Iterator[Metric]:
         if self._queue_asked:
@@ -197,54 +189,53 @@ class Metrics(Collector):
         yield _gauge("wm_store_seen_timestamp_seconds", text, self._seen_at)
         if self._workers is None:
             return
-        alive = [worker for worker in self._workers if worker.is_alive]
         slots: Counter[str] = Counter()
-        for worker in alive:
-            slots[worker.version] += worker.slots
-        yield self._by_version("wm_workers", "Workers alive.", _versions(alive))
-        yield self._by_version("wm_worker_slots", "Jobs that those can run at once.", slots)
-        orchestrators = [each for each in self._orchestrators if each.is_alive]
-        yield self._by_version("wm_orchestrators", "Orchestrators alive.", _versions(orchestrators))
+        for worker in self._workers:
+            slots[worker.version] += worker.slots if worker.is_alive else 0
+        yield self._by_version("wm_workers", "Workers alive.", _versions(self._workers))
+        yield self._by_version("wm_worker_slots", "Jobs that those can run at once.", +slots)
+        yield self._by_version("wm_orchestrators", "Orchestrators alive.", _versions(self._orchestrators))
 
     def _by_version(self, name: str, text: str, counts: Counter[str]) -> Metric:
         """Return a gauge with a sample for each version, our own included."""
-        samples = {(version,): counts[version] for version in sorted({self._version, *counts})}
-        return _labelled(GaugeMetricFamily(name, text, labels=["version"]), samples)
+        versions = sorted({self._version, *counts})
+        return _gauge(name, text, {(version,): counts[version] for version in versions}, "version")
 
 
 def _of_store(totals: Totals, count_s: float) -> Iterator[Metric]:
     campaigns = totals.campaigns.items()
-    yield _labelled(
-        GaugeMetricFamily("wm_campaign_info", "1; name of each campaign id.", labels=["campaign", "name"]),
-        {(str(campaign_id), name): 1 for campaign_id, (name, _) in campaigns},
-    )
-    yield _labelled(
-        GaugeMetricFamily("wm_campaigns", "Campaigns by recorded state.", labels=["state"]),
-        Counter((state,) for _, (_, state) in campaigns),
-    )
-    yield _labelled(
-        CounterMetricFamily("wm_outcomes", "Recorded outcomes of jobs.", labels=["kind", "status"]),
-        totals.outcomes,
-    )
-    yield _labelled(
-        CounterMetricFamily("wm_queries_answered", "Answered forgery queries.", labels=["status"]),
-        {(status,): count for status, count in totals.answers.items()},
-    )
+    names = {(str(campaign_id), name): 1 for campaign_id, (name, _) in campaigns}
+    yield _gauge("wm_campaign_info", "1; name of each campaign id.", names, "campaign", "name")
+    states = Counter((state,) for _, (_, state) in campaigns)
+    yield _gauge("wm_campaigns", "Campaigns by recorded state.", states, "state")
+    yield _counter("wm_outcomes", "Recorded outcomes of jobs.", totals.outcomes, "kind", "status")
+    yield _counter("wm_queries_answered", "Answered forgery queries.", _keyed(totals.answers), "status")
     text = "Attempts at jobs in which a job's process or worker died."
-    yield CounterMetricFamily("wm_failed_attempts", text, value=totals.failed_attempts)
+    yield _counter("wm_failed_attempts", text, totals.failed_attempts)
     yield _gauge("wm_store_count_duration_seconds", "Duration of the last count of the store.", count_s)
 
 
-def _gauge(name: str, text: str, value: float) -> Metric:
-    return GaugeMetricFamily(name, text, value=float(value))
+_Samples = Mapping[Any, float] | float
+"""Values by tuples of label values; or one value without labels."""
 
 
-def _labelled(family: GaugeMetricFamily | CounterMetricFamily, samples: Mapping[Any, float]) -> Metric:
-    """Return a family with a sample for each tuple of label values."""
-    for labels, value in samples.items():
-        family.add_metric(labels, value)
+def _gauge(name: str, text: str, samples: _Samples, *labels: str) -> Metric:
+    return _filled(GaugeMetricFamily(name, text, labels=labels), samples)
+
+
+def _counter(name: str, text: str, samples: _Samples, *labels: str) -> Metric:
+    return _filled(CounterMetricFamily(name, text, labels=labels), samples)
+
+
+def _filled(family: GaugeMetricFamily | CounterMetricFamily, samples: _Samples) -> Metric:
+    for labels, value in (samples if isinstance(samples, Mapping) else {(): samples}).items():
+        family.add_metric(labels, float(value))
     return family
 
 
-def _versions(services_alive: list[ServiceRecord]) -> Counter[str]:
-    return Counter(service.version for service in services_alive)
+def _keyed(counts: Mapping[str, int]) -> dict[tuple[str], int]:
+    return {(name,): count for name, count in counts.items()}
+
+
+def _versions(known: list[ServiceRecord]) -> Counter[str]:
+    return Counter(service.version for service in known if service.is_alive)

@@ -126,8 +126,8 @@ def test_version_mismatches(store, store_url, broker_url):
 
 @pytest.mark.parametrize("skew", [-3600.0, 3600.0])
 def test_clock_skew(store, store_url, monkeypatch, skew):
-    now = Store.now
-    monkeypatch.setattr(Store, "now", lambda self, connection: now(self, connection) + skew)
+    clock = Store.clock
+    monkeypatch.setattr(Store, "clock", lambda self: clock(self) + skew)
     (clock,) = found(store_url)["clock"]
     assert clock.found == "3600.0 s apart from the store's"
     assert clock.fix == "synchronize the clocks of this machine and the store, as with NTP"
