@@ -43,22 +43,16 @@ _COUNT_EVERY_S = 1.0
 
 @dataclass
 class _Sent:
-    """A job that was sent.
-
-    Attributes
-    ----------
-    leases
-        Number of its leases before.
-    number
-        Number of its message.
-    at, again_after_s
-        Time of the last message, by the monotonic clock, and seconds until the next one.
-    """
+    """A job that was sent."""
 
     leases: int
+    """Number of its leases before."""
     number: int
+    """Number of its message."""
     at: float
+    """Time of the last message, by the monotonic clock."""
     again_after_s: float = _LOST_AFTER_S
+    """Seconds until the next one."""
 
 
 class CeleryExecutor:

@@ -54,19 +54,13 @@ _LIMITS = {
 
 @dataclass(frozen=True, eq=False)
 class Suspect:
-    """The answers of a suspect.
-
-    Attributes
-    ----------
-    forest
-        The model, if the judge has it.
-    description
-        Source of the answers, for the record.
-    """
+    """The answers of a suspect."""
 
     answers: SortedAnswers
     forest: Forest | None
+    """The model, if the judge has it."""
     description: str
+    """Source of the answers, for the record."""
 
 
 decoy_options = option_group(

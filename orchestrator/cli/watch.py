@@ -76,22 +76,15 @@ class Stopwatch:
 
 @dataclass(frozen=True)
 class View:
-    """The view at one time.
-
-    Attributes
-    ----------
-    done
-        Number of queries and other jobs that ended, answers of running jobs included.
-    rate
-        Of `done`, per second; None before it is known.
-    slowest
-        The query, or other job, that has been running longest; None if nothing runs.
-    """
+    """The view at one time."""
 
     seen: Situation
     done: int
+    """Number of queries and other jobs that ended, answers of running jobs included."""
     rate: float | None
+    """Of `done`, per second; None before it is known."""
     slowest: str | None
+    """The query, or other job, that has been running longest; None if nothing runs."""
 
     @property
     def left_s(self) -> float | None:

@@ -48,25 +48,18 @@ WARNING = "#b00020"
 
 @dataclass(frozen=True, eq=False)
 class Figure:
-    """A chart with what belongs to it.
-
-    Attributes
-    ----------
-    name
-        File name without ending.
-    title, caption
-        A few words; what is drawn, with units, sample sizes and seed: stands alone.
-    alt_text
-        The content in words, for those who do not see it.
-    draw
-        Returns the chart: making it takes longer than everything else.
-    """
+    """A chart with what belongs to it."""
 
     name: str
+    """File name without ending."""
     title: str
+    """A few words."""
     caption: str
+    """What is drawn, with units, sample sizes and seed: stands alone."""
     alt_text: str
+    """The content in words, for those who do not see it."""
     draw: Callable[[], Chart]
+    """Returns the chart: making it takes longer than everything else."""
 
 
 def figure(

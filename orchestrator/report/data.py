@@ -27,19 +27,12 @@ STATISTICS = ("count", "mean", "std", "median", "min", "max")
 
 @dataclass(frozen=True, eq=False)
 class Findings:
-    """A campaign and its results.
-
-    Attributes
-    ----------
-    store, record
-        The campaign.
-    frames
-        Frames read so far, by name; a frame put here beforehand is shown instead of the store's.
-    """
+    """A campaign and its results."""
 
     store: Store
     record: CampaignRecord
     frames: dict[str, pd.DataFrame] = field(default_factory=dict)
+    """Frames read so far, by name; a frame put here beforehand is shown instead of the store's."""
 
     def frame(self, name: str) -> pd.DataFrame:
         """Return a frame of `orchestrator.results`: a key of its `COLUMNS`, or one of its curves."""

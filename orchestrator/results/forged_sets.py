@@ -52,55 +52,39 @@ COLUMNS = (
 
 @dataclass(frozen=True, eq=False)
 class Forgery:
-    """One answer with a witness.
-
-    Attributes
-    ----------
-    row
-        Index among the test rows.
-    label
-        Of that row, and so of the forged one: 0 or 1.
-    original, forged : (d,) float32
-        The test row and the witness.
-    distance
-        Largest change of a feature.
-    """
+    """One answer with a witness."""
 
     row: int
+    """Index among the test rows."""
     label: int
+    """Of that row, and so of the forged one: 0 or 1."""
     original: NDArray[np.float32]
+    """The test row, (d,)."""
     forged: NDArray[np.float32]
+    """The witness, (d,)."""
     distance: float
+    """Largest change of a feature."""
 
 
 @dataclass(frozen=True, eq=False)
 class Attempt:
-    """The forgeries of one watermark with one signature at one distance, or at minimal distances.
-
-    Attributes
-    ----------
-    place
-        Of the watermark.
-    number, signature
-        The attacker's signature.
-    eps
-        The given distance; None for minimal distances.
-    cap
-        Maximum distance of the search.
-    instances
-        Number of answered queries.
-    forgeries
-        Answers with a witness.
-    """
+    """The forgeries of one watermark with one signature at one distance, or at minimal distances."""
 
     place: Place
+    """Of the watermark."""
     number: int
+    """Of the attacker's signature."""
     engine: str
     eps: float | None
+    """The given distance; None for minimal distances."""
     cap: float
+    """Maximum distance of the search."""
     signature: Signature
+    """The attacker's."""
     instances: int
+    """Number of answered queries."""
     forgeries: tuple[Forgery, ...]
+    """Answers with a witness."""
 
 
 def forged_sets(store: Store, campaign_id: int, places: Sequence[float] = PLACES) -> pd.DataFrame:

@@ -25,27 +25,19 @@ from workers.runtime.ledger import LEASE_S
 
 @dataclass(frozen=True)
 class RunningJob:
-    """A job that a worker runs.
-
-    Attributes
-    ----------
-    leases
-        Number of leases so far: a batch of slow queries is leased several times.
-    answered
-        Forgery only: number of queries of the batch that have an answer.
-    query
-        Forgery only: the instance of the current query; those of a batch are asked in order.
-    place
-        Its point of the grid, as text.
-    """
+    """A job that a worker runs."""
 
     job_id: int
     kind: str
     owner: str
     leases: int
+    """Number of leases so far: a batch of slow queries is leased several times."""
     answered: int
+    """Forgery only: number of queries of the batch that have an answer."""
     query: int | None
+    """Forgery only: the instance of the current query; those of a batch are asked in order."""
     place: str
+    """Its point of the grid, as text."""
 
 
 def running_jobs(store: Store, campaign_id: int) -> list[RunningJob]:
@@ -95,24 +87,16 @@ def expired_leases(store: Store) -> int:
 
 @dataclass(frozen=True)
 class Totals:
-    """Numbers over all campaigns of a store.
-
-    Attributes
-    ----------
-    campaigns
-        Name and recorded state of each campaign by its id.
-    outcomes
-        Number of outcomes by kind of job and status of the outcome.
-    answers
-        Number of answered forgery queries by status.
-    failed_attempts
-        Number of attempts in which a job's process or its worker died.
-    """
+    """Numbers over all campaigns of a store."""
 
     campaigns: Mapping[int, tuple[str, str]]
+    """Name and recorded state of each campaign by its id."""
     outcomes: Mapping[tuple[str, str], int]
+    """Number of outcomes by kind of job and status of the outcome."""
     answers: Mapping[str, int]
+    """Number of answered forgery queries by status."""
     failed_attempts: int
+    """Number of attempts in which a job's process or its worker died."""
 
 
 def count_totals(store: Store) -> Totals:

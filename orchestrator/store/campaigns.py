@@ -24,27 +24,19 @@ _MANY_JOBS = 1000
 
 @dataclass(frozen=True)
 class CampaignRecord:
-    """A campaign in the store.
-
-    Attributes
-    ----------
-    name
-        May occur several times, once for each version of its file.
-    state
-        Interrupted if it was running and its loop had no recent heartbeat.
-    spec, provenance
-        JSON-ready data.
-    created_at, finished_at
-        Seconds since 1970.
-    """
+    """A campaign in the store."""
 
     id: int
     name: str
+    """May occur several times, once for each version of its file."""
     seed: int
     state: CampaignState
+    """Interrupted if it was running and its loop had no recent heartbeat."""
     spec: Mapping[str, Any]
+    """JSON-ready data, as is the provenance."""
     provenance: Mapping[str, Any]
     created_at: float
+    """Seconds since 1970, as is the end."""
     finished_at: float | None
 
     def parsed(self) -> CampaignSpec:
@@ -154,19 +146,14 @@ def mark(store: Store, campaign_id: int, state: CampaignState) -> None:
 
 @dataclass(frozen=True)
 class Progress:
-    """Progress of a campaign.
-
-    Attributes
-    ----------
-    jobs
-        Number of jobs in each state.
-    done_weight, total_weight
-        Number of queries and other jobs that have ended (not those cancelled), and of all.
-    """
+    """Progress of a campaign."""
 
     jobs: Mapping[JobState, int]
+    """Number of jobs in each state."""
     done_weight: int
+    """Number of queries and other jobs that have ended, not those cancelled."""
     total_weight: int
+    """Number of all queries and other jobs."""
 
     @property
     def is_over(self) -> bool:

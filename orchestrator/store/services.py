@@ -14,20 +14,14 @@ from workers.runtime.registry import ALIVE_S, WorkerRecord
 
 @dataclass(frozen=True)
 class ServiceRecord:
-    """A worker or an orchestrator.
-
-    Attributes
-    ----------
-    slots
-        Jobs at once; 0 for an orchestrator.
-    silent_s
-        Seconds since its last heartbeat.
-    """
+    """A worker or an orchestrator."""
 
     name: str
     version: str
     slots: int
+    """Jobs at once; 0 for an orchestrator."""
     silent_s: float
+    """Seconds since its last heartbeat."""
 
     @property
     def is_alive(self) -> bool:

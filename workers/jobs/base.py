@@ -17,22 +17,15 @@ class FrozenModel(BaseModel):
 
 
 class Parameters(FrozenModel):
-    """Parameters of every job.
-
-    Attributes
-    ----------
-    limit_s
-        Hard limit on the job's wall time in seconds; see `run_limit_s`.
-    memory_mb
-        Limit on the resident memory of the job's process; None for no limit.
-    late_is_failure
-        Whether a run beyond its limit is a failed attempt; else the job ends as ``timeout``.
-    """
+    """Parameters of every job."""
 
     late_is_failure: ClassVar[bool] = False
+    """Whether a run beyond its limit is a failed attempt; else the job ends as ``timeout``."""
 
     limit_s: float = Field(default=3600.0, gt=0)
+    """Hard limit on the job's wall time in seconds; see `run_limit_s`."""
     memory_mb: int | None = Field(default=None, gt=0)
+    """Limit on the resident memory of the job's process; None for no limit."""
 
     def run_limit_s(self, slice_s: float) -> float:
         """Return the limit in seconds on a run; a job that can be continued is given back after `slice_s`."""

@@ -28,22 +28,14 @@ class JobKind(StrEnum):
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of job.
-
-    Attributes
-    ----------
-    parameters, result
-        Their models.
-    handler
-        Its function in `workers.handlers`, as `pkgutil.resolve_name` takes it.
-    version
-        Part of every content key: increase it when equal parameters begin to give other results.
-    """
+    """A kind of job."""
 
     parameters: type[Parameters]
     result: type[JobResult]
     handler: str
+    """Its function in `workers.handlers`, as `pkgutil.resolve_name` takes it."""
     version: int = 1
+    """Part of every content key: increase it when equal parameters begin to give other results."""
 
 
 _AT_RUN_TIME = ConfigDict(strict=False, use_attribute_docstrings=False)

@@ -41,42 +41,36 @@ LINES = ("mean", "maximum", "mean, if all undecided were forged")
 
 @dataclass(frozen=True, eq=False)
 class SizeCurve:
-    """Forged set size over eps for one configuration and engine; rows of the arrays are signatures.
-
-    Attributes
-    ----------
-    trigger_size
-        Rows of the true trigger set; None while nothing is embedded.
-    signatures, repeats
-        Of those that have any answer; together they are the s rows.
-    eps : (n,)
-        From 0 to the largest distance sought; where sizes step, at most `_MAX_STEPS` places.
-    known, possible : (s, n)
-        Instances that a solver has shown to be forged within eps; the same, had every instance without a
-        decision its witness at once.
-    instances, forged, impossible, censored, pending
-        Instances of all signatures: planned; with an exact smallest distance; with none up to the largest
-        distance; stopped by a limit; and without any answer so far.
-    seconds
-        Solving time of all of them.
-    """
+    """Forged set size over eps for one configuration and engine; rows of the arrays are signatures."""
 
     scheme: str
     trigger_share: float
     ones_share: float
     engine: str
     trigger_size: int | None
+    """Rows of the true trigger set; None while nothing is embedded."""
     signatures: int
+    """Those that have any answer, in any repeat."""
     repeats: int
+    """Those that have any answer; with the signatures they are the s rows."""
     eps: NDArray[np.float64]
+    """(n,): from 0 to the largest distance sought; where sizes step, at most `_MAX_STEPS` places."""
     known: NDArray[np.int64]
+    """(s, n): instances that a solver has shown to be forged within eps."""
     possible: NDArray[np.int64]
+    """(s, n): the same, had every instance without a decision its witness at once."""
     instances: int
+    """Those planned, of all signatures, as in the next four."""
     forged: int
+    """Those with an exact smallest distance."""
     impossible: int
+    """Those with none up to the largest distance."""
     censored: int
+    """Those stopped by a limit."""
     pending: int
+    """Those without any answer so far."""
     seconds: float
+    """Solving time of all of them."""
 
     @property
     def undecided(self) -> int:
