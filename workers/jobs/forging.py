@@ -59,8 +59,8 @@ class ForgeryResult(JobResult):
 class ForgeryAnswer:
     """The recorded answer to one query.
 
-    Fields without a description are as in `wm.engines.ForgeryOutcome`; in a search for the minimal distance as
-    in `wm.engines.minimal.MinimalOutcome`, with ``forged_at`` as `distance`.
+    Fields without a description are as in `wm.engines.ForgeryOutcome`; in a search for the minimal distance
+    as in `wm.engines.minimal.MinimalOutcome`, with ``forged_at`` as `distance`.
     """
 
     instance: int
