@@ -17,9 +17,8 @@ from workers.celery.app import QUEUE, make_app
 from workers.celery.tasks import register
 from workers.errors import LedgerUnavailableError, VersionMismatchError
 from workers.runtime.ledger import HEARTBEAT_S, Ledger
-from workers.runtime.outage import Outage
+from workers.runtime.outage import Outage, PatientLedger
 from workers.runtime.owners import owner_name
-from workers.runtime.patience import PatientLedger
 from workers.runtime.registry import Registry, WorkerRecord
 from workers.runtime.slots import Slots
 from workers.runtime.version import protocol_version
