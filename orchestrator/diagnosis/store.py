@@ -149,8 +149,12 @@ def _services(store: Store) -> list[CheckResult]:
             text = f"none alive, {waiting} launched campaigns wait" if waiting else "none alive"
             found.append(CheckResult(f"{kind}s", text, f"start one: {command}"))
         found += [_version_of(kind, service) for service in alive]
-        if silent := [service for service in known if not service.is_alive]:
-            found.append(_silent(f"{kind}s", silent))
+        if silent := [_heard(service) for service in known if not service.is_alive]:
+            more = [f"and {len(silent) - _MAX_NAMED} more"] if len(silent) > _MAX_NAMED else []
+            fix = (
+                "if they should run, read their logs and start them again; else they are deleted after a day"
+            )
+            found.append(CheckResult(f"silent {kind}s", "; ".join([*silent[:_MAX_NAMED], *more]), fix))
     if expired := expired_leases(store):
         fix = "start wm orchestrate, or wm campaign resume: either takes them back"
         found.append(CheckResult("leases", f"{expired} jobs are leased to silent workers", fix))
@@ -160,24 +164,12 @@ def _services(store: Store) -> list[CheckResult]:
 def _version_of(kind: str, service: ServiceRecord) -> CheckResult:
     ours = protocol_version()
     differs = service.version != ours
-    return CheckResult(
-        kind,
-        f"{service.name} version {service.version}, last heartbeat {service.silent_s:.0f} s ago",
-        f"install version {ours} there, or its version here" if differs else "",
-        is_fault=differs,
-    )
+    fix = f"install version {ours} there, or its version here" if differs else ""
+    return CheckResult(kind, _heard(service, f" version {service.version}"), fix, is_fault=differs)
 
 
-def _silent(kind: str, silent: list[ServiceRecord]) -> CheckResult:
-    named = [
-        f"{service.name}, last heartbeat {service.silent_s:.0f} s ago" for service in silent[:_MAX_NAMED]
-    ]
-    more = [f"and {len(silent) - _MAX_NAMED} more"] if len(silent) > _MAX_NAMED else []
-    return CheckResult(
-        f"silent {kind}",
-        "; ".join([*named, *more]),
-        "if they should run, read their logs and start them again; else they are deleted after a day",
-    )
+def _heard(service: ServiceRecord, version: str = "") -> str:
+    return f"{service.name}{version}, last heartbeat {service.silent_s:.0f} s ago"
 
 
 def _connections(store: Store, alive: list[ServiceRecord]) -> list[CheckResult]:

@@ -30,8 +30,6 @@ class RunningJob:
     job_id: int
     kind: str
     owner: str
-    leases: int
-    """Number of leases so far: a batch of slow queries is leased several times."""
     answered: int
     """Forgery only: number of queries of the batch that have an answer."""
     query: int | None
@@ -49,7 +47,6 @@ def running_jobs(store: Store, campaign_id: int) -> list[RunningJob]:
             job.c.id,
             job.c.kind,
             job.c.lease_owner,
-            job.c.leases,
             job.c.parameters,
             answered.label("answered"),
             *(cell.c[name] for name in coordinates),
@@ -64,7 +61,6 @@ def running_jobs(store: Store, campaign_id: int) -> list[RunningJob]:
             job_id=row.id,
             kind=row.kind,
             owner=row.lease_owner,
-            leases=row.leases,
             answered=row.answered,
             query=row.parameters["first"] + row.answered if row.kind == JobKind.FORGERY else None,
             place=", ".join(

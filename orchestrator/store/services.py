@@ -13,13 +13,9 @@ from workers.runtime.registry import ALIVE_S, WorkerRecord
 
 
 @dataclass(frozen=True)
-class ServiceRecord:
-    """A worker or an orchestrator."""
+class ServiceRecord(WorkerRecord):
+    """A worker or an orchestrator, which has no slots."""
 
-    name: str
-    version: str
-    slots: int
-    """Jobs at once; 0 for an orchestrator."""
     silent_s: float
     """Seconds since its last heartbeat."""
 
