@@ -27,7 +27,6 @@ INPUT = click.Path(exists=True, dir_okay=False, path_type=Path)
 OUTPUT = click.Path(dir_okay=False, path_type=Path)
 FOLDER = click.Path(file_okay=False, path_type=Path)
 
-T = TypeVar("T")
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
 
@@ -40,18 +39,6 @@ def option_group(*decorators: Callable[[_Command], _Command]) -> Callable[[_Comm
         return command
 
     return add
-
-
-def read_as(read: Callable[[str], T], complaint: str) -> Callable[..., T | None]:
-    """Return an option's callback that reads its text; a ValueError becomes the text with a complaint."""
-
-    def callback(_context: click.Context, _option: click.Parameter, text: str | None) -> T | None:
-        try:
-            return None if text is None else read(text)
-        except ValueError as reason:
-            raise click.BadParameter(f"{text!r} {complaint}") from reason
-
-    return callback
 
 
 def say(line: str) -> None:

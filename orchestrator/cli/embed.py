@@ -9,8 +9,8 @@ from typing import Any
 
 import click
 
-from orchestrator.cli.common import FOLDER, INPUT, OUTPUT, json_option, model_options, print_either, read_as
-from orchestrator.cli.model_files import data_options, read_split
+from orchestrator.cli.common import FOLDER, INPUT, OUTPUT, json_option, model_options, print_either
+from orchestrator.cli.model_files import column, data_options
 from orchestrator.errors import OutputError
 from orchestrator.files import SECRET, write_whole, writing
 from wm import streams
@@ -21,10 +21,10 @@ from wm.signature import Signature, keyed_signature, random_signature
 from wm.streams import Role
 
 
-def _printable(text: str) -> str:
+def _printable(_context: click.Context, _option: click.Parameter, text: str) -> str:
     # Bytes that are no text in the terminal's encoding would make an unreadable claim.
     if not text or not text.isprintable():
-        raise ValueError
+        raise click.BadParameter(f"{text!r} is not printable text")
     return text
 
 
@@ -40,10 +40,7 @@ def _printable(text: str) -> str:
 @model_options(PaperOptions)
 @click.option("--key-file", type=INPUT, help="Derive the signature from the secret bytes of this file.")
 @click.option(
-    "--model-id",
-    default="model",
-    callback=read_as(_printable, "is not printable text"),
-    help="Your name for this model; in the claim.",
+    "--model-id", default="model", callback=_printable, help="Your name for this model; in the claim."
 )
 @click.option("--seed", type=click.IntRange(min=0), help="Secret seed.  [default: random]")
 @click.option(
@@ -73,6 +70,7 @@ def embed(
     import numpy as np
 
     from wm.api import embed_with_standard
+    from wm.datasets import Source, load, split
     from wm.embedding.common import trigger_size
     from wm.embedding.tuning import Hyperparameters
     from wm.formats import npz
@@ -87,7 +85,14 @@ def embed(
         )
     chosen = PaperOptions.of(**{name: options[name] for name in PaperOptions.model_fields})
     signature = _signature(seed, key_file, **options)
-    rows = read_split(streams.integer_seed(seed, Role.SPLIT), **options)
+    named = {name: options[name] for name in ("path", "positive")}
+    source = Source(name=options["dataset"], label=column(options["label"]), **named)
+    rows = split(
+        load(source),
+        test_share=options["test_share"],
+        seed=streams.integer_seed(seed, Role.SPLIT),
+        scaling=options["scaling"],
+    )
     trigger_size(len(rows.y_train), options["trigger_share"])
     with writing(output):
         output.mkdir(parents=True, exist_ok=True)

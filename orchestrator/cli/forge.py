@@ -6,19 +6,20 @@ import statistics
 import sys
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import click
 import rich.console
 from rich.progress import track
 
 from orchestrator.cli import Exit
-from orchestrator.cli.common import INPUT, OUTPUT, json_option, print_json, print_table, read_as
-from orchestrator.cli.model_files import column, data_options, read_split
+from orchestrator.cli.common import INPUT, OUTPUT, json_option, print_json, print_table
+from orchestrator.cli.model_files import column, data_options
 from orchestrator.files import writing
 from wm.attacks.forgery import Forger, Target, attacker_instances, attacker_signature
-from wm.datasets import Source, load
+from wm.datasets import Source, load, split
 from wm.engines import EngineOptions, ForgeryOutcome, Status, names, options_model
 from wm.errors import QueryError, SignatureError
 from wm.formats import npz
@@ -31,12 +32,16 @@ if TYPE_CHECKING:
     from wm.forest import Forest
 
 
-def _distance(text: str) -> float | None:
+def _distance(_context: click.Context, _option: click.Parameter, text: str) -> float | None:
     """Return a distance in [0, 1]; None for "minimal"."""
-    distance = None if text == "minimal" else float(text)
-    if distance is not None and not 0 <= distance <= 1:
-        raise ValueError
-    return distance
+    if text == "minimal":
+        return None
+    try:
+        if 0 <= (distance := float(text)) <= 1:
+            return distance
+    except ValueError:
+        pass
+    raise click.BadParameter(f"{text!r} is neither a number from 0 to 1 nor the word minimal")
 
 
 def _pairs(_context: click.Context, _option: click.Parameter, texts: tuple[str, ...]) -> dict[str, str]:
@@ -45,7 +50,8 @@ def _pairs(_context: click.Context, _option: click.Parameter, texts: tuple[str, 
     return {name.strip(): value.strip() for name, _, value in (text.partition("=") for text in texts)}
 
 
-class _Answer(NamedTuple):
+@dataclass(frozen=True)
+class _Answer:
     """The outcome of one instance for one signature."""
 
     signature: int
@@ -71,7 +77,7 @@ class _Answer(NamedTuple):
 @click.option(
     "--eps",
     metavar="EPS",
-    callback=read_as(_distance, "is neither a number from 0 to 1 nor the word minimal"),
+    callback=_distance,
     default="minimal",
     help="Largest change of a feature, or minimal: search for the smallest one of each instance.",
 )
@@ -150,7 +156,8 @@ def _instances(
         found = load(Source(path=rows, label=column(options["label"]), positive=options["positive"]))
         X, y = found.X, found.y
     else:
-        made = read_split(split_seed, dataset, **options | {"label": None, "positive": None})
+        shares = {name: options[name] for name in ("test_share", "scaling")}
+        made = split(load(Source(name=dataset)), seed=split_seed, **shares)
         X, y = made.X_test, made.y_test
     chosen = attacker_instances(seed, rows=len(y), count=min(instances, len(y)), repeat=0)
     return X[chosen], y[chosen]

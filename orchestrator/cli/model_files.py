@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
-from typing import Any, get_args
+from datetime import datetime
+from typing import get_args
 
 import click
 
-from orchestrator.cli.common import option_group, read_as
+from orchestrator.cli.common import option_group
 from wm.claims.publication import parse_moment
-from wm.datasets import Scaling, Source, Split, load, split
+from wm.datasets import Scaling
 
 trust_options = option_group(
     click.option("--trust-pickle", is_flag=True, help="Load a joblib or pkl file, which may run any code."),
@@ -30,26 +30,16 @@ data_options = option_group(
         "--scaling", type=click.Choice(get_args(Scaling)), default="train", help="How to scale to [0, 1]."
     ),
 )
-moment = read_as(parse_moment, "is no date, as in 2025-06-30 or 2025-06-30T12:00Z")
-"""Callback of options that are dates."""
+
+
+def moment(_context: click.Context, _option: click.Parameter, text: str | None) -> datetime | None:
+    """Read a date, as an option's callback."""
+    try:
+        return None if text is None else parse_moment(text)
+    except ValueError as reason:
+        raise click.BadParameter(f"{text!r} is no date, as in 2025-06-30 or 2025-06-30T12:00Z") from reason
 
 
 def column(text: str | None) -> str | int | None:
     """Return the column of a csv file that a text names: its index if the text is a number, else its name."""
     return int(text) if text is not None and re.fullmatch("-?[0-9]{1,9}", text) else text
-
-
-def read_split(
-    seed: int,
-    dataset: str | None,
-    *,
-    path: Path | None = None,
-    label: str | None,
-    positive: str | None,
-    test_share: float,
-    scaling: Scaling,
-    **_: Any,
-) -> Split:
-    """Load, cut and scale the data that the options name."""
-    source = Source(name=dataset, path=path, label=column(label), positive=positive)
-    return split(load(source), test_share=test_share, seed=seed, scaling=scaling)

@@ -6,12 +6,17 @@ from pathlib import Path
 
 import click
 
-from orchestrator.cli.common import INPUT, OUTPUT, json_option, print_either, read_as
+from orchestrator.cli.common import INPUT, OUTPUT, json_option, print_either
 from orchestrator.files import SECRET, write_new
-from wm.claims.claim import read_claim
+from wm.claims.claim import Claim, read_claim
 from wm.claims.opening import draw_rows, open_rows
 
-_numbers = read_as(lambda text: tuple(map(int, text.split(","))), "is no list of row numbers, as in 0,3,5")
+
+def _numbers(_context: click.Context, _option: click.Parameter, text: str | None) -> tuple[int, ...] | None:
+    try:
+        return None if text is None else tuple(int(part) for part in text.split(","))
+    except ValueError as reason:
+        raise click.BadParameter(f"{text!r} is no list of row numbers, as in 0,3,5") from reason
 
 
 @click.command("open")
@@ -35,14 +40,7 @@ def open_claim(
     --challenge.
     """
     claim = read_claim(claim_file)
-    match rows, draw, challenge:
-        case tuple(), None, None:
-            chosen = rows
-        case None, int(), str():
-            chosen = draw_rows(claim.commitment, challenge.encode(), len(claim.trigger_set.rows), draw)
-        case _:
-            raise click.UsageError("give either --rows, or --draw with --challenge")
-    opening = open_rows(claim, chosen)
+    opening = open_rows(claim, _chosen(claim, rows, draw, challenge))
     write_new(output, opening.to_json().encode(), mode=SECRET)
     indexes = [each.index for each in opening.opened]
     facts = {
@@ -52,3 +50,15 @@ def open_claim(
         "opened": indexes if json else ",".join(map(str, indexes)),
     }
     print_either(facts, json)
+
+
+def _chosen(
+    claim: Claim, rows: tuple[int, ...] | None, draw: int | None, challenge: str | None
+) -> tuple[int, ...]:
+    match rows, draw, challenge:
+        case tuple(), None, None:
+            return rows
+        case None, int(), str():
+            return draw_rows(claim.commitment, challenge.encode(), len(claim.trigger_set.rows), draw)
+        case _:
+            raise click.UsageError("give either --rows, or --draw with --challenge")

@@ -27,8 +27,8 @@ def _worst(severities: Iterable[object]) -> str:
 def _files(frame: pd.DataFrame, accuracy: pd.DataFrame) -> pd.DataFrame:
     """Return a row for each form of each forest's file.
 
-    `worst` is the severity of its worst finding, `leaking` whether that is one of `SECRET`; `revealed` whether
-    it gives a number of trigger rows, `right` whether that is `true_size`.
+    `worst` is the severity of its worst finding, `leaking` whether that is one of `SECRET`; `revealed`
+    whether it gives a number of trigger rows, `right` whether that is `true_size`.
     """
     place = [*CONFIGURATION, "repeat", "form"]
     worst = frame.groupby(place, sort=False, dropna=False)["severity"].agg(_worst).rename("worst")
@@ -46,8 +46,8 @@ def form_summary(frame: pd.DataFrame, accuracy: pd.DataFrame) -> pd.DataFrame:
     """Return what each form of the model files gives away, a row for each way of embedding and form.
 
     `frame` and `accuracy` are of `orchestrator.results`; the second has the true numbers of trigger rows.
-    `leaking` counts forests with a finding of severity `SECRET`, `revealed` those that give a number of trigger
-    rows, `right` those that give the true one, `true_size`.
+    `leaking` counts forests with a finding of severity `SECRET`, `revealed` those that give a number of
+    trigger rows, `right` those that give the true one, `true_size`.
     """
     return summarise(
         _files(frame, accuracy),
