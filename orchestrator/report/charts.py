@@ -191,7 +191,6 @@ def series(
     field: str = "series",
     ends: str = "",
     is_step: bool = False,
-    has_markers: bool = True,
 ) -> Chart:
     """Return a line with a colour, dash and marker of its own for each of some names.
 
@@ -206,7 +205,7 @@ def series(
     ends
         ``bar`` or ``band``: how low and high are drawn; not at all without.
     is_step
-        Whether a value holds up to the next one.
+        Whether a value holds up to the next one; such lines have no markers.
     """
     interpolate: Any = "step-after" if is_step else "linear"
     base = alt.Chart(frame).encode(x=x)
@@ -222,7 +221,7 @@ def series(
         )
         low = alt.Y("low:Q", **y)
         layers.insert(0, drawn.encode(y=low, y2="high:Q", **look(field, names, "color")))
-    if has_markers:
+    if not is_step:
         layers.append(middle.mark_point(filled=True, size=35).encode(**look(field, names, "color", "shape")))
     return alt.layer(*layers)
 

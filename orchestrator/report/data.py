@@ -14,7 +14,7 @@ import pandas as pd
 from orchestrator import results
 from orchestrator.report.wording import percent
 from orchestrator.spec import CampaignSpec
-from orchestrator.store.campaigns import CampaignRecord, Progress, progress
+from orchestrator.store.campaigns import CampaignRecord
 from orchestrator.store.database import Store
 from workers.jobs import JobKind, SplitResult
 
@@ -52,16 +52,6 @@ class Findings:
         return self.record.parsed()
 
     @cached_property
-    def progress(self) -> Progress:
-        """How far the campaign is."""
-        return progress(self.store, self.record.id)
-
-    @cached_property
-    def fingerprint(self) -> str:
-        """See `orchestrator.results.fingerprint`."""
-        return results.fingerprint(self.store, self.record.id)
-
-    @cached_property
     def split(self) -> SplitResult | None:
         """Rows, features and classes; None until the data were split."""
         found = results.first_result(self.store, self.record.id, JobKind.SPLIT)
@@ -80,10 +70,6 @@ class Findings:
     def attacks(self, kind: str) -> list[Any]:
         """Return the attacks of a kind as the specification has them."""
         return [attack for attack in self.spec.attack if attack.kind == kind]
-
-    def planned(self, kind: str) -> int:
-        """Return how many jobs of a kind the campaign has."""
-        return int((self.frame("jobs")["kind"] == kind).sum())
 
     def origin(self, frame: pd.DataFrame) -> str:
         """Return data set, sample size and seed, as captions end."""
@@ -137,11 +123,6 @@ def summarise(
     groups = ordered.groupby([*CONFIGURATION, *by], sort=sort, dropna=False)
     found = groups.agg(n=("scheme", "size"), **taken, **more).reset_index()
     return found.assign(configuration=[configuration(row) for row in found.itertuples()])
-
-
-def forests(frame: pd.DataFrame) -> Iterator[tuple[tuple[Any, ...], pd.DataFrame]]:
-    """Yield the place in the grid of each forest, with its rows."""
-    yield from frame.groupby([*CONFIGURATION, "repeat"], sort=True)
 
 
 def by_configuration(frame: pd.DataFrame) -> Iterator[tuple[Any, pd.DataFrame]]:

@@ -271,16 +271,7 @@ def sizes_panel(lines: pd.DataFrame, true_size: float, axis: alt.Axis, *, is_ste
     shown = lines["line"].isin(LINES)
     return alt.layer(
         faint(lines[~shown], x, vertical, ["line"], alt.value(FAINT), is_step=is_step),
-        series(
-            lines[shown],
-            x,
-            vertical,
-            LINES,
-            field="line",
-            ends="band",
-            is_step=is_step,
-            has_markers=not is_step,
-        ),
+        series(lines[shown], x, vertical, LINES, field="line", ends="band", is_step=is_step),
         *([] if pd.isna(true_size) else [rule(y=float(true_size))]),
     )
 

@@ -12,7 +12,7 @@ import pandas as pd
 
 from orchestrator.report import charts
 from orchestrator.report.charts import Chart, Figure
-from orchestrator.report.data import Findings, chunked, configuration, forests, summarise
+from orchestrator.report.data import CONFIGURATION, Findings, chunked, configuration, summarise
 from orchestrator.report.sections.section import Shown
 from orchestrator.report.table import make_table
 from orchestrator.report.wording import across, listed, number, p_value_of_log10, percent_of, ranged, times
@@ -85,11 +85,10 @@ def _known(curves: pd.DataFrame) -> str:
     """Return after how many trigger queries each method knows the signature, in how many forests."""
     texts = []
     for method, part in curves.groupby("method", sort=True):
-        each = [one for _, one in forests(part)]
-        firsts = [one.loc[one["bits"] >= _KNOWN, "trigger_queries"].min() for one in each]
-        needed = [first for first in firsts if not pd.isna(first)]
-        after = f", after {across(needed, number)} trigger queries" if needed else ""
-        texts.append(f"{method} in {times(len(needed), len(each), 'forest')}{after}")
+        forest = [*CONFIGURATION, "repeat"]
+        needed = part[part["bits"] >= _KNOWN].groupby(forest)["trigger_queries"].min()
+        after = "" if needed.empty else f", after {across(needed, number)} trigger queries"
+        texts.append(f"{method} in {times(len(needed), part.groupby(forest).ngroups, 'forest')}{after}")
     return f" At least {percent_of(_KNOWN)} of the signature is known by {listed(texts)}." if texts else ""
 
 
@@ -152,7 +151,7 @@ def _roc_chart(frame: pd.DataFrame) -> Chart:
             charts.faint(
                 part, x, y, ["repeat"], charts.look("method", methods, "color")["color"], is_step=True
             ),
-            charts.series(means, x, y, methods, field="method", is_step=True, has_markers=False),
+            charts.series(means, x, y, methods, field="method", is_step=True),
             alt.Chart(marked)
             .mark_point(filled=True, size=30)
             .encode(x=x, y=value, **charts.look("method", methods, "color", "shape")),
