@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import product
+from itertools import chain, product
 from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
@@ -86,16 +86,13 @@ class GridSpec(SpecModel):
         yield from product(self.scheme, self.trigger_share, self.ones_share)
 
 
-class EmbeddingSpec(FitOptions, SpecModel):
+class EmbeddingSpec(FitOptions, GridSpec):
     """The watermarks: every combination of the listed values, `repeats` times with other seeds.
 
     With `grid` tables, the combinations of each of these instead, without duplicates. Then the file omits
     `scheme`, `trigger_share` and `ones_share`, which hold the values of all grids.
     """
 
-    scheme: Schemes = ("paper",)
-    trigger_share: Shares = (DEFAULTS.trigger_share,)
-    ones_share: Shares = (DEFAULTS.ones_share,)
     grid: tuple[GridSpec, ...] = ()
     repeats: int = Field(default=1, ge=1, le=10_000)
     adjust: Adjust = DEFAULTS.adjust
@@ -103,7 +100,7 @@ class EmbeddingSpec(FitOptions, SpecModel):
     @model_validator(mode="after")
     def _grids_stand_alone(self) -> EmbeddingSpec:
         """Set the three lists to the values of all grids, as a stored specification already has them."""
-        for name in ("scheme", "trigger_share", "ones_share") if self.grid else ():
+        for name in GridSpec.model_fields if self.grid else ():
             values = tuple(dict.fromkeys(value for grid in self.grid for value in getattr(grid, name)))
             if name in self.model_fields_set and getattr(self, name) != values:
                 raise ValueError(f"{name} is given by each grid: leave it out here")
@@ -112,7 +109,5 @@ class EmbeddingSpec(FitOptions, SpecModel):
 
     def points(self) -> Iterator[Point]:
         """Yield each point of the grid, or of all grids, once."""
-        if self.grid:
-            yield from dict.fromkeys(point for grid in self.grid for point in grid.points())
-        else:
-            yield from product(self.scheme, self.trigger_share, self.ones_share)
+        grids = [grid.points() for grid in self.grid] or [super().points()]
+        yield from dict.fromkeys(chain.from_iterable(grids))
