@@ -14,8 +14,7 @@ from orchestrator.errors import BrokerError
 from orchestrator.store import services
 from orchestrator.store.database import Store
 from orchestrator.store.tables import JobState, job
-from workers.celery.app import QUEUE, TASK, make_app
-from workers.celery.tasks import RunMessage
+from workers.celery.app import QUEUE, TASK, RunMessage, make_app
 from workers.runtime.outage import Outage
 from workers.runtime.version import protocol_version
 

@@ -12,12 +12,12 @@ import pandas as pd
 from orchestrator.results.campaign import fingerprint, jobs
 from orchestrator.results.columns import COLUMNS
 from orchestrator.results.forging import distances, forgery
-from orchestrator.results.rows import first_result
-from orchestrator.results.watermarks import (
+from orchestrator.results.rows import (
     accuracy,
     alarms,
     attack_rows,
     budget_curves,
+    first_result,
     roc_curves,
     spectra,
 )

@@ -13,8 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from orchestrator.spec.draft import are_tables
-from orchestrator.spec.suggestions import suggest
+from orchestrator.spec.draft import are_tables, suggest
 from orchestrator.toml_lines import Path
 
 PROFILES = "profile"

@@ -13,8 +13,7 @@ from celery.exceptions import CPendingDeprecationWarning
 from celery.platforms import SecurityWarning
 from celery.worker import state
 
-from workers.celery.app import QUEUE, make_app
-from workers.celery.tasks import register
+from workers.celery.app import QUEUE, make_app, register
 from workers.errors import LedgerUnavailableError, VersionMismatchError
 from workers.runtime.ledger import HEARTBEAT_S, Ledger
 from workers.runtime.outage import Outage, PatientLedger
