@@ -26,9 +26,6 @@ PLACES = tuple(step / 10 for step in range(11))
 GLOBAL = 1.0
 """Largest distance sought where a campaign file gives no cap: the whole domain."""
 
-_SHARES = {"mean_share": "mean", "share": "max"}
-"""Columns of sizes over the true one's, with the statistic that they show."""
-
 _MAX_STEPS = 400
 """Steps of a drawn curve: more cannot be distinguished."""
 
@@ -140,15 +137,13 @@ def _curve(
     if len(steps) > _MAX_STEPS:
         steps = np.quantile(steps, np.linspace(0, 1, _MAX_STEPS), method="nearest")
     eps = np.unique(np.concatenate([[0.0, cap], [place for place in places if place < cap], steps]))
-    wanted: dict[tuple[Any, Any], int] = {
-        (row["repeat"], row["signature"]): int(row["instances"]) for row in asked.to_dict("records")
-    }
+    wanted = asked.set_index(["repeat", "signature"])["instances"].to_dict()
     known, possible = [], []
     for (repeat, signature), part in answers.groupby(["repeat", "signature"], sort=True):
         distance = part["distance"].to_numpy(dtype=np.float64)
         exact = (part["status"] == "forged").to_numpy()
         open_ended = int((~part["status"].isin(["forged", "impossible"])).sum())
-        open_ended += wanted[repeat, signature] - len(part)
+        open_ended += int(wanted[repeat, signature]) - len(part)
         # A comparison with a missing distance is false.
         within = distance[:, None] <= eps
         known.append(within.sum(axis=0))
@@ -313,8 +308,8 @@ def tables(curves: Sequence[SizeCurve], cap: float) -> Iterator[Table]:
         low=("known", lambda sizes: sizes.quantile(LOW)),
         high=("known", lambda sizes: sizes.quantile(HIGH)),
     )
-    shares = {name: found[f"known_{what}"] / found["trigger_size"] for name, what in _SHARES.items()}
-    yield make_table("sizes-table", found.assign(**shares))
+    shares = [found[f"known_{what}"] / found["trigger_size"] for what in ("mean", "max")]
+    yield make_table("sizes-table", found.assign(mean_share=shares[0], share=shares[1]))
 
 
 def _sizes(curve: SizeCurve, eps: float) -> pd.DataFrame:
