@@ -86,7 +86,7 @@ class GridSpec(SpecModel):
         yield from product(self.scheme, self.trigger_share, self.ones_share)
 
 
-class EmbeddingSpec(FitOptions, GridSpec):
+class EmbeddingSpec(GridSpec, FitOptions):
     """The watermarks: every combination of the listed values, `repeats` times with other seeds.
 
     With `grid` tables, the combinations of each of these instead, without duplicates. Then the file omits
