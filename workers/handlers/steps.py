@@ -142,7 +142,7 @@ def embed(parameters: EmbedParameters, context: Context) -> EmbedResult:
         made = watermark(rows, plan)
     trigger_set, found = made.claim.trigger_set, asdict(made.evidence) | vars(made.embedded)
     standard = Forest.from_bytes(context.artifact(honest.standard))
-    own = EmbedResult.model_fields.keys() & found.keys() - {"forest"}
+    counts = EmbedResult.model_fields.keys() & found.keys() - {"forest"}  # of trigger rows, bits, rounds
     return EmbedResult(
         forest=context.keep(made.forest.to_bytes()),
         record=context.keep(from_model(list(made.embedded.trees)).to_bytes()),
@@ -151,7 +151,7 @@ def embed(parameters: EmbedParameters, context: Context) -> EmbedResult:
         accuracy_watermarked=made.forest.accuracy(rows.X_test, rows.y_test),
         accuracy_watermarked_mean_rule=made.embedded.forest.accuracy_of_mean(rows.X_test, rows.y_test),
         log10_p_standard=verify(standard.votes(trigger_set.X), trigger_set.y, signature).log10_p,
-        **{name: found[name] for name in own},
+        **{name: found[name] for name in counts},
     )
 
 
