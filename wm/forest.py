@@ -33,8 +33,10 @@ _ZIP_OVERHEAD = 2**16
 _ROUNDING = 1e-9
 """Tolerance for a sum of class shares to be 1; sums of class counts are whole numbers."""
 
-_NODE_ARRAYS = ("left", "right", "feature", "threshold", "value")
-_ARRAYS = ("offset", *_NODE_ARRAYS, "classes")
+NODE_ARRAYS = ("left", "right", "feature", "threshold", "value")
+"""The arrays that have a row for each node."""
+
+_ARRAYS = ("offset", *NODE_ARRAYS, "classes")
 
 
 @dataclass(frozen=True, eq=False)
@@ -173,7 +175,23 @@ class Forest:
         return _read_only(np.add.reduceat(self.is_leaf.astype(np.int64), self.offset[:-1]))
 
     @cached_property
-    def _children(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    def parent(self) -> NDArray[np.int64]:
+        """Global index of each node's parent, of a root itself: (nodes,)."""
+        parent = np.arange(len(self.left))
+        for side in self.children:
+            parent[side[~self.is_leaf]] = np.flatnonzero(~self.is_leaf)
+        return _read_only(parent)
+
+    @cached_property
+    def splits(self) -> list[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]]:
+        """The inner nodes with their left and right children, level by level from the roots; all global."""
+        left, right = self.children
+        levels = tree_levels(self.offset, self.left, self.right)
+        inner = (nodes[~self.is_leaf[nodes]] for nodes in levels)
+        return [(nodes, left[nodes], right[nodes]) for nodes in inner]
+
+    @cached_property
+    def children(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Global indexes of the children; a leaf is its own child, so that extra steps do no harm."""
         base = self.offset[self.node_tree]
         own = np.arange(len(self.left))
@@ -193,7 +211,7 @@ class Forest:
         (n, m) int64
         """
         matrix = as_matrix(X, self.n_features)
-        left, right = self._children
+        left, right = self.children
         feature = np.maximum(self.feature, 0)
         reached = np.empty((len(matrix), self.n_trees), dtype=np.int64)
         depth = int(self.tree_depths.max())
@@ -271,11 +289,13 @@ class Forest:
             raise ModelError(f"a selected tree is outside 0..{self.n_trees - 1}")
         chosen = [np.arange(self.offset[tree], self.offset[tree + 1]) for tree in indexes]
         rows = np.concatenate(chosen)
+        nodes = {name: getattr(self, name)[rows] for name in NODE_ARRAYS}
+        return self.changed(offset=np.cumsum([0, *map(len, chosen)]), **nodes)
+
+    def changed(self, **arrays: ArrayLike) -> Forest:
+        """Return the forest with some arrays replaced; arguments and errors as in `from_arrays`."""
         return Forest.from_arrays(
-            offset=np.cumsum([0, *map(len, chosen)]),
-            n_features=self.n_features,
-            classes=self.classes,
-            **{name: getattr(self, name)[rows] for name in _NODE_ARRAYS},
+            **{name: getattr(self, name) for name in _ARRAYS} | arrays, n_features=self.n_features
         )
 
     def _arrays(self) -> dict[str, NDArray[Any]]:

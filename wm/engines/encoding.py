@@ -116,23 +116,16 @@ def leaf_bounds(forest: Forest) -> LeafBounds:
 
     The paths of all leaves are followed upwards at once, one level per step.
     """
-    nodes = np.arange(len(forest.left))
-    base = forest.offset[forest.node_tree]
-    inner = ~forest.is_leaf
-    parent = np.full(len(nodes), -1, dtype=np.int64)
-    from_left = np.zeros(len(nodes), dtype=bool)
-    parent[base[inner] + forest.right[inner]] = nodes[inner]
-    parent[base[inner] + forest.left[inner]] = nodes[inner]
-    from_left[base[inner] + forest.left[inner]] = True
+    left_child, _ = forest.children
     snapped = float32_at_most(forest.threshold)
-
-    leaves = nodes[forest.is_leaf]
+    leaves = np.flatnonzero(forest.is_leaf)
     position, current = np.arange(len(leaves)), leaves
     conditions: list[tuple[NDArray[Any], ...]] = []
     while True:
-        climbs = parent[current] >= 0
-        position, current = position[climbs], current[climbs]
-        above, is_left = parent[current], from_left[current]
+        above = forest.parent[current]
+        climbs = above != current
+        position, current, above = position[climbs], current[climbs], above[climbs]
+        is_left = left_child[above] == current
         lower = np.where(is_left, _DOWN, next_above(snapped[above]))
         upper = np.where(is_left, snapped[above], _UP)
         conditions.append((position, forest.feature[above].astype(np.int64), lower, upper))
