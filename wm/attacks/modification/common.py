@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from wm.embedding.training import Caps
-from wm.errors import ModelError
 from wm.forest import Forest
 
 
@@ -55,25 +54,7 @@ class Modification(Protocol):
         """Return the changed forest; the given one is not modified."""
 
 
-def check_share(strength: float, what: str) -> None:
-    """Raise `ModelError` unless a strength that is a share is in [0, 1]."""
-    if not 0 <= strength <= 1:
-        raise ModelError(f"{what} has strength {strength}; a share from 0 to 1 is needed")
-
-
-def check_amount(strength: float, what: str) -> None:
-    """Raise `ModelError` unless a strength that is an amount is a finite number of at least 0."""
-    if not (np.isfinite(strength) and strength >= 0):
-        raise ModelError(f"{what} has strength {strength}; a finite number of at least 0 is needed")
-
-
 def some_trees(forest: Forest, share: float, rng: np.random.Generator) -> NDArray[np.int64]:
     """Return a random share of the trees, rounded: their indexes, ascending."""
     count = round(share * forest.n_trees)
     return np.sort(rng.choice(forest.n_trees, size=count, replace=False)).astype(np.int64)
-
-
-def spreads(X: NDArray[np.float32]) -> NDArray[np.float64]:
-    """Return each feature's standard deviation over the thief's rows: (d,)."""
-    found: NDArray[np.float64] = X.astype(np.float64).std(axis=0)
-    return found
