@@ -22,7 +22,13 @@ from wm.attacks.leakage.findings import (
     root_groups,
     seed_findings,
 )
-from wm.attacks.leakage.node_weights import NodeWeights, read_node_weights, read_seeds, votes_only
+from wm.attacks.leakage.node_weights import (
+    NodeWeights,
+    read_forest,
+    read_node_weights,
+    read_seeds,
+    votes_only,
+)
 from wm.errors import ModelError
 
 
@@ -123,55 +129,36 @@ def inspect(
     ModelError
         Arrays that are not a forest, or do not fit it.
     """
-    nodes = read_node_weights(
-        offset=offset,
-        left=left,
-        right=right,
-        feature=feature,
-        threshold=threshold,
-        value=value,
-        n_node_samples=n_node_samples,
-        weighted_n_node_samples=weighted_n_node_samples,
-    )
-    trees = nodes.forest.n_trees
-    seeds = read_seeds(random_state, trees)
-    impurities = _impurity(impurity, nodes)
+    forest = read_forest(value, feature, offset=offset, left=left, right=right, threshold=threshold)
+    nodes = read_node_weights(forest, n_node_samples, weighted_n_node_samples, impurity)
+    seeds = read_seeds(random_state, forest.n_trees)
     groups: NDArray[np.int64] | None = None
-    found: list[Finding] = []
-    if votes_only(nodes, impurities):
-        nodes = NodeWeights(nodes.forest, None, None)  # its counts are counts of leaves, not of rows
+    at_roots: list[Finding] = []
+    if votes_only(nodes):
+        nodes = NodeWeights(forest)  # its counts are counts of leaves, not of rows
     else:
-        groups, found = root_groups(nodes, impurities)
+        groups, at_roots = root_groups(nodes)
     signature = _oriented(nodes, groups)
     weights, size = _weights_and_size(nodes, signature)
-    labels = _trigger_labels(nodes, signature, weights, size)
-    found += leaf_findings(nodes, size, weights)
-    found += seed_findings(seeds, signature)
-    found += order_findings(signature)
-    found += count_findings(nodes)
+    found = [
+        *at_roots,
+        *leaf_findings(nodes, size, weights),
+        *seed_findings(seeds, signature),
+        *order_findings(signature),
+        *count_findings(nodes),
+    ]
     rank = list(Severity)
     return LeakageReport(
         findings=tuple(sorted(found, key=lambda finding: rank.index(finding.severity))),
         signature=signature,
         trigger_size=size,
-        trigger_labels=labels,
+        trigger_labels=_trigger_labels(nodes, signature, weights, size),
         weights=weights,
         distinct_seeds=None if seeds is None else len(np.unique(seeds)),
-        n_trees=trees,
+        n_trees=forest.n_trees,
         heavy_leaves=int(nodes.heavy.sum()),
         _nodes=nodes,
     )
-
-
-def _impurity(values: ArrayLike | None, nodes: NodeWeights) -> NDArray[np.float64] | None:
-    if values is None:
-        return None
-    array = np.asarray(values)
-    if array.shape != (len(nodes.forest.left),) or array.dtype.kind not in "fiu":
-        raise ModelError(f"impurity must be {len(nodes.forest.left)} numbers, one for each node")
-    if not np.isfinite(array).all():
-        raise ModelError("impurity holds a number that is not finite")
-    return array.astype(np.float64)
 
 
 def _oriented(nodes: NodeWeights, groups: NDArray[np.int64] | None) -> NDArray[np.int64] | None:
