@@ -15,7 +15,7 @@ import numpy as np
 
 from wm import streams
 from wm.attacks.base import AttackRow
-from wm.attacks.detection.presence import PresenceStatistics, presence_test
+from wm.attacks.detection.presence import presence_test
 from wm.attacks.detection.rows import SPLIT, ranked
 from wm.attacks.detection.shapes import detect_by_shape
 from wm.attacks.detection.spectrum import vote_spectrum
@@ -124,7 +124,7 @@ def detection_p_values(case: Case) -> dict[str, float]:
 
 
 def presence_p_values(
-    reference: Sequence[PresenceStatistics], tested: Sequence[PresenceStatistics]
+    reference: Sequence[Mapping[str, float]], tested: Sequence[Mapping[str, float]]
 ) -> dict[str, list[float]]:
     """Return the presence p-values of honest forests compared with other honest ones, by name.
 
