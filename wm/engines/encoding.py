@@ -204,6 +204,18 @@ def build_problem(forest: Forest, bounds: LeafBounds, query: ForgeryQuery) -> Pr
     return Problem(lower, upper, wanted & meets, ~wanted & meets, reason)
 
 
+def cell_of(forest: Forest, bounds: LeafBounds, point: NDArray[np.float32]) -> Box:
+    """Return the closed box of all points that reach the same leaves as a point; infinite without a bound."""
+    lower, upper = (np.full(forest.n_features, side, dtype=np.float32) for side in (_DOWN, _UP))
+    for node in forest.apply(point[None])[0]:
+        position = bounds.position[int(node)]
+        rows = slice(bounds.start[position], bounds.start[position + 1])
+        features = bounds.feature[rows]
+        lower[features] = np.maximum(lower[features], bounds.lower[rows])
+        upper[features] = np.minimum(upper[features], bounds.upper[rows])
+    return lower, upper
+
+
 def nearest_witness(
     forest: Forest, bounds: LeafBounds, point: NDArray[np.float32], query: ForgeryQuery
 ) -> NDArray[np.float32]:
@@ -214,13 +226,7 @@ def nearest_witness(
     point : (d,) float32
         Any point of the query's box.
     """
-    lower, upper = query_box(query.centre, query.eps)
-    for node in forest.apply(point[None])[0]:
-        position = bounds.position[int(node)]
-        rows = slice(bounds.start[position], bounds.start[position + 1])
-        features = bounds.feature[rows]
-        lower[features] = np.maximum(lower[features], bounds.lower[rows])
-        upper[features] = np.minimum(upper[features], bounds.upper[rows])
+    box, cell = query_box(query.centre, query.eps), cell_of(forest, bounds, point)
     with np.errstate(over="ignore"):
         nearest = query.centre.astype(np.float32)
-    return np.clip(nearest, lower, upper)
+    return np.clip(nearest, np.maximum(box[0], cell[0]), np.minimum(box[1], cell[1]))

@@ -94,14 +94,12 @@ class IsolatedEngine:
         started = time.perf_counter()
         if self.global_proofs.refutes(query):
             return self._unforged(started, Status.IMPOSSIBLE, GLOBAL_REASON)
-        try:
-            return self._attempt(query, timeout_s, memory_bytes)
-        except ChildKilledError:
-            pass  # usually not the query's fault; if it is, the next child is killed too
-        try:
-            return self._attempt(query, timeout_s, memory_bytes)
-        except ChildKilledError as reason:
-            return self._unforged(started, Status.ERROR, f"its process was killed twice: {reason}")
+        for _ in range(2):
+            try:
+                return self._attempt(query, timeout_s, memory_bytes)
+            except ChildKilledError as reason:
+                killed = reason  # usually not the query's fault; if it is, the next child is killed too
+        return self._unforged(started, Status.ERROR, f"its process was killed twice: {killed}")
 
     def _unforged(self, started: float, status: Status, reason: str) -> ForgeryOutcome:
         return ForgeryOutcome(status, None, None, time.perf_counter() - started, self.name, reason)
