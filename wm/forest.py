@@ -21,6 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from wm.errors import ModelError
 from wm.formats import npz
+from wm.formats.bounded import read_bounded
 from wm.formats.forest_checks import as_matrix, check_arrays, tree_levels
 
 SCHEMA_VERSION = 1
@@ -354,13 +355,8 @@ class Forest:
         ModelError
             No such file, or as in `from_bytes`; a file that unpacks to more than `max_bytes` is refused.
         """
-        try:
-            size = Path(path).stat().st_size
-            if size > max_bytes + _ZIP_OVERHEAD:
-                raise ModelError(f"{path}: has {size} bytes, more than the {max_bytes} allowed")
-            data = Path(path).read_bytes()
-        except OSError as reason:
-            raise ModelError(f"{path}: cannot be read ({reason.strerror})") from reason
+        limit = max_bytes + _ZIP_OVERHEAD
+        data = read_bounded(path, error=ModelError, max_bytes=limit, kind="a forest file")
         return cls.from_bytes(data, what=str(path), max_bytes=max_bytes)
 
 
