@@ -33,8 +33,7 @@ from wm.datasets import Split
 from wm.embedding.training import Caps
 from wm.embedding.watermark import WatermarkedForest
 from wm.forest import Forest
-from wm.formats.npz_arrays import parse_arrays
-from wm.formats.sklearn_metadata import TreeMetadata, from_model
+from wm.formats.sklearn_metadata import TreeMetadata, from_model, parse_arrays
 from wm.streams import Role
 
 

@@ -25,7 +25,7 @@ from numpy.typing import ArrayLike
 
 from wm.errors import ModelError
 from wm.forest import Forest
-from wm.formats import npz_arrays, sklearn_metadata
+from wm.formats import sklearn_metadata
 from wm.formats.scrubbing import leaves_below, scrubbed
 
 _LEAF = -2
@@ -184,7 +184,7 @@ def load_metadata(
     Parameters
     ----------
     prefix
-        As in `wm.formats.npz_arrays.read_arrays`.
+        As in `wm.formats.sklearn_metadata.read_arrays`.
     trusted, trust_pickle
         As in `load_model`.
 
@@ -195,7 +195,7 @@ def load_metadata(
     """
     file = Path(path)
     if _ending(file, trust_pickle) == ".npz":
-        return npz_arrays.read_arrays(_present(file), prefix=prefix)
+        return sklearn_metadata.read_arrays(_present(file), prefix=prefix)
     if prefix is not None:
         raise ModelError(f"{path}: holds one model: a prefix chooses a forest in a .npz file")
     return _converted(file, trusted, sklearn_metadata.from_model)

@@ -11,8 +11,7 @@ from wm.claims.claim import Claim
 from wm.datasets import Split
 from wm.embedding.training import Caps
 from wm.forest import Forest
-from wm.formats.npz_arrays import parse_arrays
-from wm.formats.sklearn_metadata import TreeMetadata
+from wm.formats.sklearn_metadata import TreeMetadata, parse_arrays
 from workers.handlers.inputs import read_claim, read_forest, read_split
 from workers.jobs import KINDS, AttackParameters, BaselineResult, EmbedResult, JobKind, JobResult, Parameters
 from workers.runtime.context import Context
