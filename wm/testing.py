@@ -136,17 +136,12 @@ def _flatten(tree: NestedTree, n_classes: int, nodes: list[Any]) -> int:
 
 @dataclass(frozen=True)
 class ForgeryCase:
-    """A forest and some queries to it.
-
-    Attributes
-    ----------
-    planted
-        For each query, a point of the domain that draws its votes; None if the votes were drawn otherwise.
-    """
+    """A forest and some queries to it."""
 
     forest: Forest
     queries: tuple[ForgeryQuery, ...]
     planted: tuple[NDArray[np.float32] | None, ...]
+    """For each query, a point of the domain that draws its votes; None if the votes were drawn otherwise."""
 
     def traits(self) -> set[str]:
         """Return which special traits the forest and its thresholds have."""

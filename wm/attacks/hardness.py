@@ -62,13 +62,6 @@ class Formula:
     A clause has one or more literals. It may repeat a literal, which changes nothing, or hold a variable and
     its negation, which makes it always true; `clauses` is not simplified.
 
-    Attributes
-    ----------
-    n_variables
-        At least 1; a variable need not occur.
-    clauses
-        Non-empty tuples of DIMACS literals in -n..-1 and 1..n. Without any clause the formula is true.
-
     Raises
     ------
     QueryError
@@ -76,7 +69,9 @@ class Formula:
     """
 
     n_variables: int
+    """At least 1; a variable need not occur."""
     clauses: tuple[tuple[int, ...], ...]
+    """Non-empty tuples of DIMACS literals in -n..-1 and 1..n. Without any clause the formula is true."""
 
     def __post_init__(self) -> None:
         if (

@@ -20,25 +20,17 @@ from wm.streams import Role
 
 @dataclass(frozen=True, eq=False)
 class Case:
-    """A forest and a false claim to it.
-
-    Attributes
-    ----------
-    forest
-        Classes 0 and 1.
-    signature
-        m bits, drawn independently of the forest.
-    X_trigger : (k, d), y_trigger : (k,)
-        Trigger rows, drawn at random.
-    X_decoy : (n, d), y_decoy : (n,)
-        Other rows of the same kind.
-    """
+    """A forest and a false claim to it."""
 
     forest: Forest
+    """Classes 0 and 1."""
     signature: Signature
+    """m bits, drawn independently of the forest."""
     X_trigger: NDArray[np.float32]
+    """(k, d) and (k,): trigger rows, drawn at random."""
     y_trigger: NDArray[np.int64]
     X_decoy: NDArray[np.float32]
+    """(n, d) and (n,): other rows of the same kind."""
     y_decoy: NDArray[np.int64]
 
 

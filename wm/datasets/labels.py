@@ -18,18 +18,12 @@ _MISSING = frozenset({"", "nan"})
 
 @dataclass(frozen=True, eq=False)
 class Labels:
-    """The class of each row.
-
-    Attributes
-    ----------
-    codes
-        (n,), index into `classes`.
-    classes
-        Names of the classes, in order: numeric order if all are numbers, else alphabetical.
-    """
+    """The class of each row."""
 
     codes: NDArray[np.int64]
+    """(n,), index into `classes`."""
     classes: tuple[str, ...]
+    """Names of the classes, in order: numeric order if all are numbers, else alphabetical."""
 
 
 def encode_labels(values: NDArray[Any], *, where: str) -> Labels:

@@ -16,18 +16,12 @@ from wm.errors import DataError
 
 @dataclass(frozen=True)
 class Hyperparameters:
-    """Result of a grid search's choice.
-
-    Attributes
-    ----------
-    n_estimators
-        Number of trees, 1 or more.
-    max_depth
-        Limit on every tree's depth, 1 or more; None: no limit.
-    """
+    """Result of a grid search's choice."""
 
     n_estimators: int
+    """Number of trees, 1 or more."""
     max_depth: int | None
+    """Limit on every tree's depth, 1 or more; None: no limit."""
 
     def __post_init__(self) -> None:
         if self.n_estimators < 1:

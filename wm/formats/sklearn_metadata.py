@@ -20,15 +20,7 @@ REQUIRED = ("offset", "left", "right", "feature", "threshold", "value")
 
 @dataclass(frozen=True, eq=False)
 class TreeMetadata:
-    """The arguments of `inspect`, with its shapes; None for an array that a model does not have.
-
-    Attributes
-    ----------
-    offset, left, right, feature, threshold, value
-        As in `wm.forest.Forest`.
-    impurity, n_node_samples, weighted_n_node_samples : (nodes,) or None
-    random_state : (m,) or None
-    """
+    """The arguments of `inspect`, with its shapes; None for an array that a model does not have."""
 
     offset: NDArray[np.int64]
     left: NDArray[np.int32]
@@ -36,10 +28,13 @@ class TreeMetadata:
     feature: NDArray[np.int32]
     threshold: NDArray[np.float64]
     value: NDArray[np.float64]
+    """All six as in `wm.forest.Forest`."""
     impurity: NDArray[np.float64] | None = None
     n_node_samples: NDArray[np.int64] | None = None
     weighted_n_node_samples: NDArray[np.float64] | None = None
+    """(nodes,) or None."""
     random_state: NDArray[np.int64] | None = None
+    """(m,) or None."""
 
     def to_bytes(self) -> bytes:
         """Return the arrays as npz, which `parse_arrays` reads."""

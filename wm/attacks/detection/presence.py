@@ -31,21 +31,15 @@ _MAX_PROBES = 3000
 
 @dataclass(frozen=True)
 class PresenceResult:
-    """P-values of a suspect among honest forests.
-
-    Attributes
-    ----------
-    names, p_values, holm
-        For each statistic its two-sided rank p-value, alone and adjusted for all of them.
-    p_value
-        Rank of the largest standardised deviation: valid for all statistics together; at least
-        1 / (honest forests + 1).
-    """
+    """P-values of a suspect among honest forests."""
 
     names: tuple[str, ...]
     p_values: tuple[float, ...]
     holm: tuple[float, ...]
+    """Of each statistic: its name, and its two-sided rank p-value, alone and adjusted for all of them."""
     p_value: float
+    """Rank of the largest standardised deviation: valid for all statistics together; at least 1 / (honest
+    forests + 1)."""
 
 
 def presence_statistics(forest: Forest, rng: np.random.Generator) -> dict[str, float]:

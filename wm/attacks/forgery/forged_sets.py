@@ -20,27 +20,18 @@ from wm.verification.verdict import Verdict, judge
 
 @dataclass(frozen=True, eq=False)
 class ForgedSet:
-    """The trigger set of a false claim.
-
-    Attributes
-    ----------
-    method
-        How it was made.
-    X : (n, d) float32
-        Rows; n may be 0.
-    labels : (n,)
-        Their labels, 0 or 1: those of the natural rows that they were made from.
-    signature
-        m bits.
-    centres : (n, d)
-        The natural row that each was made from.
-    """
+    """The trigger set of a false claim."""
 
     method: str
+    """How it was made."""
     X: NDArray[np.float32]
+    """(n, d): rows; n may be 0."""
     labels: NDArray[np.int64]
+    """(n,): their labels, 0 or 1: those of the natural rows that they were made from."""
     signature: Signature
+    """m bits."""
     centres: NDArray[np.float32]
+    """(n, d): the natural row that each was made from."""
 
 
 class ForgedSetScore(AttackRow):

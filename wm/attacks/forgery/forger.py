@@ -44,24 +44,16 @@ def attacker_instances(seed: int, *, rows: int, count: int, repeat: int) -> NDAr
 
 @dataclass(frozen=True, eq=False)
 class Target:
-    """Instances with their true labels, to be forged for one signature within one distance.
-
-    Attributes
-    ----------
-    X : (n, d)
-        Centres.
-    labels : (n,)
-        Class values; a forged instance keeps its centre's label.
-    signature
-        m bits.
-    eps
-        At least 0.
-    """
+    """Instances with their true labels, to be forged for one signature within one distance."""
 
     X: NDArray[np.floating]
+    """(n, d): centres."""
     labels: NDArray[np.int64]
+    """(n,): class values; a forged instance keeps its centre's label."""
     signature: Signature
+    """m bits."""
     eps: float
+    """At least 0."""
 
     def queries(self) -> Iterator[ForgeryQuery]:
         """Yield the query of each instance."""

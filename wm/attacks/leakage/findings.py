@@ -31,25 +31,17 @@ class Severity(StrEnum):
 
 @dataclass(frozen=True)
 class Finding:
-    """One piece of information in the file.
-
-    Attributes
-    ----------
-    name
-        Short and stable: ``root-weights``, ``class-priors``, ``root-impurity``, ``heavy-leaves``,
-        ``shared-seeds``, ``guessable-seed``, ``tree-order``, ``training-counts``.
-    severity
-        See `Severity`.
-    detail
-        Evidence in the file, with figures.
-    remedy
-        How to fix it.
-    """
+    """One piece of information in the file."""
 
     name: str
+    """Short and stable: ``root-weights``, ``class-priors``, ``root-impurity``, ``heavy-leaves``,
+    ``shared-seeds``, ``guessable-seed``, ``tree-order``, ``training-counts``."""
     severity: Severity
+    """See `Severity`."""
     detail: str
+    """Evidence in the file, with figures."""
     remedy: str
+    """How to fix it."""
 
 
 _STRIP = (

@@ -34,37 +34,25 @@ from wm.errors import ModelError
 
 @dataclass(frozen=True, eq=False)
 class LeakageReport:
-    """Result of the audit of one file.
-
-    Attributes
-    ----------
-    findings
-        The worst first.
-    signature : (m,) int64 of 0 and 1, or None
-        The group, of two, of each tree, up to complement; bit 1 is the group with the heavier roots, or else
-        the smaller one.
-    trigger_size
-        k, where it follows from weights of leaves and roots.
-    trigger_labels
-        Number of the k rows in each class, (c,), where it follows from the roots.
-    weights
-        Weight of a trigger row in the trees with bit 0 and bit 1, where known; one entry if they are equal.
-    distinct_seeds
-        Number of different seeds among the trees; None where the file holds none.
-    n_trees
-        m.
-    heavy_leaves
-        Number of leaves, in all trees, that hold rows of more than the usual weight.
-    """
+    """Result of the audit of one file."""
 
     findings: tuple[Finding, ...]
+    """The worst first."""
     signature: NDArray[np.int64] | None
+    """(m,) of 0 and 1, or None: the group, of two, of each tree, up to complement; bit 1 is the group with
+    the heavier roots, or else the smaller one."""
     trigger_size: int | None
+    """k, where it follows from weights of leaves and roots."""
     trigger_labels: tuple[int, ...] | None
+    """Number of the k rows in each class, (c,), where it follows from the roots."""
     weights: tuple[float, ...]
+    """Weight of a trigger row in the trees with bit 0 and bit 1, where known; one entry if they are equal."""
     distinct_seeds: int | None
+    """Number of different seeds among the trees; None where the file holds none."""
     n_trees: int
+    """m."""
     heavy_leaves: int
+    """Number of leaves, in all trees, that hold rows of more than the usual weight."""
     _nodes: NodeWeights = field(repr=False)
 
     @property

@@ -32,23 +32,16 @@ _MIN_WEIGHT, _MAX_WEIGHT = 1e-12, 1e18
 
 @dataclass(frozen=True, eq=False)
 class NodeWeights:
-    """A forest with the counts that its file holds for each node.
-
-    Attributes
-    ----------
-    forest
-        The trees; its `value` as the file has it.
-    rows : (nodes,) int64, or None
-        `n_node_samples`.
-    weight : (nodes,) float64, or None
-        `weighted_n_node_samples`, or else the sums of `value` where these are counts.
-    impurity : (nodes,) float64, or None
-    """
+    """A forest with the counts that its file holds for each node."""
 
     forest: Forest
+    """The trees; its `value` as the file has it."""
     rows: NDArray[np.int64] | None = None
+    """(nodes,), or None: `n_node_samples`."""
     weight: NDArray[np.float64] | None = None
+    """(nodes,), or None: `weighted_n_node_samples`, or else the sums of `value` where these are counts."""
     impurity: NDArray[np.float64] | None = None
+    """(nodes,), or None."""
 
     @cached_property
     def roots(self) -> NDArray[np.int64]:

@@ -14,21 +14,14 @@ from wm.forest import Forest
 
 @dataclass(frozen=True, eq=False)
 class AttackerData:
-    """The thief's data.
-
-    Attributes
-    ----------
-    X : (n, d) float32
-        Rows; the owner's trigger rows should not be among them.
-    y : (n,)
-        Their labels, values of the forest's classes.
-    caps
-        Limits on trees that the thief trains.
-    """
+    """The thief's data."""
 
     X: NDArray[np.float32]
+    """(n, d): rows; the owner's trigger rows should not be among them."""
     y: NDArray[np.int64]
+    """(n,): their labels, values of the forest's classes."""
     caps: Caps
+    """Limits on trees that the thief trains."""
 
 
 class VotingModel(Protocol):

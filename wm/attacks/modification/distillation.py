@@ -80,18 +80,12 @@ def _queries(data: AttackerData, strength: float, rng: np.random.Generator) -> N
 
 @dataclass(frozen=True, eq=False)
 class Collapsed:
-    """A forest of which some trees report the majority instead of their own vote.
-
-    Attributes
-    ----------
-    forest
-        The stolen one.
-    trees : (t,)
-        Those trees.
-    """
+    """A forest of which some trees report the majority instead of their own vote."""
 
     forest: Forest
+    """The stolen one."""
     trees: NDArray[np.int64]
+    """(t,): those trees."""
 
     @property
     def n_trees(self) -> int:

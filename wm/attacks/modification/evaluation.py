@@ -25,21 +25,14 @@ from wm.verification.weak_evidence import verify_probabilities
 
 @dataclass(frozen=True)
 class Kind:
-    """One kind of modification.
-
-    Attributes
-    ----------
-    change
-        Changes a forest.
-    strengths
-        Default strengths of a curve.
-    is_share
-        Whether a strength is a share, at most 1.
-    """
+    """One kind of modification."""
 
     change: Modification
+    """Changes a forest."""
     strengths: tuple[float, ...]
+    """Default strengths of a curve."""
     is_share: bool = True
+    """Whether a strength is a share, at most 1."""
 
 
 MODIFICATIONS = {
@@ -105,22 +98,15 @@ class Row(AttackRow):
 
 @dataclass(frozen=True, eq=False)
 class Judged:
-    """The claim and the rows that a changed forest is scored on.
-
-    Attributes
-    ----------
-    X_trigger : (k, d), y_trigger : (k,)
-        The owner's trigger set.
-    signature
-        m bits.
-    X_test : (n, d), y_test : (n,)
-        Rows for accuracy and fidelity, none of them the thief's.
-    """
+    """The claim and the rows that a changed forest is scored on."""
 
     X_trigger: NDArray[np.float32]
+    """(k, d) and (k,): the owner's trigger set."""
     y_trigger: NDArray[np.int64]
     signature: Signature
+    """m bits."""
     X_test: NDArray[np.float32]
+    """(n, d) and (n,): rows for accuracy and fidelity, none of them the thief's."""
     y_test: NDArray[np.int64]
 
 
