@@ -55,7 +55,6 @@ def grid_search(
     max_depth: Sequence[int | None],
     folds: int = 3,
     seed: int,
-    n_jobs: int = 1,
 ) -> TuningResult:
     """Choose number and depth of trees by cross-validated accuracy.
 
@@ -76,8 +75,6 @@ def grid_search(
         Number of stratified folds, 2 or more.
     seed
         The forests' `random_state`.
-    n_jobs
-        Threads that train one forest.
 
     Raises
     ------
@@ -95,7 +92,6 @@ def grid_search(
             folds=folds,
             fold=fold,
             seed=seed,
-            n_jobs=n_jobs,
         )
         for fold in range(folds)
     ]
@@ -128,13 +124,12 @@ def fold_accuracies(
     folds: int,
     fold: int,
     seed: int,
-    n_jobs: int = 1,
 ) -> tuple[float, ...]:
     """Return the accuracy of each point of the grid, in the order of `grid_points`, on one fold.
 
     Parameters and errors as in `grid_search`; `fold` counts from 0.
     """
-    from joblib import Parallel, delayed
+    from sklearn.base import clone
     from sklearn.ensemble import RandomForestClassifier
     from sklearn.model_selection import StratifiedKFold
 
@@ -144,7 +139,7 @@ def fold_accuracies(
     rows, rows_test = X[train].astype(np.float32), X[test].astype(np.float32)
     depths = sorted(set(max_depth), key=lambda depth: math.inf if depth is None else depth)
     model = RandomForestClassifier(
-        n_estimators=max(n_estimators), max_depth=depths[0], bootstrap=False, random_state=seed, n_jobs=n_jobs
+        n_estimators=max(n_estimators), max_depth=depths[0], bootstrap=False, random_state=seed
     ).fit(rows, y[train])
     codes = np.searchsorted(model.classes_, y[train])
     trees = list(model.estimators_)
@@ -152,25 +147,16 @@ def fold_accuracies(
     found: dict[Hyperparameters, float] = {}
     for limit, depth in itertools.pairwise([depths[0], *depths]):
         # Ascending: a tree that did not reach one limit is the same under every larger one.
-        reached = [number for number, tree in enumerate(trees) if tree.get_depth() == limit != depth]
-        grown = Parallel(n_jobs=n_jobs, prefer="threads")(
-            delayed(_grow)(trees[number], depth, rows, codes) for number in reached
-        )
-        for number, tree in zip(reached, grown, strict=True):
-            trees[number], shares[number] = tree, tree.predict_proba(rows_test, check_input=False)
+        for number, tree in enumerate(trees):
+            if tree.get_depth() == limit != depth:
+                grown = clone(tree).set_params(max_depth=depth).fit(rows, codes)
+                trees[number], shares[number] = grown, grown.predict_proba(rows_test, check_input=False)
         # As scikit-learn predicts: added tree by tree, divided, the first of equal classes.
         totals = np.cumsum(shares, axis=0)
         for size in n_estimators:
             predicted = model.classes_.take(np.argmax(totals[size - 1] / size, axis=1))
             found[Hyperparameters(size, depth)] = float(np.average(predicted == y[test]))
     return tuple(found[point] for point in grid)
-
-
-def _grow(tree: Any, depth: int | None, rows: NDArray[np.float32], codes: NDArray[np.int64]) -> Any:
-    """Fit a tree of a forest with another limit on its depth."""
-    from sklearn.base import clone
-
-    return clone(tree).set_params(max_depth=depth).fit(rows, codes)
 
 
 def choose(
