@@ -35,8 +35,8 @@ def holds(forged, forest):
     )
 
 
-def score(forged, owner, **options):
-    return score_forged_set(forged, owner.watermarked, trigger_size=7, independent=owner.honest, **options)
+def score(forged, owner):
+    return score_forged_set(forged, owner.watermarked, trigger_size=7, independent=owner.honest)
 
 
 # --- chosen after seeing the model
