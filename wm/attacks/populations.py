@@ -27,11 +27,16 @@ class Case:
     signature: Signature
     """m bits, drawn independently of the forest."""
     X_trigger: NDArray[np.float32]
-    """(k, d) and (k,): trigger rows, drawn at random."""
     y_trigger: NDArray[np.int64]
+    """(k, d) and (k,): trigger rows, drawn at random."""
     X_decoy: NDArray[np.float32]
-    """(n, d) and (n,): other rows of the same kind."""
     y_decoy: NDArray[np.int64]
+    """(n, d) and (n,): other rows of the same kind."""
+
+    @property
+    def rows(self) -> tuple[tuple[NDArray[np.float32], NDArray[np.int64]], ...]:
+        """Rows and labels, of the triggers and of the decoys."""
+        return (self.X_trigger, self.y_trigger), (self.X_decoy, self.y_decoy)
 
 
 def honest_forests(

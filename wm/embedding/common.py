@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -90,11 +91,8 @@ class Embedded:
     secret."""
 
 
-class OnRound(Protocol):
-    """Called after each round."""
-
-    def __call__(self, kind: TreeKind, round_number: int, unfit_trees: int) -> None:
-        """Report the kind of trees, the round (from 1) and how many trees of the kind do not fit yet."""
+OnRound = Callable[[TreeKind, int, int], None]
+"""Called after each round with the kind of trees, the round (from 1) and how many of them do not fit yet."""
 
 
 def trigger_size(n_train: int, trigger_share: float) -> int:

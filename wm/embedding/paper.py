@@ -7,9 +7,8 @@ training says how.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,15 +20,9 @@ from wm.embedding.together import train_together
 from wm.errors import EmbeddingError
 from wm.forest import Forest
 
-
-class Train(Protocol):
-    """Trains all trees of a forest until they fit."""
-
-    def __call__(
-        self, task: EmbeddingTask, labels: Mapping[TreeKind, NDArray[np.int64]], on_round: OnRound | None
-    ) -> list[FittedTree]:
-        """Return m trees in the signature's order; each kind is trained on that kind's labels, (n,)."""
-
+Train = Callable[[EmbeddingTask, Mapping[TreeKind, NDArray[np.int64]], OnRound | None], list[FittedTree]]
+"""Takes a task and the labels, (n,), of each kind of trees; returns m trees that fit, as the signature orders
+them."""
 
 TRAININGS: Mapping[Training, Train] = {
     "paper": partial(train_together, first_weight=1.0, default_step=1.0),

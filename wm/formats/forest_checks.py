@@ -98,15 +98,16 @@ def tree_levels(
         nodes = np.concatenate([base[inner] + left[inner], base[inner] + right[inner]])
 
 
-def _array(name: str, values: ArrayLike) -> NDArray[Any]:
+def as_array(name: str, values: ArrayLike) -> NDArray[Any]:
+    """Return an array of any type; raise `ModelError` for rows of different lengths."""
     try:
         return np.asarray(values)
-    except ValueError as reason:  # rows of different lengths
+    except ValueError as reason:
         raise ModelError(f"{name} is not an array: its rows differ in length") from reason
 
 
 def _integers(name: str, values: ArrayLike, dtype: type[np.signedinteger[Any]]) -> NDArray[Any]:
-    array = _array(name, values)
+    array = as_array(name, values)
     if array.ndim != 1 or array.dtype.kind not in "iu":
         raise ModelError(f"{name} must be a one-dimensional array of whole numbers")
     limits = np.iinfo(dtype)
@@ -116,7 +117,7 @@ def _integers(name: str, values: ArrayLike, dtype: type[np.signedinteger[Any]]) 
 
 
 def _floats(name: str, values: ArrayLike, dimensions: int) -> NDArray[np.float64]:
-    array = _array(name, values)
+    array = as_array(name, values)
     if array.ndim != dimensions or array.dtype.kind not in "fiu":
         raise ModelError(f"{name} must be a {dimensions}-dimensional array of numbers")
     with np.errstate(all="ignore"):  # values beyond float64 become infinite and are refused later
@@ -124,12 +125,12 @@ def _floats(name: str, values: ArrayLike, dimensions: int) -> NDArray[np.float64
 
 
 def _class_values(classes: ArrayLike) -> NDArray[Any]:
-    given = _array("classes", classes)
+    given = as_array("classes", classes)
     # Checked before the list is made: a hostile array of shape (2**50, 0) holds no byte, its list would.
     if given.ndim != 1 or not len(given) or not given.itemsize:
         raise ModelError("classes must be a one-dimensional array of numbers or strings")
     # Through a list: strings in an object array become a plain string array.
-    array = _array("classes", given.tolist())
+    array = as_array("classes", given.tolist())
     if array.ndim != 1 or array.dtype.kind not in "iufUb":
         raise ModelError("classes must be a one-dimensional array of numbers or strings")
     if array.dtype.kind == "f" and not np.isfinite(array).all():

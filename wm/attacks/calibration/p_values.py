@@ -81,19 +81,13 @@ def by_alignment(case: Case, rng: np.random.Generator) -> float:
 
 def by_probabilities(case: Case, rng: np.random.Generator) -> float:
     """Return the p-value from class probabilities alone."""
-    triggers, decoys = (
-        case.forest.vote_shares(X)[np.arange(len(X)), y]
-        for X, y in ((case.X_trigger, case.y_trigger), (case.X_decoy, case.y_decoy))
-    )
+    triggers, decoys = (case.forest.vote_shares(X)[np.arange(len(X)), y] for X, y in case.rows)
     return float(10.0 ** verify_probabilities(triggers, decoys, case.signature).log10_p)
 
 
 def by_labels(case: Case, rng: np.random.Generator) -> float:
     """Return the p-value from labels alone."""
-    triggers, decoys = (
-        case.forest.predict(X) != y
-        for X, y in ((case.X_trigger, case.y_trigger), (case.X_decoy, case.y_decoy))
-    )
+    triggers, decoys = (case.forest.predict(X) != y for X, y in case.rows)
     return float(10.0 ** verify_labels(triggers, decoys, case.signature).log10_p)
 
 

@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from wm.errors import ModelError
 from wm.forest import Forest
+from wm.formats.forest_checks import as_array
 from wm.formats.scrubbing import leaves_below
 
 _TOLERANCE = 1e-6
@@ -224,10 +225,7 @@ def _positive(name: str, values: ArrayLike, nodes: int) -> NDArray[np.float64]:
 
 def _real(name: str, values: ArrayLike, length: int | None) -> NDArray[np.float64]:
     """Return a float64 copy of an array of finite numbers, of one dimension where a length is given."""
-    try:
-        array = np.asarray(values)
-    except ValueError as reason:  # rows of different lengths
-        raise ModelError(f"{name} is not an array: its rows differ in length") from reason
+    array = as_array(name, values)
     if array.dtype.kind not in "fiu" or not array.size:
         raise ModelError(f"{name} must be an array of numbers")
     if length is not None and array.shape != (length,):

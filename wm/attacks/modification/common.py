@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -38,13 +39,9 @@ class VotingModel(Protocol):
         """Return the majority: (n, d) -> (n,)."""
 
 
-class Modification(Protocol):
-    """Changes a stolen forest; strength 0 changes nothing, a larger one changes more."""
-
-    def __call__(
-        self, forest: Forest, strength: float, data: AttackerData, rng: np.random.Generator
-    ) -> VotingModel:
-        """Return the changed forest; the given one is not modified."""
+Modification = Callable[[Forest, float, AttackerData, np.random.Generator], VotingModel]
+"""Takes a stolen forest, which stays as it is, the strength, the thief's data and random numbers; returns the
+changed forest. Strength 0 changes nothing, a larger one changes more."""
 
 
 def some_trees(forest: Forest, share: float, rng: np.random.Generator) -> NDArray[np.int64]:

@@ -101,13 +101,13 @@ class Judged:
     """The claim and the rows that a changed forest is scored on."""
 
     X_trigger: NDArray[np.float32]
-    """(k, d) and (k,): the owner's trigger set."""
     y_trigger: NDArray[np.int64]
+    """(k, d) and (k,): the owner's trigger set."""
     signature: Signature
     """m bits."""
     X_test: NDArray[np.float32]
-    """(n, d) and (n,): rows for accuracy and fidelity, none of them the thief's."""
     y_test: NDArray[np.int64]
+    """(n, d) and (n,): rows for accuracy and fidelity, none of them the thief's."""
 
 
 def modify(
