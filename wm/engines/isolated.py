@@ -27,10 +27,10 @@ from wm.engines.protocol import (
 )
 from wm.errors import QueryError
 from wm.forest import Forest
-from wm.isolation import ChildError, ChildKilledError, Sandbox, requests
+from wm.isolation import ChildError, ChildKilledError, Closing, Sandbox, requests
 
 
-class IsolatedEngine:
+class IsolatedEngine(Closing):
     """Answers forgery queries about one forest; see `wm.engines.create`.
 
     The solver runs in a child process that is killed when a limit is reached; the next query finds a new
@@ -56,12 +56,6 @@ class IsolatedEngine:
     def child_pid(self) -> int | None:
         """Process of the solver; None before the first query."""
         return self._sandbox.child_pid
-
-    def __enter__(self) -> IsolatedEngine:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def close(self) -> None:
         """End the child process."""

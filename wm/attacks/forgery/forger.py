@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,7 @@ from wm.engines.certification import CertifyingEngine
 from wm.engines.minimal import MinimalSearch
 from wm.errors import QueryError
 from wm.forest import Forest
+from wm.isolation import Closing
 from wm.signature import Signature, random_signature
 from wm.streams import Role
 
@@ -61,7 +62,7 @@ class Target:
             yield ForgeryQuery(signature=self.signature, label=label, centre=centre, eps=self.eps)
 
 
-class Forger:
+class Forger(Closing):
     """An engine for forgery on one forest; a context manager that closes it.
 
     Parameters
@@ -95,12 +96,6 @@ class Forger:
         self.forest = forest
         self.proofs = plain.global_proofs
         """Signatures and labels for which it is proved that no instance at all can be forged."""
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     @property
     def child_pid(self) -> int | None:
