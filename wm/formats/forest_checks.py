@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from wm.errors import ModelError
+from wm.errors import ModelError, WmError
 
 
 def check_arrays(
@@ -57,27 +57,29 @@ def check_arrays(
     return arrays
 
 
-def as_matrix(X: ArrayLike, n_features: int) -> NDArray[np.float32]:
-    """Return instances as scikit-learn's trees see them: (n, d) float32, finite.
+def as_matrix(
+    X: ArrayLike, n_features: int | None, *, error: type[WmError] = ModelError
+) -> NDArray[np.float32]:
+    """Return instances as scikit-learn's trees see them: (n, d) float32, finite; any d without `n_features`.
 
     Raises
     ------
-    ModelError
+    `error`
         Another shape, NaN, or a value that is infinite in float32.
     """
     try:
         given = np.asarray(X)
         if given.dtype.kind not in "fiubO":
-            raise ModelError(f"instances are not real numbers but {given.dtype}")
+            raise error(f"instances are not real numbers but {given.dtype}")
         with np.errstate(over="ignore", invalid="ignore"):
             matrix = given.astype(np.float32, copy=False)
     except (TypeError, ValueError) as reason:
-        raise ModelError(f"instances are not numbers ({reason})") from reason
-    if matrix.ndim != 2 or matrix.shape[1] != n_features:
-        raise ModelError(f"instances have shape {matrix.shape}; the forest needs (n, {n_features})")
+        raise error(f"instances are not numbers ({reason})") from reason
+    if matrix.ndim != 2 or n_features not in (None, matrix.shape[1]):
+        raise error(f"instances have shape {matrix.shape}; the forest needs (n, {n_features or 'd'})")
     if not np.isfinite(matrix).all():
         row, column = np.argwhere(~np.isfinite(matrix))[0]
-        raise ModelError(f"instance {row}, feature {column}: not a finite float32 number")
+        raise error(f"instance {row}, feature {column}: not a finite float32 number")
     return matrix
 
 
