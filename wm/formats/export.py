@@ -221,7 +221,11 @@ def _present(file: Path) -> Path:
 
 def _converted(file: Path, trusted: Sequence[str], convert: Callable[[Any], _Read]) -> _Read:
     """Return the conversion of the object in a .skops file or a trusted pickle."""
-    model = (_read_skops if file.suffix == ".skops" else _read_joblib)(_present(file), trusted)
+    if _present(file).suffix == ".skops":
+        model = _read_skops(file, trusted)
+    else:
+        with _named_errors(file, "not a readable joblib file"):
+            model = importlib.import_module("joblib").load(file)
     with _named_errors(file, "holds no usable model"):
         return convert(model)
 
@@ -236,11 +240,6 @@ def _read_skops(file: Path, trusted: Sequence[str]) -> Any:
                 f"holds types that are not trusted: {names[:_LONGEST_LIST]}: name those that you trust"
             )
         return skops.load(file, trusted=list(trusted))
-
-
-def _read_joblib(file: Path, _trusted: Sequence[str]) -> Any:
-    with _named_errors(file, "not a readable joblib file"):
-        return importlib.import_module("joblib").load(file)
 
 
 @contextmanager

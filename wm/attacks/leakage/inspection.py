@@ -173,19 +173,17 @@ def _weights_and_size(
         return (), None
     trees = nodes.forest.n_trees
     groups = [np.ones(trees, dtype=bool)] if signature is None else [signature == 0, signature == 1]
-    units = [nodes.unit(group) for group in groups]
-    excesses = [np.unique(np.round(nodes.excess[nodes.roots][group], 6)) for group in groups]
-    if any(unit is None for unit in units) or any(len(excess) != 1 for excess in excesses):
-        return (), None
-    sizes = [
-        round(float(excess[0]) / unit)
-        for excess, unit in zip(excesses, units, strict=True)
-        if unit is not None
-    ]
+    excesses, sizes = [], []
+    for group in groups:
+        unit, found = nodes.unit(group), np.unique(np.round(nodes.excess[nodes.roots][group], 6))
+        if unit is None or len(found) != 1:
+            return (), None
+        excesses.append(float(found[0]))
+        sizes.append(round(excesses[-1] / unit))
     size = math.lcm(*sizes)
     if nodes.rows is None or not 0 < size <= nodes.rows[0]:
         return (), None
-    return tuple(round(float(excess[0]) / size + 1.0, 6) for excess in excesses), size
+    return tuple(round(excess / size + 1.0, 6) for excess in excesses), size
 
 
 def _trigger_labels(
