@@ -238,8 +238,7 @@ class Forest:
         ModelError
             X has the wrong shape, or holds NaN or values that are infinite in float32.
         """
-        votes: NDArray[Any] = self.classes[self.vote_codes(X)]
-        return votes
+        return self.classes[self.vote_codes(X)]
 
     def vote_shares(self, X: ArrayLike) -> NDArray[np.float64]:
         """Return the share of trees that vote for each class: (n, c), rows sum to 1."""

@@ -36,14 +36,6 @@ class IsolatedEngine(Closing):
     The solver runs in a child process that is killed when a limit is reached; the next query finds a new
     child ready. The clock of a query starts when the child is prepared. A query whose child is killed by
     something else, such as the kernel when memory runs out, is asked once more in a fresh child.
-
-    Attributes
-    ----------
-    name
-        The engine's name in the registry.
-    global_proofs
-        Kept here because they outlive the child and answer queries without it. Proofs that the same kind of
-        engine found for the same forest may be added.
     """
 
     def __init__(self, name: str, forest: Forest, options: Mapping[str, Any] | None = None) -> None:
@@ -51,6 +43,8 @@ class IsolatedEngine(Closing):
         self._forest = forest
         self._sandbox = Sandbox("wm.engines.isolated", name, forest.to_bytes(), dict(options or {}))
         self.global_proofs = GlobalProofs()
+        """Kept here because they outlive the child and answer queries without it. Proofs that the same kind
+        of engine found for the same forest may be added."""
 
     @property
     def child_pid(self) -> int | None:
