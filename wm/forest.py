@@ -176,28 +176,27 @@ class Forest:
         return _read_only(np.add.reduceat(self.is_leaf.astype(np.int64), self.offset[:-1]))
 
     @cached_property
-    def parent(self) -> NDArray[np.int64]:
-        """Global index of each node's parent, of a root itself: (nodes,)."""
-        parent = np.arange(len(self.left))
-        for side in self.children:
-            parent[side[~self.is_leaf]] = np.flatnonzero(~self.is_leaf)
-        return _read_only(parent)
+    def children(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Global indexes of the children; a leaf is its own child, so that extra steps do no harm."""
+        base, own = self.offset[self.node_tree], np.arange(len(self.left))
+        left, right = (np.where(self.is_leaf, own, base + child) for child in (self.left, self.right))
+        return _read_only(left), _read_only(right)
 
     @cached_property
-    def splits(self) -> list[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]]:
+    def parent(self) -> NDArray[np.int64]:
+        """Global index of each node's parent, of a root itself: (nodes,)."""
+        inner, parent = np.flatnonzero(~self.is_leaf), np.arange(len(self.left))
+        for side in self.children:
+            parent[side[inner]] = inner
+        return _read_only(parent)
+
+    @property
+    def inner_levels(self) -> list[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]]:
         """The inner nodes with their left and right children, level by level from the roots; all global."""
         left, right = self.children
         levels = tree_levels(self.offset, self.left, self.right)
         inner = (nodes[~self.is_leaf[nodes]] for nodes in levels)
         return [(nodes, left[nodes], right[nodes]) for nodes in inner]
-
-    @cached_property
-    def children(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Global indexes of the children; a leaf is its own child, so that extra steps do no harm."""
-        base = self.offset[self.node_tree]
-        own = np.arange(len(self.left))
-        left, right = (np.where(self.is_leaf, own, base + child) for child in (self.left, self.right))
-        return left, right
 
     def apply(self, X: ArrayLike) -> NDArray[np.int64]:
         """Return the global index of the leaf that each instance reaches in each tree.

@@ -42,7 +42,7 @@ def leaves_below(forest: Forest) -> NDArray[np.int64]:
     leaves = np.flatnonzero(forest.is_leaf)
     count = np.zeros((len(forest.left), len(forest.classes)), dtype=np.int64)
     count[leaves, forest.node_class[leaves]] = 1
-    for inner, left, right in reversed(forest.splits):
+    for inner, left, right in reversed(forest.inner_levels):
         count[inner] = count[left] + count[right]
     return count
 
@@ -51,7 +51,7 @@ def _depth_first(forest: Forest) -> NDArray[np.int64]:
     """Return each node's place in its tree's depth-first order: (nodes,)."""
     nodes_below = 2 * leaves_below(forest).sum(axis=1) - 1
     rank = np.zeros(len(forest.left), dtype=np.int64)
-    for inner, left, right in forest.splits:
+    for inner, left, right in forest.inner_levels:
         rank[left] = rank[inner] + 1
         rank[right] = rank[inner] + 1 + nodes_below[left]
     return rank

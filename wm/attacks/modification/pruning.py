@@ -46,7 +46,7 @@ def class_counts(forest: Forest, data: AttackerData) -> NDArray[np.float64]:
     reached = forest.apply(data.X)
     codes = np.searchsorted(forest.classes, data.y)
     np.add.at(counts, (reached, codes[:, None]), 1.0)
-    for inner, left, right in reversed(forest.splits):
+    for inner, left, right in reversed(forest.inner_levels):
         counts[inner] = counts[left] + counts[right]
     return counts
 
@@ -75,7 +75,7 @@ def _bottom_up(
     # Right for leaves; inner nodes are filled in from below.
     cost = (total - counts[every, forest.node_class]) / len(data.X) + price
     at = np.zeros(len(forest.left), dtype=bool)
-    for inner, left, right in reversed(forest.splits):
+    for inner, left, right in reversed(forest.inner_levels):
         below = cost[left] + cost[right]
         at[inner] = as_leaf[inner] <= below + 1e-12
         cost[inner] = np.minimum(as_leaf[inner], below)
