@@ -21,7 +21,7 @@ from wm.claims.opening import Opening, open_rows, parse_opening
 from wm.claims.publication import parse_moment, parse_publications, publication_of
 from wm.errors import WmError
 from wm.forest import Forest
-from wm.formats import npz_arrays, sklearn_metadata
+from wm.formats import sklearn_metadata
 from wm.formats.export import load_metadata, save_model
 from wm.signature import random_signature
 from wm.verification.answer_files import parse_answers, read_rows
@@ -179,7 +179,7 @@ def _bad_publications(read: tuple[Any, ...]) -> str | None:
 
 
 def _report(content: bytes) -> LeakageReport:
-    arrays = npz_arrays.parse_arrays(content, what="arrays")
+    arrays = sklearn_metadata.parse_arrays(content, what="arrays")
     try:
         return inspect(**arrays.arguments())
     except WmError as reason:

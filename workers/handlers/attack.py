@@ -11,8 +11,7 @@ from wm.claims.claim import Claim, parse_claim
 from wm.datasets import Split
 from wm.embedding.training import Caps
 from wm.forest import Forest
-from wm.formats.npz_arrays import parse_arrays
-from wm.formats.sklearn_metadata import TreeMetadata
+from wm.formats.sklearn_metadata import TreeMetadata, parse_arrays
 from workers.handlers.steps import read_split
 from workers.jobs import KINDS, AttackParameters, BaselineResult, EmbedResult, JobKind, JobResult, Parameters
 from workers.runtime.context import Context
