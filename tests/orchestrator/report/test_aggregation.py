@@ -378,3 +378,14 @@ def test_cost_is_counted_in_plain_fits_for_each_unit_of_work(small: Findings) ->
     assert ("suppression", "disagreement, repeats, shadow (4 shadow models)") in summary.index
     unknown = cost.cost_summary(frame.assign(fit_seconds=np.nan))
     assert unknown["fits_mean"].isna().all()
+
+
+def test_long_budgets_are_shown_in_steps(attacked: Findings) -> None:
+    curves = attacked.frame("budget-curves")
+    short = suppression.budget_summary(curves)
+    assert suppression.in_steps(short).equals(short)
+    first = curves.groupby(["trigger_share", "repeat", "method"]).head(1)
+    long = pd.concat([first.assign(trigger_queries=number) for number in range(1, 195)])
+    shown = suppression.in_steps(suppression.budget_summary(long))
+    numbers = shown.groupby(["trigger_share", "method"])["trigger_queries"].agg(list)
+    assert numbers.map(tuple).unique().tolist() == [(*range(1, 11), 20, 50, 100, 194)]
