@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 import pandas as pd
 
-from orchestrator.results.campaign import fingerprint, jobs
+from orchestrator.results.campaign import costs, fingerprint, jobs
 from orchestrator.results.columns import COLUMNS
 from orchestrator.results.forging import distances, forgery
 from orchestrator.results.rows import (
@@ -30,6 +30,7 @@ _OWN: dict[str, Callable[[Store, int], pd.DataFrame]] = {
     "forgery": forgery,
     "distances": distances,
     "jobs": jobs,
+    "costs": costs,
     "spectra": spectra,
     "roc-curves": roc_curves,
     "budget-curves": budget_curves,

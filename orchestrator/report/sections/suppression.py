@@ -12,7 +12,7 @@ import pandas as pd
 
 from orchestrator.report import charts
 from orchestrator.report.charts import Chart, Figure
-from orchestrator.report.data import CONFIGURATION, Findings, chunked, configuration, summarise
+from orchestrator.report.data import CONFIGURATION, Findings, chunked, configuration, forests, summarise
 from orchestrator.report.sections.section import Shown
 from orchestrator.report.table import make_table
 from orchestrator.report.wording import across, listed, number, p_value_of_log10, percent_of, ranged, times
@@ -20,6 +20,9 @@ from wm.attacks.suppression import FALSE_POSITIVE_LIMIT
 
 _KNOWN = 0.99
 """Share of the bits from which on a signature counts as known."""
+
+_EACH = 10
+"""Trigger queries up to which the table of known bits has each number; the figure has all."""
 
 
 def suppression_summary(frame: pd.DataFrame) -> pd.DataFrame:
@@ -45,6 +48,14 @@ def budget_summary(frame: pd.DataFrame) -> pd.DataFrame:
     )
 
 
+def in_steps(budget: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows of up to `_EACH` trigger queries, of 20, 50, 100, 200 and so on, and of all of them."""
+    number = budget["trigger_queries"]
+    last = number.groupby([*(budget[name] for name in CONFIGURATION), budget["method"]]).transform("max")
+    steps = [lead * 10**power for power in range(1, 9) for lead in (1, 2, 5)]
+    return budget[(number <= _EACH) | number.isin(steps) | (number == last)]
+
+
 def show(findings: Findings) -> Shown:
     """Show how well trigger queries are spotted, what a filter does, and how fast bits are known."""
     frame, curves = findings.frame("suppression"), findings.frame("budget-curves")
@@ -55,7 +66,7 @@ def show(findings: Findings) -> Shown:
         tables=(
             make_table("suppression-table", summary),
             make_table("filter-table", summary),
-            make_table("budget-table", budget),
+            make_table("budget-table", in_steps(budget)),
         ),
     )
 

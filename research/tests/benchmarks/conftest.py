@@ -20,14 +20,8 @@ def run_benchmark(tmp_path):
     def run(name, *words):
         output = tmp_path / f"{name}.json"
         command = [sys.executable, "-m", f"research.benchmarks.{name}", *map(str, words), "-o", str(output)]
-        done = subprocess.run(
-            command,
-            cwd=ROOT,
-            env=os.environ | {"OMP_NUM_THREADS": "1"},
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        environment = os.environ | {"OMP_NUM_THREADS": "1"}
+        done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr
         document = json.loads(output.read_text())
         assert document["machine"]

@@ -25,6 +25,22 @@ def test_report_names_the_files_it_wrote(wm, tiny) -> None:
     assert not re.search(r"""(?:src|href)\s*=\s*["']?\s*(?:https?:)?//""", text), "opens without network"
 
 
+def test_markdown_is_written_by_ending_and_of_several_campaigns(wm, tiny) -> None:
+    ran = wm("report", "tiny", "1", "--store", tiny.url, "-o", "both.MD")
+    assert (ran.code, ran.out, ran.err) == (0, "both.MD\n", "")
+    text = Path("both.MD").read_text(encoding="utf-8")
+    assert text.startswith("# Watermark report: tiny and tiny\n")
+    assert text.count("\n### tiny\n") == 2 * text.count("\n## ")
+
+
+@pytest.mark.parametrize("more", [[], ["-o", "page.html"], ["-o", "page.md", "--figures", "figures"]])
+def test_html_and_figures_are_of_one_campaign(wm, tiny, more: list[str]) -> None:
+    ran = wm("report", "tiny", "tiny", "--store", tiny.url, *more)
+    assert (ran.code, ran.out) == (2, "")
+    assert "HTML and figures are of one campaign; several need -o FILE.md alone" in ran.err
+    assert not list(Path().iterdir())
+
+
 @pytest.fixture
 def small_demo(tiny, monkeypatch: pytest.MonkeyPatch) -> None:
     """The demo with the tests' own campaign for its own, which takes a minute."""

@@ -166,6 +166,8 @@ def make_campaign(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MakeCamp
             result = _result(planned, np.random.default_rng(number), class_names)
             KINDS[planned.kind].result.model_validate(result)
             timings = {"job": 1.0 + number, "embed": 0.5 + number / 8}
+            if planned.kind is JobKind.BASELINE:
+                timings["standard"] = 0.25
             ledger.record(ids[planned.key], "me", Outcome(OutcomeStatus.DONE, result, timings), {})
         mark(store, campaign, state)
         return Made(store, find_campaign(store, str(campaign)))

@@ -85,7 +85,7 @@ def test_page_is_well_formed_and_accessible(attacked_page: Page) -> None:
 def test_every_section_is_in_order_and_linked(attacked_page: Page) -> None:
     page = attacked_page
     names = [str(section["id"]) for section in page.all_of("section")]
-    shown = ["summary", "accuracy", "verification", *_ATTACKS, "failures", "provenance", "reading"]
+    shown = ["summary", "accuracy", "verification", *_ATTACKS, "cost", "failures", "provenance", "reading"]
     assert names == shown
     assert {str(link["href"]) for link in page.all_of("a")} == {f"#{name}" for name in shown}
     assert NOTHING_YET not in page.text
@@ -249,7 +249,7 @@ def test_campaign_without_attacks_says_so(make_campaign: MakeCampaign) -> None:
     assert "Not part of this campaign" in page.text
     assert everything in page.text
     assert not {section["id"] for section in page.all_of("section")} & set(_ATTACKS)
-    assert set(page.tables) == {"accuracy-table", "embeddings-table", "verification-table"}
+    assert set(page.tables) == {"accuracy-table", "embeddings-table", "verification-table", "cost-table"}
     assert len(page.all_of("img")) == 1
 
 
@@ -260,7 +260,7 @@ def test_attacks_asked_for_and_not_done_say_so(make_attacked: MakeCampaign) -> N
     assert page.text.count(NOTHING_YET) == 2 * (len(_ATTACKS) - 1)
     assert "Smallest distances: no instance has an answer." in page.text
     assert {section["id"] for section in page.all_of("section")} >= set(_ATTACKS)
-    assert set(page.tables) == {"accuracy-table", "embeddings-table", "verification-table"}
+    assert set(page.tables) == {"accuracy-table", "embeddings-table", "verification-table", "cost-table"}
 
 
 def test_incomplete_campaign_names_what_failed_and_what_that_blocks(
