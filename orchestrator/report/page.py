@@ -12,7 +12,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 import wm
 from orchestrator.errors import OutputError
-from orchestrator.files import write_whole
+from orchestrator.files import write_whole, writing
 from orchestrator.report.charts import FORMATS, Figure, render
 from orchestrator.report.data import Findings
 from orchestrator.report.sections import Shown, not_asked_for, sections
@@ -41,6 +41,8 @@ def write_report(store: Store, record: CampaignRecord, path: Path, generated: da
     OutputError
         The file cannot be written.
     """
+    with writing(path):
+        path.parent.stat()  # before the charts are drawn, which takes seconds
     write_whole(path, report_html(Findings(store, record), generated).encode())
 
 
