@@ -5,4 +5,5 @@ set -eu
 bin=$1
 shift
 export OMP_NUM_THREADS=1
+unset PYTHONDONTWRITEBYTECODE # else each of the many processes compiles all modules and tests again
 exec "$bin/pytest" -n auto --dist worksteal "$@"
