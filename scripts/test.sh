@@ -6,4 +6,10 @@ bin=$1
 shift
 export OMP_NUM_THREADS=1
 unset PYTHONDONTWRITEBYTECODE # else each of the many processes compiles all modules and tests again
-exec "$bin/pytest" -n auto --dist worksteal "$@"
+processes=auto
+case "$*" in
+*"not system"*) ;;
+# Tests of servers and processes spend half of their time waiting: one process more uses it.
+*) processes=$(($(getconf _NPROCESSORS_ONLN) + 1)) ;;
+esac
+exec "$bin/pytest" -n "$processes" --dist worksteal "$@"
