@@ -11,7 +11,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 import wm
 from orchestrator.errors import OutputError
-from orchestrator.files import write_whole
+from orchestrator.files import write_whole, writing
 from orchestrator.report.charts import FORMATS, Figure, render
 from orchestrator.report.data import Findings
 from orchestrator.report.sections import Shown, not_asked_for, sections
@@ -29,6 +29,8 @@ def write_report(store: Store, record: CampaignRecord, path: Path) -> None:
     OutputError
         The file cannot be written, as its directory does not exist.
     """
+    with writing(path):
+        path.parent.stat()  # before the charts are drawn, which takes seconds
     write_whole(path, report_html(Findings(store, record)).encode())
 
 

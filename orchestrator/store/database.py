@@ -195,7 +195,7 @@ class Store:
         if current == head_revision():
             return
         self._check_known(current)
-        config = _alembic_config()
+        config = alembic_config()
         with self.write() as connection:
             self.lock(connection, Lock.SCHEMA)
             config.attributes["connection"] = connection
@@ -241,7 +241,7 @@ def head_revision() -> str:
 
 def known_revisions() -> list[str]:
     """Return all revisions from the newest to the oldest."""
-    return [script.revision for script in ScriptDirectory.from_config(_alembic_config()).walk_revisions()]
+    return [script.revision for script in ScriptDirectory.from_config(alembic_config()).walk_revisions()]
 
 
 def _without_password(url: str) -> str:
@@ -250,7 +250,11 @@ def _without_password(url: str) -> str:
     return f"{re.split('[:/]', scheme)[0]}...@{rest}" if separator else rest
 
 
-def _alembic_config() -> Config:
+def alembic_config() -> Config:
+    """Return the settings with which Alembic's commands find the migrations.
+
+    A command runs on the connection that is in its ``attributes`` under "connection".
+    """
     config = Config()
     config.set_main_option("script_location", str(Path(__file__).parent / "migrations"))
     config.set_main_option("path_separator", "os")

@@ -12,7 +12,7 @@ import pandas as pd
 
 from orchestrator.report import charts
 from orchestrator.report.charts import Chart, Figure
-from orchestrator.report.data import CONFIGURATION, Findings, chunked, configuration, forests, summarise
+from orchestrator.report.data import CONFIGURATION, Findings, chunked, configuration, summarise
 from orchestrator.report.sections.section import Shown
 from orchestrator.report.table import make_table
 from orchestrator.report.wording import across, listed, number, p_value_of_log10, percent_of, ranged, times

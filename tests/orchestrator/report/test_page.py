@@ -100,6 +100,7 @@ def test_every_chart_has_alt_text_with_its_content(attacked_page: Page, attacked
         assert image["alt"] == figure.alt_text
         assert figure.alt_text.endswith(".")
         assert re.search(r"\d", figure.alt_text)
+        assert figure.draw().to_dict()
         assert "Data set breast-cancer; campaign attacked, seed 7" in figure.caption
         assert not re.search(r"(^|\s)/\w", figure.caption)
 
@@ -157,7 +158,9 @@ def test_hostile_texts_are_shown_not_run(make_campaign: MakeCampaign) -> None:
         provenance={"<i>python": hostile},
         state=CampaignState.INCOMPLETE,
     )
-    page = Page(undrawn(Findings(made.store, replace(made.record, name=hostile))))
+    findings = Findings(made.store, replace(made.record, name=hostile))
+    assert all(figure.draw().to_dict() for figure in figures_of(findings))
+    page = Page(undrawn(findings))
     assert len(page.all_of("script")) == 1
     assert not page.all_of("b")
     assert not page.all_of("i")
@@ -178,7 +181,9 @@ def test_hostile_texts_in_results_are_shown_not_run(small: Findings) -> None:
         kind.replace("-", "_"): small.frame(kind).assign(**dict.fromkeys(names, hostile))
         for kind, names in columns.items()
     }
-    page = Page(undrawn(small.with_frames(**frames)))
+    findings = small.with_frames(**frames)
+    assert all(figure.draw().to_dict() for figure in figures_of(findings))
+    page = Page(undrawn(findings))
     assert len(page.all_of("script")) == 1
     assert page.text.count(hostile) > 15
     assert any(hostile in str(image["alt"]) for image in page.all_of("img"))
