@@ -13,6 +13,7 @@ from orchestrator.report.data import Findings
 from orchestrator.report.sections import SECTIONS, Section, Shown, sections
 from orchestrator.report.table import Cell, Table
 from orchestrator.report.wording import counted, declared, listed
+from orchestrator.results import fingerprint
 from orchestrator.store.campaigns import CampaignRecord
 from orchestrator.store.database import Store
 
@@ -73,7 +74,7 @@ def _beginning(campaigns: Sequence[Findings]) -> Iterator[str]:
             one.dataset,
             str(one.record.seed),
             one.spec.sha256[:_DIGITS],
-            one.fingerprint[:_DIGITS],
+            fingerprint(one.store, one.record.id)[:_DIGITS],
         )
         for one in campaigns
     ]
