@@ -190,7 +190,7 @@ class Forest:
             parent[side[inner]] = inner
         return _read_only(parent)
 
-    @property
+    @cached_property
     def inner_levels(self) -> list[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]]:
         """The inner nodes with their left and right children, level by level from the roots; all global."""
         left, right = self.children

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from wm.attacks.modification.common import AttackerData, some_trees
-from wm.attacks.modification.rebuild import joined, with_classes
+from wm.attacks.modification.rebuild import joined, student
 from wm.embedding.training import fit_trees
 from wm.errors import ModelError
 from wm.forest import Forest
@@ -42,7 +42,7 @@ def distil_votes(forest: Forest, strength: float, data: AttackerData, rng: np.ra
             max_features="sqrt",
             random_state=int(seeds[tree]),
         ).fit(queries, votes[:, tree])
-        trees.append(with_classes(Forest.from_sklearn(model), forest.classes))
+        trees.append(student(model, forest.classes))
     return joined(trees)
 
 
@@ -63,7 +63,7 @@ def distil_labels(forest: Forest, strength: float, data: AttackerData, rng: np.r
     model = fit_trees(
         queries, labels, n_trees=forest.n_trees, caps=data.caps, seed=int(rng.integers(2**31 - 1))
     )
-    return with_classes(Forest.from_sklearn(model), forest.classes)
+    return student(model, forest.classes)
 
 
 def _queries(data: AttackerData, strength: float, rng: np.random.Generator) -> NDArray[np.float32]:

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wm.attacks.modification.common import AttackerData, some_trees
-from wm.attacks.modification.rebuild import grafted, joined, with_classes
+from wm.attacks.modification.rebuild import grafted, joined, student
 from wm.embedding.training import fit_trees
 from wm.forest import Forest
 
@@ -36,7 +36,7 @@ def replace(forest: Forest, strength: float, data: AttackerData, rng: np.random.
     model = fit_trees(data.X, data.y, n_trees=len(places), caps=data.caps, seed=int(rng.integers(2**31 - 1)))
     order = np.arange(forest.n_trees)
     order[places] = forest.n_trees + np.arange(len(places))
-    return joined([forest, with_classes(Forest.from_sklearn(model), forest.classes)]).select(order)
+    return joined([forest, student(model, forest.classes)]).select(order)
 
 
 def regrow(forest: Forest, strength: float, data: AttackerData, rng: np.random.Generator) -> Forest:
@@ -48,16 +48,12 @@ def regrow(forest: Forest, strength: float, data: AttackerData, rng: np.random.G
     if not len(chosen):
         return forest
     reached = _nodes_at(forest, data.X, KEPT_LEVELS)
-    trees = [forest.select([tree]) for tree in range(forest.n_trees)]
+    parts = {}
     for tree in chosen:
-        first = int(forest.offset[tree])
-        parts = {}
         for node in np.unique(reached[:, tree]):
             if not forest.is_leaf[node]:
-                rows = reached[:, tree] == node
-                parts[int(node) - first] = _grown(forest, data, rows, rng)
-        trees[tree] = grafted(trees[tree], parts)
-    return joined(trees)
+                parts[int(node)] = _grown(forest, data, reached[:, tree] == node, rng)
+    return grafted(forest, parts)
 
 
 def _nodes_at(forest: Forest, X: NDArray[np.float32], level: int) -> NDArray[np.int64]:
@@ -75,4 +71,4 @@ def _grown(forest: Forest, data: AttackerData, rows: NDArray[np.bool_], rng: np.
     model = DecisionTreeClassifier(
         max_depth=depth, max_features="sqrt", random_state=int(rng.integers(2**31 - 1))
     )
-    return with_classes(Forest.from_sklearn(model.fit(data.X[rows], data.y[rows])), forest.classes)
+    return student(model.fit(data.X[rows], data.y[rows]), forest.classes)

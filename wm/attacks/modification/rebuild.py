@@ -10,22 +10,23 @@ from numpy.typing import NDArray
 
 from wm.errors import ModelError
 from wm.forest import NODE_ARRAYS, Forest
-from wm.formats.forest_checks import tree_levels
+from wm.formats import sklearn_trees
 
 
-def with_classes(student: Forest, classes: NDArray[Any]) -> Forest:
-    """Return a thief's forest, its values spread over the stolen one's classes.
+def student(model: Any, classes: NDArray[Any]) -> Forest:
+    """Return the forest of a fitted scikit-learn model, its values spread over the stolen forest's classes.
 
     Raises
     ------
     ModelError
         It has a class that is not among these.
     """
-    if not np.isin(student.classes, classes).all():
+    arrays = sklearn_trees.arrays(model)
+    if not np.isin(arrays["classes"], classes).all():
         raise ModelError("the thief's labels are not among the forest's classes")
-    value = np.zeros((len(student.left), len(classes)))
-    value[:, np.searchsorted(classes, student.classes)] = student.value
-    return student.changed(value=value, classes=classes)
+    value = np.zeros((len(arrays["left"]), len(classes)))
+    value[:, np.searchsorted(classes, arrays["classes"])] = arrays["value"]
+    return Forest.from_arrays(**arrays | {"value": value, "classes": classes})
 
 
 def joined(forests: Sequence[Forest]) -> Forest:
@@ -45,37 +46,50 @@ def cut(forest: Forest, at: NDArray[np.bool_], code: NDArray[np.int64]) -> Fores
     code : (nodes,)
         Column of `classes` that a cut node votes for.
     """
-    left, right = (np.where(at, -1, side) for side in (forest.left, forest.right))
     value = np.where(at[:, None], np.eye(len(forest.classes))[code], forest.value)
-    return _reachable(forest, forest.offset, {"left": left, "right": right, "value": value})
+    left, right = (np.where(at | forest.is_leaf, -1, side) for side in forest.children)
+    return _reachable(forest, forest.node_tree, {"left": left, "right": right, "value": value})
 
 
-def grafted(tree: Forest, parts: Mapping[int, Forest]) -> Forest:
-    """Return a forest of one tree in which each given node, with all below it, is replaced by another tree.
+def grafted(forest: Forest, parts: Mapping[int, Forest]) -> Forest:
+    """Return a forest in which each given node, with all below it, is replaced by another tree.
 
     Parameters
     ----------
     parts
-        By node; no node below another one.
+        A forest of one tree for each node, named by its global index; no node below another one.
     """
-    whole = joined([tree, *parts.values()])
+    whole, nodes = joined([forest, *parts.values()]), list(parts)
     arrays = {name: getattr(whole, name).copy() for name in NODE_ARRAYS}
     arrays["left"], arrays["right"] = (np.where(whole.is_leaf, -1, side) for side in whole.children)
     # A part's root replaces its node; in its own place nothing leads to it, as to the nodes replaced.
     for array in arrays.values():
-        array[list(parts)] = array[whole.offset[1:-1]]
-    return _reachable(whole, np.array([0, len(whole.left)]), arrays)
+        array[nodes] = array[whole.offset[forest.n_trees : -1]]
+    tree = np.concatenate([np.arange(forest.n_trees), forest.node_tree[nodes]])
+    return _reachable(forest, tree[whole.node_tree], arrays)
 
 
-def _reachable(like: Forest, offset: NDArray[np.int64], arrays: dict[str, NDArray[Any]]) -> Forest:
-    """Return a forest with other arrays, without nodes that no root reaches; the others keep their order."""
-    arrays = {name: getattr(like, name) for name in NODE_ARRAYS} | arrays
-    kept = np.sort(np.concatenate(list(tree_levels(offset, arrays["left"], arrays["right"]))))
-    tree = np.repeat(np.arange(len(offset) - 1), np.diff(offset))
-    new_offset = np.searchsorted(kept, offset)
-    number = np.zeros(len(tree), dtype=np.int64)
-    number[kept] = np.arange(len(kept)) - new_offset[tree[kept]]
-    for side in ("left", "right"):
-        child = arrays[side]
-        arrays[side] = np.where(child < 0, -1, number[offset[tree] + np.maximum(child, 0)])
-    return like.changed(offset=new_offset, **{name: array[kept] for name, array in arrays.items()})
+def _reachable(forest: Forest, tree: NDArray[np.int64], arrays: dict[str, NDArray[Any]]) -> Forest:
+    """Return a forest with other nodes, without those that no root reaches; the others keep their order.
+
+    Parameters
+    ----------
+    tree : (nodes,)
+        Tree of each node; the first nodes are the forest's own.
+    arrays
+        Those that change; children by global index, -1 at leaves.
+    """
+    arrays = {name: getattr(forest, name) for name in NODE_ARRAYS} | arrays
+    left, right = arrays["left"], arrays["right"]
+    reached, nodes = np.zeros(len(tree), dtype=bool), forest.offset[:-1]
+    while len(nodes):
+        reached[nodes] = True
+        inner = nodes[left[nodes] >= 0]
+        nodes = np.concatenate([left[inner], right[inner]])
+    kept = np.flatnonzero(reached)
+    kept = kept[np.argsort(tree[kept], kind="stable")]
+    offset = np.searchsorted(tree[kept], np.arange(forest.n_trees + 1))
+    number = np.full(len(tree) + 1, -1)  # the last entry stands for "no child"
+    number[kept] = np.arange(len(kept)) - offset[tree[kept]]
+    arrays |= {"left": number[left], "right": number[right]}
+    return forest.changed(offset=offset, **{name: array[kept] for name, array in arrays.items()})

@@ -15,7 +15,7 @@ from wm.attacks.modification.common import AttackerData
 from wm.attacks.modification.ensemble import KEPT_LEVELS
 from wm.attacks.modification.evaluation import Judged, Step, evaluate, modify
 from wm.attacks.modification.pruning import class_counts, majority_below
-from wm.attacks.modification.rebuild import cut, grafted, with_classes
+from wm.attacks.modification.rebuild import cut, grafted, student
 from wm.embedding.training import Caps
 from wm.errors import ModelError
 from wm.forest import Forest
@@ -196,7 +196,7 @@ def _above(forest, node):
 
 def test_a_student_that_saw_one_class_votes_for_it():
     model = DecisionTreeClassifier().fit(np.zeros((3, 2)), [1, 1, 1])
-    tree = with_classes(Forest.from_sklearn(model), np.array([0, 1]))
+    tree = student(model, np.array([0, 1]))
     assert tree.value.tolist() == [[0.0, 1.0]]
 
 
