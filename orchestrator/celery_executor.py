@@ -15,8 +15,7 @@ from orchestrator.store import services
 from orchestrator.store.database import Store
 from orchestrator.store.tables import JobState, job
 from workers.addresses import masked
-from workers.celery.app import QUEUE, TASK, make_app
-from workers.celery.tasks import RunMessage
+from workers.celery.app import QUEUE, TASK, RunMessage, make_app
 from workers.runtime.outage import Outage
 from workers.runtime.version import protocol_version
 
@@ -44,22 +43,16 @@ _COUNT_EVERY_S = 1.0
 
 @dataclass
 class _Sent:
-    """A job that was sent.
-
-    Attributes
-    ----------
-    leases
-        Number of its leases before.
-    number
-        Number of its message.
-    at, again_after_s
-        Time of the last message, by the monotonic clock, and seconds until the next one.
-    """
+    """A job that was sent."""
 
     leases: int
+    """Number of its leases before."""
     number: int
+    """Number of its message."""
     at: float
+    """Time of the last message, by the monotonic clock."""
     again_after_s: float = _LOST_AFTER_S
+    """Seconds until the next one."""
 
 
 class CeleryExecutor:
@@ -115,9 +108,8 @@ class CeleryExecutor:
 
     def submit(self, job_ids: Sequence[int]) -> None:
         """Send jobs; those that the broker does not accept now are left to be submitted again."""
-        with self._store.read() as connection:
-            query = sa.select(job.c.id, job.c.leases).where(self._store.is_one_of(job.c.id, job_ids))
-            leases = {row.id: row.leases for row in connection.execute(query)}
+        query = sa.select(job.c.id, job.c.leases).where(self._store.is_one_of(job.c.id, job_ids))
+        leases = {row.id: row.leases for row in self._store.rows(query)}
         size = max(1, min(_MAX_IN_MESSAGE, int(self._rate / self._slots * _MESSAGE_S)))
         known = [job_id for job_id in job_ids if job_id in leases]
         for start in range(0, len(known), size):
@@ -166,9 +158,7 @@ class CeleryExecutor:
         query = sa.select(job.c.id, job.c.state, job.c.leases).where(ours, touched)
         waiting = dict(self._sent)
         ended = 0
-        with self._store.read() as connection:
-            rows = connection.execute(query).all()
-        for row in rows:
+        for row in self._store.rows(query):
             sent = self._sent[row.id]
             if row.leases != sent.leases:
                 self._leased = max(self._leased, sent.number)

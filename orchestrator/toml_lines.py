@@ -71,10 +71,9 @@ def _has(data: Any, path: Path) -> bool:
 
 
 def _split(dotted: str) -> tuple[str, ...]:
-    return tuple(_unquoted(part) for part in re.findall(_PART, dotted))
-
-
-def _unquoted(part: str) -> str:
-    if part[0] in "\"'":
-        return str(tomllib.loads(f"key = {part}")["key"])
-    return part
+    parts: list[str] = []
+    inner: Any = tomllib.loads(f"{dotted} = 0")
+    while inner:
+        ((part, inner),) = inner.items()
+        parts.append(part)
+    return tuple(parts)

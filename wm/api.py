@@ -28,6 +28,7 @@ from wm.embedding.tuning import Hyperparameters
 from wm.errors import ClaimError, DataError, EmbeddingError
 from wm.forest import Forest
 from wm.formats.export import load_metadata
+from wm.formats.forest_checks import as_matrix
 from wm.formats.sklearn_metadata import REQUIRED, from_model
 from wm.verification.answers import checked_answers, model_votes
 from wm.verification.judgement import Judgement, Requirements, Response, judge_sample, model_response
@@ -148,16 +149,9 @@ def _training_rows(
     X: ArrayLike, y: ArrayLike
 ) -> tuple[NDArray[np.float32], NDArray[np.int64], tuple[str, str]]:
     """Return the rows in float32, 0 or 1 for each label, and the names of the two classes."""
-    try:
-        with np.errstate(over="ignore"):
-            rows = np.asarray(X).astype(np.float32)
-    except (TypeError, ValueError) as reason:
-        raise DataError(f"the training rows are not numbers ({reason})") from reason
-    labels = np.asarray(y)
-    if rows.ndim != 2 or labels.shape != (len(rows),):
+    rows, labels = as_matrix(X, None, error=DataError), np.asarray(y)
+    if labels.shape != (len(rows),):
         raise DataError(f"rows have shape {rows.shape}, labels {labels.shape}: (n, d) and (n,) are needed")
-    if not np.isfinite(rows).all():
-        raise DataError("the training rows hold a number that is missing or not finite in float32")
     classes, codes = np.unique(labels, return_inverse=True)
     if len(classes) != 2:
         raise DataError(

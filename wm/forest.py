@@ -21,6 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from wm.errors import ModelError
 from wm.formats import npz
+from wm.formats.bounded import read_bounded
 from wm.formats.forest_checks import as_matrix, check_arrays, tree_levels
 
 SCHEMA_VERSION = 1
@@ -33,8 +34,10 @@ _ZIP_OVERHEAD = 2**16
 _ROUNDING = 1e-9
 """Tolerance for a sum of class shares to be 1; sums of class counts are whole numbers."""
 
-_NODE_ARRAYS = ("left", "right", "feature", "threshold", "value")
-_ARRAYS = ("offset", *_NODE_ARRAYS, "classes")
+NODE_ARRAYS = ("left", "right", "feature", "threshold", "value")
+"""The arrays that have a row for each node."""
+
+_ARRAYS = ("offset", *NODE_ARRAYS, "classes")
 
 
 @dataclass(frozen=True, eq=False)
@@ -173,12 +176,27 @@ class Forest:
         return _read_only(np.add.reduceat(self.is_leaf.astype(np.int64), self.offset[:-1]))
 
     @cached_property
-    def _children(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    def children(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Global indexes of the children; a leaf is its own child, so that extra steps do no harm."""
-        base = self.offset[self.node_tree]
-        own = np.arange(len(self.left))
+        base, own = self.offset[self.node_tree], np.arange(len(self.left))
         left, right = (np.where(self.is_leaf, own, base + child) for child in (self.left, self.right))
-        return left, right
+        return _read_only(left), _read_only(right)
+
+    @cached_property
+    def parent(self) -> NDArray[np.int64]:
+        """Global index of each node's parent, of a root itself: (nodes,)."""
+        inner, parent = np.flatnonzero(~self.is_leaf), np.arange(len(self.left))
+        for side in self.children:
+            parent[side[inner]] = inner
+        return _read_only(parent)
+
+    @cached_property
+    def inner_levels(self) -> list[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]]:
+        """The inner nodes with their left and right children, level by level from the roots; all global."""
+        left, right = self.children
+        levels = tree_levels(self.offset, self.left, self.right)
+        inner = (nodes[~self.is_leaf[nodes]] for nodes in levels)
+        return [(nodes, left[nodes], right[nodes]) for nodes in inner]
 
     def apply(self, X: ArrayLike) -> NDArray[np.int64]:
         """Return the global index of the leaf that each instance reaches in each tree.
@@ -193,7 +211,7 @@ class Forest:
         (n, m) int64
         """
         matrix = as_matrix(X, self.n_features)
-        left, right = self._children
+        left, right = self.children
         feature = np.maximum(self.feature, 0)
         reached = np.empty((len(matrix), self.n_trees), dtype=np.int64)
         depth = int(self.tree_depths.max())
@@ -219,8 +237,7 @@ class Forest:
         ModelError
             X has the wrong shape, or holds NaN or values that are infinite in float32.
         """
-        votes: NDArray[Any] = self.classes[self.vote_codes(X)]
-        return votes
+        return self.classes[self.vote_codes(X)]
 
     def vote_shares(self, X: ArrayLike) -> NDArray[np.float64]:
         """Return the share of trees that vote for each class: (n, c), rows sum to 1."""
@@ -271,11 +288,13 @@ class Forest:
             raise ModelError(f"a selected tree is outside 0..{self.n_trees - 1}")
         chosen = [np.arange(self.offset[tree], self.offset[tree + 1]) for tree in indexes]
         rows = np.concatenate(chosen)
+        nodes = {name: getattr(self, name)[rows] for name in NODE_ARRAYS}
+        return self.changed(offset=np.cumsum([0, *map(len, chosen)]), **nodes)
+
+    def changed(self, **arrays: ArrayLike) -> Forest:
+        """Return the forest with some arrays replaced; arguments and errors as in `from_arrays`."""
         return Forest.from_arrays(
-            offset=np.cumsum([0, *map(len, chosen)]),
-            n_features=self.n_features,
-            classes=self.classes,
-            **{name: getattr(self, name)[rows] for name in _NODE_ARRAYS},
+            **{name: getattr(self, name) for name in _ARRAYS} | arrays, n_features=self.n_features
         )
 
     def _arrays(self) -> dict[str, NDArray[Any]]:
@@ -334,13 +353,8 @@ class Forest:
         ModelError
             No such file, or as in `from_bytes`; a file that unpacks to more than `max_bytes` is refused.
         """
-        try:
-            size = Path(path).stat().st_size
-            if size > max_bytes + _ZIP_OVERHEAD:
-                raise ModelError(f"{path}: has {size} bytes, more than the {max_bytes} allowed")
-            data = Path(path).read_bytes()
-        except OSError as reason:
-            raise ModelError(f"{path}: cannot be read ({reason.strerror})") from reason
+        limit = max_bytes + _ZIP_OVERHEAD
+        data = read_bounded(path, error=ModelError, max_bytes=limit, kind="a forest file")
         return cls.from_bytes(data, what=str(path), max_bytes=max_bytes)
 
 

@@ -63,7 +63,21 @@ class ChildService(Protocol):
         """Run in the child: answer messages until the connection closes."""
 
 
-class Sandbox:
+class Closing:
+    """A context manager that closes itself at the end."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Free what is held; nothing can be asked afterwards."""
+        raise NotImplementedError
+
+
+class Sandbox(Closing):
     """One child process at a time, forked from a prepared template.
 
     Parameters
@@ -99,12 +113,6 @@ class Sandbox:
         with setup, contextlib.suppress(ConnectionError):
             setup.send(arguments)
         self._request()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def _request(self) -> None:
         """Request a child, unless one is requested already."""

@@ -2,8 +2,7 @@
 
 The reference is `forgeable`, which tries all cells that a box meets, in exact arithmetic: slow, simple and
 right. The cases include thresholds that are equal in float32, thresholds and boxes outside [0, 1], single
-leaves, constant trees and unused features. `random_case` needs numpy only; `small_forests` and
-`forgery_queries` are strategies of hypothesis, which is imported when they are called.
+leaves, constant trees and unused features.
 
 >>> import numpy as np
 >>> from wm.engines import solver_class
@@ -15,12 +14,11 @@ True
 
 from __future__ import annotations
 
-import functools
 import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -29,16 +27,15 @@ from wm.attacks.hardness import random_3cnf, to_forest
 from wm.engines import ForgeryQuery
 from wm.forest import Forest
 
-if TYPE_CHECKING:
-    from hypothesis.strategies import SearchStrategy
-
 NestedTree = int | tuple[int, float, Any, Any]
 """A class column for a leaf; feature, threshold, left and right subtree for an inner node."""
 
 _SINGLE = float(np.float32(0.1))  # 0.1 itself is not a float32 number
 _LARGEST = float(np.finfo(np.float32).max)
-_EDGE_NUMBERS = (0.0, -0.0, 1.0, 0.5, 0.1, _SINGLE, 1e-45, 1e-60, -1e-60, -0.3, 1.7, _LARGEST, 1e300, -1e300)
-_CLASSES: tuple[list[Any], ...] = ([0, 1], [-1, 1], ["no", "yes"], [0, 1, 2])
+EDGE_NUMBERS = (0.0, -0.0, 1.0, 0.5, 0.1, _SINGLE, 1e-45, 1e-60, -1e-60, -0.3, 1.7, _LARGEST, 1e300, -1e300)
+"""Numbers at or next to which comparisons change."""
+
+CLASSES: tuple[list[Any], ...] = ([0, 1], [-1, 1], ["no", "yes"], [0, 1, 2])
 
 
 def in_box(point: ArrayLike, centre: ArrayLike, eps: float) -> bool:
@@ -139,17 +136,12 @@ def _flatten(tree: NestedTree, n_classes: int, nodes: list[Any]) -> int:
 
 @dataclass(frozen=True)
 class ForgeryCase:
-    """A forest and some queries to it.
-
-    Attributes
-    ----------
-    planted
-        For each query, a point of the domain that draws its votes; None if the votes were drawn otherwise.
-    """
+    """A forest and some queries to it."""
 
     forest: Forest
     queries: tuple[ForgeryQuery, ...]
     planted: tuple[NDArray[np.float32] | None, ...]
+    """For each query, a point of the domain that draws its votes; None if the votes were drawn otherwise."""
 
     def traits(self) -> set[str]:
         """Return which special traits the forest and its thresholds have."""
@@ -184,7 +176,7 @@ def neighbours(value: float) -> Iterator[float]:
 
 def _random_number(rng: np.random.Generator, edge_share: float = 0.3) -> float:
     is_edge = rng.random() < edge_share
-    value = float(rng.choice(_EDGE_NUMBERS)) if is_edge else rng.uniform(-0.1, 1.1)
+    value = float(rng.choice(EDGE_NUMBERS)) if is_edge else rng.uniform(-0.1, 1.1)
     near = list(neighbours(value))
     return near[rng.integers(len(near))]
 
@@ -192,7 +184,7 @@ def _random_number(rng: np.random.Generator, edge_share: float = 0.3) -> float:
 def random_forest(rng: np.random.Generator) -> Forest:
     """Draw a forest of one of three kinds.
 
-    Awkward, like `small_forests`: 1-6 trees of depth 0-3 over 1-3 features, some constant. Entangled: 4-16
+    Awkward: 1-6 trees of depth 0-3 over 1-3 features, some constant. Entangled: 4-16
     trees of depth 2-3 over 2-4 features, most thresholds inside [0, 1]. Formula: Theorem 1's forest of random
     3-SAT with 4-7 variables near its phase transition. In the last two, wanted leaves that are compatible in
     pairs often contradict one another jointly.
@@ -202,7 +194,7 @@ def random_forest(rng: np.random.Generator) -> Forest:
         variables = int(rng.integers(4, 8))
         formula = random_3cnf(variables, round(variables * rng.uniform(2.5, 6)), rng)
         return to_forest(formula, threshold=rng.choice([0.0, 0.1, 0.5]))
-    classes = _CLASSES[rng.integers(len(_CLASSES))]
+    classes = CLASSES[rng.integers(len(CLASSES))]
     entangled = kind == "entangled"
     n_features = int(rng.integers(2, 5) if entangled else rng.integers(1, 4))
     used = rng.permutation(n_features)[: rng.integers(1, n_features + 1)]
@@ -277,63 +269,3 @@ def random_case(rng: np.random.Generator, n_queries: int) -> ForgeryCase:
             query = replace(earlier, centre=centre, eps=query.eps)
         drawn.append((query, planted))
     return ForgeryCase(forest, tuple(query for query, _ in drawn), tuple(planted for _, planted in drawn))
-
-
-@functools.cache
-def edge_numbers() -> SearchStrategy[float]:
-    """Return a strategy for numbers at or next to the thresholds of `small_forests`, in and out of [0, 1]."""
-    from hypothesis import strategies as st
-
-    numbers = st.sampled_from(_EDGE_NUMBERS) | st.floats(-0.5, 1.5)
-    return numbers.flatmap(lambda value: st.sampled_from(list(neighbours(value))))
-
-
-@functools.cache
-def small_forests() -> SearchStrategy[Forest]:
-    """Return a strategy for forests that suit `forgeable`: 1-4 trees of depth 0-3, 1-3 features."""
-    from hypothesis import strategies as st
-
-    def nested(
-        features: SearchStrategy[int], thresholds: SearchStrategy[float], n_classes: int, depth: int
-    ) -> SearchStrategy[NestedTree]:
-        leaf: SearchStrategy[NestedTree] = st.integers(0, n_classes - 1)
-        if depth == 0:
-            return leaf
-        below = nested(features, thresholds, n_classes, depth - 1)
-        return leaf | st.tuples(features, thresholds, below, below)
-
-    @st.composite
-    def forests(draw: Any) -> Forest:
-        n_features = draw(st.integers(1, 3))
-        classes = draw(st.sampled_from(_CLASSES))
-        pool = draw(st.lists(edge_numbers(), min_size=1, max_size=4))
-        thresholds = st.sampled_from([near for value in pool for near in neighbours(value)])
-        tree = nested(st.integers(0, n_features - 1), thresholds, len(classes), 3)
-        return forest_of(draw(st.lists(tree, min_size=1, max_size=4)), n_features=n_features, classes=classes)
-
-    return forests()
-
-
-def forgery_queries(forest: Forest) -> SearchStrategy[ForgeryQuery]:
-    """Return a strategy for queries to a forest; half of them ask for votes that some point draws."""
-    from hypothesis import strategies as st
-
-    thresholds = forest.threshold[~forest.is_leaf].tolist()
-    number = edge_numbers() | st.sampled_from(thresholds) if thresholds else edge_numbers()
-    d, m = forest.n_features, forest.n_trees
-
-    @st.composite
-    def queries(draw: Any) -> ForgeryQuery:
-        label = draw(st.sampled_from(forest.classes.tolist()))
-        if draw(st.booleans()):
-            point = draw(st.lists(st.floats(0, 1, width=32), min_size=d, max_size=d))
-            signature = (forest.votes([point])[0] != label).astype(int)
-        else:
-            signature = draw(st.lists(st.integers(0, 1), min_size=m, max_size=m))
-        centre = draw(st.lists(number, min_size=d, max_size=d))
-        widths = st.sampled_from([0.0, 1e-9, 0.1, 0.25, 0.5, 1.0, 3.0, 1e300]) | st.floats(0, 1)
-        edges = [abs(z - threshold) for z in centre for threshold in thresholds]
-        eps = draw(widths | st.sampled_from(edges) if edges else widths)
-        return ForgeryQuery(signature=signature, label=label, centre=centre, eps=eps)
-
-    return queries()

@@ -7,9 +7,9 @@ and messages to stderr. Exit codes: 0 done or verified, 1 a negative verdict, 2 
 
 from __future__ import annotations
 
-import importlib
 import io
 import os
+import pkgutil
 import signal
 import sys
 import traceback
@@ -39,23 +39,23 @@ class Exit(IntEnum):
 
 
 _COMMANDS = {
-    "audit": "orchestrator.cli.audit:audit",
-    "campaign": "orchestrator.cli.campaign:campaign",
-    "claim": "orchestrator.cli.claim:claim",
-    "db": "orchestrator.cli.database:database",
-    "doctor": "orchestrator.cli.doctor:doctor",
-    "demo": "orchestrator.cli.demo:demo",
-    "embed": "orchestrator.cli.embed:embed",
-    "forge": "orchestrator.cli.forge:forge",
-    "key": "orchestrator.cli.key:key",
-    "notary": "orchestrator.cli.notary:notary",
-    "open": "orchestrator.cli.open:open_claim",
-    "orchestrate": "orchestrator.cli.services:orchestrate",
-    "queries": "orchestrator.cli.queries:queries",
-    "report": "orchestrator.cli.report:report",
-    "results": "orchestrator.cli.results:results",
-    "verify": "orchestrator.cli.verify:verify",
-    "worker": "orchestrator.cli.services:worker",
+    "audit": "audit:audit",
+    "campaign": "campaign:campaign",
+    "claim": "claim:claim",
+    "db": "database:database",
+    "doctor": "doctor:doctor",
+    "demo": "demo:demo",
+    "embed": "embed:embed",
+    "forge": "forge:forge",
+    "key": "key:key",
+    "notary": "notary:notary",
+    "open": "open:open_claim",
+    "orchestrate": "services:orchestrate",
+    "queries": "queries:queries",
+    "report": "report:report",
+    "results": "results:results",
+    "verify": "verify:verify",
+    "worker": "services:worker",
 }
 
 
@@ -66,8 +66,7 @@ class _LazyGroup(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in _COMMANDS:
             return None
-        module, attribute = _COMMANDS[cmd_name].split(":")
-        command: click.Command = getattr(importlib.import_module(module), attribute)
+        command: click.Command = pkgutil.resolve_name(f"{__name__}.{_COMMANDS[cmd_name]}")
         _name_variables(command, f"WM_{cmd_name}")
         return command
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from wm.attacks.leakage import LeakageReport
 
 _ROWS_SHOWN = 20
+_AS_THEY_ARE = ("trigger_size", "trigger_labels", "weights", "heavy_leaves", "distinct_seeds", "n_trees")
 
 
 @click.command()
@@ -65,12 +66,7 @@ def _facts(report: LeakageReport) -> dict[str, Any]:
         "leaks": report.leaks,
         "findings": [asdict(finding) for finding in report.findings],
         "signature": None if report.signature is None else report.signature.tolist(),
-        "trigger_size": report.trigger_size,
-        "trigger_labels": None if report.trigger_labels is None else list(report.trigger_labels),
-        "weights": list(report.weights),
-        "heavy_leaves": report.heavy_leaves,
-        "distinct_seeds": report.distinct_seeds,
-        "n_trees": report.n_trees,
+        **{name: getattr(report, name) for name in _AS_THEY_ARE},
     }
 
 

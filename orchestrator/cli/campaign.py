@@ -19,6 +19,7 @@ from orchestrator.cli.common import (
     print_either,
     print_json,
     print_table,
+    say,
     store_option,
 )
 from orchestrator.cli.progress import shown, states
@@ -184,7 +185,7 @@ def executor_maker(
         raise click.UsageError("--workers is for the local executor; use wm worker --concurrency N instead")
     from orchestrator.celery_executor import CeleryExecutor
 
-    return lambda: CeleryExecutor(store, broker_url, lambda line: click.echo(f"wm: {line}", err=True))
+    return lambda: CeleryExecutor(store, broker_url, say)
 
 
 def run_to_end(store: Store, campaign_id: int, name: str, make_executor: Callable[[], Executor]) -> None:
@@ -192,7 +193,7 @@ def run_to_end(store: Store, campaign_id: int, name: str, make_executor: Callabl
     executor = make_executor()
     outage = None  # the slots of the local executor always need the store
     if not isinstance(executor, LocalExecutor):
-        outage = Outage("the store", lambda line: click.echo(f"wm: {line}", err=True))
+        outage = Outage("the store", say)
     try:
         with shown(name) as show:
             state = run_campaign(store, campaign_id, executor, show, outage)

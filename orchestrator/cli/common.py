@@ -41,6 +41,11 @@ def option_group(*decorators: Callable[[_Command], _Command]) -> Callable[[_Comm
     return add
 
 
+def say(line: str) -> None:
+    """Print a message of the program to stderr."""
+    click.echo(f"wm: {line}", err=True)
+
+
 def model_options(
     model: type[BaseModel], *, only: Sequence[str] | None = None
 ) -> Callable[[_Command], _Command]:

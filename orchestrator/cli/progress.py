@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
@@ -20,6 +19,7 @@ from rich.progress import (
 )
 from rich.text import Text
 
+from orchestrator.pace import Due
 from orchestrator.store.campaigns import Progress as CampaignProgress
 from orchestrator.store.tables import JobState
 
@@ -64,12 +64,11 @@ def shown(name: str) -> Iterator[Show]:
 
 
 def _lines(name: str) -> Show:
-    last = time.monotonic()
+    due = Due(_LINE_EVERY_S)
+    due.postpone()
 
     def show(progress: CampaignProgress) -> None:
-        nonlocal last
-        if progress.is_over or time.monotonic() - last >= _LINE_EVERY_S:
-            last = time.monotonic()
+        if progress.is_over or due.now():
             click.echo(
                 f"{name}: {progress.done_weight} of {progress.total_weight}; {states(progress)}", err=True
             )

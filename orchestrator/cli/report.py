@@ -11,23 +11,34 @@ from orchestrator.store import campaigns
 
 
 @click.command()
-@click.argument("campaign", metavar="CAMPAIGN")
+@click.argument("campaign", metavar="CAMPAIGN...", nargs=-1, required=True)
 @store_option
-@click.option("-o", "--output", type=OUTPUT, help="HTML file.  [default: CAMPAIGN.html]")
+@click.option(
+    "-o", "--output", type=OUTPUT, help="HTML file, or by its ending .md Markdown.  [default: CAMPAIGN.html]"
+)
 @click.option(
     "--figures",
     type=FOLDER,
     help="Also write each figure as png, svg and pdf, with a file of captions, into this directory.",
 )
-def report(campaign: str, store_url: str, output: Path | None, figures: Path | None) -> None:
-    """Write a self-contained HTML report on a CAMPAIGN (name or id)."""
-    from orchestrator.report import write_figures, write_report
+def report(campaign: tuple[str, ...], store_url: str, output: Path | None, figures: Path | None) -> None:
+    """Write a report on a CAMPAIGN (name or id): a self-contained HTML page, or Markdown.
 
+    In Markdown it has no figures, but several CAMPAIGNs side by side.
+    """
+    from orchestrator.report import write_figures, write_markdown, write_report
+
+    is_markdown = output is not None and output.suffix.lower() == ".md"
+    if len(campaign) > 1 and (figures is not None or not is_markdown):
+        raise click.UsageError("HTML and figures are of one campaign; several need -o FILE.md alone")
     store = open_store(store_url)
-    record = campaigns.find_campaign(store, campaign)
-    target = output or Path(f"{record.name}.html")
-    write_report(store, record, target)
+    records = [campaigns.find_campaign(store, name) for name in campaign]
+    target = output or Path(f"{records[0].name}.html")
+    if is_markdown:
+        write_markdown(store, records, target)
+    else:
+        write_report(store, records[0], target)
     click.echo(target)
     if figures is not None:
-        for written in write_figures(store, record, figures):
+        for written in write_figures(store, records[0], figures):
             click.echo(written)

@@ -8,7 +8,6 @@ import os
 import signal
 import sys
 import threading
-from types import FrameType
 
 import click
 
@@ -72,12 +71,8 @@ def orchestrate(store_url: str, broker_url: str, metrics_port: int | None, metri
 
     log = logging.getLogger("orchestrator")
     stop = threading.Event()
-
-    def on_signal(_number: int, _frame: FrameType | None) -> None:
-        stop.set()
-
-    signal.signal(signal.SIGTERM, on_signal)
-    signal.signal(signal.SIGINT, on_signal)
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda _number, _frame: stop.set())
     executor = CeleryExecutor(store, broker_url, log.warning)
     metrics = Metrics(store, executor.queue_length)
     try:

@@ -46,18 +46,12 @@ _LIMITS = {
 
 @dataclass(frozen=True, eq=False)
 class Suspect:
-    """The answers of a suspect.
-
-    Attributes
-    ----------
-    response
-        On the rows of the sample.
-    description
-        Source of the answers, for the record.
-    """
+    """The answers of a suspect."""
 
     response: Response
+    """On the rows of the sample."""
     description: str
+    """Source of the answers, for the record."""
 
 
 question_options = option_group(

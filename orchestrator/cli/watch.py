@@ -42,16 +42,14 @@ class Throughput:
     def add(self, now: float, done: int) -> float | None:
         """Add the work done until `now`; return the rate, None at the first call."""
         self._seen.append((now, done))
-        while len(self._seen) > 2 and self._is_enough(now, done, *self._seen[1]):
+        while len(self._seen) > 2:
+            passed, more = now - self._seen[1][0], done - self._seen[1][1]
+            if passed < _MIN_RATE_SPAN_S or (more < _MIN_RATE_DONE and passed < _MAX_RATE_SPAN_S):
+                break
             self._seen.popleft()
         first_at, first_done = self._seen[0]
         # Answers of a job that is given back are missing in `done` until its next lease.
         return None if now == first_at else max(0, done - first_done) / (now - first_at)
-
-    @staticmethod
-    def _is_enough(now: float, done: int, since: float, then: int) -> bool:
-        passed = now - since
-        return passed >= _MIN_RATE_SPAN_S and (done - then >= _MIN_RATE_DONE or passed >= _MAX_RATE_SPAN_S)
 
 
 class Stopwatch:
@@ -76,22 +74,15 @@ class Stopwatch:
 
 @dataclass(frozen=True)
 class View:
-    """The view at one time.
-
-    Attributes
-    ----------
-    done
-        Number of queries and other jobs that ended, answers of running jobs included.
-    rate
-        Of `done`, per second; None before it is known.
-    slowest
-        The query, or other job, that has been running longest; None if nothing runs.
-    """
+    """The view at one time."""
 
     seen: Situation
     done: int
+    """Number of queries and other jobs that ended, answers of running jobs included."""
     rate: float | None
+    """Of `done`, per second; None before it is known."""
     slowest: str | None
+    """The query, or other job, that has been running longest; None if nothing runs."""
 
     @property
     def left_s(self) -> float | None:

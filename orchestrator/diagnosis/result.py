@@ -8,20 +8,14 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class CheckResult:
-    """The result of one check.
-
-    Attributes
-    ----------
-    fix
-        Empty if all is well.
-    is_fault
-        Whether campaigns cannot run like this.
-    """
+    """The result of one check."""
 
     what: str
     found: str
     fix: str = ""
+    """Empty if all is well."""
     is_fault: bool = False
+    """Whether campaigns cannot run like this."""
 
 
 def fix_for(text: str, fixes: Sequence[tuple[str, str]], otherwise: str) -> str:

@@ -88,9 +88,8 @@ def _fix(reason: StoreError) -> str:
 
 def _server(store: Store) -> list[CheckResult]:
     """Check the server's version, clock and roles."""
-    with store.read() as connection:
-        skew = abs(store.now(connection) - time.time())
-        version = 0 if store.is_sqlite else _setting(connection, "server_version_num")
+    skew = abs(store.rows(sa.select(store.clock()))[0][0] - time.time())
+    version = 0 if store.is_sqlite else _setting(store, "server_version_num")
     fix = "" if skew <= SKEW_LIMIT_S else "synchronize the clocks of this machine and the store, as with NTP"
     found = [_version(version), CheckResult("clock", f"{skew:.1f} s apart from the store's", fix)]
     if not worker_role_exists(store):
@@ -114,11 +113,8 @@ def _version(postgres: int) -> CheckResult:
 
 def _sees_campaigns(store: Store) -> bool:
     """Return whether this user may read campaigns, which a worker may not."""
-    if store.is_sqlite:
-        return True
-    with store.read() as connection:
-        query = sa.text("SELECT has_table_privilege('campaign', 'SELECT')")
-        return bool(connection.execute(query).scalar_one())
+    query = sa.select(sa.func.has_table_privilege("campaign", "SELECT"))
+    return store.is_sqlite or bool(store.rows(query)[0][0])
 
 
 def _writing(store: Store, url: str) -> list[CheckResult]:
@@ -153,8 +149,12 @@ def _services(store: Store) -> list[CheckResult]:
             text = f"none alive, {waiting} launched campaigns wait" if waiting else "none alive"
             found.append(CheckResult(f"{kind}s", text, f"start one: {command}"))
         found += [_version_of(kind, service) for service in alive]
-        if silent := [service for service in known if not service.is_alive]:
-            found.append(_silent(f"{kind}s", silent))
+        if silent := [_heard(service) for service in known if not service.is_alive]:
+            more = [f"and {len(silent) - _MAX_NAMED} more"] if len(silent) > _MAX_NAMED else []
+            fix = (
+                "if they should run, read their logs and start them again; else they are deleted after a day"
+            )
+            found.append(CheckResult(f"silent {kind}s", "; ".join([*silent[:_MAX_NAMED], *more]), fix))
     if expired := expired_leases(store):
         fix = "start wm orchestrate, or wm campaign resume: either takes them back"
         found.append(CheckResult("leases", f"{expired} jobs are leased to silent workers", fix))
@@ -164,32 +164,19 @@ def _services(store: Store) -> list[CheckResult]:
 def _version_of(kind: str, service: ServiceRecord) -> CheckResult:
     ours = protocol_version()
     differs = service.version != ours
-    return CheckResult(
-        kind,
-        f"{service.name} version {service.version}, last heartbeat {service.silent_s:.0f} s ago",
-        f"install version {ours} there, or its version here" if differs else "",
-        is_fault=differs,
-    )
+    fix = f"install version {ours} there, or its version here" if differs else ""
+    return CheckResult(kind, _heard(service, f" version {service.version}"), fix, is_fault=differs)
 
 
-def _silent(kind: str, silent: list[ServiceRecord]) -> CheckResult:
-    named = [
-        f"{service.name}, last heartbeat {service.silent_s:.0f} s ago" for service in silent[:_MAX_NAMED]
-    ]
-    more = [f"and {len(silent) - _MAX_NAMED} more"] if len(silent) > _MAX_NAMED else []
-    return CheckResult(
-        f"silent {kind}",
-        "; ".join([*named, *more]),
-        "if they should run, read their logs and start them again; else they are deleted after a day",
-    )
+def _heard(service: ServiceRecord, version: str = "") -> str:
+    return f"{service.name}{version}, last heartbeat {service.silent_s:.0f} s ago"
 
 
 def _connections(store: Store, alive: list[ServiceRecord]) -> list[CheckResult]:
     """Check whether PostgreSQL allows the connections that the live workers may need at once."""
     if store.is_sqlite:
         return []
-    with store.read() as connection:
-        limit = _setting(connection, "max_connections")
+    limit = _setting(store, "max_connections")
     wanted = sum(worker.slots + 1 for worker in alive) + _OTHER_CONNECTIONS
     if wanted <= limit:
         return []
@@ -197,6 +184,5 @@ def _connections(store: Store, alive: list[ServiceRecord]) -> list[CheckResult]:
     return [CheckResult("connections", found, _TOO_MANY)]
 
 
-def _setting(connection: sa.Connection, name: str) -> int:
-    query = sa.text("SELECT current_setting(:name)")
-    return int(connection.execute(query, {"name": name}).scalar_one())
+def _setting(store: Store, name: str) -> int:
+    return int(store.rows(sa.select(sa.func.current_setting(name)))[0][0])

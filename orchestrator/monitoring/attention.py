@@ -14,21 +14,16 @@ from orchestrator.store.tables import CampaignState, JobState
 
 @dataclass(frozen=True)
 class Situation:
-    """A campaign and all known services at one time.
-
-    Attributes
-    ----------
-    is_launched
-        Whether orchestrators run it.
-    workers, orchestrators
-        Alive or silent.
-    """
+    """A campaign and all known services at one time."""
 
     record: CampaignRecord
     progress: Progress
     is_launched: bool
+    """Whether orchestrators run it."""
     workers: Sequence[ServiceRecord]
+    """Alive or silent."""
     orchestrators: Sequence[ServiceRecord]
+    """Alive or silent."""
 
     @property
     def workers_alive(self) -> list[ServiceRecord]:

@@ -46,7 +46,7 @@ class Metrics(Collector):
         self._store = store
         self._queue_length = queue_length
         self._version = protocol_version()
-        self._lock = threading.Lock()
+        # Scrapes read these in another thread: each is replaced as a whole, or keeps its keys.
         self._queue_due = Due(LOOK_EVERY_S)
         self._count_due = Due(_COUNT_EVERY_S)
         self._campaigns: dict[int, Progress] = {}
@@ -65,57 +65,42 @@ class Metrics(Collector):
 
     def leads(self, leads: bool) -> None:
         """Record whether this orchestrator sends jobs; one that stands by knows no progress."""
-        with self._lock:
-            self._leads = leads
-            if not leads:
-                self._campaigns.clear()
+        self._leads = leads
+        self._campaigns = self._campaigns if leads else {}
 
     def turn(self, unfinished: Collection[int]) -> None:
         """Record the ids of unfinished campaigns; drop the others except the last one that ended."""
         if self._queue_due.now():
-            queued = self._queue_length()
-            with self._lock:
-                self._queued, self._queue_asked = queued, True
-        with self._lock:
-            for known, last in list(self._campaigns.items()):
-                if known not in unfinished and not last.is_over:  # cancelled
-                    del self._campaigns[known]
+            self._queued = self._queue_length()
+            self._queue_asked = True
+        known = self._campaigns.items()  # those that are gone were cancelled
+        self._campaigns = {each: last for each, last in known if each in unfinished or last.is_over}
 
     def progress(self, campaign_id: int, progress: Progress) -> None:
         """Record a campaign's progress, and drop other campaigns that are over."""
-        with self._lock:
-            over = [known for known, last in self._campaigns.items() if last.is_over and known != campaign_id]
-            for known in over:
-                del self._campaigns[known]
-            self._campaigns[campaign_id] = progress
+        going_on = {each: last for each, last in self._campaigns.items() if not last.is_over}
+        self._campaigns = going_on | {campaign_id: progress}
 
     def taken_back(self, *, expired: int, gone: int) -> None:
         """Add numbers of jobs taken back: expired leases, and jobs of workers known to be dead."""
-        with self._lock:
-            self._taken_back["lease_lapsed"] += expired
-            self._taken_back["worker_gone"] += gone
+        self._taken_back["lease_lapsed"] += expired
+        self._taken_back["worker_gone"] += gone
 
     # Readings of the store
 
     def look(self) -> None:
         """Read which services are alive; count the whole store if this orchestrator leads and it is due."""
         try:
-            workers = services.workers(self._store)
-            orchestrators = services.orchestrators(self._store)
-            with self._lock:
-                self._workers, self._orchestrators = workers, orchestrators
-                self._store_up, self._seen_at = True, time.time()
-                leads = self._leads
-            if leads and self._count_due.now():
+            self._orchestrators = services.orchestrators(self._store)
+            self._workers = services.workers(self._store)
+            self._store_up, self._seen_at = True, time.time()
+            if self._leads and self._count_due.now():
                 started = time.monotonic()
-                totals = count_totals(self._store)
-                count_s = time.monotonic() - started
-                self._count_due.postpone(max(_COUNT_EVERY_S, count_s / _MAX_SHARE))
-                with self._lock:
-                    self._totals, self._count_s = totals, count_s
+                self._totals = count_totals(self._store)
+                self._count_s = time.monotonic() - started
+                self._count_due.postpone(max(_COUNT_EVERY_S, self._count_s / _MAX_SHARE))
         except StoreError:  # the loop reports it; here it is a metric
-            with self._lock:
-                self._store_up, self._workers, self._orchestrators = False, None, []
+            self._store_up, self._workers, self._orchestrators = False, None, []
 
     def serve(self, host: str, port: int) -> Callable[[], None]:
         """Start a thread that answers scrapes and one that reads the store; return a function that ends both.
@@ -158,93 +143,84 @@ class Metrics(Collector):
 
     def collect(self) -> Iterator[Metric]:
         """Yield all metrics; called at each scrape."""
-        with self._lock:  # a copy: a slow reader must not hold the lock
-            families = [*self._of_loop(), *self._of_services()]
-            if self._leads and self._totals is not None:
-                families += _of_store(self._totals, self._count_s)
-        yield from families
+        yield from self._of_loop()
+        yield from self._of_services()
+        if self._leads and self._totals is not None:
+            yield from _of_store(self._totals, self._count_s)
 
     def _of_loop(self) -> Iterator[Metric]:
         yield InfoMetricFamily("wm_build", "Version of this orchestrator.", value={"version": self._version})
-        text = "1 if this orchestrator sends jobs, 0 if it stands by."
-        yield _gauge("wm_orchestrator_leading", text, self._leads)
+        yield _gauge(
+            "wm_orchestrator_leading", "1 if this orchestrator sends jobs, 0 if it stands by.", self._leads
+        )
         text = "Jobs that this orchestrator took back from workers, by reason."
-        yield _labelled(
-            CounterMetricFamily("wm_jobs_taken_back", text, labels=["reason"]),
-            {(reason,): count for reason, count in self._taken_back.items()},
-        )
+        yield _counter("wm_jobs_taken_back", text, _keyed(self._taken_back), "reason")
         progress = {str(campaign_id): found for campaign_id, found in self._campaigns.items()}
-        yield _labelled(
-            GaugeMetricFamily("wm_jobs", "Jobs of running campaigns.", labels=["campaign", "state"]),
-            {(name, state): count for name, each in progress.items() for state, count in each.jobs.items()},
-        )
-        yield _labelled(
-            GaugeMetricFamily("wm_work_done", "Queries and other jobs that ended.", labels=["campaign"]),
-            {(name,): each.done_weight for name, each in progress.items()},
-        )
-        yield _labelled(
-            GaugeMetricFamily("wm_work_planned", "All queries and other jobs.", labels=["campaign"]),
-            {(name,): each.total_weight for name, each in progress.items()},
-        )
+        jobs = {(name, state): count for name, each in progress.items() for state, count in each.jobs.items()}
+        yield _gauge("wm_jobs", "Jobs of running campaigns.", jobs, "campaign", "state")
+        done = {(name,): each.done_weight for name, each in progress.items()}
+        yield _gauge("wm_work_done", "Queries and other jobs that ended.", done, "campaign")
+        planned = {(name,): each.total_weight for name, each in progress.items()}
+        yield _gauge("wm_work_planned", "All queries and other jobs.", planned, "campaign")
 
     def _of_services(self) -> Iterator[Metric]:
         if self._queue_asked:
             yield _gauge("wm_broker_up", "1 if the broker answers.", self._queued is not None)
-        if self._queued is not None:
-            yield _gauge("wm_queue_messages", "Messages that wait in the broker.", self._queued)
+        if (queued := self._queued) is not None:
+            yield _gauge("wm_queue_messages", "Messages that wait in the broker.", queued)
         yield _gauge("wm_store_up", "1 if the store answers.", self._store_up)
         text = "Time of the store's last answer, since 1970."
         yield _gauge("wm_store_seen_timestamp_seconds", text, self._seen_at)
-        if self._workers is None:
+        workers = self._workers
+        if workers is None:
             return
-        alive = [worker for worker in self._workers if worker.is_alive]
         slots: Counter[str] = Counter()
-        for worker in alive:
-            slots[worker.version] += worker.slots
-        yield self._by_version("wm_workers", "Workers alive.", _versions(alive))
-        yield self._by_version("wm_worker_slots", "Jobs that those can run at once.", slots)
-        orchestrators = [each for each in self._orchestrators if each.is_alive]
-        yield self._by_version("wm_orchestrators", "Orchestrators alive.", _versions(orchestrators))
+        for worker in workers:
+            slots[worker.version] += worker.slots if worker.is_alive else 0
+        yield self._by_version("wm_workers", "Workers alive.", _versions(workers))
+        yield self._by_version("wm_worker_slots", "Jobs that those can run at once.", +slots)
+        yield self._by_version("wm_orchestrators", "Orchestrators alive.", _versions(self._orchestrators))
 
     def _by_version(self, name: str, text: str, counts: Counter[str]) -> Metric:
         """Return a gauge with a sample for each version, our own included."""
-        samples = {(version,): counts[version] for version in sorted({self._version, *counts})}
-        return _labelled(GaugeMetricFamily(name, text, labels=["version"]), samples)
+        versions = sorted({self._version, *counts})
+        return _gauge(name, text, {(version,): counts[version] for version in versions}, "version")
 
 
 def _of_store(totals: Totals, count_s: float) -> Iterator[Metric]:
     campaigns = totals.campaigns.items()
-    yield _labelled(
-        GaugeMetricFamily("wm_campaign_info", "1; name of each campaign id.", labels=["campaign", "name"]),
-        {(str(campaign_id), name): 1 for campaign_id, (name, _) in campaigns},
-    )
-    yield _labelled(
-        GaugeMetricFamily("wm_campaigns", "Campaigns by recorded state.", labels=["state"]),
-        Counter((state,) for _, (_, state) in campaigns),
-    )
-    yield _labelled(
-        CounterMetricFamily("wm_outcomes", "Recorded outcomes of jobs.", labels=["kind", "status"]),
-        totals.outcomes,
-    )
-    yield _labelled(
-        CounterMetricFamily("wm_queries_answered", "Answered forgery queries.", labels=["status"]),
-        {(status,): count for status, count in totals.answers.items()},
-    )
+    names = {(str(campaign_id), name): 1 for campaign_id, (name, _) in campaigns}
+    yield _gauge("wm_campaign_info", "1; name of each campaign id.", names, "campaign", "name")
+    states = Counter((state,) for _, (_, state) in campaigns)
+    yield _gauge("wm_campaigns", "Campaigns by recorded state.", states, "state")
+    yield _counter("wm_outcomes", "Recorded outcomes of jobs.", totals.outcomes, "kind", "status")
+    yield _counter("wm_queries_answered", "Answered forgery queries.", _keyed(totals.answers), "status")
     text = "Attempts at jobs in which a job's process or worker died."
-    yield CounterMetricFamily("wm_failed_attempts", text, value=totals.failed_attempts)
+    yield _counter("wm_failed_attempts", text, totals.failed_attempts)
     yield _gauge("wm_store_count_duration_seconds", "Duration of the last count of the store.", count_s)
 
 
-def _gauge(name: str, text: str, value: float) -> Metric:
-    return GaugeMetricFamily(name, text, value=float(value))
+_Samples = Mapping[Any, float] | float
+"""Values by tuples of label values; or one value without labels."""
 
 
-def _labelled(family: GaugeMetricFamily | CounterMetricFamily, samples: Mapping[Any, float]) -> Metric:
-    """Return a family with a sample for each tuple of label values."""
-    for labels, value in samples.items():
-        family.add_metric(labels, value)
+def _gauge(name: str, text: str, samples: _Samples, *labels: str) -> Metric:
+    return _filled(GaugeMetricFamily(name, text, labels=labels), samples)
+
+
+def _counter(name: str, text: str, samples: _Samples, *labels: str) -> Metric:
+    return _filled(CounterMetricFamily(name, text, labels=labels), samples)
+
+
+def _filled(family: GaugeMetricFamily | CounterMetricFamily, samples: _Samples) -> Metric:
+    for labels, value in (samples if isinstance(samples, Mapping) else {(): samples}).items():
+        family.add_metric(labels, float(value))
     return family
 
 
-def _versions(services_alive: list[ServiceRecord]) -> Counter[str]:
-    return Counter(service.version for service in services_alive)
+def _keyed(counts: Mapping[str, int]) -> dict[tuple[str], int]:
+    return {(name,): count for name, count in counts.items()}
+
+
+def _versions(known: list[ServiceRecord]) -> Counter[str]:
+    return Counter(service.version for service in known if service.is_alive)

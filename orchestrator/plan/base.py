@@ -34,33 +34,23 @@ class GridPoint:
 
 @dataclass(frozen=True)
 class PlannedJob:
-    """A job before it is stored.
-
-    Attributes
-    ----------
-    key
-        Content key, hex.
-    kind, parameters
-        What to do; parameters as JSON-ready data.
-    needs
-        Content keys of the jobs that must be done first.
-    cell
-        Its point in the campaign's grid; not part of the key.
-    weight
-        Share of the progress bar: the number of queries, 1 for other kinds.
-    helped_by
-        Chains of content keys of jobs whose answers may imply answers of this one, the most informative
-        first. The job waits for the first of each chain that comes before it in the plan or the store,
-        however that one ends. Not part of the key: campaigns share a job whatever other jobs they have.
-    """
+    """A job before it is stored."""
 
     key: str
+    """Content key, hex."""
     kind: str
     parameters: dict[str, Any] = field(hash=False)
+    """JSON-ready data."""
     needs: tuple[str, ...]
+    """Content keys of the jobs that must be done first."""
     cell: GridPoint
+    """Its point in the campaign's grid; not part of the key."""
     weight: int
+    """Share of the progress bar: the number of queries, 1 for other kinds."""
     helped_by: tuple[tuple[str, ...], ...] = ()
+    """Chains of content keys of jobs whose answers may imply answers of this one, the most informative first.
+    The job waits for the first of each chain that comes before it in the plan or the store, however that one
+    ends. Not part of the key: campaigns share a job whatever other jobs they have."""
 
 
 def make_job(

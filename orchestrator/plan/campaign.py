@@ -68,10 +68,10 @@ def plan(spec: CampaignSpec, facts: DataFacts) -> Iterator[PlannedJob]:
     ]
     if problems:
         raise SpecError(problems)
-    return _without_duplicates(_jobs(spec, facts))
+    return _distinct(_jobs(spec, facts))
 
 
-def _without_duplicates(jobs: Iterable[PlannedJob]) -> Iterator[PlannedJob]:
+def _distinct(jobs: Iterable[PlannedJob]) -> Iterator[PlannedJob]:
     """Yield each job once: attacks may overlap."""
     seen: set[str] = set()
     for planned in jobs:
@@ -82,74 +82,47 @@ def _without_duplicates(jobs: Iterable[PlannedJob]) -> Iterator[PlannedJob]:
 
 def _jobs(spec: CampaignSpec, facts: DataFacts) -> Iterator[PlannedJob]:
     limits: dict[str, Any] = {"limit_s": spec.limits.job_s, "memory_mb": spec.limits.memory_mb}
-    dataset = spec.dataset.model_dump(exclude={"split_seed"})
-    split_parameters = SplitParameters(
-        **dataset, file_sha256=facts.file_sha256, seed=split_seed(spec), **limits
-    )
-    split = make_job(JobKind.SPLIT, split_parameters, GridPoint())
-    yield split
-    before_baseline = [split]
-    if spec.forest.tune is not None:
-        grid = spec.forest.tune.model_dump(exclude={"folds"}) | limits
-        seed = streams.integer_seed(spec.seed, Role.TUNING)
-        count = spec.forest.tune.folds
-        folds = [
-            make_job(
-                JobKind.TUNE_FOLD,
-                TuneFoldParameters(**grid, folds=count, fold=fold, seed=seed),
-                GridPoint(),
-                split,
-            )
-            for fold in range(count)
-        ]
-        yield from folds
-        tune = make_job(JobKind.TUNE, TuneParameters(**grid), GridPoint(), *folds)
-        yield tune
-        before_baseline.append(tune)
+    prepared = _preparation(spec, facts, limits)
+    yield from prepared
+    split, *tuning = prepared
     for repeat in range(spec.embedding.repeats):
-        baseline = make_job(
-            JobKind.BASELINE,
-            BaselineParameters(
-                n_estimators=spec.forest.n_estimators,
-                max_depth=spec.forest.max_depth,
-                adjust=spec.embedding.adjust,
-                standard_seed=streams.integer_seed(spec.seed, Role.STANDARD_FOREST, repeat),
-                capped_seed=streams.integer_seed(spec.seed, Role.CAPPED_FOREST, repeat),
-                **limits,
-            ),
-            GridPoint(repeat=repeat),
-            *before_baseline,
+        parameters = BaselineParameters(
+            n_estimators=spec.forest.n_estimators,
+            max_depth=spec.forest.max_depth,
+            adjust=spec.embedding.adjust,
+            standard_seed=streams.integer_seed(spec.seed, Role.STANDARD_FOREST, repeat),
+            capped_seed=streams.integer_seed(spec.seed, Role.CAPPED_FOREST, repeat),
+            **limits,
         )
+        baseline = make_job(JobKind.BASELINE, parameters, GridPoint(repeat=repeat), split, *tuning[-1:])
         yield baseline
         if repeat == 0:
             yield from attacks_on_campaign(spec, split, baseline, limits)
-        yield from _embeddings(spec, facts, repeat, split, baseline, limits)
+        fit = spec.embedding.fit_options() | limits | {"seed": spec.seed}
+        for scheme, trigger_share, ones_share in spec.embedding.points():
+            shares: dict[str, Any] = {"trigger_share": trigger_share, "ones_share": ones_share}
+            cell = GridPoint(scheme, **shares, repeat=repeat)
+            embed_parameters = EmbedParameters(scheme=scheme, **shares, repeat=repeat, **fit)
+            embed = make_job(JobKind.EMBED, embed_parameters, cell, split, baseline)
+            yield embed
+            yield from attacks_on_watermark(spec, facts, Watermark(cell, split, baseline, embed), limits)
+
+
+def _preparation(spec: CampaignSpec, facts: DataFacts, limits: dict[str, Any]) -> list[PlannedJob]:
+    """Return the jobs before all others: the split and, if the forest is tuned, folds and choice."""
+    dataset = spec.dataset.model_dump(exclude={"split_seed"})
+    parameters = SplitParameters(**dataset, file_sha256=facts.file_sha256, seed=split_seed(spec), **limits)
+    split = make_job(JobKind.SPLIT, parameters, GridPoint())
+    if spec.forest.tune is None:
+        return [split]
+    grid = spec.forest.tune.model_dump() | limits
+    count, seed = grid.pop("folds"), streams.integer_seed(spec.seed, Role.TUNING)
+    parts = [TuneFoldParameters(**grid, folds=count, fold=fold, seed=seed) for fold in range(count)]
+    folds = [make_job(JobKind.TUNE_FOLD, part, GridPoint(), split) for part in parts]
+    return [split, *folds, make_job(JobKind.TUNE, TuneParameters(**grid), GridPoint(), *folds)]
 
 
 def split_seed(spec: CampaignSpec) -> int:
     """Return the seed of the campaign's split."""
     pinned = spec.dataset.split_seed
     return streams.integer_seed(spec.seed, Role.SPLIT) if pinned is None else pinned
-
-
-def _embeddings(
-    spec: CampaignSpec,
-    facts: DataFacts,
-    repeat: int,
-    split: PlannedJob,
-    baseline: PlannedJob,
-    limits: dict[str, Any],
-) -> Iterator[PlannedJob]:
-    fit = spec.embedding.fit_options() | limits
-    for scheme, trigger_share, ones_share in spec.embedding.points():
-        place: dict[str, Any] = {
-            "scheme": scheme,
-            "trigger_share": trigger_share,
-            "ones_share": ones_share,
-            "repeat": repeat,
-        }
-        cell = GridPoint(**place)
-        parameters = EmbedParameters(**place, seed=spec.seed, **fit)
-        embed = make_job(JobKind.EMBED, parameters, cell, split, baseline)
-        yield embed
-        yield from attacks_on_watermark(spec, facts, Watermark(cell, split, baseline, embed), limits)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ import altair as alt
 import pandas as pd
 import vl_convert
 
+from orchestrator.report.data import Findings, chunked
 from orchestrator.report.table import in_words
 from orchestrator.report.wording import declared
 
@@ -47,25 +48,18 @@ WARNING = "#b00020"
 
 @dataclass(frozen=True, eq=False)
 class Figure:
-    """A chart with what belongs to it.
-
-    Attributes
-    ----------
-    name
-        File name without ending.
-    title, caption
-        A few words; what is drawn, with units, sample sizes and seed: stands alone.
-    alt_text
-        The content in words, for those who do not see it.
-    draw
-        Returns the chart: making it takes longer than everything else.
-    """
+    """A chart with what belongs to it."""
 
     name: str
+    """File name without ending."""
     title: str
+    """A few words."""
     caption: str
+    """What is drawn, with units, sample sizes and seed: stands alone."""
     alt_text: str
+    """The content in words, for those who do not see it."""
     draw: Callable[[], Chart]
+    """Returns the chart: making it takes longer than everything else."""
 
 
 def figure(
@@ -97,6 +91,21 @@ def figure(
         values["words"] = in_words(table, rows, columns)
     title, caption, alt_text = (texts[name].format(**values) for name in ("title", "caption", "alt"))
     return Figure(f"{key}{ending}", title, f"{caption} {origin}", alt_text, draw)
+
+
+def figures(
+    key: str,
+    findings: Findings,
+    frame: pd.DataFrame,
+    summary: pd.DataFrame,
+    draw: Callable[[pd.DataFrame], Chart],
+    *,
+    size: int = PANELS,
+    **values: Any,
+) -> Iterator[Figure]:
+    """Yield a figure for each `size` ways of embedding; `draw` and its alt text get their summary."""
+    for ending, some, rows in chunked(frame, summary, size):
+        yield figure(key, ending, partial(draw, rows), findings.origin(some), rows, **values)
 
 
 def render(chart: Chart, file_format: str, *, description: str = "") -> bytes:
@@ -182,7 +191,6 @@ def series(
     field: str = "series",
     ends: str = "",
     is_step: bool = False,
-    has_markers: bool = True,
 ) -> Chart:
     """Return a line with a colour, dash and marker of its own for each of some names.
 
@@ -197,7 +205,7 @@ def series(
     ends
         ``bar`` or ``band``: how low and high are drawn; not at all without.
     is_step
-        Whether a value holds up to the next one.
+        Whether a value holds up to the next one; such lines have no markers.
     """
     interpolate: Any = "step-after" if is_step else "linear"
     base = alt.Chart(frame).encode(x=x)
@@ -213,7 +221,7 @@ def series(
         )
         low = alt.Y("low:Q", **y)
         layers.insert(0, drawn.encode(y=low, y2="high:Q", **look(field, names, "color")))
-    if has_markers:
+    if not is_step:
         layers.append(middle.mark_point(filled=True, size=35).encode(**look(field, names, "color", "shape")))
     return alt.layer(*layers)
 

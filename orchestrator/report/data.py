@@ -14,7 +14,7 @@ import pandas as pd
 from orchestrator import results
 from orchestrator.report.wording import percent
 from orchestrator.spec import CampaignSpec
-from orchestrator.store.campaigns import CampaignRecord, Progress, progress
+from orchestrator.store.campaigns import CampaignRecord
 from orchestrator.store.database import Store
 from workers.jobs import JobKind, SplitResult
 
@@ -27,19 +27,12 @@ STATISTICS = ("count", "mean", "std", "median", "min", "max")
 
 @dataclass(frozen=True, eq=False)
 class Findings:
-    """A campaign and its results.
-
-    Attributes
-    ----------
-    store, record
-        The campaign.
-    frames
-        Frames read so far, by name; a frame put here beforehand is shown instead of the store's.
-    """
+    """A campaign and its results."""
 
     store: Store
     record: CampaignRecord
     frames: dict[str, pd.DataFrame] = field(default_factory=dict)
+    """Frames read so far, by name; a frame put here beforehand is shown instead of the store's."""
 
     def frame(self, name: str) -> pd.DataFrame:
         """Return a frame of `orchestrator.results`: a key of its `COLUMNS`, or one of its curves."""
@@ -57,16 +50,6 @@ class Findings:
     def spec(self) -> CampaignSpec:
         """The campaign's specification."""
         return self.record.parsed()
-
-    @cached_property
-    def progress(self) -> Progress:
-        """How far the campaign is."""
-        return progress(self.store, self.record.id)
-
-    @cached_property
-    def fingerprint(self) -> str:
-        """See `orchestrator.results.fingerprint`."""
-        return results.fingerprint(self.store, self.record.id)
 
     @cached_property
     def split(self) -> SplitResult | None:
@@ -87,10 +70,6 @@ class Findings:
     def attacks(self, kind: str) -> list[Any]:
         """Return the attacks of a kind as the specification has them."""
         return [attack for attack in self.spec.attack if attack.kind == kind]
-
-    def planned(self, kind: str) -> int:
-        """Return how many jobs of a kind the campaign has."""
-        return int((self.frame("jobs")["kind"] == kind).sum())
 
     def origin(self, frame: pd.DataFrame) -> str:
         """Return data set, sample size and seed, as captions end."""
@@ -144,11 +123,6 @@ def summarise(
     groups = ordered.groupby([*CONFIGURATION, *by], sort=sort, dropna=False)
     found = groups.agg(n=("scheme", "size"), **taken, **more).reset_index()
     return found.assign(configuration=[configuration(row) for row in found.itertuples()])
-
-
-def forests(frame: pd.DataFrame) -> Iterator[tuple[tuple[Any, ...], pd.DataFrame]]:
-    """Yield the place in the grid of each forest, with its rows."""
-    yield from frame.groupby([*CONFIGURATION, "repeat"], sort=True)
 
 
 def by_configuration(frame: pd.DataFrame) -> Iterator[tuple[Any, pd.DataFrame]]:

@@ -4,47 +4,37 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Iterator, Sequence
-from datetime import UTC, datetime
+from collections.abc import Iterator
 from pathlib import Path
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 import wm
 from orchestrator.errors import OutputError
-from orchestrator.files import write_whole
+from orchestrator.files import write_whole, writing
 from orchestrator.report.charts import FORMATS, Figure, render
 from orchestrator.report.data import Findings
 from orchestrator.report.sections import Shown, not_asked_for, sections
 from orchestrator.report.table import MAX_ROWS
-from orchestrator.report.wording import declared, moment
+from orchestrator.report.wording import declared
 from orchestrator.store.campaigns import CampaignRecord
 from orchestrator.store.database import Store
 
-_HERE = Path(__file__).parent
 
-
-def write_report(store: Store, record: CampaignRecord, path: Path, generated: datetime | None = None) -> None:
-    """Write a campaign's report.
-
-    Parameters
-    ----------
-    store, record
-        The campaign, in any state.
-    path
-        File to write; its directory must exist.
-    generated
-        Moment to print; without it the file depends on the store's content only.
+def write_report(store: Store, record: CampaignRecord, path: Path) -> None:
+    """Write the report of a campaign in any state; the file depends on the store's content only.
 
     Raises
     ------
     OutputError
-        The file cannot be written.
+        The file cannot be written, as its directory does not exist.
     """
-    write_whole(path, report_html(Findings(store, record), generated).encode())
+    with writing(path):
+        path.parent.stat()  # before the charts are drawn, which takes seconds
+    write_whole(path, report_html(Findings(store, record)).encode())
 
 
-def report_html(findings: Findings, generated: datetime | None = None) -> str:
+def report_html(findings: Findings) -> str:
     """Return the page."""
     environment = Environment(
         loader=PackageLoader("orchestrator.report", ""),
@@ -54,7 +44,7 @@ def report_html(findings: Findings, generated: datetime | None = None) -> str:
         lstrip_blocks=True,
     )
     environment.filters["svg"] = _address
-    script = (_HERE / "tables.js").read_text(encoding="utf-8")
+    script = Path(__file__).with_name("tables.js").read_text(encoding="utf-8")
     return environment.get_template("template.html.j2").render(
         name=findings.record.name,
         state=findings.record.state.value,
@@ -63,7 +53,6 @@ def report_html(findings: Findings, generated: datetime | None = None) -> str:
         script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode("ascii"),
         version=wm.__version__,
         max_rows=MAX_ROWS,
-        generated=None if generated is None else moment(generated.astimezone(UTC).timestamp()),
     )
 
 
@@ -95,28 +84,16 @@ def figures_of(findings: Findings) -> list[Figure]:
     return [figure for _, shown in sections(findings) for figure in shown.figures]
 
 
-def write_figures(
-    store: Store, record: CampaignRecord, directory: Path, formats: Sequence[str] = FORMATS
-) -> list[Path]:
-    """Write all figures of a campaign, and their captions, and return the paths.
+def write_figures(store: Store, record: CampaignRecord, directory: Path) -> list[Path]:
+    """Write all figures of a campaign in each of `FORMATS`, and their captions, and return the paths.
 
-    Parameters
-    ----------
-    store, record
-        The campaign.
-    directory
-        Made if it is missing; files of the same names are replaced.
-    formats
-        Some of ``png``, ``svg``, ``pdf``.
+    The directory is made if it is missing; files of the same names are replaced.
 
     Raises
     ------
     OutputError
-        A format that is not known, or a file that cannot be written.
+        The directory or a file cannot be written.
     """
-    unknown = [name for name in formats if name not in FORMATS]
-    if unknown:
-        raise OutputError(f"unknown figure format {unknown[0]!r}; known are: {', '.join(FORMATS)}")
     try:
         directory.mkdir(parents=True, exist_ok=True)
     except OSError as reason:
@@ -124,7 +101,7 @@ def write_figures(
     figures = figures_of(Findings(store, record))
     paths = []
     for figure in figures:
-        for name in formats:
+        for name in FORMATS:
             paths.append(directory / f"{figure.name}.{name}")
             write_whole(paths[-1], render(figure.draw(), name, description=figure.alt_text))
     if figures:

@@ -29,71 +29,50 @@ Write = Callable[[Any], str]
 
 @dataclass(frozen=True)
 class Cell:
-    """What a table shows at one place.
-
-    Attributes
-    ----------
-    text
-        As it is read.
-    value
-        Exact value of a number; None for text and missing numbers.
-    note
-        Says what `value` is where it is not what the text shows.
-    is_prose
-        Whether the text is whole sentences, to be broken into lines.
-    ends
-        Smallest and largest value of a sample whose middle the cell gives; empty where all are equal.
-    """
+    """What a table shows at one place."""
 
     text: str
+    """As it is read."""
     value: int | float | None = None
+    """Exact value of a number; None for text and missing numbers."""
     note: str = ""
+    """Says what `value` is where it is not what the text shows."""
     is_prose: bool = False
+    """Whether the text is whole sentences, to be broken into lines."""
     ends: tuple[Cell, ...] = ()
+    """Smallest and largest value of a sample whose middle the cell gives; empty where all are equal."""
 
 
 @dataclass(frozen=True)
 class Column:
-    """A column.
-
-    Attributes
-    ----------
-    title, cell
-        Its heading; returns the cell of a row.
-    names_row
-        Whether it names the row.
-    note
-        Its documentation, shown at the heading.
-    """
+    """A column."""
 
     title: str
+    """Its heading."""
     cell: Callable[[Any], Cell]
+    """Returns the cell of a row."""
     names_row: bool = False
+    """Whether it names the row."""
     note: str = ""
+    """Its documentation, shown at the heading."""
 
 
 @dataclass(frozen=True)
 class Table:
-    """A table.
-
-    Attributes
-    ----------
-    name, caption
-        Unique on the page; one line.
-    columns, rows
-        What differs from row to row, in order.
-    same
-        Title and cell of each column that is the same in every row, shown once.
-    left_out
-        Rows beyond `MAX_ROWS`.
-    """
+    """A table."""
 
     name: str
+    """Unique on the page."""
     caption: str
+    """One line."""
     columns: tuple[Column, ...]
+    """Those that differ from row to row, in order."""
     rows: tuple[tuple[Cell, ...], ...]
+    """A cell for each of these columns."""
     same: tuple[tuple[str, Cell], ...] = ()
+    """Title and cell of each column that is the same in every row, shown once."""
     left_out: int = 0
+    """Rows beyond `MAX_ROWS`."""
 
     @property
     def is_long(self) -> bool:

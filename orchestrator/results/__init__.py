@@ -9,12 +9,18 @@ from collections.abc import Callable
 
 import pandas as pd
 
-from orchestrator.results.campaign import fingerprint, jobs
+from orchestrator.results.campaign import costs, fingerprint, jobs
 from orchestrator.results.columns import COLUMNS
-from orchestrator.results.curves import budget_curves, roc_curves, spectra
 from orchestrator.results.forging import distances, forgery
-from orchestrator.results.rows import first_result
-from orchestrator.results.watermarks import accuracy, alarms, attack_rows
+from orchestrator.results.rows import (
+    accuracy,
+    alarms,
+    attack_rows,
+    budget_curves,
+    first_result,
+    roc_curves,
+    spectra,
+)
 from orchestrator.store.database import Store
 
 __all__ = ["COLUMNS", "alarms", "fingerprint", "first_result", "frame"]
@@ -24,6 +30,7 @@ _OWN: dict[str, Callable[[Store, int], pd.DataFrame]] = {
     "forgery": forgery,
     "distances": distances,
     "jobs": jobs,
+    "costs": costs,
     "spectra": spectra,
     "roc-curves": roc_curves,
     "budget-curves": budget_curves,

@@ -1,9 +1,10 @@
-"""Read the jobs of a campaign, and hash all of its results."""
+"""Read the jobs of a campaign and their cost, and hash all of its results."""
 
 from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Mapping
 from typing import Any
 
 import pandas as pd
@@ -13,6 +14,7 @@ from orchestrator.results.columns import GRID
 from orchestrator.results.rows import frame_of
 from orchestrator.store.database import Store
 from orchestrator.store.tables import attempt, campaign_job, cell, forgery_answer, job, outcome
+from workers.jobs import OutcomeStatus
 
 _ROWS_AT_ONCE = 10_000
 """Rows held in memory of possibly millions."""
@@ -47,12 +49,50 @@ def jobs(store: Store, campaign_id: int) -> pd.DataFrame:
         .where(campaign_job.c.campaign_id == campaign_id)
         .order_by(campaign_job.c.position)
     )
-    with store.read() as connection:
-        rows: list[dict[str, Any]] = [dict(row) for row in connection.execute(query).mappings()]
+    rows: list[dict[str, Any]] = [dict(row._mapping) for row in store.rows(query)]
     for row in rows:
         row["seconds"] = (row["timings"] or {}).get("job")
         row["error"] = row["error"] or row["reason"] or ""
     return frame_of(rows, "jobs")
+
+
+def costs(store: Store, campaign_id: int) -> pd.DataFrame:
+    """Return the time of every finished job.
+
+    Returns
+    -------
+    DataFrame
+        `kind`, `work` (what distinguishes its cost from that of others of its kind), `units` of work in it,
+        `seconds`, and `fit_seconds`, those of a baseline's standard forest alone.
+    """
+    query = (
+        sa.select(job.c.kind, job.c.parameters, outcome.c.timings)
+        .join(campaign_job, campaign_job.c.job_id == job.c.id)
+        .join(outcome, outcome.c.job_id == job.c.id)
+        .where(campaign_job.c.campaign_id == campaign_id, outcome.c.status == OutcomeStatus.DONE)
+        .order_by(campaign_job.c.position)
+    )
+    with store.read() as connection:
+        rows = [
+            (kind, *_work(parameters), timings.get("job"), timings.get("standard"))
+            for kind, parameters, timings in connection.execute(query)
+        ]
+    frame = pd.DataFrame(rows, columns=["kind", "work", "units", "seconds", "fit_seconds"])
+    return frame.astype({"seconds": float, "fit_seconds": float})
+
+
+def _work(given: Mapping[str, Any]) -> tuple[str, int]:
+    """Return what a job of these parameters does, as far as its cost depends on it, and how often."""
+    what = ", ".join(given.get("methods", ())) or "+".join(given.get("steps", ())) or given.get("engine", "")
+    if "population" in given:
+        what = f"false claims: {given['population']}"
+    others = [
+        f"{given[name]} {things}"
+        for name, things in (("honest", "honest forests"), ("shadows", "shadow models"))
+        if given.get(name)
+    ]
+    times = given["count"] if "population" in given else given.get("tries", 1)
+    return f"{what} ({', '.join(others)})" if others else what, times * len(given.get("strengths", (1,)))
 
 
 def fingerprint(store: Store, campaign_id: int) -> str:

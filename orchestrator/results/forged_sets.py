@@ -52,55 +52,39 @@ COLUMNS = (
 
 @dataclass(frozen=True, eq=False)
 class Forgery:
-    """One answer with a witness.
-
-    Attributes
-    ----------
-    row
-        Index among the test rows.
-    label
-        Of that row, and so of the forged one: 0 or 1.
-    original, forged : (d,) float32
-        The test row and the witness.
-    distance
-        Largest change of a feature.
-    """
+    """One answer with a witness."""
 
     row: int
+    """Index among the test rows."""
     label: int
+    """Of that row, and so of the forged one: 0 or 1."""
     original: NDArray[np.float32]
+    """The test row, (d,)."""
     forged: NDArray[np.float32]
+    """The witness, (d,)."""
     distance: float
+    """Largest change of a feature."""
 
 
 @dataclass(frozen=True, eq=False)
 class Attempt:
-    """The forgeries of one watermark with one signature at one distance, or at minimal distances.
-
-    Attributes
-    ----------
-    place
-        Of the watermark.
-    number, signature
-        The attacker's signature.
-    eps
-        The given distance; None for minimal distances.
-    cap
-        Maximum distance of the search.
-    instances
-        Number of answered queries.
-    forgeries
-        Answers with a witness.
-    """
+    """The forgeries of one watermark with one signature at one distance, or at minimal distances."""
 
     place: Place
+    """Of the watermark."""
     number: int
+    """Of the attacker's signature."""
     engine: str
     eps: float | None
+    """The given distance; None for minimal distances."""
     cap: float
+    """Maximum distance of the search."""
     signature: Signature
+    """The attacker's."""
     instances: int
+    """Number of answered queries."""
     forgeries: tuple[Forgery, ...]
+    """Answers with a witness."""
 
 
 def forged_sets(store: Store, campaign_id: int, places: Sequence[float] = PLACES) -> pd.DataFrame:
@@ -128,7 +112,7 @@ def forged_sets(store: Store, campaign_id: int, places: Sequence[float] = PLACES
     return pd.DataFrame(rows, columns=COLUMNS)
 
 
-def _row(attempt: Attempt, model: Watermarked, eps: float) -> list[Any]:
+def _row(attempt: Attempt, model: Watermarked, eps: float) -> dict[str, Any]:
     kept = [one for one in attempt.forgeries if attempt.eps is not None or one.distance <= eps]
     features = model.forest.n_features
     forged = ForgedSet(
@@ -141,25 +125,17 @@ def _row(attempt: Attempt, model: Watermarked, eps: float) -> list[Any]:
     truth = model.claim.trigger_set
     size = len(truth.rows)
     scored = score_forged_set(forged, model.forest, trigger_size=size, independent=model.standard)
-    return [
-        *attempt.place,
-        attempt.number,
-        attempt.engine,
-        eps,
-        NEAREST if attempt.eps is None else ANY,
-        attempt.instances,
-        size,
-        scored.size,
-        scored.size_over_k,
-        scored.distinct_cells,
-        scored.mean_distance if kept else None,
-        scored.max_distance if kept else None,
-        scored.independent_accuracy,
-        model.standard.accuracy(truth.X, truth.y),
-        scored.log10_p,
-        scored.stopped_by,
-        scored.stopped_but_for_commitment,
-    ]
+    own = {
+        "signature": attempt.number,
+        "engine": attempt.engine,
+        "eps": eps,
+        "witnesses": NEAREST if attempt.eps is None else ANY,
+        "instances": attempt.instances,
+        "trigger_size": size,
+        "independent_accuracy_true": model.standard.accuracy(truth.X, truth.y),
+    }
+    unknown = {} if kept else {"mean_distance": None, "max_distance": None}
+    return attempt.place._asdict() | scored.model_dump() | own | unknown
 
 
 def attempts(store: Store, campaign_id: int, models: StoredModels) -> Iterator[Attempt]:
@@ -173,19 +149,14 @@ def attempts(store: Store, campaign_id: int, models: StoredModels) -> Iterator[A
         .group_by(cell.c.id, *grid)
         .order_by(*grid)
     )
-    with store.read() as connection:
-        found = connection.execute(cells).all()
-    for row in found:
-        with store.read() as connection:
-            parameters = connection.execute(
-                sa.select(job.c.parameters).where(job.c.id == row.job)
-            ).scalar_one()
-            answers = connection.execute(
-                sa.select(forgery_answer.c.row, forgery_answer.c.distance, forgery_answer.c.witness)
-                .join(campaign_job, campaign_job.c.job_id == forgery_answer.c.job_id)
-                .where(campaign_job.c.cell_id == row.id)
-                .order_by(forgery_answer.c.instance)
-            ).all()
+    for row in store.rows(cells):
+        ((parameters,),) = store.rows(sa.select(job.c.parameters).where(job.c.id == row.job))
+        answers = store.rows(
+            sa.select(forgery_answer.c.row, forgery_answer.c.distance, forgery_answer.c.witness)
+            .join(campaign_job, campaign_job.c.job_id == forgery_answer.c.job_id)
+            .where(campaign_job.c.cell_id == row.id)
+            .order_by(forgery_answer.c.instance)
+        )
         if answers:
             yield _attempt(row, ForgeryParameters.model_validate(parameters), answers, models)
 

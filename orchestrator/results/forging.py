@@ -8,7 +8,7 @@ import pandas as pd
 import sqlalchemy as sa
 
 from orchestrator.results.columns import COLUMNS, GRID, OUTCOMES
-from orchestrator.results.rows import frame_of, outcomes_of, place, typed
+from orchestrator.results.rows import frame_of, place, results_of, typed
 from orchestrator.store.database import Store
 from orchestrator.store.tables import campaign_job, cell, forgery_answer, job
 from workers.jobs import JobKind
@@ -54,12 +54,10 @@ def forgery(store: Store, campaign_id: int) -> pd.DataFrame:
         .outerjoin(answered, answered.c.id == cell.c.id)
         .order_by(*columns)
     )
-    with store.read() as connection:
-        rows: list[dict[str, Any]] = [dict(row) for row in connection.execute(query).mappings()]
+    rows: list[dict[str, Any]] = [dict(row._mapping) for row in store.rows(query)]
     sizes = {
         tuple(place(row).values()): row.result["trigger_size"]
-        for row in outcomes_of(store, campaign_id, JobKind.EMBED)
-        if row.result is not None
+        for row in results_of(store, campaign_id, JobKind.EMBED)
     }
     for row in rows:
         row["trigger_size"] = sizes.get(tuple(row[name] for name in GRID))
@@ -78,20 +76,14 @@ def distances(store: Store, campaign_id: int) -> pd.DataFrame:
     ``forged``: `distance` is the exact minimum. ``impossible``: there is none up to the attack's cap. Else a
     limit struck; then `distance` is the smallest one found, if any.
     """
+    grid = [cell.c[name] for name in (*GRID, "signature", "engine")]
+    names = ("instance", "row", "status", "distance", "seconds", "reason")
     query = (
-        sa.select(
-            *(cell.c[name] for name in (*GRID, "signature", "engine")),
-            *(
-                forgery_answer.c[name]
-                for name in ("instance", "row", "status", "distance", "seconds", "reason")
-            ),
-        )
+        sa.select(*grid, *(forgery_answer.c[name] for name in names))
         .join(campaign_job, campaign_job.c.cell_id == cell.c.id)
         .join(forgery_answer, forgery_answer.c.job_id == campaign_job.c.job_id)
         .where(cell.c.campaign_id == campaign_id, cell.c.eps.is_(None))
-        .order_by(*(cell.c[name] for name in (*GRID, "signature", "engine")), forgery_answer.c.instance)
+        .order_by(*grid, forgery_answer.c.instance)
     )
-    with store.read() as connection:
-        # One row for each query: tuples take half the time of dictionaries.
-        rows = [tuple(row) for row in connection.execute(query)]
-    return typed(pd.DataFrame(rows, columns=list(COLUMNS["distances"])))
+    # One row for each query: tuples take half the time of dictionaries.
+    return typed(pd.DataFrame([tuple(row) for row in store.rows(query)], columns=list(COLUMNS["distances"])))

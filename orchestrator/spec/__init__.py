@@ -4,21 +4,9 @@
   changes; `draft`: the search for all faults; `reading`: from text to model.
 """
 
-from orchestrator.spec.attacks import AttackSpec, OnlySpec
-from orchestrator.spec.campaign import CampaignSpec, LimitsSpec
-from orchestrator.spec.model import DatasetSpec, EmbeddingSpec, ForestSpec, GridSpec, TuneSpec
+from orchestrator.spec.attacks import AttackSpec
+from orchestrator.spec.campaign import CampaignSpec
+from orchestrator.spec.model import DatasetSpec
 from orchestrator.spec.reading import parse_spec, read_spec
 
-__all__ = [
-    "AttackSpec",
-    "CampaignSpec",
-    "DatasetSpec",
-    "EmbeddingSpec",
-    "ForestSpec",
-    "GridSpec",
-    "LimitsSpec",
-    "OnlySpec",
-    "TuneSpec",
-    "parse_spec",
-    "read_spec",
-]
+__all__ = ["AttackSpec", "CampaignSpec", "DatasetSpec", "parse_spec", "read_spec"]

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import pathlib
 from collections.abc import Iterator
-from itertools import product
-from typing import Annotated, Literal
+from itertools import chain, product
+from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from wm.attacks.base import Distinct, OneOrMore, Several, Share, known
-from wm.datasets import Source
 from wm.embedding import SCHEMES
 from wm.embedding.options import DEFAULTS, Adjust, FitOptions
 from wm.errors import DataError
+from workers.jobs import SplitOptions
 
 Scheme = Annotated[str, known("scheme", sorted(SCHEMES))]
 TreeCount = Annotated[int, Field(ge=2, le=10_000)]
@@ -26,16 +25,9 @@ class SpecModel(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
 
 
-class DatasetSpec(SpecModel):
+class DatasetSpec(SplitOptions, SpecModel):
     """The data set, see `wm.datasets.Source`; `split_seed` fixes the split of a published experiment."""
 
-    name: str | None = None
-    path: str | None = None
-    label: str | int | None = None
-    header: bool | None = None
-    positive: str | None = None
-    test_share: Share = 0.3
-    scaling: Literal["train", "paper", "none"] = "train"
     split_seed: int | None = Field(default=None, ge=0, lt=2**32)
 
     @model_validator(mode="after")
@@ -45,16 +37,6 @@ class DatasetSpec(SpecModel):
         except DataError as reason:
             raise ValueError(str(reason)) from reason
         return self
-
-    def source(self) -> Source:
-        """Return the data source."""
-        return Source(
-            name=self.name,
-            path=None if self.path is None else pathlib.Path(self.path),
-            label=self.label,
-            header=self.header,
-            positive=self.positive,
-        )
 
 
 class TuneSpec(SpecModel):
@@ -104,16 +86,13 @@ class GridSpec(SpecModel):
         yield from product(self.scheme, self.trigger_share, self.ones_share)
 
 
-class EmbeddingSpec(FitOptions, SpecModel):
+class EmbeddingSpec(GridSpec, FitOptions):
     """The watermarks: every combination of the listed values, `repeats` times with other seeds.
 
     With `grid` tables, the combinations of each of these instead, without duplicates. Then the file omits
     `scheme`, `trigger_share` and `ones_share`, which hold the values of all grids.
     """
 
-    scheme: Schemes = ("paper",)
-    trigger_share: Shares = (DEFAULTS.trigger_share,)
-    ones_share: Shares = (DEFAULTS.ones_share,)
     grid: tuple[GridSpec, ...] = ()
     repeats: int = Field(default=1, ge=1, le=10_000)
     adjust: Adjust = DEFAULTS.adjust
@@ -121,7 +100,7 @@ class EmbeddingSpec(FitOptions, SpecModel):
     @model_validator(mode="after")
     def _grids_stand_alone(self) -> EmbeddingSpec:
         """Set the three lists to the values of all grids, as a stored specification already has them."""
-        for name in ("scheme", "trigger_share", "ones_share") if self.grid else ():
+        for name in GridSpec.model_fields if self.grid else ():
             values = tuple(dict.fromkeys(value for grid in self.grid for value in getattr(grid, name)))
             if name in self.model_fields_set and getattr(self, name) != values:
                 raise ValueError(f"{name} is given by each grid: leave it out here")
@@ -130,7 +109,5 @@ class EmbeddingSpec(FitOptions, SpecModel):
 
     def points(self) -> Iterator[Point]:
         """Yield each point of the grid, or of all grids, once."""
-        if self.grid:
-            yield from dict.fromkeys(point for grid in self.grid for point in grid.points())
-        else:
-            yield from product(self.scheme, self.trigger_share, self.ones_share)
+        grids = [grid.points() for grid in self.grid] or [super().points()]
+        yield from dict.fromkeys(chain.from_iterable(grids))

@@ -13,8 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from orchestrator.spec.draft import are_tables
-from orchestrator.spec.suggestions import suggest
+from orchestrator.spec.draft import are_tables, suggest
 from orchestrator.toml_lines import Path
 
 PROFILES = "profile"
@@ -33,27 +32,18 @@ _FIXED = {"name", "seed", PROFILES}
 
 @dataclass(frozen=True)
 class Profiled:
-    """A campaign file's data under a profile.
-
-    Attributes
-    ----------
-    data
-        The file without its profiles, with the changes of this profile.
-    faults
-        Faults of the profile itself: path in the file, and why.
-    profile
-        Its name; empty for the file as it is.
-    changes
-        The profile's table.
-    kept
-        Numbers of the file's attacks that are left; None if `attack` is no list of tables.
-    """
+    """A campaign file's data under a profile."""
 
     data: dict[str, Any]
+    """The file without its profiles, with the changes of this profile."""
     faults: tuple[tuple[Path, str], ...] = ()
+    """Faults of the profile itself: path in the file, and why."""
     profile: str = ""
+    """Its name; empty for the file as it is."""
     changes: Mapping[str, Any] = field(default_factory=dict)
+    """The profile's table."""
     kept: tuple[int, ...] | None = None
+    """Numbers of the file's attacks that are left; None if `attack` is no list of tables."""
 
     def given(self, path: Path) -> Any:
         """Return the profile's own value at a path of its data; None if it has none."""

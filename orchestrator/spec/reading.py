@@ -11,9 +11,8 @@ from pydantic import ValidationError
 
 from orchestrator.errors import SpecError
 from orchestrator.spec.campaign import CampaignSpec
-from orchestrator.spec.draft import Fault, check_campaign
+from orchestrator.spec.draft import Fault, check_campaign, suggest
 from orchestrator.spec.profiles import PROFILES, Profiled, profiled
-from orchestrator.spec.suggestions import suggest
 from orchestrator.toml_lines import line_of, lines_of_keys
 
 Examine = Callable[[CampaignSpec], Iterable[Fault]]

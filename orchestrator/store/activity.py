@@ -25,27 +25,17 @@ from workers.runtime.ledger import LEASE_S
 
 @dataclass(frozen=True)
 class RunningJob:
-    """A job that a worker runs.
-
-    Attributes
-    ----------
-    leases
-        Number of leases so far: a batch of slow queries is leased several times.
-    answered
-        Forgery only: number of queries of the batch that have an answer.
-    query
-        Forgery only: the instance of the current query; those of a batch are asked in order.
-    place
-        Its point of the grid, as text.
-    """
+    """A job that a worker runs."""
 
     job_id: int
     kind: str
     owner: str
-    leases: int
     answered: int
+    """Forgery only: number of queries of the batch that have an answer."""
     query: int | None
+    """Forgery only: the instance of the current query; those of a batch are asked in order."""
     place: str
+    """Its point of the grid, as text."""
 
 
 def running_jobs(store: Store, campaign_id: int) -> list[RunningJob]:
@@ -57,7 +47,6 @@ def running_jobs(store: Store, campaign_id: int) -> list[RunningJob]:
             job.c.id,
             job.c.kind,
             job.c.lease_owner,
-            job.c.leases,
             job.c.parameters,
             answered.label("answered"),
             *(cell.c[name] for name in coordinates),
@@ -67,19 +56,18 @@ def running_jobs(store: Store, campaign_id: int) -> list[RunningJob]:
         .where(campaign_job.c.campaign_id == campaign_id, job.c.state == JobState.RUNNING)
         .order_by(job.c.id)
     )
-    with store.read() as connection:
-        rows = connection.execute(query).mappings().all()
     return [
         RunningJob(
-            job_id=row["id"],
-            kind=row["kind"],
-            owner=row["lease_owner"],
-            leases=row["leases"],
-            answered=row["answered"],
-            query=row["parameters"]["first"] + row["answered"] if row["kind"] == JobKind.FORGERY else None,
-            place=", ".join(f"{name} {row[name]}" for name in coordinates if row[name] is not None),
+            job_id=row.id,
+            kind=row.kind,
+            owner=row.lease_owner,
+            answered=row.answered,
+            query=row.parameters["first"] + row.answered if row.kind == JobKind.FORGERY else None,
+            place=", ".join(
+                f"{name} {value}" for name in coordinates if (value := getattr(row, name)) is not None
+            ),
         )
-        for row in rows
+        for row in store.rows(query)
     ]
 
 
@@ -90,30 +78,21 @@ def expired_leases(store: Store) -> int:
     """
     is_expired = job.c.lease_until < store.clock() - LEASE_S
     query = sa.select(sa.func.count(job.c.id)).where(job.c.state == JobState.RUNNING, is_expired)
-    with store.read() as connection:
-        return int(connection.execute(query).scalar_one())
+    return int(store.rows(query)[0][0])
 
 
 @dataclass(frozen=True)
 class Totals:
-    """Numbers over all campaigns of a store.
-
-    Attributes
-    ----------
-    campaigns
-        Name and recorded state of each campaign by its id.
-    outcomes
-        Number of outcomes by kind of job and status of the outcome.
-    answers
-        Number of answered forgery queries by status.
-    failed_attempts
-        Number of attempts in which a job's process or its worker died.
-    """
+    """Numbers over all campaigns of a store."""
 
     campaigns: Mapping[int, tuple[str, str]]
+    """Name and recorded state of each campaign by its id."""
     outcomes: Mapping[tuple[str, str], int]
+    """Number of outcomes by kind of job and status of the outcome."""
     answers: Mapping[str, int]
+    """Number of answered forgery queries by status."""
     failed_attempts: int
+    """Number of attempts in which a job's process or its worker died."""
 
 
 def count_totals(store: Store) -> Totals:
@@ -125,11 +104,10 @@ def count_totals(store: Store) -> Totals:
     )
     status = forgery_answer.c.status
     answers = sa.select(status, sa.func.count()).group_by(status)
-    with store.read() as connection:
-        rows = connection.execute(sa.select(campaign.c.id, campaign.c.name, campaign.c.state))
-        return Totals(
-            campaigns={campaign_id: (name, state) for campaign_id, name, state in rows},
-            outcomes={(kind, status): count for kind, status, count in connection.execute(outcomes)},
-            answers={row[0]: row[1] for row in connection.execute(answers)},
-            failed_attempts=connection.execute(sa.select(sa.func.count()).select_from(attempt)).scalar_one(),
-        )
+    campaigns = sa.select(campaign.c.id, campaign.c.name, campaign.c.state)
+    return Totals(
+        campaigns={campaign_id: (name, state) for campaign_id, name, state in store.rows(campaigns)},
+        outcomes={(kind, status): count for kind, status, count in store.rows(outcomes)},
+        answers={row[0]: row[1] for row in store.rows(answers)},
+        failed_attempts=store.rows(sa.select(sa.func.count()).select_from(attempt))[0][0],
+    )

@@ -24,27 +24,19 @@ _MANY_JOBS = 1000
 
 @dataclass(frozen=True)
 class CampaignRecord:
-    """A campaign in the store.
-
-    Attributes
-    ----------
-    name
-        May occur several times, once for each version of its file.
-    state
-        Interrupted if it was running and its loop had no recent heartbeat.
-    spec, provenance
-        JSON-ready data.
-    created_at, finished_at
-        Seconds since 1970.
-    """
+    """A campaign in the store."""
 
     id: int
     name: str
+    """May occur several times, once for each version of its file."""
     seed: int
     state: CampaignState
+    """Interrupted if it was running and its loop had no recent heartbeat."""
     spec: Mapping[str, Any]
+    """JSON-ready data, as is the provenance."""
     provenance: Mapping[str, Any]
     created_at: float
+    """Seconds since 1970, as is the end."""
     finished_at: float | None
 
     def parsed(self) -> CampaignSpec:
@@ -76,7 +68,7 @@ def create_campaign(
                 seed=spec.seed,
                 state=CampaignState.INTERRUPTED,
                 provenance=dict(provenance),
-                created_at=store.now(connection),
+                created_at=store.clock(),
             )
             .returning(campaign.c.id)
         ).scalar_one()
@@ -97,17 +89,14 @@ def find_campaign(store: Store, name_or_id: str) -> CampaignRecord:
     NotFoundError
         There is none; the text lists the existing names.
     """
-    with store.read() as connection:
-        query = sa.select(campaign).order_by(campaign.c.id.desc()).limit(1)
-        by_name = query.where(campaign.c.name == name_or_id)
-        row = connection.execute(by_name).one_or_none()
-        if row is None and name_or_id.isdecimal() and int(name_or_id) < 2**31:
-            row = connection.execute(query.where(campaign.c.id == int(name_or_id))).one_or_none()
-        if row is None:
-            names = connection.execute(sa.select(campaign.c.name).distinct().limit(20)).scalars().all()
-            there = ", ".join(sorted(names)) or "none at all"
-            raise NotFoundError(f"no campaign {name_or_id!r} in {store}; there are: {there}")
-        return _record(row, store.now(connection))
+    found = _records(store, campaign.c.name == name_or_id)
+    if not found and name_or_id.isdecimal() and int(name_or_id) < 2**31:
+        found = _records(store, campaign.c.id == int(name_or_id))
+    if not found:
+        names = store.rows(sa.select(campaign.c.name).distinct().limit(20))
+        there = ", ".join(sorted(row.name for row in names)) or "none at all"
+        raise NotFoundError(f"no campaign {name_or_id!r} in {store}; there are: {there}")
+    return found[-1]
 
 
 def get_campaign(store: Store, campaign_id: int) -> CampaignRecord:
@@ -118,23 +107,26 @@ def get_campaign(store: Store, campaign_id: int) -> CampaignRecord:
     NotFoundError
         There is none.
     """
-    with store.read() as connection:
-        row = connection.execute(sa.select(campaign).where(campaign.c.id == campaign_id)).one_or_none()
-        if row is None:
-            raise NotFoundError(f"no campaign {campaign_id} in {store}")
-        return _record(row, store.now(connection))
+    found = _records(store, campaign.c.id == campaign_id)
+    if not found:
+        raise NotFoundError(f"no campaign {campaign_id} in {store}")
+    return found[0]
 
 
 def list_campaigns(store: Store) -> list[CampaignRecord]:
     """Return all campaigns, the oldest first."""
-    with store.read() as connection:
-        now = store.now(connection)
-        return [_record(row, now) for row in connection.execute(sa.select(campaign).order_by(campaign.c.id))]
+    return _records(store)
 
 
-def _record(row: sa.Row[Any], now: float) -> CampaignRecord:
+def _records(store: Store, *conditions: sa.ColumnElement[bool]) -> list[CampaignRecord]:
+    """Return the campaigns that meet some conditions, the oldest first."""
+    query = sa.select(campaign, store.clock().label("now")).where(*conditions).order_by(campaign.c.id)
+    return [_record(row) for row in store.rows(query)]
+
+
+def _record(row: sa.Row[Any]) -> CampaignRecord:
     state = CampaignState(row.state)
-    if state is CampaignState.RUNNING and now - (row.heartbeat_at or 0.0) > STALE_S:
+    if state is CampaignState.RUNNING and row.now - (row.heartbeat_at or 0.0) > STALE_S:
         state = CampaignState.INTERRUPTED
     columns = {field.name: row._mapping[field.name] for field in fields(CampaignRecord)}
     return CampaignRecord(**columns | {"state": state})
@@ -143,7 +135,7 @@ def _record(row: sa.Row[Any], now: float) -> CampaignRecord:
 def mark(store: Store, campaign_id: int, state: CampaignState) -> None:
     """Record a campaign's state and a heartbeat of its loop; a cancelled campaign stays cancelled."""
     with store.write() as connection:
-        now = store.now(connection)
+        now = store.clock()
         finished = now if state in (CampaignState.FINISHED, CampaignState.INCOMPLETE) else None
         connection.execute(
             sa.update(campaign)
@@ -154,19 +146,14 @@ def mark(store: Store, campaign_id: int, state: CampaignState) -> None:
 
 @dataclass(frozen=True)
 class Progress:
-    """Progress of a campaign.
-
-    Attributes
-    ----------
-    jobs
-        Number of jobs in each state.
-    done_weight, total_weight
-        Number of queries and other jobs that have ended (not those cancelled), and of all.
-    """
+    """Progress of a campaign."""
 
     jobs: Mapping[JobState, int]
+    """Number of jobs in each state."""
     done_weight: int
+    """Number of queries and other jobs that have ended, not those cancelled."""
     total_weight: int
+    """Number of all queries and other jobs."""
 
     @property
     def is_over(self) -> bool:
@@ -192,12 +179,11 @@ def progress(store: Store, campaign_id: int) -> Progress:
     )
     jobs = dict.fromkeys(JobState, 0)
     done = total = 0
-    with store.read() as connection:
-        for state, count, weight in connection.execute(query):
-            jobs[JobState(state)] = count
-            total += weight
-            if JobState(state).is_finished and state != JobState.CANCELLED:
-                done += weight
+    for state, count, weight in store.rows(query):
+        jobs[JobState(state)] = count
+        total += weight
+        if JobState(state).is_finished and state != JobState.CANCELLED:
+            done += weight
     return Progress(jobs, done, total)
 
 

@@ -120,6 +120,11 @@ class Store:
         with self._explained(), self._engine.connect().execution_options(wm_read=True) as connection:
             yield connection
 
+    def rows(self, query: sa.Executable) -> Sequence[Any]:
+        """Return all rows of a query that is a transaction of its own."""
+        with self.read() as connection:
+            return connection.execute(query).all()
+
     @contextmanager
     def write(self) -> Iterator[sa.Connection]:
         """Open a transaction that writes; it commits at the end, or not at all."""
@@ -169,14 +174,8 @@ class Store:
             return column.in_(sa.select(listed.c.value))
         return column == sa.any_(sa.literal(list(values), postgresql.ARRAY(sa.Integer)))
 
-    def now(self, connection: sa.Connection) -> float:
-        """Return the time in seconds since 1970 by the store's one clock."""
-        if self.is_sqlite:
-            return time.time()
-        return float(connection.execute(sa.text("SELECT extract(epoch FROM clock_timestamp())")).scalar_one())
-
     def clock(self) -> sa.ColumnElement[float]:
-        """Return an expression for the time, as in `now`, when a statement runs."""
+        """Return an expression for the time, in seconds since 1970 by the store's one clock."""
         if self.is_sqlite:
             return sa.literal(time.time())
         return sa.cast(sa.extract("epoch", sa.func.clock_timestamp()), sa.Float)
@@ -202,7 +201,7 @@ class Store:
         if current == head_revision():
             return
         self._check_known(current)
-        config = _alembic_config()
+        config = alembic_config()
         with self.write() as connection:
             self.lock(connection, Lock.SCHEMA)
             config.attributes["connection"] = connection
@@ -248,10 +247,14 @@ def head_revision() -> str:
 
 def known_revisions() -> list[str]:
     """Return all revisions from the newest to the oldest."""
-    return [script.revision for script in ScriptDirectory.from_config(_alembic_config()).walk_revisions()]
+    return [script.revision for script in ScriptDirectory.from_config(alembic_config()).walk_revisions()]
 
 
-def _alembic_config() -> Config:
+def alembic_config() -> Config:
+    """Return the settings with which Alembic's commands find the migrations.
+
+    A command runs on the connection that is in its ``attributes`` under "connection".
+    """
     config = Config()
     config.set_main_option("script_location", str(Path(__file__).parent / "migrations"))
     config.set_main_option("path_separator", "os")

@@ -25,8 +25,7 @@ def unfinished(store: Store) -> list[int]:
         .where(campaign.c.launched_at.is_not(None), campaign.c.state.in_(states))
         .order_by(campaign.c.launched_at, campaign.c.id)
     )
-    with store.read() as connection:
-        return list(connection.execute(query).scalars())
+    return [row.id for row in store.rows(query)]
 
 
 def cancel(store: Store, campaign_id: int) -> int:

@@ -72,13 +72,10 @@ class StoreLedger:
         StoreError
             The bytes have another hash: somebody has put them there, or the database is damaged.
         """
-        with self._store.read() as connection:
-            data = connection.execute(
-                sa.select(artifact.c.data).where(artifact.c.sha256 == sha256)
-            ).scalar_one_or_none()
-        if data is None:
+        found = self._store.rows(sa.select(artifact.c.data).where(artifact.c.sha256 == sha256))
+        if not found:
             raise NotFoundError(f"no artifact {sha256} in {self._store}")
-        content = bytes(data)
+        content = bytes(found[0].data)
         if hashlib.sha256(content).hexdigest() != sha256:
             raise StoreError(f"artifact {sha256} in {self._store} has other bytes than its name says")
         return content

@@ -38,23 +38,14 @@ def insert_jobs(store: Store, connection: sa.Connection, campaign_id: int, jobs:
 
 def _insert(store: Store, connection: sa.Connection, batch: Sequence[PlannedJob]) -> dict[str, int]:
     """Insert the new jobs; return the ids of all jobs of the batch, their needs and helpers, by key."""
-    rows = [
-        {
-            "key": planned.key,
-            "kind": planned.kind,
-            "parameters": planned.parameters,
-            "weight": planned.weight,
-            "state": JobState.WAITING,
-            "failures": 0,
-        }
-        for planned in {planned.key: planned for planned in batch}.values()
-    ]
-    store.insert_new(connection, job, rows)
-    mentioned = {
-        key for planned in batch for key in itertools.chain([planned.key], planned.needs, *planned.helped_by)
-    }
+    names = ("key", "kind", "parameters", "weight")
+    rows = {planned.key: {name: getattr(planned, name) for name in names} for planned in batch}
+    new = {"state": JobState.WAITING, "failures": 0}
+    store.insert_new(connection, job, [row | new for row in rows.values()])
     ids: dict[str, int] = {}
-    ordered = sorted(mentioned)
+    ordered = sorted(
+        {key for one in batch for key in (one.key, *one.needs, *itertools.chain(*one.helped_by))}
+    )
     for start in range(0, len(ordered), _KEYS_AT_ONCE):
         found = sa.select(job.c.key, job.c.id).where(job.c.key.in_(ordered[start : start + _KEYS_AT_ONCE]))
         ids.update({row.key: row.id for row in connection.execute(found)})
@@ -95,15 +86,10 @@ def _link(
         points = [{"campaign_id": campaign_id, **asdict(point)} for point in new]
         cells.update(zip(new, connection.execute(statement, points).scalars(), strict=True))
     links = [
-        {
-            "campaign_id": campaign_id,
-            "job_id": ids[planned.key],
-            "cell_id": cells[planned.cell],
-            "position": position,
-        }
+        {"job_id": ids[planned.key], "cell_id": cells[planned.cell], "position": position}
         for position, planned in enumerate(batch, start=first)
     ]
-    store.insert_new(connection, campaign_job, links)
+    store.insert_new(connection, campaign_job, [{"campaign_id": campaign_id} | link for link in links])
 
 
 def _delete_foreign_help(connection: sa.Connection, campaign_id: int, newest: int) -> None:

@@ -95,8 +95,7 @@ def ready_jobs(store: Store, campaign_id: int, *, limit: int, excluded: Collecti
         .order_by(job.c.id)
         .limit(limit)
     )
-    with store.read() as connection:
-        return list(connection.execute(query).scalars())
+    return [row.id for row in store.rows(query)]
 
 
 def requeue_expired(store: Store) -> int:
@@ -106,9 +105,8 @@ def requeue_expired(store: Store) -> int:
         .where(job.c.state == JobState.RUNNING, job.c.lease_until < store.clock())
         .order_by(job.c.id)
     )
-    with store.read() as connection:
-        if connection.execute(expired.limit(1)).first() is None:  # the usual case
-            return 0
+    if not store.rows(expired.limit(1)):  # the usual case
+        return 0
     with store.write() as connection:
         # Two orchestrators must not both count a failure.
         rows = connection.execute(expired.with_for_update(skip_locked=True)).all()
@@ -140,7 +138,7 @@ def given_back() -> dict[str, Any]:
 def count_failure(store: Store, connection: sa.Connection, job_id: int, owner: str, reason: str) -> None:
     """Record a failed attempt; after the last one allowed the job ends as ``error`` with its history."""
     connection.execute(
-        sa.insert(attempt).values(job_id=job_id, owner=owner, failed_at=store.now(connection), reason=reason)
+        sa.insert(attempt).values(job_id=job_id, owner=owner, failed_at=store.clock(), reason=reason)
     )
     failures = connection.execute(
         sa.update(job).where(job.c.id == job_id).values(failures=job.c.failures + 1).returning(job.c.failures)

@@ -12,13 +12,8 @@ WORKER_ROLE = "wm_worker"
 
 def worker_role_exists(store: Store) -> bool:
     """Return whether the role exists; always true for SQLite, which has no roles."""
-    if store.is_sqlite:
-        return True
-    with store.read() as connection:
-        found = connection.execute(
-            sa.text("SELECT 1 FROM pg_roles WHERE rolname = :name"), {"name": WORKER_ROLE}
-        )
-        return found.one_or_none() is not None
+    known = sa.text("SELECT 1 FROM pg_roles WHERE rolname = :name").bindparams(name=WORKER_ROLE)
+    return store.is_sqlite or bool(store.rows(known))
 
 
 def set_worker_login(store: Store, name: str, password: str) -> None:

@@ -13,21 +13,11 @@ from workers.runtime.registry import ALIVE_S, WorkerRecord
 
 
 @dataclass(frozen=True)
-class ServiceRecord:
-    """A worker or an orchestrator.
+class ServiceRecord(WorkerRecord):
+    """A worker or an orchestrator, which has no slots."""
 
-    Attributes
-    ----------
-    slots
-        Jobs at once; 0 for an orchestrator.
-    silent_s
-        Seconds since its last heartbeat.
-    """
-
-    name: str
-    version: str
-    slots: int
     silent_s: float
+    """Seconds since its last heartbeat."""
 
     @property
     def is_alive(self) -> bool:
@@ -56,7 +46,7 @@ class StoreRegistry:
 
 def _beat(store: Store, table: sa.Table, values: dict[str, object]) -> None:
     with store.write() as connection:
-        now = store.now(connection)
+        now = store.clock()
         known = connection.execute(
             sa.update(table).where(table.c.name == values["name"]).values(heartbeat_at=now)
         )
@@ -78,8 +68,7 @@ def beat_orchestrator(store: Store, name: str, version: str) -> bool:
         .order_by(orchestrator.c.started_at, orchestrator.c.name)
         .limit(1)
     )
-    with store.read() as connection:
-        return bool(connection.execute(leader).scalar_one_or_none() == name)
+    return [row.name for row in store.rows(leader)] == [name]
 
 
 def leave_orchestrator(store: Store, name: str) -> None:
@@ -108,12 +97,9 @@ def delete_dead(store: Store, is_gone: Callable[[str], bool], *, after_s: float)
 
 
 def _services(store: Store, table: sa.Table) -> list[ServiceRecord]:
-    with store.read() as connection:
-        now = store.now(connection)
-        rows = connection.execute(sa.select(table).order_by(table.c.heartbeat_at.desc())).mappings()
-        return [
-            ServiceRecord(
-                row["name"], row["version"], row.get("slots", 0), max(0.0, now - row["heartbeat_at"])
-            )
-            for row in rows
-        ]
+    silent = (store.clock() - table.c.heartbeat_at).label("silent_s")
+    query = sa.select(table, silent).order_by(table.c.heartbeat_at.desc())
+    return [
+        ServiceRecord(row.name, row.version, getattr(row, "slots", 0), max(0.0, row.silent_s))
+        for row in store.rows(query)
+    ]

@@ -189,23 +189,21 @@ global_proof = sa.Table(
 )
 """Proofs of forgery jobs about the forest of an embed job; see `orchestrator.store.forgery_state`."""
 
-worker = sa.Table(
-    "worker",
-    metadata,
-    sa.Column("name", sa.String(300), primary_key=True),
-    sa.Column("version", sa.String(100), nullable=False),
-    sa.Column("slots", sa.Integer, nullable=False),
-    sa.Column("started_at", sa.Float, nullable=False),
-    sa.Column("heartbeat_at", sa.Float, nullable=False),
-)
+
+def _service(name: str, *more: sa.Column[int]) -> sa.Table:
+    return sa.Table(
+        name,
+        metadata,
+        sa.Column("name", sa.String(300), primary_key=True),
+        sa.Column("version", sa.String(100), nullable=False),
+        *more,
+        sa.Column("started_at", sa.Float, nullable=False),
+        sa.Column("heartbeat_at", sa.Float, nullable=False),
+    )
+
+
+worker = _service("worker", sa.Column("slots", sa.Integer, nullable=False))
 """Worker processes; one that stops deletes its row."""
 
-orchestrator = sa.Table(
-    "orchestrator",
-    metadata,
-    sa.Column("name", sa.String(300), primary_key=True),
-    sa.Column("version", sa.String(100), nullable=False),
-    sa.Column("started_at", sa.Float, nullable=False),
-    sa.Column("heartbeat_at", sa.Float, nullable=False),
-)
+orchestrator = _service("orchestrator")
 """Orchestrators; of those alive, the one that started first sends jobs."""

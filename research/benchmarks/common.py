@@ -9,7 +9,7 @@ import platform
 import signal
 import sys
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, TypeVar
@@ -144,34 +144,52 @@ def _plain(value: Any) -> Any:
     return value.name if isinstance(value, Path) else value
 
 
+def document(path: str) -> Any:
+    """Return a results file, whose name is an option's value."""
+    return json.loads(Path(path).read_text())
+
+
 def save_plot(arguments: argparse.Namespace, draw: Callable[[], Any], *, title: str, caption: str) -> None:
     """Write a figure as SVG to `--plot`, if given."""
     if (path := arguments.plot) is None:
         return
     # Not above: what draws would count as memory where memory is measured.
-    from research.benchmarks.render import render
+    import matplotlib as mpl
 
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(render(draw(), "svg", title=title, caption=caption))
+    # The same bytes for the same figure: no date, and element ids that do not differ from run to run.
+    with mpl.rc_context({"svg.hashsalt": "treeproof", "svg.fonttype": "path"}):
+        about = {"Title": title, "Description": caption, "Date": None}
+        draw().savefig(path, format="svg", dpi=200, metadata=about)
 
 
 def markdown(titles: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
     """Return a Markdown table; floats with three significant digits, None as a dash."""
     lines = [titles, ["---"] * len(titles), *([cell(value) for value in row] for row in rows)]
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
 def table(titles: str, rows: Iterable[Row], line: Callable[[Row], str]) -> str:
     """Return a Markdown table; `titles`, and what `line` makes of a row, are cells with " | " between them."""
-    rule = " | ".join("---" for _ in titles.split(" | "))
-    return "\n".join(f"| {text} |" for text in (titles, rule, *map(line, rows)))
+    return markdown(titles.split(" | "), (line(row).split(" | ") for row in rows))
 
 
 def cell(value: Any) -> str:
-    """Return a value as text: a float with three significant digits, None as a dash."""
+    """Return a value as a line of text: a float with three significant digits, None as a dash."""
     if value is None:
         return "-"
-    return f"{value:.3g}" if isinstance(value, float) else str(value)
+    text = f"{value:.3g}" if isinstance(value, float) else str(value)
+    return " ".join(text.replace("|", "\\|").split())
+
+
+def seconds_each(step: Callable[[Any], object], over: Iterable[Any]) -> list[float]:
+    """Return the seconds by the clock of a step, done with each of some things."""
+    seconds = []
+    for one in over:
+        started = time.perf_counter()
+        step(one)
+        seconds.append(time.perf_counter() - started)
+    return seconds
 
 
 def ended(found: Sequence[ForgeryOutcome], asked: int) -> tuple[int, int, int, int, bool]:
@@ -185,6 +203,18 @@ def seconds_of(found: Sequence[ForgeryOutcome], timeout_s: float) -> list[float]
     """Return the seconds of each query; those without an answer count as the limit."""
     answered = (Status.FORGED, Status.IMPOSSIBLE)
     return [outcome.seconds if outcome.status in answered else timeout_s for outcome in found]
+
+
+def compare(place: str, outcomes: Mapping[str, Sequence[ForgeryOutcome]]) -> None:
+    """Raise `ContradictionError` if two engines answered a query differently."""
+    for number in range(max(map(len, outcomes.values()))):
+        answers = {
+            engine: found[number].status
+            for engine, found in outcomes.items()
+            if number < len(found) and found[number].status in (Status.FORGED, Status.IMPOSSIBLE)
+        }
+        if len(set(answers.values())) > 1:
+            raise ContradictionError(f"{place}, query {number}: {answers}")
 
 
 ENDED = "forged / impossible / timeout"

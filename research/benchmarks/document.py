@@ -30,27 +30,13 @@ from research.benchmarks import overshoot, tuning  # isort: skip
 
 MODULES = {
     module.__name__.rpartition(".")[2]: module
-    for module in (
-        forgery,
-        forgery_grid,
-        hardness,
-        growth,
-        overshoot,
-        fuzz,
-        tuning,
-        embedding,
-        embedding_tables,
-    )
+    for module in (forgery, forgery_grid, hardness, growth, overshoot, fuzz, tuning, embedding)
 }
-TYPED: dict[str, dict[str, Any]] = {
-    **{
-        name: {"rows": MODULES[name].Row}
-        for name in ("forgery", "hardness", "growth", "overshoot", "fuzz", "tuning")
-    },
-    "forgery_grid": {"rows": forgery_grid.Grid},
-    "embedding": {"rows": embedding.Row, "differences": embedding.Difference, "memory": embedding.Peak},
-}
+TYPED: dict[str, dict[str, Any]] = {name: {"rows": module.Row} for name, module in MODULES.items()}
+TYPED["embedding"] |= {"differences": embedding.Difference, "memory": embedding.Peak}
 """Of each results file, what the entries of its lists are."""
+
+MODULES["embedding_tables"] = embedding_tables
 
 
 def listed(by_name: Mapping[str, int]) -> str:

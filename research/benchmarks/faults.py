@@ -170,8 +170,8 @@ def main() -> int:
         parser.error(f"there is no fault {unknown.pop()!r}")
     references: dict[Size, Rows] = {}
     tallies = []
-    print("| fault | runs | identical | duplicates | missing | orphans | recovery s, median (most) |")
-    print("| --- | --- | --- | --- | --- | --- | --- |")
+    titles = "fault | runs | identical | duplicates | missing | orphans | recovery s, median (most)"
+    print(common.markdown(titles.split(" | "), []))
     for fault in known:
         if arguments.faults and fault.letter not in arguments.faults:
             continue

@@ -19,6 +19,7 @@ import time
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -156,13 +157,10 @@ def is_free(query: ForgeryQuery) -> bool:
 
 def start_seconds() -> float:
     """Return how long a fresh process takes to import the search and to have its kernel from the cache."""
-    code = "from wm.engines.search import compile_kernel; compile_kernel()"
-    seconds = []
-    for _ in range(2):  # the first fills the cache
-        started = time.perf_counter()
-        subprocess.run([sys.executable, "-c", code], check=True)  # noqa: S603 - our own words
-        seconds.append(time.perf_counter() - started)
-    return seconds[-1]
+    command = [sys.executable, "-c", "from wm.engines.search import compile_kernel; compile_kernel()"]
+    # The first fills the cache.
+    _, seconds = common.seconds_each(partial(subprocess.run, check=True), [command] * 2)
+    return seconds
 
 
 def race(
@@ -187,7 +185,7 @@ def race(
         outcomes[label] = found
         reference = outcomes[arguments.engine[0]]
         same = found if len(found) == len(reference) else [found[place] for place in places]
-        compare(f"{name}, eps {eps}: {label}", same, reference)
+        common.compare(f"{name}, eps {eps}", {label: same, "the reference": reference})
         seconds, theirs = ([outcome.seconds for outcome in some] for some in (found, reference))
         counts = Counter(outcome.status for outcome in found)
         ended = (counts[Status.FORGED], counts[Status.IMPOSSIBLE], counts[Status.TIMEOUT])
@@ -198,13 +196,6 @@ def race(
         row = Row(name, eps, label, len(found), free, *ended, other, *times, ready, memory, *ratios)
         rows.append(row)
     return rows, _best(name, eps, outcomes)
-
-
-def compare(place: str, ours: Sequence[ForgeryOutcome], theirs: Sequence[ForgeryOutcome]) -> None:
-    """Raise `ContradictionError` if an engine answered a query otherwise than the reference."""
-    for one, other in zip(ours, theirs, strict=True):
-        if {one.status, other.status} == {Status.FORGED, Status.IMPOSSIBLE}:
-            raise common.ContradictionError(f"{place} says {one.status}, the reference {other.status}")
 
 
 def _best(name: str, eps: float, outcomes: dict[str, list[ForgeryOutcome]]) -> Best:

@@ -14,7 +14,7 @@ import json
 import time
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 
 import numpy as np
 
@@ -34,7 +34,7 @@ EPS = (0.1, 0.3, 0.5, 0.7, 0.9)
 
 
 @dataclass(frozen=True)
-class Grid:
+class Row:
     """One data set: outcomes by status, wall seconds on one core, the engine's highest memory."""
 
     dataset: str
@@ -68,9 +68,7 @@ def whole_grid(
                 forged[place] += found.status is Status.FORGED
                 outcomes[found.status.value] += 1
                 follows += found.followed_from is not None
-                free += is_free(
-                    ForgeryQuery(signature=signature, label=query.label, centre=query.centre, eps=EPS[place])
-                )
+            free += sum(is_free(replace(query, eps=eps)) for eps in EPS)
     return forged, outcomes, follows, free
 
 
@@ -86,7 +84,7 @@ def whole_domain(engine: Engine, forest: Forest, signatures: list[Signature], ti
     )
 
 
-def measure(name: str, arguments: argparse.Namespace) -> Grid:
+def measure(name: str, arguments: argparse.Namespace) -> Row:
     """Run one data set's grid, its least distances and its whole domains, each with an engine of its own."""
     made, forest = prepare(name, arguments.cache)
     count = trigger_size(len(made.y_train), 0.02)
@@ -113,13 +111,13 @@ def measure(name: str, arguments: argparse.Namespace) -> Grid:
         domain = whole_domain(engine, forest, signatures, arguments.timeout)
     domain_seconds = time.perf_counter() - started
     median = float(np.median(distances)) if distances else None
-    return Grid(
+    return Row(
         *(name, len(signatures), count, arguments.engine, tuple(forged), dict(outcomes), follows, free),
         *(grid_seconds, dict(least), median, least_seconds, dict(domain), domain_seconds, memory),
     )
 
 
-def table(grids: Sequence[Grid]) -> str:
+def table(grids: Sequence[Row]) -> str:
     """Return the grids as a Markdown table."""
 
     def counts(outcomes: dict[str, int]) -> str:

@@ -55,9 +55,7 @@ class Proofs:
     """Counts of what the independent checker was asked."""
 
     accepted: int = 0  # impossible queries whose certificate was accepted
-    searched: int = (
-        0  # those that needed a proof: not settled by an empty box or a tree without a wanted leaf
-    )
+    searched: int = 0  # that needed a proof: not settled by an empty box or a tree without a wanted leaf
     refused: int = 0  # genuine certificates that were refused; should be 0
     truncated_refused: int = 0  # spoilt proofs that were refused: without the empty clause
     misplaced_refused: int = 0  # the same: put to a query that has a witness

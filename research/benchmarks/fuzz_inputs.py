@@ -10,12 +10,12 @@ again; exit code 1 if there is any.
 
 from __future__ import annotations
 
-import argparse
 import sys
 import tempfile
 import time
 from pathlib import Path
 
+from research.benchmarks import common
 from tests.damage.running import run
 from tests.damage.targets import targets
 
@@ -25,11 +25,8 @@ _SHOWN = 3
 
 def main() -> int:
     """Print a line for each kind of input; return the exit code."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = common.parser(__doc__)
     parser.add_argument("--count", type=int, default=2000, help="spoilt inputs of each kind")
-    parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--only", help="one kind, by its name")
     options = parser.parse_args()
     failed = total = 0

@@ -97,7 +97,7 @@ def sweep(name: str, arguments: argparse.Namespace, racers: dict[str, Racer], kn
             if (point, engine) not in known:
                 known[point, engine] = ask(racer, forest, asked, arguments.timeout)
         outcomes = {engine: known[point, engine] for engine in still}
-        compare(f"{name} {value:g}", outcomes)
+        common.compare(f"{name} {value:g}", outcomes)
         leaves, timeout_s = int(forest.is_leaf.sum()), arguments.timeout
         for engine, found in outcomes.items():
             seconds, ended = common.seconds_of(found, timeout_s), common.ended(found, len(asked))
@@ -150,18 +150,6 @@ def ask(
         if common.ended(found, len(asked))[-1]:
             break
     return found
-
-
-def compare(place: str, outcomes: dict[str, list[ForgeryOutcome]]) -> None:
-    """Raise `ContradictionError` if two engines answered a query differently."""
-    for number in range(max(map(len, outcomes.values()))):
-        answers = {
-            engine: found[number].status
-            for engine, found in outcomes.items()
-            if number < len(found) and found[number].status in (Status.FORGED, Status.IMPOSSIBLE)
-        }
-        if len(set(answers.values())) > 1:
-            raise ContradictionError(f"{place}, query {number}: {answers}")
 
 
 def frontiers(rows: Sequence[Row], limit_s: float) -> list[Frontier]:

@@ -88,11 +88,9 @@ def measure(name: str, forest: Forest, arguments: argparse.Namespace) -> tuple[R
             # One byte: what the process holds already is too much, so the first look at it ends the query.
             expect(engine, hard, Status.MEMOUT, memory_bytes=1)
             expect(engine, trivial, Status.IMPOSSIBLE, memory_bytes=2**32)
-        walls = []
-        for _ in range(arguments.trivial):
-            started = time.perf_counter()
-            expect(engine, trivial, Status.IMPOSSIBLE)
-            walls.append(time.perf_counter() - started)
+        walls = common.seconds_each(
+            lambda one: expect(engine, one, Status.IMPOSSIBLE), [trivial] * arguments.trivial
+        )
         expect(engine, easy_query(forest), Status.FORGED)  # the last child can do more than decline
     overhead = np.array(walls) - alone(name, forest, trivial, arguments.trivial)
     (median, p99), (next_median, next_p99) = (
@@ -139,12 +137,7 @@ def alone(name: str, forest: Forest, asked: ForgeryQuery, count: int) -> float:
     """Return the median seconds that an engine takes for a query in this process, without limits."""
     solver = engines.solver_class(name)(forest)
     solver.answer(asked)
-    seconds = []
-    for _ in range(count):
-        started = time.perf_counter()
-        solver.answer(asked)
-        seconds.append(time.perf_counter() - started)
-    return float(np.median(seconds))
+    return float(np.median(common.seconds_each(solver.answer, [asked] * count)))
 
 
 def table(rows: Sequence[Row]) -> str:

@@ -14,9 +14,10 @@ import statistics
 import subprocess
 import sys
 import tempfile
-import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
 from orchestrator import results
 from orchestrator.store.database import Store
@@ -44,15 +45,12 @@ def measure(store: Store, kind: str, campaign_id: int, repeats: int) -> Iterator
     """Time every query."""
     # Other results, as forged-sets, are computed from models and witnesses.
     for name in (*results.COLUMNS, "fingerprint"):
-        seconds, rows = [], 1
-        for _ in range(repeats):
-            started = time.perf_counter()
-            if name == "fingerprint":
-                results.fingerprint(store, campaign_id)
-            else:
-                rows = len(results.frame(store, campaign_id, name))
-            seconds.append(time.perf_counter() - started)
-        command_s = None if name == "fingerprint" else time_command(store, name, campaign_id)
+        is_command = name != "fingerprint"
+        call: Callable[[], Any] = partial(results.fingerprint, store, campaign_id)
+        if is_command:
+            call = partial(results.frame, store, campaign_id, name)
+        seconds = common.seconds_each(lambda do: do(), [call] * repeats)
+        rows, command_s = (len(call()), time_command(store, name, campaign_id)) if is_command else (1, None)
         yield Row(kind, name, rows, seconds[0], statistics.median(seconds), max(seconds), command_s)
 
 
@@ -61,10 +59,9 @@ def time_command(store: Store, name: str, campaign_id: int) -> float:
     environment = os.environ | {"WM_STORE_URL": url_of(store)}
     with tempfile.TemporaryDirectory() as directory:
         words = ["results", name.replace("_", "-"), str(campaign_id), "-o", f"{directory}/out.csv"]
-        started = time.perf_counter()
         command = [sys.executable, "-m", "orchestrator.cli", *words]
-        subprocess.run(command, env=environment, cwd=common.ROOT, check=True)  # noqa: S603 - our own command
-        return time.perf_counter() - started
+        run = partial(subprocess.run, env=environment, cwd=common.ROOT, check=True)
+        return common.seconds_each(run, [command])[0]
 
 
 def main() -> int:

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any
 
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-
-Item = TypeVar("Item")
 
 INK = "#1a1a1a"
 FAINT = "#8a8a8a"
@@ -41,22 +39,6 @@ class Look:
             "markersize": 5.5,
             "linewidth": 1.8,
         } | more
-
-    def stroke(self, **more: Any) -> dict[str, Any]:
-        """Return the same without markers, which would crowd on steps."""
-        return {"color": self.colour, "linestyle": self.dashes, "linewidth": 1.8} | more
-
-
-@dataclass(frozen=True)
-class Fill:
-    """How a bar is filled: lightness and hatch both differ."""
-
-    colour: str
-    hatch: str
-
-    def bar(self) -> dict[str, Any]:
-        """Return keyword arguments for `Axes.bar`."""
-        return {"facecolor": self.colour, "hatch": self.hatch, "edgecolor": INK, "linewidth": 0.6}
 
 
 LOOKS = (
@@ -115,9 +97,3 @@ def legend_below(figure: Figure, handles: Sequence[Artist], *, columns: int = 3)
 def numbered_looks(names: Sequence[str]) -> dict[str, Look]:
     """Return a look for each name, the same for the same names; they repeat beyond `len(LOOKS)`."""
     return {name: LOOKS[index % len(LOOKS)] for index, name in enumerate(names)}
-
-
-def chunks(items: Sequence[Item], size: int) -> Iterator[Sequence[Item]]:
-    """Yield runs of up to `size` items."""
-    for start in range(0, len(items), size):
-        yield items[start : start + size]

@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
-from orchestrator.report.wording import MISSING
 from research.reproduction.runs import Run
 from research.reproduction.spread import Spread
 
@@ -131,6 +130,11 @@ def worst(verdicts: list[Verdict]) -> Verdict:
     return Verdict.SAME
 
 
+def same_if(holds: bool) -> Verdict:
+    """Return the verdict on a statement that holds for ours, or does not."""
+    return Verdict.SAME if holds else Verdict.DIFFERS
+
+
 def why(verdict: Verdict, differs: str | Callable[[], str], otherwise: str = "") -> str:
     """Return the reason to print for a verdict."""
     if verdict is Verdict.DIFFERS:
@@ -138,7 +142,3 @@ def why(verdict: Verdict, differs: str | Callable[[], str], otherwise: str = "")
     if verdict is Verdict.OPEN:
         return f"fewer than {LEAST_SAMPLE} repeats: no spread to judge by"
     return otherwise
-
-
-NOTHING = MISSING
-"""Text of a number that there is none of."""

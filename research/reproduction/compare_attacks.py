@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import pandas as pd
@@ -19,6 +19,7 @@ from research.reproduction.compare import (
     Comparison,
     Verdict,
     compared,
+    same_if,
     verdict_of_sample,
     why,
     worst,
@@ -64,26 +65,18 @@ def _shape_reason(run: Run) -> str:
     return "the cap is that of another standard forest than the authors', and moves all trees with it"
 
 
-def _strategy(
-    run: Run, measure: str, strategy: str, there: published.Counts, part: pd.DataFrame
-) -> Comparison:
-    verdict = worst([verdict_of_sample(getattr(there, name), part[name], 0.5) for name in _COUNTS])
+def _strategy(run: Run, measure: str, strategy: str, there: Sequence[int], part: pd.DataFrame) -> Comparison:
+    pairs = zip(there, _COUNTS, strict=True)
+    verdict = worst([verdict_of_sample(count, part[name], 0.5) for count, name in pairs])
     what = f"{measure}, strategy {strategy}: correct / wrong / uncertain"
-    counts = " / ".join(str(getattr(there, name)) for name in _COUNTS)
+    counts = " / ".join(map(str, there))
     ours, n = " / ".join(COUNT.spread(part[name]) for name in _COUNTS), counted(len(part), "signature")
-    reason = why(verdict, lambda: _strategy_reason(there, part))
-    return compared(run, what, published.DETECTION, counts, ours, n, verdict, reason)
-
-
-def _strategy_reason(there: published.Counts, part: pd.DataFrame) -> str:
-    ours = [
-        _by_chance(correct, wrong) for correct, wrong in part[["correct", "wrong"]].astype(int).to_numpy()
-    ]
-    return (
+    chances = [_by_chance(*told) for told in part[["correct", "wrong"]].astype(int).to_numpy()]
+    reason = (
         "one forest and one signature against several: guesses as uneven as the published ones come by "
-        f"chance with probability {_by_chance(there.correct, there.wrong):.2g}, ours with "
-        f"{ranged(ours, '{:.2g}')}"
+        f"chance with probability {_by_chance(*there[:2]):.2g}, ours with {ranged(chances, '{:.2g}')}"
     )
+    return compared(run, what, published.DETECTION, counts, ours, n, verdict, why(verdict, reason))
 
 
 def _by_chance(correct: int, wrong: int) -> float:
@@ -162,7 +155,7 @@ def _parity(run: Run, curve: SizeCurve, size: int) -> Comparison:
     )
     ours = "never" if first is None else f"first signature at eps {first:.3f}"
     early = first is not None and first < published.PARITY.eps
-    verdict = Verdict.DIFFERS if early else Verdict.SAME
+    verdict = same_if(not early)
     what, there = "least eps at which forged sets reach the true size", f"at least {published.PARITY.eps:g}"
     reason = f"mean sizes, of the true one: {at}"
     return compared(run, what, published.FORGERY, there, ours, _tried(curve), verdict, reason)
@@ -205,7 +198,7 @@ def _independent(run: Run) -> Iterator[Comparison]:
     once = frame.drop_duplicates("repeat")["independent_accuracy_true"]
     what, n = "accuracy of a standard forest on", counted(len(once), "forest")
     same = abs(float(once.mean()) - there.on_true) <= 2 * TWO.rounding
-    verdict, texts = Verdict.SAME if same else Verdict.DIFFERS, (TWO.write(there.on_true), TWO.spread(once))
+    verdict, texts = same_if(same), (TWO.write(there.on_true), TWO.spread(once))
     reason = "the trigger rows are among the training rows of our standard forest, which it fits"
     yield compared(run, f"{what} the true trigger set", published.FORGERY, *texts, n, verdict, reason)
     reason = (
@@ -219,6 +212,6 @@ def _independent(run: Run) -> Iterator[Comparison]:
         kind = "whatever the engine found" if witnesses == ANY else "the nearest to each row"
         forged, n = f"{what} sets forged at eps {there.eps:g}, {kind}", counted(len(values), "set")
         same = abs(float(np.mean(values)) - there.on_forged) <= 0.05
-        verdict = Verdict.SAME if same else Verdict.DIFFERS
+        verdict = same_if(same)
         texts = TWO.write(there.on_forged), f"{TWO.spread(values)}; least {TWO.write(float(values.min()))}"
         yield compared(run, forged, published.FORGERY, *texts, n, verdict, why(verdict, reason))

@@ -18,6 +18,7 @@ from research.reproduction.compare import (
     Verdict,
     compared,
     mean_interval,
+    same_if,
     verdict_of_sample,
     why,
 )
@@ -57,7 +58,7 @@ def setting_comparisons(run: Run) -> Iterator[Comparison]:
 
 
 def _fact(run: Run, what: str, there: int, ours: int) -> Comparison:
-    verdict = Verdict.SAME if there == ours else Verdict.DIFFERS
+    verdict = same_if(there == ours)
     reason = "" if there == ours else "other rows than the paper's: everything below is of another data set"
     return compared(run, what, published.SETTINGS, f"{there:,}", f"{ours:,}", "1", verdict, reason)
 
@@ -72,10 +73,9 @@ def _tuning(run: Run, tuned: TuneResult) -> Comparison:
         "our search draws from a stream of its own; by its cross-validated accuracy the published "
         f"point is {lost:.2f} points below the best one, and {better} points of the grid are better"
     )
-    same, n = chosen == there, f"{len(accuracies)} points of the grid"
+    n, verdict = f"{len(accuracies)} points of the grid", same_if(chosen == there)
     published_text, ours = (f"{trees} / {depth}" for trees, depth in (there, chosen))
-    verdict = Verdict.SAME if same else Verdict.DIFFERS
-    what, reason = "chosen trees / depth", "" if same else reason
+    what, reason = "chosen trees / depth", why(verdict, reason)
     return compared(run, what, published.SETTINGS, published_text, ours, n, verdict, reason)
 
 
@@ -123,13 +123,9 @@ def accuracy_comparisons(run: Run) -> Iterator[Comparison]:
 
 def _negligible(run: Run, share: float, part: pd.DataFrame) -> Comparison:
     loss = -points(part, "accuracy_standard")
-    interval = mean_interval(loss)
-    if interval is None:
-        verdict = Verdict.OPEN
-    elif interval[1] <= NEGLIGIBLE:
-        verdict = Verdict.SAME
-    else:
-        verdict = Verdict.DIFFERS if interval[0] > NEGLIGIBLE else Verdict.OPEN
+    interval, verdict = mean_interval(loss), Verdict.OPEN
+    if interval is not None and not interval[0] <= NEGLIGIBLE < interval[1]:
+        verdict = same_if(interval[1] <= NEGLIGIBLE)
     reason = why(verdict, "more than a percentage point is lost")
     if interval is not None:
         between = f"95% interval of the mean: {interval[0]:+.2f} to {interval[1]:+.2f} points"
@@ -145,11 +141,7 @@ def _largest_drop(run: Run, frame: pd.DataFrame) -> Comparison:
     }
     share, loss = max(losses.items(), key=lambda item: float(item[1].mean()))
     most = published.LARGEST_DROP + _ABOUT
-    interval = mean_interval(loss)
-    if interval is None:
-        verdict = Verdict.OPEN
-    else:
-        verdict = Verdict.SAME if float(loss.mean()) <= most else Verdict.DIFFERS
+    verdict = Verdict.OPEN if mean_interval(loss) is None else same_if(float(loss.mean()) <= most)
     what, there = "largest drop over shares of ones", f"about {published.LARGEST_DROP:g} points at most"
     ours, n = f"{POINTS.spread(loss)} at {share:.0%} ones", counted(len(loss), "pair")
     otherwise = "the mean loss of the worst share of ones; negative is a gain"

@@ -7,17 +7,16 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from orchestrator.files import write_whole
-from orchestrator.report.wording import counted
+from orchestrator.report.wording import MISSING, counted
 from orchestrator.store.campaigns import CampaignRecord
 from orchestrator.store.database import Store
-from research.benchmarks.common import from_template
+from research.benchmarks.common import from_template, markdown
 from research.reproduction import published
 from research.reproduction.artifact import SHORT_LIMIT_S, experiment_tables
-from research.reproduction.compare import LEAST_SAMPLE, NOTHING, Comparison, Verdict
+from research.reproduction.compare import LEAST_SAMPLE, Comparison, Verdict
 from research.reproduction.compare_attacks import detection_comparisons, forgery_comparisons
 from research.reproduction.compare_models import accuracy_comparisons, setting_comparisons
 from research.reproduction.details import DETAILS
-from research.reproduction.markdown import picture, table
 from research.reproduction.pictures import Drawn, accuracy_pictures, forgery_pictures, write_pictures
 from research.reproduction.runs import Run, read_runs
 
@@ -86,6 +85,12 @@ def reproduction(store: Store, runs: Sequence[Run], pictures: Sequence[Drawn], *
     )
 
 
+def picture(caption: str, path: str) -> str:
+    """Return an image with its caption below."""
+    alternative = caption.replace("[", "(").replace("]", ")")
+    return f"![{alternative}]({path})\n\n*{caption}*"
+
+
 def _once(compared: Sequence[Comparison]) -> list[Comparison]:
     """Return the first comparison of each number: campaigns on one data set share rows and honest forests."""
     first: dict[tuple[str, str], Comparison] = {}
@@ -95,27 +100,19 @@ def _once(compared: Sequence[Comparison]) -> list[Comparison]:
 
 
 def _campaigns(runs: Sequence[Run]) -> str:
-    titles = [
-        "campaign",
-        "state",
-        "training",
-        "seed",
-        "repeats",
-        "jobs",
-        "time of all jobs",
-        "from start to end",
-        "scikit-learn",
-        "processor",
-    ]
+    titles = (
+        "campaign | state | training | seed | repeats | jobs | time of all jobs | from start to end "
+        "| scikit-learn | processor"
+    )
     rows = []
     for run in runs:
         record = run.findings.record
         numbers = str(record.seed), str(run.findings.repeats), f"{len(run.findings.frame('jobs')):,}"
-        took = NOTHING if record.finished_at is None else f"{record.finished_at - record.created_at:,.0f} s"
-        made_with = [record.provenance.get(name, NOTHING) for name in ("scikit-learn", "processor")]
+        took = MISSING if record.finished_at is None else f"{record.finished_at - record.created_at:,.0f} s"
+        made_with = [record.provenance.get(name, MISSING) for name in ("scikit-learn", "processor")]
         names = run.name, record.state.value, run.training
         rows.append([*names, *numbers, f"{run.seconds:,.0f} s", took, *made_with])
-    return table(titles, rows)
+    return markdown(titles.split(" | "), rows)
 
 
 def _comparisons(compared: Sequence[Comparison]) -> str:
@@ -127,4 +124,4 @@ def _comparisons(compared: Sequence[Comparison]) -> str:
         numbers = one.published, one.ours, one.n
         rows.append([one.dataset, one.what, one.place, *numbers, verdict, one.reason, one.campaign])
     titles = "data set | number | where | published | ours | n | verdict | remark | campaign"
-    return table(titles.split(" | "), rows)
+    return markdown(titles.split(" | "), rows)

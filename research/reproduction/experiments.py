@@ -79,7 +79,6 @@ def scene(run: Run) -> Scene:
 class SharedSeed:
     """Forgery by the owner's own signature, which is the attacker's first where both draw from one seed."""
 
-    run: Run
     trigger_size: int
     instances: int  # rows tried
     agreement: float  # share of bits that the owner's signature and our attacker's first have in common
@@ -95,7 +94,6 @@ def shared_seed(at: Scene) -> SharedSeed:
     same_rows = frame[(frame["repeat"] == 0) & (frame["instance"] < len(at.rows))]
     forged = [one.forged_at for one in found if one.forged_at is not None]
     return SharedSeed(
-        run=at.run,
         trigger_size=len(at.model.claim.trigger_set.rows),
         instances=len(at.rows),
         agreement=at.owner.agreement(at.attacker),
@@ -148,8 +146,6 @@ def margins(at: Scene, *, timeout_s: float = 60.0) -> list[Margins]:
 class UnknownAsSat:
     """Z3's answers under a short limit, for an attacker's first signature, and those of the exact engine."""
 
-    run: Run
-    eps: float
     instances: int
     forged: int
     impossible: int
@@ -173,7 +169,7 @@ def unknown_as_sat(at: Scene, eps: float, timeout_s: float, instances: int) -> U
         counts.append((found[Status.FORGED], found[Status.IMPOSSIBLE]))
     (forged, impossible), truly = counts
     unknown = len(queries) - forged - impossible
-    return UnknownAsSat(at.run, eps, len(queries), forged, impossible, unknown, *truly)
+    return UnknownAsSat(len(queries), forged, impossible, unknown, *truly)
 
 
 @dataclass(frozen=True, eq=False)
@@ -183,8 +179,6 @@ class FreeChoice:
     All points of a cell draw the same votes from the model.
     """
 
-    run: Run
-    eps: float  # distance at which the sets were forged
     sets: int
     instances: int  # rows of all sets
     nearest: Spread  # over sets: of the point of each row's cell that is nearest to the original
@@ -212,7 +206,7 @@ def free_choice(store: Store, at: Scene, eps: float) -> FreeChoice | None:
         )
     nearest, uniform, farthest = (Spread.of(column) for column in np.array(accuracies).T)
     instances = sum(len(one.forgeries) for one in here)
-    return FreeChoice(at.run, eps, len(here), instances, nearest, uniform, farthest)
+    return FreeChoice(len(here), instances, nearest, uniform, farthest)
 
 
 def points_of_cell(

@@ -22,23 +22,11 @@ from research.reproduction.runs import Run
 
 @dataclass(frozen=True, eq=False)
 class Drawn:
-    """A figure and what is said of it.
+    """A figure and what is said of it."""
 
-    Attributes
-    ----------
-    name
-        File name without ending.
-    caption
-        Stands alone: what is drawn, sample sizes, seed.
-    file_format
-        One of `orchestrator.report.charts.FORMATS`.
-    figure
-        The figure.
-    """
-
-    name: str
-    caption: str
-    file_format: str
+    name: str  # file name without ending
+    caption: str  # stands alone: what is drawn, sample sizes, seed
+    file_format: str  # one of `orchestrator.report.charts.FORMATS`
     figure: Chart
 
     @property

@@ -52,15 +52,6 @@ LARGEST_DROP = 2.0
 
 
 @dataclass(frozen=True)
-class Counts:
-    """Bits of the signature that a strategy gets right, gets wrong, and does not tell."""
-
-    correct: int
-    wrong: int
-    uncertain: int
-
-
-@dataclass(frozen=True)
 class Detection:
     """What detection read off one forest by one measure, which is named as in our frames."""
 
@@ -68,22 +59,16 @@ class Detection:
     measure: str
     mean: float  # over the trees, two decimals
     std: float
-    by_strategy: dict[str, Counts]  # "A" and "B"
-
-
-def _detection(
-    dataset: str, measure: str, mean: float, std: float, a: tuple[int, int, int], b: tuple[int, int, int]
-) -> Detection:
-    return Detection(dataset, measure, mean, std, {"A": Counts(*a), "B": Counts(*b)})
+    by_strategy: dict[str, tuple[int, int, int]]  # "A" and "B": bits got right, got wrong, and not told
 
 
 DETECTIONS = (
-    _detection("mnist2-6", "depth", 19.82, 2.69, (31, 11, 48), (57, 33, 0)),
-    _detection("mnist2-6", "leaves", 229.99, 0.10, (1, 0, 89), (46, 44, 0)),
-    _detection("breast-cancer", "depth", 7.03, 0.81, (34, 9, 27), (46, 24, 0)),
-    _detection("breast-cancer", "leaves", 18.90, 0.45, (4, 0, 66), (39, 31, 0)),
-    _detection("ijcnn1", "depth", 18.00, 0.00, (0, 0, 80), (40, 40, 0)),
-    _detection("ijcnn1", "leaves", 498.88, 5.86, (0, 3, 77), (37, 43, 0)),
+    Detection("mnist2-6", "depth", 19.82, 2.69, {"A": (31, 11, 48), "B": (57, 33, 0)}),
+    Detection("mnist2-6", "leaves", 229.99, 0.10, {"A": (1, 0, 89), "B": (46, 44, 0)}),
+    Detection("breast-cancer", "depth", 7.03, 0.81, {"A": (34, 9, 27), "B": (46, 24, 0)}),
+    Detection("breast-cancer", "leaves", 18.90, 0.45, {"A": (4, 0, 66), "B": (39, 31, 0)}),
+    Detection("ijcnn1", "depth", 18.00, 0.00, {"A": (0, 0, 80), "B": (40, 40, 0)}),
+    Detection("ijcnn1", "leaves", 498.88, 5.86, {"A": (0, 3, 77), "B": (37, 43, 0)}),
 )
 
 

@@ -3,57 +3,25 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-import pandas as pd
-from numpy.typing import ArrayLike, NDArray
-
-LOW, HIGH = 0.1, 0.9
-"""Quantiles over signatures that are shown beside the mean."""
+from numpy.typing import ArrayLike
 
 
 @dataclass(frozen=True)
 class Spread:
-    """A few numbers about a sample.
+    """A few numbers about a sample."""
 
-    Attributes
-    ----------
-    n
-        Size of the sample, at least 1.
-    mean, median, least, most, low, high
-        `low` and `high` are the quantiles `LOW` and `HIGH`, interpolated linearly.
-    sd
-        Sample standard deviation (n - 1); None for a single value, which has no spread.
-    """
-
-    n: int
+    n: int  # size of the sample, at least 1
     mean: float
-    sd: float | None
-    median: float
-    least: float
-    most: float
-    low: float
+    sd: float | None  # sample standard deviation (n - 1); None for a single value, which has no spread
+    low: float  # quantiles 0.1 and 0.9, interpolated linearly
     high: float
-
-    @classmethod
-    def of_known(cls, values: pd.Series[Any]) -> Spread | None:
-        """Summarize those values that are not missing; None if all are."""
-        known = values.dropna()
-        return None if known.empty else cls.of(known)
+    most: float
 
     @classmethod
     def of(cls, values: ArrayLike) -> Spread:
         """Summarize a sample (n,)."""
-        sample: NDArray[np.float64] = np.asarray(values, dtype=np.float64)
-        low, high = np.quantile(sample, [LOW, HIGH])
-        return cls(
-            n=len(sample),
-            mean=float(sample.mean()),
-            sd=float(sample.std(ddof=1)) if len(sample) > 1 else None,
-            median=float(np.median(sample)),
-            least=float(sample.min()),
-            most=float(sample.max()),
-            low=float(low),
-            high=float(high),
-        )
+        sample = np.asarray(values, dtype=np.float64)
+        sd = float(sample.std(ddof=1)) if len(sample) > 1 else None
+        return cls(len(sample), float(sample.mean()), sd, *np.quantile(sample, [0.1, 0.9, 1.0]).tolist())

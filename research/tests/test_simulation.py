@@ -7,8 +7,8 @@ from dataclasses import fields, replace
 
 import pytest
 
-from research.benchmarks.costs import Costs
 from research.benchmarks.simulation import Model, Part, Setting, steady, whole
+from research.benchmarks.throughput import Costs
 
 FREE = Costs(**dict.fromkeys((field.name for field in fields(Costs)), 0.0))
 NEAR = Setting(1, 1.0, round_trip_s=0.0)

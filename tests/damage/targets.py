@@ -25,7 +25,7 @@ from wm.claims.pooled import MinMax, PooledClaim, parse_pooled
 from wm.embedding.claimed import commit_pool, owner_key
 from wm.errors import WmError
 from wm.forest import Forest
-from wm.formats import npz_arrays, sklearn_metadata
+from wm.formats import sklearn_metadata
 from wm.formats.export import load_metadata, save_model
 from wm.verification.answer_files import parse_answers, read_rows
 from wm.verification.answers import Answers
@@ -239,7 +239,7 @@ def _misread(sample: Sample, order: Order, votes: NDArray[np.int64]) -> str | No
 
 
 def _report(content: bytes) -> LeakageReport:
-    arrays = npz_arrays.parse_arrays(content, what="arrays")
+    arrays = sklearn_metadata.parse_arrays(content, what="arrays")
     try:
         return inspect(**arrays.arguments())
     except WmError as reason:

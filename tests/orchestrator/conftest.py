@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-import shutil
+from contextlib import closing
 from types import SimpleNamespace
 
 import pytest
 
 from orchestrator import pace
-from orchestrator.executors import LocalExecutor
 from orchestrator.launch import launch
-from orchestrator.loop import run_campaign
 from orchestrator.plan import DataFacts
 from orchestrator.spec import parse_spec
 from orchestrator.store.database import Store
-from orchestrator.store.ledger import StoreLedger
-from orchestrator.store.tables import CampaignState
+from tests.sharing import copy_store, kept_processes, made_once, run_to_end
 from tests.small_campaign import small_campaign
+
+
+@pytest.fixture(scope="session", autouse=True)
+def processes():
+    """Campaigns of this directory's tests share the processes of their jobs."""
+    with kept_processes():
+        yield
 
 
 @pytest.fixture(scope="session")
@@ -40,11 +44,21 @@ def clock(monkeypatch):
     return time
 
 
+@pytest.fixture(scope="session")
+def empty_file(tmp_path_factory):
+    """SQLite file of an empty store, to be copied: an upgrade runs every migration."""
+
+    def make(folder):
+        with closing(Store(f"sqlite:///{folder / 'wm.db'}")) as store:
+            store.upgrade()
+
+    return made_once(tmp_path_factory, "empty", make) / "wm.db"
+
+
 @pytest.fixture
-def store(tmp_path):
+def store(empty_file, tmp_path):
     """An empty store."""
-    opened = Store(f"sqlite:///{tmp_path / 'wm.db'}")
-    opened.upgrade()
+    opened = Store(f"sqlite:///{copy_store(empty_file, tmp_path / 'wm.db')}")
     yield opened
     opened.close()
 
@@ -52,22 +66,19 @@ def store(tmp_path):
 @pytest.fixture(scope="session")
 def finished_file(spec, tmp_path_factory):
     """SQLite file in which that campaign, number 1, was run to its end."""
-    path = tmp_path_factory.mktemp("finished") / "wm.db"
-    store = Store(f"sqlite:///{path}")
-    campaign_id = launch(store, spec)
-    executor = LocalExecutor(StoreLedger(store), workers=1)
-    try:
-        state = run_campaign(store, campaign_id, executor, lambda _progress: None)
-    finally:
-        executor.close()
-        store.close()
-    assert (campaign_id, state) == (1, CampaignState.FINISHED)
-    return path
+
+    def make(folder):
+        with closing(Store(f"sqlite:///{folder / 'wm.db'}")) as store:
+            campaign_id = launch(store, spec)
+            assert campaign_id == 1
+            run_to_end(store, campaign_id)
+
+    return made_once(tmp_path_factory, "finished", make) / "wm.db"
 
 
 @pytest.fixture
 def finished(finished_file, tmp_path):
     """A store of one's own in which that campaign is finished."""
-    store = Store(f"sqlite:///{shutil.copy(finished_file, tmp_path / 'finished.db')}")
+    store = Store(f"sqlite:///{copy_store(finished_file, tmp_path / 'finished.db')}")
     yield store
     store.close()

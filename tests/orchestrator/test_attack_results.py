@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
+from contextlib import closing
+
 import pytest
 
 from orchestrator import results
-from orchestrator.executors import LocalExecutor
 from orchestrator.frames import records
 from orchestrator.launch import launch
-from orchestrator.loop import run_campaign
 from orchestrator.results import COLUMNS
 from orchestrator.spec import parse_spec
 from orchestrator.store.database import Store
-from orchestrator.store.ledger import StoreLedger
-from orchestrator.store.tables import CampaignState
+from tests.sharing import copy_store, made_once, run_to_end
 from wm.attacks.calibration import LEVELS, calibrate
 
 ATTACKS = """\
@@ -73,14 +72,13 @@ innocents = 2
 @pytest.fixture(scope="module")
 def store(tmp_path_factory):
     """A store in which that campaign, number 1, is finished."""
-    store = Store(f"sqlite:///{tmp_path_factory.mktemp('attacks') / 'wm.db'}")
-    campaign_id = launch(store, parse_spec(ATTACKS))
-    executor = LocalExecutor(StoreLedger(store), workers=1)
-    try:
-        state = run_campaign(store, campaign_id, executor, lambda _progress: None)
-    finally:
-        executor.close()
-    assert (campaign_id, state) == (1, CampaignState.FINISHED)
+
+    def make(folder):
+        with closing(Store(f"sqlite:///{folder / 'wm.db'}")) as store:
+            run_to_end(store, launch(store, parse_spec(ATTACKS)))
+
+    made = made_once(tmp_path_factory, "attacks", make) / "wm.db"
+    store = Store(f"sqlite:///{copy_store(made, tmp_path_factory.mktemp('attacks') / 'wm.db')}")
     yield store
     store.close()
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 import sqlalchemy as sa
 from alembic import command
@@ -98,7 +100,9 @@ def test_silent_services_do_not_count(store, store_url):
     assert seen["workers"][0].found == seen["orchestrators"][0].found == "none alive"
     for kind, name in (("workers", "two:1:1"), ("orchestrators", "one:1:1")):
         (silent,) = seen[f"silent {kind}"]
-        assert silent.found == f"{name}, last heartbeat 60 s ago"
+        seconds = re.fullmatch(rf"{name}, last heartbeat (\d+) s ago", silent.found)
+        assert seconds is not None
+        assert int(seconds[1]) >= 60
         assert "deleted after a day" in silent.fix
 
 
@@ -126,8 +130,8 @@ def test_version_mismatches(store, store_url, broker_url):
 
 @pytest.mark.parametrize("skew", [-3600.0, 3600.0])
 def test_clock_skew(store, store_url, monkeypatch, skew):
-    now = Store.now
-    monkeypatch.setattr(Store, "now", lambda self, connection: now(self, connection) + skew)
+    clock = Store.clock
+    monkeypatch.setattr(Store, "clock", lambda self: clock(self) + skew)
     (clock,) = found(store_url)["clock"]
     assert clock.found == "3600.0 s apart from the store's"
     assert clock.fix == "synchronize the clocks of this machine and the store, as with NTP"
@@ -145,7 +149,7 @@ def test_an_empty_store(store_url):
 
 def test_an_old_schema(store_url):
     store = Store(store_url)
-    config = database._alembic_config()
+    config = database.alembic_config()
     with store.write() as connection:
         config.attributes["connection"] = connection
         command.upgrade(config, known_revisions()[-1])
@@ -209,11 +213,11 @@ def worker_url():
     """The store as a worker's login sees it, on a server that asks for passwords."""
     server = servers.Postgres(port=servers.free_port())
     try:
-        store = Store(f"{server.url()}&port={server._port}")
+        store = Store(f"{server.url()}&port={server.port}")
         store.upgrade()
         set_worker_login(store, "a_worker", "word-of-worker")
         store.close()
-        yield f"postgresql+psycopg://a_worker:word-of-worker@127.0.0.1:{server._port}/postgres"
+        yield f"postgresql+psycopg://a_worker:word-of-worker@127.0.0.1:{server.port}/postgres"
     finally:
         server.close()
 

@@ -8,20 +8,20 @@ import pytest
 import sqlalchemy as sa
 
 from orchestrator import results
-from orchestrator.executors import LocalExecutor
 from orchestrator.launch import launch
-from orchestrator.loop import run_campaign
 from orchestrator.store.database import Store
-from orchestrator.store.ledger import StoreLedger
-from orchestrator.store.tables import CampaignState, campaign_job, cell, forgery_answer
+from orchestrator.store.tables import campaign_job, cell, forgery_answer
+from tests.sharing import run_to_end
 
 EPS = (0.1, 0.3, 0.5, 0.7, 0.9)
+INSTANCES = 24
 
 
 @pytest.fixture(scope="module")
 def campaign(spec):
-    """Sixty instances, in two batches, of two signatures on breast-cancer."""
-    forgery = spec.attack[2].model_copy(update={"engine": ("portfolio",), "instances": 60, "eps": EPS})
+    """Instances in two batches, of two signatures on breast-cancer."""
+    changed = {"engine": ("portfolio",), "instances": INSTANCES, "batch": INSTANCES - 8, "eps": EPS}
+    forgery = spec.attack[2].model_copy(update=changed)
     return spec.model_copy(update={"attack": (forgery,)})
 
 
@@ -35,11 +35,7 @@ def over(campaign, *lists):
 def run(store, campaign, workers=1):
     """Run a campaign to its end; return its id."""
     campaign_id = launch(store, campaign)
-    executor = LocalExecutor(StoreLedger(store), workers=workers)
-    try:
-        assert run_campaign(store, campaign_id, executor, lambda _progress: None) is CampaignState.FINISHED
-    finally:
-        executor.close()
+    run_to_end(store, campaign_id, workers=workers)
     return campaign_id
 
 
@@ -76,7 +72,7 @@ def alone(campaign, tmp_path_factory):
 
 def test_a_list_gives_the_results_of_each_distance_alone(whole, alone):
     found = answers(whole, 1)
-    assert len(found) == len(EPS) * 2 * 60
+    assert len(found) == len(EPS) * 2 * INSTANCES
     assert {place: (row["row"], row["status"]) for place, row in found.items()} == {
         place: (row["row"], row["status"]) for place, row in alone.items()
     }
@@ -90,7 +86,7 @@ def test_at_most_three_of_five_distances_are_asked_and_the_others_name_theirs(wh
         for (_, signature, instance), row in found.items()
         if row["followed_from"] is None
     )
-    assert len(asked) == 2 * 60
+    assert len(asked) == 2 * INSTANCES
     assert max(asked.values()) <= 3
     for (_, signature, instance), row in found.items():
         if row["followed_from"] is not None:

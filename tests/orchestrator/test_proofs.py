@@ -5,29 +5,19 @@ from __future__ import annotations
 import sqlalchemy as sa
 
 from orchestrator import results
-from orchestrator.executors import LocalExecutor
 from orchestrator.launch import launch
-from orchestrator.loop import run_campaign
 from orchestrator.store.database import Store
 from orchestrator.store.ledger import StoreLedger
 from orchestrator.store.tables import (
-    CampaignState,
     campaign_job,
     cell,
     forgery_answer,
     global_proof,
     job,
 )
+from tests.sharing import run_to_end
 from wm.engines.protocol import GLOBAL_REASON
 from workers.jobs import GlobalProof, JobKind
-
-
-def run(store, campaign_id):
-    executor = LocalExecutor(StoreLedger(store), workers=1)
-    try:
-        assert run_campaign(store, campaign_id, executor, lambda _progress: None) is CampaignState.FINISHED
-    finally:
-        executor.close()
 
 
 def ends(store, signature):
@@ -52,7 +42,7 @@ def test_a_kept_proof_spares_queries_of_its_signature_and_label_alone(spec, tmp_
             sa.select(job.c.id).where(job.c.kind == JobKind.FORGERY).limit(1)
         ).scalar_one()
     StoreLedger(store).save(first, [GlobalProof(1)])
-    run(store, campaign_id)
+    run_to_end(store, campaign_id)
     assert ends(store, 0) == {("forged", "solver"), ("impossible", GLOBAL_REASON)}
     assert ends(store, 1) == {("forged", "solver")}
     store.close()
@@ -63,7 +53,7 @@ def test_proofs_are_stored(spec, tmp_path):
     forgery = spec.attack[2].model_copy(update={"engine": ("portfolio",), "instances": 40, "eps": (0.9,)})
     forest = spec.forest.model_copy(update={"n_estimators": 70, "max_depth": 8})
     store = Store(f"sqlite:///{tmp_path / 'wm.db'}")
-    run(store, launch(store, spec.model_copy(update={"forest": forest, "attack": (forgery,)})))
+    run_to_end(store, launch(store, spec.model_copy(update={"forest": forest, "attack": (forgery,)})))
     with store.read() as connection:
         kept = connection.execute(sa.select(sa.func.count()).select_from(global_proof)).scalar_one()
     proved = sum(("impossible", GLOBAL_REASON) in ends(store, signature) for signature in (0, 1))

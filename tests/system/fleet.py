@@ -17,7 +17,8 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from orchestrator.store import campaigns, services
+from orchestrator.launch import launch, read_campaign
+from orchestrator.store import campaigns, launched, services
 from orchestrator.store.database import Store
 from orchestrator.store.tables import (
     CampaignState,
@@ -169,8 +170,9 @@ class Fleet:
         return self.start("worker", "--concurrency", str(concurrency), **options)
 
     def launch(self) -> None:
-        """Launch the campaign."""
-        self.wm("campaign", "launch", "c.toml")
+        """Launch the campaign, as ``wm campaign launch`` does."""
+        spec, data = read_campaign(self.directory / "c.toml")
+        launched.hand_over(self.store, launch(self.store, spec, data))
 
     def stop(self, process: subprocess.Popen[bytes]) -> int:
         """End a command in good order; return its exit code."""

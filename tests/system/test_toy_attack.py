@@ -13,6 +13,8 @@ import pytest
 
 from tests import toy_attack
 
+pytestmark = pytest.mark.system
+
 ROOT = Path(__file__).resolve().parents[2]
 
 CAMPAIGN = """

@@ -181,7 +181,7 @@ def test_other_suspects_are_refused(owned, suspect, error):
         (X, y[:-1], {}, DataError, "shape"),
         (X * np.nan, y, {}, DataError, "finite"),
         (X * 1e300, y, {}, DataError, "finite"),
-        ([["a"]], [1], {}, DataError, "not numbers"),
+        ([["a"]], [1], {}, DataError, "not real numbers"),
         (*load_iris(return_X_y=True), {}, DataError, "3 classes"),
         (X, np.ones(len(X)), {}, DataError, "1 classes"),
     ],

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import doctest
-import subprocess
-import sys
 
 import numpy as np
 
@@ -14,12 +12,6 @@ from wm.testing import forgeable, in_box, random_case, wanted_votes
 
 def test_examples():
     assert doctest.testmod(wm.testing) == (0, 7)
-
-
-def test_hypothesis_is_imported_for_strategies_only():
-    code = "import sys, wm.testing; print('hypothesis' in sys.modules)"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "False"
 
 
 def test_cases_are_as_documented():

@@ -33,7 +33,7 @@ from wm.claims.claim import Claim, parse_claim
 from wm.datasets import Split
 from wm.embedding.training import Caps
 from wm.forest import Forest
-from wm.formats.npz_arrays import parse_arrays
+from wm.formats.sklearn_metadata import parse_arrays
 from wm.streams import Role
 from workers.handlers import attack
 from workers.jobs import KINDS, JobKind

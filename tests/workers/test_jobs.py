@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import importlib
 import inspect
 import json
+import pkgutil
 
 import pytest
 from pydantic import ValidationError
@@ -17,7 +17,7 @@ LeakageParameters = KINDS["leakage"].parameters
 
 @pytest.mark.parametrize("kind", list(JobKind))
 def test_every_kind_has_a_handler_that_takes_its_parameters(kind):
-    handler = importlib.import_module(KINDS[kind].handler).run
+    handler = pkgutil.resolve_name(KINDS[kind].handler)
     hints = inspect.get_annotations(handler, eval_str=True)
     assert list(hints) == ["parameters", "context", "return"]
     assert hints["parameters"] is KINDS[kind].parameters

@@ -33,8 +33,7 @@ from wm.datasets import Split
 from wm.embedding.training import Caps
 from wm.embedding.watermark import WatermarkedForest
 from wm.forest import Forest
-from wm.formats.npz_arrays import parse_arrays
-from wm.formats.sklearn_metadata import TreeMetadata, from_model
+from wm.formats.sklearn_metadata import TreeMetadata, from_model, parse_arrays
 from wm.streams import Role
 
 
@@ -73,18 +72,12 @@ class AttackRow(BaseModel):
 
 @dataclass(frozen=True)
 class Result:
-    """Result of an attack.
-
-    Attributes
-    ----------
-    rows
-        Instances of the attack's `Row`, in a fixed order.
-    extra
-        Further tables by name, as declared by `Attack.extra`.
-    """
+    """Result of an attack."""
 
     rows: Sequence[AttackRow]
+    """Instances of the attack's `Row`, in a fixed order."""
     extra: Mapping[str, Sequence[AttackRow]] = field(default_factory=dict)
+    """Further tables by name, as declared by `Attack.extra`."""
 
 
 class Scene(Protocol):
@@ -171,18 +164,12 @@ class LoadedScene:
 
 @dataclass(frozen=True)
 class Streams:
-    """The random streams of one attack, a separate one for each role.
-
-    Attributes
-    ----------
-    seed
-        The campaign's.
-    repeat
-        Number of the repeat of the watermark that is attacked.
-    """
+    """The random streams of one attack, a separate one for each role."""
 
     seed: int
+    """The campaign's."""
     repeat: int = 0
+    """Number of the repeat of the watermark that is attacked."""
 
     def generator(self, role: Role, *key: int | str) -> np.random.Generator:
         """Return a fresh generator of a role's stream in this repeat."""
@@ -204,50 +191,34 @@ class Scope(StrEnum):
 
 @dataclass(frozen=True)
 class Attack:
-    """An attack, as listed in the registry.
-
-    Attributes
-    ----------
-    kind
-        Its name in campaign files, on the command line and in the store.
-    summary
-        Heading of its results; one line.
-    options, row
-        Its models.
-    run
-        Runs the attack, or one of its parts.
-    part
-        Model of one job's options, where it differs from `options`.
-    extra
-        Models of further tables in its results, by name.
-    shown, aggregate
-        Model and function of rows aggregated over several jobs, for attacks that show no single rows.
-    alarms
-        Takes the shown rows and returns a line for each that makes the campaign's verdict negative.
-    scope
-        What it is run on.
-    draws
-        Whether it draws random numbers; if not, no seed is part of its jobs' content keys.
-    version
-        Part of the content keys: raise it when equal options begin to give other results.
-    is_queried
-        Whether it consists of single queries, answered by a job of its own kind; only forgery does.
-    """
+    """An attack, as listed in the registry."""
 
     kind: str
+    """Its name in campaign files, on the command line and in the store."""
     summary: str
+    """Heading of its results; one line."""
     options: type[AttackOptions]
     row: type[AttackRow]
+    """Models of its options and of a row of its results."""
     run: Callable[[Scene, Any, Streams], Result]
+    """Runs the attack, or one of its parts."""
     part: type[AttackOptions] | None = None
+    """Model of one job's options, where it differs from `options`."""
     extra: Mapping[str, type[AttackRow]] = field(default_factory=dict)
+    """Models of further tables in its results, by name."""
     shown: type[AttackRow] | None = None
     aggregate: Callable[[Sequence[Any]], Sequence[AttackRow]] | None = None
+    """Model and function of rows aggregated over several jobs, for attacks that show no single rows."""
     alarms: Callable[[Sequence[Any]], Sequence[str]] | None = None
+    """Takes the shown rows and returns a line for each that makes the campaign's verdict negative."""
     scope: Scope = Scope.WATERMARK
+    """What it is run on."""
     draws: bool = True
+    """Whether it draws random numbers; if not, no seed is part of its jobs' content keys."""
     version: int = 1
+    """Part of the content keys: raise it when equal options begin to give other results."""
     is_queried: bool = False
+    """Whether it consists of single queries, answered by a job of its own kind; only forgery does."""
 
     @property
     def job_options(self) -> type[AttackOptions]:

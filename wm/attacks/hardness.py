@@ -5,7 +5,8 @@ variable: the tree votes +1 exactly on the points whose assignment satisfies the
 satisfiable iff the votes +1, ..., +1 can be forged (label +1, signature all zeros). So every formula is a
 test for the engines, with an answer that is known independently, and hard formulas make hard queries.
 
-Literals are those of DIMACS: variable j of 1..n is ``j``, its negation ``-j``; its feature is j - 1.
+Literals are those of DIMACS: variable j of 1..n is ``j``, its negation ``-j``; its feature is j - 1. Values
+outside the ranges stated raise `QueryError`.
 
 Examples
 --------
@@ -61,22 +62,12 @@ class Formula:
 
     A clause has one or more literals. It may repeat a literal, which changes nothing, or hold a variable and
     its negation, which makes it always true; `clauses` is not simplified.
-
-    Attributes
-    ----------
-    n_variables
-        At least 1; a variable need not occur.
-    clauses
-        Non-empty tuples of DIMACS literals in -n..-1 and 1..n. Without any clause the formula is true.
-
-    Raises
-    ------
-    QueryError
-        Other values.
     """
 
     n_variables: int
+    """At least 1; a variable need not occur."""
     clauses: tuple[tuple[int, ...], ...]
+    """Non-empty tuples of DIMACS literals in -n..-1 and 1..n. Without any clause the formula is true."""
 
     def __post_init__(self) -> None:
         if (
@@ -175,11 +166,6 @@ def random_3cnf(n_variables: int, n_clauses: int, rng: np.random.Generator) -> F
     """Draw a formula of 3-literal clauses, each uniformly among those with three distinct variables.
 
     Formulas with about 4.27 clauses for each variable are the hardest; half of them are satisfiable.
-
-    Raises
-    ------
-    QueryError
-        Fewer than 3 variables, or a negative number of clauses.
     """
     if n_variables < 3:
         raise QueryError(f"{n_variables} variables are too few: a clause has 3 distinct ones")
@@ -207,11 +193,6 @@ def to_forest(formula: Formula, *, threshold: float = THRESHOLD) -> Forest:
         In [0, 1), so that both truth values exist in the domain [0, 1]: variable j is true iff
         ``float32(x[j - 1]) > threshold``. The paper's is 0, for which only one value is false: a test of the
         engines' exactness. At 0.5 both truth values are equally far from the middle of the domain.
-
-    Raises
-    ------
-    QueryError
-        No clause, or a threshold outside [0, 1).
     """
     _check_threshold(threshold)
     if not formula.clauses:
@@ -269,11 +250,6 @@ def assignment(point: ArrayLike, formula: Formula, *, threshold: float = THRESHO
     Returns
     -------
     n truth values; variable j is true iff ``float32(x[j - 1]) > threshold``.
-
-    Raises
-    ------
-    QueryError
-        Another shape, values that are not finite float32 numbers, or a threshold outside [0, 1).
     """
     _check_threshold(threshold)
     try:
@@ -290,13 +266,7 @@ def assignment(point: ArrayLike, formula: Formula, *, threshold: float = THRESHO
 
 
 def satisfies(formula: Formula, values: Sequence[bool]) -> bool:
-    """Return whether an assignment (one truth value for each variable) makes every clause true.
-
-    Raises
-    ------
-    QueryError
-        Another number of truth values than variables.
-    """
+    """Return whether an assignment (one truth value for each variable) makes every clause true."""
     if len(values) != formula.n_variables:
         raise QueryError(f"the assignment has {len(values)} values for {formula.n_variables} variables")
     return all(
@@ -309,11 +279,6 @@ def brute_force(formula: Formula) -> tuple[bool, ...] | None:
     """Return the first satisfying assignment of all 2^n, or None if there is none.
 
     Assignments are ordered as binary numbers whose lowest bit is variable 1, from all false.
-
-    Raises
-    ------
-    QueryError
-        More than `MAX_BRUTE_FORCE_VARIABLES` variables.
     """
     if formula.n_variables > MAX_BRUTE_FORCE_VARIABLES:
         raise QueryError(

@@ -20,26 +20,23 @@ from wm.streams import Role
 
 @dataclass(frozen=True, eq=False)
 class Case:
-    """A forest and a false claim to it.
-
-    Attributes
-    ----------
-    forest
-        Classes 0 and 1.
-    signature
-        m bits, drawn independently of the forest.
-    X_trigger : (k, d), y_trigger : (k,)
-        Trigger rows, drawn at random.
-    X_decoy : (n, d), y_decoy : (n,)
-        Other rows of the same kind.
-    """
+    """A forest and a false claim to it."""
 
     forest: Forest
+    """Classes 0 and 1."""
     signature: Signature
+    """m bits, drawn independently of the forest."""
     X_trigger: NDArray[np.float32]
     y_trigger: NDArray[np.int64]
+    """(k, d) and (k,): trigger rows, drawn at random."""
     X_decoy: NDArray[np.float32]
     y_decoy: NDArray[np.int64]
+    """(n, d) and (n,): other rows of the same kind."""
+
+    @property
+    def rows(self) -> tuple[tuple[NDArray[np.float32], NDArray[np.int64]], ...]:
+        """Rows and labels, of the triggers and of the decoys."""
+        return (self.X_trigger, self.y_trigger), (self.X_decoy, self.y_decoy)
 
 
 def honest_forests(

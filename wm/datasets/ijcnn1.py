@@ -26,38 +26,26 @@ _DECIMALS = 6  # the text files have at most six: rounding gives their values ba
 
 @dataclass(frozen=True)
 class Recipe:
-    """The known files, and the draw of the paper's rows from them.
-
-    Attributes
-    ----------
-    site
-        Address of the directory with the files.
-    train_file, test_file
-        Their names, compressed with bzip2.
-    train_blob, test_blob
-        Git blob hash (SHA-1, hex) of each file's text.
-    n_train
-        Number of first rows of the npz's training arrays that are the training file.
-    n_features
-        Number of columns.
-    n_drawn
-        Number of rows drawn without replacement from each file.
-    seed
-        The `random_state` of both draws.
-    expected_sha256
-        Content hash (`wm.formats.npz.content_hash`) of all rows and labels of the two files.
-    """
+    """The known files, and the draw of the paper's rows from them."""
 
     site: str = "https://www.csie.ntu.edu.tw/~cjlin/libsvmtools/datasets/binary"
+    """Address of the directory with the files."""
     train_file: str = "ijcnn1.tr.bz2"
     test_file: str = "ijcnn1.t.bz2"
+    """Names of the files, compressed with bzip2."""
     train_blob: str = "1e76e6189e93ecd1fd581fa6f4a2ec86a71e5f0e"
     test_blob: str = "21107880de57d93a258bb2361ccb3211202dfbf3"
+    """Git blob hash (SHA-1, hex) of each file's text."""
     n_train: int = 35_000
+    """Number of first rows of the npz's training arrays that are the training file."""
     n_features: int = 22
+    """Number of columns."""
     n_drawn: int = 10_000
+    """Number of rows drawn without replacement from each file."""
     seed: int = 7
+    """The `random_state` of both draws."""
     expected_sha256: str = "767d65824f7f042eb2bbb40b294d93d3638d2a47489fa576211d809ae3f0f858"
+    """Content hash (`wm.formats.npz.content_hash`) of all rows and labels of the two files."""
 
 
 PAPER = Recipe()

@@ -18,18 +18,12 @@ _MISSING = frozenset({"", "nan"})
 
 @dataclass(frozen=True, eq=False)
 class Labels:
-    """The class of each row.
-
-    Attributes
-    ----------
-    codes
-        (n,), index into `classes`.
-    classes
-        Names of the classes, in order: numeric order if all are numbers, else alphabetical.
-    """
+    """The class of each row."""
 
     codes: NDArray[np.int64]
+    """(n,), index into `classes`."""
     classes: tuple[str, ...]
+    """Names of the classes, in order: numeric order if all are numbers, else alphabetical."""
 
 
 def encode_labels(values: NDArray[Any], *, where: str) -> Labels:
@@ -49,16 +43,14 @@ def encode_labels(values: NDArray[Any], *, where: str) -> Labels:
     DataError
         A label is missing, NaN or infinite, or not text, number or boolean.
     """
-    if values.dtype.kind in "biu":
-        unique, codes = np.unique(values, return_inverse=True)
-        return Labels(codes.astype(np.int64), tuple(str(value) for value in unique.tolist()))
-    if values.dtype.kind == "f":
-        bad = ~np.isfinite(values)
-    elif values.dtype.kind in "UO":
+    kind = values.dtype.kind
+    if kind not in "biufUO":
+        raise DataError(f"{where}: labels of type {values.dtype} are neither numbers nor text")
+    if kind in "UO":
         values = np.array([str(value).strip() for value in values], dtype=np.str_)
         bad = np.isin(np.char.lower(values), list(_MISSING))
     else:
-        raise DataError(f"{where}: labels of type {values.dtype} are neither numbers nor text")
+        bad = ~np.isfinite(values)
     if bad.any():
         row = int(np.argmax(bad))
         raise DataError(
@@ -66,9 +58,10 @@ def encode_labels(values: NDArray[Any], *, where: str) -> Labels:
             f"({int(bad.sum())} such rows in all): drop those rows"
         )
     unique, codes = np.unique(values, return_inverse=True)
-    numbers = [_number(str(value)) for value in unique.tolist()]
-    if any(number is None for number in numbers):
-        return Labels(codes.astype(np.int64), tuple(str(value) for value in unique.tolist()))
+    names = tuple(map(str, unique.tolist()))
+    numbers = [_number(name) for name in names]
+    if kind in "biu" or None in numbers:
+        return Labels(codes.astype(np.int64), names)
     distinct, merged = np.unique(np.array(numbers, dtype=np.float64), return_inverse=True)
     return Labels(merged[codes].astype(np.int64), tuple(_number_name(value) for value in distinct.tolist()))
 

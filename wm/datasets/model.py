@@ -17,55 +17,36 @@ from wm.formats.npz import content_hash
 
 @dataclass(frozen=True, eq=False)
 class RawTable:
-    """Rows as read from a source, before they are checked and made binary.
-
-    Attributes
-    ----------
-    where
-        Name of the source in errors.
-    X
-        Features, (n, d).
-    labels
-        The class of each row.
-    feature_names
-        d names.
-    test_mask
-        (n,) bool, the rows that the source reserves for testing; None: it reserves none.
-    """
+    """Rows as read from a source, before they are checked and made binary."""
 
     where: str
+    """Name of the source in errors."""
     X: NDArray[np.float64]
+    """Features, (n, d)."""
     labels: Labels
+    """The class of each row."""
     feature_names: tuple[str, ...]
+    """d names."""
     test_mask: NDArray[np.bool_] | None = None
+    """(n,) bool, the rows that the source reserves for testing; None: it reserves none."""
 
 
 @dataclass(frozen=True, eq=False)
 class Dataset:
-    """A binary data set; its arrays cannot be written to.
-
-    Attributes
-    ----------
-    name
-        The set's public name, or the file's.
-    X
-        Features, (n, d), finite.
-    y
-        Classes, (n,), 0 or 1; both occur.
-    class_names
-        Names of classes 0 and 1 in the source.
-    feature_names
-        d names.
-    test_mask
-        (n,) bool, the rows that the source itself reserves for testing (ijcnn1); None: it reserves none.
-    """
+    """A binary data set; its arrays cannot be written to."""
 
     name: str
+    """The set's public name, or the file's."""
     X: NDArray[np.float64]
+    """Features, (n, d), finite."""
     y: NDArray[np.int64]
+    """Classes, (n,), 0 or 1; both occur."""
     class_names: tuple[str, str]
+    """Names of classes 0 and 1 in the source."""
     feature_names: tuple[str, ...]
+    """d names."""
     test_mask: NDArray[np.bool_] | None = None
+    """(n,) bool, the rows that the source itself reserves for testing (ijcnn1); None: it reserves none."""
 
     def __post_init__(self) -> None:
         for array in (self.X, self.y, self.test_mask):

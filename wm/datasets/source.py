@@ -40,22 +40,6 @@ _COMPRESSED_ENDINGS = (".bz2", ".gz")
 class Source:
     """Source of rows and labels; exactly one of `name` and `path` is given.
 
-    Attributes
-    ----------
-    name
-        "breast-cancer", "mnist2-6", "ijcnn1" or "openml:<id>".
-    path
-        A file: .csv (commas), .npz, or svmlight (.svm, .svmlight, .libsvm, .txt); text files may be .gz or
-        .bz2. A relative path is looked for in the working directory, then in the data directory.
-    label
-        csv: the label's column, by name or by index from 0 (negative: from the right), required. OpenML: the
-        target's name, default the set's own. npz: the array's name, default "y" (rows are in "X").
-    header
-        csv: whether the first row holds names. None: it does if it holds `label`, or no number at all.
-    positive
-        The class that becomes 1, against all others. Required for three or more classes. By default the
-        second of two: numbers in numeric order, other labels in alphabetical order.
-
     Raises
     ------
     DataError
@@ -64,10 +48,18 @@ class Source:
     """
 
     name: str | None = None
+    """One of "breast-cancer", "mnist2-6", "ijcnn1" and "openml:<id>"."""
     path: Path | None = None
+    """A file: .csv (commas), .npz, or svmlight (.svm, .svmlight, .libsvm, .txt); text files may be .gz or
+    .bz2. A relative path is looked for in the working directory, then in the data directory."""
     label: str | int | None = None
+    """csv: the label's column, by name or by index from 0 (negative: from the right), required. OpenML: the
+    target's name, default the set's own. npz: the array's name, default "y" (rows are in "X")."""
     header: bool | None = None
+    """csv: whether the first row holds names. None: it does if it holds `label`, or no number at all."""
     positive: str | None = None
+    """The class that becomes 1, against all others. Required for three or more classes. By default the second
+    of two: numbers in numeric order, other labels in alphabetical order."""
 
     def __post_init__(self) -> None:
         if self.name is not None and self.path is not None:

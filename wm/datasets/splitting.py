@@ -58,43 +58,29 @@ _FACTS: dict[str, Callable[[Any], Any]] = {
 
 @dataclass(frozen=True, eq=False)
 class Split:
-    """Training and test rows as scikit-learn's trees see them; the arrays cannot be written to.
-
-    Attributes
-    ----------
-    X_train, X_test
-        Scaled features, float32, (n, d) each.
-    y_train, y_test
-        Classes, 0 or 1.
-    train_rows, test_rows
-        Each row's index in the data set.
-    class_names, feature_names
-        As in the data set.
-    scaling
-        "train", "paper" or "none".
-    seed
-        The `random_state` of the split; without effect if the source reserves its own test rows.
-    test_share
-        Requested share of test rows, or the share that the source reserves.
-    dataset_sha256
-        The data set's hash.
-    constant_features
-        Number of features with a single value in the rows that scaling was fitted on.
-    """
+    """Training and test rows as scikit-learn's trees see them; the arrays cannot be written to."""
 
     X_train: NDArray[np.float32]
     X_test: NDArray[np.float32]
+    """Scaled features, float32, (n, d) each."""
     y_train: NDArray[np.int64]
     y_test: NDArray[np.int64]
+    """Classes, 0 or 1."""
     train_rows: NDArray[np.int64]
     test_rows: NDArray[np.int64]
+    """Each row's index in the data set."""
     class_names: tuple[str, str]
     feature_names: tuple[str, ...]
+    """As in the data set."""
     scaling: AnyScaling
     seed: int
+    """The `random_state` of the split; without effect if the source reserves its own test rows."""
     test_share: float
+    """Requested share of test rows, or the share that the source reserves."""
     dataset_sha256: str
+    """The data set's hash."""
     constant_features: int
+    """Number of features with a single value in the rows that scaling was fitted on."""
 
     def __post_init__(self) -> None:
         for array in self._arrays().values():

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,41 +27,29 @@ TreeKind = Literal["right", "wrong"]
 
 @dataclass(frozen=True, eq=False)
 class EmbeddingTask:
-    """Input of a scheme; equal tasks give equal forests.
-
-    Attributes
-    ----------
-    X : (n, d) float32
-        Training rows.
-    y : (n,)
-        Labels, 0 or 1.
-    signature
-        m bits, one for each tree.
-    trigger_rows : (k,)
-        Indexes of the trigger set in X, distinct; see `draw_trigger_rows`.
-    caps
-        Limits on every tree; see `wm.embedding.training.adjusted_caps`.
-    seed_right, seed_wrong
-        `random_state` of the trees with bit 0 and with bit 1; they must differ. For trainings "paper" and
-        "artifact".
-    fit
-        How the trees are made to fit.
-    tree_seeds
-        m different `random_state`, one for each tree; for training "per-tree".
-    sample_weight : (n,) or None
-        Weights of the training rows, above 0; those of the trigger rows are multiplied. None: all 1.
-    """
+    """Input of a scheme; equal tasks give equal forests."""
 
     X: NDArray[np.float32]
+    """(n, d): training rows."""
     y: NDArray[np.int64]
+    """(n,): labels, 0 or 1."""
     signature: Signature
+    """m bits, one for each tree."""
     trigger_rows: NDArray[np.int64]
+    """(k,): indexes of the trigger set in X, distinct; see `draw_trigger_rows`."""
     caps: Caps
+    """Limits on every tree; see `wm.embedding.training.adjusted_caps`."""
     seed_right: int
     seed_wrong: int
+    """`random_state` of the trees with bit 0 and with bit 1; they must differ. For trainings "paper" and
+    "artifact"."""
     fit: TrainOptions
+    """How the trees are made to fit."""
     tree_seeds: tuple[int, ...] = ()
+    """m different `random_state`, one for each tree; for training "per-tree"."""
     sample_weight: NDArray[np.float64] | None = None
+    """(n,) or None: weights of the training rows, above 0; those of the trigger rows are multiplied. None:
+    all 1."""
 
     def weights(self, trigger_weight: float) -> NDArray[np.float64]:
         """Return the training rows' weights when every trigger row weighs `trigger_weight` times its own."""
@@ -75,56 +64,37 @@ class EmbeddingTask:
 
 @dataclass(frozen=True)
 class FittedTree:
-    """A tree that fits: its votes on the trigger set are those that its bit demands.
-
-    Attributes
-    ----------
-    tree
-        A fitted `DecisionTreeClassifier` (scikit-learn has no types).
-    fits
-        Number of times it was fitted.
-    weight
-        Of each trigger row in the last fit.
-    """
+    """A tree that fits: its votes on the trigger set are those that its bit demands."""
 
     tree: Any
+    """A fitted `DecisionTreeClassifier` (scikit-learn has no types)."""
     fits: int
+    """Number of times it was fitted."""
     weight: float
+    """Of each trigger row in the last fit."""
 
 
 @dataclass(frozen=True, eq=False)
 class Embedded:
-    """A watermarked forest and the cost of its training.
-
-    Attributes
-    ----------
-    forest
-        Errs on every trigger row in exactly the trees whose bit is 1.
-    rounds_right, rounds_wrong
-        Largest number of fits of a tree of that kind; 0 if the forest has none of that kind.
-    weight_right, weight_wrong
-        Largest weight of a trigger row in the last fits.
-    fits
-        Fits of single trees in all; an honest forest takes m.
-    trees
-        The fitted `DecisionTreeClassifier`, in order, with all that scikit-learn records of their training:
-        secret.
-    """
+    """A watermarked forest and the cost of its training."""
 
     forest: Forest
+    """Errs on every trigger row in exactly the trees whose bit is 1."""
     rounds_right: int
     rounds_wrong: int
+    """Largest number of fits of a tree of that kind; 0 if the forest has none of that kind."""
     weight_right: float
     weight_wrong: float
+    """Largest weight of a trigger row in the last fits."""
     fits: int
+    """Fits of single trees in all; an honest forest takes m."""
     trees: tuple[Any, ...]
+    """The fitted `DecisionTreeClassifier`, in order, with all that scikit-learn records of their training:
+    secret."""
 
 
-class OnRound(Protocol):
-    """Called after each round."""
-
-    def __call__(self, kind: TreeKind, round_number: int, unfit_trees: int) -> None:
-        """Report the kind of trees, the round (from 1) and how many trees of the kind do not fit yet."""
+OnRound = Callable[[TreeKind, int, int], None]
+"""Called after each round with the kind of trees, the round (from 1) and how many of them do not fit yet."""
 
 
 def trigger_size(n_train: int, trigger_share: float) -> int:

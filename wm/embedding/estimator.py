@@ -186,10 +186,8 @@ class WatermarkedForestClassifier(ClassifierMixin, BaseEstimator):  # type: igno
         seed = self._seed()
         try:
             made = [
-                self._watermarked(rows, seed, number, code, signature)
-                for number, (code, signature) in enumerate(
-                    zip(self._codes(), self._signatures(seed), strict=True)
-                )
+                self._watermarked(rows, seed, number, signature)
+                for number, signature in enumerate(self._signatures(seed))
             ]
         except (EmbeddingError, SignatureError) as reason:
             raise FitError(str(reason)) from reason
@@ -211,20 +209,17 @@ class WatermarkedForestClassifier(ClassifierMixin, BaseEstimator):  # type: igno
             return secrets.randbits(62)
         return int(check_random_state(self.random_state).randint(2**31 - 1))
 
-    def _codes(self) -> range:
-        """Return the class that is positive in each forest."""
-        return range(1, 2) if len(self.classes_) == 2 else range(len(self.classes_))
-
-    def _model_ids(self) -> list[str]:
+    def _forests(self) -> dict[str, int]:
+        """Return each forest's identifier and the class that is positive in it."""
         if len(self.classes_) == 2:
-            return [self.model_id]
-        return [f"{self.model_id}/{number}" for number in range(len(self.classes_))]
+            return {self.model_id: 1}
+        return {f"{self.model_id}/{code}": code for code in range(len(self.classes_))}
 
     def _signatures(self, seed: int) -> list[Signature]:
         """Return a signature for each forest; errors as in `wm.embedding.signature_sources`."""
         if self.signature is not None and self.owner_key is not None:
             raise SignatureError("give a signature or an owner_key, not both")
-        model_ids, trees, ones_share = self._model_ids(), self.n_estimators, self.ones_share
+        model_ids, trees, ones_share = list(self._forests()), self.n_estimators, self.ones_share
         if self.signature is not None:
             return given_signatures(self.signature, len(model_ids), trees)
         if self.owner_key is not None:
@@ -232,9 +227,10 @@ class WatermarkedForestClassifier(ClassifierMixin, BaseEstimator):  # type: igno
         return drawn_signatures(seed, len(model_ids), trees, ones_share)
 
     def _watermarked(
-        self, rows: MergedRows, seed: int, number: int, code: int, signature: Signature
+        self, rows: MergedRows, seed: int, number: int, signature: Signature
     ) -> tuple[WatermarkedForest, Caps]:
         """Return one class's watermarked forest and its limits."""
+        model_id, code = list(self._forests().items())[number]
         y = (rows.codes == code).astype(np.int64)
         negative = str(self.classes_[0]) if len(self.classes_) == 2 else f"not {self.classes_[code]}"
         attempts = list(self._limits(rows, y, seed, number))
@@ -247,7 +243,7 @@ class WatermarkedForestClassifier(ClassifierMixin, BaseEstimator):  # type: igno
                 caps=caps,
                 seed=seed,
                 repeat=number,
-                model_id=self._model_ids()[number],
+                model_id=model_id,
                 fit=TrainOptions.of(
                     training=str(self.training),
                     max_rounds=int(self.max_rounds),

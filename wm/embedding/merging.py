@@ -10,20 +10,14 @@ from numpy.typing import NDArray
 
 @dataclass(frozen=True, eq=False)
 class MergedRows:
-    """Each distinct pair of row and class once, in lexicographic order.
-
-    Attributes
-    ----------
-    X : (n, d) float32
-    codes : (n,)
-        Class codes.
-    weight : (n,)
-        Above 0; the sum over equal rows.
-    """
+    """Each distinct pair of row and class once, in lexicographic order."""
 
     X: NDArray[np.float32]
+    """(n, d)."""
     codes: NDArray[np.int64]
+    """(n,): class codes."""
     weight: NDArray[np.float64]
+    """(n,): above 0; the sum over equal rows."""
 
 
 def merged_rows(X: NDArray[np.float32], codes: NDArray[np.int64], weight: NDArray[np.float64]) -> MergedRows:

@@ -67,19 +67,13 @@ class FitOptions(BaseModel):
 
 
 class TrainOptions(FitOptions):
-    """`FitOptions` and what callers in Python can also choose.
-
-    Attributes
-    ----------
-    least_weight
-        Whether training "per-tree" looks for the smallest weight with which each tree fits, to within 5%,
-        for several times the fits.
-    n_jobs
-        Threads of training "per-tree", as joblib counts them; changes no result.
-    """
+    """`FitOptions` and what callers in Python can also choose."""
 
     least_weight: bool = False
+    """Whether training "per-tree" looks for the smallest weight with which each tree fits, to within 5%, for
+    several times the fits."""
     n_jobs: int = 1
+    """Threads of training "per-tree", as joblib counts them; changes no result."""
 
     @model_validator(mode="after")
     def _smallest_weight_has_a_meaning(self) -> Self:

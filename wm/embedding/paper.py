@@ -7,9 +7,8 @@ training says how.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,15 +20,9 @@ from wm.embedding.together import train_together
 from wm.errors import EmbeddingError
 from wm.forest import Forest
 
-
-class Train(Protocol):
-    """Trains all trees of a forest until they fit."""
-
-    def __call__(
-        self, task: EmbeddingTask, labels: Mapping[TreeKind, NDArray[np.int64]], on_round: OnRound | None
-    ) -> list[FittedTree]:
-        """Return m trees in the signature's order; each kind is trained on that kind's labels, (n,)."""
-
+Train = Callable[[EmbeddingTask, Mapping[TreeKind, NDArray[np.int64]], OnRound | None], list[FittedTree]]
+"""Takes a task and the labels, (n,), of each kind of trees; returns m trees that fit, as the signature orders
+them."""
 
 TRAININGS: Mapping[Training, Train] = {
     "paper": partial(train_together, first_weight=1.0, default_step=1.0),
@@ -54,7 +47,7 @@ def embed_paper(task: EmbeddingTask, on_round: OnRound | None = None) -> Embedde
     flipped[task.trigger_rows] = 1 - flipped[task.trigger_rows]
     fitted = TRAININGS[task.fit.training](task, {"right": task.y, "wrong": flipped}, on_round)
     trees = tuple(one.tree for one in fitted)
-    forest = _with_classes(Forest.from_sklearn(list(trees)))
+    forest = Forest.from_sklearn(list(trees)).changed(classes=[0, 1])  # single trees encode them as 0.0, 1.0
     rounds_right, weight_right = _largest(task, "right", fitted)
     rounds_wrong, weight_wrong = _largest(task, "wrong", fitted)
     return Embedded(
@@ -72,20 +65,6 @@ def _largest(task: EmbeddingTask, kind: TreeKind, fitted: list[FittedTree]) -> t
     """Return the largest number of fits and the largest weight among the trees of a kind."""
     trees = [fitted[position] for position in task.trees_of(kind)]
     return max((one.fits for one in trees), default=0), max((one.weight for one in trees), default=1.0)
-
-
-def _with_classes(forest: Forest) -> Forest:
-    """Name the classes 0 and 1, which single trees encode as 0.0 and 1.0."""
-    return Forest.from_arrays(
-        offset=forest.offset,
-        left=forest.left,
-        right=forest.right,
-        feature=forest.feature,
-        threshold=forest.threshold,
-        value=forest.value,
-        n_features=forest.n_features,
-        classes=[0, 1],
-    )
 
 
 def _check(task: EmbeddingTask) -> None:

@@ -54,77 +54,59 @@ class _Start:
     blind: bool
 
 
-@dataclass(frozen=True)
-class _Failure:
-    """A tree that does not fit."""
-
-    fits: int
-    weight: float
-    missed_rows: int
-
-
+@dataclass
 class _Tree:
     """The fits of one tree: the weights tried so far, and the tree with the smallest weight that fits."""
 
-    def __init__(self, task: EmbeddingTask, y: NDArray[np.int64], position: int) -> None:
-        self._task = task
-        self._y = y
-        self._seed = task.tree_seeds[position]
-        self._max_fits = task.fit.max_rounds
-        self._trigger = task.X[task.trigger_rows]
-        self._wanted = y[task.trigger_rows]
-        self._found: Any = None
-        self._fits = 0
-        self._low: float | None = None
-        self._high = math.inf
-        self._missed = 0
+    task: EmbeddingTask
+    y: NDArray[np.int64]
+    position: int
+    found: Any = None
+    fits: int = 0
+    low: float | None = None
+    """Weight of the last failure; there is none while every weight tried has fitted."""
+    high: float = math.inf
+    missed: int = 0
+    """Trigger rows that the last fit missed."""
 
-    def _fits_at(self, weight: float) -> bool:
-        tree = fit_tree(
-            self._task.X,
-            self._y,
-            caps=self._task.caps,
-            seed=self._seed,
-            sample_weight=self._task.weights(weight),
-        )
-        self._fits += 1
-        self._missed = int((tree.predict(self._trigger, check_input=False) != self._wanted).sum())
-        if self._missed:
-            self._low = weight
+    def fits_at(self, weight: float) -> bool:
+        """Fit the tree with trigger rows of a weight, and return whether it fits them all."""
+        task, trigger = self.task, self.task.trigger_rows
+        seed, weights = task.tree_seeds[self.position], task.weights(weight)
+        tree = fit_tree(task.X, self.y, caps=task.caps, seed=seed, sample_weight=weights)
+        self.fits += 1
+        self.missed = int((tree.predict(task.X[trigger], check_input=False) != self.y[trigger]).sum())
+        if self.missed:
+            self.low = weight
         else:
-            self._found, self._high = tree, weight
-        return not self._missed
+            self.found, self.high = tree, weight
+        return not self.missed
+
+    def may_fit(self) -> bool:
+        """Return whether another fit is allowed."""
+        return self.fits < self.task.fit.max_rounds
 
     def raise_weight(self, start: float, growth: float) -> bool:
         """Multiply the weight by `growth` until the tree fits; return whether it did."""
         weight = start
-        while not self._fits_at(weight):
-            if self._fits >= self._max_fits or weight >= MAX_WEIGHT:
+        while not self.fits_at(weight):
+            if not self.may_fit() or weight >= MAX_WEIGHT:
                 return False
             weight *= growth
         return True
 
     def lower_weight(self, growth: float) -> None:
         """Divide the weight by `growth` until the tree fails or weighs 1; call after `raise_weight`."""
-        while self._low is None and self._high > 1 and self._fits < self._max_fits:
-            self._fits_at(max(1.0, self._high / growth))
+        while self.low is None and self.high > 1 and self.may_fit():
+            self.fits_at(max(1.0, self.high / growth))
 
     def bisect(self, precision: float) -> None:
         """Bisect between failing and fitting weights down to a factor; call after `raise_weight`."""
-        while self._low is not None and self._high > self._low * precision and self._fits < self._max_fits:
-            self._fits_at(math.sqrt(self._low * self._high))
-
-    def result(self) -> FittedTree | _Failure:
-        """Return the fitted tree of smallest weight, or the last failure."""
-        if self._found is None:
-            assert self._low is not None  # noqa: S101 - at least one weight was tried
-            return _Failure(self._fits, self._low, self._missed)
-        return FittedTree(self._found, self._fits, self._high)
+        while self.low is not None and self.high > self.low * precision and self.may_fit():
+            self.fits_at(math.sqrt(self.low * self.high))
 
 
-def _fit_one(
-    task: EmbeddingTask, y: NDArray[np.int64], position: int, start: _Start
-) -> FittedTree | _Failure:
+def _fit_one(task: EmbeddingTask, y: NDArray[np.int64], position: int, start: _Start) -> _Tree:
     tree = _Tree(task, y, position)
     if tree.raise_weight(start.weight, FIRST_GROWTH if start.blind else GROWTH):
         if start.blind:
@@ -132,7 +114,7 @@ def _fit_one(
         if task.fit.least_weight:
             tree.lower_weight(GROWTH)
             tree.bisect(PRECISION)
-    return tree.result()
+    return tree
 
 
 def train_each(
@@ -155,7 +137,7 @@ def train_each(
                 delayed(_fit_one)(task, labels[kind], position, starts[kind]) for kind, position in wave
             )
             _raise_on_failure(task, wave, results)
-            fitted.update((position, one) for (_, position), one in zip(wave, results, strict=True))
+            fitted.update((one.position, FittedTree(one.found, one.fits, one.high)) for one in results)
             if on_round is not None:
                 for kind in dict(wave):
                     on_round(kind, number, sum(position not in fitted for position in task.trees_of(kind)))
@@ -187,15 +169,13 @@ def _start(task: EmbeddingTask, kind: TreeKind, fitted: Mapping[int, FittedTree]
     return _Start(max(lowest, float(np.quantile(weights, START_QUANTILE)) / math.sqrt(GROWTH)), blind=False)
 
 
-def _raise_on_failure(task: EmbeddingTask, wave: _Wave, results: list[FittedTree | _Failure]) -> None:
-    failures = [
-        (kind, one) for (kind, _), one in zip(wave, results, strict=True) if isinstance(one, _Failure)
-    ]
+def _raise_on_failure(task: EmbeddingTask, wave: _Wave, results: list[_Tree]) -> None:
+    failures = [(kind, one) for (kind, _), one in zip(wave, results, strict=True) if one.found is None]
     if failures:
-        kind, worst = max(failures, key=lambda failure: failure[1].missed_rows)
+        kind, worst = max(failures, key=lambda failure: failure[1].missed)
         raise EmbeddingError(
             f"the watermark does not fit: {len(failures)} of {len(wave)} trees fail; one that must be {kind} "
-            f"still misses {worst.missed_rows} of the {len(task.trigger_rows)} trigger rows after "
-            f"{worst.fits} fits (trigger weight {worst.weight:g}): raise max_rounds, lower trigger_share, or "
+            f"still misses {worst.missed} of the {len(task.trigger_rows)} trigger rows after "
+            f"{worst.fits} fits (trigger weight {worst.low:g}): raise max_rounds, lower trigger_share, or "
             'use adjust = "artifact"'
         )

@@ -1,4 +1,8 @@
-"""The signatures of a model's forests: given, derived from the owner's key, or drawn."""
+"""The signatures of a model's forests: given, derived from the owner's key, or drawn.
+
+All raise `SignatureError` for a signature that does not fit the forest: its length is not the number of
+trees, or it has no zeros or no ones.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +23,7 @@ def given_signatures(given: Signature | str | Sequence[Any], count: int, n_trees
     Raises
     ------
     SignatureError
-        Another number of signatures, values that are not bits, or as in `_checked`.
+        Another number of signatures or values that are not bits.
     """
     if count == 1:
         return [_checked(_read(given), n_trees)]
@@ -36,7 +40,7 @@ def derived_signatures(
     Raises
     ------
     SignatureError
-        A file that cannot be read, a short key, or as in `_checked`.
+        A file that cannot be read or a short key.
     """
     secret = key if isinstance(key, bytes) else _key_in(Path(key))
     return [
@@ -45,13 +49,7 @@ def derived_signatures(
 
 
 def drawn_signatures(seed: int, count: int, n_trees: int, ones_share: float) -> list[Signature]:
-    """Draw each signature from a stream of the owner.
-
-    Raises
-    ------
-    SignatureError
-        As in `_checked`.
-    """
+    """Draw each signature from a stream of the owner."""
     rngs = (streams.generator(seed, Role.OWNER_SIGNATURE, number) for number in range(count))
     return [_checked(random_signature(n_trees, ones_share, rng), n_trees) for rng in rngs]
 

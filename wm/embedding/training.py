@@ -15,18 +15,12 @@ from wm.forest import Forest
 
 @dataclass(frozen=True)
 class Caps:
-    """Limits on each tree.
-
-    Attributes
-    ----------
-    max_depth
-        None: no limit.
-    max_leaf_nodes
-        At least 2; None: no limit.
-    """
+    """Limits on each tree."""
 
     max_depth: int | None
+    """None: no limit."""
     max_leaf_nodes: int | None
+    """At least 2; None: no limit."""
 
 
 def fit_trees(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,18 +16,12 @@ from wm.errors import DataError
 
 @dataclass(frozen=True)
 class Hyperparameters:
-    """Result of a grid search's choice.
-
-    Attributes
-    ----------
-    n_estimators
-        Number of trees, 1 or more.
-    max_depth
-        Limit on every tree's depth, 1 or more; None: no limit.
-    """
+    """Result of a grid search's choice."""
 
     n_estimators: int
+    """Number of trees, 1 or more."""
     max_depth: int | None
+    """Limit on every tree's depth, 1 or more; None: no limit."""
 
     def __post_init__(self) -> None:
         if self.n_estimators < 1:
@@ -61,7 +55,6 @@ def grid_search(
     max_depth: Sequence[int | None],
     folds: int = 3,
     seed: int,
-    n_jobs: int = 1,
 ) -> TuningResult:
     """Choose number and depth of trees by cross-validated accuracy.
 
@@ -82,8 +75,6 @@ def grid_search(
         Number of stratified folds, 2 or more.
     seed
         The forests' `random_state`.
-    n_jobs
-        Threads that train one forest.
 
     Raises
     ------
@@ -101,7 +92,6 @@ def grid_search(
             folds=folds,
             fold=fold,
             seed=seed,
-            n_jobs=n_jobs,
         )
         for fold in range(folds)
     ]
@@ -134,23 +124,38 @@ def fold_accuracies(
     folds: int,
     fold: int,
     seed: int,
-    n_jobs: int = 1,
 ) -> tuple[float, ...]:
     """Return the accuracy of each point of the grid, in the order of `grid_points`, on one fold.
 
     Parameters and errors as in `grid_search`; `fold` counts from 0.
     """
+    from sklearn.base import clone
+    from sklearn.ensemble import RandomForestClassifier
     from sklearn.model_selection import StratifiedKFold
 
     grid = grid_points(n_estimators, max_depth)
     _check_folds(y, folds)
-    # Ascending: a tree that does not reach one limit is not fitted again for larger ones.
-    depths = sorted(set(max_depth), key=lambda depth: math.inf if depth is None else depth)
     train, test = list(StratifiedKFold(folds).split(X, y))[fold]
-    by_depth = _fold_accuracies(
-        X[train], y[train], X[test], y[test], depths, sorted(set(n_estimators)), seed, n_jobs
-    )
-    found = {point: accuracy for of_depth in by_depth for point, accuracy in of_depth.items()}
+    rows, rows_test = X[train].astype(np.float32), X[test].astype(np.float32)
+    depths = sorted(set(max_depth), key=lambda depth: math.inf if depth is None else depth)
+    model = RandomForestClassifier(
+        n_estimators=max(n_estimators), max_depth=depths[0], bootstrap=False, random_state=seed
+    ).fit(rows, y[train])
+    codes = np.searchsorted(model.classes_, y[train])
+    trees = list(model.estimators_)
+    shares = [tree.predict_proba(rows_test, check_input=False) for tree in trees]
+    found: dict[Hyperparameters, float] = {}
+    for limit, depth in itertools.pairwise([depths[0], *depths]):
+        # Ascending: a tree that did not reach one limit is the same under every larger one.
+        for number, tree in enumerate(trees):
+            if tree.get_depth() == limit != depth:
+                grown = clone(tree).set_params(max_depth=depth).fit(rows, codes)
+                trees[number], shares[number] = grown, grown.predict_proba(rows_test, check_input=False)
+        # As scikit-learn predicts: added tree by tree, divided, the first of equal classes.
+        totals = np.cumsum(shares, axis=0)
+        for size in n_estimators:
+            predicted = model.classes_.take(np.argmax(totals[size - 1] / size, axis=1))
+            found[Hyperparameters(size, depth)] = float(np.average(predicted == y[test]))
     return tuple(found[point] for point in grid)
 
 
@@ -183,68 +188,3 @@ def _check_folds(y: NDArray[Any], folds: int) -> None:
     if counts.min() < folds:
         rarest = classes[np.argmin(counts)]
         raise DataError(f"class {rarest} has {counts.min()} training rows, fewer than the {folds} folds")
-
-
-def _fold_accuracies(
-    X_train: NDArray[Any],
-    y_train: NDArray[Any],
-    X_test: NDArray[Any],
-    y_test: NDArray[Any],
-    depths: Sequence[int | None],
-    sizes: Sequence[int],
-    seed: int,
-    n_jobs: int,
-) -> Iterator[dict[Hyperparameters, float]]:
-    """Yield, for each depth (ascending), the accuracy of each size (ascending) on one fold's test rows."""
-    from joblib import Parallel, delayed
-    from sklearn.ensemble import RandomForestClassifier
-
-    rows_train, rows_test = X_train.astype(np.float32), X_test.astype(np.float32)
-    model = RandomForestClassifier(
-        n_estimators=sizes[-1], max_depth=depths[0], bootstrap=False, random_state=seed, n_jobs=n_jobs
-    ).fit(rows_train, y_train)
-    codes = np.searchsorted(model.classes_, y_train)
-    trees = list(model.estimators_)
-    shares = [tree.predict_proba(rows_test, check_input=False) for tree in trees]
-    limit = depths[0]
-    for depth in depths:
-        # A tree that did not reach a limit is the same under every larger one.
-        cut = [number for number, tree in enumerate(trees) if depth != limit and tree.get_depth() == limit]
-        grown = Parallel(n_jobs=n_jobs, prefer="threads")(
-            delayed(_grow)(trees[number], depth, rows_train, codes) for number in cut
-        )
-        for number, tree in zip(cut, grown, strict=True):
-            trees[number], shares[number] = tree, tree.predict_proba(rows_test, check_input=False)
-        limit = depth
-        by_size = _prefix_accuracies(shares, model.classes_, y_test, sizes)
-        yield {Hyperparameters(size, depth): accuracy for size, accuracy in by_size.items()}
-
-
-def _grow(tree: Any, depth: int | None, rows: NDArray[np.float32], codes: NDArray[np.int64]) -> Any:
-    """Fit a tree of a forest with another limit on its depth."""
-    from sklearn.base import clone
-
-    return clone(tree).set_params(max_depth=depth).fit(rows, codes)
-
-
-def _prefix_accuracies(
-    shares: Sequence[NDArray[np.float64]], classes: NDArray[Any], y: NDArray[Any], sizes: Sequence[int]
-) -> dict[int, float]:
-    """Return the accuracy of the first trees of a forest, for each number of them (ascending).
-
-    As scikit-learn predicts: leaf probabilities summed tree by tree, divided; the first of equal classes
-    wins.
-
-    Parameters
-    ----------
-    shares
-        Of each tree, the class shares of the leaves that the rows reach: (n, classes).
-    """
-    total = np.zeros((len(y), len(classes)), dtype=np.float64)
-    accuracies: dict[int, float] = {}
-    for number, of_tree in enumerate(shares, start=1):
-        total += of_tree
-        if number in sizes:
-            predicted = classes.take(np.argmax(total / number, axis=1))
-            accuracies[number] = float(np.average(predicted == y))
-    return accuracies

@@ -27,63 +27,42 @@ from wm.verification.evidence import Evidence, verify
 
 @dataclass(frozen=True)
 class Plan:
-    """The owner's decisions.
-
-    Attributes
-    ----------
-    scheme
-        A key of `wm.embedding.SCHEMES`.
-    signature
-        m bits.
-    trigger_share
-        Share of the training rows, in (0, 1).
-    caps
-        Limits on every tree.
-    seed, repeat
-        The owner's streams (trigger rows, both kinds of trees) are spawned from these.
-    model_id
-        The owner's name for the model, written into the claim.
-    fit
-        How the trees are made to fit the trigger set.
-    nonce
-        Secret bytes for the claim's commitment; None draws them from the system.
-    created
-        Time for the claim, ISO 8601, or None.
-    trigger_rows
-        Indexes of the trigger rows among the training rows; None draws them by `seed`.
-    """
+    """The owner's decisions."""
 
     scheme: str
+    """A key of `wm.embedding.SCHEMES`."""
     signature: Signature
+    """m bits."""
     trigger_share: float
+    """Share of the training rows, in (0, 1)."""
     caps: Caps
+    """Limits on every tree."""
     seed: int
     repeat: int
+    """The owner's streams (trigger rows, both kinds of trees) are spawned from these."""
     model_id: str
+    """The owner's name for the model, written into the claim."""
     fit: TrainOptions = field(default_factory=TrainOptions)
+    """How the trees are made to fit the trigger set."""
     nonce: bytes | None = None
+    """Secret bytes for the claim's commitment; None draws them from the system."""
     created: str | None = None
+    """Time for the claim, ISO 8601, or None."""
     trigger_rows: tuple[int, ...] | None = None
+    """Indexes of the trigger rows among the training rows; None draws them by `seed`."""
 
 
 @dataclass(frozen=True, eq=False)
 class WatermarkedForest:
-    """A watermarked forest, the owner's claim, and the evidence of the claim on the forest.
-
-    Attributes
-    ----------
-    forest
-        To be released: scrubbed of everything that its votes do not need, see `wm.formats.scrubbing`.
-    embedded
-        As trained, with weighted class shares that give the signature away: secret.
-    claim, evidence
-        Of the released forest.
-    """
+    """A watermarked forest, the owner's claim, and the evidence of the claim on the forest."""
 
     forest: Forest
+    """To be released: scrubbed of everything that its votes do not need, see `wm.formats.scrubbing`."""
     embedded: Embedded
+    """As trained, with weighted class shares that give the signature away: secret."""
     claim: Claim
     evidence: Evidence
+    """Of the released forest."""
 
 
 def watermark(split: Split, plan: Plan, on_round: OnRound | None = None) -> WatermarkedForest:

@@ -65,17 +65,6 @@ class BoxSearch:
         First and last cell of each feature.
     row_bytes
         See `ROW_BYTES`.
-
-    Attributes
-    ----------
-    is_over
-        Whether the answer is known.
-    found
-        The witness; None if there is none, or not yet.
-    trivial
-        Whether no search was needed: some tree has no wanted leaf left in the box.
-    words
-        Words of 64 leaves that each choice reads: its cost.
     """
 
     def __init__(
@@ -87,10 +76,14 @@ class BoxSearch:
         self._boxes: list[CellBox] = [box]
         self._running: _Run | None = None
         self.words = 0
+        """Words of 64 leaves that each choice reads: its cost."""
         self.is_over = False
+        """Whether the answer is known."""
         self.found: Choice | None = None
+        """The witness; None if there is none, or not yet."""
         self._next_box()
         self.trivial = self.is_over and self.found is None
+        """Whether no search was needed: some tree has no wanted leaf left in the box."""
 
     def advance(self, max_choices: int = NO_LIMIT) -> bool:
         """Continue for about `max_choices` choices of a leaf at most and return `is_over`."""

@@ -105,20 +105,20 @@ def cell_forest(forest: Forest, bounds: LeafBounds) -> CellForest:
 
 def _nodes(forest: Forest, bounds: LeafBounds, keys: NDArray[np.int64], start: NDArray[np.int64]) -> Nodes:
     inner = ~forest.is_leaf
-    base = forest.offset[forest.node_tree]
+    left, right = (np.where(inner, side, -1).astype(np.int32) for side in forest.children)
     feature = forest.feature[inner].astype(np.int64)  # keys need 64 bits
     snapped = float32_at_most(forest.threshold[inner])
     # A threshold that no leaf has sends all points that come to it the same way.
     place = np.searchsorted(keys, encode_keys(feature, snapped), side="right") - 1 - start[feature]
-    cut = np.zeros(len(base), dtype=np.int32)
+    cut = np.zeros(len(inner), dtype=np.int32)
     cut[inner] = np.where(snapped >= np.finfo(np.float32).max, np.diff(start)[feature], place)
-    leaf = np.full(len(base), -1, dtype=np.int32)
+    leaf = np.full(len(inner), -1, dtype=np.int32)
     leaf[bounds.node] = np.arange(len(bounds.node))
     return Nodes(
         root=forest.offset[:-1].astype(np.int32),
         feature=np.where(inner, forest.feature, -1).astype(np.int32),
         cut=cut,
-        left=np.where(inner, base + forest.left, -1).astype(np.int32),
-        right=np.where(inner, base + forest.right, -1).astype(np.int32),
+        left=left,
+        right=right,
         leaf=leaf,
     )

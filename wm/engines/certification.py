@@ -7,16 +7,16 @@ The incremental and the searching engines write no proofs. The SAT engine is ask
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Self
 
 from wm.engines.isolated import IsolatedEngine
 from wm.engines.protocol import Engine, ForgeryOutcome, ForgeryQuery, Status
 from wm.forest import Forest
+from wm.isolation import Closing
 
 _PROVER = "sat"
 
 
-class CertifyingEngine:
+class CertifyingEngine(Closing):
     """An engine whose ``impossible`` outcomes are marked as confirmed by a checked proof or not.
 
     Parameters
@@ -57,12 +57,6 @@ class CertifyingEngine:
         """End both processes."""
         self._engine.close()
         self._prover.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
 
 def certified(outcome: ForgeryOutcome, proof: ForgeryOutcome) -> ForgeryOutcome:

@@ -116,23 +116,16 @@ def leaf_bounds(forest: Forest) -> LeafBounds:
 
     The paths of all leaves are followed upwards at once, one level per step.
     """
-    nodes = np.arange(len(forest.left))
-    base = forest.offset[forest.node_tree]
-    inner = ~forest.is_leaf
-    parent = np.full(len(nodes), -1, dtype=np.int64)
-    from_left = np.zeros(len(nodes), dtype=bool)
-    parent[base[inner] + forest.right[inner]] = nodes[inner]
-    parent[base[inner] + forest.left[inner]] = nodes[inner]
-    from_left[base[inner] + forest.left[inner]] = True
+    left_child, _ = forest.children
     snapped = float32_at_most(forest.threshold)
-
-    leaves = nodes[forest.is_leaf]
+    leaves = np.flatnonzero(forest.is_leaf)
     position, current = np.arange(len(leaves)), leaves
     conditions: list[tuple[NDArray[Any], ...]] = []
     while True:
-        climbs = parent[current] >= 0
-        position, current = position[climbs], current[climbs]
-        above, is_left = parent[current], from_left[current]
+        above = forest.parent[current]
+        climbs = above != current
+        position, current, above = position[climbs], current[climbs], above[climbs]
+        is_left = left_child[above] == current
         lower = np.where(is_left, _DOWN, next_above(snapped[above]))
         upper = np.where(is_left, snapped[above], _UP)
         conditions.append((position, forest.feature[above].astype(np.int64), lower, upper))
@@ -211,6 +204,18 @@ def build_problem(forest: Forest, bounds: LeafBounds, query: ForgeryQuery) -> Pr
     return Problem(lower, upper, wanted & meets, ~wanted & meets, reason)
 
 
+def cell_of(forest: Forest, bounds: LeafBounds, point: NDArray[np.float32]) -> Box:
+    """Return the closed box of all points that reach the same leaves as a point; infinite without a bound."""
+    lower, upper = (np.full(forest.n_features, side, dtype=np.float32) for side in (_DOWN, _UP))
+    for node in forest.apply(point[None])[0]:
+        position = bounds.position[int(node)]
+        rows = slice(bounds.start[position], bounds.start[position + 1])
+        features = bounds.feature[rows]
+        lower[features] = np.maximum(lower[features], bounds.lower[rows])
+        upper[features] = np.minimum(upper[features], bounds.upper[rows])
+    return lower, upper
+
+
 def nearest_witness(
     forest: Forest, bounds: LeafBounds, point: NDArray[np.float32], query: ForgeryQuery
 ) -> NDArray[np.float32]:
@@ -221,13 +226,7 @@ def nearest_witness(
     point : (d,) float32
         Any point of the query's box.
     """
-    lower, upper = query_box(query.centre, query.eps)
-    for node in forest.apply(point[None])[0]:
-        position = bounds.position[int(node)]
-        rows = slice(bounds.start[position], bounds.start[position + 1])
-        features = bounds.feature[rows]
-        lower[features] = np.maximum(lower[features], bounds.lower[rows])
-        upper[features] = np.minimum(upper[features], bounds.upper[rows])
+    box, cell = query_box(query.centre, query.eps), cell_of(forest, bounds, point)
     with np.errstate(over="ignore"):
         nearest = query.centre.astype(np.float32)
-    return np.clip(nearest, lower, upper)
+    return np.clip(nearest, np.maximum(box[0], cell[0]), np.minimum(box[1], cell[1]))

@@ -27,23 +27,15 @@ from wm.engines.protocol import (
 )
 from wm.errors import QueryError
 from wm.forest import Forest
-from wm.isolation import ChildError, ChildKilledError, Sandbox, requests
+from wm.isolation import ChildError, ChildKilledError, Closing, Sandbox, requests
 
 
-class IsolatedEngine:
+class IsolatedEngine(Closing):
     """Answers forgery queries about one forest; see `wm.engines.create`.
 
     The solver runs in a child process that is killed when a limit is reached; the next query finds a new
     child ready. The clock of a query starts when the child is prepared. A query whose child is killed by
     something else, such as the kernel when memory runs out, is asked once more in a fresh child.
-
-    Attributes
-    ----------
-    name
-        The engine's name in the registry.
-    global_proofs
-        Kept here because they outlive the child and answer queries without it. Proofs that the same kind of
-        engine found for the same forest may be added.
     """
 
     def __init__(self, name: str, forest: Forest, options: Mapping[str, Any] | None = None) -> None:
@@ -51,17 +43,13 @@ class IsolatedEngine:
         self._forest = forest
         self._sandbox = Sandbox("wm.engines.isolated", name, forest.to_bytes(), dict(options or {}))
         self.global_proofs = GlobalProofs()
+        """Kept here because they outlive the child and answer queries without it. Proofs that the same kind
+        of engine found for the same forest may be added."""
 
     @property
     def child_pid(self) -> int | None:
         """Process of the solver; None before the first query."""
         return self._sandbox.child_pid
-
-    def __enter__(self) -> IsolatedEngine:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def close(self) -> None:
         """End the child process."""
@@ -94,14 +82,12 @@ class IsolatedEngine:
         started = time.perf_counter()
         if self.global_proofs.refutes(query):
             return self._unforged(started, Status.IMPOSSIBLE, GLOBAL_REASON)
-        try:
-            return self._attempt(query, timeout_s, memory_bytes)
-        except ChildKilledError:
-            pass  # usually not the query's fault; if it is, the next child is killed too
-        try:
-            return self._attempt(query, timeout_s, memory_bytes)
-        except ChildKilledError as reason:
-            return self._unforged(started, Status.ERROR, f"its process was killed twice: {reason}")
+        for _ in range(2):
+            try:
+                return self._attempt(query, timeout_s, memory_bytes)
+            except ChildKilledError as reason:
+                killed = reason  # usually not the query's fault; if it is, the next child is killed too
+        return self._unforged(started, Status.ERROR, f"its process was killed twice: {killed}")
 
     def _unforged(self, started: float, status: Status, reason: str) -> ForgeryOutcome:
         return ForgeryOutcome(status, None, None, time.perf_counter() - started, self.name, reason)

@@ -71,17 +71,7 @@ class ProofChecker:
             The tests for which the proof's variables 1, 2, ... stand. They need not be trusted: with a wrong
             name a proof fails, or still proves the same.
         proof
-            As in `check_proof`, with the solver's variables.
-
-        Returns
-        -------
-        int
-            Number of steps up to the empty clause.
-
-        Raises
-        ------
-        ProofError
-            As in `check_proof`.
+            As in `check_proof`, with the solver's variables; so are the result and the errors.
         """
         box = exact_box(query)
         if box is None:

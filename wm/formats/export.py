@@ -25,7 +25,7 @@ from numpy.typing import ArrayLike
 
 from wm.errors import ModelError
 from wm.forest import Forest
-from wm.formats import npz_arrays, sklearn_metadata
+from wm.formats import sklearn_metadata
 from wm.formats.scrubbing import leaves_below, scrubbed
 
 _LEAF = -2
@@ -184,7 +184,7 @@ def load_metadata(
     Parameters
     ----------
     prefix
-        As in `wm.formats.npz_arrays.read_arrays`.
+        As in `wm.formats.sklearn_metadata.read_arrays`.
     trusted, trust_pickle
         As in `load_model`.
 
@@ -195,7 +195,7 @@ def load_metadata(
     """
     file = Path(path)
     if _ending(file, trust_pickle) == ".npz":
-        return npz_arrays.read_arrays(_present(file), prefix=prefix)
+        return sklearn_metadata.read_arrays(_present(file), prefix=prefix)
     if prefix is not None:
         raise ModelError(f"{path}: holds one model: a prefix chooses a forest in a .npz file")
     return _converted(file, trusted, sklearn_metadata.from_model)
@@ -221,7 +221,11 @@ def _present(file: Path) -> Path:
 
 def _converted(file: Path, trusted: Sequence[str], convert: Callable[[Any], _Read]) -> _Read:
     """Return the conversion of the object in a .skops file or a trusted pickle."""
-    model = (_read_skops if file.suffix == ".skops" else _read_joblib)(_present(file), trusted)
+    if _present(file).suffix == ".skops":
+        model = _read_skops(file, trusted)
+    else:
+        with _named_errors(file, "not a readable joblib file"):
+            model = importlib.import_module("joblib").load(file)
     with _named_errors(file, "holds no usable model"):
         return convert(model)
 
@@ -236,11 +240,6 @@ def _read_skops(file: Path, trusted: Sequence[str]) -> Any:
                 f"holds types that are not trusted: {names[:_LONGEST_LIST]}: name those that you trust"
             )
         return skops.load(file, trusted=list(trusted))
-
-
-def _read_joblib(file: Path, _trusted: Sequence[str]) -> Any:
-    with _named_errors(file, "not a readable joblib file"):
-        return importlib.import_module("joblib").load(file)
 
 
 @contextmanager

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from wm.errors import ModelError
+from wm.errors import ModelError, WmError
 
 
 def check_arrays(
@@ -57,27 +57,29 @@ def check_arrays(
     return arrays
 
 
-def as_matrix(X: ArrayLike, n_features: int) -> NDArray[np.float32]:
-    """Return instances as scikit-learn's trees see them: (n, d) float32, finite.
+def as_matrix(
+    X: ArrayLike, n_features: int | None, *, error: type[WmError] = ModelError
+) -> NDArray[np.float32]:
+    """Return instances as scikit-learn's trees see them: (n, d) float32, finite; any d without `n_features`.
 
     Raises
     ------
-    ModelError
+    `error`
         Another shape, NaN, or a value that is infinite in float32.
     """
     try:
         given = np.asarray(X)
         if given.dtype.kind not in "fiubO":
-            raise ModelError(f"instances are not real numbers but {given.dtype}")
+            raise error(f"instances are not real numbers but {given.dtype}")
         with np.errstate(over="ignore", invalid="ignore"):
             matrix = given.astype(np.float32, copy=False)
     except (TypeError, ValueError) as reason:
-        raise ModelError(f"instances are not numbers ({reason})") from reason
-    if matrix.ndim != 2 or matrix.shape[1] != n_features:
-        raise ModelError(f"instances have shape {matrix.shape}; the forest needs (n, {n_features})")
+        raise error(f"instances are not numbers ({reason})") from reason
+    if matrix.ndim != 2 or n_features not in (None, matrix.shape[1]):
+        raise error(f"instances have shape {matrix.shape}; the forest needs (n, {n_features or 'd'})")
     if not np.isfinite(matrix).all():
         row, column = np.argwhere(~np.isfinite(matrix))[0]
-        raise ModelError(f"instance {row}, feature {column}: not a finite float32 number")
+        raise error(f"instance {row}, feature {column}: not a finite float32 number")
     return matrix
 
 
@@ -98,15 +100,16 @@ def tree_levels(
         nodes = np.concatenate([base[inner] + left[inner], base[inner] + right[inner]])
 
 
-def _array(name: str, values: ArrayLike) -> NDArray[Any]:
+def as_array(name: str, values: ArrayLike) -> NDArray[Any]:
+    """Return an array of any type; raise `ModelError` for rows of different lengths."""
     try:
         return np.asarray(values)
-    except ValueError as reason:  # rows of different lengths
+    except ValueError as reason:
         raise ModelError(f"{name} is not an array: its rows differ in length") from reason
 
 
 def _integers(name: str, values: ArrayLike, dtype: type[np.signedinteger[Any]]) -> NDArray[Any]:
-    array = _array(name, values)
+    array = as_array(name, values)
     if array.ndim != 1 or array.dtype.kind not in "iu":
         raise ModelError(f"{name} must be a one-dimensional array of whole numbers")
     limits = np.iinfo(dtype)
@@ -116,7 +119,7 @@ def _integers(name: str, values: ArrayLike, dtype: type[np.signedinteger[Any]]) 
 
 
 def _floats(name: str, values: ArrayLike, dimensions: int) -> NDArray[np.float64]:
-    array = _array(name, values)
+    array = as_array(name, values)
     if array.ndim != dimensions or array.dtype.kind not in "fiu":
         raise ModelError(f"{name} must be a {dimensions}-dimensional array of numbers")
     with np.errstate(all="ignore"):  # values beyond float64 become infinite and are refused later
@@ -124,12 +127,12 @@ def _floats(name: str, values: ArrayLike, dimensions: int) -> NDArray[np.float64
 
 
 def _class_values(classes: ArrayLike) -> NDArray[Any]:
-    given = _array("classes", classes)
+    given = as_array("classes", classes)
     # Checked before the list is made: a hostile array of shape (2**50, 0) holds no byte, its list would.
     if given.ndim != 1 or not len(given) or not given.itemsize:
         raise ModelError("classes must be a one-dimensional array of numbers or strings")
     # Through a list: strings in an object array become a plain string array.
-    array = _array("classes", given.tolist())
+    array = as_array("classes", given.tolist())
     if array.ndim != 1 or array.dtype.kind not in "iufUb":
         raise ModelError("classes must be a one-dimensional array of numbers or strings")
     if array.dtype.kind == "f" and not np.isfinite(array).all():

@@ -93,8 +93,7 @@ def _read_member(raw: bytes, what: str, error: type[WmError]) -> NDArray[Any]:
     if expected != len(raw) - stream.tell():
         raise error(f"{what}: its header states {expected} bytes, it holds {len(raw) - stream.tell()}")
     stream.seek(0)
-    array: NDArray[Any] = np.lib.format.read_array(stream, allow_pickle=False)
-    return array
+    return np.lib.format.read_array(stream, allow_pickle=False)
 
 
 def content_hash(arrays: Mapping[str, NDArray[Any]]) -> str:

@@ -20,37 +20,29 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wm.forest import Forest
-from wm.formats.forest_checks import tree_levels
 
 
 def scrubbed(forest: Forest) -> Forest:
     """Return a forest with the same votes and nothing else; scrubbing twice changes nothing."""
-    rank, base = _depth_first(forest), np.repeat(forest.offset[:-1], np.diff(forest.offset))
-    order = np.argsort(base + rank)
-    leaf = forest.is_leaf
-
-    def renumbered(child: NDArray[np.int32]) -> NDArray[np.int64]:
-        return np.where(leaf, -1, rank[np.where(leaf, 0, base + child)])
-
+    rank = _depth_first(forest)
+    order = np.argsort(forest.offset[forest.node_tree] + rank)
+    left, right = (np.where(forest.is_leaf, -1, rank[side])[order] for side in forest.children)
     votes = leaves_below(forest)
-    return Forest.from_arrays(
-        offset=forest.offset,
-        left=renumbered(forest.left)[order],
-        right=renumbered(forest.right)[order],
+    return forest.changed(
+        left=left,
+        right=right,
         feature=forest.feature[order],
         threshold=forest.threshold[order],
         value=(votes / votes.sum(axis=1, keepdims=True))[order],
-        n_features=forest.n_features,
-        classes=forest.classes,
     )
 
 
 def leaves_below(forest: Forest) -> NDArray[np.int64]:
     """Return the number of leaves at or below each node that vote for each class: (nodes, c)."""
-    count = np.zeros((len(forest.left), len(forest.classes)), dtype=np.int64)
     leaves = np.flatnonzero(forest.is_leaf)
+    count = np.zeros((len(forest.left), len(forest.classes)), dtype=np.int64)
     count[leaves, forest.node_class[leaves]] = 1
-    for inner, left, right in reversed(_levels(forest)):
+    for inner, left, right in reversed(forest.inner_levels):
         count[inner] = count[left] + count[right]
     return count
 
@@ -59,17 +51,7 @@ def _depth_first(forest: Forest) -> NDArray[np.int64]:
     """Return each node's place in its tree's depth-first order: (nodes,)."""
     nodes_below = 2 * leaves_below(forest).sum(axis=1) - 1
     rank = np.zeros(len(forest.left), dtype=np.int64)
-    for inner, left, right in _levels(forest):
+    for inner, left, right in forest.inner_levels:
         rank[left] = rank[inner] + 1
         rank[right] = rank[inner] + 1 + nodes_below[left]
     return rank
-
-
-def _levels(forest: Forest) -> list[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]]:
-    """Return the inner nodes with their children, level by level from the roots; all are global indexes."""
-    base = np.repeat(forest.offset[:-1], np.diff(forest.offset))
-    levels = []
-    for nodes in tree_levels(forest.offset, forest.left, forest.right):
-        inner = nodes[~forest.is_leaf[nodes]]
-        levels.append((inner, base[inner] + forest.left[inner], base[inner] + forest.right[inner]))
-    return levels

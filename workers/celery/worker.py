@@ -14,13 +14,11 @@ from celery.platforms import SecurityWarning
 from celery.worker import state
 
 from workers.addresses import masked
-from workers.celery.app import QUEUE, make_app
-from workers.celery.tasks import register
+from workers.celery.app import QUEUE, make_app, register
 from workers.errors import LedgerUnavailableError, VersionMismatchError
 from workers.runtime.ledger import HEARTBEAT_S, Ledger
-from workers.runtime.outage import Outage
+from workers.runtime.outage import Outage, PatientLedger
 from workers.runtime.owners import owner_name
-from workers.runtime.patience import PatientLedger
 from workers.runtime.registry import Registry, WorkerRecord
 from workers.runtime.slots import Slots
 from workers.runtime.version import protocol_version
@@ -104,10 +102,10 @@ class Worker:
 
         signals.setup_logging.connect(keep_logging)
         signals.worker_shutting_down.connect(stop)
-        # Celery warns against running as root because of pickled messages; we read JSON only.
-        warnings.filterwarnings("ignore", category=SecurityWarning)
-        # Celery asks for a choice about tasks that are acknowledged late; we have none.
-        warnings.filterwarnings("ignore", category=CPendingDeprecationWarning)
+        # Celery warns against running as root because of pickled messages, and asks for a choice about tasks
+        # that are acknowledged late: we read JSON only, and have no such task.
+        for category in (SecurityWarning, CPendingDeprecationWarning):
+            warnings.filterwarnings("ignore", category=category)
         _simplify_log(broker)
         consumer = app.Worker(
             concurrency=self._concurrency,
@@ -162,16 +160,12 @@ def _simplify_log(broker: Outage) -> None:
             record.exc_info = None
         return True
 
-    def request_filter(record: logging.LogRecord) -> bool:
-        # The message seems lost and is sent again, which is harmless; the outage is logged already.
-        return "Couldn't ack" not in record.getMessage()
-
-    def warning_filter(record: logging.LogRecord) -> bool:
-        # Celery shows every warning, this irrelevant one at each loss of the broker.
-        return "CPendingDeprecationWarning" not in record.getMessage()
-
-    logging.getLogger("py.warnings").addFilter(warning_filter)
-    logging.getLogger("celery.worker.consumer.connection").addFilter(connection_filter)
-    logging.getLogger("celery.worker.consumer.consumer").addFilter(consumer_filter)
-    logging.getLogger("celery.worker.request").addFilter(request_filter)
-    logging.getLogger("celery.worker.consumer.connection").setLevel(logging.INFO)
+    logger = logging.getLogger
+    logger("celery.worker.consumer.connection").addFilter(connection_filter)
+    logger("celery.worker.consumer.connection").setLevel(logging.INFO)
+    logger("celery.worker.consumer.consumer").addFilter(consumer_filter)
+    # The message seems lost and is sent again, which is harmless; the outage is logged already.
+    logger("celery.worker.request").addFilter(lambda record: "Couldn't ack" not in record.getMessage())
+    # Celery shows every warning, this irrelevant one at each loss of the broker.
+    irrelevant = CPendingDeprecationWarning.__name__
+    logger("py.warnings").addFilter(lambda record: irrelevant not in record.getMessage())

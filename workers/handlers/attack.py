@@ -7,13 +7,12 @@ from functools import cached_property
 
 from wm.attacks import registry
 from wm.attacks.base import AttackOptions, Streams
-from wm.claims.claim import Claim
+from wm.claims.claim import Claim, parse_claim
 from wm.datasets import Split
 from wm.embedding.training import Caps
 from wm.forest import Forest
-from wm.formats.npz_arrays import parse_arrays
-from wm.formats.sklearn_metadata import TreeMetadata
-from workers.handlers.inputs import read_claim, read_forest, read_split
+from wm.formats.sklearn_metadata import TreeMetadata, parse_arrays
+from workers.handlers.steps import read_split
 from workers.jobs import KINDS, AttackParameters, BaselineResult, EmbedResult, JobKind, JobResult, Parameters
 from workers.runtime.context import Context
 
@@ -29,6 +28,10 @@ class JobScene:
         return self._context.input(JobKind.BASELINE, BaselineResult)
 
     @cached_property
+    def _embedded(self) -> EmbedResult:
+        return self._context.input(JobKind.EMBED, EmbedResult)
+
+    @cached_property
     def split(self) -> Split:
         """Training and test rows."""
         return read_split(self._context)
@@ -36,12 +39,12 @@ class JobScene:
     @cached_property
     def forest(self) -> Forest:
         """The suspect."""
-        return read_forest(self._context)
+        return Forest.from_bytes(self._context.artifact(self._embedded.forest))
 
     @cached_property
     def claim(self) -> Claim:
-        """The owner's claim."""
-        return read_claim(self._context)
+        """The owner's claim; only for scoring an attacker's findings."""
+        return parse_claim(self._context.artifact(self._embedded.claim))
 
     @cached_property
     def standard(self) -> Forest:
@@ -61,10 +64,9 @@ class JobScene:
     @cached_property
     def files(self) -> Mapping[str, TreeMetadata]:
         """Contents of the model files, by form."""
-        embedded = self._context.input(JobKind.EMBED, EmbedResult)
         artifacts = {
-            "as trained": embedded.record,
-            "released": embedded.forest,
+            "as trained": self._embedded.record,
+            "released": self._embedded.forest,
             "standard": self._baseline.standard_record,
         }
         return {

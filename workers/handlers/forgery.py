@@ -10,7 +10,7 @@ from wm.attacks.forgery.following import settles
 from wm.datasets import Split
 from wm.engines import ForgeryQuery, Status
 from wm.forest import Forest
-from workers.handlers.inputs import read_split
+from workers.handlers.steps import read_split
 from workers.jobs import (
     EmbedResult,
     ForgeryAnswer,

@@ -1,14 +1,15 @@
 """Define jobs: their kinds, parameters, results and outcomes.
 
 All of this crosses process and machine borders as JSON: pydantic models, frozen, without unknown keys.
-Handlers (`workers.handlers`) are imported by name, in the process that runs them. A new kind needs a handler
-module, a pair of models and one line in `KINDS`.
+Handlers (`workers.handlers`) are imported by name, in the process that runs them. A new kind needs a handler,
+a pair of models and one line in `KINDS`.
 
-- `base`: common parts of the models; `owner`, `forging`: the models; attacks have their own (`wm.attacks`);
-- `kinds`: the registry; `lifecycle`: a leased job and its outcome.
+- `base`: common parts, a leased job and its outcome; `owner`, `forging`: models; attacks have their own
+  (`wm.attacks`);
+- `kinds`: the registry.
 """
 
-from workers.jobs.base import AttackParameters, JobResult, Parameters
+from workers.jobs.base import AttackParameters, JobResult, LeasedJob, Outcome, OutcomeStatus, Parameters
 from workers.jobs.forging import (
     ForgeryAnswer,
     ForgeryParameters,
@@ -17,13 +18,13 @@ from workers.jobs.forging import (
     GlobalProof,
     KnownAnswer,
 )
-from workers.jobs.kinds import KINDS, JobKind, Kind
-from workers.jobs.lifecycle import LeasedJob, Outcome, OutcomeStatus
+from workers.jobs.kinds import KINDS, JobKind
 from workers.jobs.owner import (
     BaselineParameters,
     BaselineResult,
     EmbedParameters,
     EmbedResult,
+    SplitOptions,
     SplitParameters,
     SplitResult,
     TuneFoldParameters,
@@ -46,12 +47,12 @@ __all__ = [
     "GlobalProof",
     "JobKind",
     "JobResult",
-    "Kind",
     "KnownAnswer",
     "LeasedJob",
     "Outcome",
     "OutcomeStatus",
     "Parameters",
+    "SplitOptions",
     "SplitParameters",
     "SplitResult",
     "TuneFoldParameters",

@@ -24,13 +24,6 @@ class ForgeryParameters(Parameters):
 
     The batch is instances `first` to `first + count - 1` of the attacker's shuffle of the test rows.
     `limit_s` is not used: a slice and the limit of one query bound a run.
-
-    Attributes
-    ----------
-    eps
-        Distance; or `Minimal`: search for the minimal one up to `cap`.
-    certify
-        Confirm every ``impossible`` by a checked proof, see `ForgeryAnswer`.
     """
 
     late_is_failure: ClassVar[bool] = True  # queries have their own limits, so the process hung
@@ -39,8 +32,10 @@ class ForgeryParameters(Parameters):
     signature: int = Field(ge=0)
     ones_share: ClosedShare
     eps: Annotated[float, Field(ge=0)] | Minimal
+    """Distance; or `Minimal`: search for the minimal one up to `cap`."""
     cap: float = Field(default=1.0, ge=0)
     certify: bool = False
+    """Confirm every ``impossible`` by a checked proof, see `ForgeryAnswer`."""
     first: int = Field(ge=0)
     count: int = Field(ge=1)
     repeat: int = Field(ge=0)
@@ -64,26 +59,20 @@ class ForgeryResult(JobResult):
 class ForgeryAnswer:
     """The recorded answer to one query.
 
-    Attributes
-    ----------
-    instance
-        Position in the attacker's shuffle of the test rows.
-    row
-        Index among the test rows.
-    status, distance, seconds, reason, followed_from, certified
-        As in `wm.engines.ForgeryOutcome`; in a search for the minimal distance as in
-        `wm.engines.minimal.MinimalOutcome`, with ``forged_at`` as `distance`.
-    witness
-        The forged instance as little-endian float32 bytes; None without one.
+    Fields without a description are as in `wm.engines.ForgeryOutcome`; in a search for the minimal distance
+    as in `wm.engines.minimal.MinimalOutcome`, with ``forged_at`` as `distance`.
     """
 
     instance: int
+    """Position in the attacker's shuffle of the test rows."""
     row: int
+    """Index among the test rows."""
     status: str
     distance: float | None
     seconds: float
     reason: str
     witness: bytes | None
+    """The forged instance as little-endian float32 bytes; None without one."""
     followed_from: float | None = None
     certified: bool | None = None
 
@@ -108,18 +97,11 @@ class KnownAnswer:
 
 @dataclass(frozen=True)
 class ForgeryState:
-    """Resume state of a forgery job.
-
-    Attributes
-    ----------
-    answered
-        Instances of the batch that have an answer.
-    known
-        Answers from which others may follow.
-    proved
-        Labels of `GlobalProof`.
-    """
+    """Resume state of a forgery job."""
 
     answered: frozenset[int] = frozenset()
+    """Instances of the batch that have an answer."""
     known: tuple[KnownAnswer, ...] = ()
+    """Answers from which others may follow."""
     proved: frozenset[int] = frozenset()
+    """Labels of `GlobalProof`."""

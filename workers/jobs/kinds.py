@@ -28,22 +28,14 @@ class JobKind(StrEnum):
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of job.
-
-    Attributes
-    ----------
-    parameters, result
-        Their models.
-    handler
-        Module of `workers.handlers` with the function `run`.
-    version
-        Part of every content key: increase it when equal parameters begin to give other results.
-    """
+    """A kind of job."""
 
     parameters: type[Parameters]
     result: type[JobResult]
     handler: str
+    """Its function in `workers.handlers`, as `pkgutil.resolve_name` takes it."""
     version: int = 1
+    """Part of every content key: increase it when equal parameters begin to give other results."""
 
 
 _AT_RUN_TIME = ConfigDict(strict=False, use_attribute_docstrings=False)
@@ -63,16 +55,20 @@ def _of_attack(attack: Attack) -> Kind:
         name: (types.GenericAlias(tuple, (model, ...)), ...) for name, model in models.items()
     }
     result = create_model(f"{attack.kind} result", __base__=JobResult, **tables)
-    return Kind(parameters, result, "workers.handlers.attack", attack.version)
+    return Kind(parameters, result, "workers.handlers.attack:run", attack.version)
 
 
 KINDS: dict[str, Kind] = {
-    JobKind.SPLIT: Kind(owner.SplitParameters, owner.SplitResult, "workers.handlers.data"),
-    JobKind.TUNE_FOLD: Kind(owner.TuneFoldParameters, owner.TuneFoldResult, "workers.handlers.tune_fold"),
-    JobKind.TUNE: Kind(owner.TuneParameters, owner.TuneResult, "workers.handlers.tune", version=2),
-    JobKind.BASELINE: Kind(owner.BaselineParameters, owner.BaselineResult, "workers.handlers.baseline", 2),
-    JobKind.EMBED: Kind(owner.EmbedParameters, owner.EmbedResult, "workers.handlers.embed", version=4),
+    JobKind.SPLIT: Kind(owner.SplitParameters, owner.SplitResult, "workers.handlers.steps:split"),
+    JobKind.TUNE_FOLD: Kind(
+        owner.TuneFoldParameters, owner.TuneFoldResult, "workers.handlers.steps:tune_fold"
+    ),
+    JobKind.TUNE: Kind(owner.TuneParameters, owner.TuneResult, "workers.handlers.steps:tune", version=2),
+    JobKind.BASELINE: Kind(
+        owner.BaselineParameters, owner.BaselineResult, "workers.handlers.steps:baseline", 2
+    ),
+    JobKind.EMBED: Kind(owner.EmbedParameters, owner.EmbedResult, "workers.handlers.steps:embed", version=4),
     JobKind.FORGERY: Kind(
-        forging.ForgeryParameters, forging.ForgeryResult, "workers.handlers.forgery", version=3
+        forging.ForgeryParameters, forging.ForgeryResult, "workers.handlers.forgery:run", version=3
     ),
 } | {attack.kind: _of_attack(attack) for attack in registry.attacks() if not attack.is_queried}

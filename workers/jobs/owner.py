@@ -2,26 +2,43 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Literal
 
-from pydantic import Field
+from pydantic import BaseModel, Field
 
 from wm.attacks.base import Share
+from wm.datasets import Source
 from wm.embedding.options import FitOptions
 from workers.jobs.base import JobResult, Parameters, Seed, Sha256
 
 
-class SplitParameters(Parameters):
-    """Load, split and scale a data set; fields as in `wm.datasets.Source` and `wm.datasets.split`."""
+class SplitOptions(BaseModel):
+    """A data set and its split; fields as in `wm.datasets.Source` and `wm.datasets.split`."""
 
-    name: str | None
-    path: str | None
-    label: str | int | None
-    header: bool | None
-    positive: str | None
+    name: str | None = None
+    path: str | None = None
+    label: str | int | None = None
+    header: bool | None = None
+    positive: str | None = None
+    test_share: Share = 0.3
+    scaling: Literal["train", "paper", "none"] = "train"
+
+    def source(self) -> Source:
+        """Return the data source."""
+        return Source(
+            name=self.name,
+            path=None if self.path is None else Path(self.path),
+            label=self.label,
+            header=self.header,
+            positive=self.positive,
+        )
+
+
+class SplitParameters(SplitOptions, Parameters):
+    """Load, split and scale a data set."""
+
     file_sha256: Sha256 | None
-    test_share: Share
-    scaling: Literal["train", "paper", "none"]
     seed: Seed
 
 
@@ -39,11 +56,16 @@ class SplitResult(JobResult):
     class_names: tuple[str, str]
 
 
-class TuneFoldParameters(Parameters):
-    """Evaluate one fold of a grid search over forests; see `wm.embedding.tuning.fold_accuracies`."""
+class TuneParameters(Parameters):
+    """Choose the best point of a grid from all folds."""
 
     n_estimators: tuple[int, ...]
     max_depth: tuple[int | None, ...]
+
+
+class TuneFoldParameters(TuneParameters):
+    """Evaluate one fold of a grid search over forests; see `wm.embedding.tuning.fold_accuracies`."""
+
     folds: int = Field(ge=2)
     fold: int = Field(ge=0)
     seed: Seed
@@ -54,13 +76,6 @@ class TuneFoldResult(JobResult):
 
     fold: int
     accuracies: tuple[float, ...]
-
-
-class TuneParameters(Parameters):
-    """Choose the best point of a grid from all folds."""
-
-    n_estimators: tuple[int, ...]
-    max_depth: tuple[int | None, ...]
 
 
 class TuneResult(JobResult):

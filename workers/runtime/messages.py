@@ -53,21 +53,15 @@ class End(StrEnum):
 
 @dataclass(frozen=True)
 class Run:
-    """From the handler: the run is over; also made by the supervisor if the process was killed or died.
-
-    Attributes
-    ----------
-    outcome, artifacts, rows
-        With ``finished``, to be recorded together.
-    reason
-        With ``failed``.
-    """
+    """From the handler: the run is over; also made by the supervisor if the process was killed or died."""
 
     end: End
     outcome: Outcome | None = None
+    """With ``finished``, to be recorded together with artifacts and rows."""
     artifacts: Mapping[str, bytes] = field(default_factory=dict)
     rows: tuple[object, ...] = ()
     reason: str = ""
+    """With ``failed``."""
 
 
 FromHandler = NeedArtifact | Rows | Run

@@ -12,21 +12,14 @@ ALIVE_S = 30.0
 
 @dataclass(frozen=True)
 class WorkerRecord:
-    """A worker process.
-
-    Attributes
-    ----------
-    name
-        As in `workers.runtime.owners.owner_name`, without the slot.
-    version
-        See `workers.runtime.version`.
-    slots
-        Jobs at once.
-    """
+    """A worker process."""
 
     name: str
+    """As in `workers.runtime.owners.owner_name`, without the slot."""
     version: str
+    """See `workers.runtime.version`."""
     slots: int
+    """Jobs at once."""
 
 
 class Registry(Protocol):

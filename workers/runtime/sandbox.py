@@ -33,6 +33,18 @@ class JobSandbox:
         """End the process."""
         self._sandbox.close()
 
+    def ready(self) -> int:
+        """Wait until a job would start at once, and return the id of the process that runs jobs.
+
+        Raises
+        ------
+        ChildError
+            The process could not be started.
+        """
+        self._sandbox.ready()
+        assert self._sandbox.child_pid is not None  # noqa: S101 - known once it is ready
+        return self._sandbox.child_pid
+
     def run(
         self, job: LeasedJob, ledger: Ledger, owner: str, stop: Callable[[], bool], *, slice_s: float
     ) -> Run:

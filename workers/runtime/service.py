@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import importlib
+import pkgutil
 import traceback
 from multiprocessing.connection import Connection
 
@@ -19,7 +19,7 @@ def prepare() -> None:
 
     assert sklearn.ensemble  # noqa: S101 - imported for its side effect on later imports
     for kind in KINDS.values():
-        importlib.import_module(kind.handler)
+        pkgutil.resolve_name(kind.handler)
 
 
 def serve(connection: Connection, prepared: None) -> None:
@@ -36,7 +36,7 @@ def _run(job: LeasedJob, context: Context) -> Run:
     try:
         parameters = kind.parameters.model_validate(job.parameters)
         with context.timed("job"):
-            result = importlib.import_module(kind.handler).run(parameters, context)
+            result = pkgutil.resolve_name(kind.handler)(parameters, context)
     except ChildError:
         # An engine's process could not be started: not the fault of the job.
         return Run(End.FAILED, reason=traceback.format_exc())

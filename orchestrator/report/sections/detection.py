@@ -68,20 +68,20 @@ def presence_summary(frame: pd.DataFrame) -> pd.DataFrame:
 def show(findings: Findings) -> Shown:
     """Show the findings of the paper's strategies, shapes, spectra and presence tests."""
     strategies, guesses, presence = parts_of(findings.frame("detection"))
-    summary = strategy_summary(strategies)
+    summary, guessed = strategy_summary(strategies), guess_summary(guesses)
     by_chance = calibration.columns(findings, "Exact p", calibration.of_strategy)
     say = ((strategies, _best_strategy), (guesses, _best_guess), (presence, _presence))
     return Shown(
         headline=(("Detection", " ".join(text(part) for part, text in say if not part.empty)),),
         figures=(
-            *_strategy_figures(findings, strategies, summary),
-            *_guess_figures(findings, guesses),
+            *charts.figures("detection", findings, strategies, summary, strategy_chart),
+            *charts.figures("guesses", findings, guesses, guessed, guess_chart, size=_SPECTRA),
             *_spectrum_figures(findings),
         ),
         tables=(
             make_table(
                 "guesses-table",
-                guess_summary(guesses),
+                guessed,
                 *calibration.columns(findings, "p of the guess", lambda row: f"{_calibrated(row)} split"),
                 *calibration.columns(findings, "p of the ranking", _calibrated),
             ),
@@ -138,27 +138,14 @@ def _presence(frame: pd.DataFrame) -> str:
     )
 
 
-def _strategy_figures(findings: Findings, frame: pd.DataFrame, summary: pd.DataFrame) -> Iterator[Figure]:
-    for ending, some, rows in chunked(frame, summary, charts.PANELS):
-        yield charts.figure(
-            "detection",
-            ending,
-            partial(strategy_chart, rows),
-            findings.origin(some),
-            rows,
-        )
-
-
 def strategy_chart(summary: pd.DataFrame) -> Chart:
     """Draw stacked bars of bits for each measure and strategy, a panel for each way of embedding."""
+    p, exact = (summary[f"{name}_median"].map(p_value) for name in ("p_value", "p_value_exact"))
     shown = summary.assign(
         guess=summary["measure"] + ", " + summary["strategy"],
         chance=(summary["correct_mean"] + summary["wrong_mean"]) / 2,
         total=sum(summary[f"{name}_mean"] for name in BITS),
-        p="p = "
-        + summary["p_value_median"].map(p_value)
-        + ", exact "
-        + summary["p_value_exact_median"].map(p_value),
+        p="p = " + p + ", exact " + exact,
     )
     x, y = alt.X("amount:Q", title="Bits of the signature"), alt.Y("guess:N", title=None, sort=None)
 
@@ -171,17 +158,6 @@ def strategy_chart(summary: pd.DataFrame) -> Chart:
         )
 
     return charts.panels(charts.by_text(shown), draw, columns=1, height=110)
-
-
-def _guess_figures(findings: Findings, frame: pd.DataFrame) -> Iterator[Figure]:
-    for ending, some, summary in chunked(frame, guess_summary(frame), _SPECTRA):
-        yield charts.figure(
-            "guesses",
-            ending,
-            partial(guess_chart, summary),
-            findings.origin(some),
-            summary,
-        )
 
 
 def guess_chart(summary: pd.DataFrame) -> Chart:

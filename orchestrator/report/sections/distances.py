@@ -26,9 +26,6 @@ PLACES = tuple(step / 10 for step in range(11))
 GLOBAL = 1.0
 """Largest distance sought where a campaign file gives no cap: the whole domain."""
 
-_SHARES = {"mean_share": "mean", "share": "max"}
-"""Columns of sizes over the true one's, with the statistic that they show."""
-
 _MAX_STEPS = 400
 """Steps of a drawn curve: more cannot be distinguished."""
 
@@ -41,42 +38,36 @@ LINES = ("mean", "maximum", "mean, if all undecided were forged")
 
 @dataclass(frozen=True, eq=False)
 class SizeCurve:
-    """Forged set size over eps for one configuration and engine; rows of the arrays are signatures.
-
-    Attributes
-    ----------
-    trigger_size
-        Rows of the true trigger set; None while nothing is embedded.
-    signatures, repeats
-        Of those that have any answer; together they are the s rows.
-    eps : (n,)
-        From 0 to the largest distance sought; where sizes step, at most `_MAX_STEPS` places.
-    known, possible : (s, n)
-        Instances that a solver has shown to be forged within eps; the same, had every instance without a
-        decision its witness at once.
-    instances, forged, impossible, censored, pending
-        Instances of all signatures: planned; with an exact smallest distance; with none up to the largest
-        distance; stopped by a limit; and without any answer so far.
-    seconds
-        Solving time of all of them.
-    """
+    """Forged set size over eps for one configuration and engine; rows of the arrays are signatures."""
 
     scheme: str
     trigger_share: float
     ones_share: float
     engine: str
     trigger_size: int | None
+    """Rows of the true trigger set; None while nothing is embedded."""
     signatures: int
+    """Those that have any answer, in any repeat."""
     repeats: int
+    """Those that have any answer; with the signatures they are the s rows."""
     eps: NDArray[np.float64]
+    """(n,): from 0 to the largest distance sought; where sizes step, at most `_MAX_STEPS` places."""
     known: NDArray[np.int64]
+    """(s, n): instances that a solver has shown to be forged within eps."""
     possible: NDArray[np.int64]
+    """(s, n): the same, had every instance without a decision its witness at once."""
     instances: int
+    """Those planned, of all signatures, as in the next four."""
     forged: int
+    """Those with an exact smallest distance."""
     impossible: int
+    """Those with none up to the largest distance."""
     censored: int
+    """Those stopped by a limit."""
     pending: int
+    """Those without any answer so far."""
     seconds: float
+    """Solving time of all of them."""
 
     @property
     def undecided(self) -> int:
@@ -146,15 +137,13 @@ def _curve(
     if len(steps) > _MAX_STEPS:
         steps = np.quantile(steps, np.linspace(0, 1, _MAX_STEPS), method="nearest")
     eps = np.unique(np.concatenate([[0.0, cap], [place for place in places if place < cap], steps]))
-    wanted: dict[tuple[Any, Any], int] = {
-        (row["repeat"], row["signature"]): int(row["instances"]) for row in asked.to_dict("records")
-    }
+    wanted = asked.set_index(["repeat", "signature"])["instances"].to_dict()
     known, possible = [], []
     for (repeat, signature), part in answers.groupby(["repeat", "signature"], sort=True):
         distance = part["distance"].to_numpy(dtype=np.float64)
         exact = (part["status"] == "forged").to_numpy()
         open_ended = int((~part["status"].isin(["forged", "impossible"])).sum())
-        open_ended += wanted[repeat, signature] - len(part)
+        open_ended += int(wanted[repeat, signature]) - len(part)
         # A comparison with a missing distance is false.
         within = distance[:, None] <= eps
         known.append(within.sum(axis=0))
@@ -277,16 +266,7 @@ def sizes_panel(lines: pd.DataFrame, true_size: float, axis: alt.Axis, *, is_ste
     shown = lines["line"].isin(LINES)
     return alt.layer(
         faint(lines[~shown], x, vertical, ["line"], alt.value(FAINT), is_step=is_step),
-        series(
-            lines[shown],
-            x,
-            vertical,
-            LINES,
-            field="line",
-            ends="band",
-            is_step=is_step,
-            has_markers=not is_step,
-        ),
+        series(lines[shown], x, vertical, LINES, field="line", ends="band", is_step=is_step),
         *([] if pd.isna(true_size) else [rule(y=float(true_size))]),
     )
 
@@ -328,8 +308,8 @@ def tables(curves: Sequence[SizeCurve], cap: float) -> Iterator[Table]:
         low=("known", lambda sizes: sizes.quantile(LOW)),
         high=("known", lambda sizes: sizes.quantile(HIGH)),
     )
-    shares = {name: found[f"known_{what}"] / found["trigger_size"] for name, what in _SHARES.items()}
-    yield make_table("sizes-table", found.assign(**shares))
+    shares = [found[f"known_{what}"] / found["trigger_size"] for what in ("mean", "max")]
+    yield make_table("sizes-table", found.assign(mean_share=shares[0], share=shares[1]))
 
 
 def _sizes(curve: SizeCurve, eps: float) -> pd.DataFrame:

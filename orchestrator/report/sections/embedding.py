@@ -52,7 +52,8 @@ def accuracy_summary(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def _embedded(findings: Findings) -> str:
-    frame, planned, split = findings.frame("accuracy"), findings.planned("embed"), findings.split
+    frame, split = findings.frame("accuracy"), findings.split
+    planned = int((findings.frame("jobs")["kind"] == "embed").sum())
     rows = (
         ""
         if split is None

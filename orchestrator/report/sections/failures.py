@@ -10,6 +10,7 @@ from orchestrator.report.data import Findings, configuration
 from orchestrator.report.sections.section import Shown
 from orchestrator.report.table import make_table
 from orchestrator.report.wording import counted, listed
+from orchestrator.store.campaigns import progress
 from orchestrator.store.tables import CampaignState, JobState
 
 _SHARED: dict[str, tuple[str, ...]] = {
@@ -74,7 +75,7 @@ def _blocked_by(failed: pd.DataFrame, blocked: Any) -> str:
 
 def show(findings: Findings) -> Shown:
     """Show failed jobs and those that they block; a caveat says if the campaign is not finished."""
-    jobs, state = findings.progress.jobs, findings.record.state
+    jobs, state = progress(findings.store, findings.record.id).jobs, findings.record.state
     states = listed(f"{count} {state.value}" for state, count in jobs.items() if count)
     unfinished = (
         f"This campaign is {state.value}. Of its {counted(sum(jobs.values()), 'job')}: {states}. All numbers "

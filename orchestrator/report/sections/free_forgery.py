@@ -42,7 +42,7 @@ def _stopped(rules: pd.Series[str]) -> str:
     """Return which rules stop how many of some sets; a missing text is that of an empty set."""
     made = rules.dropna()
     if made.empty:
-        return "empty: no claim"
+        return "nothing was forged"
     counts = Counter(rule for text in made for rule in text.split(", ") if rule)
     if not counts:
         return "no rule: it stands"

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import pandas as pd
 
-from orchestrator.report.data import CONFIGURATION, Findings, forests, summarise
+from orchestrator.report.data import CONFIGURATION, Findings, summarise
 from orchestrator.report.sections.section import Shown
 from orchestrator.report.table import make_table
 from orchestrator.report.wording import across, counted, percent_of, times
@@ -24,19 +24,11 @@ def _worst(severities: Iterable[object]) -> str:
     return min(known, key=SEVERITIES.index, default="none")
 
 
-def form_summary(frame: pd.DataFrame, accuracy: pd.DataFrame) -> pd.DataFrame:
-    """Return what each form of the model files gives away, a row for each way of embedding and form.
+def _files(frame: pd.DataFrame, accuracy: pd.DataFrame) -> pd.DataFrame:
+    """Return a row for each form of each forest's file.
 
-    Parameters
-    ----------
-    frame, accuracy
-        Of `orchestrator.results`; the second has the true numbers of trigger rows.
-
-    Returns
-    -------
-    DataFrame
-        Of `summarise` over forests; `leaking` counts those with a finding of severity `SECRET`, `revealed`
-        those that give a number of trigger rows, `right` those that give the true one, `true_size`.
+    `worst` is the severity of its worst finding, `leaking` whether that is one of `SECRET`; `revealed`
+    whether it gives a number of trigger rows, `right` whether that is `true_size`.
     """
     place = [*CONFIGURATION, "repeat", "form"]
     worst = frame.groupby(place, sort=False, dropna=False)["severity"].agg(_worst).rename("worst")
@@ -45,11 +37,20 @@ def form_summary(frame: pd.DataFrame, accuracy: pd.DataFrame) -> pd.DataFrame:
     sizes = accuracy.drop_duplicates(CONFIGURATION)[[*CONFIGURATION, "trigger_size"]]
     each = each.merge(sizes.rename(columns={"trigger_size": "true_size"}), on=CONFIGURATION, how="left")
     given, true = (pd.to_numeric(each[name]).astype(float) for name in ("trigger_size", "true_size"))
-    each = each.assign(
+    return each.assign(
         leaking=each["worst"].isin(SECRET), revealed=given.notna(), right=given == true, true_size=true
     )
+
+
+def form_summary(frame: pd.DataFrame, accuracy: pd.DataFrame) -> pd.DataFrame:
+    """Return what each form of the model files gives away, a row for each way of embedding and form.
+
+    `frame` and `accuracy` are of `orchestrator.results`; the second has the true numbers of trigger rows.
+    `leaking` counts forests with a finding of severity `SECRET`, `revealed` those that give a number of
+    trigger rows, `right` those that give the true one, `true_size`.
+    """
     return summarise(
-        each,
+        _files(frame, accuracy),
         ["form"],
         ["bits", "triggers_found", "others_found"],
         sort=False,
@@ -79,12 +80,11 @@ def finding_summary(frame: pd.DataFrame) -> pd.DataFrame:
 def show(findings: Findings) -> Shown:
     """Show what each form of the files gives away, and how to prevent it."""
     frame, accuracy = findings.frame("leakage"), findings.frame("accuracy")
-    sizes = {place: part["trigger_size"].iloc[0] for place, part in forests(accuracy)}
-    known = {place: int(size) for place, size in sizes.items() if not pd.isna(size)}
+    files = _files(frame, accuracy)
     texts = [
-        _of_form(name, frame[frame["form"] == form], known)
+        _of_form(name, part)
         for form, name in FORMS.items()
-        if (frame["form"] == form).any()
+        if not (part := files[files["form"] == form]).empty
     ]
     tables = {"leakage-table": form_summary(frame, accuracy), "findings-table": finding_summary(frame)}
     marked = {"standard": "standard (honest control)"}
@@ -96,28 +96,23 @@ def show(findings: Findings) -> Shown:
     )
 
 
-def _of_form(name: str, frame: pd.DataFrame, sizes: dict[tuple[object, ...], int]) -> str:
-    every = list(forests(frame))
-    leaking = {place: part.iloc[0] for place, part in every if part["severity"].isin(SECRET).any()}
-    counts = f"{name}, a secret leaks from {times(len(leaking), len(every), 'file')}"
-    if not leaking:
+def _of_form(name: str, files: pd.DataFrame) -> str:
+    leaking = files[files["leaking"]]
+    counts = f"{name}, a secret leaks from {times(len(leaking), len(files), 'file')}"
+    if leaking.empty:
         return f"{counts}."
-    firsts = pd.DataFrame(leaking.values())
-    given = {
-        place: int(row["trigger_size"]) for place, row in leaking.items() if pd.notna(row["trigger_size"])
-    }
-    right = sum(sizes.get(place) == size for place, size in given.items())
-    bits = pd.to_numeric(firsts["bits"]).astype(float)
+    bits = pd.to_numeric(leaking["bits"]).astype(float)
     signature = (
         "no bit of the signature" if bits.isna().all() else f"{across(bits, percent_of)} of the signature"
     )
     number = (
-        f"the right number of trigger rows in {right} of {counted(len(leaking), 'file')}"
-        if given
+        f"the right number of trigger rows in {leaking['right'].sum()} of {counted(len(leaking), 'file')}"
+        if leaking["revealed"].any()
         else "no number of trigger rows"
     )
-    rows, others = (int(firsts[column].fillna(0).sum()) for column in ("triggers_found", "others_found"))
-    total = sum(sizes.get(place, 0) for place in leaking)
+    rows, others, total = (
+        int(leaking[column].fillna(0).sum()) for column in ("triggers_found", "others_found", "true_size")
+    )
     return (
         f"{counts}: they give {signature}, {number}, and mark {rows:,} of {counted(total, 'trigger row')} "
         f"and {others:,} others."

@@ -8,6 +8,7 @@ import wm
 from orchestrator.report.data import Findings
 from orchestrator.report.sections.section import Shown
 from orchestrator.report.wording import MISSING, counted, moment
+from orchestrator.results import fingerprint
 
 
 def show(findings: Findings) -> Shown:
@@ -17,7 +18,7 @@ def show(findings: Findings) -> Shown:
         ("campaign", f"{record.name} (id {record.id}), {record.state.value}"),
         ("seed", str(record.seed)),
         ("specification (SHA-256)", findings.spec.sha256),
-        ("results (fingerprint)", findings.fingerprint),
+        ("results (fingerprint)", fingerprint(findings.store, record.id)),
         ("created", moment(record.created_at)),
         ("finished", MISSING if record.finished_at is None else moment(record.finished_at)),
         ("report written by", f"treeproof {wm.__version__}"),

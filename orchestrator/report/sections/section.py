@@ -15,28 +15,18 @@ Pairs = tuple[tuple[str, str], ...]
 
 @dataclass(frozen=True, kw_only=True)
 class Shown:
-    """What a section shows; its first sentences, terms and tables are declared in the TOML file beside it.
-
-    Attributes
-    ----------
-    headline
-        Topics and sentences for the summary at the top of the page.
-    caveats
-        What a reader must know before trusting the numbers, for the summary too.
-    lead
-        More sentences at its beginning.
-    facts
-        Terms and values.
-    figures, tables
-        Tables without rows are left out.
-    details
-        Long texts, folded, by title.
-    """
+    """What a section shows; its first sentences, terms and tables are declared in the TOML file beside it."""
 
     headline: Pairs = ()
+    """Topics and sentences for the summary at the top of the page."""
     caveats: tuple[str, ...] = ()
+    """What a reader must know before trusting the numbers, for the summary too."""
     lead: str = ""
+    """More sentences at its beginning."""
     facts: Pairs = ()
+    """Terms and values."""
     figures: tuple[Figure, ...] = ()
     tables: tuple[Table, ...] = ()
+    """Tables without rows are left out."""
     details: Pairs = ()
+    """Long texts, folded, by title."""

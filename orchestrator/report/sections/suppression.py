@@ -12,7 +12,7 @@ import pandas as pd
 
 from orchestrator.report import charts
 from orchestrator.report.charts import Chart, Figure
-from orchestrator.report.data import Findings, chunked, configuration, forests, summarise
+from orchestrator.report.data import CONFIGURATION, Findings, chunked, configuration, summarise
 from orchestrator.report.sections.section import Shown
 from orchestrator.report.table import make_table
 from orchestrator.report.wording import across, listed, number, p_value_of_log10, percent_of, ranged, times
@@ -20,6 +20,9 @@ from wm.attacks.suppression import FALSE_POSITIVE_LIMIT
 
 _KNOWN = 0.99
 """Share of the bits from which on a signature counts as known."""
+
+_EACH = 10
+"""Trigger queries up to which the table of known bits has each number; the figure has all."""
 
 
 def suppression_summary(frame: pd.DataFrame) -> pd.DataFrame:
@@ -45,17 +48,25 @@ def budget_summary(frame: pd.DataFrame) -> pd.DataFrame:
     )
 
 
+def in_steps(budget: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows of up to `_EACH` trigger queries, of 20, 50, 100, 200 and so on, and of all of them."""
+    number = budget["trigger_queries"]
+    last = number.groupby([*(budget[name] for name in CONFIGURATION), budget["method"]]).transform("max")
+    steps = [lead * 10**power for power in range(1, 9) for lead in (1, 2, 5)]
+    return budget[(number <= _EACH) | number.isin(steps) | (number == last)]
+
+
 def show(findings: Findings) -> Shown:
     """Show how well trigger queries are spotted, what a filter does, and how fast bits are known."""
     frame, curves = findings.frame("suppression"), findings.frame("budget-curves")
     summary, budget = suppression_summary(frame), budget_summary(curves)
     return Shown(
         headline=(("Suppression", f"{_spotted(summary)} {_filters(frame)}{_known(curves)}"),),
-        figures=(*_roc_figures(findings, summary), *_budget_figures(findings, budget)),
+        figures=(*_roc_figures(findings, summary), *_budget_figures(findings, curves, budget)),
         tables=(
             make_table("suppression-table", summary),
             make_table("filter-table", summary),
-            make_table("budget-table", budget),
+            make_table("budget-table", in_steps(budget)),
         ),
     )
 
@@ -85,11 +96,10 @@ def _known(curves: pd.DataFrame) -> str:
     """Return after how many trigger queries each method knows the signature, in how many forests."""
     texts = []
     for method, part in curves.groupby("method", sort=True):
-        each = [one for _, one in forests(part)]
-        firsts = [one.loc[one["bits"] >= _KNOWN, "trigger_queries"].min() for one in each]
-        needed = [first for first in firsts if not pd.isna(first)]
-        after = f", after {across(needed, number)} trigger queries" if needed else ""
-        texts.append(f"{method} in {times(len(needed), len(each), 'forest')}{after}")
+        forest = [*CONFIGURATION, "repeat"]
+        needed = part[part["bits"] >= _KNOWN].groupby(forest)["trigger_queries"].min()
+        after = "" if needed.empty else f", after {across(needed, number)} trigger queries"
+        texts.append(f"{method} in {times(len(needed), part.groupby(forest).ngroups, 'forest')}{after}")
     return f" At least {percent_of(_KNOWN)} of the signature is known by {listed(texts)}." if texts else ""
 
 
@@ -152,7 +162,7 @@ def _roc_chart(frame: pd.DataFrame) -> Chart:
             charts.faint(
                 part, x, y, ["repeat"], charts.look("method", methods, "color")["color"], is_step=True
             ),
-            charts.series(means, x, y, methods, field="method", is_step=True, has_markers=False),
+            charts.series(means, x, y, methods, field="method", is_step=True),
             alt.Chart(marked)
             .mark_point(filled=True, size=30)
             .encode(x=x, y=value, **charts.look("method", methods, "color", "shape")),
@@ -161,17 +171,9 @@ def _roc_chart(frame: pd.DataFrame) -> Chart:
     return charts.panels(charts.by_text(shown), draw, height=220)
 
 
-def _budget_figures(findings: Findings, summary: pd.DataFrame) -> Iterator[Figure]:
+def _budget_figures(findings: Findings, frame: pd.DataFrame, summary: pd.DataFrame) -> Iterator[Figure]:
     orders = ranged([attack.orders for attack in findings.attacks("suppression")] or [0])
-    for ending, some, rows in chunked(findings.frame("budget-curves"), summary, charts.PANELS):
-        yield charts.figure(
-            "budget",
-            ending,
-            partial(_budget_chart, rows),
-            findings.origin(some),
-            rows,
-            orders=orders,
-        )
+    return charts.figures("budget", findings, frame, summary, _budget_chart, orders=orders)
 
 
 def _budget_chart(summary: pd.DataFrame) -> Chart:

@@ -3,37 +3,38 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
+import runpy
 import sys
-from pathlib import Path
+import warnings
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[3]
-
 
 @pytest.fixture
-def run_benchmark(tmp_path):
-    """``run(name, *words)``: what it printed, its exit code checked, and the results it kept."""
+def run_benchmark(tmp_path, monkeypatch, capsys):
+    """``run(name, *words)``: what it printed, its exit code checked, and the results it kept.
+
+    As with ``python -m``, but in this process, where all that it imports is there already.
+    """
 
     def run(name, *words):
         output = tmp_path / f"{name}.json"
-        command = [sys.executable, "-m", f"research.benchmarks.{name}", *map(str, words), "-o", str(output)]
-        done = subprocess.run(
-            command,
-            cwd=ROOT,
-            env=os.environ | {"OMP_NUM_THREADS": "1"},
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        assert done.returncode == 0, done.stderr
+        module = f"research.benchmarks.{name}"
+        monkeypatch.setattr(sys, "argv", [module, *map(str, words), "-o", str(output)])
+        capsys.readouterr()
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "'research.benchmarks", RuntimeWarning)  # imported before
+            code = None
+            try:
+                runpy.run_module(module, run_name="__main__", alter_sys=True)
+            except SystemExit as left:
+                code = left.code
+        assert not code, capsys.readouterr().err
         document = json.loads(output.read_text())
         assert document["machine"]
         assert document["cores"] >= 1
         assert document["date"]
         assert document["arguments"]["seed"] == 1
-        return done.stdout, document
+        return capsys.readouterr().out, document
 
     return run

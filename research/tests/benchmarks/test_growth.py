@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from research.benchmarks import growth
+from research.benchmarks import common, growth
 from wm.engines import ForgeryOutcome, Status
 
 
@@ -48,10 +48,10 @@ def outcome(status):
 
 def test_contradictions_are_told():
     witness = ForgeryOutcome(Status.FORGED, np.float32([0]), 0.1, 0.1, "another")
-    growth.compare("here", {"a": [outcome(Status.TIMEOUT)], "b": [witness]})
-    growth.compare("here", {"a": [], "b": [witness]})
+    common.compare("here", {"a": [outcome(Status.TIMEOUT)], "b": [witness]})
+    common.compare("here", {"a": [], "b": [witness]})
     with pytest.raises(growth.ContradictionError, match="here, query 0"):
-        growth.compare("here", {"a": [outcome(Status.IMPOSSIBLE)], "b": [witness]})
+        common.compare("here", {"a": [outcome(Status.IMPOSSIBLE)], "b": [witness]})
 
 
 def test_where_sweeps_meet_nothing_is_asked_twice(monkeypatch):

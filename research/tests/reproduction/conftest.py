@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+from contextlib import closing
+from pathlib import Path
+
 import pytest
 
-from orchestrator.executors import LocalExecutor
 from orchestrator.launch import launch
-from orchestrator.loop import run_campaign
 from orchestrator.spec import parse_spec
 from orchestrator.store.campaigns import find_campaign
 from orchestrator.store.database import Store
-from orchestrator.store.ledger import StoreLedger
-from orchestrator.store.tables import CampaignState
 from research.reproduction.runs import Run, read_runs
+from tests.sharing import copy_store, made_once, run_to_end
 
 CAMPAIGN = """\
 name = "small"
@@ -67,18 +67,16 @@ embedding.trigger_share = 0.1
 @pytest.fixture(scope="session")
 def store(tmp_path_factory) -> Store:
     """A store with that campaign, number 1, finished, and one on other data, number 2, not begun."""
-    folder = tmp_path_factory.mktemp("reproduction")
-    store = Store(f"sqlite:///{folder / 'wm.db'}")
-    campaign_id = launch(store, parse_spec(CAMPAIGN))
-    executor = LocalExecutor(StoreLedger(store), workers=1)
-    try:
-        state = run_campaign(store, campaign_id, executor, lambda _progress: None)
-    finally:
-        executor.close()
-    assert (campaign_id, state) == (1, CampaignState.FINISHED)
-    rows = folder / "rows.csv"
-    rows.write_text("a,b,y\n" + "".join(f"{i},{i * i % 7},{i % 2}\n" for i in range(40)))
-    launch(store, parse_spec(OTHER.replace("rows.csv", str(rows))))
+
+    def make(folder: Path) -> None:
+        rows = folder / "rows.csv"
+        rows.write_text("a,b,y\n" + "".join(f"{i},{i * i % 7},{i % 2}\n" for i in range(40)))
+        with closing(Store(f"sqlite:///{folder / 'wm.db'}")) as store:
+            run_to_end(store, launch(store, parse_spec(CAMPAIGN)))
+            launch(store, parse_spec(OTHER.replace("rows.csv", str(rows))))
+
+    made = made_once(tmp_path_factory, "reproduction", make) / "wm.db"
+    store = Store(f"sqlite:///{copy_store(made, tmp_path_factory.mktemp('reproduction') / 'wm.db')}")
     yield store
     store.close()
 

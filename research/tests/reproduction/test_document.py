@@ -8,10 +8,11 @@ import pytest
 from click.testing import CliRunner
 
 from orchestrator.store.campaigns import find_campaign
+from research.benchmarks.common import markdown
 from research.benchmarks.stores import url_of
 from research.reproduction import write_reproduction
 from research.reproduction.__main__ import main
-from research.reproduction.markdown import picture, table
+from research.reproduction.document import picture
 
 
 def test_the_document_stands_with_its_pictures(store, tmp_path):
@@ -62,7 +63,7 @@ def test_a_mistake_gets_one_line(store, name, fault, tmp_path):
 
 
 def test_text_cannot_break_a_table():
-    lines = table(["a", "b"], [["x | y", "two\nlines"]]).splitlines()
+    lines = markdown(["a", "b"], [["x | y", "two\nlines"]]).splitlines()
     assert lines == ["| a | b |", "| --- | --- |", "| x \\| y | two lines |"]
 
 

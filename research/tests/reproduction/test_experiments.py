@@ -6,15 +6,7 @@ import numpy as np
 import pytest
 
 from orchestrator.results.forged_sets import attempts
-from research.reproduction.experiments import (
-    free_choice,
-    least_distances,
-    margins,
-    points_of_cell,
-    scene,
-    shared_seed,
-    unknown_as_sat,
-)
+from research.reproduction import experiments
 from research.reproduction.published import DISTANCES
 from wm import engines
 from wm.engines import Status
@@ -22,11 +14,11 @@ from wm.engines import Status
 
 @pytest.fixture(scope="module")
 def at(run):
-    return scene(run)
+    return experiments.scene(run)
 
 
 def test_the_owners_signature_forges_what_another_engine_says(at):
-    found = shared_seed(at)
+    found = experiments.shared_seed(at)
     assert (found.instances, found.trigger_size, found.undecided) == (7, 7, 0)
     with engines.create("sat", at.model.forest) as engine:
         asked = [
@@ -41,8 +33,8 @@ def test_the_owners_signature_forges_what_another_engine_says(at):
 
 
 def test_a_margin_loses_what_is_just_reached_and_never_finds_more(at):
-    found = margins(at)
-    forged = sum(one.distance is not None for one in least_distances(at, at.owner))
+    found = experiments.margins(at)
+    forged = sum(one.distance is not None for one in experiments.least_distances(at, at.owner))
     assert forged > 0
     assert [one.eps for one in found] == [*DISTANCES, None]
     assert (found[-1].forged, found[-1].lost) == (forged, forged), "the nearest point is at a threshold"
@@ -51,7 +43,7 @@ def test_a_margin_loses_what_is_just_reached_and_never_finds_more(at):
 
 @pytest.mark.parametrize(("timeout_s", "unknown"), [(1e-6, 5), (60.0, 0)])
 def test_without_an_answer_everything_counts_as_forged(at, timeout_s, unknown):
-    found = unknown_as_sat(at, 0.7, timeout_s, instances=5)
+    found = experiments.unknown_as_sat(at, 0.7, timeout_s, instances=5)
     assert (found.instances, found.unknown) == (5, unknown)
     assert found.as_published == found.forged + unknown
     assert found.truly_forged + found.truly_impossible == 5
@@ -65,7 +57,7 @@ def test_all_points_of_a_cell_draw_the_same_votes(store, run, at):
     assert tried
     for attempt in tried:
         for one in attempt.forgeries:
-            points = points_of_cell(at, attempt.signature, one.row, one.forged, 0.7, rng)
+            points = experiments.points_of_cell(at, attempt.signature, one.row, one.forged, 0.7, rng)
             votes = at.model.forest.votes(np.array(points))
             assert (votes == votes[0]).all()
             original = run.models.split.X_test[one.row].astype(np.float64)
@@ -74,9 +66,9 @@ def test_all_points_of_a_cell_draw_the_same_votes(store, run, at):
 
 
 def test_the_nearest_choice_is_the_campaigns_own_set(store, run, at):
-    found = free_choice(store, at, 0.7)
+    found = experiments.free_choice(store, at, 0.7)
     forged = run.forged[(run.forged["eps"] == 0.7) & (run.forged["witnesses"] == "any")]
     known = forged.dropna(subset="independent_accuracy")
     assert (found.sets, found.instances) == (len(known), known["size"].sum())
     assert found.nearest.mean == pytest.approx(known["independent_accuracy"].mean())
-    assert free_choice(store, at, 0.123) is None
+    assert experiments.free_choice(store, at, 0.123) is None

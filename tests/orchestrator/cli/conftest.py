@@ -8,7 +8,7 @@ import json
 import os
 import signal
 import sys
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -16,6 +16,7 @@ import pytest
 
 import orchestrator.cli
 from tests import witness
+from tests.sharing import copy_store, made_once
 from wm.claims.keys import to_pem
 from wm.claims.pooled import PooledClaim
 from wm.claims.reading import read_pooled_claim
@@ -138,12 +139,18 @@ class Campaign:
 @pytest.fixture(scope="session")
 def tiny(tmp_path_factory: pytest.TempPathFactory) -> Campaign:
     """A finished campaign: 24 trees, two watermarks, all attacks, 28 queries."""
-    folder = tmp_path_factory.mktemp("tiny")
-    (folder / "tiny.toml").write_text(_CAMPAIGN)
-    url = f"sqlite:///{folder / 'wm.db'}"
-    first = _call("campaign", "run", folder / "tiny.toml", "--store", url, "--workers", 1)
-    assert first.code == 0, first.err
-    return Campaign(folder / "tiny.toml", url, first)
+
+    def make(folder: Path) -> None:
+        (folder / "tiny.toml").write_text(_CAMPAIGN)
+        store = f"sqlite:///{folder / 'wm.db'}"
+        first = _call("campaign", "run", folder / "tiny.toml", "--store", store, "--workers", 1)
+        assert first.code == 0, first.err
+        (folder / "first.json").write_text(json.dumps(asdict(first)))
+
+    made = made_once(tmp_path_factory, "tiny", make)
+    own = copy_store(made / "wm.db", tmp_path_factory.mktemp("tiny") / "wm.db")
+    first = Ran(**json.loads((made / "first.json").read_text()))
+    return Campaign(made / "tiny.toml", f"sqlite:///{own}", first)
 
 
 EMBED = (

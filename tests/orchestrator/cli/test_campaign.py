@@ -15,6 +15,7 @@ import orchestrator.cli.campaign
 from orchestrator.results import fingerprint
 from orchestrator.store.database import Store
 from orchestrator.store.tables import JobState
+from tests.sharing import copy_store
 
 
 def _database(url: str) -> Path:
@@ -41,12 +42,7 @@ def test_running_a_finished_campaign_again_computes_nothing(wm, tiny) -> None:
 
 
 def test_enlarging_a_grid_computes_only_new_jobs(wm, tiny, tmp_path: Path) -> None:
-    copy = tmp_path / "copy.db"
-    with (
-        closing(sqlite3.connect(_database(tiny.url))) as source,
-        closing(sqlite3.connect(copy)) as target,
-    ):
-        source.backup(target)
+    copy = copy_store(_database(tiny.url), tmp_path / "copy.db")
     larger = tmp_path / "larger.toml"
     larger.write_text(tiny.text.replace("eps = [0.1, 0.5]", "eps = [0.1, 0.3, 0.5]"))
     url = f"sqlite:///{copy}"

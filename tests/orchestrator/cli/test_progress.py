@@ -16,6 +16,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from orchestrator import pace
 from orchestrator.cli import progress
 from orchestrator.store.campaigns import Progress
 from orchestrator.store.tables import JobState
@@ -34,7 +35,7 @@ def _progress(done: int, total: int) -> Progress:
 def clock(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
     """A clock that only the lines go by, in seconds."""
     time = SimpleNamespace(now=100.0, monotonic=lambda: time.now)
-    monkeypatch.setattr(progress, "time", time)
+    monkeypatch.setattr(pace, "time", time)
     return time
 
 

@@ -10,10 +10,14 @@ from pathlib import Path
 import pytest
 
 from orchestrator.spec import parse_spec
+from tests.report_page import leave_undrawn
 
 
 def test_report_names_the_files_it_wrote(wm, tiny) -> None:
-    ran = wm("report", "1", "--store", tiny.url, "--figures", "figures")
+    detection_alone = "[[attack]]".join(tiny.text.split("[[attack]]")[:2])  # every chart takes half a second
+    Path("tiny.toml").write_text(detection_alone.replace("[0.01, 0.02]", "0.02"))
+    assert wm("campaign", "run", "tiny.toml", "--workers", 1).code == 0
+    ran = wm("report", "1", "--figures", "figures")
     assert (ran.code, ran.err) == (0, "")
     page, *figures = map(Path, ran.out.splitlines())
     assert page == Path("tiny.html"), "named after the campaign"
@@ -25,9 +29,27 @@ def test_report_names_the_files_it_wrote(wm, tiny) -> None:
     assert not re.search(r"""(?:src|href)\s*=\s*["']?\s*(?:https?:)?//""", text), "opens without network"
 
 
+def test_markdown_is_written_by_ending_and_of_several_campaigns(wm, tiny) -> None:
+    ran = wm("report", "tiny", "1", "--store", tiny.url, "-o", "both.MD")
+    assert (ran.code, ran.out, ran.err) == (0, "both.MD\n", "")
+    text = Path("both.MD").read_text(encoding="utf-8")
+    assert text.startswith("# Watermark report: tiny and tiny\n")
+    assert text.count("\n### tiny\n") == 2 * text.count("\n## ")
+
+
+@pytest.mark.parametrize("more", [[], ["-o", "page.html"], ["-o", "page.md", "--figures", "figures"]])
+def test_html_and_figures_are_of_one_campaign(wm, tiny, more: list[str]) -> None:
+    ran = wm("report", "tiny", "tiny", "--store", tiny.url, *more)
+    assert (ran.code, ran.out) == (2, "")
+    assert "HTML and figures are of one campaign; several need -o FILE.md alone" in ran.err
+    assert not list(Path().iterdir())
+
+
 @pytest.fixture
 def small_demo(tiny, monkeypatch: pytest.MonkeyPatch) -> None:
     """The demo with the tests' own campaign for its own, which takes a minute."""
+
+    leave_undrawn(monkeypatch)
 
     def parse(text: str, *, what: str):
         assert parse_spec(text, what=what).name == "demo", "the file that is shipped is valid"

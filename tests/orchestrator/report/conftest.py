@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from orchestrator.store.ledger import StoreLedger
 from orchestrator.store.tables import CampaignState, job
 from tests.made_up_attacks import attack_result
 from tests.report_page import Page, undrawn
+from tests.sharing import made_once
 from workers.jobs import KINDS, ForgeryAnswer, JobKind, Outcome, OutcomeStatus
 
 CAMPAIGN = """
@@ -166,6 +168,8 @@ def make_campaign(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MakeCamp
             result = _result(planned, np.random.default_rng(number), class_names)
             KINDS[planned.kind].result.model_validate(result)
             timings = {"job": 1.0 + number, "embed": 0.5 + number / 8}
+            if planned.kind is JobKind.BASELINE:
+                timings["standard"] = 0.25
             ledger.record(ids[planned.key], "me", Outcome(OutcomeStatus.DONE, result, timings), {})
         mark(store, campaign, state)
         return Made(store, find_campaign(store, str(campaign)))
@@ -188,8 +192,8 @@ def attacked(make_attacked: MakeCampaign) -> Findings:
 
 
 @pytest.fixture(scope="session")
-def attacked_html(attacked: Findings) -> str:
-    return undrawn(attacked)
+def attacked_html(tmp_path_factory: pytest.TempPathFactory, attacked: Findings) -> str:
+    return _shared(tmp_path_factory, "attacked", lambda: undrawn(attacked))
 
 
 @pytest.fixture(scope="session")
@@ -204,9 +208,18 @@ def small(make_attacked: MakeCampaign) -> Findings:
 
 
 @pytest.fixture(scope="session")
-def small_html(small: Findings) -> str:
+def small_html(tmp_path_factory: pytest.TempPathFactory, small: Findings) -> str:
     """Return its page with all charts drawn."""
-    return report_html(small)
+    return _shared(tmp_path_factory, "small", lambda: report_html(small))
+
+
+def _shared(factory: pytest.TempPathFactory, name: str, make: Callable[[], str]) -> str:
+    """Return a page that one of the test processes has made for all; only its moments may be another's."""
+
+    def write(folder: Path) -> None:
+        (folder / "page.html").write_text(make(), encoding="utf-8")
+
+    return (made_once(factory, f"page-{name}", write) / "page.html").read_text(encoding="utf-8")
 
 
 @pytest.fixture(scope="session")

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from orchestrator.report.charts import COLOURS, DASHES, FORMATS, SHAPES, look, render
 from orchestrator.report.data import Findings, by_configuration, chunked, summarise
 from orchestrator.report.sections import (
+    cost,
     detection,
     distances,
     embedding,
@@ -194,10 +195,10 @@ def test_presence_separates_all_together_from_single_statistics(attacked: Findin
     assert set(summary["honest"]) == {19}
 
 
-def test_rules_are_named_and_empty_forged_sets_are_no_claims(attacked: Findings) -> None:
+def test_rules_are_named_and_of_empty_sets_that_nothing_was_forged(attacked: Findings) -> None:
     summary = free_forgery.free_summary(attacked.frame("free-forgery")).set_index("method").iloc[:5]
     empty = summary.loc["local search"]
-    assert (empty["made"], empty["stopped_by"], empty["size_max"]) == (0, "empty: no claim", 0)
+    assert (empty["made"], empty["stopped_by"], empty["size_max"]) == (0, "nothing was forged", 0)
     assert np.isnan(empty["log10_p_mean"])
     rules = summary[["stopped_by", "stopped_but_for_commitment"]]
     assert rules.loc["all zeros"].tolist() == [
@@ -360,3 +361,31 @@ def test_rendering_is_repeatable(attacked: Findings, file_format: str) -> None:
 def test_unknown_format_is_refused() -> None:
     with pytest.raises(ValueError, match="unknown figure format 'gif'; known are: png, svg, pdf"):
         render(None, "gif")
+
+
+def test_cost_is_counted_in_plain_fits_for_each_unit_of_work(small: Findings) -> None:
+    frame = small.frame("costs")
+    assert frame["fit_seconds"].count() == 1, "the baseline's"
+    summary = cost.cost_summary(frame.assign(fit_seconds=0.5)).set_index(["kind", "work"])
+    assert summary["jobs"].sum() == len(frame)
+    assert summary["total"].sum() == frame["seconds"].sum()
+    steps = summary.loc[("modification", "drop+noise")]
+    units = int(frame.loc[frame["work"] == "drop+noise", "units"].iloc[0])
+    assert units == 2 * 4, "tries times strengths"
+    assert steps["unit_s_mean"] == steps["total"] / units == steps["fits_mean"] / 2
+    batches = frame[frame["work"] == "false claims: other owners"]
+    assert batches["units"].tolist() == [10, 10]
+    assert ("suppression", "disagreement, repeats, shadow (4 shadow models)") in summary.index
+    unknown = cost.cost_summary(frame.assign(fit_seconds=np.nan))
+    assert unknown["fits_mean"].isna().all()
+
+
+def test_long_budgets_are_shown_in_steps(attacked: Findings) -> None:
+    curves = attacked.frame("budget-curves")
+    short = suppression.budget_summary(curves)
+    assert suppression.in_steps(short).equals(short)
+    first = curves.groupby(["trigger_share", "repeat", "method"]).head(1)
+    long = pd.concat([first.assign(trigger_queries=number) for number in range(1, 195)])
+    shown = suppression.in_steps(suppression.budget_summary(long))
+    numbers = shown.groupby(["trigger_share", "method"])["trigger_queries"].agg(list)
+    assert numbers.map(tuple).unique().tolist() == [(*range(1, 11), 20, 50, 100, 194)]

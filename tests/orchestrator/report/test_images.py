@@ -14,9 +14,7 @@ from hypothesis.extra.numpy import arrays
 from matplotlib.image import imread
 from sklearn.datasets import load_breast_cancer, load_digits
 
-from orchestrator.executors import LocalExecutor
 from orchestrator.launch import launch
-from orchestrator.loop import run_campaign
 from orchestrator.report.charts import render
 from orchestrator.report.data import Findings
 from orchestrator.report.sections.images import figures, image_side, images_chart, picture, spread_out
@@ -25,7 +23,7 @@ from orchestrator.results.stored_models import StoredModels
 from orchestrator.spec import parse_spec
 from orchestrator.store import campaigns
 from orchestrator.store.database import Store
-from orchestrator.store.ledger import StoreLedger
+from tests.sharing import run_to_end
 from wm.datasets import Dataset, split
 
 
@@ -58,11 +56,7 @@ def findings(tmp_path_factory):
     )
     store = Store(f"sqlite:///{folder / 'wm.db'}")
     campaign_id = launch(store, spec)
-    executor = LocalExecutor(StoreLedger(store), workers=1)
-    try:
-        run_campaign(store, campaign_id, executor, lambda _progress: None)
-    finally:
-        executor.close()
+    run_to_end(store, campaign_id)
     yield Findings(store, campaigns.find_campaign(store, "digits"))
     store.close()
 

@@ -16,6 +16,7 @@ from orchestrator.store.campaigns import create_campaign
 from orchestrator.store.database import Store
 from orchestrator.store.ledger import StoreLedger
 from orchestrator.store.tables import JobState, job
+from tests.sharing import copy_store
 from workers.jobs import JobKind, Outcome, OutcomeStatus
 
 DONE = Outcome(OutcomeStatus.DONE, {"value": 1}, {"job": 0.5})
@@ -34,10 +35,13 @@ def store_url(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture
-def store(store_url: str) -> Iterator[Store]:
+def store(store_url: str, empty_file: Path) -> Iterator[Store]:
     """A store with the newest schema and nothing in it."""
     opened = Store(store_url)
-    opened.upgrade()
+    if opened.is_sqlite:
+        copy_store(empty_file, Path(str(sa.make_url(store_url).database)))
+    else:
+        opened.upgrade()
     yield opened
     opened.close()
 
@@ -99,7 +103,7 @@ class Workshop:
     def expire(self, *job_ids: int) -> None:
         """Let the leases of jobs expire a second ago."""
         with self.store.write() as connection:
-            past = self.store.now(connection) - 1
+            past = self.store.clock() - 1
             connection.execute(sa.update(job).where(job.c.id.in_(job_ids)).values(lease_until=past))
 
     def finish(self, keys: Iterable[str], outcome: Outcome = DONE) -> None:

@@ -143,7 +143,7 @@ def test_a_running_campaign_without_heartbeats_counts_as_interrupted(workshop):
     def told_after(silence_s, state):
         campaigns.mark(workshop.store, campaign_id, state)
         with workshop.store.write() as connection:
-            last = workshop.store.now(connection) - silence_s
+            last = workshop.store.clock() - silence_s
             connection.execute(sa.update(campaign).values(heartbeat_at=last))
         (listed,) = campaigns.list_campaigns(workshop.store)
         assert campaigns.find_campaign(workshop.store, "c").state is listed.state

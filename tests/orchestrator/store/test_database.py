@@ -31,6 +31,16 @@ def opened(url):
         store.close()
 
 
+@contextlib.contextmanager
+def beginning_with(action):
+    """Let every transaction begin with something."""
+    sa.event.listen(sa.Engine, "begin", action)
+    try:
+        yield
+    finally:
+        sa.event.remove(sa.Engine, "begin", action)
+
+
 def one_line(caught):
     text = str(caught.value)
     assert len(text.splitlines()) == 1
@@ -117,7 +127,7 @@ def test_a_newer_schema_is_refused(store):
 
 def test_an_old_schema_is_reported_with_the_fix(store_url):
     with opened(store_url) as store:
-        config = database._alembic_config()
+        config = database.alembic_config()
         with store.write() as connection:
             config.attributes["connection"] = connection
             command.upgrade(config, known_revisions()[1])
@@ -295,16 +305,16 @@ def test_a_read_only_store_is_reported(tmp_path):
     with opened(sqlite_url(path)) as store:
         store.upgrade()
 
-        @sa.event.listens_for(store._engine, "begin")
         def forbid(connection):
             connection.exec_driver_sql("PRAGMA query_only = ON")
 
-        store.check()
-        with (
-            pytest.raises(StoreError, match="attempt to write a readonly database") as caught,
-            store.write() as connection,
-        ):
-            connection.execute(sa.delete(campaign))
+        with beginning_with(forbid):
+            store.check()
+            with (
+                pytest.raises(StoreError, match="attempt to write a readonly database") as caught,
+                store.write() as connection,
+            ):
+                connection.execute(sa.delete(campaign))
     assert str(path) in one_line(caught)
 
 
@@ -355,11 +365,11 @@ def test_a_full_disk_is_reported(tmp_path):
     with opened(sqlite_url(path)) as store:
         store.upgrade()
 
-        @sa.event.listens_for(store._engine, "begin")
         def no_room(connection):
             connection.exec_driver_sql("PRAGMA max_page_count = 1")
 
         with (
+            beginning_with(no_room),
             pytest.raises(StoreError, match="database or disk is full") as caught,
             store.write() as connection,
         ):

@@ -39,10 +39,10 @@ def pragma(store, setting):
     def set_it(connection, _record):
         connection.execute(f"PRAGMA {setting}")
 
-    sa.event.listen(store._engine, "connect", set_it)
+    sa.event.listen(sa.Pool, "connect", set_it)
     store.close()
     yield
-    sa.event.remove(store._engine, "connect", set_it)
+    sa.event.remove(sa.Pool, "connect", set_it)
     store.close()
 
 
@@ -69,7 +69,7 @@ def full_postgres(store):
 @contextmanager
 def read_only_postgres(store):
     """Refuse every write, as a standby server does."""
-    name = store._url.database
+    name = sa.make_url(str(store)).database
     with store.write() as connection:
         connection.exec_driver_sql(f"ALTER DATABASE {name} SET default_transaction_read_only = on")
     store.close()

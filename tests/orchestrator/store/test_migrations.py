@@ -16,7 +16,7 @@ from orchestrator.store.tables import forgery_answer, global_proof, metadata
 @pytest.mark.parametrize("revision", known_revisions()[1:])
 def test_an_upgrade_from_each_earlier_revision_keeps_all_rows(store_url, revision):
     store = Store(store_url)
-    config = database._alembic_config()
+    config = database.alembic_config()
     with store.write() as connection:
         config.attributes["connection"] = connection
         command.upgrade(config, revision)
@@ -62,7 +62,7 @@ OLD_REASONS = {
 
 def test_facts_in_reasons_become_columns(store_url):
     store = Store(store_url)
-    config = database._alembic_config()
+    config = database.alembic_config()
     with store.write() as connection:
         config.attributes["connection"] = connection
         command.upgrade(config, "0006")

@@ -210,9 +210,9 @@ def test_a_job_without_helpers_knows_nothing_and_asks_the_store_nothing_more(wor
         def listen(_connection, _cursor, statement, *_rest, statements=statements):
             statements.append(statement)
 
-        sa.event.listen(workshop.store._engine, "before_cursor_execute", listen)
+        sa.event.listen(sa.Engine, "before_cursor_execute", listen)
         leased = workshop.ledger.lease(workshop.id(key), "me")
-        sa.event.remove(workshop.store._engine, "before_cursor_execute", listen)
+        sa.event.remove(sa.Engine, "before_cursor_execute", listen)
         assert key == "root" or leased.state == ForgeryState()
         counts[key] = sum("SELECT" in statement for statement in statements)
         workshop.ledger.record(workshop.id(key), "me", DONE, {})

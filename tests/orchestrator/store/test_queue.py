@@ -35,9 +35,9 @@ def test_the_next_jobs_are_found_without_looking_at_all_of_them(workshop, analyz
         if statement.startswith("SELECT job.id"):
             statements.append((statement, parameters))
 
-    sa.event.listen(workshop.store._engine, "before_cursor_execute", listen)
+    sa.event.listen(sa.Engine, "before_cursor_execute", listen)
     assert len(queue.ready_jobs(workshop.store, campaign_id, limit=20, excluded=())) == 20
-    sa.event.remove(workshop.store._engine, "before_cursor_execute", listen)
+    sa.event.remove(sa.Engine, "before_cursor_execute", listen)
     ((statement, parameters),) = statements
     explain = "EXPLAIN QUERY PLAN" if workshop.store.is_sqlite else "EXPLAIN"
     with workshop.store.write() as connection:

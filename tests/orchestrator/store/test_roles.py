@@ -114,7 +114,7 @@ def test_a_worker_can_do_nothing_else(worker, statement):
 
 
 def test_a_new_password_replaces_the_old_one_and_other_logins_are_left_alone(workshop, worker):
-    name = worker._url.username
+    name = sa.make_url(str(worker)).username
     set_worker_login(workshop.store, name, "another")
     with pytest.raises(StoreError, match="postgres is no worker's login"):
         set_worker_login(workshop.store, "postgres", "mine now")

@@ -15,13 +15,13 @@ from wm.attacks.free_forgery.local_search import LocalSearcher
 from wm.attacks.free_forgery.methods import (
     all_zeros,
     best_pattern,
-    cell_of,
     clones,
     forge_locally,
     of_outcomes,
 )
 from wm.attacks.suppression.recovery import recover_signature
 from wm.engines import ForgeryQuery
+from wm.engines.encoding import cell_of, leaf_bounds
 from wm.errors import ModelError, QueryError
 from wm.signature import Signature, random_signature
 from wm.verification.rules import Rule
@@ -35,8 +35,8 @@ def holds(forged, forest):
     )
 
 
-def score(forged, owner, **options):
-    return score_forged_set(forged, owner.watermarked, trigger_size=7, independent=owner.honest, **options)
+def score(forged, owner):
+    return score_forged_set(forged, owner.watermarked, trigger_size=7, independent=owner.honest)
 
 
 # --- chosen after seeing the model
@@ -114,7 +114,7 @@ def test_clones_fill_one_cell_and_are_stopped_for_it(owner):
 def test_a_cell_is_a_largest_box(owner, row, data):
     point = owner.data.X_test[row]
     forest = owner.watermarked
-    lower, upper = cell_of(forest, point)
+    lower, upper = cell_of(forest, leaf_bounds(forest), point)
     reached = forest.apply(point[None])[0]
     feature = data.draw(st.integers(0, forest.n_features - 1))
     for side, beyond in ((lower, -np.inf), (upper, np.inf)):

@@ -243,7 +243,7 @@ STUMPS = {
         ({"n_node_samples": ["4"] * 6}, "must be an array of numbers"),
         ({"weighted_n_node_samples": [4, 2, 2, 4, 2, np.inf]}, "not finite"),
         ({"weighted_n_node_samples": [4, 2, 2, 4, 2, -1]}, "above 0"),
-        ({"impurity": [0.5]}, "impurity must be 6 numbers"),
+        ({"impurity": [0.5]}, "impurity has shape \\(1,\\); one number for each of 6"),
         ({"impurity": [np.nan] * 6}, "impurity holds"),
         ({"random_state": [1]}, "random_state must be 2 whole numbers"),
         ({"random_state": [1.5, 2]}, "random_state must be 2 whole numbers"),

@@ -65,15 +65,6 @@ def test_the_paper_grid_chooses_70_trees_of_depth_8():
     assert len(result.scores) == 72
 
 
-def test_threads_do_not_change_the_answer():
-    cut = split(load(Source(name="breast-cancer")), seed=2)
-    one, two = (
-        grid_search(cut.X_train, cut.y_train, n_estimators=[4], max_depth=[3], seed=1, n_jobs=n_jobs)
-        for n_jobs in (1, 2)
-    )
-    assert one == two
-
-
 def test_a_class_that_is_too_rare_for_the_folds_is_refused():
     with pytest.raises(DataError, match="class 1 has 2 training rows, fewer than the 3 folds"):
         grid_search(np.eye(8), np.array([0] * 6 + [1] * 2), n_estimators=[2], max_depth=[2], seed=0)

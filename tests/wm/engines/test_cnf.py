@@ -8,9 +8,9 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.strategies import forgery_queries, small_forests
 from wm.engines.cnf import decode_keys, encode, encode_keys, whole_forest
 from wm.engines.encoding import build_problem, leaf_bounds
-from wm.testing import forgery_queries, small_forests
 
 tests = st.tuples(st.integers(0, 1000), st.floats(allow_nan=False, width=32))
 

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
+from tests.strategies import edge_numbers, small_forests
 from wm.engines import ForgeryQuery
 from wm.engines.encoding import (
     build_problem,
@@ -24,7 +25,7 @@ from wm.engines.encoding import (
     query_box,
 )
 from wm.engines.z3_real import round_up
-from wm.testing import edge_numbers, forest_of, small_forests
+from wm.testing import forest_of
 
 LARGEST = float(np.finfo(np.float32).max)
 SMALLEST = float(np.finfo(np.float32).smallest_subnormal)

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
+from tests.strategies import forgery_queries, small_forests
 from wm import engines
 from wm.engines import Answer, ForgeryQuery, Status
 from wm.engines.encoding import query_box
@@ -18,7 +19,7 @@ from wm.engines.protocol import OutOfResourcesError
 from wm.engines.sat_incremental import SatIncrementalSolver
 from wm.engines.z3_real import Z3RealSolver
 from wm.errors import QueryError
-from wm.testing import forest_of, forgery_queries, small_forests
+from wm.testing import forest_of
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ from hypothesis import event, given, settings
 from hypothesis import strategies as st
 from pysat.solvers import Solver
 
+from tests.strategies import edge_numbers, forgery_queries, small_forests
 from wm import engines
 from wm.attacks.hardness import random_3cnf, to_forest
 from wm.engines import ForgeryQuery, Status
@@ -21,7 +22,6 @@ from wm.engines.proof import ProofChecker, ProofError, check_proof, exact_box
 from wm.engines.protocol import OutOfResourcesError
 from wm.engines.sat import SatSolver
 from wm.forest import Forest
-from wm.testing import edge_numbers, forgery_queries, small_forests
 
 N = 5
 literals = st.integers(1, N).flatmap(lambda v: st.sampled_from([v, -v]))

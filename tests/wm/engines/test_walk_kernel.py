@@ -6,11 +6,11 @@ import numpy as np
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from tests.strategies import forgery_queries, small_forests
 from wm.engines.box_search import Geometry, row_table
 from wm.engines.encoding import query_box, wanted_leaves
 from wm.engines.search_kernel import build_row
 from wm.engines.walk_kernel import shrink
-from wm.testing import forgery_queries, small_forests
 
 
 def walked(geometry, wanted, box):

@@ -10,8 +10,7 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.tree import DecisionTreeClassifier
 
 from wm.errors import ModelError
-from wm.formats.npz_arrays import read_arrays
-from wm.formats.sklearn_metadata import from_model
+from wm.formats.sklearn_metadata import from_model, read_arrays
 
 
 def data():

@@ -60,20 +60,18 @@ def test_a_permanent_fault_is_an_error_at_once(bench):
 
 
 def test_an_unforeseen_exception_is_a_failed_attempt_with_its_traceback(bench):
-    worker = bench.sandbox._sandbox
-    worker.ready()
-    before = worker.child_pid
+    before = bench.sandbox.ready()
     run = bench.run(replace(bench.job("detection"), inputs={}))
     assert (run.end, run.outcome) == (End.FAILED, None)
     assert run.reason.startswith("Traceback")
     assert "KeyError" in run.reason
     assert works(bench)
-    assert worker.child_pid != before, "the process that raised it is not used again"
+    assert bench.sandbox.ready() != before, "the process that raised it is not used again"
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSEGV, signal.SIGTERM])
 def test_a_process_that_dies_is_a_failed_attempt_and_the_next_job_works(bench, number):
-    kill = After(3, lambda: bool(os.kill(bench.sandbox._sandbox.child_pid, number)))
+    kill = After(3, lambda: bool(os.kill(bench.sandbox.ready(), number)))
     run = bench.run(bench.job(JobKind.TUNE_FOLD, **ENDLESS), stop=kill)
     assert (run.end, run.outcome) == (End.FAILED, None)
     assert run.reason.startswith("the job's process died")
@@ -82,9 +80,7 @@ def test_a_process_that_dies_is_a_failed_attempt_and_the_next_job_works(bench, n
 
 
 def test_a_process_that_died_while_idle_costs_one_attempt(bench):
-    worker = bench.sandbox._sandbox
-    worker.ready()
-    os.kill(worker.child_pid, signal.SIGKILL)
+    os.kill(bench.sandbox.ready(), signal.SIGKILL)
     assert bench.run(bench.job(JobKind.SPLIT)).end is End.FAILED
     assert works(bench)
 
@@ -98,7 +94,7 @@ def test_a_template_that_is_killed_costs_an_attempt_and_the_next_job_gets_anothe
     own = JobSandbox()
     run = replace(bench, sandbox=own).run
     try:
-        own._sandbox.ready()
+        own.ready()
         ended = run(bench.job(JobKind.TUNE_FOLD, **ENDLESS), stop=After(4, kill_both))
         assert (ended.end, ended.reason.partition(":")[0]) == (End.FAILED, "the job's process died")
         assert run(bench.job(JobKind.SPLIT)).reason.startswith("the job's process could not be started")
@@ -165,8 +161,8 @@ def test_an_exception_of_a_hook_reaches_the_caller_and_the_next_job_works(bench)
     def lost(_sha256):
         raise OSError("the disk is gone")
 
-    bench.sandbox._sandbox.ready()
-    bench.sandbox._sandbox.kill()  # with it goes what it kept of artifacts
+    failed = bench.run(replace(bench.job("detection"), inputs={}))
+    assert failed.end is End.FAILED, "its process is not used again: with it goes what it kept of artifacts"
     with pytest.raises(OSError, match="the disk is gone"):
         bench.run(bench.job(JobKind.BASELINE), artifact=lost)
     assert works(bench)
@@ -218,7 +214,7 @@ def test_answers_given_before_a_crash_are_not_lost(bench):
 
     def kill_after_first_answers():
         if bench.rows and not killed:
-            killed.append(bench.sandbox._sandbox.child_pid)
+            killed.append(bench.sandbox.ready())
             os.kill(killed[0], signal.SIGKILL)
         return False
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Literal
 
 from pydantic import Field
@@ -19,7 +19,7 @@ from wm.attacks.base import (
     Streams,
 )
 from wm.attacks.calibration.p_values import Rate, calibrate, gather, presence_p_values
-from wm.attacks.detection.presence import PresenceStatistics, presence_statistics
+from wm.attacks.detection.presence import presence_statistics
 from wm.attacks.populations import Case, false_case, honest_forests, other_owners_forests
 from wm.embedding.common import trigger_size
 from wm.forest import Forest
@@ -133,7 +133,12 @@ def _cases(scene: Scene, part: Part, seed: int) -> Iterator[Case]:
     """Yield false claims; their trigger rows are test rows, which the forests were not trained on."""
     split = scene.split
     size = trigger_size(len(split.y_train), part.trigger_share)
-    for number, forest in enumerate(_forests(scene, part, seed, size), part.first):
+    if part.population == "honest":
+        forests = _forests(honest_forests, scene, seed, part.first, part.count)
+    else:
+        marks = {"trigger_size": size, "ones_share": part.ones_share}
+        forests = _forests(other_owners_forests, scene, seed, part.first, part.count, **marks)
+    for number, forest in enumerate(forests, part.first):
         yield false_case(
             forest,
             split.X_test,
@@ -144,39 +149,19 @@ def _cases(scene: Scene, part: Part, seed: int) -> Iterator[Case]:
         )
 
 
-def _forests(scene: Scene, part: Part, seed: int, size: int) -> Iterator[Forest]:
-    if part.population == "honest":
-        return _honest(scene, seed, part.first, part.count)
-    return other_owners_forests(
-        scene.split.X_train,
-        scene.split.y_train,
-        n_trees=scene.n_trees,
-        caps=scene.caps,
-        trigger_size=size,
-        count=part.count,
-        seed=seed,
-        first=part.first,
-        ones_share=part.ones_share,
-    )
-
-
-def _honest(scene: Scene, seed: int, first: int, count: int) -> Iterator[Forest]:
-    return honest_forests(
-        scene.split.X_train,
-        scene.split.y_train,
-        n_trees=scene.n_trees,
-        caps=scene.caps,
-        count=count,
-        seed=seed,
-        first=first,
-    )
+def _forests(
+    draw: Callable[..., Iterator[Forest]], scene: Scene, seed: int, first: int, count: int, **marks: float
+) -> Iterator[Forest]:
+    """Draw forests of a population, trained on the scene's rows under its limits."""
+    common = {"n_trees": scene.n_trees, "caps": scene.caps, "count": count, "seed": seed, "first": first}
+    return draw(scene.split.X_train, scene.split.y_train, **common, **marks)
 
 
 def _presence(scene: Scene, part: Part, seed: int) -> dict[str, list[float]]:
     """Return the presence p-values of honest forests, compared with the first `reference` ones."""
 
-    def statistics(first: int, count: int) -> list[PresenceStatistics]:
-        forests = _honest(scene, seed, first, count)
+    def statistics(first: int, count: int) -> list[dict[str, float]]:
+        forests = _forests(honest_forests, scene, seed, first, count)
         return [
             presence_statistics(forest, generator(seed, Role.NULL, "presence", number))
             for number, forest in enumerate(forests, first)

@@ -15,7 +15,7 @@ import numpy as np
 
 from wm import streams
 from wm.attacks.base import AttackRow
-from wm.attacks.detection.presence import PresenceStatistics, presence_test
+from wm.attacks.detection.presence import presence_test
 from wm.attacks.detection.rows import SPLIT, ranked
 from wm.attacks.detection.shapes import detect_by_shape
 from wm.attacks.detection.spectrum import vote_spectrum
@@ -81,19 +81,13 @@ def by_alignment(case: Case, rng: np.random.Generator) -> float:
 
 def by_probabilities(case: Case, rng: np.random.Generator) -> float:
     """Return the p-value from class probabilities alone."""
-    triggers, decoys = (
-        case.forest.vote_shares(X)[np.arange(len(X)), y]
-        for X, y in ((case.X_trigger, case.y_trigger), (case.X_decoy, case.y_decoy))
-    )
+    triggers, decoys = (case.forest.vote_shares(X)[np.arange(len(X)), y] for X, y in case.rows)
     return float(10.0 ** verify_probabilities(triggers, decoys, case.signature).log10_p)
 
 
 def by_labels(case: Case, rng: np.random.Generator) -> float:
     """Return the p-value from labels alone."""
-    triggers, decoys = (
-        case.forest.predict(X) != y
-        for X, y in ((case.X_trigger, case.y_trigger), (case.X_decoy, case.y_decoy))
-    )
+    triggers, decoys = (case.forest.predict(X) != y for X, y in case.rows)
     return float(10.0 ** verify_labels(triggers, decoys, case.signature).log10_p)
 
 
@@ -124,7 +118,7 @@ def detection_p_values(case: Case) -> dict[str, float]:
 
 
 def presence_p_values(
-    reference: Sequence[PresenceStatistics], tested: Sequence[PresenceStatistics]
+    reference: Sequence[Mapping[str, float]], tested: Sequence[Mapping[str, float]]
 ) -> dict[str, list[float]]:
     """Return the presence p-values of honest forests compared with other honest ones, by name.
 

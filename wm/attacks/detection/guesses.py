@@ -21,37 +21,25 @@ from wm.verification.tails import log10_p_value
 
 @dataclass(frozen=True)
 class GuessScore:
-    """Score of a guess of all bits, up to complement.
-
-    Attributes
-    ----------
-    bits
-        Share of bits right, or wrong if that is larger; in [0.5, 1].
-    null_bits
-        Its mean over all signatures with as many ones.
-    p_value
-        Share of these signatures of which the guess gets at least as many bits.
-    """
+    """Score of a guess of all bits, up to complement."""
 
     bits: float
+    """Share of bits right, or wrong if that is larger; in [0.5, 1]."""
     null_bits: float
+    """Its mean over all signatures with as many ones."""
     p_value: float
+    """Share of these signatures of which the guess gets at least as many bits."""
 
 
 @dataclass(frozen=True)
 class ValueScore:
-    """Score of one number for each tree, as a ranking of the trees by their bits.
-
-    Attributes
-    ----------
-    auc
-        Chance that a tree with bit 1 has the larger number, or the smaller if that is likelier; in [0.5, 1].
-    p_value
-        Two-sided exact rank-sum test (Mann-Whitney), ties included.
-    """
+    """Score of one number for each tree, as a ranking of the trees by their bits."""
 
     auc: float
+    """Chance that a tree with bit 1 has the larger number, or the smaller if that is likelier; in
+    [0.5, 1]."""
     p_value: float
+    """Two-sided exact rank-sum test (Mann-Whitney), ties included."""
 
 
 def score_guess(guess: ArrayLike, signature: Signature) -> GuessScore:

@@ -8,8 +8,8 @@ standardised deviation.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import astuple, dataclass, fields
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,55 +30,25 @@ _MAX_PROBES = 3000
 
 
 @dataclass(frozen=True)
-class PresenceStatistics:
-    """Statistics of one forest.
-
-    Attributes
-    ----------
-    spectrum_strength
-        Share of the variance of leaf probes' votes along their leading direction.
-    contested_share
-        Share of leaf probes on which at least `CONTESTED` of the trees are outvoted.
-    repeated_division
-        Share of leaf probes in the commonest contested division of the trees.
-    mean_leaves, mean_leaf_depth, positive_leaf_share, leaf_volume
-        Means over the trees; see `Shape`.
-    depth_spread, leaf_volume_spread
-        Standard deviations over the trees, of depth and `Shape.LEAF_VOLUME`.
-    """
-
-    spectrum_strength: float
-    contested_share: float
-    repeated_division: float
-    mean_leaves: float
-    mean_leaf_depth: float
-    positive_leaf_share: float
-    leaf_volume: float
-    depth_spread: float
-    leaf_volume_spread: float
-
-
-@dataclass(frozen=True)
 class PresenceResult:
-    """P-values of a suspect among honest forests.
-
-    Attributes
-    ----------
-    names, p_values, holm
-        For each statistic its two-sided rank p-value, alone and adjusted for all of them.
-    p_value
-        Rank of the largest standardised deviation: valid for all statistics together; at least
-        1 / (honest forests + 1).
-    """
+    """P-values of a suspect among honest forests."""
 
     names: tuple[str, ...]
     p_values: tuple[float, ...]
     holm: tuple[float, ...]
+    """Of each statistic: its name, and its two-sided rank p-value, alone and adjusted for all of them."""
     p_value: float
+    """Rank of the largest standardised deviation: valid for all statistics together; at least 1 / (honest
+    forests + 1)."""
 
 
-def presence_statistics(forest: Forest, rng: np.random.Generator) -> PresenceStatistics:
-    """Return the statistics of one forest; `rng`, its own, draws the probes."""
+def presence_statistics(forest: Forest, rng: np.random.Generator) -> dict[str, float]:
+    """Return the statistics of one forest, by name; `rng`, its own, draws the probes.
+
+    Shares of the leaf probes: votes' variance along their leading direction (``spectrum_strength``); at least
+    `CONTESTED` of the trees outvoted (``contested_share``); in the commonest contested division of the trees
+    (``repeated_division``). The others are means and standard deviations over the trees, see `Shape`.
+    """
     bounds = leaf_bounds(forest)
     codes = forest.vote_codes(leaf_probes(forest, rng, limit=_MAX_PROBES))
     contested = disagreement(codes) >= CONTESTED
@@ -88,21 +58,21 @@ def presence_statistics(forest: Forest, rng: np.random.Generator) -> PresenceSta
         measure_shape(forest, shape, bounds)
         for shape in (Shape.MEAN_LEAF_DEPTH, Shape.POSITIVE_LEAF_SHARE, Shape.LEAF_VOLUME)
     )
-    return PresenceStatistics(
-        spectrum_strength=vote_spectrum(codes).strength,
-        contested_share=float(contested.mean()),
-        repeated_division=float(counts.max() / len(codes)),
-        mean_leaves=float(forest.tree_leaves.mean()),
-        mean_leaf_depth=float(depth.mean()),
-        positive_leaf_share=float(positive.mean()),
-        leaf_volume=float(volume.mean()),
-        depth_spread=float(forest.tree_depths.std()),
-        leaf_volume_spread=float(volume.std()),
-    )
+    return {
+        "spectrum_strength": vote_spectrum(codes).strength,
+        "contested_share": float(contested.mean()),
+        "repeated_division": float(counts.max() / len(codes)),
+        "mean_leaves": float(forest.tree_leaves.mean()),
+        "mean_leaf_depth": float(depth.mean()),
+        "positive_leaf_share": float(positive.mean()),
+        "leaf_volume": float(volume.mean()),
+        "depth_spread": float(forest.tree_depths.std()),
+        "leaf_volume_spread": float(volume.std()),
+    }
 
 
-def presence_test(suspect: PresenceStatistics, honest: Sequence[PresenceStatistics]) -> PresenceResult:
-    """Rank a suspect among honest forests.
+def presence_test(suspect: Mapping[str, float], honest: Sequence[Mapping[str, float]]) -> PresenceResult:
+    """Rank a suspect among honest forests by the same statistics.
 
     Raises
     ------
@@ -111,14 +81,15 @@ def presence_test(suspect: PresenceStatistics, honest: Sequence[PresenceStatisti
     """
     if len(honest) < 2:
         raise ModelError(f"presence needs at least two honest forests to compare with, not {len(honest)}")
-    table, row = np.array([astuple(one) for one in honest]), np.array(astuple(suspect))
+    row = np.array(list(suspect.values()))
+    table = np.array([[one[name] for name in suspect] for one in honest])
     p_values = tuple(
         two_sided(rank_p_value(-row[column], -table[:, column]), rank_p_value(row[column], table[:, column]))
         for column in range(len(row))
     )
     deviations = _deviations(np.vstack([row, table]))
     return PresenceResult(
-        names=tuple(field.name for field in fields(PresenceStatistics)),
+        names=tuple(suspect),
         p_values=p_values,
         holm=holm(p_values),
         p_value=rank_p_value(float(deviations[0]), deviations[1:]),

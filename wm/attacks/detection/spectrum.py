@@ -20,22 +20,16 @@ from wm.forest import Forest
 
 @dataclass(frozen=True, eq=False)
 class Spectrum:
-    """The leading direction of a matrix of votes.
-
-    Attributes
-    ----------
-    scores : (m,)
-        Leading singular vector over the trees, of unit length and arbitrary sign; zeros where all votes are
-        unanimous.
-    strengths : (r,)
-        Share of the centred matrix's variance along each direction, descending; they sum to 1, or are all 0.
-    projections : (n,)
-        Projection of each instance on the leading direction.
-    """
+    """The leading direction of a matrix of votes."""
 
     scores: NDArray[np.float64]
+    """(m,): leading singular vector over the trees, of unit length and arbitrary sign; zeros where all votes
+    are unanimous."""
     strengths: NDArray[np.float64]
+    """(r,): share of the centred matrix's variance along each direction, descending; they sum to 1, or are
+    all 0."""
     projections: NDArray[np.float64]
+    """(n,): projection of each instance on the leading direction."""
 
     @property
     def strength(self) -> float:

@@ -15,19 +15,13 @@ from wm.engines.protocol import ForgeryOutcome, Status
 
 @dataclass(frozen=True)
 class Turn:
-    """One of several ascending distances, in query order.
-
-    Attributes
-    ----------
-    place
-        Its position among the distances.
-    helpers
-        Positions of the nearest smaller and the nearest larger distance that come before in query order,
-        where they exist. No answer follows from a farther distance that does not follow from these.
-    """
+    """One of several ascending distances, in query order."""
 
     place: int
+    """Its position among the distances."""
     helpers: tuple[int, ...]
+    """Positions of the nearest smaller and the nearest larger distance that come before in query order, where
+    they exist. No answer follows from a farther distance that does not follow from these."""
 
 
 def query_order(count: int) -> Iterator[Turn]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,33 +13,24 @@ from wm.errors import ModelError
 from wm.forest import Forest
 from wm.signature import Signature
 from wm.verification.evidence import Evidence
-from wm.verification.rules import Policy, Rule
+from wm.verification.rules import Rule
 from wm.verification.verdict import Verdict, judge
 
 
 @dataclass(frozen=True, eq=False)
 class ForgedSet:
-    """The trigger set of a false claim.
-
-    Attributes
-    ----------
-    method
-        How it was made.
-    X : (n, d) float32
-        Rows; n may be 0.
-    labels : (n,)
-        Their labels, 0 or 1: those of the natural rows that they were made from.
-    signature
-        m bits.
-    centres : (n, d)
-        The natural row that each was made from.
-    """
+    """The trigger set of a false claim."""
 
     method: str
+    """How it was made."""
     X: NDArray[np.float32]
+    """(n, d): rows; n may be 0."""
     labels: NDArray[np.int64]
+    """(n,): their labels, 0 or 1: those of the natural rows that they were made from."""
     signature: Signature
+    """m bits."""
     centres: NDArray[np.float32]
+    """(n, d): the natural row that each was made from."""
 
 
 class ForgedSetScore(AttackRow):
@@ -71,15 +61,11 @@ class ForgedSetScore(AttackRow):
 
 
 def score_forged_set(
-    forged: ForgedSet,
-    forest: Forest,
-    *,
-    trigger_size: int,
-    independent: Forest,
-    published: Collection[str] = frozenset(),
-    policy: Policy | None = None,
+    forged: ForgedSet, forest: Forest, *, trigger_size: int, independent: Forest
 ) -> ForgedSetScore:
     """Score a forged set and judge the claim with it; an empty set is no claim, which no rule refuses.
+
+    The claimant starts from the model, and so has published no commitment before it.
 
     Parameters
     ----------
@@ -89,10 +75,6 @@ def score_forged_set(
         k of the true trigger set.
     independent
         A forest that the claimant had no part in.
-    published
-        Commitments older than the model; a claimant who starts from the model has none among them.
-    policy
-        The judge's; None: the default.
 
     Raises
     ------
@@ -103,7 +85,7 @@ def score_forged_set(
     if len(forged.signature) != forest.n_trees or forged.labels.shape != (size,):
         raise ModelError("the forged set does not fit the forest: bits and trees, or rows and labels, differ")
     distances = np.abs(forged.X.astype(np.float64) - forged.centres).max(axis=1, initial=0.0)
-    verdict = _verdict(forged, forest, published, policy) if size else None
+    verdict = _verdict(forged, forest) if size else None
     evidence = None if verdict is None else verdict.evidence
     rules = () if verdict is None else verdict.stopped_by
     return ForgedSetScore(
@@ -121,7 +103,7 @@ def score_forged_set(
     )
 
 
-def _verdict(forged: ForgedSet, forest: Forest, published: Collection[str], policy: Policy | None) -> Verdict:
+def _verdict(forged: ForgedSet, forest: Forest) -> Verdict:
     # A claim that holds a row twice is refused before it is judged, so the claimant leaves out the second
     # one.
     _, first = np.unique(forged.X, axis=0, return_index=True)
@@ -135,4 +117,4 @@ def _verdict(forged: ForgedSet, forest: Forest, published: Collection[str], poli
         model_id="forged",
         class_names=("0", "1"),
     )
-    return judge(claim, forest.votes(forged.X[rows]), policy=policy, published=published, suspect=forest)
+    return judge(claim, forest.votes(forged.X[rows]), published=(), suspect=forest)

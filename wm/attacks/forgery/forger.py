@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,7 @@ from wm.engines.certification import CertifyingEngine
 from wm.engines.minimal import MinimalSearch
 from wm.errors import QueryError
 from wm.forest import Forest
+from wm.isolation import Closing
 from wm.signature import Signature, random_signature
 from wm.streams import Role
 
@@ -44,24 +45,16 @@ def attacker_instances(seed: int, *, rows: int, count: int, repeat: int) -> NDAr
 
 @dataclass(frozen=True, eq=False)
 class Target:
-    """Instances with their true labels, to be forged for one signature within one distance.
-
-    Attributes
-    ----------
-    X : (n, d)
-        Centres.
-    labels : (n,)
-        Class values; a forged instance keeps its centre's label.
-    signature
-        m bits.
-    eps
-        At least 0.
-    """
+    """Instances with their true labels, to be forged for one signature within one distance."""
 
     X: NDArray[np.floating]
+    """(n, d): centres."""
     labels: NDArray[np.int64]
+    """(n,): class values; a forged instance keeps its centre's label."""
     signature: Signature
+    """m bits."""
     eps: float
+    """At least 0."""
 
     def queries(self) -> Iterator[ForgeryQuery]:
         """Yield the query of each instance."""
@@ -69,7 +62,7 @@ class Target:
             yield ForgeryQuery(signature=self.signature, label=label, centre=centre, eps=self.eps)
 
 
-class Forger:
+class Forger(Closing):
     """An engine for forgery on one forest; a context manager that closes it.
 
     Parameters
@@ -103,12 +96,6 @@ class Forger:
         self.forest = forest
         self.proofs = plain.global_proofs
         """Signatures and labels for which it is proved that no instance at all can be forged."""
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     @property
     def child_pid(self) -> int | None:

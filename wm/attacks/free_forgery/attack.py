@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 from pydantic import Field, model_validator
@@ -41,13 +41,7 @@ Method = Literal["all zeros", "best pattern", "clones", "local search", "recover
 class Options(AttackOptions):
     """Forgery where the claimant chooses the signature, or has read the true one off the model."""
 
-    methods: Choices[Method] = (
-        "all zeros",
-        "best pattern",
-        "clones",
-        "local search",
-        "recovered signature",
-    )
+    methods: Choices[Method] = get_args(Method)
     """How the set is made."""
     eps: Distance = 0.5
     """Largest distance from a test row, for the methods that change rows."""

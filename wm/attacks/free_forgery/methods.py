@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from wm.attacks.forgery.forged_sets import ForgedSet
 from wm.attacks.forgery.forger import Target
 from wm.attacks.free_forgery.local_search import LocalSearcher
-from wm.engines.encoding import leaf_bounds
+from wm.engines.encoding import cell_of, leaf_bounds
 from wm.engines.protocol import ForgeryOutcome
 from wm.errors import ModelError
 from wm.forest import Forest
@@ -79,7 +79,7 @@ def clones(
     if count < 1:
         raise ModelError(f"{count} clones are too few: at least 1 is needed")
     centre = np.asarray(row, dtype=np.float32)
-    lower, upper = cell_of(forest, centre)
+    lower, upper = cell_of(forest, leaf_bounds(forest), centre)
     # Within [0, 1] where the cell allows it, as natural rows are.
     low, high = np.maximum(lower, np.float32(0)), np.minimum(upper, np.float32(1))
     outside = low > high
@@ -96,23 +96,6 @@ def clones(
         signature=Signature.of(errs),
         centres=np.broadcast_to(centre, X.shape),
     )
-
-
-def cell_of(forest: Forest, point: NDArray[np.float32]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    """Return the closed float32 box of all points that reach the same leaves as a point, (d,) each.
-
-    Infinite where nothing bounds a side.
-    """
-    bounds = leaf_bounds(forest)
-    lower = np.full(forest.n_features, -np.inf, dtype=np.float32)
-    upper = np.full(forest.n_features, np.inf, dtype=np.float32)
-    for node in forest.apply(point[None])[0]:
-        place = bounds.position[int(node)]
-        rows = slice(bounds.start[place], bounds.start[place + 1])
-        features = bounds.feature[rows]
-        lower[features] = np.maximum(lower[features], bounds.lower[rows])
-        upper[features] = np.minimum(upper[features], bounds.upper[rows])
-    return lower, upper
 
 
 def forge_locally(forest: Forest, target: Target, rng: np.random.Generator) -> ForgedSet:

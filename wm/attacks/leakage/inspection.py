@@ -22,43 +22,37 @@ from wm.attacks.leakage.findings import (
     root_groups,
     seed_findings,
 )
-from wm.attacks.leakage.node_weights import NodeWeights, read_node_weights, read_seeds, votes_only
+from wm.attacks.leakage.node_weights import (
+    NodeWeights,
+    read_forest,
+    read_node_weights,
+    read_seeds,
+    votes_only,
+)
 from wm.errors import ModelError
 
 
 @dataclass(frozen=True, eq=False)
 class LeakageReport:
-    """Result of the audit of one file.
-
-    Attributes
-    ----------
-    findings
-        The worst first.
-    signature : (m,) int64 of 0 and 1, or None
-        The group, of two, of each tree, up to complement; bit 1 is the group with the heavier roots, or else
-        the smaller one.
-    trigger_size
-        k, where it follows from weights of leaves and roots.
-    trigger_labels
-        Number of the k rows in each class, (c,), where it follows from the roots.
-    weights
-        Weight of a trigger row in the trees with bit 0 and bit 1, where known; one entry if they are equal.
-    distinct_seeds
-        Number of different seeds among the trees; None where the file holds none.
-    n_trees
-        m.
-    heavy_leaves
-        Number of leaves, in all trees, that hold rows of more than the usual weight.
-    """
+    """Result of the audit of one file."""
 
     findings: tuple[Finding, ...]
+    """The worst first."""
     signature: NDArray[np.int64] | None
+    """(m,) of 0 and 1, or None: the group, of two, of each tree, up to complement; bit 1 is the group with
+    the heavier roots, or else the smaller one."""
     trigger_size: int | None
+    """k, where it follows from weights of leaves and roots."""
     trigger_labels: tuple[int, ...] | None
+    """Number of the k rows in each class, (c,), where it follows from the roots."""
     weights: tuple[float, ...]
+    """Weight of a trigger row in the trees with bit 0 and bit 1, where known; one entry if they are equal."""
     distinct_seeds: int | None
+    """Number of different seeds among the trees; None where the file holds none."""
     n_trees: int
+    """m."""
     heavy_leaves: int
+    """Number of leaves, in all trees, that hold rows of more than the usual weight."""
     _nodes: NodeWeights = field(repr=False)
 
     @property
@@ -123,55 +117,36 @@ def inspect(
     ModelError
         Arrays that are not a forest, or do not fit it.
     """
-    nodes = read_node_weights(
-        offset=offset,
-        left=left,
-        right=right,
-        feature=feature,
-        threshold=threshold,
-        value=value,
-        n_node_samples=n_node_samples,
-        weighted_n_node_samples=weighted_n_node_samples,
-    )
-    trees = nodes.forest.n_trees
-    seeds = read_seeds(random_state, trees)
-    impurities = _impurity(impurity, nodes)
+    forest = read_forest(value, feature, offset=offset, left=left, right=right, threshold=threshold)
+    nodes = read_node_weights(forest, n_node_samples, weighted_n_node_samples, impurity)
+    seeds = read_seeds(random_state, forest.n_trees)
     groups: NDArray[np.int64] | None = None
-    found: list[Finding] = []
-    if votes_only(nodes, impurities):
-        nodes = NodeWeights(nodes.forest, None, None)  # its counts are counts of leaves, not of rows
+    at_roots: list[Finding] = []
+    if votes_only(nodes):
+        nodes = NodeWeights(forest)  # its counts are counts of leaves, not of rows
     else:
-        groups, found = root_groups(nodes, impurities)
+        groups, at_roots = root_groups(nodes)
     signature = _oriented(nodes, groups)
     weights, size = _weights_and_size(nodes, signature)
-    labels = _trigger_labels(nodes, signature, weights, size)
-    found += leaf_findings(nodes, size, weights)
-    found += seed_findings(seeds, signature)
-    found += order_findings(signature)
-    found += count_findings(nodes)
+    found = [
+        *at_roots,
+        *leaf_findings(nodes, size, weights),
+        *seed_findings(seeds, signature),
+        *order_findings(signature),
+        *count_findings(nodes),
+    ]
     rank = list(Severity)
     return LeakageReport(
         findings=tuple(sorted(found, key=lambda finding: rank.index(finding.severity))),
         signature=signature,
         trigger_size=size,
-        trigger_labels=labels,
+        trigger_labels=_trigger_labels(nodes, signature, weights, size),
         weights=weights,
         distinct_seeds=None if seeds is None else len(np.unique(seeds)),
-        n_trees=trees,
+        n_trees=forest.n_trees,
         heavy_leaves=int(nodes.heavy.sum()),
         _nodes=nodes,
     )
-
-
-def _impurity(values: ArrayLike | None, nodes: NodeWeights) -> NDArray[np.float64] | None:
-    if values is None:
-        return None
-    array = np.asarray(values)
-    if array.shape != (len(nodes.forest.left),) or array.dtype.kind not in "fiu":
-        raise ModelError(f"impurity must be {len(nodes.forest.left)} numbers, one for each node")
-    if not np.isfinite(array).all():
-        raise ModelError("impurity holds a number that is not finite")
-    return array.astype(np.float64)
 
 
 def _oriented(nodes: NodeWeights, groups: NDArray[np.int64] | None) -> NDArray[np.int64] | None:
@@ -198,19 +173,17 @@ def _weights_and_size(
         return (), None
     trees = nodes.forest.n_trees
     groups = [np.ones(trees, dtype=bool)] if signature is None else [signature == 0, signature == 1]
-    units = [nodes.unit(group) for group in groups]
-    excesses = [np.unique(np.round(nodes.excess[nodes.roots][group], 6)) for group in groups]
-    if any(unit is None for unit in units) or any(len(excess) != 1 for excess in excesses):
-        return (), None
-    sizes = [
-        round(float(excess[0]) / unit)
-        for excess, unit in zip(excesses, units, strict=True)
-        if unit is not None
-    ]
+    excesses, sizes = [], []
+    for group in groups:
+        unit, found = nodes.unit(group), np.unique(np.round(nodes.excess[nodes.roots][group], 6))
+        if unit is None or len(found) != 1:
+            return (), None
+        excesses.append(float(found[0]))
+        sizes.append(round(excesses[-1] / unit))
     size = math.lcm(*sizes)
     if nodes.rows is None or not 0 < size <= nodes.rows[0]:
         return (), None
-    return tuple(round(float(excess[0]) / size + 1.0, 6) for excess in excesses), size
+    return tuple(round(excess / size + 1.0, 6) for excess in excesses), size
 
 
 def _trigger_labels(

@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from wm.errors import ModelError
 from wm.forest import Forest
+from wm.formats.forest_checks import as_array
 from wm.formats.scrubbing import leaves_below
 
 _TOLERANCE = 1e-6
@@ -32,21 +33,16 @@ _MIN_WEIGHT, _MAX_WEIGHT = 1e-12, 1e18
 
 @dataclass(frozen=True, eq=False)
 class NodeWeights:
-    """A forest with the counts that its file holds for each node.
-
-    Attributes
-    ----------
-    forest
-        The trees; its `value` as the file has it.
-    rows : (nodes,) int64, or None
-        `n_node_samples`.
-    weight : (nodes,) float64, or None
-        `weighted_n_node_samples`, or else the sums of `value` where these are counts.
-    """
+    """A forest with the counts that its file holds for each node."""
 
     forest: Forest
-    rows: NDArray[np.int64] | None
-    weight: NDArray[np.float64] | None
+    """The trees; its `value` as the file has it."""
+    rows: NDArray[np.int64] | None = None
+    """(nodes,), or None: `n_node_samples`."""
+    weight: NDArray[np.float64] | None = None
+    """(nodes,), or None: `weighted_n_node_samples`, or else the sums of `value` where these are counts."""
+    impurity: NDArray[np.float64] | None = None
+    """(nodes,), or None."""
 
     @cached_property
     def roots(self) -> NDArray[np.int64]:
@@ -117,15 +113,11 @@ class NodeWeights:
         return _common_unit(found) if len(found) else None
 
 
-def votes_only(nodes: NodeWeights, impurity: NDArray[np.float64] | None) -> bool:
+def votes_only(nodes: NodeWeights) -> bool:
     """Return whether a file is scrubbed (`wm.formats.scrubbing`): it holds no information beyond its votes.
 
     Then class shares and impurities are those of the leaves below each node, counts and weights their number.
     In small trees such numbers may take two values by chance, which reveal nothing.
-
-    Parameters
-    ----------
-    impurity : (nodes,) or None
     """
     leaves = leaves_below(nodes.forest)
     total = leaves.sum(axis=1)
@@ -134,7 +126,7 @@ def votes_only(nodes: NodeWeights, impurity: NDArray[np.float64] | None) -> bool
         np.allclose(nodes.shares, shares)
         and (nodes.rows is None or np.array_equal(nodes.rows, total))
         and (nodes.weight is None or np.allclose(nodes.weight, total))
-        and (impurity is None or np.allclose(impurity, 1.0 - (shares**2).sum(axis=1)))
+        and (nodes.impurity is None or np.allclose(nodes.impurity, 1.0 - (shares**2).sum(axis=1)))
     )
 
 
@@ -166,46 +158,41 @@ def _common_unit(amounts: NDArray[np.float64]) -> float | None:
     return unit if whole else None
 
 
-def read_node_weights(
-    *,
-    offset: ArrayLike,
-    left: ArrayLike,
-    right: ArrayLike,
-    feature: ArrayLike,
-    threshold: ArrayLike,
-    value: ArrayLike,
-    n_node_samples: ArrayLike | None,
-    weighted_n_node_samples: ArrayLike | None,
-) -> NodeWeights:
-    """Check a model file's arrays, shapes as in `wm.attacks.leakage.inspect`.
+def read_forest(value: ArrayLike, feature: ArrayLike, **arrays: ArrayLike) -> Forest:
+    """Return the forest of a model file's arrays, which state neither features nor classes.
 
     Raises
     ------
     ModelError
-        Arrays that are not a forest, or counts that are not positive numbers, one for each node.
+        Arrays that are not a forest.
     """
     weights = _real("value", value, None)
     if weights.ndim == 3 and weights.shape[1] == 1:  # scikit-learn has an axis for several outputs
         weights = weights[:, 0, :]
-    highest = np.asarray(feature)
-    if highest.ndim != 1 or not len(highest) or highest.dtype.kind not in "iu":
+    tested = np.asarray(feature)
+    if tested.ndim != 1 or not len(tested) or tested.dtype.kind not in "iu":
         raise ModelError("feature must be a one-dimensional array of whole numbers, one for each node")
     if weights.ndim != 2 or not weights.shape[1]:
         raise ModelError(f"value has shape {weights.shape}; (nodes, classes) is needed")
-    forest = Forest.from_arrays(
-        offset=offset,
-        left=left,
-        right=right,
-        feature=feature,
-        threshold=threshold,
-        value=weights,
-        n_features=max(1, int(highest.max()) + 1),
-        classes=np.arange(weights.shape[1]),
+    n_features, classes = max(1, int(tested.max()) + 1), np.arange(weights.shape[1])
+    return Forest.from_arrays(
+        **arrays, feature=feature, value=weights, n_features=n_features, classes=classes
     )
+
+
+def read_node_weights(
+    forest: Forest, rows: ArrayLike | None, weight: ArrayLike | None, impurity: ArrayLike | None
+) -> NodeWeights:
+    """Check what a model file holds for each node of its forest; arguments as in `NodeWeights`.
+
+    Raises
+    ------
+    ModelError
+        Counts or weights that are not positive numbers, impurities that are not numbers, one for each node.
+    """
     nodes = len(forest.left)
-    rows = None if n_node_samples is None else _counts("n_node_samples", n_node_samples, nodes)
-    if weighted_n_node_samples is not None:
-        total = _positive("weighted_n_node_samples", weighted_n_node_samples, nodes)
+    if weight is not None:
+        total = _positive("weighted_n_node_samples", weight, nodes)
         if total.min() < _MIN_WEIGHT or total.max() > _MAX_WEIGHT:
             raise ModelError(
                 f"weighted_n_node_samples holds a number outside {_MIN_WEIGHT:g} to {_MAX_WEIGHT:g}, "
@@ -213,8 +200,13 @@ def read_node_weights(
             )
     else:
         total = forest.value.sum(axis=1)
-    shares_only = weighted_n_node_samples is None and bool(np.allclose(total, 1.0))
-    return NodeWeights(forest, rows, None if shares_only else total)
+    shares_only = weight is None and bool(np.allclose(total, 1.0))
+    return NodeWeights(
+        forest,
+        rows=None if rows is None else _counts("n_node_samples", rows, nodes),
+        weight=None if shares_only else total,
+        impurity=None if impurity is None else _real("impurity", impurity, nodes),
+    )
 
 
 def _counts(name: str, values: ArrayLike, nodes: int) -> NDArray[np.int64]:
@@ -233,10 +225,7 @@ def _positive(name: str, values: ArrayLike, nodes: int) -> NDArray[np.float64]:
 
 def _real(name: str, values: ArrayLike, length: int | None) -> NDArray[np.float64]:
     """Return a float64 copy of an array of finite numbers, of one dimension where a length is given."""
-    try:
-        array = np.asarray(values)
-    except ValueError as reason:  # rows of different lengths
-        raise ModelError(f"{name} is not an array: its rows differ in length") from reason
+    array = as_array(name, values)
     if array.dtype.kind not in "fiu" or not array.size:
         raise ModelError(f"{name} must be an array of numbers")
     if length is not None and array.shape != (length,):

@@ -8,7 +8,7 @@
 - `attack`: all of them over their strengths.
 
 The paper leaves these to future work. Each is a pure function (forest, strength, thief's data, generator) ->
-forest or wrapper. A new one is a function and a line in `evaluation.MODIFICATIONS` and `STRENGTHS`.
+forest or wrapper. A new one is a function and a line in `evaluation.MODIFICATIONS`.
 """
 
 from wm.attacks.modification.attack import ATTACK, Options, run

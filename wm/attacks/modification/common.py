@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -9,27 +10,19 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from wm.embedding.training import Caps
-from wm.errors import ModelError
 from wm.forest import Forest
 
 
 @dataclass(frozen=True, eq=False)
 class AttackerData:
-    """The thief's data.
-
-    Attributes
-    ----------
-    X : (n, d) float32
-        Rows; the owner's trigger rows should not be among them.
-    y : (n,)
-        Their labels, values of the forest's classes.
-    caps
-        Limits on trees that the thief trains.
-    """
+    """The thief's data."""
 
     X: NDArray[np.float32]
+    """(n, d): rows; the owner's trigger rows should not be among them."""
     y: NDArray[np.int64]
+    """(n,): their labels, values of the forest's classes."""
     caps: Caps
+    """Limits on trees that the thief trains."""
 
 
 class VotingModel(Protocol):
@@ -46,34 +39,12 @@ class VotingModel(Protocol):
         """Return the majority: (n, d) -> (n,)."""
 
 
-class Modification(Protocol):
-    """Changes a stolen forest; strength 0 changes nothing, a larger one changes more."""
-
-    def __call__(
-        self, forest: Forest, strength: float, data: AttackerData, rng: np.random.Generator
-    ) -> VotingModel:
-        """Return the changed forest; the given one is not modified."""
-
-
-def check_share(strength: float, what: str) -> None:
-    """Raise `ModelError` unless a strength that is a share is in [0, 1]."""
-    if not 0 <= strength <= 1:
-        raise ModelError(f"{what} has strength {strength}; a share from 0 to 1 is needed")
-
-
-def check_amount(strength: float, what: str) -> None:
-    """Raise `ModelError` unless a strength that is an amount is a finite number of at least 0."""
-    if not (np.isfinite(strength) and strength >= 0):
-        raise ModelError(f"{what} has strength {strength}; a finite number of at least 0 is needed")
+Modification = Callable[[Forest, float, AttackerData, np.random.Generator], VotingModel]
+"""Takes a stolen forest, which stays as it is, the strength, the thief's data and random numbers; returns the
+changed forest. Strength 0 changes nothing, a larger one changes more."""
 
 
 def some_trees(forest: Forest, share: float, rng: np.random.Generator) -> NDArray[np.int64]:
     """Return a random share of the trees, rounded: their indexes, ascending."""
     count = round(share * forest.n_trees)
     return np.sort(rng.choice(forest.n_trees, size=count, replace=False)).astype(np.int64)
-
-
-def spreads(X: NDArray[np.float32]) -> NDArray[np.float64]:
-    """Return each feature's standard deviation over the thief's rows: (d,)."""
-    found: NDArray[np.float64] = X.astype(np.float64).std(axis=0)
-    return found

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from wm.attacks.modification.common import AttackerData, check_amount, check_share, some_trees
-from wm.attacks.modification.rebuild import together, tree_from_model, with_arrays
+from wm.attacks.modification.common import AttackerData, some_trees
+from wm.attacks.modification.rebuild import joined, student
 from wm.embedding.training import fit_trees
 from wm.errors import ModelError
 from wm.forest import Forest
@@ -27,7 +27,6 @@ def distil_votes(forest: Forest, strength: float, data: AttackerData, rng: np.ra
         Number of queries to the stolen forest, as a multiple of the thief's rows: up to 1 a part of these,
         beyond that also mixtures of them. 0 trains nothing.
     """
-    check_amount(strength, "distil-votes")
     if strength == 0:
         return forest
     from sklearn.tree import DecisionTreeClassifier
@@ -43,8 +42,8 @@ def distil_votes(forest: Forest, strength: float, data: AttackerData, rng: np.ra
             max_features="sqrt",
             random_state=int(seeds[tree]),
         ).fit(queries, votes[:, tree])
-        trees.append(tree_from_model(model, forest.classes))
-    return together(trees, forest)
+        trees.append(student(model, forest.classes))
+    return joined(trees)
 
 
 def distil_labels(forest: Forest, strength: float, data: AttackerData, rng: np.random.Generator) -> Forest:
@@ -55,7 +54,6 @@ def distil_labels(forest: Forest, strength: float, data: AttackerData, rng: np.r
     ModelError
         All queries get one label.
     """
-    check_amount(strength, "distil-labels")
     if strength == 0:
         return forest
     queries = _queries(data, strength, rng)
@@ -65,11 +63,7 @@ def distil_labels(forest: Forest, strength: float, data: AttackerData, rng: np.r
     model = fit_trees(
         queries, labels, n_trees=forest.n_trees, caps=data.caps, seed=int(rng.integers(2**31 - 1))
     )
-    student = Forest.from_sklearn(model)
-    columns = np.searchsorted(forest.classes, student.classes)
-    value = np.zeros((len(student.left), len(forest.classes)))
-    value[:, columns] = student.value
-    return with_arrays(student, value=value, classes=forest.classes)
+    return student(model, forest.classes)
 
 
 def _queries(data: AttackerData, strength: float, rng: np.random.Generator) -> NDArray[np.float32]:
@@ -86,18 +80,12 @@ def _queries(data: AttackerData, strength: float, rng: np.random.Generator) -> N
 
 @dataclass(frozen=True, eq=False)
 class Collapsed:
-    """A forest of which some trees report the majority instead of their own vote.
-
-    Attributes
-    ----------
-    forest
-        The stolen one.
-    trees : (t,)
-        Those trees.
-    """
+    """A forest of which some trees report the majority instead of their own vote."""
 
     forest: Forest
+    """The stolen one."""
     trees: NDArray[np.int64]
+    """(t,): those trees."""
 
     @property
     def n_trees(self) -> int:
@@ -117,5 +105,4 @@ class Collapsed:
 
 def collapse(forest: Forest, strength: float, data: AttackerData, rng: np.random.Generator) -> Collapsed:
     """Let a share of the trees report the majority; predicted labels do not change."""
-    check_share(strength, "collapse")
     return Collapsed(forest, some_trees(forest, strength, rng))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -21,39 +22,37 @@ from wm.verification.alignment import align_in_order
 from wm.verification.evidence import verify
 from wm.verification.weak_evidence import verify_probabilities
 
-MODIFICATIONS: dict[str, Modification] = {
-    "shuffle": shuffle,
-    "drop": drop,
-    "replace": replace,
-    "regrow": regrow,
-    "truncate": truncate,
-    "cost-complexity": cost_complexity,
-    "reduced-error": reduced_error,
-    "noise": noise,
-    "quantise": quantise,
-    "flip-leaves": flip_leaves,
-    "distil-votes": distil_votes,
-    "distil-labels": distil_labels,
-    "collapse": collapse,
+
+@dataclass(frozen=True)
+class Kind:
+    """One kind of modification."""
+
+    change: Modification
+    """Changes a forest."""
+    strengths: tuple[float, ...]
+    """Default strengths of a curve."""
+    is_share: bool = True
+    """Whether a strength is a share, at most 1."""
+
+
+MODIFICATIONS = {
+    "shuffle": Kind(shuffle, (0.1, 0.25, 0.5, 1.0)),
+    "drop": Kind(drop, (0.05, 0.1, 0.25, 0.5)),
+    "replace": Kind(replace, (0.1, 0.25, 0.5, 0.75, 0.9)),
+    "regrow": Kind(regrow, (0.1, 0.25, 0.5, 1.0)),
+    "truncate": Kind(truncate, (0.1, 0.25, 0.5, 0.75)),
+    "cost-complexity": Kind(cost_complexity, (0.001, 0.003, 0.01, 0.03), is_share=False),
+    "reduced-error": Kind(reduced_error, (0.25, 0.5, 1.0)),
+    "noise": Kind(noise, (0.003, 0.01, 0.03, 0.1, 0.3), is_share=False),
+    "quantise": Kind(quantise, (0.01, 0.03, 0.1, 0.3, 1.0), is_share=False),
+    "flip-leaves": Kind(flip_leaves, (0.01, 0.03, 0.1, 0.2)),
+    "distil-votes": Kind(distil_votes, (1.0, 3.0, 10.0), is_share=False),
+    "distil-labels": Kind(distil_labels, (1.0, 3.0, 10.0), is_share=False),
+    "collapse": Kind(collapse, (0.5, 0.9, 1.0)),
 }
 """By name."""
 
-STRENGTHS: dict[str, tuple[float, ...]] = {
-    "shuffle": (0.1, 0.25, 0.5, 1.0),
-    "drop": (0.05, 0.1, 0.25, 0.5),
-    "replace": (0.1, 0.25, 0.5, 0.75, 0.9),
-    "regrow": (0.1, 0.25, 0.5, 1.0),
-    "truncate": (0.1, 0.25, 0.5, 0.75),
-    "cost-complexity": (0.001, 0.003, 0.01, 0.03),
-    "reduced-error": (0.25, 0.5, 1.0),
-    "noise": (0.003, 0.01, 0.03, 0.1, 0.3),
-    "quantise": (0.01, 0.03, 0.1, 0.3, 1.0),
-    "flip-leaves": (0.01, 0.03, 0.1, 0.2),
-    "distil-votes": (1.0, 3.0, 10.0),
-    "distil-labels": (1.0, 3.0, 10.0),
-    "collapse": (0.5, 0.9, 1.0),
-}
-"""Default strengths of a curve."""
+STRENGTHS = {name: kind.strengths for name, kind in MODIFICATIONS.items()}
 
 
 @dataclass(frozen=True)
@@ -99,23 +98,16 @@ class Row(AttackRow):
 
 @dataclass(frozen=True, eq=False)
 class Judged:
-    """The claim and the rows that a changed forest is scored on.
-
-    Attributes
-    ----------
-    X_trigger : (k, d), y_trigger : (k,)
-        The owner's trigger set.
-    signature
-        m bits.
-    X_test : (n, d), y_test : (n,)
-        Rows for accuracy and fidelity, none of them the thief's.
-    """
+    """The claim and the rows that a changed forest is scored on."""
 
     X_trigger: NDArray[np.float32]
     y_trigger: NDArray[np.int64]
+    """(k, d) and (k,): the owner's trigger set."""
     signature: Signature
+    """m bits."""
     X_test: NDArray[np.float32]
     y_test: NDArray[np.int64]
+    """(n, d) and (n,): rows for accuracy and fidelity, none of them the thief's."""
 
 
 def modify(
@@ -136,7 +128,11 @@ def modify(
             raise ModelError(f"unknown modification {step.name!r}; known are: {', '.join(MODIFICATIONS)}")
         if not isinstance(changed, Forest):
             raise ModelError(f"{step.name} cannot follow a change of votes alone: put collapse last")
-        changed = MODIFICATIONS[step.name](changed, step.strength, data, rng)
+        kind = MODIFICATIONS[step.name]
+        if not 0 <= step.strength <= (1 if kind.is_share else sys.float_info.max):
+            needed = "a share from 0 to 1" if kind.is_share else "a finite number of at least 0"
+            raise ModelError(f"{step.name} has strength {step.strength}; {needed} is needed")
+        changed = kind.change(changed, step.strength, data, rng)
     return changed
 
 

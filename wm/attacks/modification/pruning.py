@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 from numpy.typing import NDArray
 
-from wm.attacks.modification.common import AttackerData, check_amount, check_share, some_trees
+from wm.attacks.modification.common import AttackerData, some_trees
 from wm.attacks.modification.rebuild import cut
 from wm.forest import Forest
-from wm.formats.forest_checks import tree_levels
+from wm.formats.scrubbing import leaves_below
 
 
 def truncate(forest: Forest, strength: float, data: AttackerData, rng: np.random.Generator) -> Forest:
     """Cut off the deepest levels: at strength s no leaf is deeper than (1 - s) of the deepest, rounded."""
-    check_share(strength, "truncate")
     deepest = round((1 - strength) * int(forest.tree_depths.max()))
     counts = class_counts(forest, data)
     at = (forest.node_depth == deepest) & ~forest.is_leaf
@@ -28,7 +25,6 @@ def cost_complexity(forest: Forest, strength: float, data: AttackerData, rng: np
     Breiman et al. (1984), chapter 3; the strength is their alpha. At 0 nothing changes, although subtrees
     that gain nothing could be pruned.
     """
-    check_amount(strength, "cost-complexity")
     if strength == 0:
         return forest
     return cut(forest, *_bottom_up(forest, data, strength))
@@ -39,7 +35,6 @@ def reduced_error(forest: Forest, strength: float, data: AttackerData, rng: np.r
 
     Quinlan (1987). A subtree that none of the rows reaches becomes a leaf of its commonest class.
     """
-    check_share(strength, "reduced-error")
     at, code = _bottom_up(forest, data, 0.0)
     chosen = np.isin(forest.node_tree, some_trees(forest, strength, rng))
     return cut(forest, at & chosen, code)
@@ -51,19 +46,9 @@ def class_counts(forest: Forest, data: AttackerData) -> NDArray[np.float64]:
     reached = forest.apply(data.X)
     codes = np.searchsorted(forest.classes, data.y)
     np.add.at(counts, (reached, codes[:, None]), 1.0)
-    for inner, left, right in _from_below(forest):
+    for inner, left, right in reversed(forest.inner_levels):
         counts[inner] = counts[left] + counts[right]
     return counts
-
-
-def _from_below(
-    forest: Forest,
-) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]]:
-    """Yield the inner nodes of each level, the deepest first, with their left and right children."""
-    for nodes in reversed(list(tree_levels(forest.offset, forest.left, forest.right))):
-        inner = nodes[~forest.is_leaf[nodes]]
-        base = forest.offset[forest.node_tree[inner]]
-        yield inner, base + forest.left[inner], base + forest.right[inner]
 
 
 def majority_below(forest: Forest, counts: NDArray[np.float64]) -> NDArray[np.int64]:
@@ -72,11 +57,7 @@ def majority_below(forest: Forest, counts: NDArray[np.float64]) -> NDArray[np.in
     The class of most of the thief's rows in it, or without rows, of most leaves below it. Inner values are
     not used: in a stripped forest they hold no information.
     """
-    leaves = np.zeros_like(counts)
-    leaves[forest.is_leaf, forest.node_class[forest.is_leaf]] = 1.0
-    for inner, left, right in _from_below(forest):
-        leaves[inner] = leaves[left] + leaves[right]
-    deciding = np.where(counts.sum(axis=1, keepdims=True) > 0, counts, leaves)
+    deciding = np.where(counts.sum(axis=1, keepdims=True) > 0, counts, leaves_below(forest))
     return np.asarray(deciding.argmax(axis=1), dtype=np.int64)
 
 
@@ -94,7 +75,7 @@ def _bottom_up(
     # Right for leaves; inner nodes are filled in from below.
     cost = (total - counts[every, forest.node_class]) / len(data.X) + price
     at = np.zeros(len(forest.left), dtype=bool)
-    for inner, left, right in _from_below(forest):
+    for inner, left, right in reversed(forest.inner_levels):
         below = cost[left] + cost[right]
         at[inner] = as_leaf[inner] <= below + 1e-12
         cost[inner] = np.minimum(as_leaf[inner], below)

@@ -1,83 +1,39 @@
-"""Changed trees from flat arrays: cut nodes into leaves, graft subtrees, join trees to a forest."""
+"""Changed trees from flat arrays: other classes, forests joined, nodes cut into leaves, subtrees grafted."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from wm.errors import ModelError
-from wm.forest import Forest
-from wm.formats.forest_checks import tree_levels
+from wm.forest import NODE_ARRAYS, Forest
+from wm.formats import sklearn_trees
 
 
-@dataclass(frozen=True, eq=False)
-class TreeArrays:
-    """One tree; arrays as in `Forest`, (nodes,), the root first."""
-
-    left: NDArray[np.int32]
-    right: NDArray[np.int32]
-    feature: NDArray[np.int32]
-    threshold: NDArray[np.float64]
-    value: NDArray[np.float64]
-
-
-_NAMES = tuple(field.name for field in fields(TreeArrays))
-
-
-def tree_of(forest: Forest, tree: int) -> TreeArrays:
-    """Return one tree's arrays."""
-    rows = slice(forest.offset[tree], forest.offset[tree + 1])
-    return TreeArrays(*(getattr(forest, name)[rows] for name in _NAMES))
-
-
-def tree_from_model(model: Any, classes: NDArray[Any], own_classes: NDArray[Any] | None = None) -> TreeArrays:
-    """Return the arrays of a fitted scikit-learn tree, its values spread over a forest's classes.
-
-    Parameters
-    ----------
-    own_classes
-        Classes of the scikit-learn forest that the tree is from: its own are positions in these.
+def student(model: Any, classes: NDArray[Any]) -> Forest:
+    """Return the forest of a fitted scikit-learn model, its values spread over the stolen forest's classes.
 
     Raises
     ------
     ModelError
-        The tree has a class that is not among the forest's.
+        It has a class that is not among these.
     """
-    part = model.tree_
-    found = model.classes_ if own_classes is None else own_classes[model.classes_.astype(np.int64)]
-    if not np.isin(found, classes).all():
+    arrays = sklearn_trees.arrays(model)
+    if not np.isin(arrays["classes"], classes).all():
         raise ModelError("the thief's labels are not among the forest's classes")
-    columns = np.searchsorted(classes, found)
-    value = np.zeros((part.node_count, len(classes)))
-    value[:, columns] = part.value[:, 0, :]
-    leaf = part.children_left == -1
-    return TreeArrays(
-        part.children_left.astype(np.int32),
-        part.children_right.astype(np.int32),
-        np.where(leaf, -1, part.feature).astype(np.int32),
-        np.where(leaf, 0.0, part.threshold),
-        value,
-    )
+    value = np.zeros((len(arrays["left"]), len(classes)))
+    value[:, np.searchsorted(classes, arrays["classes"])] = arrays["value"]
+    return Forest.from_arrays(**arrays | {"value": value, "classes": classes})
 
 
-def together(trees: Sequence[TreeArrays], like: Forest) -> Forest:
-    """Return the forest of some trees, with another's features and classes."""
-    return Forest.from_arrays(
-        offset=np.cumsum([0, *(len(tree.left) for tree in trees)]),
-        **{name: np.concatenate([getattr(tree, name) for tree in trees]) for name in _NAMES},
-        n_features=like.n_features,
-        classes=like.classes,
-    )
-
-
-def with_arrays(forest: Forest, **changes: Any) -> Forest:
-    """Return the same trees with other thresholds, values or classes, as `Forest.from_arrays` takes them."""
-    names = ("offset", *_NAMES, "n_features", "classes")
-    return Forest.from_arrays(**{name: getattr(forest, name) for name in names} | changes)
+def joined(forests: Sequence[Forest]) -> Forest:
+    """Return the forest of all trees of some forests with the same features and classes."""
+    sizes = np.concatenate([np.diff(forest.offset) for forest in forests])
+    nodes = {name: np.concatenate([getattr(forest, name) for forest in forests]) for name in NODE_ARRAYS}
+    return forests[0].changed(offset=np.cumsum([0, *sizes]), **nodes)
 
 
 def cut(forest: Forest, at: NDArray[np.bool_], code: NDArray[np.int64]) -> Forest:
@@ -91,66 +47,49 @@ def cut(forest: Forest, at: NDArray[np.bool_], code: NDArray[np.int64]) -> Fores
         Column of `classes` that a cut node votes for.
     """
     value = np.where(at[:, None], np.eye(len(forest.classes))[code], forest.value)
-    trees = []
-    for tree in range(forest.n_trees):
-        first, last = forest.offset[tree], forest.offset[tree + 1]
-        whole = tree_of(forest, tree)
-        trees.append(_pruned(whole, at[first:last], value[first:last]))
-    return together(trees, forest)
+    left, right = (np.where(at | forest.is_leaf, -1, side) for side in forest.children)
+    return _reachable(forest, forest.node_tree, {"left": left, "right": right, "value": value})
 
 
-def _kept(tree: TreeArrays, at: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """Return the nodes that are left after cutting, in their old order: an uncut tree does not change."""
-    left, right = np.where(at, -1, tree.left), np.where(at, -1, tree.right)
-    return np.sort(np.concatenate(list(tree_levels(np.array([0, len(left)]), left, right))))
-
-
-def _pruned(tree: TreeArrays, at: NDArray[np.bool_], value: NDArray[np.float64]) -> TreeArrays:
-    kept = _kept(tree, at)
-    number = np.full(len(tree.left) + 1, -1, dtype=np.int32)  # the last entry stands for "no child"
-    number[kept] = np.arange(len(kept))
-    left, right = np.where(at, -1, tree.left)[kept], np.where(at, -1, tree.right)[kept]
-    return TreeArrays(
-        number[left],
-        number[right],
-        np.where(left < 0, -1, tree.feature[kept]).astype(np.int32),
-        np.where(left < 0, 0.0, tree.threshold[kept]),
-        value[kept],
-    )
-
-
-def grafted(tree: TreeArrays, parts: Mapping[int, TreeArrays]) -> TreeArrays:
-    """Return a tree in which each given node, with all below it, is replaced by another tree.
+def grafted(forest: Forest, parts: Mapping[int, Forest]) -> Forest:
+    """Return a forest in which each given node, with all below it, is replaced by another tree.
 
     Parameters
     ----------
     parts
-        By node; no node below another one.
+        A forest of one tree for each node, named by its global index; no node below another one.
     """
-    at = np.zeros(len(tree.left), dtype=bool)
-    at[list(parts)] = True
-    stump = _pruned(tree, at, tree.value)
-    place_of = {int(node): place for place, node in enumerate(_kept(tree, at))}
-    left, right, feature = stump.left.copy(), stump.right.copy(), stump.feature.copy()
-    threshold, value = stump.threshold.copy(), stump.value.copy()
-    pieces, size = [], len(left)
-    for node, part in parts.items():
-        # The part's root replaces the cut node; its other nodes are appended.
-        place, moved = place_of[node], _moved(part, size - 1)
-        left[place], right[place], feature[place] = moved.left[0], moved.right[0], moved.feature[0]
-        threshold[place], value[place] = moved.threshold[0], moved.value[0]
-        pieces.append(moved)
-        size += len(part.left) - 1
-    own = TreeArrays(left, right, feature, threshold, value)
-    return TreeArrays(
-        *(
-            np.concatenate([getattr(own, name), *(getattr(piece, name)[1:] for piece in pieces)])
-            for name in _NAMES
-        )
-    )
+    whole, nodes = joined([forest, *parts.values()]), list(parts)
+    arrays = {name: getattr(whole, name).copy() for name in NODE_ARRAYS}
+    arrays["left"], arrays["right"] = (np.where(whole.is_leaf, -1, side) for side in whole.children)
+    # A part's root replaces its node; in its own place nothing leads to it, as to the nodes replaced.
+    for array in arrays.values():
+        array[nodes] = array[whole.offset[forest.n_trees : -1]]
+    tree = np.concatenate([np.arange(forest.n_trees), forest.node_tree[nodes]])
+    return _reachable(forest, tree[whole.node_tree], arrays)
 
 
-def _moved(tree: TreeArrays, by: int) -> TreeArrays:
-    """Return a tree whose nodes are numbered from `by` on."""
-    left, right = (np.where(side < 0, -1, side + by).astype(np.int32) for side in (tree.left, tree.right))
-    return TreeArrays(left, right, tree.feature, tree.threshold, tree.value)
+def _reachable(forest: Forest, tree: NDArray[np.int64], arrays: dict[str, NDArray[Any]]) -> Forest:
+    """Return a forest with other nodes, without those that no root reaches; the others keep their order.
+
+    Parameters
+    ----------
+    tree : (nodes,)
+        Tree of each node; the first nodes are the forest's own.
+    arrays
+        Those that change; children by global index, -1 at leaves.
+    """
+    arrays = {name: getattr(forest, name) for name in NODE_ARRAYS} | arrays
+    left, right = arrays["left"], arrays["right"]
+    reached, nodes = np.zeros(len(tree), dtype=bool), forest.offset[:-1]
+    while len(nodes):
+        reached[nodes] = True
+        inner = nodes[left[nodes] >= 0]
+        nodes = np.concatenate([left[inner], right[inner]])
+    kept = np.flatnonzero(reached)
+    kept = kept[np.argsort(tree[kept], kind="stable")]
+    offset = np.searchsorted(tree[kept], np.arange(forest.n_trees + 1))
+    number = np.full(len(tree) + 1, -1)  # the last entry stands for "no child"
+    number[kept] = np.arange(len(kept)) - offset[tree[kept]]
+    arrays |= {"left": number[left], "right": number[right]}
+    return forest.changed(offset=offset, **{name: array[kept] for name, array in arrays.items()})

@@ -36,47 +36,31 @@ _NEAREST_AMONG = 1500
 
 @dataclass(frozen=True)
 class ShadowPlan:
-    """The attacker's training of shadow models.
-
-    Attributes
-    ----------
-    n_trees
-        Trees of each forest, as of the suspect.
-    caps
-        Limits on each tree, as of the suspect.
-    trigger_rows
-        Trigger rows of each shadow model.
-    shadows
-        Watermarked models trained; at least 2: the last one sets the threshold.
-    scheme
-        A key of `wm.embedding.SCHEMES`.
-    seed, repeat
-        The attacker's streams.
-    """
+    """The attacker's training of shadow models."""
 
     n_trees: int
+    """Trees of each forest, as of the suspect."""
     caps: Caps
+    """Limits on each tree, as of the suspect."""
     trigger_rows: int
+    """Trigger rows of each shadow model."""
     shadows: int = 4
+    """Watermarked models trained; at least 2: the last one sets the threshold."""
     scheme: str = "paper"
+    """A key of `wm.embedding.SCHEMES`."""
     seed: int = 0
     repeat: int = 0
+    """Seed and repeat of the attacker's streams."""
 
 
 @dataclass(frozen=True, eq=False)
 class Spotter:
-    """A trained classifier of queries.
-
-    Attributes
-    ----------
-    threshold
-        A query with at least this score is suspected: 1% of ordinary queries of the last shadow model.
-    reference
-        An honest forest, trained on all of the attacker's rows.
-    """
+    """A trained classifier of queries."""
 
     threshold: float
+    """A query with at least this score is suspected: 1% of ordinary queries of the last shadow model."""
     reference: Forest
+    """An honest forest, trained on all of the attacker's rows."""
     _model: Any
 
     def scores(self, X: NDArray[np.float32], codes: NDArray[np.int64]) -> NDArray[np.float64]:

@@ -15,7 +15,7 @@ from wm.attacks.modification.common import AttackerData
 from wm.attacks.modification.ensemble import KEPT_LEVELS
 from wm.attacks.modification.evaluation import Judged, Step, evaluate, modify
 from wm.attacks.modification.pruning import class_counts, majority_below
-from wm.attacks.modification.rebuild import cut, grafted, together, tree_from_model, tree_of
+from wm.attacks.modification.rebuild import cut, grafted, student
 from wm.embedding.training import Caps
 from wm.errors import ModelError
 from wm.forest import Forest
@@ -128,7 +128,7 @@ def test_a_share_of_the_trees_is_changed(owner, thief, name):
 def test_regrown_trees_keep_their_first_splits_and_fit_the_thiefs_rows(owner, thief):
     forest, grown = owner.watermarked, changed(owner, thief, "regrow", 1.0)
     for tree in range(0, 70, 9):
-        old, new = tree_of(forest, tree), tree_of(grown, tree)
+        old, new = forest.select([tree]), grown.select([tree])
         pairs = [(0, 0, 0)]
         while pairs:
             mine, other, level = pairs.pop()
@@ -169,7 +169,7 @@ def test_cutting_and_grafting_are_those_of_a_walk(owner, seed):
     # Graft another tree on the nodes that were cut first on each way down.
     other = owner.honest.select([int(rng.integers(70))])
     tops = [node for node in np.flatnonzero(at) if not at[list(_above(forest, node))].any()]
-    whole = together([grafted(tree_of(forest, 0), {int(top): tree_of(other, 0) for top in tops})], forest)
+    whole = grafted(forest, {int(top): other for top in tops})
     for row in X[:40]:
         passes = any(node in tops for node in _way(forest, row))
         expected = (other if passes else forest).votes(row[None])[0, 0]
@@ -196,7 +196,7 @@ def _above(forest, node):
 
 def test_a_student_that_saw_one_class_votes_for_it():
     model = DecisionTreeClassifier().fit(np.zeros((3, 2)), [1, 1, 1])
-    tree = tree_from_model(model, np.array([0, 1]))
+    tree = student(model, np.array([0, 1]))
     assert tree.value.tolist() == [[0.0, 1.0]]
 
 
