@@ -94,7 +94,7 @@ def test_forged_sets_are_printed(wm, tiny):
     }
 
 
-def test_a_report_is_on_one_campaign(wm, tiny):
+def test_a_page_is_of_one_campaign(wm, tiny):
     several = wm("report", "tiny", "1", "--store", tiny.url)
     assert several.code == 2
-    assert "unexpected extra argument" in several.err
+    assert "HTML and figures are of one campaign" in several.err
