@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import secrets
 from datetime import UTC, datetime
+from unittest import mock
 
 import numpy as np
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -54,15 +56,17 @@ def pledge(X, y, *, salt=None, secret=None, **header):
     return new_claim(header_of(X, **header), X, np.asarray(y), salt=salt, secret=secret)
 
 
-def receipt_of(claim, *, notary=NOTARY, owner=None, number=1, commitment=None, now=DRAWN):
-    """Return a notary's receipt for a claim."""
-    return sign_receipt(
-        notary,
-        commitment=commitment or claim.commitment,
-        owner=owner or claim.header.owner,
-        number=number,
-        now=now,
-    )
+def receipt_of(claim, *, notary=NOTARY, owner=None, number=1, commitment=None, now=DRAWN, value=None):
+    """Return a notary's receipt for a claim; a value makes it repeatable."""
+    chosen = secrets.token_hex(32) if value is None else hashlib.sha256(str(value).encode()).hexdigest()
+    with mock.patch("secrets.token_hex", return_value=chosen):
+        return sign_receipt(
+            notary,
+            commitment=commitment or claim.commitment,
+            owner=owner or claim.header.owner,
+            number=number,
+            now=now,
+        )
 
 
 def own_receipt():

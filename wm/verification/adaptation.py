@@ -25,6 +25,9 @@ _CLEARLY_BETTER = 0.1
 _MAX_COMPARED = 5e7
 """Pairs of a suspect's threshold and a claim's column that are compared, a few seconds; beyond, none are."""
 
+_MAX_GAP = 64
+"""Steps between the two values of a column that a threshold may lie halfway between."""
+
 _MAX_MATCHED = 4e6
 """Pairs of a suspect's feature and a claim's column of which the best are chosen, a few seconds."""
 
@@ -149,10 +152,11 @@ def _coded(
 
 
 def _matched_columns(forest: Forest, X: NDArray[np.float32]) -> NDArray[np.int64]:
-    """Return for each used feature of the suspect the column whose values its thresholds lie between.
+    """Return for each used feature of the suspect the column whose values its thresholds lie between, or -1.
 
-    Training puts thresholds halfway between two adjacent values of a column, so thresholds of a feature that
-    are halfway between values of a column, and spread like them, give it away.
+    Training puts a threshold halfway between two values of a column that are adjacent among the rows that
+    reach the node, thus mostly close to each other in the whole column. Thresholds of a feature that are so,
+    and spread like the values, give it away.
     """
     from scipy.optimize import linear_sum_assignment
 
@@ -160,18 +164,34 @@ def _matched_columns(forest: Forest, X: NDArray[np.float32]) -> NDArray[np.int64
     features, thresholds = forest.feature[inner], forest.threshold[inner].astype(np.float64)
     used, place = np.unique(features, return_inverse=True)
     counts = np.bincount(place)
+    gaps = int(min(_MAX_GAP, _MAX_COMPARED // max(1, len(thresholds) * X.shape[1])))
     fit = np.zeros((len(used), X.shape[1]))
     for column in range(X.shape[1]):
         values = np.unique(X[:, column]).astype(np.float64)
-        if len(values) < 2:
-            continue
-        middles = (values[1:] + values[:-1]) / 2
-        right = np.clip(np.searchsorted(middles, thresholds), 1, len(middles) - 1) if len(middles) > 1 else 0
-        near = np.minimum(np.abs(middles[right] - thresholds), np.abs(middles[right - 1] - thresholds))
-        is_exact = near <= 1e-6 * (values[-1] - values[0])
-        is_inside = (thresholds > values[0]) & (thresholds < values[-1])
-        fit[:, column] = np.bincount(place, weights=is_exact + 0.1 * is_inside) / counts
+        fit[:, column] = np.bincount(place, weights=_closeness(thresholds, values, gaps)) / counts
     rows, columns = linear_sum_assignment(-fit)
     matched = np.full(len(used), -1, dtype=np.int64)  # more features than columns: some stay without
     matched[rows] = columns
     return matched
+
+
+def _closeness(
+    thresholds: NDArray[np.float64], values: NDArray[np.float64], gaps: int
+) -> NDArray[np.float64]:
+    """Return how well each threshold fits a column of ascending values: 1 / gap if it is halfway between two.
+
+    The gap is 1 for neighbours, 2 for the values next to a third, and so on.
+    """
+    is_inside = (thresholds > values[0]) & (thresholds < values[-1])
+    found: NDArray[np.float64] = 0.1 * is_inside
+    # Raw units are rounded to float32, whose steps may be wide beside the range.
+    rounding = 1e-6 * (values[-1] - values[0]) + 1e-7 * float(np.abs(values).max())
+    for gap in range(min(gaps, len(values) - 1), 0, -1):
+        middles = (values[gap:] + values[:-gap]) / 2
+        right = np.searchsorted(middles, thresholds)
+        near = np.minimum(
+            np.abs(middles[np.minimum(right, len(middles) - 1)] - thresholds),
+            np.abs(middles[np.maximum(right - 1, 0)] - thresholds),
+        )
+        found[near <= rounding] = 0.1 + 1.0 / gap
+    return found

@@ -122,6 +122,22 @@ def test_rows_in_another_order_are_answered_alike(order):
         assert np.array_equal(found, model_answers(SAME[name][0], SAMPLE).answers.values[order])
 
 
+@pytest.mark.parametrize("seed", range(5))
+def test_columns_are_told_by_a_few_thresholds_each(seed):
+    # Deep in a tree, a threshold lies halfway between values that are no neighbours in the whole column.
+    rng = np.random.default_rng(seed)
+    many = rng.random((SIZE, 20)).astype(np.float32)
+    labels = (many @ rng.normal(size=20) > 0).astype(np.int64) ^ (rng.random(SIZE) < 0.1)
+    forest = Forest.from_sklearn(
+        RandomForestClassifier(8, random_state=seed, bootstrap=False).fit(many, labels)
+    )
+    order = rng.permutation(20)
+    moved = replace(forest, feature=np.where(forest.is_leaf, -1, np.argsort(order)[forest.feature]))
+    claim = pledge(many, labels, trigger_size=4)
+    found = model_answers(moved, sample_of(witnessed(claim), trust=TRUST))
+    assert (found.answers.values == forest.votes(many)).mean() > 0.99
+
+
 # --- suspects that fit nothing
 
 
