@@ -12,9 +12,9 @@ from pathlib import Path
 
 import numpy as np
 
+from orchestrator.report.markdown import table
 from research.calibration.pools import POOL, TREES, pools, suspects
 from research.calibration.simulation import ONES, SIGNATURES, K, P, judge, simulate
-from research.reproduction.markdown import table
 from wm.statistics import clopper_pearson
 from wm.verification.evidence import DEFAULT_LEVEL
 
