@@ -14,6 +14,7 @@ from orchestrator.errors import BrokerError
 from orchestrator.store import services
 from orchestrator.store.database import Store
 from orchestrator.store.tables import JobState, job
+from workers.addresses import masked
 from workers.celery.app import QUEUE, TASK, make_app
 from workers.celery.tasks import RunMessage
 from workers.runtime.outage import Outage
@@ -89,7 +90,7 @@ class CeleryExecutor:
         self._app = make_app(broker_url)
         self._connection = open_broker(self._app)
         self._producer = self._new_producer()
-        self._broker = Outage(f"the broker {self._connection.as_uri()}", report)
+        self._broker = Outage(f"the broker {masked(broker_url)}", report)
         self._broker_errors = (*self._connection.connection_errors, OperationalError, OSError)
         self._broker_retry_at = 0.0
         self._sent: dict[int, _Sent] = {}
@@ -263,7 +264,8 @@ def open_broker(app: Any) -> Any:
     except Exception as reason:
         text = " ".join(str(reason).split()) or type(reason).__name__
         try:
-            url = str(app.connection_for_write().as_uri())
+            url = masked(str(app.conf.broker_url))
+            app.connection_for_write().as_uri()
         except Exception:  # kombu documents no errors; `reason` is the one to report
             url = "(its URL cannot be read)"
         raise BrokerError(f"broker {url}: {text}; give --broker or WM_BROKER_URL") from reason

@@ -47,6 +47,8 @@ _COMMANDS = {
     "demo": "orchestrator.cli.demo:demo",
     "embed": "orchestrator.cli.embed:embed",
     "forge": "orchestrator.cli.forge:forge",
+    "key": "orchestrator.cli.key:key",
+    "notary": "orchestrator.cli.notary:notary",
     "open": "orchestrator.cli.open:open_claim",
     "orchestrate": "orchestrator.cli.services:orchestrate",
     "queries": "orchestrator.cli.queries:queries",

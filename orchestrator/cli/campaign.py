@@ -247,6 +247,28 @@ def status(campaign_name: str, store_url: str, json: bool, watch: bool) -> None:
     print_either(facts, json)
 
 
+@campaign.command()
+@CAMPAIGN
+@store_option
+@json_option
+def check(campaign_name: str, store_url: str, json: bool) -> None:
+    """Replay every forged instance of a CAMPAIGN on its model, and look for contradictions.
+
+    The exit code is 1 if a stored answer is not true.
+    """
+    from orchestrator.results.checking import contradictions
+
+    store = open_store(store_url)
+    found = list(contradictions(store, campaigns.find_campaign(store, campaign_name).id))
+    if json:
+        print_json(found)
+    else:
+        click.echo(
+            "\n".join(found) or "Every forged instance has the votes that it claims; no contradiction."
+        )
+    click.get_current_context().exit(Exit.NEGATIVE if found else Exit.DONE)
+
+
 @campaign.command(name="list")
 @store_option
 @json_option

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json as json_format
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +10,7 @@ import click
 from orchestrator.cli.common import INPUT, OUTPUT, json_option, model_options, print_either
 from orchestrator.cli.owner_data import OwnerData, claim_options, read_owner_data, source_options
 from orchestrator.files import SECRET, write_new
+from wm.claims.beacons.request import CommitmentRequest
 from wm.claims.keys import public_hex, read_key
 from wm.claims.pooled import PooledClaim
 from wm.claims.reading import read_pooled_claim
@@ -41,7 +41,7 @@ def new(key_file: Path, output: Path, commitment_file: Path, json: bool, **optio
     data = read_owner_data(options)
     made = new_claim(data, options, public_hex(read_key(key_file)))
     write_new(output, made.to_json().encode(), mode=SECRET)
-    write_new(commitment_file, (json_format.dumps(commitment_document(made)) + "\n").encode())
+    write_new(commitment_file, request_of(made).to_line().encode())
     print_either(
         {
             "claim": str(output),
@@ -91,11 +91,6 @@ def new_claim(data: OwnerData, options: dict[str, Any], owner: str) -> PooledCla
     )
 
 
-def commitment_document(made: PooledClaim) -> dict[str, Any]:
+def request_of(made: PooledClaim) -> CommitmentRequest:
     """Return the public document that a beacon witnesses."""
-    return {
-        "format": "treeproof-commitment",
-        "version": 2,
-        "commitment": made.commitment,
-        "owner": made.header.owner,
-    }
+    return CommitmentRequest(commitment=made.commitment, owner=made.header.owner)

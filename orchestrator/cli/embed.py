@@ -10,7 +10,7 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
-from orchestrator.cli.claim import new_claim
+from orchestrator.cli.claim import new_claim, request_of
 from orchestrator.cli.common import FOLDER, INPUT, OUTPUT, json_option, model_options, print_either
 from orchestrator.cli.owner_data import claim_options, data_of_claim, read_owner_data, source_options
 from orchestrator.errors import OutputError
@@ -192,6 +192,5 @@ def _receipt(file: Path) -> Any:
 
 def _ask(url: str, claim: Any) -> Any:
     from wm.claims.beacons.notary_client import request_receipt
-    from wm.claims.beacons.request import CommitmentRequest
 
-    return request_receipt(url, CommitmentRequest(commitment=claim.commitment, owner=claim.header.owner))
+    return request_receipt(url, request_of(claim))

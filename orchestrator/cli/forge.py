@@ -15,13 +15,13 @@ import rich.console
 from rich.progress import track
 
 from orchestrator.cli import Exit
+from orchestrator.cli.attacker_data import attacker_rows
 from orchestrator.cli.common import INPUT, OUTPUT, json_option, print_json, print_table
-from orchestrator.cli.model_files import column, data_options
+from orchestrator.cli.model_files import data_options
 from orchestrator.files import writing
-from wm.attacks.forgery import Forger, Target, attacker_instances, attacker_signature
-from wm.datasets import Source, load, split
+from wm.attacks.forgery import Forger, Target, attacker_signature
 from wm.engines import EngineOptions, ForgeryOutcome, Status, names, options_model
-from wm.errors import QueryError, SignatureError
+from wm.errors import SignatureError
 from wm.formats import npz
 from wm.signature import Signature
 
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from wm.forest import Forest
+    from wm.formats.units import Domain
 
 
 def _distance(_context: click.Context, _option: click.Parameter, text: str) -> float | None:
@@ -69,6 +70,13 @@ class _Answer:
     "--split-seed", type=click.IntRange(0, 2**32 - 1), default=0, help="Seed of the split of --dataset."
 )
 @data_options
+@click.option(
+    "--domain",
+    "domain_file",
+    type=INPUT,
+    help="Rows whose range is what features may have (csv, npz, svmlight).  [default: that of the instances, "
+    "or 0 to 1 for a scaled model]",
+)
 @click.option("--signature", "bits", metavar="BITS", help="Forge this signature, not random ones.")
 @click.option("--signatures", "count", type=click.IntRange(1), default=1, help="Random signatures to forge.")
 @click.option("--ones-share", type=click.FloatRange(0, 1), default=0.5, help="Share of ones in each.")
@@ -79,7 +87,8 @@ class _Answer:
     metavar="EPS",
     callback=_distance,
     default="minimal",
-    help="Largest change of a feature, or minimal: search for the smallest one of each instance.",
+    help="Largest change of a feature, as a share of its range, or minimal: search for the smallest one of "
+    "each instance.",
 )
 @click.option("--engine", type=click.Choice(names()), default="portfolio", help="The solver.")
 @click.option(
@@ -120,9 +129,9 @@ def forge(model: Path, output: Path | None, json: bool, trust_pickle: bool, **op
     engine = options["engine"]
     options["engine_option"] = options_model(engine).of(options["engine_option"], engine=engine, texts=True)
     forest = load_model(model, trust_pickle=trust_pickle)
-    X, y = _instances(**options)
-    if X.shape[1] != forest.n_features:
-        raise QueryError(f"the instances have {X.shape[1]} features, the model {forest.n_features}")
+    X, y, domain = attacker_rows(forest, **options)
+    if domain is not None:
+        forest, X = domain.unit_forest(forest), domain.to_unit(X)
     signatures = _signatures(forest, **options)
     answers = list(
         track(
@@ -135,7 +144,7 @@ def forge(model: Path, output: Path | None, json: bool, trust_pickle: bool, **op
         )
     )
     if output is not None:
-        _write(output, X, y, answers, signatures)
+        _write(output, X, y, answers, signatures, domain)
     counts = [_counts(answers, number) for number in range(len(signatures))]
     if json:
         print_json(_document(counts, y, answers, signatures))
@@ -143,24 +152,6 @@ def forge(model: Path, output: Path | None, json: bool, trust_pickle: bool, **op
         print_table(list(counts[0]), [list(row.values()) for row in counts])
     answered = all(answer.outcome.status in (Status.FORGED, Status.IMPOSSIBLE) for answer in answers)
     click.get_current_context().exit(Exit.DONE if answered else Exit.INCOMPLETE)
-
-
-def _instances(
-    *, rows: Path | None, dataset: str | None, split_seed: int, seed: int, instances: int, **options: Any
-) -> tuple[NDArray[np.floating], NDArray[np.int64]]:
-    """Return the attacker's instances with their labels, a prefix of one fixed shuffle."""
-    if (rows is None) == (dataset is None):
-        raise click.UsageError("give either --rows or --dataset: the instances to start from")
-    X: NDArray[np.floating]
-    if rows is not None:
-        found = load(Source(path=rows, label=column(options["label"]), positive=options["positive"]))
-        X, y = found.X, found.y
-    else:
-        shares = {name: options[name] for name in ("test_share", "scaling")}
-        made = split(load(Source(name=dataset)), seed=split_seed, **shares)
-        X, y = made.X_test, made.y_test
-    chosen = attacker_instances(seed, rows=len(y), count=min(instances, len(y)), repeat=0)
-    return X[chosen], y[chosen]
 
 
 def _signatures(
@@ -228,7 +219,7 @@ def _document(
             {
                 "signature": answer.signature,
                 "instance": answer.instance,
-                "label": int(y[answer.instance]),
+                "label": y[answer.instance].item(),
                 "status": answer.outcome.status.value,
                 "distance": answer.outcome.distance,
                 "seconds": answer.outcome.seconds,
@@ -245,17 +236,21 @@ def _write(
     y: NDArray[np.int64],
     answers: list[_Answer],
     signatures: list[Signature],
+    domain: Domain | None,
 ) -> None:
     import numpy as np
 
     found = [answer for answer in answers if answer.outcome.witness is not None]
     instances = [answer.instance for answer in found]
     rows = [answer.outcome.witness for answer in found if answer.outcome.witness is not None]
+    forged, centre = np.array(rows, dtype=np.float32).reshape(len(rows), X.shape[1]), X[instances]
+    if domain is not None:
+        forged, centre = domain.from_unit(forged), domain.low + centre * (domain.high - domain.low)
     data = npz.pack(
         {
-            "X": np.array(rows, dtype=np.float32).reshape(len(rows), X.shape[1]),
+            "X": forged,
             "y": y[instances],
-            "centre": X[instances],
+            "centre": centre,
             "distance": np.array([answer.outcome.distance for answer in found], dtype=np.float64),
             "signature": np.array([answer.signature for answer in found], dtype=np.int64),
             "signatures": np.array([signature.array for signature in signatures], dtype=np.int8),

@@ -10,6 +10,7 @@ from redis.exceptions import RedisError, ResponseError
 from orchestrator.celery_executor import open_broker
 from orchestrator.diagnosis.result import CheckResult, fix_for
 from orchestrator.errors import BrokerError
+from workers.addresses import masked
 from workers.celery.app import QUEUE, make_app
 
 _MIN_REDIS = (6, 2)
@@ -46,9 +47,9 @@ def diagnose_broker(url: str, *, is_named: bool) -> list[CheckResult]:
             fix = _WRONG_URL
         return [CheckResult("broker", found, fix, is_fault=True)]
     try:
-        return _details(connection.as_uri(), connection.default_channel.client)
+        return _details(masked(url), connection.default_channel.client)
     except RedisError as reason:
-        found = f"{connection.as_uri()}: {' '.join(str(reason).split())}"
+        found = f"{masked(url)}: {' '.join(str(reason).split())}"
         return [CheckResult("broker", found, "read the broker's log", is_fault=True)]
     finally:
         connection.release()

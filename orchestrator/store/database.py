@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-import re
+import os
 import threading
 import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from enum import IntEnum
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,7 @@ from alembic.script import ScriptDirectory
 from sqlalchemy.dialects import postgresql, sqlite
 
 from orchestrator.errors import NotFoundError, SchemaError, StoreError, StoreUnavailableError, StoreUrlError
+from workers.addresses import masked
 
 BUSY_TIMEOUT_S = 30
 """How long SQLite waits for another writer."""
@@ -74,14 +75,12 @@ class Store:
             if self.is_sqlite:
                 self._check_file()
             elif url.count("@") > 1:  # else a part of the password would be read as the host, and shown
-                raise StoreUrlError(f"store {_without_password(url)}: write an @ in a password as %40")
+                raise StoreUrlError(f"store {masked(url)}: write an @ in a password as %40")
             elif self._url.get_backend_name() != "postgresql":
                 raise StoreUrlError(f"store {self}: use sqlite:///FILE or postgresql+psycopg://...")
             self._engine = sa.create_engine(self._url, **({} if self.is_sqlite else _POSTGRES))
         except (sa.exc.ArgumentError, ValueError) as reason:  # ValueError: a port that is no number
-            raise StoreUrlError(
-                f"store {_without_password(url)} is not a database URL, as sqlite:///wm.db"
-            ) from reason
+            raise StoreUrlError(f"store {masked(url)} is not a database URL, as sqlite:///wm.db") from reason
         except ModuleNotFoundError as reason:
             raise StoreError(f"store {self}: the driver is not installed ({reason})") from reason
         self._turn: AbstractContextManager[object] = nullcontext()
@@ -98,8 +97,13 @@ class Store:
         if not folder.is_dir():
             raise StoreUrlError(f"store {self}: there is no directory {folder}")
 
+    def _create_file(self) -> None:
+        """Create the file, if there is none, so that nobody else may read it: a store holds claims."""
+        with suppress(OSError):  # opening the database, which follows, reports the reason
+            os.close(os.open(str(self._url.database), os.O_RDWR | os.O_CREAT, 0o600))
+
     def __str__(self) -> str:
-        return self._url.render_as_string(hide_password=True)
+        return masked(self._url.render_as_string(hide_password=False))
 
     @property
     def is_sqlite(self) -> bool:
@@ -192,6 +196,8 @@ class Store:
         StoreError
             No rights to change it.
         """
+        if self.is_sqlite:
+            self._create_file()
         current = self.revision()
         if current == head_revision():
             return
@@ -243,12 +249,6 @@ def head_revision() -> str:
 def known_revisions() -> list[str]:
     """Return all revisions from the newest to the oldest."""
     return [script.revision for script in ScriptDirectory.from_config(_alembic_config()).walk_revisions()]
-
-
-def _without_password(url: str) -> str:
-    """Return a malformed URL without the part that may be a password: between scheme and last @."""
-    scheme, separator, rest = url.rpartition("@")
-    return f"{re.split('[:/]', scheme)[0]}...@{rest}" if separator else rest
 
 
 def _alembic_config() -> Config:

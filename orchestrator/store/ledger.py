@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import sqlalchemy as sa
 
-from orchestrator.errors import NotFoundError
+from orchestrator.errors import NotFoundError, StoreError
 from orchestrator.store import forgery_state
 from orchestrator.store.database import Store
 from orchestrator.store.queue import count_failure, finish, given_back, lock_jobs
@@ -68,6 +69,8 @@ class StoreLedger:
         ------
         NotFoundError
             The store has none of that hash.
+        StoreError
+            The bytes have another hash: somebody has put them there, or the database is damaged.
         """
         with self._store.read() as connection:
             data = connection.execute(
@@ -75,7 +78,10 @@ class StoreLedger:
             ).scalar_one_or_none()
         if data is None:
             raise NotFoundError(f"no artifact {sha256} in {self._store}")
-        return bytes(data)
+        content = bytes(data)
+        if hashlib.sha256(content).hexdigest() != sha256:
+            raise StoreError(f"artifact {sha256} in {self._store} has other bytes than its name says")
+        return content
 
     def save(self, job_id: int, rows: Sequence[object]) -> None:
         """Record rows of a job's state; existing ones stay."""

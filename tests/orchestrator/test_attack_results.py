@@ -61,6 +61,12 @@ kind = "calibration"
 honest = 3
 other_owners = 2
 batch = 2
+
+[[attack]]
+kind = "claims"
+evasions = "shuffled"
+answers = "model"
+innocents = 2
 """
 
 

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from orchestrator.errors import SpecError
 from orchestrator.spec import CampaignSpec, parse_spec, read_spec
+from wm.attacks import registry
 
 BASE = """\
 name = "c"
@@ -470,7 +471,7 @@ memroy_mb = 3
 def test_no_stage_hides_another():
     """Faults of keys and tables, and conflicts between tables, come at once, without spurious ones."""
     found = [problem.removeprefix("c.toml:") for problem in faults_of(STAGES)]
-    kinds = "'leakage', 'detection', 'suppression', 'forgery', 'free-forgery', 'modification', 'calibration'"
+    kinds = ", ".join(map(repr, registry.kinds()))
     assert found == [
         "2: sead: unknown key: did you mean `seed`?",
         "6: forest: give either n_estimators (and max_depth, if limited) or tune",

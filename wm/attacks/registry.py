@@ -21,6 +21,7 @@ _BUILT_IN = (
     "free-forgery",
     "modification",
     "calibration",
+    "claims",
 )
 """Kinds, in the order of reports; the attack ``free-forgery`` is `wm.attacks.free_forgery.ATTACK`."""
 

@@ -57,6 +57,11 @@ def trees_and_classes(model: Any) -> tuple[list[Any], NDArray[Any]]:
             raise ModelError(f"tree {number} is not fitted: call fit first") from reason
         if tree.n_outputs_ != 1:
             raise ModelError(f"tree {number} has {tree.n_outputs_} outputs; one is supported")
+        if _saw_missing_values(tree.tree_):
+            raise ModelError(
+                f"tree {number} was trained with missing values, which have no place in a forest here: fill "
+                "them in before training"
+            )
     # The trees of a forest carry encoded classes 0, 1, ...; the forest knows the real values.
     classes = np.asarray(model.classes_ if hasattr(model, "classes_") else trees[0].classes_)
     for number, tree in enumerate(trees):
@@ -65,3 +70,16 @@ def trees_and_classes(model: Any) -> tuple[list[Any], NDArray[Any]]:
         if isinstance(model, list | tuple) and not np.array_equal(tree.classes_, classes):
             raise ModelError(f"tree {number} has other classes than tree 0")
     return trees, classes
+
+
+def _saw_missing_values(tree: Any) -> bool:
+    """Return whether a tree's training met missing values at some node.
+
+    Without them, scikit-learn sends later ones to the child with more training rows, and our own exports to
+    the right; a node that does otherwise has learned its direction.
+    """
+    inner = tree.children_left >= 0
+    rows = tree.n_node_samples
+    larger_left = rows[tree.children_left[inner]] > rows[tree.children_right[inner]]
+    directions = tree.__getstate__()["nodes"]["missing_go_to_left"][inner]
+    return bool(directions.any() and (directions != larger_left).any())

@@ -134,7 +134,7 @@ def sample_of(
         commitment=claim.commitment,
         draw=found,
         beacons=beacons,
-        trusted_beacons=_count(trust or Trust()),
+        trusted_beacons=0 if trust is None else trust.size,
         indices=indices,
         X=claim.X,
         y=claim.y,
@@ -155,11 +155,6 @@ def _check_choice(opened: OpenedClaim, found: Draw) -> None:
     )
     if opened.indices != expected:
         raise ClaimError("the opened rows are not those that the challenge draws: they were picked")
-
-
-def _count(trust: Trust) -> int:
-    proofs = len(trust.notaries) + len(trust.timestamp_roots)
-    return proofs * (1 + len(trust.drand))
 
 
 def controls_needed(sample: Sample, level: float, *, shown: int | None = None) -> int:

@@ -13,6 +13,7 @@ from celery.exceptions import CPendingDeprecationWarning
 from celery.platforms import SecurityWarning
 from celery.worker import state
 
+from workers.addresses import masked
 from workers.celery.app import QUEUE, make_app
 from workers.celery.tasks import register
 from workers.errors import LedgerUnavailableError, VersionMismatchError
@@ -93,7 +94,7 @@ class Worker:
     def _consume(self, slots: Slots) -> None:
         app = make_app(self._broker_url)
         register(app, self._record.version, slots.run)
-        broker = Outage(f"the broker {app.connection_for_read().as_uri()}", _log.warning)
+        broker = Outage(f"the broker {masked(self._broker_url)}", _log.warning)
 
         def keep_logging(**_: Any) -> None:
             """Keep the program's logging: with a receiver of the signal, Celery does not change it."""

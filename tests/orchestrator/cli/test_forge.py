@@ -6,6 +6,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from sklearn.datasets import load_breast_cancer
+from sklearn.ensemble import RandomForestClassifier
 
 from wm.forest import Forest
 from wm.signature import Signature
@@ -115,3 +117,62 @@ def test_rows_of_another_width_are_refused(wm, model, tmp_path: Path) -> None:
     np.savez(file, X=np.eye(4), y=np.arange(4) % 2)
     ran = wm("forge", model.forest, "--rows", file)
     assert (ran.code, ran.err) == (2, "wm: the instances have 4 features, the model 30\n")
+
+
+def _read(file: Path) -> dict[str, np.ndarray]:
+    with np.load(file) as arrays:
+        return dict(arrays)
+
+
+def _raw_model(tmp_path: Path, classes: list[str]) -> tuple[Path, Path]:
+    """Write a forest trained on unscaled rows with classes of such names, and its rows."""
+    X, y = load_breast_cancer(return_X_y=True)
+    labels = np.array(classes)[y]
+    model = RandomForestClassifier(12, max_depth=3, random_state=0).fit(X, labels)
+    Forest.from_sklearn(model).save(tmp_path / "raw.npz")
+    np.savez(tmp_path / "rows.npz", X=X, y=labels)
+    return tmp_path / "raw.npz", tmp_path / "rows.npz"
+
+
+@pytest.mark.parametrize("classes", [["a", "b"], ["b", "a"], ["0", "1"]], ids=["named", "mirrored", "codes"])
+def test_a_model_of_raw_rows_is_forged_in_their_domain(wm, tmp_path: Path, classes: list[str]) -> None:
+    model, rows = _raw_model(tmp_path, classes)
+    file = tmp_path / "forged.npz"
+    ran = wm("forge", model, "--rows", rows, "--instances", 12, "--signatures", 3, "-o", file, "--json")
+    assert ran.code == 0
+    assert ran.err.startswith("The model takes other units than 0 to 1")
+    forest, forged = Forest.load(model), _read(file)
+    assert len(forged["X"]) == sum(row["forged"] for row in ran.json()["signatures"]) > 0
+    for row, label, number in zip(forged["X"], forged["y"], forged["signature"], strict=True):
+        wrong = forest.votes(row[None])[0] != label
+        assert wrong.astype(int).tolist() == forged["signatures"][number].tolist()
+    X = _read(rows)["X"]
+    assert (forged["X"] >= np.float32(X.min(axis=0))).all()
+    assert (forged["X"] <= np.float32(X.max(axis=0))).all()
+    span = np.where(np.ptp(X, axis=0) > 0, np.ptp(X, axis=0), 1)
+    away = (np.abs(forged["X"] - forged["centre"]) / span).max(axis=1)
+    assert (away <= forged["distance"] + 1e-6).all()
+
+
+def test_classes_that_are_not_the_models_are_refused(wm, tmp_path: Path) -> None:
+    model, rows = _raw_model(tmp_path, ["a", "b"])
+    other = tmp_path / "other.npz"
+    arrays = _read(rows)
+    np.savez(other, X=arrays["X"], y=np.where(arrays["y"] == "a", "no", "yes"))
+    assert "the model has classes a, b, the rows no and yes" in wm("forge", model, "--rows", other).refusal()
+
+
+def test_instances_outside_the_domain_are_refused(wm, tmp_path: Path) -> None:
+    model, rows = _raw_model(tmp_path, ["a", "b"])
+    arrays = _read(rows)
+    np.savez(tmp_path / "few.npz", X=arrays["X"][:20], y=arrays["y"][:20])
+    refusal = wm("forge", model, "--rows", rows, "--domain", tmp_path / "few.npz").refusal()
+    assert "of 569 instances lie outside the domain" in refusal
+
+
+def test_a_model_that_is_wrong_on_most_rows_is_a_warning(wm, tmp_path: Path) -> None:
+    model, rows = _raw_model(tmp_path, ["0", "1"])
+    arrays = _read(rows)
+    np.savez(rows, X=arrays["X"], y=1 - arrays["y"].astype(int))
+    ran = wm("forge", model, "--rows", rows, "--instances", 5, "--eps", 0.1)
+    assert "Warning: the model is right on only 0% of the instances" in ran.err

@@ -92,7 +92,7 @@ def test_whatever_is_read_can_be_had_as_json(path: tuple[str, ...]) -> None:
     options = {option for parameter in _find(path).params for option in parameter.opts}
     prints_data = path[-1] in (
         *("embed", "audit", "commit", "open", "verify", "forge", "doctor"),
-        *("status", "list", "validate"),
+        *("status", "list", "validate", "new", "sign", "serve"),
     ) or (path[0] == "results")
     assert ("--json" in options) == prints_data
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import sqlite3
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -17,6 +18,8 @@ from orchestrator.errors import NotFoundError, SchemaError, StoreError, StoreUrl
 from orchestrator.store import database
 from orchestrator.store.database import Store, head_revision, known_revisions
 from orchestrator.store.tables import JobState, artifact, campaign, job, metadata
+
+ARTIFACT = {"sha256": hashlib.sha256(b"x").hexdigest(), "size": 1, "data": b"x"}
 
 
 @contextlib.contextmanager
@@ -53,7 +56,9 @@ def test_a_difference_between_migrations_and_tables_would_be_seen(store):
 
 def test_upgrading_again_changes_nothing(store):
     with store.write() as connection:
-        connection.execute(sa.insert(artifact).values(sha256="0" * 64, size=1, data=b"x"))
+        connection.execute(
+            sa.insert(artifact).values(sha256=hashlib.sha256(b"x").hexdigest(), size=1, data=b"x")
+        )
     store.upgrade()
     assert store.revision() == head_revision() == known_revisions()[0]
     with store.read() as connection:
@@ -140,7 +145,9 @@ def test_an_empty_database_is_reported(store_url):
 def test_a_transaction_that_fails_changes_nothing(store):
     def work():
         with store.write() as connection:
-            connection.execute(sa.insert(artifact).values(sha256="0" * 64, size=1, data=b"x"))
+            connection.execute(
+                sa.insert(artifact).values(sha256=hashlib.sha256(b"x").hexdigest(), size=1, data=b"x")
+            )
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
@@ -358,3 +365,11 @@ def test_a_full_disk_is_reported(tmp_path):
         ):
             connection.execute(sa.insert(artifact).values(sha256="0", size=1, data=b"x" * 10**6))
     one_line(caught)
+
+
+def test_nobody_else_may_read_a_new_store(tmp_path):
+    file = tmp_path / "wm.db"
+    Store(f"sqlite:///{file}").upgrade()
+    assert [each.stat().st_mode & 0o777 for each in tmp_path.iterdir()] == [0o600] * len(
+        [*tmp_path.iterdir()]
+    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from contextlib import contextmanager
 
 import pytest
@@ -12,8 +13,9 @@ from orchestrator.store.tables import JobState, artifact, attempt, forgery_answe
 from tests.orchestrator.store.conftest import DONE
 from workers.jobs import ForgeryAnswer
 
-SHA256 = "ab" * 32
-LARGE = {SHA256: b"x" * 2_000_000}
+LARGE_BYTES = b"x" * 2_000_000
+SHA256 = hashlib.sha256(LARGE_BYTES).hexdigest()
+LARGE = {SHA256: LARGE_BYTES}
 
 
 @contextmanager

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import random
 import threading
 from dataclasses import replace
@@ -27,6 +28,7 @@ from workers.jobs import (
 from workers.runtime.ledger import LEASE_S, MAX_ATTEMPTS
 
 DONE = Outcome(OutcomeStatus.DONE, {"value": 1}, {"job": 0.5})
+BYTES_HASH = hashlib.sha256(b"bytes").hexdigest()
 FAILURE = Outcome(OutcomeStatus.ERROR, None, {}, "no")
 
 
@@ -293,11 +295,11 @@ def test_the_first_outcome_wins(workshop):
 def test_an_outcome_is_kept_as_it_was_recorded(workshop, recorded):
     (job_id,) = workshop.jobs("a")
     workshop.ledger.lease(job_id, "me")
-    assert workshop.ledger.record(job_id, "me", recorded, {"ab" * 32: b"bytes"})
+    assert workshop.ledger.record(job_id, "me", recorded, {BYTES_HASH: b"bytes"})
     row = outcome_of(workshop, job_id)
     assert Outcome(OutcomeStatus(row.status), row.result, row.timings, row.error) == recorded
     assert row.owner == "me"
-    assert workshop.ledger.artifact("ab" * 32) == b"bytes"
+    assert workshop.ledger.artifact(BYTES_HASH) == b"bytes"
     assert workshop.row(job_id).lease_owner is None
 
 
@@ -332,7 +334,7 @@ def test_two_workers_that_end_one_job_at_once_do_not_wait_for_each_other_for_eve
     assert sorted(won) == [False] * 20 + [True] * 20
 
 
-BAD_ARTIFACT = {"ab" * 32: b"bytes", None: b"no hash"}
+BAD_ARTIFACT = {BYTES_HASH: b"bytes", None: b"no hash"}
 BAD_OUTCOME = replace(DONE, result={"not JSON": {1, 2}})
 
 
@@ -340,9 +342,9 @@ BAD_OUTCOME = replace(DONE, result={"not JSON": {1, 2}})
     ("recorded", "artifacts", "answers", "error"),
     [
         (DONE, BAD_ARTIFACT, [], StoreError),
-        (DONE, {"ab" * 32: b"bytes"}, [answer(1), answer(None)], StoreError),
+        (DONE, {BYTES_HASH: b"bytes"}, [answer(1), answer(None)], StoreError),
         # Written by SQLAlchemy or by the driver.
-        (BAD_OUTCOME, {"ab" * 32: b"bytes"}, [answer(1)], (sa.exc.StatementError, TypeError)),
+        (BAD_OUTCOME, {BYTES_HASH: b"bytes"}, [answer(1)], (sa.exc.StatementError, TypeError)),
     ],
 )
 def test_recording_is_all_or_nothing(workshop, recorded, artifacts, answers, error):
@@ -360,9 +362,11 @@ def test_equal_artifacts_of_two_jobs_are_one(workshop):
     first, second = workshop.jobs("a", "b")
     for job_id in (first, second):
         workshop.ledger.lease(job_id, "me")
-        assert workshop.ledger.record(job_id, "me", DONE, {"cd" * 32: b"\x00" * 100_000})
+        assert workshop.ledger.record(
+            job_id, "me", DONE, {hashlib.sha256(b"\x00" * 100_000).hexdigest(): b"\x00" * 100_000}
+        )
     assert workshop.count(artifact) == 1
-    assert workshop.ledger.artifact("cd" * 32) == b"\x00" * 100_000
+    assert workshop.ledger.artifact(hashlib.sha256(b"\x00" * 100_000).hexdigest()) == b"\x00" * 100_000
 
 
 def test_an_unknown_artifact_is_reported(workshop):
@@ -475,3 +479,13 @@ def test_random_campaigns_end_as_their_needs_say(workshop, seed):
             expected[key] = JobState.FAILED if key in fails else JobState.DONE
     assert dict(zip(keys, workshop.states(*keys), strict=True)) == expected
     assert campaigns.progress(workshop.store, campaign_id).is_over
+
+
+def test_bytes_that_do_not_have_their_name_are_refused_when_they_are_read(workshop):
+    name = hashlib.sha256(b"true").hexdigest()
+    with workshop.store.write() as connection:
+        if not workshop.store.is_sqlite:  # rows from before the constraint
+            connection.exec_driver_sql("ALTER TABLE artifact DROP CONSTRAINT ck_artifact_is_its_hash")
+        connection.execute(sa.insert(artifact).values(sha256=name, size=5, data=b"false"))
+    with pytest.raises(StoreError, match="has other bytes than its name says"):
+        workshop.ledger.artifact(name)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
 import uuid
 
 import pytest
 import sqlalchemy as sa
 
-from orchestrator.errors import StoreError
+from orchestrator.errors import NotFoundError, StoreError
 from orchestrator.store import queue
 from orchestrator.store.database import Store
 from orchestrator.store.ledger import StoreLedger
@@ -18,6 +19,7 @@ from tests.orchestrator.store.conftest import DONE, Workshop
 from workers.jobs import ForgeryAnswer, GlobalProof, JobKind
 from workers.runtime.registry import WorkerRecord
 
+BYTES_HASH = hashlib.sha256(b"bytes").hexdigest()
 PASSWORD = "it's $1$:"  # noqa: S105 - of a login that lives as long as the test
 
 
@@ -50,8 +52,8 @@ def test_a_worker_can_do_its_work(workshop, worker):
     a, b, c = map(workshop.id, "abc")
     assert ledger.lease(a, "w") is not None
     assert ledger.heartbeat(a, "w")
-    assert ledger.record(a, "w", DONE, {"ab" * 32: b"bytes"})
-    assert ledger.artifact("ab" * 32) == b"bytes"
+    assert ledger.record(a, "w", DONE, {BYTES_HASH: b"bytes"})
+    assert ledger.artifact(BYTES_HASH) == b"bytes"
     assert ledger.lease(b, "w").inputs == {JobKind.EMBED: (DONE.result,)}
     ledger.save(b, [GlobalProof(1)])
     ledger.save(b, [ForgeryAnswer(0, 0, "forged", 0.1, 0.1, "", b"w")])
@@ -66,6 +68,17 @@ def test_a_worker_can_do_its_work(workshop, worker):
     assert registry.orchestrator_versions() == []
     registry.leave("w")
     assert queue.requeue_expired(workshop.store) == 0
+
+
+def test_a_worker_cannot_put_other_bytes_under_a_hash(workshop, worker):
+    """A hostile worker guesses the hash of a forest that another job will record."""
+    wanted = hashlib.sha256(b"the true forest").hexdigest()
+    ledger = StoreLedger(worker)
+    assert ledger.lease(workshop.id("a"), "w") is not None
+    with pytest.raises(StoreError, match="artifact_is_its_hash"):
+        ledger.record(workshop.id("a"), "w", DONE, {wanted: b"another forest"})
+    with pytest.raises(NotFoundError):
+        ledger.artifact(wanted)
 
 
 FORBIDDEN = [

@@ -10,6 +10,7 @@ import pytest
 from tests import toy_attack
 from wm.attacks import (
     calibration,
+    claims,
     detection,
     forgery,
     free_forgery,
@@ -33,6 +34,7 @@ SMALL = {
     "free-forgery": free_forgery.Options(methods=("all zeros", "clones")),
     "modification": modification.Options(modifications=("noise", "drop+noise"), strengths=(0.1,), tries=2),
     "calibration": calibration.Options(honest=3, other_owners=2, presence=2, reference=3, batch=2),
+    "claims": claims.Options(answers="model", evasions="shuffled", innocents=2),
     "lean": toy_attack.Options(),
 }
 ATTACKS = [*registry.attacks(), toy_attack.ATTACK]

@@ -239,3 +239,13 @@ def test_a_tree_that_splits_on_missing_values_alone_is_refused():
     tree = DecisionTreeClassifier().fit(X, [0, 1, 0, 1])
     with pytest.raises(ModelError, match="tree 0, node 0: a threshold that is not a finite number"):
         Forest.from_sklearn(tree)
+
+
+@pytest.mark.parametrize("share", [0.01, 0.2])
+@pytest.mark.parametrize("kind", [RandomForestClassifier, ExtraTreesClassifier])
+def test_forests_that_were_trained_with_missing_values_are_refused(kind, share):
+    X, y = load_breast_cancer(return_X_y=True)
+    assert Forest.from_sklearn(kind(6, max_depth=4, random_state=0).fit(X, y)).n_trees == 6
+    X[np.random.default_rng(0).random(X.shape) < share] = np.nan
+    with pytest.raises(ModelError, match="was trained with missing values"):
+        Forest.from_sklearn(kind(6, max_depth=4, random_state=0).fit(X, y))

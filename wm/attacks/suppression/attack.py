@@ -21,16 +21,25 @@ from wm.attacks.base import (
 from wm.attacks.detection.guesses import score_guess
 from wm.attacks.suppression.filtering import Filtered, filter_and_verify
 from wm.attacks.suppression.recovery import BudgetPoint, budget_curve, recover_signature
-from wm.attacks.suppression.scores import METHODS, SpotScore, evaluate, threshold_at_limit
+from wm.attacks.suppression.scores import (
+    METHODS,
+    SpotScore,
+    evaluate,
+    threshold_at_limit,
+    unusual_leaves,
+)
 from wm.attacks.suppression.shadow import ShadowPlan, Spotter, train_spotter
 from wm.claims.claim import Claim
 from wm.forest import Forest
 from wm.streams import Role
 
-Method = Literal["disagreement", "repeats", "shadow"]
+Method = Literal["disagreement", "repeats", "leaves", "shadow"]
 
 _ROWS_PER_TRIGGER = 12
 """Of the attacker's rows, for each trigger row of a shadow model: half of them train it."""
+
+_REFERENCE_ROWS = 1000
+"""Largest number of the attacker's rows that leaves are compared with."""
 
 _BUDGET_ROWS = 2000
 """Largest number of ordinary queries in the streams of a query-budget curve."""
@@ -43,7 +52,8 @@ class Options(AttackOptions):
     """Spotting trigger queries, filtering them, and reading the signature off them."""
 
     methods: Choices[Method] = ("disagreement", "repeats")
-    """How queries are ranked: by disagreement, repeated votes, or a classifier trained on shadow models."""
+    """How queries are ranked: by disagreement, repeated votes, unusual leaves, or a classifier trained on
+    shadow models."""
     shadows: int = Field(default=4, ge=2, le=1_000)
     """Forests that method "shadow" watermarks itself."""
     orders: int = Field(default=10, ge=1, le=1_000)
@@ -106,6 +116,8 @@ def run(scene: Scene, options: Options, rng: Streams) -> Result:
         if method == "shadow":
             spotter = _spotter(scene, own, options, rng)
             judge, judged = _Judge(method, spotter.scores, spotter.threshold), stream
+        elif method == "leaves":
+            judge, judged = _by_leaves(forest, split.X_test[own]), stream
         else:
             judge = _by_votes(method, forest.vote_codes(split.X_test[own]))
             judged = _stream(forest, split.X_test, claim)
@@ -122,6 +134,15 @@ def _stream(forest: Forest, ordinary: NDArray[np.float32], claim: Claim) -> _Str
 def _by_votes(method: Method, own_codes: NDArray[np.int64]) -> _Judge:
     score = METHODS[method]
     return _Judge(method, lambda _, codes: score(codes), threshold_at_limit(score(own_codes)))
+
+
+def _by_leaves(forest: Forest, own: NDArray[np.float32]) -> _Judge:
+    reference = forest.apply(own[:_REFERENCE_ROWS])
+    return _Judge(
+        "leaves",
+        lambda X, _: unusual_leaves(forest.apply(X), reference),
+        threshold_at_limit(unusual_leaves(reference, reference, is_same=True)),
+    )
 
 
 def _spotter(scene: Scene, own: NDArray[np.int64], options: Options, rng: Streams) -> Spotter:

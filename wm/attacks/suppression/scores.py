@@ -7,6 +7,9 @@ suspicious:
 - `disagreement`: share of trees outvoted, in [0, 0.5] for two classes;
 - `repeats`: how often the same division (up to exchanging the classes) occurs among the other queries, times
   the disagreement. Unanimous votes repeat all the time and mean nothing: they score 0.
+
+A third needs the model itself: `unusual_leaves`, how far the tuple of leaves that a query reaches is from
+those of ordinary rows (the OC-score of arXiv 2206.13083, which spots evasions of tree ensembles).
 """
 
 from __future__ import annotations
@@ -25,6 +28,31 @@ METHODS: dict[str, Callable[[NDArray[np.int64]], NDArray[np.float64]]] = {
     "disagreement": disagreement,
     "repeats": repeats,
 }
+
+
+def unusual_leaves(
+    leaves: NDArray[np.int64], reference: NDArray[np.int64], *, is_same: bool = False
+) -> NDArray[np.float64]:
+    """Return for each query the share of trees whose leaf differs from that of the nearest ordinary row.
+
+    Parameters
+    ----------
+    leaves : (n, m), reference : (r, m)
+        Leaves that queries and ordinary rows reach.
+    is_same
+        Whether both are the same rows: then no row is compared with itself.
+
+    Returns
+    -------
+    (n,) in [0, 1]; 1 without ordinary rows to compare with.
+    """
+    found = np.ones(len(leaves))
+    for index, row in enumerate(leaves):
+        differing = (reference != row).mean(axis=1)
+        if is_same:
+            differing[index] = 1.0
+        found[index] = differing.min(initial=1.0)
+    return found
 
 
 class SpotScore(AttackRow):

@@ -1,6 +1,9 @@
 """Beacons: randomness that appears after a commitment and that nobody could know or choose before.
 
-Each module holds one kind; `BEACONS` is the registry.
+`BEACONS` is the registry of the kinds, a module each: `notary`, `rfc3161`, `drand`, and `unwitnessed` for
+kind none. `base`: what they have in common. `bls` and `timestamp_token` read the signatures of drand and of
+timestamp authorities. `request`: how an owner asks a notary; `notary_log`, `notary_service`: how it counts
+and answers; `notary_client`: how to ask it over HTTP.
 """
 
 from __future__ import annotations
@@ -9,13 +12,17 @@ import hashlib
 from collections.abc import Sequence
 
 from wm.claims.beacons.base import Beacon, BeaconValue, Receipt, Trust
+from wm.claims.beacons.drand import DrandBeacon
 from wm.claims.beacons.notary import NotaryBeacon
+from wm.claims.beacons.rfc3161 import TimestampBeacon
 from wm.claims.beacons.unwitnessed import UnwitnessedBeacon
 from wm.errors import ClaimError
 
 BEACONS: dict[str, Beacon] = {
+    "drand": DrandBeacon(),
     "none": UnwitnessedBeacon(),
     "notary": NotaryBeacon(),
+    "rfc3161": TimestampBeacon(),
 }
 """Kinds of beacons."""
 

@@ -67,6 +67,11 @@ class Trust(Document):
     timestamp_roots: tuple[str, ...] = ()
     drand: tuple[DrandChain, ...] = ()
 
+    @property
+    def size(self) -> int:
+        """Number of ways to a trusted value; a drand round can be reached by each proof of a time."""
+        return (len(self.notaries) + len(self.timestamp_roots)) * (1 + len(self.drand))
+
 
 @dataclass(frozen=True)
 class BeaconValue:

@@ -98,22 +98,43 @@ def read_statement(content: str) -> tuple[str, Statement, bytes]:
     ClaimError
         Not a validly signed receipt.
     """
+    notary, signed, envelope = _read_envelope(content)
+    if envelope.payload_type != PAYLOAD_TYPE or not is_signed(notary, signed, envelope.pae()):
+        raise ClaimError("a notary's receipt is not signed by the key that it names: it was edited")
+    return notary, _statement_of(envelope), hashlib.sha256(envelope.payload).digest()
+
+
+def read_unchecked(content: str) -> tuple[str, Statement]:
+    """Return the notary's public key and its statement without checking the signature.
+
+    It takes a tenth of the time of `read_statement`, for a notary that reads its own log.
+
+    Raises
+    ------
+    ClaimError
+        Not a receipt.
+    """
+    notary, _, envelope = _read_envelope(content)
+    return notary, _statement_of(envelope)
+
+
+def _read_envelope(content: str) -> tuple[str, bytes, Envelope]:
+    """Return the notary's public key, its signature and the envelope."""
     try:
         given: Any = json.loads(content)
         (signature,) = given["signatures"]
-        notary = str(signature["keyid"])
         signed = base64.b64decode(signature["sig"], validate=True)
         payload = base64.b64decode(given["payload"], validate=True)
-        envelope = Envelope(payload, str(given["payloadType"]), {})
-    except (KeyError, TypeError, ValueError) as reason:
+        return str(signature["keyid"]), signed, Envelope(payload, str(given["payloadType"]), {})
+    except (KeyError, TypeError, ValueError, RecursionError) as reason:
         raise ClaimError("a notary's receipt is not a DSSE envelope with one signature") from reason
-    if envelope.payload_type != PAYLOAD_TYPE or not is_signed(notary, signed, envelope.pae()):
-        raise ClaimError("a notary's receipt is not signed by the key that it names: it was edited")
+
+
+def _statement_of(envelope: Envelope) -> Statement:
     try:
-        statement = Statement.model_validate_json(payload)
+        return Statement.model_validate_json(envelope.payload)
     except ValidationError as reason:
         raise ClaimError(f"a notary's receipt is no in-toto statement: {first_error(reason)}") from reason
-    return notary, statement, hashlib.sha256(payload).digest()
 
 
 def count_receipts(log: tuple[str, ...], *, notary: str, owner: str) -> int:
@@ -137,7 +158,7 @@ def _payload_text(line: str) -> str:
     """Return a line's payload as text, unchecked; a log may have millions of lines of other owners."""
     try:
         return base64.b64decode(json.loads(line)["payload"]).decode(errors="replace")
-    except (KeyError, TypeError, ValueError) as reason:
+    except (KeyError, TypeError, ValueError, RecursionError) as reason:
         raise ClaimError("a line of the notary's log is no receipt") from reason
 
 

@@ -1,0 +1,269 @@
+"""Claims judged by the code of `wm verify`: evasions of a true claim, and the same claim on innocent forests.
+
+The pool is drawn from the training rows that occur once; trigger rows and signature are the watermark's own,
+which were drawn at random. So a judgement here is what a judge would come to whom a trusted beacon had shown
+the draw. Beside it stands passive evidence, for comparison: how many of the released forest's mistakes a
+suspect repeats (in the spirit of arXiv 2412.13021), ranked among the innocent forests.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+
+from wm.attacks.base import Attack, AttackOptions, AttackRow, Choices, Result, Scene, Streams
+from wm.attacks.populations import honest_forests
+from wm.claims.beacons.base import BeaconValue
+from wm.claims.commitment import row_bytes
+from wm.claims.draw import Draw
+from wm.claims.pooled import Header
+from wm.embedding.common import single_rows
+from wm.forest import Forest
+from wm.statistics import rank_p_value
+from wm.verification.answers import AnswerKind, Answers
+from wm.verification.judgement import Requirements, Response, judge_sample, model_response
+from wm.verification.samples import Sample
+
+Source = Literal["model", "probabilities", "labels"]
+
+_Evade = Callable[[Forest, Forest, np.random.Generator], Forest]
+"""Released forest, honest forest and random numbers to the changed copy."""
+
+
+def _picked(forest: Forest, share: float, rng: np.random.Generator) -> Forest:
+    return forest.select(rng.permutation(forest.n_trees)[: max(1, round(share * forest.n_trees))])
+
+
+def _joined(forest: Forest, other: Forest, rng: np.random.Generator) -> Forest:
+    arrays: dict[str, Any] = {
+        name: np.concatenate([getattr(forest, name), getattr(other, name)]) for name in _NODE_FIELDS
+    }
+    arrays["offset"] = np.concatenate([forest.offset, forest.offset[-1] + other.offset[1:]])
+    both = replace(forest, **arrays)
+    return both.select(rng.permutation(both.n_trees))
+
+
+def _permuted(forest: Forest, rng: np.random.Generator) -> Forest:
+    places = rng.permutation(forest.n_features).astype(np.int32)
+    return replace(forest, feature=np.where(forest.is_leaf, -1, places[np.maximum(forest.feature, 0)]))
+
+
+_NODE_FIELDS = ("left", "right", "feature", "threshold", "value")
+
+EVASIONS: dict[str, _Evade] = {
+    "as released": lambda forest, _, __: forest,
+    "shuffled": lambda forest, _, rng: _picked(forest, 1.0, rng),
+    "one tree dropped": lambda forest, _, rng: forest.select(
+        np.delete(np.arange(forest.n_trees), rng.integers(forest.n_trees))
+    ),
+    "half of the trees": lambda forest, _, rng: _picked(forest, 0.5, rng),
+    "one tree twice": lambda forest, _, rng: forest.select(
+        [*range(forest.n_trees), int(rng.integers(forest.n_trees))]
+    ),
+    "every tree twice": lambda forest, _, __: forest.select([*range(forest.n_trees)] * 2),
+    "merged with an honest forest": _joined,
+    "classes exchanged": lambda forest, _, __: replace(forest, value=forest.value[:, ::-1]),
+    "classes renamed": lambda forest, _, __: replace(forest, classes=np.array(["no", "yes"])),
+    "unused class": lambda forest, _, __: replace(
+        forest, value=np.pad(forest.value, ((0, 0), (0, 1))), classes=np.array([0, 1, 2])
+    ),
+    "unused feature": lambda forest, _, __: replace(forest, n_features=forest.n_features + 1),
+    "columns permuted": lambda forest, _, rng: _permuted(forest, rng),
+}
+"""What a thief can do at little or no cost in accuracy."""
+
+
+class Options(AttackOptions):
+    """Evasions of a true claim, and the claim on innocent forests, each judged as by `wm verify`."""
+
+    evasions: Choices[str] = tuple(EVASIONS)
+    """Changes of the stolen forest."""
+    answers: Choices[Source] = ("model", "probabilities", "labels")
+    """What the judge has of a suspect."""
+    innocents: int = Field(default=20, ge=1, le=1_000)
+    """Honest forests of the same data and limits."""
+    pool: int = Field(default=2000, ge=10)
+    """Largest number of training rows in the pool."""
+    level: float = Field(default=1e-6, gt=0, lt=1)
+    """Largest p-value that counts as proof."""
+
+    def problems(self, rows_test: int) -> Iterator[tuple[str, str]]:
+        """Yield an unknown evasion."""
+        for name in self.evasions:
+            if name not in EVASIONS:
+                yield "evasions", f"unknown evasion {name!r}; known are: {', '.join(EVASIONS)}"
+
+
+class Row(AttackRow):
+    """One suspect, judged by one kind of answers."""
+
+    suspect: str
+    """Name of the evasion, or ``honest``."""
+    number: int
+    """Number of the honest forest; 0 for evasions."""
+    answers: str
+    """What the judge had of it."""
+    accuracy: float
+    """On the test rows; of answers as they came, with classes as they are."""
+    verdict: str
+    """``verified``, ``not verified`` or ``cannot be judged``; the draw counts as witnessed."""
+    test: str
+    """The most significant test."""
+    log10_p: float
+    """p-value after all corrections, as a power of ten."""
+    shared_mistakes: float | None
+    """Share of the released forest's mistakes on test rows that the suspect repeats; none without any."""
+    mistakes_p: float | None
+    """Rank p-value of that share among the honest forests; none for these."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Suspect:
+    name: str
+    number: int
+    forest: Forest
+
+
+def run(scene: Scene, options: Options, rng: Streams) -> Result:
+    """Judge every evasion and every honest forest by every kind of answers."""
+    split = scene.split
+    sample = sample_of_scene(scene, options.pool, rng.own("claims", "pool"))
+    honest = [
+        _Suspect("honest", number, forest)
+        for number, forest in enumerate(
+            honest_forests(
+                split.X_train,
+                split.y_train,
+                n_trees=scene.n_trees,
+                caps=scene.caps,
+                count=options.innocents,
+                seed=rng.seed,
+            )
+        )
+    ]
+    stolen = [
+        _Suspect(name, 0, EVASIONS[name](scene.forest, honest[0].forest, rng.own("claims", name)))
+        for name in options.evasions
+    ]
+    mistakes = scene.forest.predict(split.X_test) != split.y_test
+    shared = [_shared(each.forest, scene, mistakes) for each in (*stolen, *honest)]
+    null = [share for share in shared[len(stolen) :] if share is not None]
+    passive = [
+        (share, None if each.name == "honest" or share is None else rank_p_value(share, null))
+        for each, share in zip((*stolen, *honest), shared, strict=True)
+    ]
+    return Result(
+        [
+            _judged(each, source, sample, scene, options.level, found)
+            for each, found in zip((*stolen, *honest), passive, strict=True)
+            for source in options.answers
+        ]
+    )
+
+
+def sample_of_scene(scene: Scene, pool: int, rng: np.random.Generator) -> Sample:
+    """Return what a judge would see of a watermark if a trusted beacon had shown its draw.
+
+    Parameters
+    ----------
+    pool
+        Largest number of rows; the trigger rows are among them.
+    """
+    X, y, claim = scene.split.X_train, scene.split.y_train, scene.claim
+    secret = set(row_bytes(claim.trigger_set.X))
+    single = single_rows(X)
+    is_secret = np.array([row in secret for row in row_bytes(X[single])])
+    others = rng.permutation(single[~is_secret])[: max(1, pool - int(is_secret.sum()))]
+    rows = np.sort(np.concatenate([single[is_secret], others]))
+    is_trigger = np.array([row in secret for row in row_bytes(X[rows])])
+    triggers = np.flatnonzero(is_trigger)
+    header = Header(
+        scheme=claim.scheme,
+        trees=len(claim.bits),
+        ones=claim.bits.ones,
+        trigger_size=len(triggers),
+        pool_size=len(rows),
+        owner="0" * 64,
+        model_id=claim.model_id,
+        class_names=claim.class_names,
+        feature_names=tuple(f"x{index}" for index in range(X.shape[1])),
+        domain=tuple(zip(X.min(axis=0).tolist(), X.max(axis=0).tolist(), strict=True)),
+        preparation=None,
+    )
+    witnessed = BeaconValue(bytes(32), datetime.min.replace(tzinfo=UTC), True, 1.0, "the campaign's seed")
+    return Sample(
+        header=header,
+        commitment=claim.commitment,
+        draw=Draw(tuple(triggers.tolist()), claim.bits),
+        beacons=(witnessed,),
+        indices=np.arange(len(rows)),
+        X=X[rows],
+        y=y[rows],
+        is_trigger=is_trigger,
+        challenge=None,
+        trusted_beacons=1,
+    )
+
+
+def _judged(
+    suspect: _Suspect,
+    source: Source,
+    sample: Sample,
+    scene: Scene,
+    level: float,
+    shared: tuple[float | None, float | None],
+) -> Row:
+    asked = Requirements(level=level, suspect_since=datetime.max.replace(tzinfo=UTC))
+    found = judge_sample(sample, _response(suspect.forest, source, sample), asked)
+    best = min(found.tests, key=lambda each: each.log10_p)
+    labels = suspect.forest.predict(_widened(suspect.forest, scene.split.X_test))
+    return Row(
+        suspect=suspect.name,
+        number=suspect.number,
+        answers=source,
+        accuracy=float(np.mean(labels.astype(str) == scene.split.y_test.astype(str))),
+        verdict=str(found.verdict),
+        test=best.name,
+        log10_p=found.log10_p,
+        shared_mistakes=shared[0],
+        mistakes_p=shared[1],
+    )
+
+
+def _response(forest: Forest, source: Source, sample: Sample) -> Response:
+    """Return the votes of a model that the judge has, or the answers of one that answers rows."""
+    response = model_response(forest, sample)
+    if source == "model":
+        return response
+    shares = response.answers["votes"].values.mean(axis=1)
+    kind: AnswerKind = source
+    values = shares if source == "probabilities" else (shares > 0.5).astype(np.int64)
+    return replace(response, answers={kind: Answers(kind, values)})
+
+
+def _shared(forest: Forest, scene: Scene, mistakes: NDArray[np.bool_]) -> float | None:
+    if not mistakes.any():
+        return None
+    labels = forest.predict(_widened(forest, scene.split.X_test[mistakes])).astype(str)
+    return float(np.mean(labels != scene.split.y_test[mistakes].astype(str)))
+
+
+def _widened(forest: Forest, X: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Return rows with columns of 0 for features that a thief added."""
+    return np.pad(X, ((0, 0), (0, forest.n_features - X.shape[1])))
+
+
+ATTACK = Attack(
+    kind="claims",
+    summary="Evasions and innocent forests, each judged as a claim's suspect",
+    options=Options,
+    row=Row,
+    run=run,
+)
+"""The attack."""
