@@ -35,7 +35,7 @@ levels, with the exact interval (Clopper and Pearson, 95%); the largest excess o
 the diagonal; and the Kolmogorov-Smirnov bound, exp(-2 n excess^2), of the probability of at least this excess if the
 p-values are honest. Shares below a level are no fault: p-values are discrete. The test of rows by probabilities is
 that of rows by votes here, as the forests' probabilities are their shares of votes. The smallest of the {bounds} bounds of
-this table is {smallest:.2g}; {expected:.2g} or less is expected of as many honest tests with 95% confidence.
+this table is {smallest:.2g}; one of 20 such tables of honest tests has {expected:.2g} or less.
 
 {simulated}
 
