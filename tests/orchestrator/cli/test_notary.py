@@ -15,7 +15,7 @@ import httpx
 import pytest
 
 from wm.claims.beacons import check_receipts
-from wm.claims.beacons.base import Trust, parse_receipt
+from wm.claims.beacons.base import Trust, parse_receipt, read_trust
 from wm.claims.beacons.notary import count_receipts, read_statement
 from wm.claims.beacons.notary_client import request_receipt
 from wm.claims.beacons.request import CommitmentRequest
@@ -139,3 +139,22 @@ def test_a_token_and_a_port_in_use(wm, notary) -> None:
         assert refused == f"wm: 127.0.0.1:{port}: cannot listen (Address already in use)"
     Path("token").write_text("")
     assert "token is empty" in wm("notary", *SERVE, "--token-file", "token").refusal()
+
+
+def test_a_judge_lists_whom_to_trust(wm, notary) -> None:
+    Path("root.pem").write_text("-----BEGIN CERTIFICATE-----\n")
+    assert (
+        wm("notary", "trust", notary, "--root", "root.pem", "--drand", "quicknet", "-o", "t.json").code == 0
+    )
+    trust = read_trust("t.json")
+    assert (trust.notaries, len(trust.timestamp_roots)) == ((notary,), 1)
+    assert [chain.scheme for chain in trust.drand] == ["bls-unchained-g1-rfc9380"]
+    for words, reason in (
+        (["nobody"], "'nobody' is not a public key of 64 hex digits"),
+        ([], "an empty list trusts nobody"),
+        ([notary.upper()], "not a public key"),
+    ):
+        refused = wm("notary", "trust", *words, "-o", "other.json")
+        assert (refused.code, refused.out) == (2, "")
+        assert reason in refused.err
+    assert wm("notary", "trust", notary, "-o", "t.json").code == 2, "nothing is overwritten"
