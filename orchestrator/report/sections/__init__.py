@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from orchestrator.report.data import CONFIGURATION, Findings
 from orchestrator.report.sections import (
     calibration,
+    claims,
     cost,
     detection,
     embedding,
@@ -49,6 +50,7 @@ SECTIONS = (
     Section("free-forgery", "Free forgery", free_forgery.show, "free-forgery", "free-forgery"),
     Section("modification", "Robustness", modification.show, "modification", "modification"),
     Section("calibration", "Calibration", calibration.show, "calibration", "calibration"),
+    Section("claims", "Claims", claims.show, "claims", "claims"),
     Section("cost", "Computing cost", cost.show),
     Section("failures", "Jobs without a result", failures.show),
     Section("provenance", "Provenance", provenance.show),

@@ -1,0 +1,54 @@
+"""Evasions of a true claim, and innocent forests, each judged as a claim's suspect."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from orchestrator.report.data import Findings, summarise
+from orchestrator.report.sections.section import Shown
+from orchestrator.report.table import make_table
+from orchestrator.report.wording import percent
+from wm.statistics import clopper_pearson
+
+HONEST = "honest"
+
+
+def verdict_summary(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return verdicts by suspect and kind of answers, of the frame "claims".
+
+    Returns
+    -------
+    DataFrame
+        Of `summarise` over judgements, with the number of `verified` ones.
+    """
+    judged = frame.assign(verified=frame["verdict"] == "verified")
+    return summarise(
+        judged,
+        ["answers", "suspect"],
+        ["log10_p", "accuracy", "shared_mistakes"],
+        sort=False,
+        verified=("verified", "sum"),
+    )
+
+
+def show(findings: Findings) -> Shown:
+    """Show which evasions help a thief, and how often an innocent forest is verified."""
+    frame = findings.frame("claims")
+    return Shown(
+        headline=(("Claims", _text(frame)),),
+        tables=(make_table("verdicts-table", verdict_summary(frame)),),
+    )
+
+
+def _text(frame: pd.DataFrame) -> str:
+    verified = frame["verdict"] == "verified"
+    innocent = frame["suspect"] == HONEST
+    false, tried = int((verified & innocent).sum()), int(innocent.sum())
+    bound = clopper_pearson(false, tried).high
+    judged = frame[~innocent & (frame["answers"] == "model")]
+    evading = sorted(set(judged[judged["verdict"] != "verified"]["suspect"]))
+    helped = f"but {', '.join(evading)}" if evading else "without exception"
+    return (
+        f"By the model itself, every changed copy is verified {helped}. Innocent forests are verified in "
+        f"{false} of {tried} judgements (at most {percent(bound, 1)} with 95% confidence)."
+    )
