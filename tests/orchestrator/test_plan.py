@@ -256,6 +256,7 @@ BASE = {
         {"kind": "free-forgery"},
         {"kind": "modification", "modifications": ["noise", "drop+noise"]},
         {"kind": "calibration", "trigger_share": 0.02, "ones_share": 0.5},
+        {"kind": "claims"},
     ],
 }
 FACTS_OF_FILE = DataFacts(rows_train=398, rows_test=171, file_sha256="0" * 64)
@@ -317,6 +318,7 @@ def changed(path, value):
         (["attack", 5, "tries"], 2, {"modification"}),
         (["attack", 6, "ones_share"], 0.4, {"calibration"}),
         (["attack", 6, "batch"], 30, {"calibration"}),
+        (["attack", 7, "innocents"], 3, {"claims"}),
     ],
 )
 def test_a_parameter_changes_exactly_the_keys_of_dependent_jobs(path, value, downstream):
@@ -417,7 +419,7 @@ def test_faults_against_the_data_are_reported_at_once():
         "ones",
         "c: embedding.ones_share: 0.99 of 10 trees leaves all bits equal: a signature needs both zeros and "
         "ones",
-        "c: attack.7.instances: 172 is more than the 171 test rows",
+        "c: attack.8.instances: 172 is more than the 171 test rows",
     ]
 
 

@@ -487,8 +487,8 @@ def test_no_stage_hides_another():
         "27: attack.2.only.trigger_share: 0.3 is not in embedding.trigger_share (0.01, 0.1)",
         '28: attack.3: cap goes with eps = "minimal": leave it out',
         "33: attack.4.knd: unknown key: did you mean `kind`?",
-        "36: attack.5.methods.1: input should be 'disagreement', 'repeats' or 'shadow' (got 'disagrement'); "
-        "did you mean `disagreement`?",
+        "36: attack.5.methods.1: input should be 'disagreement', 'repeats', 'leaves' or 'shadow' "
+        "(got 'disagrement'); did you mean `disagreement`?",
         "40: attack.7: results could not distinguish it from attack.6 on the same watermark: give it other "
         "values, or an `only`",
         "44: limits.memroy_mb: unknown key: did you mean `memory_mb`?",

@@ -323,8 +323,9 @@ def test_no_process_outlives_a_killed_parent(service, tmp_path, has):
     ) as parent:
         try:
             assert wait_until(busy.exists, limit_s=60)
+            count = 1 if has == "a template that is still preparing" else 2
+            assert wait_until(lambda: len(descendants(parent.pid)) == count, limit_s=60)
             below = descendants(parent.pid)
-            assert len(below) == (1 if has == "a template that is still preparing" else 2)
             assert parent.poll() is None
         finally:
             parent.kill()
