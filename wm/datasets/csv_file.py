@@ -64,10 +64,17 @@ def parse_csv(
     left_out = {label_index, *_dropped(names, label_index, options, where, naming)}
     features = [index for index in range(len(names)) if index not in left_out]
     columns, labels, lines = _gathered(
-        itertools.chain(head, rows), names, features, label_index, plain="_" not in text, where=where
+        itertools.chain(head, rows),
+        names,
+        features,
+        label_index,
+        plain="_" not in text,
+        commas=dialect.sep != ",",
+        where=where,
     )
     if dialect.sep != ",":
-        columns, count = with_decimal_commas(columns)
+        columns = with_decimal_commas(columns)
+        count = sum(column.commas for column in columns)
         said += (f"{where}: {count} columns have decimal commas",) if count else ()
     unlabelled = np.array([_is_unlabelled(name, options) for name in labels], dtype=np.bool_)
     done = prepare(
@@ -124,7 +131,14 @@ def _check_widths(rows: _Records, width: int, where: str) -> None:
 
 
 def _gathered(
-    rows: _Records, names: tuple[str, ...], features: list[int], label_index: int, *, plain: bool, where: str
+    rows: _Records,
+    names: tuple[str, ...],
+    features: list[int],
+    label_index: int,
+    *,
+    plain: bool,
+    commas: bool,
+    where: str,
 ) -> tuple[list[Column], list[str], array[int]]:
     """Return the features' columns, each row's label, and the number of its line."""
     builders = [ColumnBuilder() for _ in features]
@@ -139,7 +153,7 @@ def _gathered(
         known |= {cell: cell.strip() for cell in set(cells[label_index]) - known.keys()}
         labels += [known[cell] for cell in cells[label_index]]
         for builder, index in zip(builders, features, strict=True):
-            builder.add(cells[index], plain=plain)
+            builder.add(cells[index], plain=plain, commas=commas)
     if not labels:
         raise DataError(f"{where}: there are no rows below the header")
     columns = [builder.column(names[index]) for builder, index in zip(builders, features, strict=True)]

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from wm.datasets.columns import Column, is_missing
 from wm.datasets.model import RawTable
-from wm.datasets.problems import Situation, infinite, missing, refusal, text
+from wm.datasets.problems import Situation, infinite, missing, mixed, refusal, text
 from wm.datasets.wording import Naming, shown
 from wm.errors import DataError
 
@@ -114,12 +114,15 @@ def prepare(
     parts: list[NDArray[np.float64]] = []
     names: list[str] = []
     encoded: list[int] = []
+    own_value = 0
     for original, none in zip(columns, gaps, strict=True):
         column = _with_truth(original)
         if none.any() and (options.missing == "refuse" or none.all()):
             problems.append(missing(original, none, situation))
         if (unlimited := np.isinf(column.values)).any():
             problems.append(infinite(column, unlimited, situation))
+        if column.mixed:
+            problems.append(mixed(column, situation))
         if column.codes is None or not _has_text(column):
             parts.append(column.values[:, None])
             names.append(column.name)
@@ -130,6 +133,7 @@ def prepare(
             parts.append(part)
             names += values
             encoded.append(part.shape[1])
+            own_value += bool(none.any() and options.missing == "median")
     if problems:
         raise DataError(refusal(where, problems))
     if twice := sorted(
@@ -143,7 +147,10 @@ def prepare(
         )
     X = np.hstack(parts)[rows] if parts else np.zeros((int(rows.sum()), 0))
     return Prepared(
-        X, tuple(names), rows, tuple(f"{where}: {each}" for each in _said(rows, X, encoded, options))
+        X,
+        tuple(names),
+        rows,
+        tuple(f"{where}: {each}" for each in _said(rows, X, encoded, own_value, options)),
     )
 
 
@@ -180,7 +187,7 @@ def settled(table: RawTable, options: Preparing, naming: Naming) -> RawTable:
 
 
 def _said(
-    rows: NDArray[np.bool_], X: NDArray[np.float64], encoded: list[int], options: Preparing
+    rows: NDArray[np.bool_], X: NDArray[np.float64], encoded: list[int], own_value: int, options: Preparing
 ) -> list[str]:
     notes = []
     if options.missing == "drop" and not rows.all():
@@ -190,6 +197,8 @@ def _said(
             f"{int(gaps.sum())} missing values in {int(gaps.any(axis=0).sum())} columns become the median of "
             "the training rows"
         )
+    if own_value:
+        notes.append(f"missing values in {own_value} columns of text are a value of their own, {_NO_VALUE!r}")
     if encoded and options.categorical == "onehot":
         notes.append(f"{len(encoded)} columns of text become {sum(encoded)} features of 0 and 1")
     if encoded and options.categorical == "ordinal":

@@ -61,8 +61,14 @@ def missing(column: Column, none: NDArray[np.bool_], situation: Situation) -> st
 
 def infinite(column: Column, unlimited: NDArray[np.bool_], situation: Situation) -> str:
     """Return the problem of a column with infinite values, (n,) bool."""
-    advice = f"correct them, or {situation.dropping(column)}"
+    advice = f"correct them, or give {situation.dropping(column)}"
     return _line(column, "infinite", unlimited, situation, advice)
+
+
+def mixed(column: Column, situation: Situation) -> str:
+    """Return the problem of a column with decimal commas and decimal points."""
+    advice = f"write one or the other, or give {situation.dropping(column)}"
+    return f"column {column.name!r}: decimal commas and decimal points: {advice}"
 
 
 def text(column: Column, categorical: str, most: int, situation: Situation) -> str | None:
@@ -82,10 +88,10 @@ def text(column: Column, categorical: str, most: int, situation: Situation) -> s
     numbers = column.values[~np.isnan(column.values)]
     if len(numbers) > is_text.sum():
         kind = f"text among numbers ({_shown(words)})"
-        return _line(column, kind, is_text, situation, f"correct these cells, or {dropping}")
+        return _line(column, kind, is_text, situation, f"correct these cells, or give {dropping}")
     values = len(words) + len(np.unique(numbers))
     if all(map(THOUSANDS.fullmatch, words)):
-        advice = f"write them without commas, or {dropping}"
+        advice = f"write them without commas, or give {dropping}"
         return _line(column, f"numbers with commas ({_shown(words)})", is_text, situation, advice)
     dates = all(map(_DATE.fullmatch, words))
     if categorical == "ordinal" or (categorical == "onehot" and values <= most and not dates):
