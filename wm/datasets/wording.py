@@ -33,7 +33,12 @@ def as_flag(option: str, value: object = None) -> str:
     if value is None:
         return f"--{option}"
     values = value if isinstance(value, list) else [value]
-    return " ".join(f"--{option} {shlex.quote(str(each))}" for each in values)
+    return " ".join(f"--{option} {_quoted(str(each))}" for each in values)
+
+
+def _quoted(text: str) -> str:
+    """Return a word for a shell, on one line."""
+    return shlex.quote(text) if text.isprintable() else repr(text)
 
 
 def shown(names: Sequence[str]) -> str:
