@@ -30,7 +30,6 @@ from orchestrator.launch import launch, planned_jobs
 from orchestrator.loop import run_campaign
 from orchestrator.monitoring.attention import situation
 from orchestrator.store import campaigns, launched
-from orchestrator.store.campaigns import CampaignRecord
 from orchestrator.store.database import Store
 from orchestrator.store.ledger import StoreLedger
 from orchestrator.store.tables import CampaignState, JobState
@@ -284,7 +283,7 @@ def list_all(store_url: str, json: bool) -> None:
         print_table(columns, [list(row.values()) for row in found])
 
 
-def _facts(record: CampaignRecord) -> dict[str, Any]:
+def _facts(record: campaigns.CampaignRecord) -> dict[str, Any]:
     return {
         "id": record.id,
         "name": record.name,

@@ -139,17 +139,20 @@ def with_decimal_commas(columns: Sequence[Column]) -> list[Column]:
     A column that has both 1,5 and 2.5 stays as it is; so does one of 1,000 and the like where other columns
     have decimal points: its commas rather separate thousands.
     """
-    pointed = any(not column.commas and np.any(column.values % 1 > 0) for column in columns)
+    pointed = any(not column.commas and _has_fractions(column) for column in columns)
     return [_with_commas(column, pointed) for column in columns]
+
+
+def _has_fractions(column: Column) -> bool:
+    with np.errstate(invalid="ignore"):  # of infinite values
+        return bool(np.any(column.values % 1 > 0))
 
 
 def _with_commas(column: Column, pointed: bool) -> Column:
     words = [word for word in column.words if not is_missing(word)]
     if not words or not all(map(DECIMAL_COMMA.fullmatch, words)):
         return column
-    if not column.commas and (
-        np.any(column.values % 1 > 0) or (pointed and all(map(THOUSANDS.fullmatch, words)))
-    ):
+    if not column.commas and (_has_fractions(column) or (pointed and all(map(THOUSANDS.fullmatch, words)))):
         return column
     numbers = [None if is_missing(word) else float(word.replace(",", ".")) for word in column.words]
     return replace(column.with_numbers(numbers), commas=True)

@@ -63,16 +63,17 @@ def parse_csv(
     label_index = _label_index(names, label, where, naming)
     left_out = {label_index, *_dropped(names, label_index, options, where, naming)}
     features = [index for index in range(len(names)) if index not in left_out]
+    may_have_commas = dialect.sep != "," or '"' in text  # where commas separate, a cell with one is in quotes
     columns, labels, lines = _gathered(
         itertools.chain(head, rows),
         names,
         features,
         label_index,
         plain="_" not in text,
-        commas=dialect.sep != ",",
+        commas=may_have_commas,
         where=where,
     )
-    if dialect.sep != ",":
+    if may_have_commas:
         columns = with_decimal_commas(columns)
         count = sum(column.commas for column in columns)
         said += (f"{where}: {count} columns have decimal commas",) if count else ()

@@ -6,6 +6,7 @@ import codecs
 import contextlib
 import csv
 import io
+import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -20,6 +21,9 @@ SEPARATORS = {",": ",", ";": ";", "tab": "\t", "|": "|", "space": " "}
 _SPELLINGS = {"\t": "tab", "\\t": "tab", " ": "space"}
 _SAMPLE_CHARACTERS = 2**16
 _SAMPLE_LINES = 200
+_WEIGHT_OF_SPACES = 0.6
+"""Single spaces occur within cells too: they separate only where another separator fits badly."""
+_ALIGNED = re.compile(r"\S {2,}\S")
 
 
 @dataclass(frozen=True)
@@ -86,10 +90,13 @@ def sniffed(text: str, *, sep: str | None, label: str | int | None) -> Dialect:
     sample = text[:_SAMPLE_CHARACTERS].splitlines()
     if len(text) > _SAMPLE_CHARACTERS and len(sample) > 1:
         sample.pop()
-    lines = [line for line in sample if line.strip() and not _is_marked(line)][:_SAMPLE_LINES]
+    filled = [line for line in sample if line.strip()]
+    lines = ([line for line in filled if not _is_marked(line)] or filled)[:_SAMPLE_LINES]
     candidates = SEPARATORS.values() if sep is None else [sep]
     rows = {each: _cells_of(lines, each) for each in candidates}
-    best = max(rows, key=lambda each: _score(rows[each], each, label))  # the first of equals
+    weights = {} if any(map(_ALIGNED.search, lines)) else {" ": _WEIGHT_OF_SPACES}
+    # The first of equals.
+    best = max(rows, key=lambda each: _score(rows[each], each, label, weights.get(each, 1.0)))
     return Dialect(best, len(rows[best][0]) if rows[best] else 0)
 
 
@@ -142,7 +149,7 @@ def _cells_of(lines: list[str], sep: str) -> list[list[str]]:
     return rows or [[""]]
 
 
-def _score(rows: list[list[str]], sep: str, label: str | int | None) -> float:
+def _score(rows: list[list[str]], sep: str, label: str | int | None, weight: float) -> float:
     """Return how well a separator fits: rows of one length, of numbers, and the label among the names."""
     width, count = Counter(map(len, rows)).most_common(1)[0]
     if width < 2:
@@ -150,9 +157,10 @@ def _score(rows: list[list[str]], sep: str, label: str | int | None) -> float:
     cells = [cell.strip() for row in (rows[1:] or rows) for cell in row]
     numbers = sum(
         is_missing(cell)
+        or cell.lower() in ("true", "false")
         or number(cell) is not None
         or (sep != "," and DECIMAL_COMMA.fullmatch(cell) is not None)
         for cell in cells
     )
     named = isinstance(label, str) and label in [cell.strip() for cell in rows[0]]
-    return named + count / len(rows) * (0.5 + numbers / max(1, len(cells)))
+    return named + weight * count / len(rows) * (0.5 + numbers / max(1, len(cells)))

@@ -108,6 +108,10 @@ def test_any_bytes_give_rows_or_a_data_error(content):
         ("1|2|0\n", "|"),
         ("2020-01-01 10:00,5,6\n2020-01-02 10:00,5,6\n", ","),
         ("y\n1\n2\n", ","),
+        ("3 4,0\n1 2,1\n", ","),
+        ("3 4,true,false\n1 2,true,true\n", ","),
+        ("1,5 2,5 0\n3,5 4,5 1\n", " "),
+        ("#1,#2\n#3,#4\n", ","),
     ],
 )
 def test_the_separator_is_found(text, sep):
@@ -157,6 +161,12 @@ def test_decimal_commas():
         numbers("a;b;y\n1,500;1.5;0\n2,500;1.5;1\n")
     with pytest.raises(DataError, match="column 'a': "):
         numbers("a;b;y\n1,500.5;1.5;0\n2,500.5;1.5;1\n")
+
+
+def test_commas_in_quotes_are_decimal_commas():
+    assert numbers('a,b,y\n"1,5",1,0\n"2,25",1,1\n', sep=None) == [1.5, 2.25]
+    with pytest.raises(DataError, match="column 'b': infinite"):
+        numbers("a;b;y\n1,5;inf;0\n2;1;1\n")
 
 
 def test_a_change_of_the_decimal_sign_far_below_is_refused(monkeypatch):
