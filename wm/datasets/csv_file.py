@@ -20,6 +20,9 @@ from wm.errors import DataError
 _CHUNK_ROWS = 10_000
 """Rows that are text at a time: text takes ten times the memory of numbers."""
 
+_COMPARED_CELLS = 500_000
+"""Cells that are compared to find out whether the first row holds names."""
+
 _Records = Iterator[tuple[int, list[str]]]
 
 
@@ -56,7 +59,7 @@ def parse_csv(
     text, notes = decoded(content, where)
     dialect = sniffed(text, sep=None if sep is None else separator(sep), label=label)
     rows = records(text, dialect, where)
-    head = [(line, [cell.strip() for cell in cells]) for line, cells in itertools.islice(rows, _CHUNK_ROWS)]
+    head = list(itertools.islice(rows, _CHUNK_ROWS))
     if not head:
         raise DataError(f"{where}: the file is empty")
     names, head, said = _named(head, label=label, header=header, where=where, naming=naming)
@@ -108,10 +111,11 @@ def _named(
     """Return the columns' names, the first rows below them, and what to say of this."""
     width = len(head[0][1])
     _check_widths(iter(head), width, where)
-    rows = [(cells + [""] * width)[:width] for _, cells in head]
-    while width > 1 and not any(cells[width - 1] for cells in rows):  # each line ends in a separator
+    # Each line may end in a separator.
+    while width > 1 and not any(cells[width - 1].strip() for _, cells in head):
         width -= 1
-    rows = [cells[:width] for cells in rows]
+    compared = head[: max(20, _COMPARED_CELLS // width)]
+    rows = [[cell.strip() for cell in cells[:width]] for _, cells in compared]
     notes: tuple[str, ...] = ()
     if header is None:
         header, notes = has_header(rows, label=label, where=where, naming=naming)

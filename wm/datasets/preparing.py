@@ -145,7 +145,8 @@ def prepare(
         raise DataError(
             f"{where}: each of its {len(keep)} rows lacks a value: {naming('missing', 'median')} keeps them"
         )
-    X = np.hstack(parts)[rows] if parts else np.zeros((int(rows.sum()), 0))
+    X = np.hstack(parts) if parts else np.zeros((len(rows), 0))
+    X = X if rows.all() else X[rows]
     return Prepared(
         X,
         tuple(names),
