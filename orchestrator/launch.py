@@ -36,7 +36,8 @@ def read_campaign(path: str | Path, *, profile: str | None = None) -> tuple[Camp
             try:
                 facts = data_facts(_resolve(dataset, folder))
             except DataError as reason:
-                yield ("dataset", "name" if dataset.path is None else "path"), str(reason)
+                place = ("dataset", "name" if dataset.path is None else "path")
+                yield place, str(reason)
         yield from faults_against_data(draft, facts)
 
     spec = read_spec(path, profile=profile, examine=faults)
@@ -61,7 +62,7 @@ def data_facts(dataset: DatasetSpec) -> DataFacts:
     source = dataset.source()
     loaded = datasets.load(source)
     rows_train, rows_test = datasets.split_sizes(loaded, test_share=dataset.test_share)
-    return DataFacts(rows_train, rows_test, datasets.file_sha256(source))
+    return DataFacts(rows_train, rows_test, datasets.file_sha256(source), loaded.notes)
 
 
 def launch(store: Store, spec: CampaignSpec, facts: DataFacts | None = None) -> int:

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from orchestrator.cli.model_files import column
+from orchestrator.cli.model_files import load_rows
 from wm.attacks.forgery import attacker_instances
-from wm.datasets import AnyScaling, Source, load, split
+from wm.datasets import AnyScaling, Source, load, split, with_medians
 from wm.errors import QueryError
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def attacker_rows(
         raise click.UsageError("give either --rows or --dataset: the instances to start from")
     X: NDArray[np.floating]
     if rows is not None:
-        found = load(Source(path=rows, label=column(options["label"]), positive=options["positive"]))
+        found = with_medians(load_rows(options, path=rows))
         X, y, class_names = found.X, found.y, found.class_names
     else:
         scaling: AnyScaling = options["scaling"] or ("train" if _is_scaled(forest) else "raw")
@@ -85,8 +85,7 @@ def _domain(
     from wm.formats.units import Domain
 
     if file is not None:
-        found = load(Source(path=file, label=column(options["label"]), positive=options["positive"]))
-        domain = Domain.of(found.X)
+        domain = Domain.of(with_medians(load_rows(options, path=file)).X)
         if len(domain.low) != forest.n_features:
             raise QueryError(f"{file}: has {len(domain.low)} features, the model {forest.n_features}")
         if outside := int((~domain.holds(X)).sum()):

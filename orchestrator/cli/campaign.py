@@ -11,6 +11,7 @@ from typing import Any
 import click
 
 from orchestrator.cli import Exit
+from orchestrator.cli.campaign_files import read_aloud
 from orchestrator.cli.common import (
     INPUT,
     json_option,
@@ -25,11 +26,10 @@ from orchestrator.cli.common import (
 from orchestrator.cli.progress import shown, states
 from orchestrator.cli.urls import broker_option
 from orchestrator.executors import Executor, LocalExecutor, default_workers
-from orchestrator.launch import launch, planned_jobs, read_campaign
+from orchestrator.launch import launch, planned_jobs
 from orchestrator.loop import run_campaign
 from orchestrator.monitoring.attention import situation
 from orchestrator.store import campaigns, launched
-from orchestrator.store.campaigns import CampaignRecord
 from orchestrator.store.database import Store
 from orchestrator.store.ledger import StoreLedger
 from orchestrator.store.tables import CampaignState, JobState
@@ -80,7 +80,7 @@ def schema(markdown: bool) -> None:
 @json_option
 def validate(file: Path, profile: str | None, json: bool) -> None:
     """Check a campaign FILE and its data; run nothing."""
-    spec, data = read_campaign(file, profile=profile)
+    spec, data = read_aloud(file, profile)
     kinds: Counter[str] = Counter()
     queries = 0
     for job in planned_jobs(spec, data):
@@ -110,7 +110,7 @@ def run(files: tuple[Path, ...], profile: str | None, store_url: str, **executor
     --executor celery, `wm worker` processes run the jobs, on this or other machines.
     """
     store = Store(store_url)
-    read = [read_campaign(file, profile=profile) for file in files]
+    read = [read_aloud(file, profile) for file in files]
     make = executor_maker(store, **executor)
     worst = 0
     for spec, data in read:
@@ -128,7 +128,7 @@ def run(files: tuple[Path, ...], profile: str | None, store_url: str, **executor
 def launch_campaign(file: Path, profile: str | None, store_url: str) -> None:
     """Hand a campaign FILE to `wm orchestrate` and return at once."""
     store = Store(store_url)
-    spec, data = read_campaign(file, profile=profile)
+    spec, data = read_aloud(file, profile)
     campaign_id = launch(store, spec, data)
     launched.hand_over(store, campaign_id)
     click.echo(
@@ -283,7 +283,7 @@ def list_all(store_url: str, json: bool) -> None:
         print_table(columns, [list(row.values()) for row in found])
 
 
-def _facts(record: CampaignRecord) -> dict[str, Any]:
+def _facts(record: campaigns.CampaignRecord) -> dict[str, Any]:
     return {
         "id": record.id,
         "name": record.name,

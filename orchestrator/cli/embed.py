@@ -20,7 +20,18 @@ from wm.claims.reading import read_pooled_claim
 from wm.embedding.options import PaperOptions
 
 _FIXED = (
-    *("dataset", "label", "positive", "test_share", "scaling"),
+    *(
+        "dataset",
+        "label",
+        "header",
+        "sep",
+        "drop",
+        "missing",
+        "categorical",
+        "positive",
+        "test_share",
+        "scaling",
+    ),
     *("trees", "trigger_rows", "trigger_share", "ones_share", "pool_size", "level", "model_id", "seed"),
     "key_file",
 )

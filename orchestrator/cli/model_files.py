@@ -5,12 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from datetime import UTC, datetime
-from typing import Any, get_args
+from pathlib import Path
+from typing import Any, get_args, overload
 
 import click
 
-from orchestrator.cli.common import option_group
-from wm.datasets import AnyScaling
+from orchestrator.cli.common import option_group, say
+from wm.datasets import AnyScaling, Categorical, Dataset, Missing, Source, load
+from wm.datasets.dialect import SEPARATORS
+from wm.datasets.wording import as_flag
 from wm.verification.evidence import DEFAULT_LEVEL
 
 _Command = Callable[..., Any]
@@ -27,6 +30,34 @@ trust_options = option_group(
 )
 data_options = option_group(
     click.option("--label", help="Label column of a csv file: name, or index from 0."),
+    click.option(
+        "--header/--no-header",
+        default=None,
+        help="Whether the first row of a csv file is names.  [default: found out]",
+    ),
+    click.option(
+        "--sep",
+        type=click.Choice(list(SEPARATORS)),
+        help="What separates the cells of a csv file.  [default: found out]",
+    ),
+    click.option(
+        "--drop",
+        multiple=True,
+        metavar="COLUMN",
+        help="Column to leave out: name, or index from 0.",
+    ),
+    click.option(
+        "--missing",
+        type=click.Choice(get_args(Missing)),
+        default="refuse",
+        help="Refuse missing values, drop their rows, or put in the training rows' median.",
+    ),
+    click.option(
+        "--categorical",
+        type=click.Choice(get_args(Categorical)),
+        default="refuse",
+        help="Refuse columns of text in a csv file, one feature for each value, or sorted values numbered.",
+    ),
     click.option("--positive", help="Class that counts as 1.  [needed for three classes or more]"),
     click.option("--test-share", type=float, default=0.3, help="Share of rows kept for testing."),
 )
@@ -57,6 +88,33 @@ def moment(_context: click.Context, _option: click.Parameter, text: str | None) 
     return found if found is None or found.tzinfo is not None else found.replace(tzinfo=UTC)
 
 
+@overload
+def column(text: str) -> str | int: ...
+@overload
+def column(text: None) -> None: ...
+@overload
+def column(text: str | None) -> str | int | None: ...
 def column(text: str | None) -> str | int | None:
     """Return the column of a csv file that a text names: its index if the text is a number, else its name."""
     return int(text) if text is not None and re.fullmatch("-?[0-9]{1,9}", text) else text
+
+
+def load_rows(options: dict[str, Any], *, name: str | None = None, path: Path | None = None) -> Dataset:
+    """Load the rows of a named set or a file, read as `data_options` say, and print how they were read."""
+    found = load(
+        Source(
+            name=name,
+            path=path,
+            label=column(options["label"]),
+            header=options["header"],
+            sep=options["sep"],
+            positive=options["positive"],
+            missing=options["missing"],
+            categorical=options["categorical"],
+            drop=tuple(column(each) for each in options["drop"]),
+            naming=as_flag,
+        )
+    )
+    for note in found.notes:
+        say(note)
+    return found

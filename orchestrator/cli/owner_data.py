@@ -11,9 +11,9 @@ import click
 from pydantic import Field, ValidationError
 
 from orchestrator.cli.common import INPUT, option_group
-from orchestrator.cli.model_files import column, data_options, level_option, scaling_option
+from orchestrator.cli.model_files import data_options, level_option, load_rows, scaling_option
 from wm.claims.document import Document, first_error
-from wm.datasets import AnyScaling
+from wm.datasets import AnyScaling, Categorical, Missing
 from wm.errors import ClaimError
 
 if TYPE_CHECKING:
@@ -28,9 +28,22 @@ class _Source(Document):
     path: str | None
     label: str | None
     positive: str | None
+    header: bool | None = None
+    sep: str | None = None
+    drop: tuple[str, ...] = ()
+    missing: Missing = "refuse"
+    categorical: Categorical = "refuse"
     test_share: float
     scaling: AnyScaling
     split_seed: int = Field(ge=0, lt=2**32)
+
+    def kept(self) -> dict[str, Any]:
+        """Return the options as a claim has them: those of tables only where they are used."""
+        unused = {name for name in _OF_TABLES if getattr(self, name) == type(self).model_fields[name].default}
+        return self.model_dump(exclude=unused)
+
+
+_OF_TABLES = ("header", "sep", "drop", "missing", "categorical")
 
 
 source_options = option_group(
@@ -85,24 +98,19 @@ def read_owner_data(options: dict[str, Any], split_seed: int | None = None) -> O
     split_seed
         Of the split; None draws one, or follows from a rehearsal's seed.
     """
-    from wm.datasets import Source, load, split
+    from wm.datasets import split
 
     if not options["model_id"].isprintable() or not options["model_id"]:
         # Bytes that are no text in the terminal's encoding would make an unreadable claim.
         raise click.BadParameter(f"{options['model_id']!r} is not printable text", param_hint="'--model-id'")
     seed = _split_seed(options["seed"]) if split_seed is None else split_seed
-    table = load(
-        Source(
-            name=options["dataset"],
-            path=options["path"],
-            label=column(options["label"]),
-            positive=options["positive"],
-        )
-    )
+    if (options["dataset"] is None) == (options["path"] is None):
+        raise click.UsageError("give either --dataset or --path: the rows to train on")
+    table = load_rows(options, name=options["dataset"], path=options["path"])
     rows = split(table, test_share=options["test_share"], seed=seed, scaling=options["scaling"])
     kept = {name: options[name] for name in _Source.model_fields if name not in ("path", "split_seed")}
     source = _Source(**kept, path=_text(options["path"]), split_seed=seed)
-    return OwnerData(rows, _preparation(table, rows), source.model_dump())
+    return OwnerData(rows, _preparation(table, rows), source.kept())
 
 
 def data_of_claim(claim: PooledClaim, path: Path | None) -> OwnerData:
@@ -150,5 +158,7 @@ def _preparation(table: Any, rows: Split) -> MinMax | None:
         return None
     whole = rows.scaling == "paper" and table.test_mask is None
     fitted = table.X if whole else table.X[rows.train_rows]
-    low, span = fitted.min(axis=0), np.ptp(fitted, axis=0)
+    # A missing value becomes a median, which leaves the range as it is.
+    low, high = np.nanmin(fitted, axis=0), np.nanmax(fitted, axis=0)
+    span = high - low
     return MinMax(low=tuple(low.tolist()), span=tuple(span.tolist()))

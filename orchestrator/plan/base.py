@@ -12,11 +12,12 @@ from workers.jobs import KINDS, Parameters
 
 @dataclass(frozen=True)
 class DataFacts:
-    """Numbers of rows after the split; hash of the data file, None for a named data set."""
+    """Numbers of rows after the split; hash of the data file, None for a named data set; what to say."""
 
     rows_train: int
     rows_test: int
     file_sha256: str | None
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

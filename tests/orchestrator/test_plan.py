@@ -285,6 +285,10 @@ def changed(path, value):
         (["dataset", "label"], "z", EVERYTHING),
         (["dataset", "header"], True, EVERYTHING),
         (["dataset", "positive"], "yes", EVERYTHING),
+        (["dataset", "sep"], ";", EVERYTHING),
+        (["dataset", "drop"], ["id"], EVERYTHING),
+        (["dataset", "missing"], "median", EVERYTHING),
+        (["dataset", "categorical"], "onehot", EVERYTHING),
         (["dataset", "test_share"], 0.25, EVERYTHING),
         (["dataset", "scaling"], "paper", EVERYTHING),
         (["dataset", "split_seed"], 7, EVERYTHING),
@@ -341,6 +345,16 @@ def test_every_parameter_of_the_file_has_its_row_above():
     there = {(section, name) for section, names in sections.items() for name in names}
     elsewhere = {("dataset", "name"), ("embedding", "scheme"), ("embedding", "repeats")}
     assert there - elsewhere <= shown
+
+
+def test_options_of_tables_that_are_not_used_leave_keys_as_they_were():
+    (split,) = [job for job in planned(BASE, FACTS_OF_FILE) if job.kind == JobKind.SPLIT]
+    assert {"sep", "drop", "missing", "categorical"}.isdisjoint(split.parameters)
+    defaults = {"sep": None, "drop": [], "missing": "refuse", "categorical": "refuse"}
+    given = changed(["dataset"], BASE["dataset"] | {name: value for name, value in defaults.items() if value})
+    assert [job.key for job in planned(given, FACTS_OF_FILE)] == [
+        job.key for job in planned(BASE, FACTS_OF_FILE)
+    ]
 
 
 def test_a_changed_file_changes_everything():

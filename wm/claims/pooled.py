@@ -152,7 +152,7 @@ class PooledClaim(Document):
     secret: Hash
     commitment: Hash
     receipts: tuple[Receipt, ...] = ()
-    source: dict[str, str | int | float | None] | None = None
+    source: dict[str, str | int | float | bool | tuple[str, ...] | None] | None = None
 
     @property
     def X(self) -> NDArray[np.float32]:  # noqa: N802 - the field's name for a data matrix

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from wm.datasets.csv_file import parse_csv
 from wm.datasets.labels import encode_labels
 from wm.datasets.model import RawTable, column_names
-from wm.datasets.source import FileFormat, file_format, find_file
+from wm.datasets.source import FileFormat, Source, file_format, find_file
 from wm.datasets.wording import reason, shown
 from wm.errors import DataError
 from wm.formats.npz import unpack
@@ -24,8 +24,8 @@ MAX_DENSE_BYTES = 2**33
 """Largest size (8 GiB) of one set's features in memory; a forest's training needs them dense."""
 
 
-def read_file(path: Path, data_dir: Path, *, label: str | int | None, header: bool | None) -> RawTable:
-    """Read a file of any known format; the parameters are those of `Source`.
+def read_file(path: Path, data_dir: Path, source: Source) -> RawTable:
+    """Read a file of any known format, as its source says.
 
     Raises
     ------
@@ -38,10 +38,18 @@ def read_file(path: Path, data_dir: Path, *, label: str | int | None, header: bo
         raise DataError(f"{path}: the file is empty")
     kind = file_format(path)
     if kind is FileFormat.NPZ:
-        return _read_npz(content, path, "y" if label is None else str(label))
+        return _read_npz(content, path, "y" if source.label is None else str(source.label))
     if kind is FileFormat.SVMLIGHT:
         return parse_svmlight(content, where=str(path))
-    return parse_csv(content, where=str(path), label=label, header=header)
+    return parse_csv(
+        content,
+        where=str(path),
+        label=source.label,
+        header=source.header,
+        sep=source.sep,
+        preparing=source.preparing,
+        naming=source.naming,
+    )
 
 
 def read_bytes(path: Path) -> bytes:

@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from wm.datasets.wording import shown
+from wm.datasets.wording import Naming, as_key, shown
 from wm.errors import DataError
 
-_MISSING = frozenset({"", "nan"})
+MISSING_LABELS = frozenset({"", "nan"})
+"""Labels, in lower case, that stand for none."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,7 +27,7 @@ class Labels:
     """Names of the classes, in order: numeric order if all are numbers, else alphabetical."""
 
 
-def encode_labels(values: NDArray[Any], *, where: str) -> Labels:
+def encode_labels(values: NDArray[Any], *, where: str, naming: Naming | None = None) -> Labels:
     """Return the classes of labels given as text, numbers or booleans.
 
     Text is stripped; if every label is a number, "1", "+1" and "1.0" are the same class, named "1".
@@ -37,6 +38,8 @@ def encode_labels(values: NDArray[Any], *, where: str) -> Labels:
         (n,) array of labels.
     where
         Name of the source in errors.
+    naming
+        How errors name options; None if there is no option to leave out rows without labels.
 
     Raises
     ------
@@ -48,14 +51,15 @@ def encode_labels(values: NDArray[Any], *, where: str) -> Labels:
         raise DataError(f"{where}: labels of type {values.dtype} are neither numbers nor text")
     if kind in "UO":
         values = np.array([str(value).strip() for value in values], dtype=np.str_)
-        bad = np.isin(np.char.lower(values), list(_MISSING))
+        bad = np.isin(np.char.lower(values), list(MISSING_LABELS))
     else:
         bad = ~np.isfinite(values)
     if bad.any():
         row = int(np.argmax(bad))
+        advice = f" with {naming('missing', 'drop')}" if naming is not None else ""
         raise DataError(
             f"{where}: row {row + 1}: the label is missing or not finite "
-            f"({int(bad.sum())} such rows in all): drop those rows"
+            f"({int(bad.sum())} such rows in all): leave those rows out{advice}"
         )
     unique, codes = np.unique(values, return_inverse=True)
     names = tuple(map(str, unique.tolist()))
@@ -67,7 +71,7 @@ def encode_labels(values: NDArray[Any], *, where: str) -> Labels:
 
 
 def two_classes(
-    labels: Labels, *, positive: str | None, where: str
+    labels: Labels, *, positive: str | None, where: str, naming: Naming = as_key
 ) -> tuple[NDArray[np.int64], tuple[str, str]]:
     """Return y, (n,) of 0 and 1, and the names of classes 0 and 1.
 
@@ -84,25 +88,25 @@ def two_classes(
         if len(classes) > 2:
             raise DataError(
                 f"{where}: {len(classes)} classes, {shown(classes)}: say which one counts as 1 "
-                "against all others with positive ="
+                f"against all others with {naming('positive', None)}"
             )
         negative_name, positive_name = classes
     else:
-        positive_name = _match(positive, classes, where)
+        positive_name = _match(positive, classes, where, naming)
         others = [name for name in classes if name != positive_name]
         negative_name = others[0] if len(others) == 1 else f"not {positive_name}"
     y = (labels.codes == labels.classes.index(positive_name)).astype(np.int64)
     return y, (negative_name, positive_name)
 
 
-def _match(positive: str, classes: Sequence[str], where: str) -> str:
+def _match(positive: str, classes: Sequence[str], where: str, naming: Naming) -> str:
     stripped = positive.strip()
     if stripped in classes:
         return stripped
     number = _number(stripped)
     if number is not None and (name := _number_name(number)) in classes:
         return name
-    raise DataError(f"{where}: positive = {positive!r} is not one of the classes {shown(classes)}")
+    raise DataError(f"{where}: {naming('positive', positive)} is not one of the classes {shown(classes)}")
 
 
 def _number(text: str) -> float | None:

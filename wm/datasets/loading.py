@@ -14,6 +14,7 @@ from wm.datasets.labels import Labels
 from wm.datasets.mnist import read_mnist26
 from wm.datasets.model import Dataset, RawTable, binary_dataset
 from wm.datasets.openml import read_openml
+from wm.datasets.preparing import settled
 from wm.datasets.source import Source
 
 
@@ -58,10 +59,12 @@ def load(source: Source, *, data_dir: Path | None = None, download: bool = True)
     """
     folder = default_data_dir() if data_dir is None else data_dir
     if source.path is not None:
-        table = read_file(source.path, folder, label=source.label, header=source.header)
+        table = read_file(source.path, folder, source)
     elif source.openml_id is not None:
         target = None if source.label is None else str(source.label)
-        table = read_openml(source.openml_id, folder, target=target, download=download)
+        table = read_openml(source.openml_id, folder, target=target, download=download, naming=source.naming)
     else:
         table = READERS[source.title](folder, download=download)
-    return binary_dataset(table, name=source.title, positive=source.positive)
+    if not table.is_settled:
+        table = settled(table, source.preparing, source.naming)
+    return binary_dataset(table, name=source.title, positive=source.positive, naming=source.naming)

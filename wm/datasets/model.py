@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wm.datasets.labels import Labels, two_classes
+from wm.datasets.wording import Naming, as_key
 from wm.errors import DataError
 from wm.formats.npz import content_hash
 
@@ -29,6 +30,10 @@ class RawTable:
     """d names."""
     test_mask: NDArray[np.bool_] | None = None
     """(n,) bool, the rows that the source reserves for testing; None: it reserves none."""
+    notes: tuple[str, ...] = ()
+    """What the user should know of how it was read, a line each."""
+    is_settled: bool = False
+    """Whether columns were dropped and missing values treated as the source asks."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,7 +43,7 @@ class Dataset:
     name: str
     """The set's public name, or the file's."""
     X: NDArray[np.float64]
-    """Features, (n, d), finite."""
+    """Features, (n, d), finite; NaN where `split` puts the median of the training rows."""
     y: NDArray[np.int64]
     """Classes, (n,), 0 or 1; both occur."""
     class_names: tuple[str, str]
@@ -47,6 +52,8 @@ class Dataset:
     """d names."""
     test_mask: NDArray[np.bool_] | None = None
     """(n,) bool, the rows that the source itself reserves for testing (ijcnn1); None: it reserves none."""
+    notes: tuple[str, ...] = ()
+    """What the user should know of how it was read, a line each; not in the hash."""
 
     def __post_init__(self) -> None:
         for array in (self.X, self.y, self.test_mask):
@@ -76,21 +83,20 @@ def column_names(count: int) -> tuple[str, ...]:
     return tuple(f"column_{index}" for index in range(count))
 
 
-def binary_dataset(table: RawTable, *, name: str, positive: str | None) -> Dataset:
-    """Check a table and make it binary.
+def binary_dataset(table: RawTable, *, name: str, positive: str | None, naming: Naming = as_key) -> Dataset:
+    """Make a table binary, whose values are finite, or NaN where a median will be put.
 
     Raises
     ------
     DataError
-        Too few rows, no features, values that are not finite, or as in `two_classes`.
+        Too few rows, no features, or as in `two_classes`.
     """
     n_rows, n_features = table.X.shape
     if n_rows < 2:
         raise DataError(f"{table.where}: {n_rows} rows are too few: a split needs at least 2")
     if n_features == 0:
         raise DataError(f"{table.where}: there is no feature, only the label")
-    _check_finite(table)
-    y, class_names = two_classes(table.labels, positive=positive, where=table.where)
+    y, class_names = two_classes(table.labels, positive=positive, where=table.where, naming=naming)
     return Dataset(
         name=name,
         X=np.ascontiguousarray(table.X),
@@ -98,17 +104,32 @@ def binary_dataset(table: RawTable, *, name: str, positive: str | None) -> Datas
         class_names=class_names,
         feature_names=table.feature_names,
         test_mask=None if table.test_mask is None else table.test_mask.copy(),
+        notes=table.notes,
     )
 
 
-def _check_finite(table: RawTable) -> None:
-    finite = np.isfinite(table.X)
-    if finite.all():
-        return
-    row, column = np.argwhere(~finite)[0]
-    kind = "missing or NaN" if np.isnan(table.X[row, column]) else "infinite"
-    count = int(finite.size - finite.sum())
-    raise DataError(
-        f"{table.where}: row {row + 1}, column {table.feature_names[column]!r}: the value is {kind} "
-        f"({count} such values in all): drop or fill those rows (rows are counted from 1, without the header)"
-    )
+def with_medians(dataset: Dataset, rows: NDArray[np.int64] | None = None) -> Dataset:
+    """Return a set with medians of some of its rows (None: of all) in place of missing values.
+
+    Parameters
+    ----------
+    rows
+        Indexes of the training rows.
+
+    Raises
+    ------
+    DataError
+        A column has no value in these rows.
+    """
+    gaps = np.isnan(dataset.X)
+    if not gaps.any():
+        return dataset
+    known = dataset.X if rows is None else dataset.X[rows]
+    columns = np.flatnonzero(gaps.any(axis=0))
+    empty = np.isnan(known[:, columns]).all(axis=0)
+    if empty.any():
+        name = dataset.feature_names[columns[int(np.argmax(empty))]]
+        raise DataError(f"{dataset.name}: column {name!r} has no value in the training rows: drop it")
+    X = dataset.X.copy()
+    X[:, columns] = np.where(gaps[:, columns], np.nanmedian(known[:, columns], axis=0), X[:, columns])
+    return replace(dataset, X=X)

@@ -18,12 +18,14 @@ from wm.datasets.cache import STALL_LIMIT_S, close_response, make_directory, off
 from wm.datasets.files import read_arrays, read_bytes
 from wm.datasets.labels import Labels, encode_labels
 from wm.datasets.model import RawTable, encode_json
-from wm.datasets.wording import reason, shown
+from wm.datasets.wording import Naming, as_key, reason, shown
 from wm.errors import DataError
 from wm.formats.npz import pack
 
 
-def read_openml(data_id: int, data_dir: Path, *, target: str | None, download: bool) -> RawTable:
+def read_openml(
+    data_id: int, data_dir: Path, *, target: str | None, download: bool, naming: Naming = as_key
+) -> RawTable:
     """Return a set by its OpenML number, from the data directory if it was fetched before.
 
     Parameters
@@ -36,6 +38,8 @@ def read_openml(data_id: int, data_dir: Path, *, target: str | None, download: b
         The target's name; None: the set's own default.
     download
         Whether it may be fetched.
+    naming
+        How errors name options.
 
     Raises
     ------
@@ -52,7 +56,7 @@ def read_openml(data_id: int, data_dir: Path, *, target: str | None, download: b
     bunch = fetch_openml_bunch(
         where, data_dir, path.name, data_id=data_id, target_column=target or "default-target", as_frame=True
     )
-    table = _table(bunch, where)
+    table = _table(bunch, where, naming)
     names = encode_json({"classes": table.labels.classes, "features": table.feature_names})
     write_atomically(path, pack({"X": table.X, "codes": table.labels.codes, "names": names}))
     return table
@@ -99,9 +103,11 @@ def _stall_limit() -> Iterator[None]:
         socket.setdefaulttimeout(before)
 
 
-def _table(bunch: Any, where: str) -> RawTable:
+def _table(bunch: Any, where: str, naming: Naming) -> RawTable:
     if bunch.target is None or getattr(bunch.target, "ndim", 1) != 1:
-        raise DataError(f"{where}: does not have exactly one default target: name one with label =")
+        raise DataError(
+            f"{where}: does not have exactly one default target: name one with {naming('label', None)}"
+        )
     words = [str(name) for name, dtype in bunch.data.dtypes.items() if dtype.kind not in "biuf"]
     if words:
         raise DataError(f"{where}: features that are not numbers: {shown(words)}")

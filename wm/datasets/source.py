@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 
 from wm.datasets.cache import default_data_dir
+from wm.datasets.dialect import separator
+from wm.datasets.preparing import Categorical, Missing, Preparing
+from wm.datasets.wording import Naming, as_key
 from wm.errors import DataError
 
 FIXED_NAMES = ("breast-cancer", "mnist2-6", "ijcnn1")
@@ -32,6 +35,8 @@ _FORMATS = {
     ".svmlight": FileFormat.SVMLIGHT,
     ".libsvm": FileFormat.SVMLIGHT,
     ".txt": FileFormat.SVMLIGHT,
+    ".tsv": FileFormat.CSV,
+    ".data": FileFormat.CSV,
 }
 _COMPRESSED_ENDINGS = (".bz2", ".gz")
 
@@ -50,20 +55,32 @@ class Source:
     name: str | None = None
     """One of "breast-cancer", "mnist2-6", "ijcnn1" and "openml:<id>"."""
     path: Path | None = None
-    """A file: .csv (commas), .npz, or svmlight (.svm, .svmlight, .libsvm, .txt); text files may be .gz or
+    """A file: .csv (also .tsv, .data), .npz, or svmlight (.svm, .svmlight, .libsvm, .txt); text may be .gz or
     .bz2. A relative path is looked for in the working directory, then in the data directory."""
     label: str | int | None = None
     """csv: the label's column, by name or by index from 0 (negative: from the right), required. OpenML: the
     target's name, default the set's own. npz: the array's name, default "y" (rows are in "X")."""
     header: bool | None = None
-    """csv: whether the first row holds names. None: it does if it holds `label`, or no number at all."""
+    """csv: whether the first row holds names. None: found out from `label` and the other rows."""
+    sep: str | None = None
+    """csv: what separates cells: "," ";" "tab" "|" or "space". None: found out."""
     positive: str | None = None
     """The class that becomes 1, against all others. Required for three or more classes. By default the second
     of two: numbers in numeric order, other labels in alphabetical order."""
+    missing: Missing = "refuse"
+    """Missing values: "refuse", "drop" their rows, or put the "median" of the training rows."""
+    categorical: Categorical = "refuse"
+    """csv: text: "refuse", "onehot" (a feature for each value) or "ordinal" (places in sorted order)."""
+    drop: tuple[str | int, ...] = ()
+    """Columns to leave out, by name or index from 0."""
+    naming: Naming = field(default=as_key, compare=False, repr=False)
+    """How errors name these options: as keys, or as options of the command line."""
 
     def __post_init__(self) -> None:
         if self.name is not None and self.path is not None:
             raise DataError(f"data set has both name {self.name!r} and path {str(self.path)!r}: give one")
+        if self.sep is not None:
+            separator(self.sep)
         if self.name is not None:
             self._check_named(self.name)
         elif self.path is not None:
@@ -72,8 +89,7 @@ class Source:
             raise DataError("data set has neither name nor path: give one")
 
     def _check_named(self, name: str) -> None:
-        if self.header is not None:
-            raise DataError(f"data set {name!r}: header applies to csv files only")
+        self._check_csv_only(f"data set {name!r}")
         if self.openml_id is None:
             if name not in FIXED_NAMES:
                 known = ", ".join((*FIXED_NAMES, "openml:<id>"))
@@ -85,12 +101,24 @@ class Source:
 
     def _check_file(self, path: Path) -> None:
         kind = file_format(path)
-        if self.header is not None and kind is not FileFormat.CSV:
-            raise DataError(f"{path}: header applies to csv files only")
+        if kind is not FileFormat.CSV:
+            self._check_csv_only(str(path))
         if kind is FileFormat.SVMLIGHT and self.label is not None:
             raise DataError(f"{path}: an svmlight row starts with its label: leave label out")
         if kind is FileFormat.NPZ and isinstance(self.label, int):
             raise DataError(f"{path}: label must be the name of an array, not {self.label}")
+
+    def _check_csv_only(self, what: str) -> None:
+        given = {"header": self.header is not None, "sep": self.sep is not None}
+        given["categorical"] = self.categorical != "refuse"
+        for name, is_given in given.items():
+            if is_given:
+                raise DataError(f"{what}: {name} applies to csv files only")
+
+    @property
+    def preparing(self) -> Preparing:
+        """How columns become numbers."""
+        return Preparing(self.missing, self.categorical, self.drop)
 
     @property
     def title(self) -> str:

@@ -11,7 +11,7 @@ from typing import Any, Literal, cast, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from wm.datasets.model import Dataset, encode_json
+from wm.datasets.model import Dataset, encode_json, with_medians
 from wm.datasets.wording import reason
 from wm.errors import DataError
 from wm.formats.npz import content_hash, pack, unpack
@@ -141,7 +141,8 @@ def split(dataset: Dataset, *, test_share: float = 0.3, seed: int, scaling: AnyS
 
     The split is scikit-learn's `train_test_split`, not stratified, as in the paper's notebooks; if the source
     reserves rows for testing (ijcnn1), these are the test rows and `test_share` has no effect. A feature with
-    a single value in the rows that scaling is fitted on becomes 0 everywhere and is counted.
+    a single value in the rows that scaling is fitted on becomes 0 everywhere and is counted. A value that is
+    NaN becomes the median of the training rows.
 
     Parameters
     ----------
@@ -168,6 +169,7 @@ def split(dataset: Dataset, *, test_share: float = 0.3, seed: int, scaling: AnyS
                 f"{dataset.name}: class {name!r} is not among the {len(train_rows)} training rows: "
                 "choose another seed or a smaller test_share"
             )
+    sha256, dataset = dataset.sha256, with_medians(dataset, train_rows)
     reserved = dataset.test_mask is not None
     fitted_on_all = checked_scaling == "paper" and not reserved
     fitted = dataset.X if fitted_on_all else dataset.X[train_rows]
@@ -191,7 +193,7 @@ def split(dataset: Dataset, *, test_share: float = 0.3, seed: int, scaling: AnyS
         scaling=checked_scaling,
         seed=seed,
         test_share=float(len(test_rows) / len(dataset.y)) if reserved else float(test_share),
-        dataset_sha256=dataset.sha256,
+        dataset_sha256=sha256,
         constant_features=int(constant.sum()),
     )
 

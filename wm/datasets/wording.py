@@ -2,9 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import shlex
+from collections.abc import Callable, Sequence
 
 _SHOWN = 10
+
+Naming = Callable[[str, object], str]
+"""Returns how a user sets an option of `Source` to a value (None: to any value)."""
+
+
+def as_key(option: str, value: object = None) -> str:
+    """Return an option as a campaign file has it.
+
+    >>> as_key("positive"), as_key("missing", "drop"), as_key("drop", ["id"])
+    ('positive =', "missing = 'drop'", "drop = ['id']")
+    """
+    if option == "header":
+        return "header = true or false"
+    return f"{option} =" if value is None else f"{option} = {value!r}"
+
+
+def as_flag(option: str, value: object = None) -> str:
+    """Return an option as the command line has it.
+
+    >>> as_flag("positive"), as_flag("missing", "drop"), as_flag("drop", ["my id"])
+    ('--positive', '--missing drop', "--drop 'my id'")
+    """
+    if option == "header":
+        return "--header or --no-header"
+    if value is None:
+        return f"--{option}"
+    values = value if isinstance(value, list) else [value]
+    return " ".join(f"--{option} {_quoted(str(each))}" for each in values)
+
+
+def _quoted(text: str) -> str:
+    """Return a word for a shell, on one line."""
+    return shlex.quote(text) if text.isprintable() else repr(text)
 
 
 def shown(names: Sequence[str]) -> str:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import BaseModel, Field
 
 from wm.attacks.base import Share
-from wm.datasets import Source
+from wm.datasets import Categorical, Missing, Source
 from wm.embedding.options import FitOptions
 from workers.jobs.base import JobResult, Parameters, Seed, Sha256
+
+Unused = Field(exclude_if=lambda value: value in (None, "refuse", ()))
 
 
 class SplitOptions(BaseModel):
@@ -21,6 +23,11 @@ class SplitOptions(BaseModel):
     label: str | int | None = None
     header: bool | None = None
     positive: str | None = None
+    # Left out where not used, so that keys of jobs stay what they were before these options.
+    sep: Annotated[str | None, Unused] = None
+    missing: Annotated[Missing, Unused] = "refuse"
+    categorical: Annotated[Categorical, Unused] = "refuse"
+    drop: Annotated[tuple[str | int, ...], Unused] = ()
     test_share: Share = 0.3
     scaling: Literal["train", "paper", "none"] = "train"
 
@@ -32,6 +39,10 @@ class SplitOptions(BaseModel):
             label=self.label,
             header=self.header,
             positive=self.positive,
+            sep=self.sep,
+            missing=self.missing,
+            categorical=self.categorical,
+            drop=self.drop,
         )
 
 

@@ -76,17 +76,38 @@ def test_true_and_false_are_one_and_zero():
         ("a,b\n1,2\n", 2, None, "no column number 2 for the label"),
         ("a,b\n1,2\n", -3, None, "no column number -3 for the label"),
         ("a,b,a\n1,2,3\n", "b", None, "the header names 'a' more than once"),
-        ("1,?,0\n2,3,1\n", -1, None, "the first row mixes numbers with '?'"),
-        ("a,b,y\n1,2,0\n3,red,1\n", "y", None, "line 3, column 'b': 'red' is not a number"),
-        ("a,y\n1,0\nNA,1\n", "y", None, "line 3, column 'a': 'NA' is not a number"),
+        (
+            "1,?,0\n2,3,1\n",
+            -1,
+            None,
+            "column 'column_1': missing or NaN ('?') in 1 of 2 rows, first in line 1",
+        ),
+        (
+            "1,x,0\ny,3,1\n",
+            -1,
+            None,
+            "is the first row ('1', 'x', '0') names or values? Say which with header =",
+        ),
+        (
+            "a,b,y\n1,2,0\n3,red,1\n",
+            "y",
+            None,
+            "column 'b': text of 2 values ('red') in 1 of 2 rows, first in line 3",
+        ),
+        ("a,y\n1,0\nNA,1\n", "y", None, "column 'a': missing or NaN ('NA') in 1 of 2 rows, first in line 3"),
         ("a,y\n1,0\n2,\n", "y", None, "row 2: the label is missing"),
         ("a,b,y\n1,2,0\n1,2,3,4\n", "y", None, "line 3 has 4 values, the first row has 3 columns"),
         ("a,b,c,y\n1,2,0\n1,2,0\n", "y", None, "line 2 has 3 values, the first row has 4 columns"),
         ("a,y\n", "y", None, "there are no rows below the header"),
         ("\n\n", "y", None, "the file is empty"),
         ('a,y\n"1,0\n', "y", None, "line 2: malformed csv"),
-        ('a,b,y\n"1\n2",2,0\n', "y", None, "line 3, column 'a': '1\\n2' is not a number"),
-        ("a,y\n12_5,0\n", "y", None, "line 2, column 'a': '12_5' is not a number"),
+        (
+            'a,b,y\n"1\n2",2,0\n',
+            "y",
+            None,
+            "column 'a': constant text ('1\\n2') in 1 of 1 rows, first in line 3",
+        ),
+        ("a,y\n12_5,0\n", "y", None, "column 'a': constant text ('12_5') in 1 of 1 rows, first in line 2"),
     ],
 )
 def test_bad_text_is_refused_in_one_line(text, label, header, message):
@@ -102,13 +123,14 @@ def test_bad_text_is_refused_in_one_line(text, label, header, message):
 def test_values_that_are_not_finite_are_refused_with_row_and_column(tmp_path, cell, kind):
     path = tmp_path / "rows.csv"
     path.write_text(f"a,b,y\n1,2,0\n3,4,1\n5,{cell},1\n")
-    with pytest.raises(DataError, match=f"rows.csv: row 3, column 'b': the value is {kind}"):
+    with pytest.raises(DataError, match=rf"rows.csv: column 'b': {kind}.* in 1 of 3 rows, first in line 4"):
         load(Source(path=path, label="y"))
 
 
-def test_text_that_is_not_utf8():
-    with pytest.raises(DataError, match=r"is not UTF-8 text \(byte 4\)"):
-        parse_csv(b"a,y\n\xff,1\n", where="w", label="y", header=None)
+def test_text_that_is_not_utf8_is_latin_1_and_that_is_said():
+    table = parse_csv(b"a,y\n1,\xfc\n2,b\n", where="w", label="y")
+    assert table.labels.classes == ("b", "ü")
+    assert table.notes == ("w: is not UTF-8 text (byte 6): read as Latin-1",)
 
 
 @given(st.binary(max_size=60) | st.text('1a,\n"_ -.', max_size=30).map(str.encode))

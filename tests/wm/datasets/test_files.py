@@ -58,9 +58,12 @@ def test_npz_label_array_by_name(tmp_path):
         ({"X": X, "y": [1, 2, 3]}, "3 classes, '1', '2', '3': say which one"),
         (
             {"X": np.where(X == 3.25, np.nan, X), "y": Y},
-            "row 3, column 'column_1': the value is missing or NaN",
+            r"column 'column_1': missing or NaN \('nan'\) in 1 of 3 rows, first in row 3",
         ),
-        ({"X": np.where(X == 1.5, -np.inf, X), "y": Y}, "row 2, column 'column_0': the value is infinite"),
+        (
+            {"X": np.where(X == 1.5, -np.inf, X), "y": Y},
+            "column 'column_0': infinite in 1 of 3 rows, first in row 2",
+        ),
     ],
 )
 def test_npz_without_labelled_rows_is_refused(tmp_path, contents, message):

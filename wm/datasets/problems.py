@@ -1,0 +1,135 @@
+"""What keeps columns from being features, in words: column, kind, how many rows, and what would help."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wm.datasets.columns import THOUSANDS, Column, is_missing
+from wm.datasets.wording import Naming
+
+_MOST_LINES = 10
+_LONGEST_CELL = 24
+_DATE = re.compile(r"[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}([T ].*)?|[0-9]{1,2}[/.-][0-9]{1,2}[/.-][0-9]{2,4}( .*)?")
+
+
+@dataclass(frozen=True)
+class Situation:
+    """What all columns of a table share.
+
+    Attributes
+    ----------
+    rows, whole
+        Numbers of rows, and of those that lack nothing.
+    place
+        Returns a row's name by its index.
+    naming
+        Returns an option's name.
+    """
+
+    rows: int
+    whole: int
+    place: Callable[[int], str]
+    naming: Naming
+
+    def dropping(self, column: Column) -> str:
+        """Return the option that leaves out a column."""
+        return self.naming("drop", [column.name])
+
+
+def missing(column: Column, none: NDArray[np.bool_], situation: Situation) -> str:
+    """Return the problem of a column with missing values, (n,) bool."""
+    words = [word for word in column.words if is_missing(word)]
+    if np.isnan(column.values[none if column.codes is None else none & (column.codes < 0)]).any():
+        words.append("nan")
+    kind = f"missing or NaN ({_shown(words)})"
+    if none.all():
+        return _line(column, kind, none, situation, f"it has no value: give {situation.dropping(column)}")
+    median = situation.naming("missing", "median")
+    if 2 * situation.whole < situation.rows:
+        left = f"{situation.whole} of {situation.rows} rows lack nothing"
+        return _line(
+            column, kind, none, situation, f"give {median} ({left}), or {situation.dropping(column)}"
+        )
+    drop = situation.naming("missing", "drop")
+    return _line(column, kind, none, situation, f"give {drop} or {median}, or {situation.dropping(column)}")
+
+
+def infinite(column: Column, unlimited: NDArray[np.bool_], situation: Situation) -> str:
+    """Return the problem of a column with infinite values, (n,) bool."""
+    advice = f"correct them, or give {situation.dropping(column)}"
+    return _line(column, "infinite", unlimited, situation, advice)
+
+
+def mixed(column: Column, situation: Situation) -> str:
+    """Return the problem of a column with decimal commas and decimal points."""
+    advice = f"write one or the other, or give {situation.dropping(column)}"
+    return f"column {column.name!r}: decimal commas and decimal points: {advice}"
+
+
+def text(column: Column, categorical: str, most: int, situation: Situation) -> str | None:
+    """Return the problem of a column of text under an option; None if it can be encoded.
+
+    Parameters
+    ----------
+    categorical
+        "refuse", "onehot" or "ordinal".
+    most
+        Largest number of values for "onehot".
+    """
+    assert column.codes is not None  # noqa: S101 - text has codes
+    words = [word for word in column.words if not is_missing(word)]
+    is_text = np.array([*(not is_missing(word) for word in column.words), False])[column.codes]
+    dropping = situation.dropping(column)
+    numbers = column.values[~np.isnan(column.values)]
+    if len(numbers) > is_text.sum():
+        kind = f"text among numbers ({_shown(words)})"
+        return _line(column, kind, is_text, situation, f"correct these cells, or give {dropping}")
+    values = len(words) + len(np.unique(numbers))
+    if all(map(THOUSANDS.fullmatch, words)):
+        advice = f"write them without commas, or give {dropping}"
+        return _line(column, f"numbers with commas ({_shown(words)})", is_text, situation, advice)
+    dates = all(map(_DATE.fullmatch, words))
+    if categorical == "ordinal" or (categorical == "onehot" and values <= most and not dates):
+        return None
+    ordinal = situation.naming("categorical", "ordinal")
+    if dates:
+        kind = f"dates ({_shown(words)})"
+        advice = f"give {dropping}, or {ordinal} for their order"
+    elif values == 1:
+        kind, advice = f"constant text ({_shown(words)})", f"give {dropping}"
+    elif values > most:
+        kind = f"text of {values} values ({_shown(words)})"
+        advice = f"give {dropping}, or {ordinal}; they are too many for one-hot encoding"
+    else:
+        kind = f"text of {values} values ({_shown(words)})"
+        advice = f"give {situation.naming('categorical', 'onehot')} or {ordinal}, or {dropping}"
+    return _line(column, kind, is_text, situation, advice)
+
+
+def refusal(where: str, problems: Sequence[str]) -> str:
+    """Return the text of an error: one line for one problem, else at most ten lines."""
+    if len(problems) == 1:
+        return f"{where}: {problems[0]}"
+    most = _MOST_LINES - 1  # the first line counts too
+    lines = list(problems) if len(problems) <= most else list(problems[: most - 1])
+    more = len(problems) - len(lines)
+    if more:
+        lines.append(f"... and {more} more")
+    return "\n".join(
+        [f"{where}: {len(problems)} problems with its columns:", *(f"  {each}" for each in lines)]
+    )
+
+
+def _line(column: Column, kind: str, bad: NDArray[np.bool_], situation: Situation, advice: str) -> str:
+    count = f"{int(bad.sum())} of {situation.rows} rows, first in {situation.place(int(np.argmax(bad)))}"
+    return f"column {column.name!r}: {kind} in {count}: {advice}"
+
+
+def _shown(words: Sequence[str]) -> str:
+    listed = ", ".join(repr(word[:_LONGEST_CELL]) for word in words[:3])
+    return listed if len(words) <= 3 else f"{listed}, ..."
