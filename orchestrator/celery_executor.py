@@ -15,7 +15,7 @@ from orchestrator.store import services
 from orchestrator.store.database import Store
 from orchestrator.store.tables import JobState, job
 from workers.addresses import masked
-from workers.celery.app import QUEUE, TASK, RunMessage, make_app
+from workers.celery.app import QUEUE, TASK, App, RunMessage, make_app
 from workers.runtime.outage import Outage
 from workers.runtime.version import protocol_version
 
@@ -237,7 +237,7 @@ def look_pause_s(in_flight: int, rate: float) -> float:
     return min(_MAX_PAUSE_S, max(_MIN_PAUSE_S, left_s / _LOOKS_PER_WINDOW))
 
 
-def open_broker(app: Any) -> Any:
+def open_broker(app: App) -> Any:
     """Return a tested connection to the broker.
 
     Raises
@@ -254,7 +254,7 @@ def open_broker(app: Any) -> Any:
     except Exception as reason:
         text = " ".join(str(reason).split()) or type(reason).__name__
         try:
-            url = masked(str(app.conf.broker_url))
+            url = masked(app.address)
             app.connection_for_write().as_uri()
         except Exception:  # kombu documents no errors; `reason` is the one to report
             url = "(its URL cannot be read)"

@@ -17,6 +17,8 @@ from collections.abc import Callable
 from typing import Annotated, Any
 
 from celery import Celery
+from celery.backends.base import DisabledBackend
+from celery.loaders.app import AppLoader
 from kombu import Exchange, Queue
 from kombu.transport import TRANSPORT_ALIASES, virtual
 from kombu.transport import redis as kombu_redis
@@ -76,10 +78,46 @@ class Transport(kombu_redis.Transport):  # type: ignore[misc] # kombu has no usa
         super()._deliver(message, queue)
 
 
-def make_app(broker_url: str) -> Celery:
+class _Loader(AppLoader):  # type: ignore[misc] # Celery has no usable types
+    def read_configuration(self, env: str = "") -> dict[str, Any]:
+        """Return no settings: those that CELERY_CONFIG_MODULE names belong to another program."""
+        return {}
+
+
+class App(Celery):  # type: ignore[misc] # Celery has no usable types
+    """An application that heeds no variable of Celery: in its settings these win over what the user says.
+
+    `address` is the broker's URL.
+    """
+
+    def __init__(self, address: str) -> None:
+        self.address = address
+        super().__init__(
+            "treeproof",
+            broker=address,
+            loader=_Loader,
+            set_as_current=False,
+            fixups=[],
+        )
+        self.backend_cls = DisabledBackend
+
+    def connection_for_read(self, url: str | None = None, **options: Any) -> Any:
+        """Return a connection, to this application's broker if none is named."""
+        return super().connection_for_read(url or self.address, **options)
+
+    def connection_for_write(self, url: str | None = None, **options: Any) -> Any:
+        """Return a connection, to this application's broker if none is named."""
+        return super().connection_for_write(url or self.address, **options)
+
+    def connection(self, hostname: str | None = None, **options: Any) -> Any:
+        """Return a connection, to this application's broker if none is named."""
+        return super().connection(hostname or self.address, **options)
+
+
+def make_app(broker_url: str) -> App:
     """Return the application for a broker, ``redis://`` (Redis or Valkey), without connecting to it."""
     TRANSPORT_ALIASES.update(dict.fromkeys(("redis", "rediss"), f"{__name__}:Transport"))
-    app = Celery("treeproof", broker=broker_url, set_as_current=False, fixups=[])
+    app = App(broker_url)
     app.conf.update(
         accept_content=["json"],
         broker_connection_max_retries=None,
