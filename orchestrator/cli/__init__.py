@@ -7,19 +7,18 @@ and messages to stderr. Exit codes: 0 done or verified, 1 a negative verdict, 2 
 
 from __future__ import annotations
 
-import io
 import os
 import pkgutil
 import signal
 import sys
 import traceback
 from enum import IntEnum
-from pathlib import Path
 from types import FrameType
 
 import click
 
 import wm
+from orchestrator.cli import streams
 from orchestrator.errors import BrokerError, OrchestratorError, StoreError
 from wm.errors import EndpointUnavailableError, WmError
 from wm.isolation import ChildError
@@ -107,11 +106,7 @@ def _terminate(_signal: int, _frame: FrameType | None) -> None:
 def main() -> None:
     """Run the command line; every expected error is one line on stderr and an exit code."""
     signal.signal(signal.SIGTERM, _terminate)
-    if sys.stdout is None:  # closed by the caller, as with >&-
-        sys.stdout = Path(os.devnull).open("w")  # noqa: SIM115 - open until the end of the program
-    if isinstance(sys.stdout, io.TextIOWrapper):
-        # A file name may hold bytes that are no text: they are escaped.
-        sys.stdout.reconfigure(errors="backslashreplace")
+    streams.prepare()
     status = _run()
     try:
         sys.stdout.flush()
@@ -134,7 +129,8 @@ def _run() -> int:
     except KeyboardInterrupt:
         return Exit.INTERRUPTED
     except SystemExit:
-        # click exits so when the reader of our output has gone, as in `wm results ... | head`: no error.
+        # click exits so when the reader of our data has gone, as in `wm results ... | head`: no error.
+        # `streams` sees to it that a reader of messages cannot cause it.
         return Exit.DONE
     except (StoreError, BrokerError, ChildError, EndpointUnavailableError, OSError) as fault:
         return _complain(fault, Exit.INFRASTRUCTURE)
