@@ -10,6 +10,7 @@ from pathlib import Path
 
 from wm.datasets.cache import default_data_dir
 from wm.errors import DataError
+from wm.user_cache import expanded
 
 FIXED_NAMES = ("breast-cancer", "mnist2-6", "ijcnn1")
 """Public sets with a binary label of their own; `loading` has a reader for each."""
@@ -119,7 +120,7 @@ def file_format(path: Path) -> FileFormat:
 
 def find_file(path: Path, data_dir: Path) -> Path:
     """Return the path of a source's file, as given or in the data directory; raise `DataError` if missing."""
-    for candidate in (path.expanduser(), data_dir / path):
+    for candidate in (expanded(path), data_dir / path):
         if candidate.is_file():
             return candidate
     if path.is_dir():
