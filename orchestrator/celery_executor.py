@@ -86,6 +86,7 @@ class CeleryExecutor:
         self._broker = Outage(f"the broker {masked(broker_url)}", report)
         self._broker_errors = (*self._connection.connection_errors, OperationalError, OSError)
         self._broker_retry_at = 0.0
+        self._refused = False
         self._sent: dict[int, _Sent] = {}
         self._messages = 0
         self._leased = 0
@@ -145,7 +146,8 @@ class CeleryExecutor:
         except self._broker_errors as reason:
             self._away(reason)
             return None
-        self._broker.back()
+        if not self._refused:  # a full broker, or a replica, answers this but takes no message
+            self._broker.back()
         return waiting
 
     def _look(self) -> bool:
@@ -202,7 +204,9 @@ class CeleryExecutor:
             )
         except self._broker_errors as reason:
             self._away(reason)
+            self._refused = True
             return False
+        self._refused = False
         self._broker.back()
         return True
 

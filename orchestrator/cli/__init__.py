@@ -22,7 +22,7 @@ from orchestrator.cli import streams
 from orchestrator.errors import BrokerError, OrchestratorError, StoreError
 from wm.errors import EndpointUnavailableError, WmError
 from wm.isolation import ChildError
-from workers.errors import WorkerError
+from workers.errors import MessagingError, WorkerError
 
 
 class Exit(IntEnum):
@@ -132,7 +132,7 @@ def _run() -> int:
         # click exits so when the reader of our data has gone, as in `wm results ... | head`: no error.
         # `streams` sees to it that a reader of messages cannot cause it.
         return Exit.DONE
-    except (StoreError, BrokerError, ChildError, EndpointUnavailableError, OSError) as fault:
+    except (StoreError, BrokerError, ChildError, EndpointUnavailableError, MessagingError, OSError) as fault:
         return _complain(fault, Exit.INFRASTRUCTURE)
     except (WmError, WorkerError, OrchestratorError) as mistake:
         return _complain(mistake, Exit.USER_MISTAKE)

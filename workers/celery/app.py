@@ -24,11 +24,16 @@ from kombu.transport import TRANSPORT_ALIASES, virtual
 from kombu.transport import redis as kombu_redis
 from kombu.transport.virtual import Empty
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from redis.exceptions import ResponseError
 
 QUEUE = "treeproof"
 TASK = "treeproof.run"
 
 _CONNECT_LIMIT_S = 5.0
+
+_SILENCE_LIMIT_S = 10
+"""Longest wait for an answer of the broker; also how often an idle connection is checked. A connection that a
+firewall forgot is dropped after at most twice this time, and a new one is opened."""
 
 MAX_JOBS = 1000
 """Maximum number of jobs in a message."""
@@ -41,14 +46,14 @@ _log = logging.getLogger(__name__)
 
 class _QoS(kombu_redis.QoS):  # type: ignore[misc] # kombu has no usable types
     def ack(self, delivery_tag: str) -> None:
-        """Acknowledge a message; while the broker is away only locally.
+        """Acknowledge a message; while the broker is away, or refuses to write, only locally.
 
         Else the message would stay in the worker's prefetch count for ever, and it would fetch no other. The
         broker delivers such a message once more, much later; its jobs are not leased twice.
         """
         try:
             super().ack(delivery_tag)
-        except self.channel.connection_errors:
+        except (*self.channel.connection_errors, ResponseError):
             virtual.QoS.ack(self, delivery_tag)
 
 
@@ -120,6 +125,8 @@ def make_app(broker_url: str) -> App:
     app = App(broker_url)
     app.conf.update(
         accept_content=["json"],
+        # A broker that refuses a command is waited for like one that is away.
+        broker_channel_error_retry=True,
         broker_connection_max_retries=None,
         broker_connection_retry=True,
         broker_connection_retry_on_startup=True,
@@ -128,7 +135,9 @@ def make_app(broker_url: str) -> App:
             "max_retries": 1,
             "interval_start": 0.0,
             "socket_connect_timeout": _CONNECT_LIMIT_S,
+            "socket_timeout": _SILENCE_LIMIT_S,
             "socket_keepalive": True,
+            "health_check_interval": _SILENCE_LIMIT_S,
             # Messages that a killed worker had fetched return after this; their jobs were sent again before.
             "visibility_timeout": 600,
         },
