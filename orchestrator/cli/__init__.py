@@ -16,6 +16,7 @@ from enum import IntEnum
 from types import FrameType
 
 import click
+from click.core import ParameterSource
 
 import wm
 from orchestrator.cli import streams
@@ -124,6 +125,7 @@ def _run() -> int:
     except click.Abort:
         return Exit.INTERRUPTED
     except click.ClickException as mistake:
+        _name_variable(mistake)
         mistake.show()
         return mistake.exit_code
     except KeyboardInterrupt:
@@ -140,6 +142,19 @@ def _run() -> int:
         # Python's own exit code for a crash is 1, which would say "not verified".
         traceback.print_exc()
         return _complain(RuntimeError("this is a bug in treeproof: please report it"), Exit.INFRASTRUCTURE)
+
+
+def _name_variable(mistake: click.ClickException) -> None:
+    """Let an error about a value that came from the environment name the variable.
+
+    The user may not know of it: Kubernetes sets WM_ORCHESTRATE_METRICS_PORT for a service of that name.
+    """
+    if not isinstance(mistake, click.BadParameter) or mistake.ctx is None or mistake.param is None:
+        return
+    context, option = mistake.ctx, mistake.param
+    if context.get_parameter_source(f"{option.name}") is ParameterSource.ENVIRONMENT:
+        variable = option.envvar or f"{context.auto_envvar_prefix}_{option.name}".upper()
+        mistake.param_hint = f"{option.get_error_hint(context)}, from the variable {variable}"
 
 
 def _complain(error: Exception, status: Exit) -> Exit:
