@@ -15,7 +15,7 @@ from orchestrator.store import services
 from orchestrator.store.database import Store
 from orchestrator.store.tables import JobState, job
 from workers.addresses import masked
-from workers.celery.app import QUEUE, TASK, RunMessage, make_app
+from workers.celery.app import QUEUE, TASK, App, RunMessage, make_app
 from workers.runtime.outage import Outage
 from workers.runtime.version import protocol_version
 
@@ -86,6 +86,7 @@ class CeleryExecutor:
         self._broker = Outage(f"the broker {masked(broker_url)}", report)
         self._broker_errors = (*self._connection.connection_errors, OperationalError, OSError)
         self._broker_retry_at = 0.0
+        self._refused = False
         self._sent: dict[int, _Sent] = {}
         self._messages = 0
         self._leased = 0
@@ -145,7 +146,8 @@ class CeleryExecutor:
         except self._broker_errors as reason:
             self._away(reason)
             return None
-        self._broker.back()
+        if not self._refused:  # a full broker, or a replica, answers this but takes no message
+            self._broker.back()
         return waiting
 
     def _look(self) -> bool:
@@ -202,7 +204,9 @@ class CeleryExecutor:
             )
         except self._broker_errors as reason:
             self._away(reason)
+            self._refused = True
             return False
+        self._refused = False
         self._broker.back()
         return True
 
@@ -237,7 +241,7 @@ def look_pause_s(in_flight: int, rate: float) -> float:
     return min(_MAX_PAUSE_S, max(_MIN_PAUSE_S, left_s / _LOOKS_PER_WINDOW))
 
 
-def open_broker(app: Any) -> Any:
+def open_broker(app: App) -> Any:
     """Return a tested connection to the broker.
 
     Raises
@@ -254,7 +258,7 @@ def open_broker(app: Any) -> Any:
     except Exception as reason:
         text = " ".join(str(reason).split()) or type(reason).__name__
         try:
-            url = masked(str(app.conf.broker_url))
+            url = masked(app.address)
             app.connection_for_write().as_uri()
         except Exception:  # kombu documents no errors; `reason` is the one to report
             url = "(its URL cannot be read)"

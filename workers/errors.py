@@ -9,5 +9,9 @@ class LedgerUnavailableError(WorkerError):
     """The ledger does not answer now: the same call may succeed later."""
 
 
+class MessagingError(WorkerError):
+    """Messages can no longer be received, and waiting would not help."""
+
+
 class VersionMismatchError(WorkerError):
     """Worker and orchestrator have different versions."""

@@ -7,23 +7,23 @@ and messages to stderr. Exit codes: 0 done or verified, 1 a negative verdict, 2 
 
 from __future__ import annotations
 
-import io
 import os
 import pkgutil
 import signal
 import sys
 import traceback
 from enum import IntEnum
-from pathlib import Path
 from types import FrameType
 
 import click
+from click.core import ParameterSource
 
 import wm
+from orchestrator.cli import streams
 from orchestrator.errors import BrokerError, OrchestratorError, StoreError
 from wm.errors import EndpointUnavailableError, WmError
 from wm.isolation import ChildError
-from workers.errors import WorkerError
+from workers.errors import MessagingError, WorkerError
 
 
 class Exit(IntEnum):
@@ -107,11 +107,7 @@ def _terminate(_signal: int, _frame: FrameType | None) -> None:
 def main() -> None:
     """Run the command line; every expected error is one line on stderr and an exit code."""
     signal.signal(signal.SIGTERM, _terminate)
-    if sys.stdout is None:  # closed by the caller, as with >&-
-        sys.stdout = Path(os.devnull).open("w")  # noqa: SIM115 - open until the end of the program
-    if isinstance(sys.stdout, io.TextIOWrapper):
-        # A file name may hold bytes that are no text: they are escaped.
-        sys.stdout.reconfigure(errors="backslashreplace")
+    streams.prepare()
     status = _run()
     try:
         sys.stdout.flush()
@@ -129,14 +125,16 @@ def _run() -> int:
     except click.Abort:
         return Exit.INTERRUPTED
     except click.ClickException as mistake:
+        _name_variable(mistake)
         mistake.show()
         return mistake.exit_code
     except KeyboardInterrupt:
         return Exit.INTERRUPTED
     except SystemExit:
-        # click exits so when the reader of our output has gone, as in `wm results ... | head`: no error.
+        # click exits so when the reader of our data has gone, as in `wm results ... | head`: no error.
+        # `streams` sees to it that a reader of messages cannot cause it.
         return Exit.DONE
-    except (StoreError, BrokerError, ChildError, EndpointUnavailableError, OSError) as fault:
+    except (StoreError, BrokerError, ChildError, EndpointUnavailableError, MessagingError, OSError) as fault:
         return _complain(fault, Exit.INFRASTRUCTURE)
     except (WmError, WorkerError, OrchestratorError) as mistake:
         return _complain(mistake, Exit.USER_MISTAKE)
@@ -144,6 +142,19 @@ def _run() -> int:
         # Python's own exit code for a crash is 1, which would say "not verified".
         traceback.print_exc()
         return _complain(RuntimeError("this is a bug in treeproof: please report it"), Exit.INFRASTRUCTURE)
+
+
+def _name_variable(mistake: click.ClickException) -> None:
+    """Let an error about a value that came from the environment name the variable.
+
+    The user may not know of it: Kubernetes sets WM_ORCHESTRATE_METRICS_PORT for a service of that name.
+    """
+    if not isinstance(mistake, click.BadParameter) or mistake.ctx is None or mistake.param is None:
+        return
+    context, option = mistake.ctx, mistake.param
+    if context.get_parameter_source(f"{option.name}") is ParameterSource.ENVIRONMENT:
+        variable = option.envvar or f"{context.auto_envvar_prefix}_{option.name}".upper()
+        mistake.param_hint = f"{option.get_error_hint(context)}, from the variable {variable}"
 
 
 def _complain(error: Exception, status: Exit) -> Exit:

@@ -9,7 +9,9 @@ from importlib import metadata
 from orchestrator.diagnosis.broker import diagnose_broker
 from orchestrator.diagnosis.result import CheckResult
 from orchestrator.diagnosis.store import diagnose_store
-from wm.datasets.cache import default_data_dir
+from wm.datasets.cache import DATA_DIR_VARIABLE, default_data_dir
+from wm.errors import DataError
+from wm.user_cache import can_make, lasting_cache, nearest
 from workers.runtime.version import protocol_version
 
 __all__ = ["CheckResult", "diagnose"]
@@ -34,9 +36,18 @@ def diagnose(store_url: str, broker_url: str, *, broker_is_named: bool = True) -
 
 def _data_directory() -> CheckResult:
     """Check whether data sets can be saved."""
-    folder = default_data_dir()
-    existing = next(each for each in (folder, *folder.absolute().parents) if each.exists())
-    if existing.is_dir() and os.access(existing, os.W_OK | os.X_OK):
+    try:
+        folder = default_data_dir()
+    except DataError as reason:
+        return CheckResult("data", str(reason), "set WM_DATA_DIR to a directory that this user can write")
+    if DATA_DIR_VARIABLE not in os.environ and lasting_cache() is None:
+        return CheckResult(
+            "data",
+            f"{folder}: temporary, as this user has no home directory to write into",
+            "to keep data sets and compiled code, set WM_DATA_DIR and NUMBA_CACHE_DIR to directories",
+        )
+    existing = nearest(folder)
+    if can_make(folder):
         return CheckResult("data", f"{folder}: writable")
     return CheckResult(
         "data",

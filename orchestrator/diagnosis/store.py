@@ -5,7 +5,6 @@ from __future__ import annotations
 import shutil
 import sqlite3
 import time
-from pathlib import Path
 
 import sqlalchemy as sa
 
@@ -41,6 +40,7 @@ _FIXES = (
     ("no pg_hba.conf entry", "allow this host in the server's pg_hba.conf"),
     ('database "', "create that database (createdb), or fix its name in WM_STORE_URL"),
     ("permission denied", "let its owner run wm db upgrade --worker-user, or fix the user in WM_STORE_URL"),
+    ("SQL_ASCII", "create a database with encoding UTF8 (createdb --encoding=UTF8 --template=template0)"),
     ("too many", _TOO_MANY),
     ("remaining connection slots", _TOO_MANY),
     ("resolve host", "fix the host in WM_STORE_URL"),
@@ -67,7 +67,7 @@ def diagnose_store(url: str) -> list[CheckResult]:
     try:
         store.check()
         up_to_date = CheckResult("store", f"{store}: schema {head_revision()}, up to date")
-        return [up_to_date, *_server(store), *_writing(store, url), *_services(store)]
+        return [up_to_date, *_server(store), *_writing(store), *_services(store)]
     except SchemaError as reason:
         return [_fault(str(reason).removesuffix(f": {reason.fix}"), reason.fix)]
     except NotFoundError as reason:
@@ -117,7 +117,7 @@ def _sees_campaigns(store: Store) -> bool:
     return store.is_sqlite or bool(store.rows(query)[0][0])
 
 
-def _writing(store: Store, url: str) -> list[CheckResult]:
+def _writing(store: Store) -> list[CheckResult]:
     """Check whether this user may record outcomes, and the free space."""
     try:
         with store.write() as connection:
@@ -126,11 +126,11 @@ def _writing(store: Store, url: str) -> list[CheckResult]:
     except StoreError as reason:
         found = str(reason).removeprefix("store ")
         return [CheckResult("writing", found, _fix(reason), is_fault=True)]
-    if not store.is_sqlite:
+    if store.folder is None:
         return [
             CheckResult("writing", "allowed" if _sees_campaigns(store) else "allowed, with a worker's rights")
         ]
-    free = shutil.disk_usage(Path(str(sa.make_url(url).database)).resolve().parent).free
+    free = shutil.disk_usage(store.folder).free
     fix = "" if free >= _MIN_SPACE else "make room on the store's disk"
     return [CheckResult("writing", f"allowed; {free / 2**30:.1f} GB are free", fix)]
 

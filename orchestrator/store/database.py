@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-import os
 import threading
 import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from enum import IntEnum
 from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qsl
 
 import sqlalchemy as sa
 from alembic import command
@@ -20,10 +20,9 @@ from alembic.script import ScriptDirectory
 from sqlalchemy.dialects import postgresql, sqlite
 
 from orchestrator.errors import NotFoundError, SchemaError, StoreError, StoreUnavailableError, StoreUrlError
+from orchestrator.store import postgres_url
+from orchestrator.store.sqlite_file import SqliteFile
 from workers.addresses import masked
-
-BUSY_TIMEOUT_S = 30
-"""How long SQLite waits for another writer."""
 
 
 class Lock(IntEnum):
@@ -38,23 +37,7 @@ class Lock(IntEnum):
 _LOCKS = 0x7472_6565
 """Distinguishes our advisory locks from those of other programs in the same database ("tree")."""
 
-_POSTGRES: dict[str, Any] = {
-    "pool_pre_ping": True,
-    # Enough connections for a worker's slots, opened on demand; see also PostgreSQL's max_connections.
-    "max_overflow": 100,
-    "pool_use_lifo": True,
-    # A server that vanished is noticed.
-    "connect_args": {
-        "connect_timeout": 10,
-        "keepalives_idle": 10,
-        "keepalives_interval": 5,
-        "keepalives_count": 3,
-        # A worker that is suspended during a transaction must not lock its jobs for ever.
-        "options": "-c idle_in_transaction_session_timeout=20s",
-    },
-}
-
-_TRANSIENT = ("08", "40001", "40P01", "53300", "57P01", "57P02", "57P03", "55P03")
+_TRANSIENT = ("08", "25P03", "25P04", "40001", "40P01", "53300", "55P03", "57P01", "57P02", "57P03", "57P05")
 """Prefixes of PostgreSQL's SQLSTATEs after which the same transaction may succeed a moment later."""
 
 
@@ -73,12 +56,18 @@ class Store:
         try:
             self._url = sa.make_url(url)
             if self.is_sqlite:
-                self._check_file()
+                # SQLAlchemy forgets parameters without a value.
+                parameters = dict(parse_qsl(url.partition("?")[2], keep_blank_values=True))
+                self._file = SqliteFile(self._url, parameters, str(self))
+                # A file that is only read may be written by others, and is looked at anew each time.
+                pool = sa.QueuePool if self._file.access() == "write" else sa.NullPool
+                self._engine = sa.create_engine("sqlite://", creator=self._file.connect, poolclass=pool)
             elif url.count("@") > 1:  # else a part of the password would be read as the host, and shown
                 raise StoreUrlError(f"store {masked(url)}: write an @ in a password as %40")
             elif self._url.get_backend_name() != "postgresql":
                 raise StoreUrlError(f"store {self}: use sqlite:///FILE or postgresql+psycopg://...")
-            self._engine = sa.create_engine(self._url, **({} if self.is_sqlite else _POSTGRES))
+            else:
+                self._engine = postgres_url.create_engine(self._url, str(self))
         except (sa.exc.ArgumentError, ValueError) as reason:  # ValueError: a port that is no number
             raise StoreUrlError(f"store {masked(url)} is not a database URL, as sqlite:///wm.db") from reason
         except ModuleNotFoundError as reason:
@@ -87,23 +76,15 @@ class Store:
         if self.is_sqlite:
             # SQLite's writers poll while they wait for each other; our own threads wait for a lock instead.
             self._turn = threading.Lock()
-            sa.event.listen(self._engine, "connect", _set_up_sqlite)
             sa.event.listen(self._engine, "begin", _begin_sqlite)
-
-    def _check_file(self) -> None:
-        if self._url.database in (None, "", ":memory:"):
-            raise StoreUrlError(f"store {self}: threads cannot share a database in memory: name a file")
-        folder = Path(str(self._url.database)).resolve().parent
-        if not folder.is_dir():
-            raise StoreUrlError(f"store {self}: there is no directory {folder}")
-
-    def _create_file(self) -> None:
-        """Create the file, if there is none, so that nobody else may read it: a store holds claims."""
-        with suppress(OSError):  # opening the database, which follows, reports the reason
-            os.close(os.open(str(self._url.database), os.O_RDWR | os.O_CREAT, 0o600))
 
     def __str__(self) -> str:
         return masked(self._url.render_as_string(hide_password=False))
+
+    @property
+    def folder(self) -> Path | None:
+        """The directory of a SQLite file."""
+        return self._file.path.resolve().parent if self.is_sqlite else None
 
     @property
     def is_sqlite(self) -> bool:
@@ -196,7 +177,7 @@ class Store:
             No rights to change it.
         """
         if self.is_sqlite:
-            self._create_file()
+            self._file.create()
         current = self.revision()
         if current == head_revision():
             return
@@ -222,7 +203,7 @@ class Store:
         SchemaError
             An empty database, or another schema.
         """
-        if self.is_sqlite and not Path(str(self._url.database)).is_file():
+        if self.is_sqlite and not self._file.path.is_file():
             raise NotFoundError(f"there is no store {self}: give --store or WM_STORE_URL, or run a campaign")
         current = self.revision()
         if current is None:
@@ -259,17 +240,6 @@ def alembic_config() -> Config:
     config.set_main_option("script_location", str(Path(__file__).parent / "migrations"))
     config.set_main_option("path_separator", "os")
     return config
-
-
-def _set_up_sqlite(connection: Any, _record: object) -> None:
-    # SQLAlchemy, not the driver, begins transactions: see `_begin_sqlite`.
-    connection.isolation_level = None
-    cursor = connection.cursor()
-    cursor.execute(f"PRAGMA busy_timeout = {BUSY_TIMEOUT_S * 1000}")
-    cursor.execute("PRAGMA journal_mode = WAL")
-    cursor.execute("PRAGMA synchronous = NORMAL")
-    cursor.execute("PRAGMA foreign_keys = ON")
-    cursor.close()
 
 
 def _begin_sqlite(connection: sa.Connection) -> None:

@@ -6,11 +6,12 @@ import itertools
 from types import SimpleNamespace
 
 import pytest
+from celery.backends.base import DisabledBackend
 
 from orchestrator import celery_executor
 from orchestrator.celery_executor import CeleryExecutor, look_pause_s
 from tests import servers
-from workers.celery.app import QUEUE
+from workers.celery.app import QUEUE, make_app
 
 
 @pytest.fixture
@@ -57,3 +58,25 @@ def test_an_outage_and_its_end_are_reported_once(store, broker, monkeypatch):
     went, came = reported
     assert "does not answer, trying again" in went
     assert came.endswith("is back")
+
+
+def test_variables_of_another_celery_program_are_not_heeded(store, broker, monkeypatch):
+    stranger = servers.Valkey()
+    for name in ("CELERY_BROKER_URL", "CELERY_BROKER_READ_URL", "CELERY_BROKER_WRITE_URL"):
+        monkeypatch.setenv(name, stranger.url)
+    monkeypatch.setenv("CELERY_RESULT_BACKEND", stranger.url)
+    monkeypatch.setenv("CELERY_LOADER", "no.such:Loader")
+    monkeypatch.setenv("CELERY_CONFIG_MODULE", "no_such_module")
+    app = make_app(broker.url)
+    assert isinstance(app.backend, DisabledBackend)
+    wanted = f"127.0.0.1:{broker.port}"
+    for connect in (app.connection, app.connection_for_read, app.connection_for_write):
+        assert connect().host == wanted
+    executor = CeleryExecutor(store, broker.url, pytest.fail)
+    try:
+        executor._publish([1])
+        with broker.client() as ours, stranger.client() as theirs:
+            assert (ours.llen(QUEUE), theirs.keys()) == (1, [])
+    finally:
+        executor.close()
+        stranger.close()

@@ -396,3 +396,15 @@ def test_more_slots_than_the_database_allows(postgres_url):
     (note,) = found(postgres_url)["connections"]
     assert note.found.startswith("the workers may need 1011, the database allows ")
     assert "PgBouncer" in note.fix
+
+
+def test_a_user_without_a_home_directory(sqlite_url, monkeypatch, tmp_path):
+    for name in ("WM_DATA_DIR", "XDG_CACHE_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HOME", "/dev/null")
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    (note,) = found(sqlite_url)["data"]
+    assert (note.found.endswith("has no home directory to write into"), note.is_fault) == (True, False)
+    monkeypatch.setattr("tempfile.tempdir", "/dev/null")
+    (note,) = found(sqlite_url)["data"]
+    assert "no directory for data sets" in note.found

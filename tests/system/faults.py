@@ -19,6 +19,7 @@ import sqlalchemy as sa
 
 from orchestrator.store.tables import CampaignState, JobState, forgery_answer, job, outcome
 from tests import servers
+from tests.proxy import ForgetfulProxy
 from tests.system.fleet import Fleet, RowKey, busy_processors
 from workers.celery.app import QUEUE, TASK, make_app
 from workers.runtime.version import protocol_version
@@ -211,6 +212,32 @@ def broker_wiped(fleet: Fleet, broker: servers.Valkey, *, times: int = 1) -> See
         recovery_s.append(fleet.seconds_until(fleet.taken_again()))
     fleet.finish(within_s=300)
     return _seen(fleet, recovery_s)
+
+
+def broker_refuses(fleet: Fleet, refuse: Callable[[], object], accept: Callable[[], object]) -> Seen:
+    """The broker answers, but writes nothing for a while: a full memory, or a replica."""
+    processes = _launch_all(fleet)
+    refuse()
+    late = fleet.worker()  # one that starts meanwhile waits like the others
+    waiting = (*processes, late)
+    time.sleep(4)
+    assert all(process.poll() is None for process in waiting), fleet.logs()
+    accept()
+    recovery_s = [fleet.seconds_until(fleet.taken_again())]
+    fleet.finish(within_s=300)
+    for process in waiting:
+        logged = fleet.log(process)
+        assert "Traceback" not in logged
+        assert len(re.findall("the broker .* does not answer, trying again", logged)) <= 1, logged
+    return _seen(fleet, recovery_s)
+
+
+def broker_connections_forgotten(fleet: Fleet, proxy: ForgetfulProxy) -> Seen:
+    """Connections to the broker fall silent; new ones would work."""
+    _launch_all(fleet)
+    proxy.forget()
+    fleet.finish(within_s=300)
+    return _seen(fleet, [])
 
 
 # Fault f: the database

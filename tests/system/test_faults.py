@@ -15,6 +15,7 @@ import pytest
 from orchestrator.store import campaigns, launched, services
 from orchestrator.store.tables import CampaignState, JobState
 from tests import servers
+from tests.proxy import ForgetfulProxy
 from tests.system import faults
 from tests.system.faults import Seen
 from tests.system.fleet import Fleet, RowKey, Size, fleet_of, undisturbed_rows
@@ -110,6 +111,36 @@ def test_b_a_killed_solver_costs_nothing_but_time(one_host, undisturbed):
 def test_d_and_e_a_broker_wiped_stopped_and_lost_for_good(fleet, broker, undisturbed):
     assert_as(fleet, undisturbed, faults.broker_stopped(fleet, broker, wiped_before=True))
     assert fleet.stop(fleet.processes[-1]) == 0
+
+
+def test_m_a_broker_that_is_full(one_host, broker, undisturbed):
+    client = broker.client()
+    seen = faults.broker_refuses(
+        one_host,
+        lambda: client.config_set("maxmemory", "1mb"),
+        lambda: client.config_set("maxmemory", "0"),
+    )
+    assert_as(one_host, undisturbed, seen)
+
+
+def test_m_a_broker_that_became_a_replica(one_host, broker, undisturbed):
+    primary = servers.Valkey()
+    client = broker.client()
+    seen = faults.broker_refuses(
+        one_host,
+        lambda: client.execute_command("REPLICAOF", "127.0.0.1", primary.port),
+        lambda: client.execute_command("REPLICAOF", "NO", "ONE"),
+    )
+    primary.close()
+    assert_as(one_host, undisturbed, seen)
+
+
+def test_n_connections_to_the_broker_that_fell_silent(tmp_path, broker, undisturbed):
+    proxy = ForgetfulProxy(broker.port)
+    with fleet_of(tmp_path, "sqlite", proxy, SIZE) as fleet:
+        seen = faults.broker_connections_forgotten(fleet, proxy)
+        assert_as(fleet, undisturbed, seen)
+    proxy.close()
 
 
 def test_f_a_database_restarted_and_connections_cut(fleet, database, undisturbed):

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from wm.datasets.wording import reason
 from wm.errors import DataError
+from wm.user_cache import expanded, lasting_cache, temporary_cache
 
 DATA_DIR_VARIABLE = "WM_DATA_DIR"
 STALL_LIMIT_S = 30.0
@@ -27,12 +28,24 @@ _CHUNK_BYTES = 2**16
 
 
 def default_data_dir() -> Path:
-    """Return the directory that WM_DATA_DIR names, else the user's cache directory of this program."""
+    """Return the directory that WM_DATA_DIR names, else the user's cache directory of this program.
+
+    A user who has none, or may not write it, gets a temporary directory.
+
+    Raises
+    ------
+    DataError
+        There is no home directory for a ~ in WM_DATA_DIR, or no place for a temporary directory.
+    """
     if named := os.environ.get(DATA_DIR_VARIABLE):
-        return Path(named).expanduser()
-    cache_home = Path(os.environ.get("XDG_CACHE_HOME", ""))
-    # The XDG rules: a relative path is invalid and ignored.
-    return (cache_home if cache_home.is_absolute() else Path.home() / ".cache") / "treeproof"
+        folder = expanded(Path(named))
+        if folder.parts[:1] == ("~",):
+            raise DataError(f"{DATA_DIR_VARIABLE} {named}: this user has no home directory")
+        return folder
+    found = lasting_cache() or temporary_cache()
+    if found is None:
+        raise DataError(f"there is no directory for data sets: set {DATA_DIR_VARIABLE} to one")
+    return found
 
 
 def make_directory(folder: Path) -> None:

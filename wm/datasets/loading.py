@@ -48,7 +48,8 @@ def load(source: Source, *, data_dir: Path | None = None, download: bool = True)
         A public name or a file.
     data_dir
         Directory of files and downloads; None: the one in the environment variable WM_DATA_DIR, else
-        ~/.cache/treeproof (below XDG_CACHE_HOME if that is set).
+        ~/.cache/treeproof (below XDG_CACHE_HOME if that is set; a temporary directory for a user
+        who has none).
     download
         Whether a public set that is not in `data_dir` may be fetched.
 

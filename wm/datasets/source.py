@@ -13,6 +13,7 @@ from wm.datasets.dialect import separator
 from wm.datasets.preparing import Categorical, Missing, Preparing
 from wm.datasets.wording import Naming, as_key
 from wm.errors import DataError
+from wm.user_cache import expanded
 
 FIXED_NAMES = ("breast-cancer", "mnist2-6", "ijcnn1")
 """Public sets with a binary label of their own; `loading` has a reader for each."""
@@ -147,7 +148,7 @@ def file_format(path: Path) -> FileFormat:
 
 def find_file(path: Path, data_dir: Path) -> Path:
     """Return the path of a source's file, as given or in the data directory; raise `DataError` if missing."""
-    for candidate in (path.expanduser(), data_dir / path):
+    for candidate in (expanded(path), data_dir / path):
         if candidate.is_file():
             return candidate
     if path.is_dir():

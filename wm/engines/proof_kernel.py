@@ -16,8 +16,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from wm.engines.compiled import compiled
 
 PROVED, UNFOUNDED, UNFINISHED = 0, 1, 2
 """Verdicts of `check`: the empty clause follows; a step does not; there is no empty clause."""
@@ -53,7 +54,7 @@ class _State(NamedTuple):
     """For each literal, the last deletion that named it."""
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def check(
     literals: NDArray[np.int64],
     start: NDArray[np.int64],
@@ -120,7 +121,7 @@ def check(
     return UNFINISHED, n_clauses - n_formula
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def _implications(
     literals: NDArray[np.int64], start: NDArray[np.int64], n_formula: int, n_literals: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -143,7 +144,7 @@ def _implications(
     return implied, implied_start
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def _follows(state: _State, clause: int) -> bool:
     """Return whether a clause is RUP; the assignments made to find out are undone."""
     fixed = state.size[0]
@@ -164,7 +165,7 @@ def _follows(state: _State, clause: int) -> bool:
     return conflict
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def _make_true(state: _State, literal: int) -> None:
     state.value[literal] = 1
     state.value[literal ^ 1] = -1
@@ -172,7 +173,7 @@ def _make_true(state: _State, literal: int) -> None:
     state.size[0] += 1
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def _add(state: _State, clause: int) -> bool:
     """Add a clause: watch two literals that are not false, or make the only one true.
 
@@ -198,14 +199,14 @@ def _add(state: _State, clause: int) -> bool:
     return found == 1
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def _watch(state: _State, watch: int) -> None:
     literal = state.literals[state.start[watch >> 1] + (watch & 1)]
     state.following[watch] = state.first[literal]
     state.first[literal] = watch
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def _propagate(state: _State) -> bool:
     """Propagate all implied literals; return False at a conflict."""
     while state.size[1] < state.size[0]:
@@ -239,7 +240,7 @@ def _propagate(state: _State) -> bool:
     return True
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def _moved(state: _State, clause: int, own: int) -> bool:
     """Replace a watch that became false by a literal that is not; return False if there is none."""
     begin = state.start[clause]
@@ -252,7 +253,7 @@ def _moved(state: _State, clause: int, own: int) -> bool:
     return False
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def _bucket(state: _State, clause: int) -> int:
     total = 0
     for place in range(state.start[clause], state.start[clause + 1]):
@@ -260,7 +261,7 @@ def _bucket(state: _State, clause: int) -> int:
     return (total ^ total >> 16) & (len(state.bucket) - 1)
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def _delete(state: _State, named: int) -> None:
     """Delete one clause with the same literals, if there is one."""
     begin, end = state.start[named], state.start[named + 1]

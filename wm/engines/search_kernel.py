@@ -13,8 +13,10 @@ from typing import Any
 
 import numpy as np
 from llvmlite import ir
-from numba import njit, types
+from numba import types
 from numba.extending import intrinsic
+
+from wm.engines.compiled import compiled
 
 RUNNING, FOUND, NONE = 0, 1, 2
 """Results of `search`: budget used up, witness found, proved that there is none."""
@@ -44,7 +46,7 @@ _popcount: Any = intrinsic(_count_ones)
 _lowest_bit: Any = intrinsic(_count_trailing_zeros)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled(error_model="numpy")
 def build_row(leaf, row, root, bounds, box_lower, box_upper, bit_of, by_key, lists):
     """Write the bits of all leaves that meet a leaf within the box.
 
@@ -89,7 +91,7 @@ def build_row(leaf, row, root, bounds, box_lower, box_upper, bit_of, by_key, lis
                 row[bit >> 6] &= ~(one << np.uint64(bit & 63))
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled(error_model="numpy")
 def _list_feature(side, f, by_key, lists, box_lower, box_upper, bit_of):
     """Write one sorted list of a feature: the bounds inside the box of all leaves that have a bit."""
     leaves, all_keys, start = by_key
@@ -123,7 +125,7 @@ def _list_feature(side, f, by_key, lists, box_lower, box_upper, bit_of):
     used[0], used[1] = place, mark
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled(error_model="numpy")
 def search(
     max_choices, progress, live, n_live, branching, order, ease, choice, planes, rows, row_of, built, table
 ):
@@ -213,7 +215,7 @@ def search(
         target = -1
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled(error_model="numpy")
 def _build(bit, rows, row_of, built, table):
     leaf_at, root, bounds, box_lower, box_upper, bit_of, by_key, lists = table
     build_row(leaf_at[bit], rows[built[0]], root, bounds, box_lower, box_upper, bit_of, by_key, lists)
@@ -221,7 +223,7 @@ def _build(bit, rows, row_of, built, table):
     built[0] += 1
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled(error_model="numpy")
 def _meet(row, tree, source, target, due, pending, counts, levels):
     """Write level `target` from level `source` after the choice of a leaf with this row.
 
@@ -265,7 +267,7 @@ def _meet(row, tree, source, target, due, pending, counts, levels):
     return due
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled(error_model="numpy")
 def _open_level(level, live, n_live, candidates, number, place, branch, ease, planes):
     """Select the tree to branch on and list its leaves; False if none is open: a witness is found."""
     best, best_value = -1, np.inf
@@ -290,7 +292,7 @@ def _open_level(level, live, n_live, candidates, number, place, branch, ease, pl
     return True
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled(error_model="numpy")
 def _sort_level(level, live, candidates, number, rows, row_of, built, table, score):
     """Sort the leaves to try by how many leaves they keep live, largest first."""
     for at in range(number[level]):

@@ -6,7 +6,8 @@ numba compiles the functions on their first use and caches them.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from wm.engines.compiled import compiled
 
 _ROUNDS = 5
 """Limit on the number of times that the box is shrunk."""
@@ -17,14 +18,14 @@ _MAX_SHARE = 0.95
 _SAME, _SHRUNK, _EMPTY = 0, 1, 2
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled(error_model="numpy")
 def cells_of(point, thresholds, threshold_start, cells):
     """Write the cell of each of a point's features: the number of thresholds below it."""
     for f in range(len(point)):
         cells[f] = np.searchsorted(thresholds[threshold_start[f] : threshold_start[f + 1]], point[f])
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled(error_model="numpy")
 def shrink(box_lower, box_upper, wanted, nodes, bounds, met, met_start, is_open):
     """Shrink a box to what each tree's wanted leaves cover, and list those that meet it; in place.
 
@@ -103,7 +104,7 @@ def shrink(box_lower, box_upper, wanted, nodes, bounds, met, met_start, is_open)
     return True
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled(error_model="numpy")
 def _shrink_to(leaves, bounds, box_lower, box_upper, features, hull_lower, hull_upper):
     """Shrink the box to the hull of some leaves; return `_SAME`, `_SHRUNK` or `_EMPTY`."""
     start, feature, lower, upper = bounds
@@ -141,7 +142,7 @@ def _shrink_to(leaves, bounds, box_lower, box_upper, features, hull_lower, hull_
     return _SHRUNK if count else _SAME
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled(error_model="numpy")
 def clip_into(point, lower, upper, leaves, bounds, first, last, thresholds, above, threshold_start):
     """Move a point to the nearest one in a box and in all of some leaves, which have one in common; in place.
 

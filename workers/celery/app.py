@@ -17,16 +17,23 @@ from collections.abc import Callable
 from typing import Annotated, Any
 
 from celery import Celery
+from celery.backends.base import DisabledBackend
+from celery.loaders.app import AppLoader
 from kombu import Exchange, Queue
 from kombu.transport import TRANSPORT_ALIASES, virtual
 from kombu.transport import redis as kombu_redis
 from kombu.transport.virtual import Empty
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from redis.exceptions import ResponseError
 
 QUEUE = "treeproof"
 TASK = "treeproof.run"
 
 _CONNECT_LIMIT_S = 5.0
+
+_SILENCE_LIMIT_S = 10
+"""Longest wait for an answer of the broker; also how often an idle connection is checked. A connection that a
+firewall forgot is dropped after at most twice this time, and a new one is opened."""
 
 MAX_JOBS = 1000
 """Maximum number of jobs in a message."""
@@ -39,14 +46,14 @@ _log = logging.getLogger(__name__)
 
 class _QoS(kombu_redis.QoS):  # type: ignore[misc] # kombu has no usable types
     def ack(self, delivery_tag: str) -> None:
-        """Acknowledge a message; while the broker is away only locally.
+        """Acknowledge a message; while the broker is away, or refuses to write, only locally.
 
         Else the message would stay in the worker's prefetch count for ever, and it would fetch no other. The
         broker delivers such a message once more, much later; its jobs are not leased twice.
         """
         try:
             super().ack(delivery_tag)
-        except self.channel.connection_errors:
+        except (*self.channel.connection_errors, ResponseError):
             virtual.QoS.ack(self, delivery_tag)
 
 
@@ -76,12 +83,50 @@ class Transport(kombu_redis.Transport):  # type: ignore[misc] # kombu has no usa
         super()._deliver(message, queue)
 
 
-def make_app(broker_url: str) -> Celery:
+class _Loader(AppLoader):  # type: ignore[misc] # Celery has no usable types
+    def read_configuration(self, env: str = "") -> dict[str, Any]:
+        """Return no settings: those that CELERY_CONFIG_MODULE names belong to another program."""
+        return {}
+
+
+class App(Celery):  # type: ignore[misc] # Celery has no usable types
+    """An application that heeds no variable of Celery: in its settings these win over what the user says.
+
+    `address` is the broker's URL.
+    """
+
+    def __init__(self, address: str) -> None:
+        self.address = address
+        super().__init__(
+            "treeproof",
+            broker=address,
+            loader=_Loader,
+            set_as_current=False,
+            fixups=[],
+        )
+        self.backend_cls = DisabledBackend
+
+    def connection_for_read(self, url: str | None = None, **options: Any) -> Any:
+        """Return a connection, to this application's broker if none is named."""
+        return super().connection_for_read(url or self.address, **options)
+
+    def connection_for_write(self, url: str | None = None, **options: Any) -> Any:
+        """Return a connection, to this application's broker if none is named."""
+        return super().connection_for_write(url or self.address, **options)
+
+    def connection(self, hostname: str | None = None, **options: Any) -> Any:
+        """Return a connection, to this application's broker if none is named."""
+        return super().connection(hostname or self.address, **options)
+
+
+def make_app(broker_url: str) -> App:
     """Return the application for a broker, ``redis://`` (Redis or Valkey), without connecting to it."""
     TRANSPORT_ALIASES.update(dict.fromkeys(("redis", "rediss"), f"{__name__}:Transport"))
-    app = Celery("treeproof", broker=broker_url, set_as_current=False, fixups=[])
+    app = App(broker_url)
     app.conf.update(
         accept_content=["json"],
+        # A broker that refuses a command is waited for like one that is away.
+        broker_channel_error_retry=True,
         broker_connection_max_retries=None,
         broker_connection_retry=True,
         broker_connection_retry_on_startup=True,
@@ -90,7 +135,9 @@ def make_app(broker_url: str) -> Celery:
             "max_retries": 1,
             "interval_start": 0.0,
             "socket_connect_timeout": _CONNECT_LIMIT_S,
+            "socket_timeout": _SILENCE_LIMIT_S,
             "socket_keepalive": True,
+            "health_check_interval": _SILENCE_LIMIT_S,
             # Messages that a killed worker had fetched return after this; their jobs were sent again before.
             "visibility_timeout": 600,
         },

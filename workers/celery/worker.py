@@ -15,7 +15,8 @@ from celery.worker import state
 
 from workers.addresses import masked
 from workers.celery.app import QUEUE, make_app, register
-from workers.errors import LedgerUnavailableError, VersionMismatchError
+from workers.celery.consumer import patient_consumer
+from workers.errors import LedgerUnavailableError, MessagingError, VersionMismatchError
 from workers.runtime.ledger import HEARTBEAT_S, Ledger
 from workers.runtime.outage import Outage, PatientLedger
 from workers.runtime.owners import owner_name
@@ -108,6 +109,7 @@ class Worker:
             warnings.filterwarnings("ignore", category=category)
         _simplify_log(broker)
         consumer = app.Worker(
+            consumer_cls=patient_consumer(broker),
             concurrency=self._concurrency,
             pool="threads",
             queues=[QUEUE],
@@ -120,6 +122,8 @@ class Worker:
         )
         _log.info("ready: %s slots, version %s", self._concurrency, self._record.version)
         consumer.start()
+        if consumer.exitcode and not self._stop.is_set():
+            raise MessagingError("the receiver of messages has ended: see the log")
 
     def _fail(self, failure: Exception) -> None:
         if self._stop.is_set() and isinstance(failure, LedgerUnavailableError):

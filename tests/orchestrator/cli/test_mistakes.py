@@ -268,3 +268,25 @@ def test_names_that_are_no_text_stop_nothing(wm, model, tmp_path: Path) -> None:
     suspect = tmp_path / "suspect-\udcff.npz"
     suspect.write_bytes(model.forest.read_bytes())
     assert wm("verify", model.claim, "--model", suspect, "--transcript", "t-\udcff.txt").code == 5
+
+
+@pytest.mark.parametrize(
+    ("arguments", "option", "variable", "value"),
+    [
+        (["orchestrate"], "--metrics-port", "WM_ORCHESTRATE_METRICS_PORT", "tcp://10.0.0.1:9464"),
+        (["worker"], "--concurrency", "WM_WORKER_CONCURRENCY", "all"),
+        (["campaign", "run", "c.toml"], "--executor", "WM_CAMPAIGN_RUN_EXECUTOR", "slurm"),
+        (["embed"], "--trees", "WM_EMBED_TREES", "1"),
+    ],
+    ids=lambda words: words[0] if isinstance(words, list) else "",
+)
+def test_a_bad_variable_is_named(
+    wm, monkeypatch: pytest.MonkeyPatch, arguments: list[str], option: str, variable: str, value: str
+) -> None:
+    Path("c.toml").touch()
+    monkeypatch.setenv(variable, value)
+    ran = wm(*arguments)
+    assert (ran.code, ran.out) == (2, "")
+    assert f"Error: Invalid value for '{option}', from the variable {variable}: " in ran.err
+    ran = wm(*arguments, option, value)
+    assert f"Error: Invalid value for '{option}': " in ran.err

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.store import database
+from orchestrator.store import sqlite_file
 
 READING = [
     ["campaign", "list"],
@@ -66,7 +66,7 @@ def test_a_schema_of_a_later_program(wm, arguments: list[str]) -> None:
 
 
 def test_a_store_that_another_program_keeps_locked(wm, tiny, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(database, "BUSY_TIMEOUT_S", 0)
+    monkeypatch.setattr(sqlite_file, "BUSY_TIMEOUT_S", 0)
     assert wm("db", "upgrade").code == 0
     with closing(sqlite3.connect("wm.db", isolation_level=None)) as other:
         other.execute("BEGIN EXCLUSIVE")

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+from orchestrator.store import campaigns
+from orchestrator.store.database import Store
+from orchestrator.store.tables import CampaignState
 
 pytestmark = pytest.mark.system
 
@@ -59,3 +64,55 @@ def test_a_closed_stdout_hides_no_verdict(model) -> None:
     process = _start(*arguments, preexec_fn=lambda: os.close(1), stderr=subprocess.PIPE)
     _, err = process.communicate(timeout=60)
     assert (process.returncode, err) == (0, b"")
+
+
+@pytest.mark.parametrize("closed", [(2,), (0, 1, 2)], ids=["stderr", "all"])
+def test_a_campaign_runs_with_streams_closed(tiny, tmp_path: Path, closed: tuple[int, ...]) -> None:
+    url = f"sqlite:///{tmp_path / 'wm.db'}"
+    process = _start(
+        *("campaign", "run", tiny.file, "--store", url, "--workers", "1"),
+        stdout=None if 1 in closed else subprocess.PIPE,
+        preexec_fn=lambda: [os.close(number) for number in closed],
+    )
+    out, _ = process.communicate(timeout=120)
+    assert (process.returncode, out) == (0, None if 1 in closed else b"")
+    store = Store(url)
+    assert campaigns.find_campaign(store, "tiny").state == CampaignState.FINISHED
+    store.close()
+
+
+def test_forging_without_stderr_prints_data_only(wm, model) -> None:
+    arguments = ("forge", model.forest, "--dataset", "breast-cancer", "--instances", "2", "--eps", "0.3")
+    arguments += ("--engine", "sat", "--json")
+    process = _start(*arguments, stdout=subprocess.PIPE, preexec_fn=lambda: os.close(2))
+    out, _ = process.communicate(timeout=60)
+    ran = wm(*arguments)
+    alone, here = (
+        [(each["status"], each["distance"]) for each in document["instances"]]
+        for document in (json.loads(out), ran.json())
+    )
+    assert (process.returncode, alone) == (ran.code, here)
+
+
+def test_a_mistake_without_stderr_prints_nothing() -> None:
+    process = _start("campaign", "status", "x", stdout=subprocess.PIPE, preexec_fn=lambda: os.close(2))
+    out, _ = process.communicate(timeout=60)
+    assert (process.returncode, out) == (2, b"")
+
+
+@pytest.mark.parametrize("stderr", ["gone", "full"])
+def test_a_campaign_goes_on_when_its_messages_cannot_be_written(tiny, tmp_path: Path, stderr: str) -> None:
+    url = f"sqlite:///{tmp_path / 'wm.db'}"
+    reader, writer = os.pipe()
+    os.close(reader)
+    with os.fdopen(writer, "wb") as gone, Path("/dev/full").open("wb") as full:
+        process = _start(
+            *("campaign", "run", tiny.file, "--store", url, "--workers", "1"),
+            stdout=subprocess.PIPE,
+            stderr=gone if stderr == "gone" else full,
+        )
+        out, _ = process.communicate(timeout=120)
+    assert (process.returncode, out) == (0, b"")
+    store = Store(url)
+    assert campaigns.find_campaign(store, "tiny").state == CampaignState.FINISHED
+    store.close()

@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import os
 import sqlite3
 import threading
+import time
+import uuid
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from urllib.parse import quote
 
 import pytest
 import sqlalchemy as sa
@@ -14,8 +19,8 @@ from alembic import command
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 
-from orchestrator.errors import NotFoundError, SchemaError, StoreError, StoreUrlError
-from orchestrator.store import database
+from orchestrator.errors import NotFoundError, SchemaError, StoreError, StoreUnavailableError, StoreUrlError
+from orchestrator.store import database, sqlite_file
 from orchestrator.store.database import Store, head_revision, known_revisions
 from orchestrator.store.tables import JobState, artifact, campaign, job, metadata
 
@@ -319,7 +324,7 @@ def test_a_read_only_store_is_reported(tmp_path):
 
 
 def test_threads_of_one_process_take_turns_to_write_and_need_not_wait_for_locks(sqlite_url, monkeypatch):
-    monkeypatch.setattr(database, "BUSY_TIMEOUT_S", 0)
+    monkeypatch.setattr(sqlite_file, "BUSY_TIMEOUT_S", 0)
     with opened(sqlite_url) as store:
         store.upgrade()
 
@@ -336,7 +341,7 @@ def test_threads_of_one_process_take_turns_to_write_and_need_not_wait_for_locks(
 
 
 def test_a_store_locked_too_long_is_reported(tmp_path, monkeypatch):
-    monkeypatch.setattr(database, "BUSY_TIMEOUT_S", 0)
+    monkeypatch.setattr(sqlite_file, "BUSY_TIMEOUT_S", 0)
     path = tmp_path / "wm.db"
     with opened(sqlite_url(path)) as store:
         store.upgrade()
@@ -383,3 +388,175 @@ def test_nobody_else_may_read_a_new_store(tmp_path):
     assert [each.stat().st_mode & 0o777 for each in tmp_path.iterdir()] == [0o600] * len(
         [*tmp_path.iterdir()]
     )
+
+
+# Files that can only be read, and names of files
+
+
+@pytest.fixture
+def only_readable(tmp_path, monkeypatch):
+    """A store in a directory that this user may read only, which root never is: `os.access` says so."""
+    folder = tmp_path / "archive"
+    folder.mkdir()
+    with opened(sqlite_url(folder / "wm.db")) as store:
+        store.upgrade()
+    may = os.access
+
+    def access(path, mode):
+        return not (mode & os.W_OK and Path(path).is_relative_to(folder)) and may(path, mode)
+
+    monkeypatch.setattr(os, "access", access)
+    return folder
+
+
+@pytest.mark.parametrize("parameters", ["", "?mode=ro", "?immutable=1", "?mode=rw"])
+def test_a_store_that_can_only_be_read_is_read_and_nothing_is_made_beside_it(only_readable, parameters):
+    before = sorted(only_readable.iterdir())
+    content = (only_readable / "wm.db").read_bytes()
+    with opened(sqlite_url(only_readable / "wm.db") + parameters) as store:
+        store.check()
+        assert store.rows(sa.select(campaign)) == []
+        assert sorted(only_readable.iterdir()) == before
+        with (
+            pytest.raises(StoreError, match="attempt to write a readonly database"),
+            store.write() as connection,
+        ):
+            connection.execute(sa.delete(campaign))
+    assert (only_readable / "wm.db").read_bytes() == content
+
+
+def test_what_a_writer_has_not_moved_into_the_file_yet_is_read(only_readable, monkeypatch):
+    file = only_readable / "wm.db"
+    with contextlib.closing(sqlite3.connect(file)) as writer, opened(sqlite_url(file)) as store:
+        assert store.rows(sa.select(artifact.c.sha256)) == []
+        with writer:
+            writer.execute("PRAGMA wal_autocheckpoint = 0")
+            writer.execute(
+                "INSERT INTO artifact (sha256, size, data) VALUES (?, 1, 'x')", [ARTIFACT["sha256"]]
+            )
+        assert len(store.rows(sa.select(artifact.c.sha256))) == 1
+
+
+@pytest.mark.parametrize("name", ["mode=ro", "immutable=1"])
+def test_parameters_of_a_url_hold_for_who_may_write_too(tmp_path, name):
+    path = tmp_path / "wm.db"
+    with opened(sqlite_url(path)) as store:
+        store.upgrade()
+    for url in (f"{sqlite_url(path)}?{name}", f"sqlite:///file:{path}?uri=true&{name}"):
+        with opened(url) as store:
+            store.check()
+            with pytest.raises(StoreError, match="readonly"), store.write() as connection:
+                connection.execute(sa.delete(campaign))
+
+
+@pytest.mark.parametrize(
+    "url", ["sqlite:///runs?1/wm.db", "sqlite:///wm.db?nolock=1", "sqlite:///wm.db?mode=x"]
+)
+def test_an_unknown_parameter_of_a_file_is_refused_and_nothing_is_made(tmp_path, monkeypatch, url):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(StoreUrlError, match=r"unknown parameter '(1/wm\.db|nolock)'|mode 'x' is none of"):
+        Store(url)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("name", ["a?b.db", "a#b.db", "a%41.db", "a b.db"])
+def test_any_file_name_can_be_written(tmp_path, name):
+    with opened(sqlite_url(tmp_path / quote(name))) as store:
+        store.upgrade()
+        store.check()
+    assert (tmp_path / name).is_file()
+
+
+# URLs of PostgreSQL
+
+
+@pytest.fixture
+def execute(postgres_url):
+    """Return what runs a statement on the server, outside of any transaction."""
+    server = sa.create_engine(postgres_url, isolation_level="AUTOCOMMIT", poolclass=sa.NullPool)
+
+    def call(statement):
+        with server.connect() as connection:
+            connection.exec_driver_sql(statement)
+
+    return call
+
+
+def with_parameters(url, text):
+    return f"{url}{'&' if '?' in url else '?'}{text}"
+
+
+def test_a_database_without_encoding_is_refused_in_one_line(postgres_url, execute):
+    name = f"treeproof_{uuid.uuid4().hex}"
+    execute(f"CREATE DATABASE {name} ENCODING 'SQL_ASCII' TEMPLATE template0 LC_COLLATE 'C' LC_CTYPE 'C'")
+    url = sa.make_url(postgres_url).set(database=name).render_as_string(hide_password=False)
+    with opened(url) as store, pytest.raises(StoreError, match="SQL_ASCII, it must be UTF8") as caught:
+        store.upgrade()
+    one_line(caught)
+    execute(f"DROP DATABASE {name} WITH (FORCE)")
+
+
+def test_options_of_the_user_are_added_to_ours(postgres_url, monkeypatch):
+    wanted = sa.select(sa.func.current_setting("search_path"), sa.func.current_setting("work_mem"))
+    ours = sa.select(sa.func.current_setting("idle_in_transaction_session_timeout"))
+    options = "options=-csearch_path%3Ds%20-c%20work_mem%3D1MB"
+    with opened(with_parameters(postgres_url, options)) as store:
+        assert store.rows(wanted) == [("s", "1MB")]
+        assert store.rows(ours) == [("20s",)]
+    monkeypatch.setenv("PGOPTIONS", "-c search_path=t")
+    with opened(postgres_url) as store:
+        assert store.rows(wanted)[0][0] == "t"
+        assert store.rows(ours) == [("20s",)]
+
+
+@pytest.mark.parametrize(("text", "value"), [("0", 0), ("none", None), ("7", 7)])
+def test_the_drivers_parameter_reaches_it(postgres_url, text, value):
+    with opened(with_parameters(postgres_url, f"prepare_threshold={text}")) as store:
+        store.upgrade()
+        with store.read() as connection:
+            assert connection.connection.dbapi_connection.prepare_threshold == value
+
+
+@pytest.mark.parametrize("text", ["poolsize=3", "prepare_threshold=few", "prepare_threshold=-1"])
+def test_a_parameter_that_nobody_knows_is_refused_by_its_name(postgres_url, text):
+    with pytest.raises(StoreUrlError, match=text.partition("=")[0]) as caught:
+        Store(with_parameters(postgres_url, text))
+    one_line(caught)
+
+
+def test_limits_of_the_user_win(postgres_url):
+    with (
+        opened(with_parameters(postgres_url, "connect_timeout=3&keepalives_idle=4")) as store,
+        store.read() as connection,
+    ):
+        used = connection.connection.dbapi_connection.info.get_parameters()
+    assert (used["connect_timeout"], used["keepalives_idle"]) == ("3", "4")
+    assert (used["tcp_user_timeout"], used["keepalives_count"]) == ("20000", "3")
+
+
+def test_a_database_that_is_serializable_by_default_repeats_no_transaction(postgres_url, execute):
+    level = sa.select(sa.func.current_setting("transaction_isolation"))
+    name = sa.make_url(postgres_url).database
+    execute(f"ALTER DATABASE {name} SET default_transaction_isolation = 'serializable'")
+    with opened(postgres_url) as store:
+        assert store.rows(level) == [("read committed",)]
+        with store.write() as connection:
+            assert connection.execute(level).scalar_one() == "read committed"
+
+
+def test_a_session_that_the_server_ended_while_idle_may_be_tried_again(postgres_url):
+    def fall_asleep(store):
+        with store.write() as connection:
+            connection.execute(sa.delete(campaign))
+            time.sleep(0.5)
+            connection.execute(sa.delete(campaign))
+
+    options = "options=-c%20idle_in_transaction_session_timeout%3D200"
+    with opened(postgres_url) as store:
+        store.upgrade()
+    with opened(with_parameters(postgres_url, options)) as store:
+        with pytest.raises(StoreUnavailableError) as caught:
+            fall_asleep(store)
+        one_line(caught)
+        with store.write() as connection:
+            connection.execute(sa.delete(campaign))

@@ -147,3 +147,24 @@ def test_a_failed_write_leaves_nothing_behind(tmp_path):
     with pytest.raises(DataError, match="taken: cannot be written"):
         write_atomically(tmp_path / "taken", b"content")
     assert list(tmp_path.iterdir()) == [Path(tmp_path / "taken")]
+
+
+def test_a_user_without_a_home_directory_has_a_temporary_data_directory(monkeypatch, tmp_path):
+    def no_entry(_uid):
+        raise KeyError
+
+    for name in ("HOME", "WM_DATA_DIR", "XDG_CACHE_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr("pwd.getpwuid", no_entry)
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    assert default_data_dir().parent == tmp_path
+    monkeypatch.setenv("HOME", "/dev/null")
+    assert default_data_dir().parent == tmp_path
+    monkeypatch.delenv("HOME")
+    monkeypatch.setenv("WM_DATA_DIR", "~/data")
+    with pytest.raises(DataError, match="no home directory"):
+        default_data_dir()
+    monkeypatch.delenv("WM_DATA_DIR")
+    monkeypatch.setattr("tempfile.tempdir", "/dev/null")
+    with pytest.raises(DataError, match="set WM_DATA_DIR"):
+        default_data_dir()

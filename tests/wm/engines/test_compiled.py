@@ -1,0 +1,93 @@
+"""Compiled functions and their cache, in processes of their own: damaged, full, nowhere, or of a stranger."""
+
+from __future__ import annotations
+
+import os
+import resource
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.system
+
+ROOT = Path(__file__).resolve().parents[3]
+_PROGRAM = """
+import sys
+sys.path[:0] = sys.argv[1:3]
+from numbers_of import successor
+assert successor(41) == 42
+print(sum(successor.stats.cache_hits.values()))
+"""
+_MODULE = """
+from wm.engines.compiled import compiled
+
+@compiled()
+def successor(n):
+    return n + 1
+"""
+
+
+@pytest.fixture
+def run(tmp_path: Path):
+    """Return what compiles a function in a new process, and returns whether the code was in the cache."""
+    module = tmp_path / "modules" / "numbers_of.py"
+    module.parent.mkdir()
+    module.write_text(_MODULE)
+
+    def call(limit: int | None = None, **environment: str) -> bool:
+        ran = subprocess.run(
+            [sys.executable, "-P", "-B", "-c", _PROGRAM, str(ROOT), str(module.parent)],
+            cwd=tmp_path,
+            env={"PATH": os.environ["PATH"], "NUMBA_CACHE_DIR": str(tmp_path / "cache")} | environment,
+            # Python ignores the signal, so that a write beyond the limit fails as on a full disk.
+            preexec_fn=lambda: limit and resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)),
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert (ran.returncode, ran.stderr) == (0, "")
+        return ran.stdout == "1\n"
+
+    return call
+
+
+def test_code_is_kept(run) -> None:
+    assert [run(), run()] == [False, True]
+
+
+@pytest.mark.parametrize("ending", ["nbi", "nbc"])
+@pytest.mark.parametrize("size", [0, 10, 60])
+def test_a_file_that_was_cut_short_is_made_again(run, tmp_path: Path, ending: str, size: int) -> None:
+    run()
+    (file,) = (tmp_path / "cache").rglob(f"*.{ending}")
+    os.truncate(file, size)
+    assert [run(), run()] == [False, True]
+
+
+def test_a_directory_without_room_or_rights_is_done_without(run, tmp_path: Path) -> None:
+    assert [run(limit=1000), run(limit=1000)] == [False, False]
+    assert run() is False, "no index names code that could not be written"
+    (tmp_path / "file").touch()
+    assert run(NUMBA_CACHE_DIR=str(tmp_path / "file")) is False
+
+
+def test_without_a_home_directory_the_cache_is_a_temporary_one(run, tmp_path: Path) -> None:
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    # As root has a home in the password file, one that is no directory stands for none.
+    places = {"NUMBA_CACHE_DIR": "", "HOME": "/dev/null", "TMPDIR": str(temporary)}
+    assert [run(**places), run(**places)] == [False, True]
+    (private,) = temporary.iterdir()
+    assert private.stat().st_mode & 0o777 == 0o700
+    assert not (tmp_path / "~").exists()
+
+
+def test_a_temporary_directory_that_others_may_write_is_not_used(run, tmp_path: Path) -> None:
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    places = {"NUMBA_CACHE_DIR": "", "HOME": "/dev/null", "TMPDIR": str(temporary)}
+    run(**places)
+    next(temporary.iterdir()).chmod(0o777)
+    assert [run(**places), run(**places)] == [False, False]

@@ -1,0 +1,81 @@
+"""Compile functions by numba, with a cache that costs time at worst.
+
+numba's own cache ends the program if a file of it was cut short, if its disk is full, or if there is no
+directory for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numba
+from numba.core.caching import FunctionCache
+
+from wm.user_cache import lasting_cache, temporary_cache
+
+_config: Any = numba.config
+
+
+def compiled(**options: Any) -> Callable[[Callable[..., Any]], Any]:
+    """Return a decorator that compiles a function on its first use, and keeps the code for later processes.
+
+    The function runs without Python's lock; `options` are those of `numba.njit`.
+    """
+
+    def decorate(function: Callable[..., Any]) -> Any:
+        dispatcher = numba.njit(nogil=True, **options)(function)
+        is_compiled = hasattr(dispatcher, "_cache")  # not with NUMBA_DISABLE_JIT
+        if is_compiled and (cache := _cache_of(function)) is not None:
+            dispatcher._cache = cache
+        return dispatcher
+
+    return decorate
+
+
+class _Cache(FunctionCache):
+    def __init__(self, function: Callable[..., Any]) -> None:
+        super().__init__(function)
+
+    def load_overload(self, *arguments: Any) -> Any:
+        """Return saved code; None if there is none, or if it cannot be read."""
+        try:
+            return super().load_overload(*arguments)
+        except Exception:  # whatever a damaged pickle raises
+            self._discard()
+            return None
+
+    def save_overload(self, *arguments: Any) -> None:
+        """Save code if there is room for it."""
+        try:
+            super().save_overload(*arguments)
+        except Exception:
+            # The index may name code that was not written: that of an older version may stand there.
+            self._discard()
+
+    def _discard(self) -> None:
+        try:
+            Path(self._cache_file._index_path).unlink(missing_ok=True)
+        except OSError:
+            self.disable()
+
+
+def _cache_of(function: Callable[..., Any]) -> _Cache | None:
+    """Return a cache where numba would have it, else in a temporary directory; None if there is no place."""
+    # Without a home directory numba would make one named ~ in the working directory.
+    if _config.CACHE_DIR or lasting_cache() is not None:
+        try:
+            return _Cache(function)
+        except (RuntimeError, OSError):  # no place
+            pass
+    folder = temporary_cache()
+    if folder is None:
+        return None
+    named, _config.CACHE_DIR = _config.CACHE_DIR, str(folder)
+    try:
+        return _Cache(function)
+    except (RuntimeError, OSError):
+        return None
+    finally:
+        _config.CACHE_DIR = named
