@@ -6,7 +6,9 @@ directory for it.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import fcntl
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -38,21 +40,42 @@ class _Cache(FunctionCache):
     def __init__(self, function: Callable[..., Any]) -> None:
         super().__init__(function)
 
-    def load_overload(self, *arguments: Any) -> Any:
-        """Return saved code; None if there is none, or if it cannot be read."""
+    def load_overload(self, signature: Any, *arguments: Any) -> Any:
+        """Return saved code; None if there is none, if it cannot be read, or if it is of another signature.
+
+        Processes that compile two signatures of one function at the same time would give both the same file
+        (numba numbers the files by an index that each has read before), and one would run the other's code.
+        """
         try:
-            return super().load_overload(*arguments)
+            with self._locked():
+                found = super().load_overload(signature, *arguments)
         except Exception:  # whatever a damaged pickle raises
             self._discard()
             return None
+        if found is not None and tuple(found.signature.args) != tuple(getattr(signature, "args", signature)):
+            self._discard()
+            return None
+        return found
 
     def save_overload(self, *arguments: Any) -> None:
         """Save code if there is room for it."""
         try:
-            super().save_overload(*arguments)
+            with self._locked():
+                super().save_overload(*arguments)
         except Exception:
             # The index may name code that was not written: that of an older version may stand there.
             self._discard()
+
+    @contextmanager
+    def _locked(self) -> Iterator[None]:
+        """Let one process at a time read or change the index; without a lock where none can be made."""
+        with ExitStack() as stack:
+            try:
+                lock = stack.enter_context(Path(f"{self._cache_file._index_path}.lock").open("w"))
+                fcntl.flock(lock, fcntl.LOCK_EX)
+            except OSError:  # a cache that can only be read has no writers
+                pass
+            yield
 
     def _discard(self) -> None:
         try:

@@ -189,7 +189,7 @@ def search(
             choice[tree] = bit
             if row_of[bit] < 0:
                 _build(bit, rows, row_of, built, table)
-            due = _meet(rows[row_of[bit]], tree, now, target, 0, pending, counts, levels)
+            due = _meet(rows[row_of[bit]], tree, now, target, np.int64(0), pending, counts, levels)
         while due > 0:  # choose every leaf that is the only one of its tree
             choices += 1
             due -= 1

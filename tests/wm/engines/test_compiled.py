@@ -91,3 +91,28 @@ def test_a_temporary_directory_that_others_may_write_is_not_used(run, tmp_path: 
     run(**places)
     next(temporary.iterdir()).chmod(0o777)
     assert [run(**places), run(**places)] == [False, False]
+
+
+def test_code_of_another_signature_is_not_run(tmp_path: Path) -> None:
+    """Two processes that compile at the same time can give two signatures the same file."""
+    (tmp_path / "numbers_of.py").write_text(_MODULE)
+    program = (
+        "import sys; sys.path[:0] = sys.argv[1:3]\n"
+        "from numbers_of import successor\n"
+        "assert repr((successor(41), successor(1.5))) == '(42, 2.5)', (successor(41), successor(1.5))\n"
+    )
+
+    def call() -> None:
+        command = [sys.executable, "-P", "-B", "-c", program, str(ROOT), str(tmp_path)]
+        environment = {"PATH": os.environ["PATH"], "NUMBA_CACHE_DIR": str(tmp_path / "cache")}
+        ran = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+        assert (ran.returncode, ran.stderr) == (0, "")
+
+    call()
+    one, other = sorted((tmp_path / "cache").rglob("*.nbc"))
+    contents = one.read_bytes(), other.read_bytes()
+    one.write_bytes(contents[1])
+    other.write_bytes(contents[0])
+    call()
+    one.write_bytes(contents[1])
+    call()
