@@ -39,8 +39,25 @@ def attack_result(planned: PlannedJob, rng: np.random.Generator, trees: int) -> 
             return {"rows": _modified(parameters, rng, trees)}
         case "calibration":
             return _calibrated(parameters, rng)
+        case "claims":
+            return {"rows": [_judged(rng, suspect) for suspect in ("as released", "shuffled", "honest")]}
         case other:
             raise AssertionError(other)
+
+
+def _judged(rng: np.random.Generator, suspect: str) -> dict[str, Any]:
+    is_honest = suspect == "honest"
+    return {
+        "suspect": suspect,
+        "number": 0,
+        "answers": "model",
+        "accuracy": float(rng.uniform(0.9, 1)),
+        "verdict": "not verified" if is_honest else "verified",
+        "test": "rows by votes",
+        "log10_p": float(-rng.uniform(0, 1) if is_honest else -rng.uniform(10, 15)),
+        "shared_mistakes": float(rng.uniform(0.4, 1)),
+        "mistakes_p": None if is_honest else 0.05,
+    }
 
 
 def _leaks(rng: np.random.Generator) -> list[dict[str, Any]]:

@@ -89,6 +89,8 @@ other_owners = 20
 presence = 20
 reference = 19
 batch = 10
+[[attack]]
+kind = "claims"
 """
 """Every attack beyond the paper."""
 

@@ -28,7 +28,18 @@ from tests.report_page import Page, undrawn
 from workers.jobs import KINDS, JobKind
 
 _GOLDEN = Path(__file__).with_name("golden_page.txt")
-_ATTACKS = ["leakage", "detection", "suppression", "forgery", "free-forgery", "modification", "calibration"]
+_ATTACKS = [
+    *(
+        "leakage",
+        "detection",
+        "suppression",
+        "forgery",
+        "free-forgery",
+        "modification",
+        "calibration",
+        "claims",
+    )
+]
 _STEPS = {JobKind.SPLIT, JobKind.TUNE_FOLD, JobKind.TUNE, JobKind.BASELINE, JobKind.EMBED}
 _BARE = """
     name = "bare"
@@ -250,7 +261,7 @@ def test_campaign_without_any_result_gets_a_sensible_page(nothing: Made) -> None
 def test_campaign_without_attacks_says_so(make_campaign: MakeCampaign) -> None:
     made = make_campaign(text=_bare(), repeats=1)
     page = made.page
-    everything = "leakage, detection, suppression, forgery, free forgery, robustness and calibration."
+    everything = "leakage, detection, suppression, forgery, free forgery, robustness, calibration and claims."
     assert "Not part of this campaign" in page.text
     assert everything in page.text
     assert not {section["id"] for section in page.all_of("section")} & set(_ATTACKS)

@@ -179,15 +179,6 @@ class NotaryBeacon:
             value,
             time=predicate.time,
             trusted=notary in trust.notaries,
-            choices=_choices(predicate.number, count_receipts(log, notary=notary, owner=owner)),
+            choices=float(max(predicate.number, count_receipts(log, notary=notary, owner=owner))),
             about=f"notary {notary[:16]}, receipt {predicate.number} of this owner",
         )
-
-
-def _choices(number: int, counted: int) -> float:
-    """Return the number of draws that an owner could choose from.
-
-    A log that has this receipt says it. Without one, receipt i is charged i (i + 1), whose inverses add up to
-    1 over all receipts that the owner may ever get.
-    """
-    return float(counted if counted >= number else number * (number + 1))

@@ -47,7 +47,7 @@ def test_a_receipt_gives_time_and_the_hash_of_its_payload():
     value, (found,) = check(receipt)
     payload = base64.b64decode(json.loads(receipt.content)["payload"])
     assert value == found.value == hashlib.sha256(payload).digest()
-    assert (found.time, found.trusted, found.choices) == (AT, True, 4 * 5)
+    assert (found.time, found.trusted, found.choices) == (AT, True, 4)
     assert found.about == f"notary {NOTARY[:16]}, receipt 4 of this owner"
     assert check(sign())[0] != check(sign())[0]  # fresh randomness
 
@@ -132,7 +132,7 @@ def test_the_log_counts_this_owner_s_receipts_of_this_notary():
     )
     assert count_receipts(log, notary=NOTARY, owner=OWNER) == 4
     assert check(sign(number=2), log=log)[1][0].choices == 4
-    assert check(sign(number=9), log=log)[1][0].choices == 9 * 10  # the log is older
+    assert check(sign(number=9), log=log)[1][0].choices == 9  # the log is older
     with pytest.raises(ClaimError, match="it was edited"):
         count_receipts((*log, edited(sign(), number=7).content), notary=NOTARY, owner=OWNER)
 
@@ -157,7 +157,7 @@ def test_two_beacons_are_combined_in_order():
     value, found = check(receipt, timestamp, trust=trust)
     assert value == hashlib.sha256(found[0].value + found[1].value).digest()
     assert [(each.trusted, each.choices, each.time) for each in found] == [
-        (True, 3 * 4, AT),
+        (True, 3, AT),
         (True, 1e6, NOW),
     ]
     assert check(timestamp, receipt, trust=trust)[0] != value
