@@ -190,7 +190,7 @@ class _Handler(BaseHTTPRequestHandler):
         return int(length)
 
     def _fail(self, reason: Exception) -> None:
-        """Tell the notary what is wrong with its log, and strangers only that something is."""
+        """Log what is wrong with the log; clients only learn that something is."""
         self.server.report(f"the log cannot be used: {reason}")
         self._answer(HTTPStatus.INTERNAL_SERVER_ERROR, {"error": "the notary's log cannot be used"})
 

@@ -1,4 +1,4 @@
-"""The document by which an owner asks a notary for a receipt, and strict reading of JSON from strangers."""
+"""The document by which an owner asks a notary for a receipt, and strict reading of untrusted JSON."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A notary's HTTP service and its client: receipts, refusals, bounds on what strangers can do."""
+"""A notary's HTTP service and its client: receipts, refusals, limits on what any client can do."""
 
 from __future__ import annotations
 
