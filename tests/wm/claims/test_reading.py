@@ -65,6 +65,7 @@ def test_claims_and_openings_are_recognised_by_their_format(tmp_path):
         (CLAIM.to_json().replace('"version": 3', '"version": 2'), "not a valid claim"),
         (CLAIM.to_json().replace('"version": 3', '"version": 1e400'), "not a valid claim"),
     ],
+    ids=range(10),  # each process of the tests makes other claims
 )
 def test_other_files_are_refused_with_their_name(tmp_path, text, word):
     file = tmp_path / "file.json"

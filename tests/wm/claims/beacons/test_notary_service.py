@@ -243,6 +243,7 @@ OTHERS = (
         (400, '{"error": "two\\nlines \\u001b[31m"}', r"answered 400: 'two lines \\x1b\[31m'"),
         (400, "[" * 10_000, "answered 400: no reason given"),
     ],
+    ids=range(9),  # each process of the tests makes other receipts
 )
 def test_other_answers_are_refused(status, content, reason):
     headers = [("Location", "http://127.0.0.1:9/")] if status == 302 else []

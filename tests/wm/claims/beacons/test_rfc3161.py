@@ -146,6 +146,7 @@ def test_other_commitments_and_answers_are_refused():
 @pytest.mark.parametrize(
     "der",
     [b"", b"\x30", b"\x30\x80\0\0", RESPONSE[:-1], RESPONSE + b"\0", b"\x30\x84\0\0\0\1\0", b"text" * 99],
+    ids=range(7),  # each process of the tests makes another response
 )
 def test_bytes_that_are_no_token_are_refused(der):
     with pytest.raises(ClaimError, match="a timestamp is no DER of an RFC 3161 response or token"):
