@@ -18,6 +18,7 @@ from orchestrator.store.tables import (
 from tests.sharing import run_to_end
 from wm.engines.protocol import GLOBAL_REASON
 from workers.jobs import GlobalProof, JobKind
+from workers.runtime.sandbox import JobSandbox
 
 
 def ends(store, signature):
@@ -32,8 +33,10 @@ def ends(store, signature):
         return {tuple(row) for row in connection.execute(query)}
 
 
-def test_a_kept_proof_spares_queries_of_its_signature_and_label_alone(spec, tmp_path):
+def test_a_kept_proof_spares_queries_of_its_signature_and_label_alone(spec, tmp_path, monkeypatch):
     """A false one, so that it is seen to be used: every instance can be forged."""
+    # In processes of its own: one that stays would believe the false proof in other tests of this forest.
+    monkeypatch.setattr("workers.runtime.slots.JobSandbox", JobSandbox)
     forgery = spec.attack[2].model_copy(update={"engine": ("portfolio",), "instances": 20, "eps": (0.9,)})
     store = Store(f"sqlite:///{tmp_path / 'wm.db'}")
     campaign_id = launch(store, spec.model_copy(update={"attack": (forgery,)}))
