@@ -20,6 +20,7 @@ from wm.claims.commitment import row_bytes
 from wm.claims.document import first_error
 from wm.claims.draw import SECRET_BYTES
 from wm.claims.pooled import Header, MinMax, PooledClaim, new_claim
+from wm.codebook import Marks
 from wm.embedding import Embedded
 from wm.embedding.common import OnRound, single_rows
 from wm.embedding.options import PaperOptions, TrainOptions
@@ -28,7 +29,6 @@ from wm.embedding.tuning import Hyperparameters
 from wm.embedding.watermark import Plan, watermark_rows
 from wm.errors import EmbeddingError
 from wm.forest import Forest
-from wm.signature import Signature
 from wm.streams import Role
 from wm.verification.evidence import DEFAULT_LEVEL, Evidence
 from wm.verification.randomization import row_floor
@@ -139,7 +139,7 @@ class OwnedForest:
     embedded
         The forest as trained: secret.
     signature
-        m bits, as drawn: secret.
+        m bits, or a codebook, as drawn: secret.
     evidence
         Of the drawn rows and signature on the released forest.
     standard
@@ -149,7 +149,7 @@ class OwnedForest:
     forest: Forest
     claim: PooledClaim
     embedded: Embedded
-    signature: Signature
+    signature: Marks
     evidence: Evidence
     standard: Forest
 

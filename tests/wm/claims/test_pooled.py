@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pydantic import ValidationError
 
 from tests.pools import header_of, own_receipt, pledge, rows_of, small_claim, witnessed
 from tests.second_implementation import commitment_and_draw
@@ -331,3 +332,17 @@ def test_a_row_of_a_hundred_thousand_features_is_read():
     X = np.random.default_rng(0).random((3, 10**5)).astype(np.float32)
     claim = witnessed(pledge(X, [0, 1, 0], trigger_size=1))
     assert sample_of(parse_pooled(claim.to_json())).X.shape == (3, 10**5)
+
+
+@pytest.mark.parametrize(
+    ("changes", "fault"),
+    [
+        ({"ones": 0}, "both zeros and ones"),
+        ({"ones": 6}, "both zeros and ones"),
+        ({"trees": 100_000, "ones": 1, "trigger_size": 22}, "bits, the largest codebook"),
+    ],
+)
+def test_a_codebook_that_says_nothing_or_takes_too_long_is_refused(changes, fault):
+    header_of(rows_of(30), scheme="codebook")
+    with pytest.raises(ValidationError, match=fault):
+        header_of(rows_of(30), scheme="codebook", **changes)
