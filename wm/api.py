@@ -21,9 +21,9 @@ from wm.claims.claim import Claim
 from wm.claims.keys import public_hex
 from wm.claims.pooled import PooledClaim
 from wm.claims.reading import AnyClaim
+from wm.embedding import SCHEMES
 from wm.embedding.claimed import OwnedForest, commit_pool, embed_claim, own_receipt, owner_key
 from wm.embedding.common import trigger_size
-from wm.embedding.options import PaperOptions
 from wm.embedding.tuning import Hyperparameters
 from wm.errors import ClaimError, DataError, EmbeddingError
 from wm.forest import Forest
@@ -44,6 +44,7 @@ def embed(
     max_depth: int | None = None,
     trigger_rows: int | None = None,
     pool_size: int | None = None,
+    scheme: str = "paper",
     key: Ed25519PrivateKey | None = None,
     beacon: Callable[[PooledClaim], Receipt] | None = None,
     feature_names: Sequence[str] | None = None,
@@ -71,6 +72,8 @@ def embed(
         k; None: ``trigger_share`` of the rows.
     pool_size
         N, rows that the owner commits to; None: all that occur once, up to 2,000.
+    scheme
+        A key of `wm.embedding.SCHEMES`: how the forest is marked.
     key
         The owner's, from `wm.claims.keys`; None makes one that is lost: nobody can open this claim in parts.
     beacon
@@ -86,8 +89,8 @@ def embed(
     n_jobs
         Threads, as joblib counts them; they change no result.
     **options
-        Fields of `wm.embedding.options.PaperOptions`: ``trigger_share``, ``ones_share``, ``training``,
-        ``adjust``, ``weight_step``, ``max_rounds``.
+        Fields of the scheme's options, as `wm.embedding.options.PaperOptions`: ``trigger_share``,
+        ``ones_share``, ``training``, ``adjust``, ``weight_step``, ``max_rounds``.
 
     Returns
     -------
@@ -112,7 +115,9 @@ def embed(
     True
     >>> owned.forest.save("forest.npz")  # doctest: +SKIP
     """
-    chosen = PaperOptions.of(**options)
+    if scheme not in SCHEMES:
+        raise EmbeddingError(f"unknown scheme {scheme!r}; known are: {', '.join(sorted(SCHEMES))}")
+    chosen = SCHEMES[scheme].options.of(**options)
     try:
         hyperparameters = Hyperparameters(n_estimators, max_depth)
     except ValueError as reason:
@@ -126,6 +131,7 @@ def embed(
         trigger_size=trigger_size(len(rows), chosen.trigger_share) if trigger_rows is None else trigger_rows,
         owner=public_hex(owner_key(seed) if key is None else key),
         model_id=model_id,
+        scheme=scheme,
         class_names=names,
         feature_names=[f"x{index}" for index in range(rows.shape[1])]
         if feature_names is None

@@ -8,7 +8,13 @@ from typing import Any
 import click
 
 from orchestrator.cli.common import INPUT, OUTPUT, json_option, model_options, print_either
-from orchestrator.cli.owner_data import OwnerData, claim_options, read_owner_data, source_options
+from orchestrator.cli.owner_data import (
+    OwnerData,
+    claim_options,
+    read_owner_data,
+    scheme_options,
+    source_options,
+)
 from orchestrator.files import SECRET, refuse_existing, write_new
 from wm.claims.beacons.request import CommitmentRequest
 from wm.claims.keys import public_hex, read_key
@@ -25,7 +31,8 @@ def claim() -> None:
 @claim.command()
 @source_options
 @claim_options
-@model_options(PaperOptions, only=("trigger_share", "ones_share"))
+@scheme_options
+@model_options(PaperOptions, only=("trigger_share",))
 @click.option("--key", "key_file", type=INPUT, required=True, help="Your private key (wm key new).")
 @click.option("-o", "--output", type=OUTPUT, required=True, help="File for the claim: keep it secret.")
 @click.option(
@@ -70,15 +77,18 @@ def show(claim_file: Path, json: bool) -> None:
 
 def new_claim(data: OwnerData, options: dict[str, Any], owner: str) -> PooledClaim:
     """Return the claim that the options ask for, its draw still open."""
+    from wm.embedding import SCHEMES
     from wm.embedding.claimed import commit_pool
     from wm.embedding.common import trigger_size
 
-    rows, given = data.split, options["trigger_rows"]
+    rows, given, scheme = data.split, options["trigger_rows"], options["scheme"]
+    ones_share = SCHEMES[scheme].ones_share if options["ones_share"] is None else options["ones_share"]
     return commit_pool(
         rows.X_train,
         rows.y_train,
         trees=options["trees"],
-        ones_share=options["ones_share"],
+        ones_share=ones_share,
+        scheme=scheme,
         trigger_size=trigger_size(len(rows.y_train), options["trigger_share"]) if given is None else given,
         owner=owner,
         model_id=options["model_id"],

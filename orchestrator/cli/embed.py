@@ -12,7 +12,13 @@ from click.core import ParameterSource
 
 from orchestrator.cli.claim import new_claim, request_of
 from orchestrator.cli.common import FOLDER, INPUT, OUTPUT, json_option, model_options, print_either
-from orchestrator.cli.owner_data import claim_options, data_of_claim, read_owner_data, source_options
+from orchestrator.cli.owner_data import (
+    claim_options,
+    data_of_claim,
+    read_owner_data,
+    scheme_options,
+    source_options,
+)
 from orchestrator.errors import OutputError
 from orchestrator.files import SECRET, write_whole, writing
 from wm.claims.keys import public_hex, read_key, to_pem
@@ -32,8 +38,8 @@ _FIXED = (
         "test_share",
         "scaling",
     ),
-    *("trees", "trigger_rows", "trigger_share", "ones_share", "pool_size", "level", "model_id", "seed"),
-    "key_file",
+    *("trees", "trigger_rows", "trigger_share", "ones_share", "scheme", "pool_size", "level", "model_id"),
+    *("seed", "key_file"),
 )
 """Options that a claim has fixed already."""
 
@@ -44,7 +50,8 @@ _FIXED = (
 @click.option(
     "--max-depth", type=click.IntRange(1, 1000), help="Depth of the standard forest.  [default: no limit]"
 )
-@model_options(PaperOptions)
+@scheme_options
+@model_options(PaperOptions, only=[name for name in PaperOptions.model_fields if name != "ones_share"])
 @click.option("--claim", "claim_file", type=INPUT, help="Claim of wm claim new, whose draw is trained.")
 @click.option(
     "--receipt", "receipts", type=INPUT, multiple=True, help="A beacon's receipt for it; repeatable."
@@ -86,6 +93,7 @@ def embed(
     """
     import numpy as np
 
+    from wm.embedding import SCHEMES
     from wm.embedding.claimed import embed_claim, own_receipt, owner_key
     from wm.embedding.quality import harms, quality
     from wm.embedding.tuning import Hyperparameters
@@ -120,7 +128,8 @@ def embed(
         claim = new_claim(data, options, public_hex(key))
         given = [own_receipt(options["seed"]) if notary is None else _ask(notary, claim)]
         _warn_of_rehearsal(notary, options["seed"])
-    chosen = PaperOptions.of(**{name: options[name] for name in PaperOptions.model_fields})
+    fields = SCHEMES[claim.header.scheme].options
+    chosen = fields.of(**{name: options[name] for name in fields.model_fields if options[name] is not None})
     with writing(output):
         output.mkdir(parents=True, exist_ok=True)
     rows = data.split

@@ -14,6 +14,7 @@ from orchestrator.cli.common import INPUT, option_group
 from orchestrator.cli.model_files import data_options, level_option, load_rows, scaling_option
 from wm.claims.document import Document, first_error
 from wm.datasets import AnyScaling, Categorical, Missing
+from wm.embedding import SCHEMES
 from wm.errors import ClaimError
 
 if TYPE_CHECKING:
@@ -53,6 +54,23 @@ source_options = option_group(
     scaling_option("Train on raw values, or scaled to [0, 1] as in the paper.", default="raw"),
 )
 """Options that say where the rows are and how they are split."""
+
+scheme_options = option_group(
+    click.option(
+        "--scheme",
+        type=click.Choice(sorted(SCHEMES)),
+        default="paper",
+        show_default=True,
+        help="How the forest is marked (docs/schemes.md).",
+    ),
+    click.option(
+        "--ones-share",
+        type=click.FloatRange(0, 1, min_open=True, max_open=True),
+        help="Share of the trees that must err on trigger rows.  [default: "
+        f"{', '.join(f'{each.ones_share:g} in scheme {name}' for name, each in SCHEMES.items())}]",
+    ),
+)
+"""Options that say how the forest is marked."""
 
 claim_options = option_group(
     click.option("--trees", type=click.IntRange(2, 10_000), default=70, help="Number of trees, m."),

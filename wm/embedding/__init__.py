@@ -5,21 +5,37 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+import numpy as np
+
+from wm.codebook import Marks, random_codebook
+from wm.embedding.codebook import embed_codebook
 from wm.embedding.common import Embedded, EmbeddingTask, OnRound
-from wm.embedding.options import PaperOptions
+from wm.embedding.options import CodebookOptions, PaperOptions
 from wm.embedding.paper import embed_paper
+from wm.signature import random_signature
 
 
 @dataclass(frozen=True)
 class Scheme:
-    """A way to watermark forests: what an owner may choose, and the function that embeds."""
+    """A way to watermark forests."""
 
     options: type[PaperOptions]
+    """What an owner may choose."""
     embed: Callable[[EmbeddingTask, OnRound | None], Embedded]
+    """Embeds what was drawn."""
+    draw: Callable[[int, int, float, np.random.Generator], Marks]
+    """Draws what the trees will be marked with: trigger rows, trees, share of ones, random numbers. For
+    campaigns and shadow models: of a real claim a beacon makes the draw, see `wm.claims.draw`."""
+
+    @property
+    def ones_share(self) -> float:
+        """The share of ones where an owner does not choose."""
+        return float(self.options.model_fields["ones_share"].default)
 
 
 SCHEMES = {
-    "paper": Scheme(PaperOptions, embed_paper),
+    "paper": Scheme(PaperOptions, embed_paper, lambda _, *trees: random_signature(*trees)),
+    "codebook": Scheme(CodebookOptions, embed_codebook, random_codebook),
 }
 """Schemes by name."""
 

@@ -28,7 +28,9 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 
 from wm import streams
 from wm.claims.claim import NONCE_BYTES, Claim
+from wm.codebook import Marks
 from wm.embedding import SCHEMES
+from wm.embedding.common import trigger_size
 from wm.embedding.merging import MergedRows, merged_rows
 from wm.embedding.options import DEFAULTS, Training, TrainOptions
 from wm.embedding.signature_sources import derived_signatures, drawn_signatures, given_signatures
@@ -63,8 +65,12 @@ class WatermarkedForestClassifier(ClassifierMixin, BaseEstimator):  # type: igno
     trigger_share
         Share of the distinct training rows that become the trigger set, in (0, 1); at least one row.
     ones_share
-        Share of the trees that must err on the trigger set, for drawn and derived signatures.
-    scheme, training, least_weight, max_rounds
+        Share of the trees that must err on the trigger set, for drawn and derived signatures; None: the
+        scheme's default.
+    scheme
+        A key of `wm.embedding.SCHEMES`. "codebook" draws bits for each trigger row: it takes no signature and
+        no owner_key.
+    training, least_weight, max_rounds
         As in `wm.embedding.options.TrainOptions`, with the defaults of `wm embed` and of campaigns.
     max_depth
         Of the standard forest, from which the limits of the watermarked one are taken; None: no limit.
@@ -114,7 +120,7 @@ class WatermarkedForestClassifier(ClassifierMixin, BaseEstimator):  # type: igno
         "owner_key": [None, bytes, str, PathLike],
         "model_id": [str],
         "trigger_share": [Interval(Real, 0, 1, closed="neither")],
-        "ones_share": [Interval(Real, 0, 1, closed="neither")],
+        "ones_share": [Interval(Real, 0, 1, closed="neither"), None],
         "scheme": [StrOptions(set(SCHEMES))],
         "training": [StrOptions(set(get_args(Training)))],
         "least_weight": ["boolean"],
@@ -133,7 +139,7 @@ class WatermarkedForestClassifier(ClassifierMixin, BaseEstimator):  # type: igno
         owner_key: bytes | str | PathLike[str] | None = None,
         model_id: str = "model",
         trigger_share: float = DEFAULTS.trigger_share,
-        ones_share: float = DEFAULTS.ones_share,
+        ones_share: float | None = None,
         scheme: str = "paper",
         training: Training = DEFAULTS.training,
         least_weight: bool = False,
@@ -187,7 +193,7 @@ class WatermarkedForestClassifier(ClassifierMixin, BaseEstimator):  # type: igno
         try:
             made = [
                 self._watermarked(rows, seed, number, signature)
-                for number, signature in enumerate(self._signatures(seed))
+                for number, signature in enumerate(self._signatures(seed, len(rows.codes)))
             ]
         except (EmbeddingError, SignatureError) as reason:
             raise FitError(str(reason)) from reason
@@ -215,19 +221,34 @@ class WatermarkedForestClassifier(ClassifierMixin, BaseEstimator):  # type: igno
             return {self.model_id: 1}
         return {f"{self.model_id}/{code}": code for code in range(len(self.classes_))}
 
-    def _signatures(self, seed: int) -> list[Signature]:
-        """Return a signature for each forest; errors as in `wm.embedding.signature_sources`."""
+    def _signatures(self, seed: int, rows: int) -> Sequence[Marks]:
+        """Return a signature, or a codebook, for each forest; errors as in `signature_sources`."""
         if self.signature is not None and self.owner_key is not None:
             raise SignatureError("give a signature or an owner_key, not both")
-        model_ids, trees, ones_share = list(self._forests()), self.n_estimators, self.ones_share
+        model_ids, trees, scheme = list(self._forests()), self.n_estimators, SCHEMES[self.scheme]
+        ones_share = scheme.ones_share if self.ones_share is None else self.ones_share
+        if self.scheme != "paper":
+            if self.signature is not None or self.owner_key is not None:
+                raise SignatureError(
+                    f"scheme {self.scheme} draws its bits: a signature or an owner_key is for scheme paper"
+                )
+            size = trigger_size(rows, self._trigger_share(rows))
+            return [
+                scheme.draw(size, trees, ones_share, streams.generator(seed, Role.OWNER_SIGNATURE, number))
+                for number in range(len(model_ids))
+            ]
         if self.signature is not None:
             return given_signatures(self.signature, len(model_ids), trees)
         if self.owner_key is not None:
             return derived_signatures(self.owner_key, model_ids, trees, ones_share)
         return drawn_signatures(seed, len(model_ids), trees, ones_share)
 
+    def _trigger_share(self, rows: int) -> float:
+        """Return the share that gives at least one trigger row, however few rows there are."""
+        return max(self.trigger_share, 1 / rows)
+
     def _watermarked(
-        self, rows: MergedRows, seed: int, number: int, signature: Signature
+        self, rows: MergedRows, seed: int, number: int, signature: Marks
     ) -> tuple[WatermarkedForest, Caps]:
         """Return one class's watermarked forest and its limits."""
         model_id, code = list(self._forests().items())[number]
@@ -238,8 +259,7 @@ class WatermarkedForestClassifier(ClassifierMixin, BaseEstimator):  # type: igno
             plan = Plan(
                 scheme=self.scheme,
                 signature=signature,
-                # At least one row, however few there are.
-                trigger_share=max(self.trigger_share, 1 / len(y)),
+                trigger_share=self._trigger_share(len(y)),
                 caps=caps,
                 seed=seed,
                 repeat=number,

@@ -7,7 +7,10 @@ from dataclasses import asdict
 
 from wm import datasets, streams
 from wm.claims.claim import NONCE_BYTES
+from wm.codebook import flat_bits
 from wm.datasets import Split, file_sha256, load
+from wm.embedding import SCHEMES
+from wm.embedding.common import trigger_size
 from wm.embedding.options import FitOptions, TrainOptions
 from wm.embedding.training import Caps, adjusted_caps, fit_trees, honest_forest, standard_caps
 from wm.embedding.tuning import Hyperparameters, choose, fold_accuracies
@@ -15,7 +18,6 @@ from wm.embedding.watermark import Plan, watermark
 from wm.errors import DataError
 from wm.forest import Forest
 from wm.formats.sklearn_metadata import from_model
-from wm.signature import random_signature
 from wm.streams import Role
 from wm.verification.evidence import verify
 from workers.jobs import (
@@ -122,7 +124,8 @@ def embed(parameters: EmbedParameters, context: Context) -> EmbedResult:
     rows = read_split(context)
     honest = context.input(JobKind.BASELINE, BaselineResult)
     seed, repeat = parameters.seed, parameters.repeat
-    signature = random_signature(
+    signature = SCHEMES[parameters.scheme].draw(
+        trigger_size(len(rows.y_train), parameters.trigger_share),
         honest.n_estimators,
         parameters.ones_share,
         streams.generator(seed, Role.OWNER_SIGNATURE, repeat),
@@ -147,7 +150,7 @@ def embed(parameters: EmbedParameters, context: Context) -> EmbedResult:
         forest=context.keep(made.forest.to_bytes()),
         record=context.keep(from_model(list(made.embedded.trees)).to_bytes()),
         claim=context.keep(made.claim.to_json().encode()),
-        signature=str(signature),
+        signature=str(flat_bits(signature)),
         accuracy_watermarked=made.forest.accuracy(rows.X_test, rows.y_test),
         accuracy_watermarked_mean_rule=made.embedded.forest.accuracy_of_mean(rows.X_test, rows.y_test),
         log10_p_standard=verify(standard.votes(trigger_set.X), trigger_set.y, signature).log10_p,
