@@ -185,8 +185,8 @@ def sample_of_scene(scene: Scene, pool: int, rng: np.random.Generator) -> Sample
     triggers = np.flatnonzero(is_trigger)
     header = Header(
         scheme=claim.scheme,
-        trees=len(claim.bits),
-        ones=claim.bits.ones,
+        trees=claim.bits.trees,
+        ones=claim.bits.expected_ones,
         trigger_size=len(triggers),
         pool_size=len(rows),
         owner="0" * 64,

@@ -22,6 +22,7 @@ from wm.attacks.detection.shapes import detect_by_shape
 from wm.attacks.detection.spectrum import Spectrum, leaf_probes, vote_spectrum
 from wm.attacks.detection.strategies import detect
 from wm.attacks.populations import honest_forests
+from wm.signature import Signature
 from wm.streams import Role
 
 MAX_PROBES = 12_000
@@ -56,7 +57,7 @@ class Options(AttackOptions):
 
 
 class SpectrumRow(AttackRow):
-    """A vote spectrum."""
+    """A vote spectrum of a forest with a signature."""
 
     mode: str
     """Where the points came from."""
@@ -96,6 +97,7 @@ def run(scene: Scene, options: Options, rng: Streams) -> Result:
                     bits=tuple(signature.array.tolist()),
                 )
                 for mode, found in spectra
+                if isinstance(signature, Signature)
             ]
         },
     )

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from wm.attacks.base import AttackRow
 from wm.attacks.detection.guesses import above_median, score_guess, score_values
-from wm.signature import Signature
+from wm.codebook import Marks, flat_bits, repeated
 
 RANKING, SPLIT = "ranking", "median split"
 """Strategies of the two rows that a measure of the trees gets."""
@@ -44,10 +44,10 @@ class Row(AttackRow):
     """Instances that votes were taken on; for presence the honest forests."""
 
 
-def ranked(
-    measure: str, values: NDArray[np.float64], signature: Signature, **common: float | None
-) -> list[Row]:
+def ranked(measure: str, values: NDArray[np.float64], marks: Marks, **common: float | None) -> list[Row]:
     """Score a measure of the trees, (m,): as a ranking of the trees, and divided at the median.
+
+    Of a codebook the number of a tree counts for each of its bits.
 
     Parameters
     ----------
@@ -56,8 +56,9 @@ def ranked(
     common
         Further fields of both rows.
     """
+    signature, numbers = flat_bits(marks), repeated(values, marks)
     trees = len(signature)
-    ranking, guess = score_values(values, signature), score_guess(above_median(values), signature)
+    ranking, guess = score_values(numbers, signature), score_guess(above_median(numbers), signature)
     right = round(guess.bits * trees)
     both = common | {"measure": measure}
     return [
