@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 import click
@@ -17,6 +18,7 @@ _OWN = {
     "distances": "Smallest distance at which each instance can be forged",
     "forged-sets": "Evidence of each forged trigger set, and the rules that reject it",
     "jobs": "State, time and errors of each job",
+    "schemes": "Scoreboard: what each attack leaves of each scheme",
 }
 """Headings of the results that are not the rows of an attack."""
 
@@ -26,12 +28,12 @@ class _Results(click.Group):
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names of all results."""
-        return ["accuracy", *registry.kinds(), "distances", "forged-sets", "jobs"]
+        return ["accuracy", *registry.kinds(), "distances", "forged-sets", "schemes", "jobs"]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Return the command that prints a result; None if there is no such result."""
         if cmd_name in _OWN:
-            return _command(cmd_name, _OWN[cmd_name])
+            return _command(cmd_name, _OWN[cmd_name], several=cmd_name == "schemes")
         return _command(cmd_name, registry.attack(cmd_name).summary) if cmd_name in registry.kinds() else None
 
 
@@ -40,19 +42,27 @@ def results() -> None:
     """Print the results of a campaign."""
 
 
-def _command(name: str, summary: str) -> click.Command:
-    @click.command(name=name, help=f"{summary}, in CAMPAIGN (name or id).")
-    @click.argument("campaign_name", metavar="CAMPAIGN")
+def _command(name: str, summary: str, *, several: bool = False) -> click.Command:
+    """Return the command that prints a result, of several campaigns one after the other."""
+
+    @click.command(name=name, help=f"{summary}, in {'each ' * several}CAMPAIGN (name or id).")
+    @click.argument(
+        "names", metavar="CAMPAIGN..." if several else "CAMPAIGN", nargs=-1 if several else 1, required=True
+    )
     @store_option
     @json_option
     @click.option("-o", "--output", type=OUTPUT, help="Write to a file instead: .csv, .json or .parquet.")
-    def command(campaign_name: str, store_url: str, json: bool, output: Path | None) -> None:
+    def command(names: str | tuple[str, ...], store_url: str, json: bool, output: Path | None) -> None:
+        import pandas as pd
+
         from orchestrator.results import frame
         from orchestrator.results.forged_sets import forged_sets
 
         store = open_store(store_url)
-        campaign_id = campaigns.find_campaign(store, campaign_name).id
-        found = forged_sets(store, campaign_id) if name == "forged-sets" else frame(store, campaign_id, name)
+        read = forged_sets if name == "forged-sets" else partial(frame, name=name)
+        every = [names] if isinstance(names, str) else names
+        parts = [read(store, campaigns.find_campaign(store, each).id) for each in every]
+        found = parts[0] if len(parts) == 1 else pd.concat(parts, ignore_index=True)
         if output is not None:
             with writing(output):
                 write_frame(found, output)

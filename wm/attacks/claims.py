@@ -78,6 +78,9 @@ EVASIONS: dict[str, _Evade] = {
 }
 """What a thief can do at little or no cost in accuracy."""
 
+RENAMED = ("classes exchanged", "classes renamed", "columns permuted")
+"""Evasions that change no answer to whoever knows the new names."""
+
 
 class Options(AttackOptions):
     """Evasions of a true claim, and the claim on innocent forests, each judged as by `wm verify`."""

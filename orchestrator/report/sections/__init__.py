@@ -18,6 +18,7 @@ from orchestrator.report.sections import (
     leakage,
     modification,
     provenance,
+    schemes,
     suppression,
 )
 from orchestrator.report.sections.section import NOTHING_YET, Shown
@@ -38,6 +39,8 @@ class Section:
     kind: str = ""
     frame: str = ""
     """The frame without whose rows there is nothing to show yet."""
+    applies: Callable[[Findings], bool] = lambda _: True
+    """Whether it says anything of a campaign; only for sections without a kind."""
 
 
 SECTIONS = (
@@ -51,6 +54,7 @@ SECTIONS = (
     Section("modification", "Robustness", modification.show, "modification", "modification"),
     Section("calibration", "Calibration", calibration.show, "calibration", "calibration"),
     Section("claims", "Claims", claims.show, "claims", "claims"),
+    Section("schemes", "Schemes", schemes.show, frame="accuracy", applies=schemes.has_several),
     Section("cost", "Computing cost", cost.show),
     Section("failures", "Jobs without a result", failures.show),
     Section("provenance", "Provenance", provenance.show),
@@ -66,7 +70,8 @@ def sections(findings: Findings) -> Iterator[tuple[Section, Shown]]:
     known = _STEPS | {section.kind for section in SECTIONS}
     others = [_generic(str(kind)) for kind in kinds if kind not in known]
     attacks = [section for section in SECTIONS if section.kind in kinds]
-    for section in (*attacks, *others, *(one for one in SECTIONS if not one.kind)):
+    common = [section for section in SECTIONS if not section.kind and section.applies(findings)]
+    for section in (*attacks, *others, *common):
         yield section, shown_of(section, findings)
 
 

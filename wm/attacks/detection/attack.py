@@ -17,6 +17,7 @@ from wm.attacks.base import (
     Streams,
 )
 from wm.attacks.detection.presence import presence_statistics, presence_test
+from wm.attacks.detection.row_probes import detect_rows
 from wm.attacks.detection.rows import Row, ranked
 from wm.attacks.detection.shapes import detect_by_shape
 from wm.attacks.detection.spectrum import Spectrum, leaf_probes, vote_spectrum
@@ -30,7 +31,7 @@ MAX_PROBES = 12_000
 
 _MAX_STRENGTHS = 20
 
-Method = Literal["strategies", "shapes", "spectrum", "presence"]
+Method = Literal["strategies", "shapes", "spectrum", "rows", "presence"]
 
 
 class Options(AttackOptions):
@@ -41,7 +42,8 @@ class Options(AttackOptions):
         "shapes",
         "spectrum",
     )
-    """Methods: the paper's strategies, shapes of trees, the spectrum of votes, presence tests."""
+    """Methods: the paper's strategies, shapes of trees, the spectrum of votes, probes of single trigger rows,
+    presence tests."""
     honest: int = Field(default=49, ge=0, le=10_000)
     """Honest forests, trained for each watermark, that "presence" compares with; at least 2."""
 
@@ -83,6 +85,15 @@ def run(scene: Scene, options: Options, rng: Streams) -> Result:
             row
             for mode, found in spectra
             for row in ranked(f"spectrum, {mode}", found.scores, signature, points=len(found.projections))
+        ],
+        "rows": lambda: [
+            detect_rows(
+                forest,
+                signature,
+                scene.split.X_test,
+                rng.generator(Role.ATTACKER_PROBES, "rows"),
+                limit=MAX_PROBES,
+            )
         ],
         "presence": lambda: _presence(scene, options, rng),
     }

@@ -12,6 +12,9 @@ from wm.codebook import Marks, flat_bits, repeated
 RANKING, SPLIT = "ranking", "median split"
 """Strategies of the two rows that a measure of the trees gets."""
 
+BEST_PROBE = "best probe"
+"""Strategy of the row of probes of single trigger rows."""
+
 
 class Row(AttackRow):
     """One strategy on one measure; bits without a guess are uncertain."""
@@ -19,7 +22,7 @@ class Row(AttackRow):
     measure: str
     """Measure of the trees or of their votes."""
     strategy: str
-    """Rule for a guess: the paper's A and B, a ranking, a split at the median, a rank test."""
+    """Rule for a guess: the paper's A and B, a ranking, a median split, the best probe, a rank test."""
     mean: float | None = None
     """Of the measure over the trees."""
     std: float | None = None
