@@ -6,7 +6,6 @@ measure is missing.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -67,9 +66,10 @@ def _unmodified(store: Store, campaign_id: int) -> pd.DataFrame:
 
 
 def _modifications(store: Store, campaign_id: int) -> pd.DataFrame:
-    """Return the better of votes in order and vote shares, corrected for the choice."""
+    """Return the best of the evidence that each row holds (votes, vote shares), corrected for the choice."""
     frame = attack_rows(store, campaign_id, "modification")
-    better = frame[["log10_p", "log10_p_shares"]].astype(float).min(axis=1) + math.log10(2)
+    held = frame.filter(regex="^log10_p").astype(float)
+    better = held.min(axis=1) + np.log10(held.notna().sum(axis=1))
     return frame.assign(attack="modification: " + frame["modification"], log10_p=better.clip(upper=0.0))
 
 

@@ -80,9 +80,12 @@ def measured(dataset: str, scheme: str, share: float, rows: int, seed: int) -> I
     size = trigger_size(len(data.y_train), share)
     bits = marker.draw(size, trees, marker.ones_share, streams.generator(seed, Role.OWNER_SIGNATURE, 0))
     plan = Plan(scheme, bits, share, caps, seed=seed, repeat=0, model_id=dataset)
-    scene = LoadedScene.of(data, watermark(data, plan), model, caps)
+    made = watermark(data, plan)
+    scene = LoadedScene.of(data, made, model, caps)
     honest = Forest.from_sklearn(model).accuracy(data.X_test, data.y_test)
     yield Found(dataset, scheme, seed, "honest", accuracy=honest)
+    released = scene.forest.accuracy(data.X_test, data.y_test)
+    yield Found(dataset, scheme, seed, "none", accuracy=released, log10_p=made.evidence.log10_p)
 
     def run(kind: str, **options: Any) -> Iterator[Any]:
         attack = registry.attack(kind)

@@ -15,6 +15,10 @@ from wm.embedding.paper import embed_paper
 from wm.signature import random_signature
 
 
+def _draw_signature(rows: int, trees: int, ones_share: float, rng: np.random.Generator) -> Marks:
+    return random_signature(trees, ones_share, rng)
+
+
 @dataclass(frozen=True)
 class Scheme:
     """A way to watermark forests."""
@@ -23,7 +27,7 @@ class Scheme:
     """What an owner may choose."""
     embed: Callable[[EmbeddingTask, OnRound | None], Embedded]
     """Embeds what was drawn."""
-    draw: Callable[[int, int, float, np.random.Generator], Marks]
+    draw: Callable[[int, int, float, np.random.Generator], Marks] = _draw_signature
     """Draws what the trees will be marked with: trigger rows, trees, share of ones, random numbers. For
     campaigns and shadow models: of a real claim a beacon makes the draw, see `wm.claims.draw`."""
 
@@ -34,7 +38,7 @@ class Scheme:
 
 
 SCHEMES = {
-    "paper": Scheme(PaperOptions, embed_paper, lambda _, *trees: random_signature(*trees)),
+    "paper": Scheme(PaperOptions, embed_paper),
     "codebook": Scheme(CodebookOptions, embed_codebook, random_codebook),
 }
 """Schemes by name."""
