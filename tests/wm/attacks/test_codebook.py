@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.metrics import roc_auc_score
 
 from wm.attacks import registry
 from wm.attacks.base import LoadedScene, Streams
+from wm.attacks.detection.guesses import score_values_of_rows
 from wm.attacks.detection.row_probes import detect_rows
 from wm.attacks.suppression.recovery import budget_curve, read_bits
 from wm.codebook import Codebook, random_codebook
@@ -51,6 +53,32 @@ def test_on_a_codebook_shapes_and_spectra_guess_little(scene):
     rows = attacked(scene, "detection", methods=("strategies", "spectrum")).rows
     assert all(row.bits <= row.null_bits + 0.1 for row in rows if row.bits is not None)
     assert {row.correct + row.wrong + row.uncertain for row in rows} == {11 * TREES}
+
+
+@given(st.integers(0, 2**32 - 1))
+@settings(max_examples=20)
+def test_a_ranking_of_the_trees_is_scored_over_all_bits(seed):
+    rng = np.random.default_rng(seed)
+    book, values = random_codebook(6, 12, 0.25, rng), rng.integers(5, size=12).astype(float)
+    if not 0 < book.ones < 72:
+        return
+    found = score_values_of_rows(values, book)
+    area = roc_auc_score(book.array.ravel(), np.tile(values, 6))
+    assert found.auc == pytest.approx(max(area, 1 - area))
+    # The number of ones of each tree is the best ranking that there is.
+    best = score_values_of_rows(book.array.sum(axis=0).astype(float), book)
+    assert best.auc >= found.auc - 1e-9
+    assert best.p_value < 0.01 or len(set(book.array.sum(axis=0))) < 4
+
+
+def test_rankings_that_have_nothing_to_do_with_the_bits_are_seldom_significant():
+    rng = np.random.default_rng(0)
+    found = [
+        score_values_of_rows(rng.normal(size=15), random_codebook(5, 15, 0.25, rng)).p_value
+        for _ in range(200)
+    ]
+    # Four standard deviations above the level.
+    assert np.mean(np.array(found) <= 0.1) <= 0.1 + 4 * np.sqrt(0.1 * 0.9 / 200)
 
 
 def test_a_spotted_row_gives_its_bits_away_and_no_others(scene):

@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wm.attacks.base import AttackRow
-from wm.attacks.detection.guesses import above_median, score_guess, score_values
-from wm.codebook import Marks, flat_bits, repeated
+from wm.attacks.detection.guesses import above_median, score_guess, score_values, score_values_of_rows
+from wm.codebook import Codebook, Marks, flat_bits, repeated
 
 RANKING, SPLIT = "ranking", "median split"
 """Strategies of the two rows that a measure of the trees gets."""
@@ -59,9 +59,13 @@ def ranked(measure: str, values: NDArray[np.float64], marks: Marks, **common: fl
     common
         Further fields of both rows.
     """
-    signature, numbers = flat_bits(marks), repeated(values, marks)
+    signature = flat_bits(marks)
     trees = len(signature)
-    ranking, guess = score_values(numbers, signature), score_guess(above_median(numbers), signature)
+    if isinstance(marks, Codebook):
+        ranking = score_values_of_rows(values, marks)
+    else:
+        ranking = score_values(values, marks)
+    guess = score_guess(repeated(above_median(values), marks), signature)
     right = round(guess.bits * trees)
     both = common | {"measure": measure}
     return [
