@@ -160,14 +160,12 @@ def _judged(
     trees, columns = pairs
     if not len(trees):
         return _NOTHING
-    found = np.sort(np.maximum(scores[trees, columns], 0.0))[::-1]
+    found = np.sort(scores[trees, columns])[::-1]
     # The choice of a length is paid for; a prefix is at most the best product of its length.
-    logs = (count(*scores.shape)[: len(found)] + math.log(min(scores.shape)) - np.cumsum(found)) / math.log(
-        10
-    )
+    logs = count(*scores.shape)[: len(found)] + math.log(min(scores.shape)) - np.cumsum(found)
     size = int(np.argmin(logs))
     fits = wrong[:, trees] == bits[:, columns]
-    return Matching(float(logs[size]), size + 1, float(fits.mean()))
+    return Matching(float(logs[size]) / math.log(10), size + 1, float(fits.mean()))
 
 
 def in_old_order(scores: NDArray[np.float64]) -> _Pairs:

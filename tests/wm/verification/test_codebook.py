@@ -106,6 +106,34 @@ def test_the_best_matching_in_order_is_the_best_of_all(seed, trees, columns):
     assert all((np.diff(side) > 0).all() for side in found)
 
 
+def matchings(trees, columns):
+    """Yield every matching as pairs, and whether it keeps the order."""
+    for size in range(1, min(trees, columns) + 1):
+        for some in itertools.combinations(range(trees), size):
+            for places in itertools.permutations(range(columns), size):
+                yield some, places, list(places) == sorted(places)
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(0, 2**32 - 1), st.integers(1, 4), st.integers(1, 4))
+def test_no_matching_is_worth_more_than_its_e_values_over_their_number(seed, trees, columns):
+    # The bound by brute force: the number of matchings of that many trees, over the product of the e-values.
+    rng = np.random.default_rng(seed)
+    bits, errors = rng.random((30, columns)) < 0.25, np.full(trees, 0.05)
+    wrong = np.where(rng.random((30, trees)) < 0.7, bits[:, rng.integers(columns, size=trees)], False)
+    best = 0.0
+    for fidelity in FIDELITIES:
+        scores = log_ratios(wrong, bits, 0.25, errors, fidelity)
+        for some, places, in_order in matchings(trees, columns):
+            kinds = [log_matchings, log_matchings_in_order] if in_order else [log_matchings]
+            for count in kinds:
+                bound = count(trees, columns)[len(some) - 1] + math.log(min(trees, columns))
+                best = min(best, bound - float(scores[some, places].sum()))
+    corrected = best / math.log(10) + math.log10(2 * len(FIDELITIES))
+    found = match_columns(wrong, bits, 0.25, errors)
+    assert found.log10_p >= min(0.0, corrected) - 1e-9
+
+
 @pytest.mark.parametrize("suspect_trees", [2, 3])
 def test_matchings_of_strangers_are_seldom_significant(suspect_trees):
     # A codebook of few trees and many rows, where the price of a matching is low: 1,500 of them.
