@@ -1,6 +1,7 @@
 "use strict";
 // Sorts tables by a click on a heading, filters long ones, saves them; without it a page is complete, but static.
 const sorted = new Map(); // Of each table that has been sorted: place of the column, and whether it falls.
+const filtered = new Map(); // Of each table that has been filtered: the text.
 function enhance(table) {
   const body = table.tBodies[0], rows = [...body.rows], heads = [...table.tHead.rows[0].cells];
   const key = (row, place) => {
@@ -26,15 +27,19 @@ function enhance(table) {
     });
   });
   if (sorted.has(table.id)) sort(...sorted.get(table.id));
-  if (rows.length > 12 && !table.classList.contains("upright")) {
+  if (rows.length > 12 && !table.matches(".upright, .paged")) {
     const label = document.createElement("label"), filter = document.createElement("input");
     filter.type = "search";
     label.className = "filter";
     label.append("Show only rows with: ", filter);
-    filter.addEventListener("input", () => {
+    const show = () => {
       const wanted = filter.value.toLowerCase();
+      filtered.set(table.id, filter.value);
       rows.forEach(row => { row.hidden = !row.textContent.toLowerCase().includes(wanted); });
-    });
+    };
+    filter.addEventListener("input", show);
+    filter.value = filtered.get(table.id) || "";
+    if (filter.value) show();
     table.parentNode.before(label);
   }
   if (table.closest("details")) {

@@ -86,13 +86,17 @@ def page_of_jobs(
     At most one of `after` and `before` may be given.
     """
     backwards = before is not None
-    edge = before if backwards else after
-    query = _ids(campaign_id, wanted, edge, backwards, limit + 1)
     with store.read() as connection:
+        lowest, highest = _ends(connection, campaign_id)
+        if after is not None:
+            lowest = max(lowest, after + 1)
+        if before is not None:
+            highest = min(highest, before - 1)
+        query = _ids(campaign_id, wanted, lowest, highest, backwards, limit + 1)
         ids = list(connection.execute(query).scalars())
         is_more, ids = len(ids) > limit, sorted(ids[:limit])
         found = _rows(store, connection, campaign_id, ids)
-    is_inside = edge is not None
+    is_inside = before is not None or after is not None
     return JobPage(
         found,
         has_earlier=is_more if backwards else is_inside,
@@ -100,43 +104,40 @@ def page_of_jobs(
     )
 
 
-def _ids(campaign_id: int, wanted: Wanted, edge: int | None, backwards: bool, limit: int) -> sa.Select[Any]:
-    def bounded(column: sa.ColumnElement[int]) -> list[sa.ColumnElement[bool]]:
-        if edge is None:
-            return []
-        return [column < edge if backwards else column > edge]
+def _ends(connection: sa.Connection, campaign_id: int) -> tuple[int, int]:
+    """Return the lowest and the highest id of a campaign's jobs; 0 and -1 without jobs."""
+    ours = campaign_job.c.campaign_id == campaign_id
+    ends = [
+        sa.select(end(campaign_job.c.job_id)).where(ours).scalar_subquery()
+        for end in (sa.func.min, sa.func.max)
+    ]
+    low, high = connection.execute(sa.select(*ends)).one()
+    return (0, -1) if low is None else (int(low), int(high))
 
-    def ordered(query: sa.Select[Any], column: sa.ColumnElement[int]) -> sa.Select[Any]:
-        return query.order_by(column.desc() if backwards else column.asc()).limit(limit)
+
+def _ids(
+    campaign_id: int, wanted: Wanted, lowest: int, highest: int, backwards: bool, limit: int
+) -> sa.Select[Any]:
+    """Return the query for the first wanted ids between two, or for the last ones, both ends included."""
+
+    def some(place: sa.ColumnElement[int], *conditions: sa.ColumnElement[bool]) -> sa.Select[Any]:
+        # One bound at each end: of two, SQLite would walk from the one that comes first in the statement.
+        within = sa.select(place).where(*conditions, place >= lowest, place <= highest)
+        return within.order_by(place.desc() if backwards else place.asc()).limit(limit)
 
     ours = campaign_job.c.campaign_id == campaign_id
     if wanted.state is None and wanted.is_every_kind:
-        place = campaign_job.c.job_id
-        return ordered(sa.select(place).where(ours, *bounded(place)), place)
+        return some(campaign_job.c.job_id, ours)
     # Of each kind and state the index gives ids in order: a few from each are merged, and nothing is sorted.
     # The subquery cannot become a join, for which all jobs of the campaign would be read.
-    is_ours = sa.select(campaign_job.c.job_id).where(ours, campaign_job.c.job_id == job.c.id)
-    first, last = (
-        sa.select(bound(campaign_job.c.job_id)).where(ours).scalar_subquery()
-        for bound in (sa.func.min, sa.func.max)
-    )
+    mine = sa.select(campaign_job.c.job_id).where(ours, campaign_job.c.job_id == job.c.id).scalar_subquery()
     parts = [
-        ordered(
-            sa.select(job.c.id).where(
-                job.c.kind == kind,
-                job.c.state == state,
-                job.c.id >= first,
-                job.c.id <= last,
-                is_ours.scalar_subquery().is_not(None),
-                *bounded(job.c.id),
-            ),
-            job.c.id,
-        ).subquery()
+        some(job.c.id, job.c.kind == kind, job.c.state == state, mine.is_not(None)).subquery()
         for kind in wanted.kinds
         for state in ([wanted.state] if wanted.state else JobState)
     ]
     merged = sa.union_all(*(sa.select(part.c.id) for part in parts)).subquery()
-    return ordered(sa.select(merged.c.id), merged.c.id)
+    return some(merged.c.id)
 
 
 def _rows(
@@ -174,13 +175,19 @@ def _rows(
     )
 
 
-def failed_by_kind(store: Store, campaign_id: int) -> dict[tuple[str, str], int]:
-    """Return the number of a campaign's failed jobs by kind of job and status of the outcome."""
+def failed_by_kind(store: Store, campaign_id: int, kinds: Iterable[str]) -> dict[tuple[str, str], int]:
+    """Return the number of a campaign's failed jobs of some kinds, by kind and status of the outcome."""
+    is_ours = sa.select(campaign_job.c.job_id).where(
+        campaign_job.c.campaign_id == campaign_id, campaign_job.c.job_id == job.c.id
+    )
     query = (
         sa.select(job.c.kind, outcome.c.status, sa.func.count())
-        .join(campaign_job, campaign_job.c.job_id == job.c.id)
         .join(outcome, outcome.c.job_id == job.c.id)
-        .where(campaign_job.c.campaign_id == campaign_id, job.c.state == JobState.FAILED)
+        .where(
+            job.c.kind.in_(list(kinds)),
+            job.c.state == JobState.FAILED,
+            is_ours.scalar_subquery().is_not(None),
+        )
         .group_by(job.c.kind, outcome.c.status)
     )
     return {(kind, status): count for kind, status, count in store.rows(query)}
@@ -308,14 +315,14 @@ def job_details(store: Store, job_id: int) -> JobDetails:
 
 def _answers(connection: sa.Connection, job_id: int) -> Iterable[Answer]:
     columns = ("instance", "row", "status", "distance", "seconds", "reason")
+    has_witness = forgery_answer.c.witness.is_not(None).label("has_witness")
     query = (
-        sa.select(*(forgery_answer.c[name] for name in columns), forgery_answer.c.witness.is_not(None))
+        sa.select(*(forgery_answer.c[name] for name in columns), has_witness)
         .where(forgery_answer.c.job_id == job_id)
         .order_by(forgery_answer.c.instance)
     )
     for row in connection.execute(query):
-        *values, has_witness = row
-        yield Answer(*values, bool(has_witness))
+        yield Answer(**dict(row._mapping) | {"has_witness": bool(row.has_witness)})
 
 
 def witness_of(store: Store, job_id: int, instance: int) -> tuple[int, float, bytes]:

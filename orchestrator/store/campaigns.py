@@ -155,7 +155,7 @@ class Progress:
     total_weight: int
     """Number of all queries and other jobs."""
     kinds: Mapping[str, Mapping[JobState, int]] = field(default_factory=dict)
-    """Number of jobs of each kind in each state; states without any are missing."""
+    """Number of jobs of each kind in each state."""
 
     @property
     def is_over(self) -> bool:
@@ -184,7 +184,7 @@ def progress(store: Store, campaign_id: int) -> Progress:
     done = total = 0
     for kind, state, count, weight in store.rows(query):
         jobs[JobState(state)] += count
-        kinds.setdefault(kind, {})[JobState(state)] = count
+        kinds.setdefault(kind, dict.fromkeys(JobState, 0))[JobState(state)] = count
         total += weight
         if JobState(state).is_finished and state != JobState.CANCELLED:
             done += weight

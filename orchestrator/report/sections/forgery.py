@@ -116,7 +116,10 @@ def show(findings: Findings) -> Shown:
 def forged_answers(summary: pd.DataFrame, curves: Sequence[SizeCurve]) -> Iterator[Answer]:
     """Yield the largest forged set as a share of the true one, over all signatures and distances tried."""
     begun = summary[(summary["signatures"] > 0) & summary["share"].notna()]
-    largest = [(float(row.share), float(row.mean_share), f"eps {row.eps:g}") for row in begun.itertuples()]
+    largest = [
+        (float(share), float(mean), f"eps {eps:g}")
+        for share, mean, eps in zip(begun["share"], begun["mean_share"], begun["eps"], strict=True)
+    ]
     for curve in curves:
         if curve.trigger_size:
             sizes = curve.known[:, -1] / curve.trigger_size
