@@ -1,5 +1,5 @@
 # Everything happens in .venv: nothing is installed globally, no root is needed.
-.PHONY: demo test quick coverage check lowest lock clean
+.PHONY: demo test quick browser coverage check lowest lock clean
 .DEFAULT_GOAL := help
 
 PYTHON ?= python3
@@ -13,6 +13,7 @@ help:
 	@echo "make test    run every check: formatting, lint, types, all tests"
 	@echo "make coverage  run all tests, and say which lines they do not reach"
 	@echo "make quick   run the tests that need no server and no other processes"
+	@echo "make browser run the tests in a real browser, which is installed if it is missing"
 	@echo "make lowest  run these on the lowest dependencies allowed, and on the newest Python here"
 	@echo "make lock    pin the requirements again"
 	@echo "make clean   remove virtual environments and caches"
@@ -42,6 +43,10 @@ coverage: $(VENV)/.dev
 quick: $(VENV)/.dev
 	scripts/test.sh "$(BIN)" $(QUICK)
 
+browser: $(VENV)/.dev
+	scripts/chromium.sh .chromium
+	$(BIN)/pytest -q tests/system/test_browser.py
+
 lowest:
 	scripts/setup.sh "$(PYTHON)" $(VENV)-lowest requirements/lowest.txt
 	scripts/test.sh $(VENV)-lowest/bin $(QUICK)
@@ -52,4 +57,4 @@ lock:
 	scripts/lock.sh
 
 clean:
-	rm -rf $(VENV) $(VENV)-lowest $(VENV)-newest .mypy_cache .pytest_cache .ruff_cache .coverage*
+	rm -rf .chromium $(VENV) $(VENV)-lowest $(VENV)-newest .mypy_cache .pytest_cache .ruff_cache .coverage*

@@ -56,3 +56,7 @@ class NotFoundError(OrchestratorError):
 
 class OutputError(OrchestratorError):
     """A result cannot be written as asked."""
+
+
+class MissingExtraError(OrchestratorError):
+    """A package of an extra is not installed; the text says how to install it."""

@@ -55,6 +55,7 @@ _COMMANDS = {
     "report": "report:report",
     "results": "results:results",
     "verify": "verify:verify",
+    "web": "web:web",
     "worker": "services:worker",
 }
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 import sqlalchemy as sa
@@ -128,7 +128,7 @@ def _record(row: sa.Row[Any]) -> CampaignRecord:
     state = CampaignState(row.state)
     if state is CampaignState.RUNNING and row.now - (row.heartbeat_at or 0.0) > STALE_S:
         state = CampaignState.INTERRUPTED
-    columns = {field.name: row._mapping[field.name] for field in fields(CampaignRecord)}
+    columns = {one.name: row._mapping[one.name] for one in fields(CampaignRecord)}
     return CampaignRecord(**columns | {"state": state})
 
 
@@ -154,6 +154,8 @@ class Progress:
     """Number of queries and other jobs that have ended, not those cancelled."""
     total_weight: int
     """Number of all queries and other jobs."""
+    kinds: Mapping[str, Mapping[JobState, int]] = field(default_factory=dict)
+    """Number of jobs of each kind in each state."""
 
     @property
     def is_over(self) -> bool:
@@ -172,19 +174,21 @@ class Progress:
 def progress(store: Store, campaign_id: int) -> Progress:
     """Return a campaign's progress."""
     query = (
-        sa.select(job.c.state, sa.func.count(), sa.func.sum(job.c.weight))
+        sa.select(job.c.kind, job.c.state, sa.func.count(), sa.func.sum(job.c.weight))
         .join(campaign_job, campaign_job.c.job_id == job.c.id)
         .where(campaign_job.c.campaign_id == campaign_id)
-        .group_by(job.c.state)
+        .group_by(job.c.kind, job.c.state)
     )
     jobs = dict.fromkeys(JobState, 0)
+    kinds: dict[str, dict[JobState, int]] = {}
     done = total = 0
-    for state, count, weight in store.rows(query):
-        jobs[JobState(state)] = count
+    for kind, state, count, weight in store.rows(query):
+        jobs[JobState(state)] += count
+        kinds.setdefault(kind, dict.fromkeys(JobState, 0))[JobState(state)] = count
         total += weight
         if JobState(state).is_finished and state != JobState.CANCELLED:
             done += weight
-    return Progress(jobs, done, total)
+    return Progress(jobs, done, total, kinds)
 
 
 def retry_failed(store: Store, campaign_id: int) -> int:

@@ -91,6 +91,7 @@ job = sa.Table(
     sa.Column("leases", sa.Integer, nullable=False, server_default="0"),
     sa.Column("cancelled", sa.Boolean, nullable=False, server_default=sa.false()),
     sa.Index(None, "state"),
+    sa.Index(None, "kind", "state", "id"),
     sa.Index("ix_job_ready", "id", postgresql_where=_IS_READY, sqlite_where=_IS_READY),
 )
 """`leases` is the number of leases so far: a change shows that a worker received the job.
