@@ -237,7 +237,8 @@ def alembic_config() -> Config:
     A command runs on the connection that is in its ``attributes`` under "connection".
     """
     config = Config()
-    config.set_main_option("script_location", str(Path(__file__).parent / "migrations"))
+    folder = str(Path(__file__).parent / "migrations")
+    config.set_main_option("script_location", folder.replace("%", "%%"))  # else % begins a variable
     config.set_main_option("path_separator", "os")
     return config
 

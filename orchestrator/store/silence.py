@@ -1,9 +1,9 @@
 """Notice connections to PostgreSQL that fell silent.
 
 A firewall, a load balancer or address translation may forget a connection without a word. Where nobody
-acknowledges packets any more the limits of TCP end it (see `orchestrator.store.postgres_url`). Where something
-in between does, only a look from outside tells a server that works for long from one that was never asked, or
-whose answer is lost: a new connection asks what the server does for the old one.
+acknowledges packets any more the limits of TCP end it (see `orchestrator.store.postgres_url`). Where
+something in between does, a server that works for long looks like one that was never asked, or whose answer
+is lost: a new connection asks what the server does for the old one.
 """
 
 from __future__ import annotations

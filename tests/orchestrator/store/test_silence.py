@@ -1,4 +1,4 @@
-"""Connections to the store that fall silent are noticed, and long work of the server is not mistaken for one."""
+"""Connections to the store that fall silent are noticed; long work of the server is not mistaken for one."""
 
 from __future__ import annotations
 
@@ -62,13 +62,17 @@ def test_a_forgotten_connection_is_replaced_without_a_word(store, proxy):
 
 @pytest.mark.parametrize("lost", ["question", "answer"])
 def test_a_transaction_whose_question_or_answer_is_lost_may_be_tried_again(store, proxy, lost):
-    with pytest.raises(StoreUnavailableError, match="fell silent"), store.read() as connection:
-        connection.execute(ONE)
-        if lost == "question":
-            proxy.forget()
-        else:
-            threading.Timer(0.5, proxy.forget).start()
-        connection.execute(sa.text("SELECT pg_sleep(1)"))
+    def transaction():
+        with store.read() as connection:
+            connection.execute(ONE)
+            if lost == "question":
+                proxy.forget()
+            else:
+                threading.Timer(0.5, proxy.forget).start()
+            connection.execute(sa.text("SELECT pg_sleep(1)"))
+
+    with pytest.raises(StoreUnavailableError, match="fell silent"):
+        transaction()
     assert store.rows(ONE) == [(1,)]
 
 
