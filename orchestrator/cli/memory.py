@@ -23,7 +23,7 @@ def memory_fault(fault: BaseException) -> str | None:
 
 
 def check_limit() -> None:
-    """Raise `MemoryError` if this process's limit is so low that libraries would hang while they are loaded."""
+    """Raise `MemoryError` if this process's limit is so low that libraries would hang at their start."""
     limit, _ = resource.getrlimit(resource.RLIMIT_AS)
     if limit != resource.RLIM_INFINITY and limit < _LEAST_MB * 2**20:
         raise MemoryError(f"at least {_LEAST_MB} MB are needed")

@@ -171,6 +171,12 @@ class Progress:
 
 def progress(store: Store, campaign_id: int) -> Progress:
     """Return a campaign's progress."""
+    with store.read() as connection:
+        return progress_of(connection, campaign_id)
+
+
+def progress_of(connection: sa.Connection, campaign_id: int) -> Progress:
+    """Return a campaign's progress as a transaction sees it."""
     query = (
         sa.select(job.c.state, sa.func.count(), sa.func.sum(job.c.weight))
         .join(campaign_job, campaign_job.c.job_id == job.c.id)
@@ -179,7 +185,7 @@ def progress(store: Store, campaign_id: int) -> Progress:
     )
     jobs = dict.fromkeys(JobState, 0)
     done = total = 0
-    for state, count, weight in store.rows(query):
+    for state, count, weight in connection.execute(query):
         jobs[JobState(state)] = count
         total += weight
         if JobState(state).is_finished and state != JobState.CANCELLED:

@@ -42,9 +42,9 @@ class SilentConnectionError(psycopg.OperationalError):
 class _LimitedConnection(psycopg.Connection[Any]):
     """A connection that waits for an answer for at most `SILENCE_S`."""
 
-    def wait(self, gen: Any, interval: float = _LOOKED_AT_S, **options: Any) -> Any:
+    def wait(self, gen: Any, *_interval: Any, **options: Any) -> Any:
         """Wait for an answer; a `SilentConnectionError` if none comes."""
-        return super().wait(self._listening(gen), min(interval, _LOOKED_AT_S), **options)
+        return super().wait(self._listening(gen), **options | {"interval": _LOOKED_AT_S})
 
     def _listening(self, answer: Any) -> Generator[Any, Any, Any]:
         """Pass psycopg's own generator on, and count the time in which its socket was not ready."""
