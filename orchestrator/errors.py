@@ -54,6 +54,10 @@ class NotFoundError(OrchestratorError):
     """There is no campaign, result, artifact or store of that name."""
 
 
+class ArchiveError(OrchestratorError):
+    """A file is no archive of a campaign, is damaged, or was written by a newer program."""
+
+
 class OutputError(OrchestratorError):
     """A result cannot be written as asked."""
 

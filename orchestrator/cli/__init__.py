@@ -20,6 +20,7 @@ from click.core import ParameterSource
 
 import wm
 from orchestrator.cli import streams
+from orchestrator.cli.memory import check_limit, memory_fault
 from orchestrator.errors import BrokerError, OrchestratorError, StoreError
 from wm.errors import EndpointUnavailableError, WmError
 from wm.isolation import ChildError
@@ -67,6 +68,7 @@ class _LazyGroup(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in _COMMANDS:
             return None
+        check_limit()
         command: click.Command = pkgutil.resolve_name(f"{__name__}.{_COMMANDS[cmd_name]}")
         _name_variables(command, f"WM_{cmd_name}")
         return command
@@ -139,7 +141,9 @@ def _run() -> int:
         return _complain(fault, Exit.INFRASTRUCTURE)
     except (WmError, WorkerError, OrchestratorError) as mistake:
         return _complain(mistake, Exit.USER_MISTAKE)
-    except Exception:
+    except Exception as fault:
+        if memory_fault(fault):
+            return _complain(fault, Exit.INFRASTRUCTURE)
         # Python's own exit code for a crash is 1, which would say "not verified".
         traceback.print_exc()
         return _complain(RuntimeError("this is a bug in treeproof: please report it"), Exit.INFRASTRUCTURE)
@@ -159,6 +163,8 @@ def _name_variable(mistake: click.ClickException) -> None:
 
 
 def _complain(error: Exception, status: Exit) -> Exit:
+    if lack := memory_fault(error):
+        error = MemoryError(lack)
     for line in str(error).splitlines() or [type(error).__name__]:
         click.echo(f"wm: {line}", err=True)
     return status

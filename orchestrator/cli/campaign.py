@@ -11,6 +11,7 @@ from typing import Any
 import click
 
 from orchestrator.cli import Exit
+from orchestrator.cli.archives import archive, import_archive
 from orchestrator.cli.campaign_files import read_aloud
 from orchestrator.cli.common import (
     INPUT,
@@ -60,6 +61,10 @@ EXECUTOR = option_group(
 @click.group()
 def campaign() -> None:
     """Run grids of watermarks and attacks from a TOML file."""
+
+
+campaign.add_command(archive)
+campaign.add_command(import_archive)
 
 
 @campaign.command()

@@ -173,6 +173,12 @@ class Progress:
 
 def progress(store: Store, campaign_id: int) -> Progress:
     """Return a campaign's progress."""
+    with store.read() as connection:
+        return progress_of(connection, campaign_id)
+
+
+def progress_of(connection: sa.Connection, campaign_id: int) -> Progress:
+    """Return a campaign's progress as a transaction sees it."""
     query = (
         sa.select(job.c.kind, job.c.state, sa.func.count(), sa.func.sum(job.c.weight))
         .join(campaign_job, campaign_job.c.job_id == job.c.id)
@@ -182,7 +188,7 @@ def progress(store: Store, campaign_id: int) -> Progress:
     jobs = dict.fromkeys(JobState, 0)
     kinds: dict[str, dict[JobState, int]] = {}
     done = total = 0
-    for kind, state, count, weight in store.rows(query):
+    for kind, state, count, weight in connection.execute(query):
         jobs[JobState(state)] += count
         kinds.setdefault(kind, dict.fromkeys(JobState, 0))[JobState(state)] = count
         total += weight

@@ -105,6 +105,16 @@ class Store:
         with self._explained(), self._engine.connect().execution_options(wm_read=True) as connection:
             yield connection
 
+    @contextmanager
+    def snapshot(self) -> Iterator[sa.Connection]:
+        """Open a transaction that only reads, and sees the store as it is at its beginning."""
+        options: dict[str, Any] = {} if self.is_sqlite else {"isolation_level": "REPEATABLE READ"}
+        with (
+            self._explained(),
+            self._engine.connect().execution_options(wm_read=True, **options) as connection,
+        ):
+            yield connection
+
     def rows(self, query: sa.Executable) -> Sequence[Any]:
         """Return all rows of a query that is a transaction of its own."""
         with self.read() as connection:
@@ -241,7 +251,8 @@ def alembic_config() -> Config:
     A command runs on the connection that is in its ``attributes`` under "connection".
     """
     config = Config()
-    config.set_main_option("script_location", str(Path(__file__).parent / "migrations"))
+    folder = str(Path(__file__).parent / "migrations")
+    config.set_main_option("script_location", folder.replace("%", "%%"))  # else % begins a variable
     config.set_main_option("path_separator", "os")
     return config
 

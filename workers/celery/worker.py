@@ -22,6 +22,7 @@ from workers.runtime.outage import Outage, PatientLedger
 from workers.runtime.owners import owner_name
 from workers.runtime.registry import Registry, WorkerRecord
 from workers.runtime.slots import Slots
+from workers.runtime.stopping import ending_in_time
 from workers.runtime.version import protocol_version
 
 _log = logging.getLogger(__name__)
@@ -57,7 +58,7 @@ class Worker:
         self._ledger = PatientLedger(ledger, self._store, self._stop)
 
     def run(self) -> None:
-        """Work until stopped by SIGTERM or SIGINT.
+        """Work until stopped by SIGTERM or SIGINT; then end within half a minute, whatever hangs.
 
         Raises
         ------
@@ -68,6 +69,12 @@ class Worker:
         """
         self._check_versions()
         self._registry.beat(self._record)
+        with ending_in_time(self._stop):
+            self._work()
+        if self._failure is not None:
+            raise self._failure
+
+    def _work(self) -> None:
         slots = Slots(self._ledger, self._concurrency, self._stop, self._fail)
         beating = threading.Thread(target=self._beat, name="beat", daemon=True)
         beating.start()
@@ -79,8 +86,6 @@ class Worker:
             beating.join()
             with contextlib.suppress(LedgerUnavailableError):  # then it counts as silent
                 self._registry.leave(self._record.name)
-        if self._failure is not None:
-            raise self._failure
 
     def _check_versions(self) -> None:
         others = [found for found in self._registry.orchestrator_versions() if found != self._record.version]
