@@ -23,6 +23,7 @@ from orchestrator.cli.common import (
     say,
     store_option,
 )
+from orchestrator.cli.groups import Group
 from orchestrator.cli.progress import shown, states
 from orchestrator.cli.urls import broker_option
 from orchestrator.executors import Executor, LocalExecutor, default_workers
@@ -57,7 +58,7 @@ EXECUTOR = option_group(
 )
 
 
-@click.group()
+@click.group(cls=Group)
 def campaign() -> None:
     """Run grids of watermarks and attacks from a TOML file."""
 

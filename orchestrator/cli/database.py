@@ -7,12 +7,13 @@ from pathlib import Path
 import click
 
 from orchestrator.cli.common import store_option
+from orchestrator.cli.groups import Group
 from orchestrator.cli.urls import read_secret
 from orchestrator.store.database import Store, head_revision
 from orchestrator.store.roles import set_worker_login
 
 
-@click.group()
+@click.group(cls=Group)
 def database() -> None:
     """Manage the store's schema."""
 

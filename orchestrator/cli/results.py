@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from orchestrator.cli.common import OUTPUT, json_option, open_store, print_frame, print_json, store_option
+from orchestrator.cli.groups import Group
 from orchestrator.files import writing
 from orchestrator.frames import records, write_frame
 from orchestrator.store import campaigns
@@ -21,7 +22,7 @@ _OWN = {
 """Headings of the results that are not the rows of an attack."""
 
 
-class _Results(click.Group):
+class _Results(Group):
     """Makes each command when it is needed: the headings are those of the attacks."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:

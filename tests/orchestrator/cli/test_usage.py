@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -179,10 +182,50 @@ def test_a_variable_meant_for_something_else_does_no_harm(wm, monkeypatch: pytes
     assert wm("campaign", "list").err.startswith("wm: there is no store")
 
 
-def test_importing_the_command_line_imports_no_heavy_library(tmp_path: Path) -> None:
-    import subprocess
-    import sys
+def test_the_summaries_of_commands_are_their_first_sentences_whole() -> None:
+    context = click.Context(cli)
+    for name in cli.list_commands(context):
+        assert cli.summary(context, name) == _find((name,)).get_short_help_str(limit=1000)
+        assert not cli.summary(context, name).endswith("...")
 
+
+@pytest.mark.parametrize("path", [path for path in ALL if isinstance(_find(path), click.Group)], ids=" ".join)
+def test_help_cuts_no_summary_on_a_narrow_terminal(
+    wm, path: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "50")
+    shown = " ".join(wm(*path, "--help").out.partition("Commands:")[2].split())
+    group = _find(path)
+    assert isinstance(group, click.Group)
+    for name in group.list_commands(click.Context(group)):
+        assert f"{name} {_find((*path, name)).get_short_help_str(limit=1000)}" in shown
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [{}, {"_WM_COMPLETE": "bash_complete", "COMP_WORDS": "wm ca", "COMP_CWORD": "1"}],
+    ids=["help", "completion"],
+)
+def test_help_and_completion_import_no_command(arguments: dict[str, str]) -> None:
+    """They answer at once, however much the commands need."""
+    code = (
+        "import sys, orchestrator.cli as c\n"
+        "try: c.main()\n"
+        "finally: print(sorted(n for n in sys.modules if n.startswith('orchestrator.cli.')), file=sys.stderr)"
+    )
+    ran = subprocess.run(
+        [sys.executable, "-c", code, "--help"],
+        cwd=Path(__file__).resolve().parents[3],
+        env=os.environ | arguments,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert "campaign" in ran.stdout
+    assert ran.stderr.strip() == "['orchestrator.cli.groups', 'orchestrator.cli.streams']"
+
+
+def test_importing_the_command_line_imports_no_heavy_library(tmp_path: Path) -> None:
     heavy = ("sklearn", "pandas", "altair", "sqlalchemy", "z3", "alembic", "celery")
     code = f"import sys, orchestrator.cli; print([name for name in {heavy!r} if name in sys.modules])"
     root = Path(__file__).resolve().parents[3]
