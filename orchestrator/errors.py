@@ -56,3 +56,7 @@ class NotFoundError(OrchestratorError):
 
 class OutputError(OrchestratorError):
     """A result cannot be written as asked."""
+
+
+class SelectionError(OrchestratorError):
+    """A condition or column that the user asked for does not suit a result."""
