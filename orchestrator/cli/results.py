@@ -9,7 +9,9 @@ import click
 
 from orchestrator.cli.common import (
     OUTPUT,
+    campaign_argument,
     json_option,
+    named_campaign,
     open_store,
     option_group,
     print_frame,
@@ -23,7 +25,6 @@ from orchestrator.frames import records, write_frame
 from orchestrator.results import frame
 from orchestrator.results.forged_sets import forged_sets
 from orchestrator.results.selection import Selection, Statistic, parse_conditions, select
-from orchestrator.store import campaigns
 from wm.attacks import registry
 
 _OWN = {
@@ -78,7 +79,7 @@ _SELECTION = option_group(
 
 def _command(name: str, summary: str) -> click.Command:
     @click.command(name=name, help=f"{summary}, in CAMPAIGN (name or id).")
-    @click.argument("campaign_name", metavar="CAMPAIGN")
+    @campaign_argument
     @store_option
     @_SELECTION
     @json_option
@@ -104,7 +105,7 @@ def _command(name: str, summary: str) -> click.Command:
             limit=limit,
         )
         store = open_store(store_url)
-        campaign_id = campaigns.find_campaign(store, campaign_name).id
+        campaign_id = named_campaign(store, campaign_name).id
         whole = forged_sets(store, campaign_id) if name == "forged-sets" else frame(store, campaign_id, name)
         found = select(whole, chosen)
         if output is not None:
