@@ -23,7 +23,7 @@ _AS_THEY_ARE = ("trigger_size", "trigger_labels", "weights", "heavy_leaves", "di
 
 @click.command()
 @click.argument("model", metavar="MODEL", type=INPUT)
-@click.option("--prefix", help="Prefix of a forest in an npz file with several, as in watermarked_.")
+@click.option("--prefix", help="Prefix of a forest in an npz file with several, its underscore included.")
 @trust_options
 @click.option(
     "--rows",
