@@ -10,6 +10,7 @@ import click
 
 from orchestrator.cli import Exit
 from orchestrator.cli.common import INPUT, json_option, print_facts, print_json, print_table
+from orchestrator.cli.marks import mark
 from orchestrator.cli.model_files import trust_options
 from wm.errors import ModelError
 
@@ -22,7 +23,7 @@ _AS_THEY_ARE = ("trigger_size", "trigger_labels", "weights", "heavy_leaves", "di
 
 @click.command()
 @click.argument("model", metavar="MODEL", type=INPUT)
-@click.option("--prefix", help="Prefix of a forest in an npz file with several, as in watermarked_.")
+@click.option("--prefix", help="Prefix of a forest in an npz file with several, its underscore included.")
 @trust_options
 @click.option(
     "--rows",
@@ -71,11 +72,17 @@ def _facts(report: LeakageReport) -> dict[str, Any]:
 
 
 def _print(model: Path, report: LeakageReport, membership: list[float] | None) -> None:
+    from wm.attacks.leakage.findings import Severity
+
+    secret = [each.name for each in report.findings if each.severity is not Severity.INFO]
+    reason = f"leaks: {', '.join(secret)}" if secret else "nothing secret found"
+    click.echo(f"{mark(not secret)} {reason}\n")
     if report.findings:
         print_table(
             ["severity", "finding", "what the file reveals", "how to fix it"],
             [[each.severity, each.name, each.detail, each.remedy] for each in report.findings],
         )
+        click.echo()
     known = {
         "signature (up to complement)": "".join(map(str, _facts(report)["signature"] or [])),
         "trigger rows": report.trigger_size,
@@ -88,7 +95,6 @@ def _print(model: Path, report: LeakageReport, membership: list[float] | None) -
         {
             "model": model,
             "trees": report.n_trees,
-            "verdict": "leaks" if report.leaks else "nothing secret found",
             **{name: value for name, value in known.items() if value not in (None, "")},
         }
     )

@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from orchestrator.cli.common import INPUT, OUTPUT, json_option, model_options, print_either
+from orchestrator.cli.groups import Group
 from orchestrator.cli.owner_data import OwnerData, claim_options, read_owner_data, source_options
 from orchestrator.files import SECRET, refuse_existing, write_new
 from wm.claims.beacons.request import CommitmentRequest
@@ -17,7 +18,7 @@ from wm.claims.reading import read_pooled_claim
 from wm.embedding.options import PaperOptions
 
 
-@click.group()
+@click.group(cls=Group)
 def claim() -> None:
     """Make claims of ownership and look at them."""
 

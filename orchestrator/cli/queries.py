@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from orchestrator.cli.common import INPUT, OUTPUT
+from orchestrator.cli.common import INPUT, OUTPUT, json_option, print_json
 from orchestrator.cli.model_files import level_option
 from orchestrator.cli.suspects import question_options, questions_of
 from orchestrator.files import SECRET, refuse_existing, write_new
@@ -28,7 +28,8 @@ from wm.claims.reading import read_any_claim
     required=True,
     help="File for the meaning of each row; keep it secret until the suspect has answered (JSON).",
 )
-def queries(claim_file: Path, output: Path, order: Path, level: float, **options: Any) -> None:
+@json_option
+def queries(claim_file: Path, output: Path, order: Path, level: float, json: bool, **options: Any) -> None:
     """Write rows of a CLAIM to ask a suspect model.
 
     CLAIM may be an opening. Trigger rows are hidden among controls, rows of the same kind. Give the answers,
@@ -59,4 +60,8 @@ def queries(claim_file: Path, output: Path, order: Path, level: float, **options
         content = npz.pack({"X": questions.X, "feature_names": np.array(names)})
     write_new(order, questions.order.to_line().encode(), mode=SECRET)
     write_new(output, content, mode=SECRET)
-    click.echo(f"{len(questions.X)} rows of {len(names)} features: {output}")
+    if json:
+        files = {"output": str(output), "order": str(order)}
+        print_json({"rows": len(questions.X), "features": len(names), **files})
+    else:
+        click.echo(f"{len(questions.X)} rows of {len(names)} features: {output}")

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
+from datetime import UTC, datetime
 from typing import Any
 
 import sqlalchemy as sa
 
-from orchestrator.errors import NotFoundError
+from orchestrator.errors import AmbiguousNameError, NotFoundError
 from orchestrator.plan import PlannedJob
 from orchestrator.spec import CampaignSpec
 from orchestrator.store.database import Lock, Store
@@ -81,22 +82,39 @@ def create_campaign(
     return int(campaign_id)
 
 
+NEWEST = "@latest"
+"""After a name: the newest campaign of that name."""
+
+
 def find_campaign(store: Store, name_or_id: str) -> CampaignRecord:
-    """Return the newest campaign of a name, or else the one with that id.
+    """Return the campaign of a name, or else the one with that id; ``NAME@latest`` is the newest of a name.
 
     Raises
     ------
     NotFoundError
         There is none; the text lists the existing names.
+    AmbiguousNameError
+        Several have this name, one for each version of its file; the text lists them.
     """
-    found = _records(store, campaign.c.name == name_or_id)
+    name = name_or_id.removesuffix(NEWEST)
+    found = _records(store, campaign.c.name == name)
     if not found and name_or_id.isdecimal() and int(name_or_id) < 2**31:
         found = _records(store, campaign.c.id == int(name_or_id))
     if not found:
         names = store.rows(sa.select(campaign.c.name).distinct().limit(20))
         there = ", ".join(sorted(row.name for row in names)) or "none at all"
         raise NotFoundError(f"no campaign {name_or_id!r} in {store}; there are: {there}")
+    if len(found) > 1 and name == name_or_id:
+        listed = ", ".join(f"{each.id} ({each.state}, {_day(each.created_at)})" for each in found)
+        raise AmbiguousNameError(
+            f"{len(found)} campaigns are called {name}: give the id of one, {listed}, or {name}{NEWEST}",
+            [each.id for each in found],
+        )
     return found[-1]
+
+
+def _day(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds, UTC).date().isoformat()
 
 
 def get_campaign(store: Store, campaign_id: int) -> CampaignRecord:
