@@ -34,6 +34,9 @@ _RETRIED = frozenset({408, 425, 429, 500, 502, 503, 504})
 _SHOWN = 120
 """Characters of a refusal's body that an error quotes."""
 
+_ROWS = re.compile(r"[-+]?[0-9]+\.[0-9eE+-]*|[-+]?[0-9][0-9eE+-]*([\s,;\[\]]+[-+]?[0-9][0-9eE+-]*)+")
+"""Numbers with a point, and several in a row: servers quote what they were asked, and rows are secret."""
+
 _REFUSAL_S = 1.0
 """Seconds in which the body of a refusal is read, as far as it comes."""
 
@@ -194,7 +197,7 @@ async def _start(response: httpx.Response) -> str:
             content += chunk[:2048]
             if len(content) >= 2048:
                 break
-    return " ".join(_one_line(content.decode(errors="replace"), 2048).split())
+    return " ".join(_ROWS.sub("...", _one_line(content.decode(errors="replace"), 2048)).split())
 
 
 def _refusal(response: httpx.Response, what: str, body: str) -> EndpointError:

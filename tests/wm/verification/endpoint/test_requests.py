@@ -11,6 +11,7 @@ from wm.errors import EndpointError
 from wm.verification.endpoint import Endpoint, ask, read_headers
 
 X = np.random.default_rng(1).random((3, 2)).astype(np.float32)
+WORD = "word-17"
 
 
 @pytest.fixture
@@ -56,3 +57,30 @@ def test_proxies_of_the_environment_see_nothing(suspect, monkeypatch, variable):
         monkeypatch.setenv(variable, proxy.url)
         assert ask(Endpoint(suspect.url), X).kind == "labels"
         assert proxy.tokens == []
+
+
+def test_a_refusal_is_quoted_without_the_rows_and_the_token(suspect):
+    """Servers quote what they did not understand."""
+    quoted = [X.tolist(), str(X), dict(zip("ab", X[0].tolist(), strict=True)), "1, 0,-3 [4]"]
+    text = f"Failed to predict {quoted} with {WORD}: column 3 is missing"
+    suspect.faults = [suspects.status(400, text.encode())]
+    with pytest.raises(EndpointError) as refused:
+        ask(Endpoint(suspect.url, token=WORD), X)
+    line = str(refused.value)
+    assert "answered 400 Bad Request: Failed to predict" in line
+    assert not any(f"{value:.3}" in line for value in X.ravel())
+    assert WORD not in line
+    suspect.faults = [suspects.status(400, b"column 3 is missing, 1, 0,-3 [4]")]
+    with pytest.raises(EndpointError, match=r"Bad Request: column 3 is missing, \.\.\.\]"):
+        ask(Endpoint(suspect.url), X)
+
+
+@pytest.mark.parametrize("fault", [suspects.dripping, suspects.endless])
+def test_a_refusal_without_end_is_still_one(suspect, fault, monkeypatch):
+    def refuse(handler):
+        monkeypatch.setattr(handler, "send_response", lambda _: Handler.send_response(handler, 400))
+        fault(handler)
+
+    suspect.faults = [refuse]
+    with pytest.raises(EndpointError, match="answered 400 Bad Request"):
+        ask(Endpoint(suspect.url), X)
