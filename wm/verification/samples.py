@@ -21,7 +21,7 @@ from wm.verification.schemes import tests_of
 MAX_RECEIPTS = 2
 """Beacons that can be combined: with more receipts the claimant could choose among too many sets of them."""
 
-_MARGIN = 1.0
+_MARGIN = 2.0
 """Powers of ten by which the smallest possible p-value should stay below the level."""
 
 

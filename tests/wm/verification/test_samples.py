@@ -142,7 +142,7 @@ def test_as_many_controls_as_the_level_needs_and_no_more(pool, data, level, numb
     sample = sample_of(witnessed(claim, receipt_of(claim, number=number)))
     shown = data.draw(st.integers(1, size))
     count = controls_to_open(sample, level, shown=shown)
-    goal = np.log10(level / (2 * number)) - 1
+    goal = np.log10(level / (2 * number)) - 2
     assert 1 <= count <= pool - size
     assert count == pool - size or row_floor(shown + count, shown) <= goal
     assert count <= 5 * shown or row_floor(shown + count - 1, shown) > goal
