@@ -205,7 +205,13 @@ def _from_files(sample: Sample, options: dict[str, Any]) -> Suspect:
         if file is None:
             continue
         content = read_file(file)
-        answers[kind] = parse_answers(content, kind, class_names=sample.header.class_names, what=str(file))
+        answers[kind] = parse_answers(
+            content,
+            kind,
+            class_names=sample.header.class_names,
+            feature_names=sample.header.feature_names,
+            what=str(file),
+        )
         texts.append(f"{kind} in {file}, SHA-256 {hashlib.sha256(content).hexdigest()}")
     return Suspect(sort_answers(answers, order, sample), "; ".join(texts))
 

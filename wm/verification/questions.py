@@ -126,11 +126,13 @@ def sort_answers(answers: Mapping[AnswerKind, Answers], order: Order, sample: Sa
     if order.commitment != sample.commitment:
         raise ClaimError("the order is of another claim's rows: its commitment differs")
     for kind, given in answers.items():
-        if len(given) != len(order.asked):
+        if given.ids is None and len(given) != len(order.asked):
             raise ClaimError(
                 f"{len(order.asked)} rows were asked, but {len(given)} are answered by {kind}: a line for "
-                "each row is needed, in the order of the questions"
+                "each row is needed, in the order of the questions; a column id, as wm queries --ids "
+                "writes it, would tell which"
             )
+    answers = {kind: given.take(_places(given, len(order.asked), kind)) for kind, given in answers.items()}
     asked = np.array(order.asked, dtype=np.int64)
     if not np.isin(asked, sample.indices).all():
         raise ClaimError("the order asks rows that the claim does not show")
@@ -146,6 +148,25 @@ def sort_answers(answers: Mapping[AnswerKind, Answers], order: Order, sample: Sa
         asked_twice=len(again),
         answered_differently=int(differs.sum()),
     )
+
+
+def _places(given: Answers, count: int, kind: str) -> NDArray[np.int64]:
+    """Return for each of `count` questions the place of its answer."""
+    if given.ids is None:
+        return np.arange(count)
+    numbers, first, times = np.unique(given.ids, return_index=True, return_counts=True)
+    questions = np.arange(1, count + 1)
+    for faulty, fault in (
+        (np.setdiff1d(questions, numbers), f"not answered by {kind}"),
+        (np.setdiff1d(numbers, questions), f"answered by {kind}, but were not asked"),
+        (numbers[times > 1], f"answered by {kind} more than once"),
+    ):
+        if len(faulty):
+            named = ", ".join(map(str, faulty[:5])) + (
+                f" and {len(faulty) - 5} more" if len(faulty) > 5 else ""
+            )
+            raise ClaimError(f"of the {count} questions, these ids are {fault}: {named}")
+    return first
 
 
 def read_order(path: str | Path) -> Order:
