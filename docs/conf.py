@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 
-import wm
 from sphinx.application import Sphinx
+
+import wm
 
 _MADE = "model_config, model_post_init, set_fit_request, set_score_request, get_metadata_routing"
 """Members that pydantic and scikit-learn add to classes."""

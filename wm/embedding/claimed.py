@@ -33,6 +33,7 @@ from wm.streams import Role
 from wm.verification.evidence import DEFAULT_LEVEL, Evidence
 from wm.verification.randomization import row_floor
 from wm.verification.samples import drawn, ordered_receipts
+from wm.verification.schemes import tests_of
 
 MAX_POOL = 2000
 """Largest pool that is made unless more rows are asked for."""
@@ -84,8 +85,9 @@ def commit_pool(
         A claim that could never be verified at this level; the text says what would do. Or values that no
         claim can hold, such as numbers that are not finite.
     ClaimError
-        Labels other than 0 and 1.
+        Labels other than 0 and 1, or a scheme that no judge can read.
     """
+    tests_of(scheme)
     single = single_rows(X)
     size = min(len(single), MAX_POOL) if pool_size is None else pool_size
     if not trigger_size < size <= len(single):
