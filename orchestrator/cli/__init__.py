@@ -49,6 +49,8 @@ _COMMANDS = {
     "forge": "forge:forge",
     "key": "key:key",
     "notary": "notary:notary",
+    "predict": "predict:predict",
+    "scrub": "scrub:scrub",
     "open": "open:open_claim",
     "orchestrate": "services:orchestrate",
     "queries": "queries:queries",

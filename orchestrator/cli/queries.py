@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -15,6 +15,9 @@ from orchestrator.cli.suspects import question_options, questions_of
 from orchestrator.files import SECRET, refuse_existing, write_new
 from wm.claims.claim import Claim
 from wm.claims.reading import read_any_claim
+
+if TYPE_CHECKING:
+    from wm.verification.questions import Questions
 
 
 @click.command()
@@ -49,14 +52,23 @@ def queries(claim_file: Path, output: Path, order: Path, level: float, **options
     refuse_existing(output, order)
     sample = sample_of(claim)
     questions = questions_of(sample, options, level)
-    names = sample.header.feature_names
+    names = questions.names
     if output.suffix == ".csv":
-        text = io.StringIO()
-        csv.writer(text, lineterminator="\n").writerow(names)
-        np.savetxt(text, questions.X, delimiter=",", fmt="%.9g")  # 9 digits give every float32 back
-        content = text.getvalue().encode()
+        content = _csv(questions).encode()
+    elif questions.cells is not None:
+        raise click.UsageError(f"{output}: raw rows have columns of text: the ending must be .csv")
     else:
         content = npz.pack({"X": questions.X, "feature_names": np.array(names)})
     write_new(order, questions.order.to_line().encode(), mode=SECRET)
     write_new(output, content, mode=SECRET)
     click.echo(f"{len(questions.X)} rows of {len(names)} features: {output}")
+
+
+def _csv(questions: Questions) -> str:
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(questions.names)
+    for row in questions.X.tolist() if questions.cells is None else questions.cells:
+        # 9 digits give every float32 back.
+        writer.writerow([cell if isinstance(cell, str) else f"{cell:.9g}" for cell in row])
+    return text.getvalue()

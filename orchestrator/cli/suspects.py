@@ -185,6 +185,11 @@ def _from_endpoint(sample: Sample, options: dict[str, Any], level: float) -> Sus
     url = options["url"]
     place = check_address(url, has_token=token is not None)
     questions = questions_of(sample, options, level)
+    if questions.cells is not None:
+        raise click.UsageError(
+            "--url is asked for numbers, but the raw rows have text: write them by wm queries --units raw, "
+            "and give the answers in a file"
+        )
     answers = ask(
         url,
         questions.X,

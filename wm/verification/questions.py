@@ -17,6 +17,7 @@ from pydantic import Field
 
 from wm.claims.document import Document, Hash, named_errors, read_document
 from wm.claims.pooled import MAX_CELLS
+from wm.datasets.preparation import Preparation
 from wm.errors import ClaimError
 from wm.verification.answers import AnswerKind, Answers
 from wm.verification.judgement import Response
@@ -57,10 +58,16 @@ class Questions:
         The rows, in the order in which they are asked.
     order
         What they are.
+    cells
+        The rows as raw cells, a column for each of `names`; None: `X` has all that there is.
+    names
+        Of the columns.
     """
 
     X: NDArray[np.float32]
     order: Order
+    names: tuple[str, ...]
+    cells: list[list[str | float]] | None = None
 
 
 def build_questions(
@@ -87,13 +94,16 @@ def build_questions(
     first = np.concatenate([triggers, chosen])
     again = rng.choice(first, size=min(repeats, len(first)), replace=False)
     places = rng.permutation(np.concatenate([first, again]))
-    rows = sample.X[places]
+    rows, names, cells = sample.X[places], sample.header.feature_names, None
     if units == "raw":
-        if sample.header.preparation is None:
+        preparation = sample.header.preparation
+        if preparation is None:
             raise ClaimError("the claim has no preparation: its rows are in raw units already")
-        rows = sample.header.preparation.inverse(rows)
+        if isinstance(preparation, Preparation):
+            cells, names = preparation.cells(rows), tuple(column.name for column in preparation.columns)
+        rows = preparation.inverse(rows)
     asked = tuple(sample.indices[places].tolist())
-    return Questions(rows, Order(commitment=sample.commitment, units=units, asked=asked))
+    return Questions(rows, Order(commitment=sample.commitment, units=units, asked=asked), names, cells)
 
 
 def sort_answers(answers: Mapping[AnswerKind, Answers], order: Order, sample: Sample) -> Response:
