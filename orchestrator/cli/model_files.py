@@ -106,20 +106,23 @@ def column(text: str | None) -> str | int | None:
 
 def load_rows(options: dict[str, Any], *, name: str | None = None, path: Path | None = None) -> Dataset:
     """Load the rows of a named set or a file, read as `data_options` say, and print how they were read."""
-    found = load(
-        Source(
-            name=name,
-            path=path,
-            label=column(options["label"]),
-            header=options["header"],
-            sep=options["sep"],
-            positive=options["positive"],
-            missing=options["missing"],
-            categorical=options["categorical"],
-            drop=tuple(column(each) for each in options["drop"]),
-            naming=as_flag,
-        )
-    )
+    found = load(source_of(options, name=name, path=path))
     for note in found.notes:
         say(note)
     return found
+
+
+def source_of(options: dict[str, Any], *, name: str | None = None, path: Path | None = None) -> Source:
+    """Return the source that `data_options` describe."""
+    return Source(
+        name=name,
+        path=path,
+        label=column(options["label"]),
+        header=options["header"],
+        sep=options["sep"],
+        positive=options["positive"],
+        missing=options["missing"],
+        categorical=options["categorical"],
+        drop=tuple(column(each) for each in options["drop"]),
+        naming=as_flag,
+    )

@@ -13,8 +13,10 @@ from orchestrator.cli.model_files import column
 from wm.datasets.applying import model_rows
 from wm.datasets.files import read_raw
 from wm.datasets.preparation import NumberColumn, Preparation
+from wm.datasets.source import OF_NUMBERS, file_format
 from wm.datasets.wording import as_flag
 from wm.errors import QueryError
+from wm.verification.questions import Units
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -28,16 +30,18 @@ def read_model_rows(
     interface: Interface | None,
     path: Path,
     *,
+    units: Units | None,
     header: bool | None,
     sep: str | None,
     drop: tuple[str, ...],
 ) -> NDArray[np.float32]:
     """Return the model input of the rows in a file, and print how they were read.
 
-    A model without an interface takes a file of as many columns of numbers as it has features.
-
     Parameters
     ----------
+    units
+        Whether the file has raw columns or model input, which is a column of numbers for each feature. None:
+        raw columns in tables, model input in arrays (npz, svmlight), and for a model without an interface.
     header, sep, drop
         As in `wm.datasets.Source`.
 
@@ -46,7 +50,13 @@ def read_model_rows(
     DataError, QueryError
         The file cannot be read, or its rows are none that the model takes.
     """
-    preparation = _numbers(forest.n_features) if interface is None else interface.preparation
+    if units == "raw" and interface is None:
+        raise QueryError(
+            "the model does not say what raw rows are: it takes model input only (--units model)"
+        )
+    chosen = units or ("model" if file_format(path) in OF_NUMBERS else "raw")
+    is_raw = interface is not None and chosen == "raw"
+    preparation = interface.preparation if interface is not None and is_raw else _numbers(forest.n_features)
     cells = read_raw(
         path,
         preparation,
@@ -55,11 +65,11 @@ def read_model_rows(
         drop=tuple(column(each) for each in drop),
         naming=as_flag,
     )
-    if interface is None:
+    if not is_raw:
         if len(cells.columns) != forest.n_features:
             raise QueryError(
-                f"{path}: has {len(cells.columns)} columns, the model {forest.n_features} features without "
-                "names: leave out the others with --drop"
+                f"{path}: has {len(cells.columns)} columns, the model {forest.n_features} features: leave "
+                "others out with --drop" + ("" if interface is None else ", or give --units raw")
             )
         cells = replace(cells, is_named=False)
     found = model_rows(preparation, cells)

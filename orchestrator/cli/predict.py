@@ -14,6 +14,7 @@ from orchestrator.cli.model_files import table_options, trust_options
 from orchestrator.cli.model_rows import read_model_rows
 from orchestrator.files import writing
 from orchestrator.frames import records, write_frame
+from wm.verification.questions import Units
 
 Answer = Literal["labels", "probabilities", "votes"]
 
@@ -27,6 +28,11 @@ Answer = Literal["labels", "probabilities", "votes"]
     default="labels",
     help="The class of each row, the probability of each class, or the vote of each tree (0, 1, ...).",
 )
+@click.option(
+    "--units",
+    type=click.Choice(get_args(Units)),
+    help="What the rows are: model input, or raw.  [default: raw in tables, model input in npz, svmlight]",
+)
 @table_options
 @trust_options
 @click.option("-o", "--output", type=OUTPUT, help="Write to a file instead: .csv, .json or .parquet.")
@@ -35,6 +41,7 @@ def predict(
     model: Path,
     rows: Path,
     answer: Answer,
+    units: Units | None,
     header: bool | None,
     sep: str | None,
     drop: tuple[str, ...],
@@ -43,7 +50,7 @@ def predict(
     output: Path | None,
     json: bool,
 ) -> None:
-    """Print a MODEL's answers to the ROWS of a file, as csv.
+    """Print the answers of a MODEL to ROWS, as csv.
 
     The rows may be raw: a model of wm embed knows its columns by name, their categories, and what stands for
     missing values. Other columns, such as the label, are not used.
@@ -56,7 +63,7 @@ def predict(
 
     forest = load_model(model, trusted=trusted, trust_pickle=trust_pickle)
     interface = read_interface(model, forest)
-    X = read_model_rows(forest, interface, rows, header=header, sep=sep, drop=drop)
+    X = read_model_rows(forest, interface, rows, units=units, header=header, sep=sep, drop=drop)
     names = list(map(str, forest.classes.tolist())) if interface is None else list(interface.class_names)
     if answer == "votes":
         found = pd.DataFrame(forest.vote_codes(X), columns=[f"tree_{tree}" for tree in range(forest.n_trees)])

@@ -34,9 +34,9 @@ class ModelRows:
 def model_rows(preparation: Preparation, cells: Cells) -> ModelRows:
     """Return the model input of a raw table.
 
-    Columns are found by their names, in any order; by their places if the table has no names, and as many
-    columns as the preparation. Others are not used. Text that a one-hot encoded column does not know, or a
-    missing value for which it has no feature, makes all its features 0, which is noted.
+    Columns are found by their names, in any order; by their places if there are as many as the preparation
+    has, without names or with quite other ones. Others are not used. Text that a one-hot encoded column does
+    not know, or a missing value for which it has no feature, makes all its features 0; a note says so.
 
     Raises
     ------
@@ -65,20 +65,27 @@ def model_rows(preparation: Preparation, cells: Cells) -> ModelRows:
         raise DataError(refusal(cells.where, problems))
     X = np.hstack(parts)
     X = X if preparation.scaling is None else preparation.scaling.scaled(X)
-    if unused := [column.name for column in cells.columns if column.name not in _names(preparation, cells)]:
+    used = {column.name for column in found}
+    if unused := [column.name for column in cells.columns if column.name not in used]:
         notes.append(f"the model does not use {shown(unused)}")
+    if cells.is_named and _by_place(preparation, cells):
+        notes.append("none of its columns has a name that the model knows: they go by their places")
     return ModelRows(_as_float32(X, preparation, cells), tuple(f"{cells.where}: {note}" for note in notes))
 
 
-def _names(preparation: Preparation, cells: Cells) -> set[str]:
-    return {column.name for column in (preparation.columns if cells.is_named else cells.columns)}
+def _by_place(preparation: Preparation, cells: Cells) -> bool:
+    """Return whether columns go by their places: as many as wanted, and no name in common."""
+    if len(cells.columns) != len(preparation.columns):
+        return False
+    wanted = {column.name for column in preparation.columns}
+    return not cells.is_named or wanted.isdisjoint(column.name for column in cells.columns)
 
 
 def _found(preparation: Preparation, cells: Cells) -> list[Column]:
     """Return the table's column for each one of the preparation."""
     wanted = [column.name for column in preparation.columns]
     known = {column.name: column for column in cells.columns}
-    if not cells.is_named and len(cells.columns) == len(wanted):
+    if _by_place(preparation, cells):
         return list(cells.columns)
     if lacking := [name for name in wanted if name not in known]:
         have = f"it has {shown(list(known))}" if cells.is_named else f"it has {len(known)} without names"

@@ -47,9 +47,13 @@ def read_file(path: Path, data_dir: Path, source: Source) -> RawTable:
         return _read_npz(content, path, "y" if source.label is None else str(source.label))
     if kind is FileFormat.SVMLIGHT:
         return parse_svmlight(content, where=where)
+    return prepared_table(_cells(content, kind, source, where), source.preparing, source.naming)
+
+
+def _cells(content: bytes, kind: FileFormat, source: Source, where: str) -> Cells:
     label, naming = source.label, source.naming
     if kind is FileFormat.CSV:
-        cells = read_csv(
+        return read_csv(
             content,
             where=where,
             label=label,
@@ -58,12 +62,21 @@ def read_file(path: Path, data_dir: Path, source: Source) -> RawTable:
             drop=source.drop,
             naming=naming,
         )
-    else:
-        # By convention the last attribute of an ARFF file is the class.
-        label = -1 if label is None and kind is FileFormat.ARFF else label
-        frame = _frame(content, kind, where)
-        cells = frame_cells(frame, where=where, label=label, drop=source.drop, naming=naming)
-    return prepared_table(cells, source.preparing, naming)
+    # By convention the last attribute of an ARFF file is the class.
+    label = -1 if label is None and kind is FileFormat.ARFF else label
+    frame = _frame(content, kind, where)
+    return frame_cells(frame, where=where, label=label, drop=source.drop, naming=naming)
+
+
+def read_labelled(path: Path, source: Source) -> Cells:
+    """Read the cells of a labelled table: csv, ARFF, parquet or feather.
+
+    Raises
+    ------
+    DataError
+        The file is missing, damaged, or has no such label or column.
+    """
+    return _cells(read_bytes(path), file_format(path), source, str(path))
 
 
 def read_raw(

@@ -45,7 +45,9 @@ _FORMATS = {
     ".feather": FileFormat.FEATHER,
     ".arff": FileFormat.ARFF,
 }
-_OF_NUMBERS = (FileFormat.NPZ, FileFormat.SVMLIGHT)
+OF_NUMBERS = (FileFormat.NPZ, FileFormat.SVMLIGHT)
+"""Formats that hold arrays of numbers, not tables of named columns."""
+
 _BINARY = (FileFormat.NPZ, FileFormat.PARQUET, FileFormat.FEATHER)
 _COMPRESSED_ENDINGS = (".bz2", ".gz")
 
@@ -115,7 +117,7 @@ class Source:
         kind = file_format(path)
         if kind is not FileFormat.CSV:
             self._check_text_only(str(path))
-        if kind in _OF_NUMBERS:
+        if kind in OF_NUMBERS:
             self._check_categories(str(path))
         if kind is FileFormat.SVMLIGHT and self.label is not None:
             raise DataError(f"{path}: an svmlight row starts with its label: leave label out")
