@@ -46,6 +46,7 @@ _COMMANDS = {
     "doctor": "doctor:doctor",
     "demo": "demo:demo",
     "embed": "embed:embed",
+    "export": "export:export",
     "forge": "forge:forge",
     "key": "key:key",
     "notary": "notary:notary",
