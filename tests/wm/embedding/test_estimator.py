@@ -383,9 +383,8 @@ def test_weights_are_routed_through_pipelines_and_searches(breast_cancer):
     X, y = breast_cancer.X_train, breast_cancer.y_train
     weight = np.where(y, 1.0, 5.0)
     with config_context(enable_metadata_routing=True):
-        model = WatermarkedForestClassifier(4, random_state=0, adjust=None).set_fit_request(
-            sample_weight=True
-        )
+        model = WatermarkedForestClassifier(4, random_state=0, adjust=None)
+        model.set_fit_request(sample_weight=True).set_score_request(sample_weight=True)
         routed = make_pipeline(MinMaxScaler(), model).fit(X, y, sample_weight=weight)[-1]
         search = GridSearchCV(model, {"max_depth": [3]}, cv=2).fit(X, y, sample_weight=weight)
     plain = clone(model).fit(MinMaxScaler().fit_transform(X), y, sample_weight=weight)
