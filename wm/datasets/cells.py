@@ -10,6 +10,7 @@ import numpy as np
 from wm.datasets.columns import Column, is_missing
 from wm.datasets.labels import MISSING_LABELS, encode_labels
 from wm.datasets.model import RawTable
+from wm.datasets.oddities import oddities
 from wm.datasets.preparing import Preparing, dropped, prepare
 from wm.datasets.wording import Naming, shown
 from wm.errors import DataError
@@ -98,7 +99,11 @@ def prepared_table(cells: Cells, options: Preparing, naming: Naming) -> RawTable
         labels=encode_labels(kept, where=cells.where, naming=naming),
         feature_names=tuple(name for column in done.columns for name in column.feature_names),
         columns=done.columns,
-        notes=(*cells.notes, *done.notes),
+        notes=(
+            *cells.notes,
+            *done.notes,
+            *(f"{cells.where}: {line}" for line in oddities(cells.columns, naming)),
+        ),
         is_settled=True,
     )
 

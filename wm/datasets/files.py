@@ -13,14 +13,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from wm.datasets.arff import read_arff
 from wm.datasets.cells import Cells, feature_places, prepared_table
 from wm.datasets.columns import Column
 from wm.datasets.csv_file import read_csv
-from wm.datasets.frames import frame_cells, read_arff, read_columnar
+from wm.datasets.frames import frame_cells, read_columnar
 from wm.datasets.labels import encode_labels
 from wm.datasets.model import RawTable, column_names
 from wm.datasets.preparation import Preparation
-from wm.datasets.source import FileFormat, Source, file_format, find_file
+from wm.datasets.source import OF_NUMBERS, FileFormat, Source, file_format, find_file
 from wm.datasets.wording import Naming, reason, shown
 from wm.errors import DataError
 from wm.formats.npz import unpack
@@ -62,9 +63,9 @@ def _cells(content: bytes, kind: FileFormat, source: Source, where: str) -> Cell
             drop=source.drop,
             naming=naming,
         )
-    # By convention the last attribute of an ARFF file is the class.
-    label = -1 if label is None and kind is FileFormat.ARFF else label
-    frame = _frame(content, kind, where)
+    if kind is FileFormat.ARFF:
+        return read_arff(content, where=where, label=label, drop=source.drop, naming=naming)
+    frame = read_columnar(content, kind, where)
     return frame_cells(frame, where=where, label=label, drop=source.drop, naming=naming)
 
 
@@ -108,8 +109,10 @@ def read_raw(
         )
     if (header, sep) != (None, None):
         raise DataError(f"{where}: {naming('header' if sep is None else 'sep', None)} is for csv files")
-    if kind not in (FileFormat.NPZ, FileFormat.SVMLIGHT):
-        frame = _frame(content, kind, where)
+    if kind is FileFormat.ARFF:
+        return read_arff(content, where=where, label=None, drop=drop, labelled=False, naming=naming)
+    if kind not in OF_NUMBERS:
+        frame = read_columnar(content, kind, where)
         return frame_cells(frame, where=where, label=None, drop=drop, labelled=False, naming=naming)
     if kind is FileFormat.NPZ:
         (X,) = read_arrays(content, "X", where=where)
@@ -121,10 +124,6 @@ def read_raw(
     places = feature_places(names, None, drop, where=where, naming=naming)
     columns = tuple(Column(names[index], X[:, index]) for index in places)
     return Cells(where, columns, None, lambda row: f"row {row + 1}", is_named=False)
-
-
-def _frame(content: bytes, kind: FileFormat, where: str) -> Any:
-    return read_arff(content, where) if kind is FileFormat.ARFF else read_columnar(content, kind.value, where)
 
 
 def read_bytes(path: Path) -> bytes:

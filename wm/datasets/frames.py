@@ -1,10 +1,9 @@
-"""Tables of typed columns: pandas frames, and the files that pandas or scipy read as such."""
+"""Tables of typed columns: pandas frames, and the files that pandas reads as such."""
 
 from __future__ import annotations
 
 import importlib.util
 import io
-import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -115,31 +114,3 @@ def read_columnar(content: bytes, kind: str, where: str) -> pd.DataFrame:
         return pd.read_parquet(stream) if kind == "parquet" else pd.read_feather(stream)
     except Exception as error:  # pyarrow raises a dozen kinds on damaged input
         raise DataError(f"{where}: not a readable {kind} file ({reason(error)[:120]})") from error
-
-
-def read_arff(content: bytes, where: str) -> pd.DataFrame:
-    """Return the frame in an ARFF file, by scipy's reader: numbers, nominal values and dates.
-
-    Raises
-    ------
-    DataError
-        The file is malformed, sparse, or has text that is not nominal.
-    """
-    import pandas as pd
-    from scipy.io import arff
-
-    try:
-        text = content.decode("utf-8-sig", errors="strict")
-    except UnicodeDecodeError:
-        text = content.decode("latin-1")
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            rows, meta = arff.loadarff(io.StringIO(text))
-    except Exception as error:  # its parser raises many kinds, StopIteration among them
-        raise DataError(f"{where}: not an ARFF file that can be read ({reason(error)[:120]})") from error
-    frame = pd.DataFrame({name: rows[name] for name in meta.names()})
-    for name, kind in zip(meta.names(), meta.types(), strict=True):
-        if kind == "nominal":
-            frame[name] = [value.decode() for value in rows[name].tolist()]
-    return frame
