@@ -7,9 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from orchestrator.cli.model_files import load_rows
+from orchestrator.cli.common import say
+from orchestrator.cli.model_files import load_rows, source_of
 from wm.attacks.forgery import attacker_instances
 from wm.datasets import AnyScaling, Source, load, split, with_medians
+from wm.datasets.applying import model_rows
+from wm.datasets.files import read_labelled
+from wm.datasets.labels import encode_labels, two_classes
+from wm.datasets.source import OF_NUMBERS, file_format
+from wm.datasets.wording import as_flag
 from wm.errors import QueryError
 
 if TYPE_CHECKING:
@@ -18,10 +24,12 @@ if TYPE_CHECKING:
 
     from wm.forest import Forest
     from wm.formats.units import Domain
+    from wm.interface import Interface
 
 
 def attacker_rows(
     forest: Forest,
+    interface: Interface | None,
     *,
     rows: Path | None,
     dataset: str | None,
@@ -39,8 +47,7 @@ def attacker_rows(
         raise click.UsageError("give either --rows or --dataset: the instances to start from")
     X: NDArray[np.floating]
     if rows is not None:
-        found = with_medians(load_rows(options, path=rows))
-        X, y, class_names = found.X, found.y, found.class_names
+        X, y, class_names = _labelled_rows(interface, rows, options)
     else:
         scaling: AnyScaling = options["scaling"] or ("train" if _is_scaled(forest) else "raw")
         made = split(
@@ -49,8 +56,9 @@ def attacker_rows(
         X, y, class_names = made.X_test, made.y_test, made.class_names
     if X.shape[1] != forest.n_features:
         raise QueryError(f"the instances have {X.shape[1]} features, the model {forest.n_features}")
-    labels = _labels(forest, y, class_names)
-    domain = _domain(forest, X, domain_file, options)
+    own = None if interface is None else interface.class_names
+    labels = _labels(forest, y, class_names, own)
+    domain = _domain(forest, interface, X, domain_file, options)
     chosen = attacker_instances(seed, rows=len(y), count=min(instances, len(y)), repeat=0)
     X, labels = X[chosen], labels[chosen]
     if (right := forest.accuracy(X, labels)) < 0.5:
@@ -62,12 +70,42 @@ def attacker_rows(
     return X, labels, domain
 
 
-def _labels(forest: Forest, y: NDArray[np.int64], class_names: tuple[str, str]) -> NDArray[Any]:
-    """Return the model's class values for classes 0 and 1 of the rows."""
+def _labelled_rows(
+    interface: Interface | None, path: Path, options: dict[str, Any]
+) -> tuple[NDArray[np.floating], NDArray[np.int64], tuple[str, str]]:
+    """Return model input, 0 or 1 for each label, and the names of classes 0 and 1.
+
+    A raw table is prepared as the model says, unless the options say how.
+    """
+    import numpy as np
+
+    if interface is None or not _is_raw(path, options):
+        table = with_medians(load_rows(options, path=path))
+        return table.X, table.y, table.class_names
+    cells = read_labelled(path, source_of(options, path=path))
+    labels = encode_labels(np.array(cells.labels, dtype=np.str_), where=cells.where)
+    y, class_names = two_classes(labels, positive=options["positive"], where=cells.where, naming=as_flag)
+    found = model_rows(interface.preparation, cells)
+    for note in (*cells.notes, *found.notes):
+        say(note)
+    return found.X, y, class_names
+
+
+def _is_raw(path: Path, options: dict[str, Any]) -> bool:
+    is_told = (options["missing"], options["categorical"]) != ("refuse", "refuse")
+    return file_format(path) not in OF_NUMBERS and not is_told
+
+
+def _labels(
+    forest: Forest, y: NDArray[np.int64], class_names: tuple[str, str], own: tuple[str, ...] | None
+) -> NDArray[Any]:
+    """Return the model's class values for classes 0 and 1 of the rows; `own` are the names of its classes."""
     import numpy as np
 
     values = forest.classes
     names = [str(value) for value in values.tolist()]
+    if own is not None and set(class_names) <= set(own):
+        names = list(own)
     if set(class_names) <= set(names):
         values = values[[names.index(name) for name in class_names]]
     elif names != ["0", "1"]:
@@ -79,13 +117,17 @@ def _labels(forest: Forest, y: NDArray[np.int64], class_names: tuple[str, str]) 
 
 
 def _domain(
-    forest: Forest, X: NDArray[np.floating], file: Path | None, options: dict[str, Any]
+    forest: Forest,
+    interface: Interface | None,
+    X: NDArray[np.floating],
+    file: Path | None,
+    options: dict[str, Any],
 ) -> Domain | None:
     """Return the domain that the attack stays in; None for 0 to 1, that of a scaled model."""
     from wm.formats.units import Domain
 
     if file is not None:
-        domain = Domain.of(with_medians(load_rows(options, path=file)).X)
+        domain = Domain.of(_labelled_rows(interface, file, options)[0])
         if len(domain.low) != forest.n_features:
             raise QueryError(f"{file}: has {len(domain.low)} features, the model {forest.n_features}")
         if outside := int((~domain.holds(X)).sum()):

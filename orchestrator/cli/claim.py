@@ -15,6 +15,7 @@ from wm.claims.beacons.request import CommitmentRequest
 from wm.claims.keys import public_hex, read_key
 from wm.claims.pooled import PooledClaim
 from wm.claims.reading import read_pooled_claim
+from wm.datasets.preparation import claimed
 from wm.embedding.options import PaperOptions
 
 
@@ -85,7 +86,7 @@ def new_claim(data: OwnerData, options: dict[str, Any], owner: str) -> PooledCla
         model_id=options["model_id"],
         class_names=rows.class_names,
         feature_names=rows.feature_names,
-        preparation=data.preparation,
+        preparation=claimed(data.interface.preparation),
         pool_size=options["pool_size"],
         level=options["level"],
         seed=options["seed"],

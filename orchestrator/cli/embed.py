@@ -90,6 +90,7 @@ def embed(
     from wm.embedding.quality import harms, quality
     from wm.embedding.tuning import Hyperparameters
     from wm.formats import npz
+    from wm.interface import model_bytes
 
     files = {name: output / name for name in ("forest.npz", "claim.json", "owner.key")}
     makes_key = claim_file is None and key_file is None
@@ -138,7 +139,7 @@ def embed(
         ),
     )
     write_whole(files["claim.json"], made.claim.to_json().encode(), mode=SECRET)
-    write_whole(files["forest.npz"], made.forest.to_bytes())
+    write_whole(files["forest.npz"], model_bytes(made.forest, data.interface))
     if key is not None and makes_key:
         write_whole(files["owner.key"], to_pem(key), mode=SECRET)
     if held_out is not None:

@@ -63,7 +63,9 @@ class _Answer:
 @click.command()
 @click.argument("model", type=INPUT)
 @click.option(
-    "--rows", type=INPUT, help="Instances to start from, as the model takes them: csv, npz, svmlight."
+    "--rows",
+    type=INPUT,
+    help="Instances to start from: a raw table if the model knows its columns, else model input.",
 )
 @click.option("--dataset", help="Start from test rows of this data set instead: breast-cancer, mnist2-6, ...")
 @click.option(
@@ -122,6 +124,7 @@ def forge(model: Path, output: Path | None, json: bool, trust_pickle: bool, **op
     The search starts from natural instances. The exit code is 3 if a limit left an instance without answer.
     """
     from wm.formats.export import load_model
+    from wm.interface import read_interface
 
     if options["certify"] and options["eps"] is None:
         raise click.UsageError("--certify needs --eps as a number")
@@ -130,7 +133,7 @@ def forge(model: Path, output: Path | None, json: bool, trust_pickle: bool, **op
     engine = options["engine"]
     options["engine_option"] = options_model(engine).of(options["engine_option"], engine=engine, texts=True)
     forest = load_model(model, trust_pickle=trust_pickle)
-    X, y, domain = attacker_rows(forest, **options)
+    X, y, domain = attacker_rows(forest, read_interface(model, forest), **options)
     if domain is not None:
         forest, X = domain.unit_forest(forest), domain.to_unit(X)
     signatures = _signatures(forest, **options)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import csv
 import io
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -15,6 +16,9 @@ from orchestrator.cli.suspects import question_options, questions_of
 from orchestrator.files import SECRET, refuse_existing, write_new
 from wm.claims.claim import Claim
 from wm.claims.reading import read_any_claim
+
+if TYPE_CHECKING:
+    from wm.verification.questions import Questions
 
 
 @click.command()
@@ -57,17 +61,15 @@ def queries(
     refuse_existing(output, order)
     sample = sample_of(claim)
     questions = questions_of(sample, options, level)
-    names, numbers = sample.header.feature_names, np.arange(1, len(questions.X) + 1)
+    names = questions.names
     if ids and ID in names:
         raise click.UsageError(f"--ids: a feature is named {ID} already")
     if output.suffix == ".csv":
-        text = io.StringIO()
-        csv.writer(text, lineterminator="\n").writerow([ID, *names] if ids else names)
-        numbered = np.column_stack([numbers, questions.X.astype(np.float64)]) if ids else questions.X
-        np.savetxt(text, numbered, delimiter=",", fmt="%.9g")  # 9 digits give every float32 back
-        content = text.getvalue().encode()
+        content = _csv(questions, [ID, *names] if ids else names).encode()
+    elif questions.cells is not None:
+        raise click.UsageError(f"{output}: raw rows have columns of text: the ending must be .csv")
     else:
-        named = {ID: numbers} if ids else {}
+        named = {ID: np.arange(1, len(questions.X) + 1)} if ids else {}
         content = npz.pack({"X": questions.X, "feature_names": np.array(names), **named})
     write_new(order, questions.order.to_line().encode(), mode=SECRET)
     write_new(output, content, mode=SECRET)
@@ -76,3 +78,15 @@ def queries(
         print_json({"rows": len(questions.X), "features": len(names), **files})
     else:
         click.echo(f"{len(questions.X)} rows of {len(names)} features: {output}")
+
+
+def _csv(questions: Questions, columns: Sequence[str]) -> str:
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(columns)
+    rows = questions.X.tolist() if questions.cells is None else questions.cells
+    for number, row in enumerate(rows, start=1):
+        # 9 digits give every float32 back.
+        cells = [cell if isinstance(cell, str) else f"{cell:.9g}" for cell in row]
+        writer.writerow(cells if len(cells) == len(columns) else [str(number), *cells])
+    return text.getvalue()

@@ -226,6 +226,11 @@ def _from_endpoint(sample: Sample, options: dict[str, Any], level: float) -> Sus
         limits=Limits(**{field: options[name] for name, (field, _, _) in _LIMITS.items()}),
     )
     questions = questions_of(sample, options, level, spare=_PROBES if options["format"] == _AUTO else 0)
+    if questions.cells is not None:
+        raise click.UsageError(
+            "--url is asked for numbers, but the raw rows have text: write them by wm queries --units raw, "
+            "and give the answers in a file"
+        )
     wire = _wire(endpoint, questions, sample, options)
     answers = ask(endpoint, questions.X, class_names=sample.header.class_names, wire=wire)
     response = sort_answers({answers.kind: answers}, questions.order, sample)

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wm.datasets.labels import Labels, two_classes
+from wm.datasets.preparation import CategoryColumn, NumberColumn
 from wm.datasets.wording import Naming, as_key
 from wm.errors import DataError
 from wm.formats.npz import content_hash
@@ -32,6 +33,8 @@ class RawTable:
     """(n,) bool, the rows that the source reserves for testing; None: it reserves none."""
     notes: tuple[str, ...] = ()
     """What the user should know of how it was read, a line each."""
+    columns: tuple[NumberColumn | CategoryColumn, ...] = ()
+    """The raw columns that the features come of, in order; none: each feature is a column of numbers."""
     is_settled: bool = False
     """Whether columns were dropped and missing values treated as the source asks."""
 
@@ -54,6 +57,8 @@ class Dataset:
     """(n,) bool, the rows that the source itself reserves for testing (ijcnn1); None: it reserves none."""
     notes: tuple[str, ...] = ()
     """What the user should know of how it was read, a line each; not in the hash."""
+    columns: tuple[NumberColumn | CategoryColumn, ...] = ()
+    """The raw columns that the features come of, in order; not in the hash."""
 
     def __post_init__(self) -> None:
         for array in (self.X, self.y, self.test_mask):
@@ -105,6 +110,7 @@ def binary_dataset(table: RawTable, *, name: str, positive: str | None, naming: 
         feature_names=table.feature_names,
         test_mask=None if table.test_mask is None else table.test_mask.copy(),
         notes=table.notes,
+        columns=table.columns or tuple(NumberColumn(name=each) for each in table.feature_names),
     )
 
 

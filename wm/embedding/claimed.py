@@ -19,7 +19,8 @@ from wm.claims.beacons.base import Receipt
 from wm.claims.commitment import row_bytes
 from wm.claims.document import first_error
 from wm.claims.draw import SECRET_BYTES
-from wm.claims.pooled import Header, MinMax, PooledClaim, new_claim
+from wm.claims.pooled import Header, PooledClaim, new_claim
+from wm.datasets.preparation import MinMax, Preparation
 from wm.embedding import Embedded
 from wm.embedding.common import OnRound, single_rows
 from wm.embedding.options import PaperOptions, TrainOptions
@@ -54,7 +55,7 @@ def commit_pool(
     class_names: tuple[str, str],
     feature_names: Sequence[str],
     scheme: str = "paper",
-    preparation: MinMax | None = None,
+    preparation: MinMax | Preparation | None = None,
     pool_size: int | None = None,
     level: float = DEFAULT_LEVEL,
     seed: int | None = None,

@@ -17,6 +17,7 @@ from pydantic import Field
 
 from wm.claims.document import Document, Hash, named_errors, read_document
 from wm.claims.pooled import MAX_CELLS
+from wm.datasets.preparation import Preparation
 from wm.errors import ClaimError
 from wm.verification.answers import AnswerKind, Answers
 from wm.verification.judgement import Response
@@ -59,11 +60,17 @@ class Questions:
         What they are.
     spare : (s, d) float32
         Controls that are none of the questions, to find out how the suspect is asked.
+    cells
+        The rows as raw cells, a column for each of `names`; None: `X` has all that there is.
+    names
+        Of the columns.
     """
 
     X: NDArray[np.float32]
     order: Order
     spare: NDArray[np.float32]
+    names: tuple[str, ...]
+    cells: list[list[str | float]] | None = None
 
 
 def build_questions(
@@ -102,7 +109,12 @@ def build_questions(
     places = rng.permutation(np.concatenate([first, again]))
     asked = tuple(sample.indices[places].tolist())
     order = Order(commitment=sample.commitment, units=units, asked=asked)
-    return Questions(_rows(sample, places, units), order, _rows(sample, others[:aside], units))
+    X, spared = (_rows(sample, some, units) for some in (places, others[:aside]))
+    preparation = sample.header.preparation
+    if units == "raw" and isinstance(preparation, Preparation):
+        names = tuple(column.name for column in preparation.columns)
+        return Questions(X, order, spared, names, preparation.cells(sample.X[places]))
+    return Questions(X, order, spared, sample.header.feature_names)
 
 
 def _rows(sample: Sample, places: NDArray[np.int64], units: Units) -> NDArray[np.float32]:
