@@ -99,7 +99,8 @@ def numbers(found: Any, name: str, dtype: Any = np.float64) -> NDArray[Any]:
         if not array.size:
             return np.zeros(0, dtype=dtype)
         if array.ndim == 1 and array.dtype.kind in "biuf":
-            kept = array.astype(dtype)
+            with np.errstate(all="ignore"):  # what the type does not hold is refused just below
+                kept = array.astype(dtype)
             if np.issubdtype(dtype, np.floating) or (kept == array).all():
                 return kept
     except (ValueError, OverflowError, TypeError):
