@@ -52,7 +52,7 @@ def model_of(model: Any) -> TreeModel:
     ModelError
         Anything else, or a model that has no exact form here.
     """
-    if isinstance(best := getattr(model, "best_estimator_", None), object) and best is not None:
+    if (best := getattr(model, "best_estimator_", None)) is not None:
         return model_of(best)
     if (steps := getattr(model, "steps", None)) is not None:
         return _pipeline(model, steps)
@@ -76,6 +76,14 @@ def model_of(model: Any) -> TreeModel:
     forest = Forest.from_arrays(**sklearn_trees.arrays(model, unseen_missing=True))
     names = tuple(map(str, getattr(model, "feature_names_in_", ())))
     return TreeModel("scikit-learn", forest, classes=forest.classes, feature_names=names)
+
+
+def last_step(model: Any) -> Any:
+    """Return the estimator at the end of a fitted pipeline or search, the model itself if it is neither."""
+    if (best := getattr(model, "best_estimator_", None)) is not None:
+        return last_step(best)
+    steps = getattr(model, "steps", None)
+    return model if steps is None else last_step(steps[-1][1])
 
 
 def _pipeline(model: Any, steps: Sequence[tuple[str, Any]]) -> TreeModel:
