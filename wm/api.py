@@ -16,6 +16,8 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from numpy.typing import ArrayLike, NDArray
 
 from wm.attacks.leakage import LeakageReport, inspect
+from wm.attacks.leakage.files import inspect_file, inspect_object
+from wm.attacks.leakage.margins import inspect_model
 from wm.claims.beacons.base import Receipt, Trust
 from wm.claims.claim import Claim
 from wm.claims.keys import public_hex
@@ -27,9 +29,9 @@ from wm.embedding.options import PaperOptions
 from wm.embedding.tuning import Hyperparameters
 from wm.errors import ClaimError, DataError, EmbeddingError
 from wm.forest import Forest
-from wm.formats.export import load_metadata
 from wm.formats.forest_checks import as_matrix
-from wm.formats.sklearn_metadata import REQUIRED, from_model
+from wm.formats.sklearn_metadata import REQUIRED
+from wm.models import TreeModel
 from wm.verification.answers import checked_answers, model_votes
 from wm.verification.judgement import Judgement, Requirements, Response, judge_sample, model_response
 from wm.verification.samples import sample_of
@@ -239,8 +241,8 @@ def audit(model: Any, *, trusted: Sequence[str] = ()) -> LeakageReport:
     Parameters
     ----------
     model
-        A `Forest`, a model that `Forest.from_sklearn` reads, or the path of an npz or skops file; pickles are
-        not loaded.
+        A `Forest`, a model that `wm.formats.objects.model_of` reads, or the path of a file that
+        `wm.formats.reading.read_model` reads; pickles are not loaded.
     trusted
         Full names of types that a skops file may hold.
 
@@ -266,7 +268,9 @@ def audit(model: Any, *, trusted: Sequence[str] = ()) -> LeakageReport:
     True
     """
     if isinstance(model, str | PathLike):
-        return inspect(**load_metadata(Path(model), trusted=trusted).arguments())
+        return inspect_file(Path(model), trusted=trusted)
+    if isinstance(model, TreeModel):
+        return inspect_model(model)
     if not isinstance(model, Forest):
-        return inspect(**from_model(model).arguments())
+        return inspect_object(model)
     return inspect(**{name: getattr(model, name) for name in REQUIRED})

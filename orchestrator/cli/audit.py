@@ -12,7 +12,6 @@ from orchestrator.cli import Exit
 from orchestrator.cli.common import INPUT, json_option, print_facts, print_json, print_table
 from orchestrator.cli.marks import mark
 from orchestrator.cli.model_files import trust_options
-from wm.errors import ModelError
 
 if TYPE_CHECKING:
     from wm.attacks.leakage import LeakageReport
@@ -41,19 +40,15 @@ def audit(
 ) -> None:
     """List what a MODEL file reveals of its watermark.
 
-    The file may be npz arrays, skops or joblib. Only the file is read, no data and no votes. The exit code
-    is 1 if something secret leaks, else 0.
+    The file may be npz arrays, skops or joblib, XGBoost's json or ubj, LightGBM's text, CatBoost's json, or
+    ONNX (docs/formats.md). Only the file is read, no data and no votes. The exit code is 1 if something
+    secret leaks, else 0.
     """
-    from wm.attacks.leakage import inspect
-    from wm.formats.export import load_metadata
+    from wm.attacks.leakage.files import inspect_file
     from wm.verification.answer_files import read_rows
 
     candidates = None if rows is None else read_rows(rows)
-    arrays = load_metadata(model, prefix=prefix, trusted=trusted, trust_pickle=trust_pickle)
-    try:
-        report = inspect(**arrays.arguments())
-    except ModelError as reason:
-        raise ModelError(f"{model}: {reason}") from reason
+    report = inspect_file(model, prefix=prefix, trusted=trusted, trust_pickle=trust_pickle)
     membership = None if candidates is None else report.membership(candidates).tolist()
     if json:
         print_json({"model": str(model), "prefix": prefix, **_facts(report), "membership": membership})
