@@ -8,8 +8,8 @@ pandas. `preparing` makes numbers of them (`problems`: what is refused, `odditie
 read the public sets; `cache` finds, downloads and keeps files; `labels` encodes labels as two classes;
 `loading` holds the registry; `splitting` splits and scales.
 
-May import `wm.errors`, `wm.formats` and `wm.claims.document`. scikit-learn and pandas are imported only inside
-functions.
+May import `wm.errors`, `wm.formats` and `wm.claims.document`. scikit-learn and pandas are imported only
+inside functions.
 """
 
 from wm.datasets.loading import load, load_frame
