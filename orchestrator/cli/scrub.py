@@ -18,7 +18,7 @@ from orchestrator.files import write_new, write_whole
 @trust_options
 @click.option("--force", is_flag=True, help="Replace an existing file.")
 def scrub(model: Path, output: Path, trusted: tuple[str, ...], trust_pickle: bool, force: bool) -> None:
-    """Write a MODEL with the same votes, and nothing that wm audit finds.
+    """Write a MODEL without what wm audit finds.
 
     Class shares, sample counts, seeds and the order of nodes give a watermark away. The vote of each tree
     stays; probabilities become shares of votes, so that the class of a few rows may change.
