@@ -17,7 +17,7 @@ from orchestrator.store.database import Store
 @click.option("-o", "--output", type=OUTPUT, required=True, help="File for the archive.")
 @json_option
 def archive(campaign_name: str, store_url: str, output: Path, json: bool) -> None:
-    """Write a CAMPAIGN (name or id) with all that it found into one file.
+    """Write a CAMPAIGN (name or id) with its results into one file.
 
     Any store can import the file again. It names no machine, but has the campaign's models and trigger sets.
     """
@@ -34,8 +34,9 @@ def archive(campaign_name: str, store_url: str, output: Path, json: bool) -> Non
 @store_option
 @json_option
 def import_archive(file: Path, store_url: str, json: bool) -> None:
-    """Add the campaign of an archive FILE to a store, also to one that has a part of it.
+    """Add the campaign of an archive FILE to a store.
 
+    The store may have a part of it already.
     The results of other campaigns with the same jobs will be those of the archive: import what you trust, or
     into a store of its own.
     """

@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from orchestrator.cli.common import say
-from orchestrator.cli.model_files import load_rows, source_of
+from orchestrator.cli.model_files import source_of
 from wm.attacks.forgery import attacker_instances
-from wm.datasets import AnyScaling, Source, load, split, with_medians
+from wm.datasets import AnyScaling, Source, load, split
 from wm.datasets.applying import model_rows
 from wm.datasets.files import read_labelled
 from wm.datasets.labels import encode_labels, two_classes
+from wm.datasets.loading import load_table
+from wm.datasets.model import median_filled
 from wm.datasets.source import OF_NUMBERS, file_format
 from wm.datasets.wording import as_flag
 from wm.errors import QueryError
@@ -46,8 +48,9 @@ def attacker_rows(
     if (rows is None) == (dataset is None):
         raise click.UsageError("give either --rows or --dataset: the instances to start from")
     X: NDArray[np.floating]
+    class_names: tuple[str, ...]
     if rows is not None:
-        X, y, class_names = _labelled_rows(interface, rows, options)
+        X, y, class_names = _labelled_rows(interface, rows, options, classes=len(forest.classes))
     else:
         scaling: AnyScaling = options["scaling"] or ("train" if _is_scaled(forest) else "raw")
         made = split(
@@ -71,24 +74,32 @@ def attacker_rows(
 
 
 def _labelled_rows(
-    interface: Interface | None, path: Path, options: dict[str, Any]
-) -> tuple[NDArray[np.floating], NDArray[np.int64], tuple[str, str]]:
-    """Return model input, 0 or 1 for each label, and the names of classes 0 and 1.
+    interface: Interface | None, path: Path, options: dict[str, Any], *, classes: int
+) -> tuple[NDArray[np.floating], NDArray[np.int64], tuple[str, ...]]:
+    """Return model input, the code of each label, and the names of the classes.
 
-    A raw table is prepared as the model says, unless the options say how.
+    A raw table is prepared as the model says, unless the options say how. The rows have two classes, or as
+    many as they may have if the model has more than two.
     """
     import numpy as np
 
-    if interface is None or not _is_raw(path, options):
-        table = with_medians(load_rows(options, path=path))
-        return table.X, table.y, table.class_names
-    cells = read_labelled(path, source_of(options, path=path))
-    labels = encode_labels(np.array(cells.labels, dtype=np.str_), where=cells.where)
-    y, class_names = two_classes(labels, positive=options["positive"], where=cells.where, naming=as_flag)
-    found = model_rows(interface.preparation, cells)
-    for note in (*cells.notes, *found.notes):
+    source = source_of(options, path=path)
+    if interface is not None and _is_raw(path, options):
+        cells = read_labelled(path, source)
+        labels = encode_labels(np.array(cells.labels, dtype=np.str_), where=cells.where)
+        found = model_rows(interface.preparation, cells)
+        X: NDArray[np.floating] = found.X
+        notes = (*cells.notes, *found.notes)
+    else:
+        table = load_table(source)
+        X, labels, notes = table.X, table.labels, table.notes
+        if np.isnan(X).any():
+            X = median_filled(table.X, table.feature_names, where=table.where)
+    for note in notes:
         say(note)
-    return found.X, y, class_names
+    if classes > 2 and source.positive is None:
+        return X, labels.codes, labels.classes
+    return X, *two_classes(labels, positive=source.positive, where=str(path), naming=as_flag)
 
 
 def _is_raw(path: Path, options: dict[str, Any]) -> bool:
@@ -97,9 +108,9 @@ def _is_raw(path: Path, options: dict[str, Any]) -> bool:
 
 
 def _labels(
-    forest: Forest, y: NDArray[np.int64], class_names: tuple[str, str], own: tuple[str, ...] | None
+    forest: Forest, y: NDArray[np.int64], class_names: tuple[str, ...], own: tuple[str, ...] | None
 ) -> NDArray[Any]:
-    """Return the model's class values for classes 0 and 1 of the rows; `own` are the names of its classes."""
+    """Return the model's class values for the rows' classes; `own` are the names that its file has."""
     import numpy as np
 
     values = forest.classes
@@ -110,8 +121,8 @@ def _labels(
         values = values[[names.index(name) for name in class_names]]
     elif names != ["0", "1"]:
         raise QueryError(
-            f"the model has classes {', '.join(names)[:80]}, the rows {' and '.join(class_names)}: give rows "
-            "with labels of the model's classes"
+            f"the model has classes {', '.join(names)[:80]}, the rows {', '.join(class_names)[:80]}: give "
+            "rows with labels of the model's classes"
         )
     return np.asarray(values)[y]
 
@@ -127,7 +138,7 @@ def _domain(
     from wm.formats.units import Domain
 
     if file is not None:
-        domain = Domain.of(_labelled_rows(interface, file, options)[0])
+        domain = Domain.of(_labelled_rows(interface, file, options, classes=len(forest.classes))[0])
         if len(domain.low) != forest.n_features:
             raise QueryError(f"{file}: has {len(domain.low)} features, the model {forest.n_features}")
         if outside := int((~domain.holds(X)).sum()):

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from orchestrator.cli.common import INPUT, OUTPUT, say
+from orchestrator.cli.common import INPUT, OUTPUT, json_option, print_either, say
 from orchestrator.cli.model_files import trust_options
 from orchestrator.errors import OutputError
 from orchestrator.files import write_new, write_whole
@@ -25,8 +25,15 @@ from wm.exporting import TARGETS
 @click.option("-o", "--output", type=OUTPUT, required=True, help="File for the exported model.")
 @trust_options
 @click.option("--force", is_flag=True, help="Replace an existing file.")
+@json_option
 def export(
-    model: Path, target: str, output: Path, trusted: tuple[str, ...], trust_pickle: bool, force: bool
+    model: Path,
+    target: str,
+    output: Path,
+    trusted: tuple[str, ...],
+    trust_pickle: bool,
+    force: bool,
+    json: bool,
 ) -> None:
     """Write a MODEL as a file of another library.
 
@@ -50,4 +57,4 @@ def export(
                 f"{output}: takes {forest.n_features} features, not raw rows: --to sklearn keeps their "
                 "preparation"
             )
-    click.echo(f"{forest.n_trees} trees for {target}: {output}")
+    print_either({"output": str(output), "format": target, "trees": forest.n_trees}, json)

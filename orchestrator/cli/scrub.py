@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from orchestrator.cli.common import INPUT, OUTPUT
+from orchestrator.cli.common import INPUT, OUTPUT, json_option, print_either
 from orchestrator.cli.model_files import trust_options
 from orchestrator.errors import OutputError
 from orchestrator.files import write_new, write_whole
@@ -17,8 +17,11 @@ from orchestrator.files import write_new, write_whole
 @click.option("-o", "--output", type=OUTPUT, required=True, help="npz file for the scrubbed model.")
 @trust_options
 @click.option("--force", is_flag=True, help="Replace an existing file.")
-def scrub(model: Path, output: Path, trusted: tuple[str, ...], trust_pickle: bool, force: bool) -> None:
-    """Write a MODEL with the same votes, and nothing that wm audit finds.
+@json_option
+def scrub(
+    model: Path, output: Path, trusted: tuple[str, ...], trust_pickle: bool, force: bool, json: bool
+) -> None:
+    """Write a MODEL without what wm audit finds.
 
     Class shares, sample counts, seeds and the order of nodes give a watermark away. The vote of each tree
     stays; probabilities become shares of votes, so that the class of a few rows may change.
@@ -32,4 +35,4 @@ def scrub(model: Path, output: Path, trusted: tuple[str, ...], trust_pickle: boo
     forest = load_model(model, trusted=trusted, trust_pickle=trust_pickle)
     content = model_bytes(scrubbed(forest), read_interface(model, forest))
     (write_whole if force else write_new)(output, content)
-    click.echo(f"{forest.n_trees} trees, scrubbed: {output}")
+    print_either({"output": str(output), "trees": forest.n_trees}, json)

@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from wm.datasets.cells import Cells
 from wm.datasets.columns import Column
-from wm.datasets.preparation import CategoryColumn, NumberColumn, Preparation, encoded
+from wm.datasets.frames import frame_cells
+from wm.datasets.preparation import CategoryColumn, NumberColumn, Preparation, encoded, fitted
+from wm.datasets.preparing import Categorical, Preparing, prepare
 from wm.datasets.problems import Situation, line, quoted, refusal
 from wm.datasets.wording import as_key, shown
 from wm.errors import DataError
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,6 +77,38 @@ def model_rows(preparation: Preparation, cells: Cells) -> ModelRows:
     if cells.is_named and _by_place(preparation, cells):
         notes.append("none of its columns has a name that the model knows: they go by their places")
     return ModelRows(_as_float32(X, preparation, cells), tuple(f"{cells.where}: {note}" for note in notes))
+
+
+def frame_input(
+    X: Any, *, categorical: Categorical, missing: Literal["refuse", "median"]
+) -> tuple[Any, Preparation | None]:
+    """Return the model input of a frame of training rows, and its preparation; X and None for an array.
+
+    Raises
+    ------
+    DataError
+        As in `wm.datasets.preparing.prepare`, or options for an array.
+    """
+    if not (hasattr(X, "dtypes") and hasattr(X, "columns")):
+        if (categorical, missing) != ("refuse", "refuse"):
+            raise DataError("categorical and missing are for pandas frames: arrays are model input")
+        return X, None
+    cells = frame_cells(X, where="the frame", label=None, labelled=False)
+    done = prepare(
+        cells.columns,
+        keep=np.ones(len(X), dtype=np.bool_),
+        where=cells.where,
+        place=cells.place,
+        options=Preparing(missing, categorical),
+        naming=as_key,
+    )
+    preparation = fitted(done.columns, done.X, fill=missing == "median")
+    return model_rows(preparation, cells).X, preparation
+
+
+def frame_rows(preparation: Preparation, frame: pd.DataFrame) -> NDArray[np.float32]:
+    """Return the model input of a pandas frame of raw rows; errors as in `model_rows`."""
+    return model_rows(preparation, frame_cells(frame, where="the frame", label=None, labelled=False)).X
 
 
 def _by_place(preparation: Preparation, cells: Cells) -> bool:

@@ -47,7 +47,13 @@ READERS: dict[str, Callable[..., RawTable]] = {
 
 
 def load(source: Source, *, data_dir: Path | None = None, download: bool = True) -> Dataset:
-    """Return the rows of a source as a binary data set.
+    """Return the rows of a source as a binary data set; parameters and errors as in `load_table`."""
+    table = load_table(source, data_dir=data_dir, download=download)
+    return binary_dataset(table, name=source.title, positive=source.positive, naming=source.naming)
+
+
+def load_table(source: Source, *, data_dir: Path | None = None, download: bool = True) -> RawTable:
+    """Return the rows of a source, of any number of classes.
 
     Parameters
     ----------
@@ -73,9 +79,7 @@ def load(source: Source, *, data_dir: Path | None = None, download: bool = True)
         table = read_openml(source.openml_id, folder, target=target, download=download, naming=source.naming)
     else:
         table = READERS[source.title](folder, download=download)
-    if not table.is_settled:
-        table = settled(table, source.preparing, source.naming)
-    return binary_dataset(table, name=source.title, positive=source.positive, naming=source.naming)
+    return table if table.is_settled else settled(table, source.preparing, source.naming)
 
 
 def load_frame(

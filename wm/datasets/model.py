@@ -127,15 +127,22 @@ def with_medians(dataset: Dataset, rows: NDArray[np.int64] | None = None) -> Dat
     DataError
         A column has no value in these rows.
     """
-    gaps = np.isnan(dataset.X)
-    if not gaps.any():
+    if not np.isnan(dataset.X).any():
         return dataset
-    known = dataset.X if rows is None else dataset.X[rows]
+    return replace(dataset, X=median_filled(dataset.X, dataset.feature_names, where=dataset.name, rows=rows))
+
+
+def median_filled(
+    X: NDArray[np.float64], names: tuple[str, ...], *, where: str, rows: NDArray[np.int64] | None = None
+) -> NDArray[np.float64]:
+    """Return rows, (n, d), with medians in place of missing values; errors as in `with_medians`."""
+    gaps = np.isnan(X)
+    known = X if rows is None else X[rows]
     columns = np.flatnonzero(gaps.any(axis=0))
     empty = np.isnan(known[:, columns]).all(axis=0)
     if empty.any():
-        name = dataset.feature_names[columns[int(np.argmax(empty))]]
-        raise DataError(f"{dataset.name}: column {name!r} has no value in the training rows: drop it")
-    X = dataset.X.copy()
-    X[:, columns] = np.where(gaps[:, columns], np.nanmedian(known[:, columns], axis=0), X[:, columns])
-    return replace(dataset, X=X)
+        name = names[columns[int(np.argmax(empty))]]
+        raise DataError(f"{where}: column {name!r} has no value in the training rows: drop it")
+    filled = X.copy()
+    filled[:, columns] = np.where(gaps[:, columns], np.nanmedian(known[:, columns], axis=0), X[:, columns])
+    return filled

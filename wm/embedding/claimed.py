@@ -7,6 +7,7 @@ import math
 import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -27,8 +28,9 @@ from wm.embedding.options import PaperOptions, TrainOptions
 from wm.embedding.training import adjusted_caps, honest_forest, standard_caps
 from wm.embedding.tuning import Hyperparameters
 from wm.embedding.watermark import Plan, watermark_rows
-from wm.errors import EmbeddingError
+from wm.errors import EmbeddingError, ModelError
 from wm.forest import Forest
+from wm.interface import Interface, model_bytes
 from wm.signature import Signature
 from wm.streams import Role
 from wm.verification.evidence import DEFAULT_LEVEL, Evidence
@@ -147,6 +149,9 @@ class OwnedForest:
         Of the drawn rows and signature on the released forest.
     standard
         The honest forest of the same data, which sets the limits of the trees.
+    interface
+        The raw columns that the forest takes, and its classes' names: to be released with it. None: only the
+        rows as model input were known.
     """
 
     forest: Forest
@@ -155,6 +160,20 @@ class OwnedForest:
     signature: Signature
     evidence: Evidence
     standard: Forest
+    interface: Interface | None = None
+
+    def save(self, path: str | Path) -> None:
+        """Write what is to be released: the forest with its interface, as an npz file.
+
+        Raises
+        ------
+        ModelError
+            The file cannot be written.
+        """
+        try:
+            Path(path).write_bytes(model_bytes(self.forest, self.interface))
+        except OSError as reason:
+            raise ModelError(f"{path}: cannot be written ({reason.strerror})") from reason
 
 
 def embed_claim(

@@ -184,3 +184,20 @@ def test_scrub_removes_what_audit_finds(wm) -> None:
 def test_scrubbing_keeps_the_interface(wm, embedded) -> None:
     assert wm("scrub", "m/forest.npz", "-o", "s.npz").code == 0
     assert Path("s.npz").read_bytes() == Path("m/forest.npz").read_bytes()
+
+
+def test_a_model_of_three_classes_is_attacked_with_its_own_labels(wm) -> None:
+    from sklearn.datasets import load_iris
+    from sklearn.ensemble import RandomForestClassifier
+
+    X, y = load_iris(return_X_y=True)
+    names = np.array(["setosa", "versicolor", "virginica"])[y]
+    Forest.from_sklearn(RandomForestClassifier(5, max_depth=3, random_state=0).fit(X, names)).save("iris.npz")
+    rows = [[*map(str, row), name] for row, name in zip(X.tolist(), names, strict=True)]
+    Path("iris.csv").write_text("a,b,c,d,species\n" + "".join(",".join(row) + "\n" for row in rows))
+    ran = wm("forge", "iris.npz", "--rows", "iris.csv", "--label", "species", "--instances", 12, "--json")
+    assert ran.code in (0, 3), ran.err
+    assert {each["label"] for each in ran.json()["instances"]} == {"setosa", "versicolor", "virginica"}
+    one = wm("forge", "iris.npz", "--rows", "iris.csv", "--label", "species", "--positive", "setosa")
+    assert one.code == 2
+    assert "the model has classes setosa, versicolor, virginica, the rows not setosa, setosa" in one.err

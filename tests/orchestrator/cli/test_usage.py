@@ -219,7 +219,10 @@ def test_help_and_completion_import_no_command(arguments: dict[str, str]) -> Non
         check=True,
     )
     assert "campaign" in ran.stdout
-    assert ran.stderr.strip() == "['orchestrator.cli.groups', 'orchestrator.cli.streams']"
+    assert (
+        ran.stderr.strip()
+        == "['orchestrator.cli.groups', 'orchestrator.cli.memory', 'orchestrator.cli.streams']"
+    )
 
 
 def test_importing_the_command_line_imports_no_heavy_library(tmp_path: Path) -> None:
