@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 
-import wm
 from sphinx.application import Sphinx
+
+import wm
 
 _MADE = "model_config, model_post_init, set_fit_request, set_score_request, get_metadata_routing"
 """Members that pydantic and scikit-learn add to classes."""
@@ -29,6 +30,7 @@ exclude_patterns = ["_build"]
 myst_heading_anchors = 3
 # Docstrings write names in single backticks, as they are in numpy's own documentation.
 default_role = "literal"
+smartquotes = False  # it turns the dashes of options into others
 autodoc_default_options = {"members": True, "exclude-members": _MADE}
 autodoc_typehints = "description"
 autodoc_typehints_description_target = "documented"
@@ -44,6 +46,7 @@ html_copy_source = False
 html_show_sphinx = False
 # Without the prompt; output is not copied.
 copybutton_prompt_text = "$ "
+copybutton_line_continuation_character = "\\"
 
 
 def _at_home(_app: Sphinx, name: str, source: list[str]) -> None:
