@@ -1,5 +1,5 @@
 # Everything happens in .venv: nothing is installed globally, no root is needed.
-.PHONY: demo test quick browser coverage check lowest lock clean
+.PHONY: demo test quick browser coverage check lowest docs wheel lock clean
 .DEFAULT_GOAL := help
 
 PYTHON ?= python3
@@ -15,6 +15,8 @@ help:
 	@echo "make quick   run the tests that need no server and no other processes"
 	@echo "make browser run the tests in a real browser, which is installed if it is missing"
 	@echo "make lowest  run these on the lowest dependencies allowed, and on the newest Python here"
+	@echo "make docs    build the documentation site in docs/_build/html"
+	@echo "make wheel   build wheel and sdist in dist/, and run demo and notebook from the wheel alone"
 	@echo "make lock    pin the requirements again"
 	@echo "make clean   remove virtual environments and caches"
 
@@ -53,8 +55,23 @@ lowest:
 	scripts/setup.sh "$(NEWEST)" $(VENV)-newest requirements/dev.txt
 	scripts/test.sh $(VENV)-newest/bin $(QUICK)
 
+$(VENV)-docs/.made: requirements/docs.txt pyproject.toml scripts/setup.sh
+	scripts/setup.sh "$(PYTHON)" $(VENV)-docs requirements/docs.txt
+	touch $@
+
+docs: $(VENV)-docs/.made
+	OMP_NUM_THREADS=1 $(VENV)-docs/bin/python -m sphinx -q -b html -W --keep-going docs docs/_build/html
+	@echo "docs/_build/html/index.html"
+
+$(VENV)-release/.made: requirements/release.txt scripts/setup.sh
+	scripts/setup.sh "$(PYTHON)" $(VENV)-release requirements/release.txt
+	touch $@
+
+wheel: $(VENV)-release/.made
+	scripts/wheel.sh "$(PYTHON)" $(VENV)-release/bin
+
 lock:
 	scripts/lock.sh
 
 clean:
-	rm -rf .chromium $(VENV) $(VENV)-lowest $(VENV)-newest .mypy_cache .pytest_cache .ruff_cache .coverage*
+	rm -rf .chromium $(VENV) $(VENV)-lowest $(VENV)-newest $(VENV)-docs $(VENV)-release dist docs/_build .mypy_cache .pytest_cache .ruff_cache .coverage*

@@ -30,6 +30,7 @@ exclude_patterns = ["_build"]
 myst_heading_anchors = 3
 # Docstrings write names in single backticks, as they are in numpy's own documentation.
 default_role = "literal"
+smartquotes = False  # it turns the dashes of options into others
 autodoc_default_options = {"members": True, "exclude-members": _MADE}
 autodoc_typehints = "description"
 autodoc_typehints_description_target = "documented"
@@ -45,6 +46,7 @@ html_copy_source = False
 html_show_sphinx = False
 # Without the prompt; output is not copied.
 copybutton_prompt_text = "$ "
+copybutton_line_continuation_character = "\\"
 
 
 def _at_home(_app: Sphinx, name: str, source: list[str]) -> None:

@@ -46,7 +46,8 @@ def blocks(path: Path) -> list[Block]:
 
 def steps(block: Block) -> Iterator[Step]:
     """Yield each command of a console block; ``# exit N`` after it is its exit code."""
-    for step in re.split(r"^\$ ", block.text, flags=re.MULTILINE)[1:]:
+    text = re.sub(r"\s*\\\n\s*", " ", block.text)  # a command on several lines
+    for step in re.split(r"^\$ ", text, flags=re.MULTILINE)[1:]:
         line, _, output = step.partition("\n")
         command, _, code = line.partition(" # exit ")
         yield Step(command.strip(), int(code or 0), output)

@@ -46,7 +46,9 @@ class Teller:
 
     wm: Callable[..., Any]
     places: Mapping[str, str] = field(default_factory=dict)
-    """What stands in the reader's place for words in capitals."""
+    """What to put in place of words in capitals, and of addresses."""
+    outside: bool = False
+    """Whether each `wm` is a process of its own, which closes its connections at its end."""
     environment: dict[str, str] = field(default_factory=lambda: os.environ | {"PYTHONPATH": str(ROOT)})
     background: list[subprocess.Popen[bytes]] = field(default_factory=list)
 
@@ -73,24 +75,27 @@ class Teller:
         arguments = [self._placed(word) for word in arguments]
         if program == "export":
             name, _, value = arguments[0].partition("=")
-            self.environment[name] = self._placed(value)
+            self.environment[name] = value
         elif program == "python":
             subprocess.run([sys.executable, *arguments], check=True, env=self.environment)
         elif arguments[-1] == "&":
             self._start(arguments[:-1])
         else:
             assert program == "wm"
-            ran = self._outside(arguments) if self.background or self.places else self.wm(*arguments)
+            ran = self._outside(arguments) if self.outside else self.wm(*arguments)
             assert ran.code == step.code, f"{step.command}: {ran.out}{ran.err}"
             assert matches(step.output, ran.out), f"{step.command} printed:\n{ran.out}"
 
     def _placed(self, word: str) -> str:
-        return public_hex(read_key(Path("notary.key"))) if word == "NOTARY" else self.places.get(word, word)
+        if word == "NOTARY":
+            return public_hex(read_key(Path("notary.key")))
+        for name, value in self.places.items():
+            word = word.replace(name, value)
+        return word
 
     def _outside(self, arguments: list[str]) -> Ran:
-        """Run `wm` in a process of its own, which closes its connections at its end."""
         done = subprocess.run(
-            [*WM, *arguments], env=self.environment, capture_output=True, text=True, check=False, timeout=120
+            [*WM, *arguments], env=self.environment, capture_output=True, text=True, check=False, timeout=300
         )
         return Ran(done.returncode, done.stdout, done.stderr)
 
@@ -99,7 +104,7 @@ class Teller:
         url = self.environment["WM_STORE_URL"]
         before = _services(url)
         self.background.append(subprocess.Popen([*WM, *arguments], env=self.environment))
-        end = time.monotonic() + 60
+        end = time.monotonic() + 120
         while _services(url) == before:
             assert self.background[-1].poll() is None
             assert time.monotonic() < end
@@ -126,7 +131,7 @@ def test_the_story_happens_as_it_is_told(documents: tuple[str, ...], wm) -> None
 
 
 def test_the_operators_story_happens_as_it_is_told(wm, postgres_url: str, broker_url: str) -> None:
-    teller = Teller(wm, {"POSTGRES": postgres_url, "BROKER": broker_url})
+    teller = Teller(wm, {"POSTGRES": postgres_url, "BROKER": broker_url}, outside=True)
     try:
         assert teller.tell(ROOT / OPERATOR) > 8
     finally:
