@@ -34,6 +34,7 @@ from wm.embedding.tuning import Hyperparameters
 from wm.errors import ClaimError, DataError, EmbeddingError
 from wm.forest import Forest
 from wm.formats.forest_checks import as_matrix
+from wm.formats.objects import model_of
 from wm.formats.sklearn_metadata import REQUIRED
 from wm.interface import Interface
 from wm.models import TreeModel
@@ -197,8 +198,9 @@ def verify(
     claim
         As `wm.claims.reading.read_any_claim` returns it, which refuses edited files.
     suspect
-        A `Forest`, a model that `Forest.from_sklearn` reads, a `WatermarkedForestClassifier` for two classes,
-        or votes of 0 and 1: a row for each row that the claim shows, a column for each tree in order.
+        A `Forest`, a model that `wm.formats.objects.model_of` reads and whose trees vote, a
+        `WatermarkedForestClassifier` for two classes, or votes of 0 and 1: a row for each row that the
+        claim shows, a column for each tree in order.
     trust
         Beacons that the judge trusts; None: none, so that no verdict is better than an indication.
     log
@@ -211,7 +213,8 @@ def verify(
     ClaimError
         Votes that do not fit the claim, or a claim without a draw.
     ModelError
-        A model that cannot be read, or that does not take the claim's rows.
+        A model that cannot be read, that adds margins and does not vote, or that does not take the claim's
+        rows.
 
     Examples
     --------
@@ -247,11 +250,12 @@ def _forest_of(suspect: Any) -> Forest | None:
     """Return a suspect's forest, None for votes."""
     if isinstance(suspect, Forest):
         return suspect
+    if isinstance(suspect, TreeModel):
+        return suspect.voting_forest("the suspect")
     trees = isinstance(suspect, list | tuple) and bool(suspect) and hasattr(suspect[0], "predict")
     if not trees and not hasattr(suspect, "predict"):
         return None
-    own: tuple[Forest, ...] = getattr(suspect, "forests_", ())
-    return own[0] if len(own) == 1 else Forest.from_sklearn(suspect)
+    return model_of(suspect).voting_forest("the suspect")
 
 
 def audit(model: Any, *, trusted: Sequence[str] = ()) -> LeakageReport:

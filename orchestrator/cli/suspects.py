@@ -81,7 +81,11 @@ question_options = option_group(
 """Options that say which rows are asked, and how."""
 
 suspect_options = option_group(
-    click.option("--model", type=INPUT, help="Suspect model (npz, skops, joblib)."),
+    click.option(
+        "--model",
+        type=INPUT,
+        help="Suspect model whose trees vote (docs/formats.md): npz, onnx, skops, joblib.",
+    ),
     trust_options,
     click.option("--votes", type=INPUT, help="Suspect's votes of each tree (csv or npz)."),
     click.option(
@@ -128,10 +132,12 @@ suspect_options = option_group(
 
 
 def read_suspect_model(options: dict[str, Any]) -> Forest:
-    """Read the model that --model names."""
-    from wm.formats.export import load_model
+    """Read the model that --model names, whose trees must vote."""
+    from wm.formats.reading import read_model
 
-    return load_model(options["model"], trusted=options["trusted"], trust_pickle=options["trust_pickle"])
+    file = options["model"]
+    model = read_model(file, trusted=options["trusted"], trust_pickle=options["trust_pickle"])
+    return model.voting_forest(str(file))
 
 
 def ask_suspect(sample: Sample, options: dict[str, Any], level: float) -> Suspect:
