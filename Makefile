@@ -1,5 +1,5 @@
 # Everything happens in .venv: nothing is installed globally, no root is needed.
-.PHONY: demo test quick coverage check lowest lock clean
+.PHONY: demo test quick coverage check lowest lock image release audit clean
 .DEFAULT_GOAL := help
 
 PYTHON ?= python3
@@ -15,6 +15,9 @@ help:
 	@echo "make quick   run the tests that need no server and no other processes"
 	@echo "make lowest  run these on the lowest dependencies allowed, and on the newest Python here"
 	@echo "make lock    pin the requirements again"
+	@echo "make image   build the container image (BASE=debian where no image registry can be reached)"
+	@echo "make release build the wheel, twice, compare, and list what it depends on (dist/)"
+	@echo "make audit   report known vulnerabilities of what it depends on (dist/audit.json)"
 	@echo "make clean   remove virtual environments and caches"
 
 $(VENV)/.runtime: requirements/runtime.txt pyproject.toml scripts/setup.sh
@@ -51,5 +54,19 @@ lowest:
 lock:
 	scripts/lock.sh
 
+image:
+	scripts/image.sh
+
+$(VENV)-release/.made: requirements/release.txt scripts/setup.sh
+	scripts/setup.sh "$(PYTHON)" $(VENV)-release requirements/release.txt
+	touch $@
+
+release: $(VENV)-release/.made
+	scripts/release.sh $(VENV)-release/bin
+
+audit: $(VENV)-release/.made
+	mkdir -p dist
+	-$(VENV)-release/bin/pip-audit -r requirements/runtime.txt --require-hashes --disable-pip -f json -o dist/audit.json
+
 clean:
-	rm -rf $(VENV) $(VENV)-lowest $(VENV)-newest .mypy_cache .pytest_cache .ruff_cache .coverage*
+	rm -rf dist $(VENV) $(VENV)-lowest $(VENV)-newest $(VENV)-release .mypy_cache .pytest_cache .ruff_cache .coverage*
