@@ -95,7 +95,7 @@ def test_whatever_is_read_can_be_had_as_json(path: tuple[str, ...]) -> None:
         path[-1]
         in (
             *("embed", "audit", "new", "show", "open", "verify", "forge", "doctor"),
-            *("status", "list", "validate", "sign", "serve"),
+            *("status", "list", "validate", "sign", "serve", "web"),
         )
         or path[0] == "results"
         or path == ("campaign", "check")
