@@ -61,8 +61,9 @@ def differing(first: Any, second: Any, path: str = "") -> Iterator[Setting]:
     if isinstance(first, Mapping) and isinstance(second, Mapping):
         pairs = [(str(key), first.get(key), second.get(key)) for key in dict.fromkeys([*first, *second])]
     elif _holds_tables(first) and _holds_tables(second):
-        one, other = _by_kind(first), _by_kind(second)
-        pairs = [(name, one.get(name), other.get(name)) for name in dict.fromkeys([*one, *other])]
+        tables = _by_kind(first), _by_kind(second)
+        names = dict.fromkeys([*tables[0], *tables[1]])
+        pairs = [(name, tables[0].get(name), tables[1].get(name)) for name in names]
     else:
         if first != second:
             yield Setting(path, _written(first), _written(second))
