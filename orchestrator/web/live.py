@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from orchestrator.errors import OrchestratorError, StoreError
+from orchestrator.errors import NotFoundError, OrchestratorError, StoreError
 from orchestrator.monitoring.watch import View, Watch
 from orchestrator.pace import Due
 from orchestrator.report.charts import Figure, render
@@ -109,9 +109,8 @@ class Live:
         while not self._stop.is_set():
             try:
                 turn()
-            except Exception as reason:  # a fault in one campaign's figures must not end all views
+            except Exception:  # a fault of this program must not end all views for good
                 _LOG.exception("the live page could not be updated")
-                self.problem = f"{type(reason).__name__}: {reason}"
             self._stop.wait(LOOK_EVERY_S)
 
     def seen(self, campaign_id: int) -> Seen | None:
@@ -137,7 +136,11 @@ class Live:
                 if last is not None and last.view.seen.progress.is_over and last.view.seen.record == record:
                     continue
                 watch = self._watches.setdefault(record.id, Watch(self._store, record.id))
-                view = watch.look()
+                try:
+                    view = watch.look()
+                except NotFoundError:  # deleted meanwhile
+                    self.forget(record.id)
+                    continue
                 self._seen[record.id] = Seen(view, self._failed(view, last))
         except StoreError as reason:
             self.problem = str(reason)
@@ -176,4 +179,7 @@ def _overview(store: Store, seen: Seen) -> Overview:
         drawings = {figure.name: Drawing(figure, render(figure.draw(), "svg")) for figure in figures}
     except OrchestratorError as reason:
         return Overview(_stage(seen), (), {}, str(reason))
+    except Exception as reason:  # one campaign's odd results must not end the views of the others
+        _LOG.exception("the overview of campaign %s could not be made", seen.view.seen.record.id)
+        return Overview(_stage(seen), (), {}, f"{type(reason).__name__}: {reason}")
     return Overview(_stage(seen), tuple(cards(found)), drawings)
