@@ -1,5 +1,5 @@
 # Everything happens in .venv: nothing is installed globally, no root is needed.
-.PHONY: demo test quick browser coverage check lowest docs wheel lock clean
+.PHONY: demo test quick browser coverage check lowest docs wheel release audit image lock clean
 .DEFAULT_GOAL := help
 
 PYTHON ?= python3
@@ -18,6 +18,9 @@ help:
 	@echo "make docs    build the documentation site in docs/_build/html"
 	@echo "make wheel   build wheel and sdist in dist/, and run demo and notebook from the wheel alone"
 	@echo "make lock    pin the requirements again"
+	@echo "make image   build the container image (BASE=debian where no image registry can be reached)"
+	@echo "make release the same, build twice and compare, and list what it depends on (dist/)"
+	@echo "make audit   report known vulnerabilities of what it depends on (dist/audit.json)"
 	@echo "make clean   remove virtual environments and caches"
 
 $(VENV)/.runtime: requirements/runtime.txt pyproject.toml scripts/setup.sh
@@ -72,6 +75,16 @@ wheel: $(VENV)-release/.made
 
 lock:
 	scripts/lock.sh
+
+image:
+	scripts/image.sh
+
+release: wheel
+	scripts/release.sh $(VENV)-release/bin
+
+audit: $(VENV)-release/.made
+	mkdir -p dist
+	-$(VENV)-release/bin/pip-audit -r requirements/runtime.txt --require-hashes --disable-pip -f json -o dist/audit.json
 
 clean:
 	rm -rf .chromium $(VENV) $(VENV)-lowest $(VENV)-newest $(VENV)-docs $(VENV)-release dist docs/_build .mypy_cache .pytest_cache .ruff_cache .coverage*

@@ -17,9 +17,10 @@ from orchestrator.store.database import Store
 @click.option("-o", "--output", type=OUTPUT, required=True, help="File for the archive.")
 @json_option
 def archive(campaign_name: str, store_url: str, output: Path, json: bool) -> None:
-    """Write a CAMPAIGN (name or id) with its results into one file.
+    """Write a CAMPAIGN with all that it found into one file.
 
-    Any store can import the file again. It names no machine, but has the campaign's models and trigger sets.
+    CAMPAIGN is a name or an id. Any store can import the file again. It names no machine, but has the
+    campaign's models and trigger sets.
     """
     from orchestrator.archive import write_archive
 
@@ -36,9 +37,8 @@ def archive(campaign_name: str, store_url: str, output: Path, json: bool) -> Non
 def import_archive(file: Path, store_url: str, json: bool) -> None:
     """Add the campaign of an archive FILE to a store.
 
-    The store may have a part of it already.
-    The results of other campaigns with the same jobs will be those of the archive: import what you trust, or
-    into a store of its own.
+    What the store has of it already stays. The results of other campaigns with the same jobs will be those of
+    the archive: import what you trust, or into a store of its own.
     """
     from orchestrator import archive
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import importlib.util
 import pkgutil
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from orchestrator.cli.memory import check_limit
+from wm.errors import ClaimError, WmError
 
 
 class Group(click.Group):
@@ -32,10 +34,37 @@ class Group(click.Group):
         options = click.Command.shell_complete(self, ctx, incomplete)
         return [CompletionItem(name, help=self.summary(ctx, name)) for name in found] + options
 
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the chosen command; its errors name its options as the command line writes them."""
+        try:
+            return super().invoke(ctx)
+        except WmError as mistake:
+            command = self.get_command(ctx, ctx.invoked_subcommand or "")
+            of_file = isinstance(mistake, ClaimError)  # names the fields of a claim
+            if command is not None and not isinstance(command, click.Group) and not of_file:
+                mistake.args = (in_flags(str(mistake), command), *mistake.args[1:])
+            raise
+
     def summary(self, ctx: click.Context, name: str) -> str:
         """Return the first sentence of a command's help."""
         command = self.get_command(ctx, name)
         return "" if command is None else command.get_short_help_str(limit=1000)
+
+
+def in_flags(text: str, command: click.Command) -> str:
+    """Return an error's text with the options of a command as flags: ``max_rounds`` as ``--max-rounds``.
+
+    The library names its parameters as Python does. A word without an underscore may be just a word, so it is
+    a flag only where a value is given, as in ``adjust = "artifact"``.
+    """
+    for option in command.params:
+        if isinstance(option, click.Option):
+            flag = max(option.opts, key=len)
+            name = flag.removeprefix("--").replace("-", "_")
+            text = re.sub(rf"\b{name} = \"?([\w.-]+)\"?", rf"{flag} \1", text)
+            if "_" in name:
+                text = re.sub(rf"(?<![\w.]){name}(?![\w.]*\w)", flag, text)
+    return text
 
 
 class LazyGroup(Group):

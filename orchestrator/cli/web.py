@@ -14,7 +14,7 @@ from orchestrator.errors import MissingExtraError, OutputError
 
 @click.command()
 @store_option
-@click.option("--host", default="127.0.0.1", help="Address to listen on.")
+@click.option("--host", default="127.0.0.1", help="Address to listen on; see --allowed-host.")
 @click.option(
     "--port",
     type=click.IntRange(min=0, max=65535),
@@ -26,7 +26,7 @@ from orchestrator.errors import MissingExtraError, OutputError
     "allowed",
     multiple=True,
     metavar="NAME",
-    help="Another name of this server, as behind a proxy; may be repeated.",
+    help="Another name of this server, for other machines or behind a proxy; may be repeated.",
 )
 @click.option("--token/--no-token", default=True, help="Ask for the token of the printed link.")
 @click.option("--allow-actions", is_flag=True, help="Let the page retry failed jobs and cancel campaigns.")

@@ -90,6 +90,8 @@ class WatchedConnection(_LimitedConnection):
         try:
             is_working = self._is_working()
         except psycopg.OperationalError as reason:
+            if "FATAL" in str(reason):  # a server that refuses, as with too many clients, is not silent
+                return SILENCE_S
             raise self._silent(f"no answer for {SILENCE_S:g} s, and to no new one: {reason}") from reason
         if is_working:
             return SILENCE_S

@@ -37,10 +37,11 @@ _KEEP_ALIVE = 15
 _STATIC = {
     "page.css": ("orchestrator.report", "text/css"),
     "tables.js": ("orchestrator.report", "text/javascript"),
-    "web.css": ("orchestrator.web.static", "text/css"),
-    "live.js": ("orchestrator.web.static", "text/javascript"),
-    "icon.svg": ("orchestrator.web.static", "image/svg+xml"),
+    "web.css": ("orchestrator.web", "text/css"),
+    "live.js": ("orchestrator.web", "text/javascript"),
+    "icon.svg": ("orchestrator.web", "image/svg+xml"),
 }
+"""Files that pages refer to, with their package and media type: those of the report serve here too."""
 
 
 def make_app(store: Store, access: Access, is_stopping: Callable[[], bool] = lambda: False) -> Starlette:

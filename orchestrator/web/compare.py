@@ -61,15 +61,25 @@ def differing(first: Any, second: Any, path: str = "") -> Iterator[Setting]:
     if isinstance(first, Mapping) and isinstance(second, Mapping):
         pairs = [(str(key), first.get(key), second.get(key)) for key in dict.fromkeys([*first, *second])]
     elif _holds_tables(first) and _holds_tables(second):
-        length = max(len(first), len(second))
-        padded = [[*items, *[None] * (length - len(items))] for items in (first, second)]
-        pairs = [(str(place), padded[0][place], padded[1][place]) for place in range(length)]
+        tables = _by_kind(first), _by_kind(second)
+        names = dict.fromkeys([*tables[0], *tables[1]])
+        pairs = [(name, tables[0].get(name), tables[1].get(name)) for name in names]
     else:
         if first != second:
             yield Setting(path, _written(first), _written(second))
         return
     for name, one, other in pairs:
         yield from differing(one, other, f"{path}.{name}" if path else name)
+
+
+def _by_kind(tables: list[Any]) -> dict[str, Any]:
+    """Return tables of a list by their kind, numbered from its second on; by their place without kinds."""
+    found: dict[str, Any] = {}
+    for place, table in enumerate(tables):
+        kind = str(table["kind"]) if isinstance(table, Mapping) and "kind" in table else str(place)
+        number = sum(1 for name in found if name == kind or name.startswith(f"{kind}."))
+        found[f"{kind}.{number + 1}" if number else kind] = table
+    return found
 
 
 def _holds_tables(value: Any) -> bool:

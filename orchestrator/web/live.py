@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from orchestrator.errors import OrchestratorError, StoreError
+from orchestrator.errors import NotFoundError, OrchestratorError, StoreError
 from orchestrator.monitoring.watch import View, Watch
 from orchestrator.pace import Due
 from orchestrator.report.charts import Figure, render
@@ -16,7 +16,7 @@ from orchestrator.report.data import Findings
 from orchestrator.report.overview import Card, cards
 from orchestrator.report.sections import answering
 from orchestrator.store import campaigns
-from orchestrator.store.browse import failed_by_kind
+from orchestrator.store.browse import JobRow, Wanted, failed_by_kind, page_of_jobs
 from orchestrator.store.database import Store
 from orchestrator.store.tables import JobState
 
@@ -30,6 +30,7 @@ _WATCHED_S = 60.0
 _MAX_SHARE = 0.1
 """Largest share of the time in which figures are made: those of a large campaign take seconds."""
 
+_FIRST_ERRORS = 5
 _DRAWN = ("forgery", "accuracy")
 """Sections whose first figures the page shows."""
 
@@ -41,6 +42,8 @@ class Seen:
     view: View
     failed: Mapping[tuple[str, str], int]
     """Number of failed jobs by kind and status of the outcome."""
+    first_failed: tuple[JobRow, ...]
+    """The first of them in the order of the plan."""
 
     @property
     def errors(self) -> dict[str, int]:
@@ -109,9 +112,8 @@ class Live:
         while not self._stop.is_set():
             try:
                 turn()
-            except Exception as reason:  # a fault in one campaign's figures must not end all views
+            except Exception:  # a fault of this program must not end all views for good
                 _LOG.exception("the live page could not be updated")
-                self.problem = f"{type(reason).__name__}: {reason}"
             self._stop.wait(LOOK_EVERY_S)
 
     def seen(self, campaign_id: int) -> Seen | None:
@@ -137,19 +139,27 @@ class Live:
                 if last is not None and last.view.seen.progress.is_over and last.view.seen.record == record:
                     continue
                 watch = self._watches.setdefault(record.id, Watch(self._store, record.id))
-                view = watch.look()
-                self._seen[record.id] = Seen(view, self._failed(view, last))
+                try:
+                    view = watch.look()
+                except NotFoundError:  # deleted meanwhile
+                    self.forget(record.id)
+                    continue
+                self._seen[record.id] = self._seen_now(view, last)
         except StoreError as reason:
             self.problem = str(reason)
         else:
             self.problem = ""
 
-    def _failed(self, view: View, last: Seen | None) -> Mapping[tuple[str, str], int]:
-        progress = view.seen.progress
+    def _seen_now(self, view: View, last: Seen | None) -> Seen:
+        progress, campaign_id = view.seen.progress, view.seen.record.id
         if last is not None and last.view.seen.progress is progress:  # not counted anew
-            return last.failed
-        failing = [kind for kind, states in progress.kinds.items() if states[JobState.FAILED]]
-        return failed_by_kind(self._store, view.seen.record.id, failing) if failing else {}
+            return Seen(view, last.failed, last.first_failed)
+        failing = tuple(kind for kind, states in progress.kinds.items() if states[JobState.FAILED])
+        if not failing:
+            return Seen(view, {}, ())
+        wanted = Wanted(failing, JobState.FAILED)
+        first = page_of_jobs(self._store, campaign_id, wanted, limit=_FIRST_ERRORS).jobs
+        return Seen(view, failed_by_kind(self._store, campaign_id, failing), first)
 
     def draw(self) -> None:
         """Make the overviews of watched campaigns whose results have changed."""
@@ -176,4 +186,7 @@ def _overview(store: Store, seen: Seen) -> Overview:
         drawings = {figure.name: Drawing(figure, render(figure.draw(), "svg")) for figure in figures}
     except OrchestratorError as reason:
         return Overview(_stage(seen), (), {}, str(reason))
+    except Exception as reason:  # one campaign's odd results must not end the views of the others
+        _LOG.exception("the overview of campaign %s could not be made", seen.view.seen.record.id)
+        return Overview(_stage(seen), (), {}, f"{type(reason).__name__}: {reason}")
     return Overview(_stage(seen), tuple(cards(found)), drawings)

@@ -27,7 +27,6 @@ from orchestrator.web.compare import compare
 from orchestrator.web.live import Live
 from workers.jobs import KINDS, JobKind
 
-FIRST_ERRORS = 5
 MAX_RUNNING = 20
 _OVER = (CampaignState.FINISHED, CampaignState.INCOMPLETE, CampaignState.CANCELLED)
 
@@ -65,9 +64,7 @@ class Pages:
             if listed.kind
             else Wanted(kinds, listed.state)
         )
-        errors = page_of_jobs(
-            self._store, campaign_id, Wanted(kinds, JobState.FAILED), limit=FIRST_ERRORS
-        ).jobs
+        errors = () if seen is None else seen.first_failed
         context = {
             "record": record,
             "seen": seen,

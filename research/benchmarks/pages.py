@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import json
 import sys
 import time
 from collections.abc import Iterator
@@ -86,9 +87,7 @@ def fill(store: Store, jobs: int) -> int:
         (campaign_job, _places(start, jobs, made, cells)),
         (outcome, _outcomes(start, jobs)),
     ):
-        while some := list(itertools.islice(rows, _ROWS_AT_ONCE)):
-            with store.write() as connection:
-                connection.execute(sa.insert(table), some)
+        _insert(store, table, rows)
     if not store.is_sqlite:  # ids were given by hand
         with store.write() as connection:
             connection.exec_driver_sql("SELECT setval(pg_get_serial_sequence('job', 'id'), max(id)) FROM job")
@@ -98,6 +97,21 @@ def fill(store: Store, jobs: int) -> int:
         with store.write() as connection:
             connection.exec_driver_sql("ANALYZE")
     return made
+
+
+def _insert(store: Store, table: sa.Table, rows: Iterator[dict[str, Any]]) -> None:
+    if store.is_sqlite:
+        while some := list(itertools.islice(rows, _ROWS_AT_ONCE)):
+            with store.write() as connection:
+                connection.execute(sa.insert(table), some)
+        return
+    first = next(rows)
+    command = f"COPY {table.name} ({', '.join(first)}) FROM STDIN"
+    with store.write() as connection:
+        cursor: Any = connection.connection.cursor()  # psycopg's own: SQLAlchemy has no COPY
+        with cursor.copy(command) as copy:
+            for row in itertools.chain([first], rows):
+                copy.write_row([json.dumps(one) if isinstance(one, dict) else one for one in row.values()])
 
 
 def _small(store: Store, name: str) -> None:

@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
+from tests.sharing import copy_store, made_once
 from tests.small_campaign import small_campaign
 from tests.system import browsing
 from tests.system.browsing import tab
@@ -62,30 +63,34 @@ def served(place: Place, *options: str) -> Iterator[Web]:
     assert "Traceback" not in said
 
 
-@pytest.fixture(scope="module")
-def ended(undisturbed: Place, tmp_path_factory: pytest.TempPathFactory) -> Place:
-    """A store of one finished campaign, and another of a deeper forest with only the first half done."""
-    place = Place(tmp_path_factory.mktemp("ended"))
-    with undisturbed.store() as store, store.write() as connection:
-        connection.exec_driver_sql("SELECT 1")
-    place.database.write_bytes(undisturbed.database.read_bytes())
-    text = small_campaign(name="deeper", engines=("sat",), signatures=1, instances=60)
-    (place.directory / "c.toml").write_text(text.replace("max_depth = 4", "max_depth = 6"))
-    done = place.wm("campaign", "run", "c.toml", "--workers", "1")
-    assert done.returncode == 0, done.stderr
-    return place
+@pytest.fixture(scope="session")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a directory to read: a store of two finished campaigns, and the report on the first."""
+
+    def make(directory: Path) -> None:
+        place = Place(directory)
+        text = small_campaign(name="deeper", engines=("sat",), signatures=1, instances=60)
+        (directory / "deeper.toml").write_text(text.replace("max_depth = 4", "max_depth = 6"))
+        for words in (
+            ("campaign", "run", "c.toml", "deeper.toml", "--workers", "1"),
+            ("report", "small", "-o", "report.html"),
+        ):
+            done = place.wm(*words)
+            assert done.returncode == 0, done.stderr
+
+    return made_once(tmp_path_factory, "browsed", make)
 
 
 @pytest.fixture(scope="module")
-def web(ended: Place) -> Iterator[Web]:
-    yield from served(ended)
+def web(made: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Web]:
+    place = Place(tmp_path_factory.mktemp("web"))
+    copy_store(made / "wm.db", place.database)
+    yield from served(place)
 
 
 @pytest.fixture(scope="module")
-def report(ended: Place) -> Path:
-    done = ended.wm("report", "small", "-o", "report.html")
-    assert done.returncode == 0, done.stderr
-    return ended.directory / "report.html"
+def report(made: Path) -> Path:
+    return made / "report.html"
 
 
 def column(page: Page, table: str, place: int) -> list[str]:

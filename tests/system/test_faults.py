@@ -246,6 +246,14 @@ def test_cancel_stops_new_work_and_resume_takes_it_up_again(fleet, undisturbed):
     assert_as(fleet, undisturbed)
 
 
+def test_a_worker_until_idle_ends_by_itself(one_host):
+    one_host.wm("db", "upgrade")
+    worker = one_host.start("worker", "--concurrency", "1", "--until-idle", "1")
+    assert worker.wait(timeout=90) == 0, one_host.log(worker)
+    assert "no job for 1 s: ending" in one_host.log(worker)
+    assert services.workers(one_host.store) == []
+
+
 def test_a_worker_of_another_version_is_refused_with_a_clear_message(one_host):
     one_host.wm("db", "upgrade")
     services.beat_orchestrator(one_host.store, "elsewhere:1:1", "0.0.1+abcdef01")

@@ -80,7 +80,7 @@ def read_csv(
     text, notes = decoded(content, where)
     hint = label if known is None else known
     dialect = sniffed(text, sep=None if sep is None else separator(sep), label=hint)
-    rows = records(text, dialect, where)
+    rows = records(text, dialect, where, keep_empty=known is not None)
     head = list(itertools.islice(rows, _CHUNK_ROWS))
     if not head:
         raise DataError(f"{where}: the file is empty")

@@ -152,7 +152,8 @@ class Preparation(Document):
     def cells(self, X: NDArray[np.float32]) -> list[list[str | float]]:
         """Return a raw row for each row of model input, (n, d): text of categories, and numbers.
 
-        The cells of a category whose features are all 0 are empty, as are those of a missing value.
+        The cells of a category whose features are all 0 are empty, as are those of a missing value; a row of
+        nothing else has `NO_VALUE` in its first cell, since a blank line is no row.
         """
         raw = self.inverse(X)
         columns: list[Sequence[str | float]] = []
@@ -161,7 +162,8 @@ class Preparation(Document):
             part = raw[:, start : start + len(column.feature_names)]
             columns.append(_cells_of(column, part))
             start += part.shape[1]
-        return [list(row) for row in zip(*columns, strict=True)]
+        rows = [list(row) for row in zip(*columns, strict=True)]
+        return [row if any(cell != "" for cell in row) else [NO_VALUE, *row[1:]] for row in rows]
 
 
 def claimed(preparation: Preparation) -> Preparation | MinMax | None:

@@ -42,14 +42,24 @@ class Worker:
         Jobs at once.
     events
         Whether to send monitors an event about every message.
+    until_idle_s
+        End after so many seconds without a job, looked at with each heartbeat; None: never.
     """
 
     def __init__(
-        self, broker_url: str, ledger: Ledger, registry: Registry, *, concurrency: int, events: bool = False
+        self,
+        broker_url: str,
+        ledger: Ledger,
+        registry: Registry,
+        *,
+        concurrency: int,
+        events: bool = False,
+        until_idle_s: float | None = None,
     ) -> None:
         self._broker_url = broker_url
         self._concurrency = concurrency
         self._events = events
+        self._until_idle_s = until_idle_s
         self._registry = registry
         self._stop = threading.Event()
         self._failure: Exception | None = None
@@ -76,7 +86,7 @@ class Worker:
 
     def _work(self) -> None:
         slots = Slots(self._ledger, self._concurrency, self._stop, self._fail)
-        beating = threading.Thread(target=self._beat, name="beat", daemon=True)
+        beating = threading.Thread(target=self._beat, args=(slots,), name="beat", daemon=True)
         beating.start()
         try:
             self._consume(slots)
@@ -138,8 +148,13 @@ class Worker:
         self._stop.set()
         state.should_stop = _FAILED
 
-    def _beat(self) -> None:
+    def _beat(self, slots: Slots) -> None:
         while not self._stop.wait(HEARTBEAT_S):
+            if self._until_idle_s is not None and slots.idle_s() >= self._until_idle_s:
+                _log.info("no job for %.0f s: ending", self._until_idle_s)
+                self._stop.set()
+                state.should_stop = 0
+                return
             try:
                 self._registry.beat(self._record)
             except LedgerUnavailableError as reason:

@@ -11,6 +11,8 @@ from contextlib import contextmanager
 STOP_LIMIT_S = 25.0
 """Time to stop in good order; Docker, Kubernetes and systemd kill a service some time after 30 s."""
 
+_LOOK_EVERY_S = 1.0
+
 _NOT_IN_ORDER = 4
 """Exit code: infrastructure."""
 
@@ -26,7 +28,9 @@ def ending_in_time(stop: threading.Event) -> Iterator[None]:
     is_over = threading.Event()
 
     def watch() -> None:
-        stop.wait()
+        while not stop.wait(_LOOK_EVERY_S):
+            if is_over.is_set():
+                return
         if not is_over.wait(STOP_LIMIT_S):
             _log.warning("a server does not answer: ended without giving jobs back, their leases will expire")
             os._exit(_NOT_IN_ORDER)

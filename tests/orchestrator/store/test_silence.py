@@ -103,6 +103,15 @@ def test_a_server_that_stands_still_is_unavailable_and_answers_again_later(store
     assert store.rows(ONE) == [(1,)]
 
 
+def test_a_server_that_refuses_new_connections_is_waited_for(store):
+    """As one with too many clients: it is there, and cannot be asked what it does."""
+    with store.read() as connection:
+        raw = connection.connection.dbapi_connection
+        arguments, options = raw._given
+        raw._given = arguments, options | {"password": "another"}
+        assert connection.execute(sa.text("SELECT 7 FROM pg_sleep(5)")).scalar_one() == 7
+
+
 def test_a_pooler_that_hides_the_server_process_is_waited_for(store, monkeypatch):
     """As PgBouncer, which gives each client a process id of its own making."""
     with store.read() as connection:

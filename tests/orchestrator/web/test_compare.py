@@ -39,12 +39,17 @@ def test_a_change_is_found_at_its_path(document: dict[str, Any], key: str) -> No
 
 
 def test_tables_of_a_file_are_compared_one_by_one() -> None:
-    first = {"attack": [{"kind": "leakage", "tries": 1}]}
-    second = {"attack": [{"kind": "leakage", "tries": 2}, {"kind": "detection", "only": None}]}
+    first = {"attack": [{"kind": "leakage", "tries": 1}, {"kind": "forgery", "eps": 1}]}
+    added = {"kind": "detection", "only": None}
+    second = {"attack": [added, {"kind": "leakage", "tries": 2}, {"kind": "forgery", "eps": 1}]}
     assert list(differing(first, second)) == [
-        Setting("attack.0.tries", "1", "2"),
-        Setting("attack.1", "\N{EN DASH}", "kind = detection"),
+        Setting("attack.leakage.tries", "1", "2"),
+        Setting("attack.detection", "\N{EN DASH}", "kind = detection"),
     ]
+    twice = {"attack": [*first["attack"], {"kind": "forgery", "eps": 2}]}
+    (setting,) = differing(first, twice)
+    assert setting.path == "attack.forgery.2"
+    assert list(differing({"grid": [{"a": 1}]}, {"grid": [{"a": 2}]})) == [Setting("grid.0.a", "1", "2")]
 
 
 def _table(rows: dict[str, float | None], *, same: tuple[tuple[str, Cell], ...] = ()) -> Table:

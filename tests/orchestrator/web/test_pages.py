@@ -347,6 +347,28 @@ def test_campaigns_that_are_over_are_looked_at_once(finished, monkeypatch) -> No
     assert live.seen(1) is not first
 
 
+def test_a_campaign_deleted_meanwhile_ends_no_views(finished, monkeypatch) -> None:
+    live = Live(finished)
+    gone = replace(campaigns.get_campaign(finished, 1), id=7)
+    known = campaigns.list_campaigns(finished)
+    monkeypatch.setattr(campaigns, "list_campaigns", lambda _store: [gone, *known])
+    live.look()
+    assert (live.seen(7), live.problem) == (None, "")
+    assert live.seen(1) is not None
+
+
+def test_results_that_cannot_be_shown_are_said_so(finished, site_of: MakeSite, monkeypatch) -> None:
+    site = site_of(finished)
+    site.live.overview(1)
+
+    def broken(_findings: Findings) -> None:
+        raise ValueError("odd results")
+
+    monkeypatch.setattr("orchestrator.web.live.answering", broken)
+    site.live.draw()
+    assert "Not yet: ValueError: odd results." in site.page("/campaigns/1").text
+
+
 def test_every_page_is_well_formed_and_labelled(finished, site_of: MakeSite) -> None:
     add_campaign(finished)
     site = site_of(finished, replace(ACTIVE))

@@ -9,7 +9,7 @@ import itertools
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 from sklearn.preprocessing import MinMaxScaler
@@ -58,7 +58,12 @@ def text_of(names, rows):
     return stream.getvalue().encode()
 
 
-@settings(max_examples=80)
+@settings(max_examples=120)
+@example(  # a blank line would be no row
+    (["c0", "label"], [["x", "no"], ["x", "yes"], ["x", "no"], ["x", "yes"], ["x", "no"], ["", "yes"]]),
+    "onehot",
+    "raw",
+)
 @given(tables(), st.sampled_from(["onehot", "ordinal"]), st.sampled_from(["raw", "train"]))
 def test_raw_rows_give_the_numbers_that_were_trained_on(table, categorical, scaling):
     names, rows = table
@@ -230,3 +235,14 @@ def test_the_median_fills_what_was_not_missing_in_training(tmp_path):
     preparation = fitted(data.columns, data.X[:11], fill=True)
     cells = read_csv(b"a,b\n?,?\n", where="w", label=None, known="a")
     assert model_rows(preparation, cells).X.tolist() == [[5.0, 1.0]]
+
+
+def test_a_row_of_nothing_but_separators_is_answered_too():
+    values = ("?", "x")
+    columns = tuple(CategoryColumn(kind="onehot", name=name, values=values) for name in "ab")
+    preparation = Preparation(columns=columns)
+    for text in ("a,b\nx,x\n,\nx,\n", "a,b\n,\nx,x\n,\n"):
+        cells = read_csv(text.encode(), where="w", label=None, known="a")
+        assert len(model_rows(preparation, cells).X) == 3
+    X = model_rows(preparation, cells).X
+    assert preparation.cells(X)[0] == ["?", ""]
