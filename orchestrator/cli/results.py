@@ -4,13 +4,28 @@ from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
+from typing import get_args
 
 import click
+import pandas as pd
 
-from orchestrator.cli.common import OUTPUT, json_option, open_store, print_frame, print_json, store_option
+from orchestrator.cli.common import (
+    OUTPUT,
+    json_option,
+    named_campaign,
+    open_store,
+    option_group,
+    print_frame,
+    print_json,
+    say,
+    store_option,
+)
+from orchestrator.cli.groups import Group
 from orchestrator.files import writing
 from orchestrator.frames import records, write_frame
-from orchestrator.store import campaigns
+from orchestrator.results import frame
+from orchestrator.results.forged_sets import forged_sets
+from orchestrator.results.selection import Selection, Statistic, parse_conditions, select
 from wm.attacks import registry
 
 _OWN = {
@@ -23,7 +38,7 @@ _OWN = {
 """Headings of the results that are not the rows of an attack."""
 
 
-class _Results(click.Group):
+class _Results(Group):
     """Makes each command when it is needed: the headings are those of the attacks."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -42,6 +57,28 @@ def results() -> None:
     """Print the results of a campaign."""
 
 
+_SELECTION = option_group(
+    click.option(
+        "--where",
+        multiple=True,
+        metavar="CONDITIONS",
+        help="Only rows for which all hold, as in eps<=0.5,engine=sat|z3; also != > < >= and ~ (contains).",
+    ),
+    click.option("--columns", metavar="NAMES", help="Only these columns, in this order, as in eps,forged."),
+    click.option(
+        "--group-by", metavar="NAMES", help="One row for each combination of values of these columns."
+    ),
+    click.option(
+        "--statistic",
+        type=click.Choice(get_args(Statistic)),
+        default="mean",
+        help="Statistic of the numbers of a group.",
+    ),
+    click.option("--sort", metavar="NAMES", help="Sort by these columns; -NAME in descending order."),
+    click.option("--limit", type=click.IntRange(min=1), help="Only the first rows."),
+)
+
+
 def _command(name: str, summary: str, *, several: bool = False) -> click.Command:
     """Return the command that prints a result, of several campaigns one after the other."""
 
@@ -50,19 +87,35 @@ def _command(name: str, summary: str, *, several: bool = False) -> click.Command
         "names", metavar="CAMPAIGN..." if several else "CAMPAIGN", nargs=-1 if several else 1, required=True
     )
     @store_option
+    @_SELECTION
     @json_option
     @click.option("-o", "--output", type=OUTPUT, help="Write to a file instead: .csv, .json or .parquet.")
-    def command(names: str | tuple[str, ...], store_url: str, json: bool, output: Path | None) -> None:
-        import pandas as pd
-
-        from orchestrator.results import frame
-        from orchestrator.results.forged_sets import forged_sets
-
+    def command(
+        names: str | tuple[str, ...],
+        store_url: str,
+        where: tuple[str, ...],
+        columns: str | None,
+        group_by: str | None,
+        statistic: Statistic,
+        sort: str | None,
+        limit: int | None,
+        json: bool,
+        output: Path | None,
+    ) -> None:
+        chosen = Selection(
+            where=tuple(condition for text in where for condition in parse_conditions(text)),
+            columns=_names(columns),
+            group_by=_names(group_by),
+            statistic=statistic,
+            sort=_names(sort),
+            limit=limit,
+        )
         store = open_store(store_url)
         read = forged_sets if name == "forged-sets" else partial(frame, name=name)
         every = [names] if isinstance(names, str) else names
-        parts = [read(store, campaigns.find_campaign(store, each).id) for each in every]
-        found = parts[0] if len(parts) == 1 else pd.concat(parts, ignore_index=True)
+        parts = [read(store, named_campaign(store, each).id) for each in every]
+        whole = parts[0] if len(parts) == 1 else pd.concat(parts, ignore_index=True)
+        found = select(whole, chosen)
         if output is not None:
             with writing(output):
                 write_frame(found, output)
@@ -70,5 +123,11 @@ def _command(name: str, summary: str, *, several: bool = False) -> click.Command
             print_json(records(found))
         else:
             print_frame(found)
+            if len(found) < len(whole) and not group_by:
+                say(f"{len(found)} of {len(whole)} rows")
 
     return command
+
+
+def _names(text: str | None) -> tuple[str, ...]:
+    return tuple(name.strip() for name in (text or "").split(",") if name.strip())

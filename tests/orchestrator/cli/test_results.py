@@ -209,3 +209,27 @@ def test_the_scoreboards_of_several_campaigns_are_one(wm, tiny) -> None:
     one = wm("results", "schemes", "tiny", "--store", tiny.url, "--json").json()
     assert wm("results", "schemes", "tiny", "tiny", "--store", tiny.url, "--json").json() == one + one
     assert "no campaign 'other'" in wm("results", "schemes", "tiny", "other", "--store", tiny.url).refusal()
+
+
+def test_rows_and_columns_are_chosen(wm, tiny) -> None:
+    arguments = ("results", "forgery", "tiny", "--store", tiny.url, "--json")
+    every = wm(*arguments).json()
+    ran = wm(*arguments, "--where", "eps<=0.3", "--where", "signature=0|1", "--columns", "eps,forged")
+    assert ran.json() == [{"eps": 0.1, "forged": row["forged"]} for row in every if row["eps"] == 0.1]
+    (first,) = wm(*arguments, "--sort", "-eps,signature", "--limit", 1, "--columns", "eps,signature").json()
+    assert first == {"eps": 0.5, "signature": 0}
+    grouped = wm(*arguments, "--group-by", "eps", "--columns", "forged", "--statistic", "sum").json()
+    assert [row["rows"] for row in grouped] == [2, 2]
+    for row in grouped:
+        assert row["forged"] == sum(each["forged"] for each in every if each["eps"] == row["eps"])
+
+
+def test_the_table_says_how_many_rows_are_not_shown(wm, tiny) -> None:
+    ran = wm("results", "jobs", "tiny", "--store", tiny.url, "--limit", 2)
+    assert (ran.code, ran.err) == (0, "wm: 2 of 12 rows\n")
+    assert len(ran.out.splitlines()) == 4
+
+
+def test_a_condition_that_cannot_be_is_refused(wm, tiny) -> None:
+    ran = wm("results", "jobs", "tiny", "--store", tiny.url, "--where", "kinds=embed")
+    assert "there is no column kinds; did you mean kind?" in ran.refusal()
