@@ -12,6 +12,7 @@ from wm.embedding.codebook import embed_codebook
 from wm.embedding.common import Embedded, EmbeddingTask, OnRound
 from wm.embedding.options import CodebookOptions, PaperOptions
 from wm.embedding.paper import embed_paper
+from wm.errors import EmbeddingError
 from wm.signature import random_signature
 
 
@@ -43,4 +44,12 @@ SCHEMES = {
 }
 """Schemes by name."""
 
-__all__ = ["SCHEMES", "Embedded", "EmbeddingTask", "Scheme"]
+
+def scheme_of(name: str) -> Scheme:
+    """Return a scheme; raise `EmbeddingError` for an unknown one."""
+    if name not in SCHEMES:
+        raise EmbeddingError(f"unknown scheme {name!r}; known are: {', '.join(sorted(SCHEMES))}")
+    return SCHEMES[name]
+
+
+__all__ = ["SCHEMES", "Embedded", "EmbeddingTask", "Scheme", "scheme_of"]

@@ -14,7 +14,7 @@ from wm import streams
 from wm.claims.claim import Claim, make_claim
 from wm.codebook import Marks
 from wm.datasets import Split
-from wm.embedding import SCHEMES, Embedded, EmbeddingTask
+from wm.embedding import Embedded, EmbeddingTask, scheme_of
 from wm.embedding.common import OnRound, draw_trigger_rows, trigger_size
 from wm.embedding.options import TrainOptions
 from wm.embedding.training import Caps
@@ -102,8 +102,7 @@ def watermark_rows(
     EmbeddingError
         As in `watermark`.
     """
-    if plan.scheme not in SCHEMES:
-        raise EmbeddingError(f"unknown scheme {plan.scheme!r}; known are: {', '.join(sorted(SCHEMES))}")
+    scheme = scheme_of(plan.scheme)
     rows = _trigger_rows(X, plan)
     task = EmbeddingTask(
         X=X,
@@ -117,7 +116,7 @@ def watermark_rows(
         tree_seeds=streams.distinct_seeds(plan.seed, Role.OWNER_TREE, plan.signature.trees, plan.repeat),
         sample_weight=sample_weight,
     )
-    embedded = SCHEMES[plan.scheme].embed(task, on_round)
+    embedded = scheme.embed(task, on_round)
     forest = scrubbed(embedded.forest)
     claim = make_claim(
         scheme=plan.scheme,

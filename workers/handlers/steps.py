@@ -9,7 +9,7 @@ from wm import datasets, streams
 from wm.claims.claim import NONCE_BYTES
 from wm.codebook import flat_bits
 from wm.datasets import Split, file_sha256, load
-from wm.embedding import SCHEMES
+from wm.embedding import scheme_of
 from wm.embedding.common import trigger_size
 from wm.embedding.options import FitOptions, TrainOptions
 from wm.embedding.training import Caps, adjusted_caps, fit_trees, honest_forest, standard_caps
@@ -124,7 +124,7 @@ def embed(parameters: EmbedParameters, context: Context) -> EmbedResult:
     rows = read_split(context)
     honest = context.input(JobKind.BASELINE, BaselineResult)
     seed, repeat = parameters.seed, parameters.repeat
-    signature = SCHEMES[parameters.scheme].draw(
+    signature = scheme_of(parameters.scheme).draw(
         trigger_size(len(rows.y_train), parameters.trigger_share),
         honest.n_estimators,
         parameters.ones_share,
