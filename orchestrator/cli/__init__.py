@@ -8,7 +8,6 @@ and messages to stderr. Exit codes: 0 done or verified, 1 a negative verdict, 2 
 from __future__ import annotations
 
 import os
-import pkgutil
 import signal
 import sys
 import traceback
@@ -20,7 +19,8 @@ from click.core import ParameterSource
 
 import wm
 from orchestrator.cli import streams
-from orchestrator.cli.memory import check_limit, memory_fault
+from orchestrator.cli.groups import LazyGroup
+from orchestrator.cli.memory import memory_fault
 from orchestrator.errors import BrokerError, OrchestratorError, StoreError
 from wm.errors import EndpointUnavailableError, WmError
 from wm.isolation import ChildError
@@ -43,49 +43,32 @@ _COMMANDS = {
     "audit": "audit:audit",
     "campaign": "campaign:campaign",
     "claim": "claim:claim",
+    "completion": "completion:completion",
     "db": "database:database",
     "doctor": "doctor:doctor",
     "demo": "demo:demo",
     "embed": "embed:embed",
+    "export": "export:export",
     "forge": "forge:forge",
     "key": "key:key",
     "notary": "notary:notary",
+    "predict": "predict:predict",
+    "scrub": "scrub:scrub",
     "open": "open:open_claim",
     "orchestrate": "services:orchestrate",
     "queries": "queries:queries",
     "report": "report:report",
     "results": "results:results",
     "verify": "verify:verify",
+    "web": "web:web",
     "worker": "services:worker",
 }
 
 
-class _LazyGroup(click.Group):
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        return sorted(_COMMANDS)
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in _COMMANDS:
-            return None
-        check_limit()
-        command: click.Command = pkgutil.resolve_name(f"{__name__}.{_COMMANDS[cmd_name]}")
-        _name_variables(command, f"WM_{cmd_name}")
-        return command
-
-
-def _name_variables(command: click.Command, prefix: str) -> None:
-    """Let each option be given by the variable of its own name, where click takes the parameter's."""
-    prefix = prefix.upper().replace("-", "_")
-    for name, inner in getattr(command, "commands", {}).items():
-        _name_variables(inner, f"{prefix}_{name}")
-    for option in command.params:
-        if isinstance(option, click.Option) and option.envvar is None and option.allow_from_autoenv:
-            name = max(option.opts, key=len).lstrip("-").replace("-", "_")
-            option.envvar = None if name == option.name else f"{prefix}_{name.upper()}"
-
-
 @click.group(
-    cls=_LazyGroup,
+    cls=LazyGroup,
+    package=__name__,
+    places=_COMMANDS,
     context_settings={
         "auto_envvar_prefix": "WM",
         "help_option_names": ["-h", "--help"],

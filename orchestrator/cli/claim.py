@@ -8,16 +8,18 @@ from typing import Any
 import click
 
 from orchestrator.cli.common import INPUT, OUTPUT, json_option, model_options, print_either
+from orchestrator.cli.groups import Group
 from orchestrator.cli.owner_data import OwnerData, claim_options, read_owner_data, source_options
 from orchestrator.files import SECRET, refuse_existing, write_new
 from wm.claims.beacons.request import CommitmentRequest
 from wm.claims.keys import public_hex, read_key
 from wm.claims.pooled import PooledClaim
 from wm.claims.reading import read_pooled_claim
+from wm.datasets.preparation import claimed
 from wm.embedding.options import PaperOptions
 
 
-@click.group()
+@click.group(cls=Group)
 def claim() -> None:
     """Make claims of ownership and look at them."""
 
@@ -84,7 +86,7 @@ def new_claim(data: OwnerData, options: dict[str, Any], owner: str) -> PooledCla
         model_id=options["model_id"],
         class_names=rows.class_names,
         feature_names=rows.feature_names,
-        preparation=data.preparation,
+        preparation=claimed(data.interface.preparation),
         pool_size=options["pool_size"],
         level=options["level"],
         seed=options["seed"],

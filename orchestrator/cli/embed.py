@@ -3,21 +3,28 @@
 from __future__ import annotations
 
 import secrets
+from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import click
 from click.core import ParameterSource
 
 from orchestrator.cli.claim import new_claim, request_of
-from orchestrator.cli.common import FOLDER, INPUT, OUTPUT, json_option, model_options, print_either
+from orchestrator.cli.common import FOLDER, INPUT, OUTPUT, json_option, model_options, print_either, say
 from orchestrator.cli.owner_data import claim_options, data_of_claim, read_owner_data, source_options
+from orchestrator.cli.training_progress import TrainingProgress
 from orchestrator.errors import OutputError
 from orchestrator.files import SECRET, write_whole, writing
 from wm.claims.keys import public_hex, read_key, to_pem
 from wm.claims.reading import read_pooled_claim
 from wm.embedding.options import PaperOptions
+
+_Made = TypeVar("_Made")
+
+_MANY_ROWS = 20_000
+"""Training rows for which more than one core is worth a word."""
 
 _FIXED = (
     *(
@@ -90,6 +97,7 @@ def embed(
     from wm.embedding.quality import harms, quality
     from wm.embedding.tuning import Hyperparameters
     from wm.formats import npz
+    from wm.interface import model_bytes
 
     files = {name: output / name for name in ("forest.npz", "claim.json", "owner.key")}
     makes_key = claim_file is None and key_file is None
@@ -124,7 +132,11 @@ def embed(
     with writing(output):
         output.mkdir(parents=True, exist_ok=True)
     rows = data.split
-    made = embed_claim(
+    if len(rows.X_train) >= _MANY_ROWS and jobs == 1:
+        say(f"{len(rows.X_train)} training rows: --jobs -1 trains on all cores, with the same result")
+    ones = claim.header.ones
+    made = _or_say_nothing_written(
+        embed_claim,
         claim,
         given,
         rows.X_train,
@@ -133,12 +145,12 @@ def embed(
         options=chosen,
         seed=secrets.randbits(62) if options["seed"] is None else options["seed"],
         n_jobs=jobs,
-        on_round=lambda kind, number, unfit: click.echo(
-            f"{kind} trees, round {number}: {unfit} unfit", err=True
+        on_round=TrainingProgress(
+            {"right": claim.header.trees - ones, "wrong": ones}, by_tree=chosen.training == "per-tree"
         ),
     )
     write_whole(files["claim.json"], made.claim.to_json().encode(), mode=SECRET)
-    write_whole(files["forest.npz"], made.forest.to_bytes())
+    write_whole(files["forest.npz"], model_bytes(made.forest, data.interface))
     if key is not None and makes_key:
         write_whole(files["owner.key"], to_pem(key), mode=SECRET)
     if held_out is not None:
@@ -164,6 +176,14 @@ def embed(
         },
         json,
     )
+
+
+def _or_say_nothing_written(train: Callable[..., _Made], *arguments: Any, **options: Any) -> _Made:
+    try:
+        return train(*arguments, **options)
+    except KeyboardInterrupt:
+        say("interrupted: no file was written")
+        raise
 
 
 def _figures(name: str, accuracy: float, found: Any) -> dict[str, float]:

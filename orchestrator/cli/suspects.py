@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import secrets
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
@@ -15,17 +15,22 @@ from orchestrator.cli.common import INPUT, option_group
 from orchestrator.cli.model_files import trust_options
 from orchestrator.cli.urls import read_secret
 from wm.verification.answers import KINDS
-from wm.verification.endpoint import Limits
+from wm.verification.endpoint import FORMATS, PLACED, Limits
 from wm.verification.questions import Units, build_questions, controls_needed, read_order, sort_answers
 
 if TYPE_CHECKING:
     from wm.forest import Forest
+    from wm.verification.endpoint import Endpoint, Wire
     from wm.verification.judgement import Response
     from wm.verification.questions import Questions
     from wm.verification.samples import Sample
 
 TOKEN_VARIABLE = "WM_ENDPOINT_TOKEN"  # noqa: S105 - the name of the variable that holds it
 """Environment variable with the token of an endpoint."""
+
+_AUTO = "auto"
+_PROBES = 3
+"""Controls that are shown to find out the format of questions."""
 
 _LIMITS = {
     "batch_size": ("batch_size", click.IntRange(1, 100_000), "Maximum rows in one request to --url."),
@@ -76,7 +81,11 @@ question_options = option_group(
 """Options that say which rows are asked, and how."""
 
 suspect_options = option_group(
-    click.option("--model", type=INPUT, help="Suspect model (npz, skops, joblib)."),
+    click.option(
+        "--model",
+        type=INPUT,
+        help="Suspect model whose trees vote (docs/formats.md): npz, onnx, skops, joblib.",
+    ),
     trust_options,
     click.option("--votes", type=INPUT, help="Suspect's votes of each tree (csv or npz)."),
     click.option(
@@ -86,6 +95,22 @@ suspect_options = option_group(
     click.option("--order", type=INPUT, help="File of wm queries --order, for files of answers."),
     click.option("--url", metavar="URL", help="Suspect at a network address (docs/verification.md)."),
     question_options,
+    click.option(
+        "--format",
+        type=click.Choice([_AUTO, *FORMATS]),
+        default=_AUTO,
+        help="Format of questions to --url (docs/servers.md); auto finds it with some controls.",
+    ),
+    click.option(
+        "--json-rows",
+        metavar="PATH",
+        help=f"Keys under which --url takes rows, as in data.rows; for --format {' or '.join(PLACED)}.",
+    ),
+    click.option(
+        "--json-path",
+        metavar="PATH",
+        help="Place of the answers in what --url replies, as in result.scores or items[*].score.",
+    ),
     *(
         click.option(f"--{name.replace('_', '-')}", type=kind, default=getattr(Limits(), field), help=text)
         for name, (field, kind, text) in _LIMITS.items()
@@ -107,10 +132,12 @@ suspect_options = option_group(
 
 
 def read_suspect_model(options: dict[str, Any]) -> Forest:
-    """Read the model that --model names."""
-    from wm.formats.export import load_model
+    """Read the model that --model names, whose trees must vote."""
+    from wm.formats.reading import read_model
 
-    return load_model(options["model"], trusted=options["trusted"], trust_pickle=options["trust_pickle"])
+    file = options["model"]
+    model = read_model(file, trusted=options["trusted"], trust_pickle=options["trust_pickle"])
+    return model.voting_forest(str(file))
 
 
 def ask_suspect(sample: Sample, options: dict[str, Any], level: float) -> Suspect:
@@ -145,10 +172,20 @@ def check_sources(options: dict[str, Any]) -> None:
         )
     if options["order"] is not None and not kinds:
         raise click.UsageError("--order is for the answers in --votes, --probabilities or --labels")
+    if options["url"] is None and (
+        options["format"] != _AUTO or options["json_rows"] is not None or options["json_path"] is not None
+    ):
+        raise click.UsageError("--format, --json-rows and --json-path say how to ask a --url: give one")
 
 
-def questions_of(sample: Sample, options: dict[str, Any], level: float) -> Questions:
-    """Return the questions that the options ask for, in an order that nobody can foresee."""
+def questions_of(sample: Sample, options: dict[str, Any], level: float, *, spare: int = 0) -> Questions:
+    """Return the questions that the options ask for, in an order that nobody can foresee.
+
+    Parameters
+    ----------
+    spare
+        As in `build_questions`.
+    """
     import numpy as np
 
     given = options["controls"]
@@ -158,6 +195,7 @@ def questions_of(sample: Sample, options: dict[str, Any], level: float) -> Quest
         controls=controls_needed(sample, level) if given is None else given,
         repeats=options["repeats"],
         units=options["units"],
+        spare=spare,
     )
 
 
@@ -173,31 +211,58 @@ def _from_files(sample: Sample, options: dict[str, Any]) -> Suspect:
         if file is None:
             continue
         content = read_file(file)
-        answers[kind] = parse_answers(content, kind, class_names=sample.header.class_names, what=str(file))
+        answers[kind] = parse_answers(
+            content,
+            kind,
+            class_names=sample.header.class_names,
+            feature_names=sample.header.feature_names,
+            what=str(file),
+        )
         texts.append(f"{kind} in {file}, SHA-256 {hashlib.sha256(content).hexdigest()}")
     return Suspect(sort_answers(answers, order, sample), "; ".join(texts))
 
 
 def _from_endpoint(sample: Sample, options: dict[str, Any], level: float) -> Suspect:
-    from wm.verification.endpoint import ask, check_address, read_headers
+    from wm.verification.endpoint import Endpoint, ask, read_headers
 
-    token = _token(options["token_file"])
-    url = options["url"]
-    place = check_address(url, has_token=token is not None)
-    questions = questions_of(sample, options, level)
-    answers = ask(
-        url,
-        questions.X,
-        token=token,
-        class_names=sample.header.class_names,
+    endpoint = Endpoint(
+        options["url"],
+        token=_token(options["token_file"]),
         headers=read_headers(options["headers"]),
         limits=Limits(**{field: options[name] for name, (field, _, _) in _LIMITS.items()}),
     )
+    questions = questions_of(sample, options, level, spare=_PROBES if options["format"] == _AUTO else 0)
+    if questions.cells is not None:
+        raise click.UsageError(
+            "--url is asked for numbers, but the raw rows have text: write them by wm queries --units raw, "
+            "and give the answers in a file"
+        )
+    wire = _wire(endpoint, questions, sample, options)
+    answers = ask(endpoint, questions.X, class_names=sample.header.class_names, wire=wire)
     response = sort_answers({answers.kind: answers}, questions.order, sample)
+    note = f"asked in format {wire.name}, answered by {answers.kind}"
     count = len(questions.order.asked)
     return Suspect(
-        response, f"endpoint {place}, asked {count} rows, {response.asked_twice} of them a second time"
+        replace(response, notes=(*response.notes, note)),
+        f"endpoint {endpoint.what}, format {wire.name}, asked {count} rows, {response.asked_twice} of them a "
+        "second time",
     )
+
+
+def _wire(endpoint: Endpoint, questions: Questions, sample: Sample, options: dict[str, Any]) -> Wire:
+    from wm.verification.endpoint import find_wire, read_path, wire_of
+
+    answers_at = options["json_path"]
+    places: Any = {
+        "rows_at": read_path(options["json_rows"] or ""),
+        "answers_at": None if answers_at is None else read_path(answers_at),
+    }
+    names, classes = sample.header.feature_names, sample.header.class_names
+    if options["format"] != _AUTO:
+        return wire_of(options["format"], endpoint, names, **places)
+    if not len(questions.spare):
+        raise click.UsageError("the claim shows no control to spare: give the --format of questions")
+    return find_wire(endpoint, questions.spare, names=names, class_names=classes, **places)
 
 
 def _token(file: Path | None) -> str | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import threading
 import time
+import weakref
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from enum import IntEnum
@@ -72,6 +73,9 @@ class Store:
             raise StoreUrlError(f"store {masked(url)} is not a database URL, as sqlite:///wm.db") from reason
         except ModuleNotFoundError as reason:
             raise StoreError(f"store {self}: the driver is not installed ({reason})") from reason
+        # A store that nobody closed closes its connections when it is forgotten, not at exit: a forked
+        # child must not say goodbye on its parent's connections.
+        weakref.finalize(self, self._engine.dispose).atexit = False
         self._turn: AbstractContextManager[object] = nullcontext()
         if self.is_sqlite:
             # SQLite's writers poll while they wait for each other; our own threads wait for a lock instead.

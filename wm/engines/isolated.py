@@ -42,6 +42,9 @@ class IsolatedEngine(Closing):
     def __init__(self, name: str, forest: Forest, options: Mapping[str, Any] | None = None) -> None:
         self.name = name
         self._forest = forest
+        from wm.engines import solver_class
+
+        self._answers_constrained = getattr(solver_class(name), "answers_constrained", False)
         self._sandbox = Sandbox("wm.engines.isolated", name, forest.to_bytes(), dict(options or {}))
         self.global_proofs = GlobalProofs()
         """Kept here because they outlive the child and answer queries without it. Proofs that the same kind
@@ -80,8 +83,13 @@ class IsolatedEngine(Closing):
         query.check(self._forest)
         if not timeout_s > 0:
             raise QueryError(f"timeout_s must be above 0, not {timeout_s}")
+        if query.is_constrained and not self._answers_constrained:
+            raise QueryError(
+                f"engine {self.name!r} answers no queries with missing values, whole numbers or one-hot "
+                "groups: take portfolio or sat"
+            )
         started = self._clock()
-        if self.global_proofs.refutes(query):
+        if not query.is_constrained and self.global_proofs.refutes(query):
             return self._unforged(started, Status.IMPOSSIBLE, GLOBAL_REASON)
         for _ in range(2):
             try:
@@ -135,13 +143,20 @@ class IsolatedEngine(Closing):
 def replay_fault(forest: Forest, query: ForgeryQuery, witness: np.ndarray) -> str | None:
     """Return why a witness does not answer its query on the original model, or None if it does.
 
-    Checks type and shape, the closed box around the centre, the range [0, 1] and every tree's vote.
+    Checks type and shape, the closed box around the centre, the range [0, 1], missing values, the query's
+    meaning, and every tree's vote.
     """
     if witness.dtype != np.float32 or witness.shape != query.centre.shape:
         return f"the witness has type {witness.dtype} and shape {witness.shape}"
     lower, upper = query_box(query.centre, query.eps)
-    if not ((witness >= lower) & (witness <= upper)).all():
+    missing, was_missing = np.isnan(witness), np.isnan(query.centre)
+    may_miss = was_missing if query.meaning is None else was_missing | query.meaning.may_miss
+    if (missing & ~may_miss).any() or (was_missing & ~missing).any():
+        return "the witness has or lacks a value against the query"
+    if not (missing | ((witness >= lower) & (witness <= upper))).all():
         return "the witness lies outside its box"
+    if query.meaning is not None and (fault := query.meaning.fault(witness)):
+        return f"the witness has lost its meaning: {fault}"
     wrong = forest.votes(witness[None])[0] != query.label
     differing = int((wrong != (query.signature == 1)).sum())
     if differing:

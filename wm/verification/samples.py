@@ -16,11 +16,12 @@ from wm.claims.opened import OpenedClaim, challenged_rows
 from wm.claims.pooled import Header, PooledClaim
 from wm.errors import ClaimError
 from wm.verification.randomization import row_floor
+from wm.verification.schemes import tests_of
 
 MAX_RECEIPTS = 2
 """Beacons that can be combined: with more receipts the claimant could choose among too many sets of them."""
 
-_MARGIN = 1.0
+_MARGIN = 2.0
 """Powers of ten by which the smallest possible p-value should stay below the level."""
 
 
@@ -73,9 +74,11 @@ def drawn(
     Raises
     ------
     ClaimError
-        No receipt yet, too many, one that is not of this claim, or another order than `ordered_receipts`.
+        A scheme that cannot be judged; no receipt yet, too many, one that is not of this claim, or another
+        order than `ordered_receipts`.
     """
     header = claim.header
+    tests_of(header.scheme)
     if len(claim.receipts) > MAX_RECEIPTS:
         raise ClaimError(
             f"the claim holds {len(claim.receipts)} receipts, of which {MAX_RECEIPTS} can be combined"

@@ -114,5 +114,5 @@ def test_facts_in_reasons_become_columns(store_url):
     assert {(row.status, row.seconds, row.reason): (row.followed_from, row.certified) for row in rows} == (
         OLD_REASONS
     ), "and the reasons stay as they were"
-    assert proofs == [(1, "s", 0)]
+    assert proofs == [(1, "s", 0, None)]
     store.close()
