@@ -204,6 +204,7 @@ def executor_maker(
 def run_to_end(store: Store, campaign_id: int, name: str, make_executor: Callable[[], Executor]) -> None:
     """Run a stored campaign; exit the program if a job has no result or an attack raises an alarm."""
     executor = make_executor()
+    known_as = campaigns.reference(store, campaign_id, name)
     outage = None  # the slots of the local executor always need the store
     if not isinstance(executor, LocalExecutor):
         outage = Outage("the store", say)
@@ -211,13 +212,13 @@ def run_to_end(store: Store, campaign_id: int, name: str, make_executor: Callabl
         with shown(name) as show:
             state = run_campaign(store, campaign_id, executor, show, outage)
     except KeyboardInterrupt:
-        click.echo(f"{name}: interrupted; resume with: wm campaign resume {name}", err=True)
+        click.echo(f"{name}: interrupted; resume with: wm campaign resume {known_as}", err=True)
         raise
     finally:
         executor.close()
     click.echo(f"{name}: {state}", err=True)
     if state is not CampaignState.FINISHED:
-        click.echo(f"{name}: some jobs have no result; see: wm results jobs {name}", err=True)
+        click.echo(f"{name}: some jobs have no result; see: wm results jobs {known_as}", err=True)
         click.get_current_context().exit(Exit.INCOMPLETE)
     from orchestrator.results import alarms
 
