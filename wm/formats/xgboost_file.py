@@ -136,12 +136,13 @@ def _booster(learner: Any) -> tuple[Any, NDArray[np.float32] | None]:
     """Return the trees' part, and the weight of each tree where there are any (dart)."""
     booster = part(learner, "gradient_booster")
     name = part(booster, "name")
+    weights: NDArray[np.float32] | None = None
     if name == "dart":
         found, weights = part(booster, "gbtree", "model"), numbers(booster, "weight_drop", np.float32)
     elif name == "gbtree":
         found = part(booster, "model")
-        # From version 3.4 on, dart is a tree booster with weights.
-        weights = numbers(found, "weight_drop", np.float32) if "weight_drop" in found else None
+        if isinstance(found, dict) and "weight_drop" in found:  # dart, from version 3.4 on
+            weights = numbers(found, "weight_drop", np.float32)
     else:
         raise ModelError(f"its booster {shown(name)!r} has no trees")
     only_known(found, _MODEL_FIELDS, "its booster")
