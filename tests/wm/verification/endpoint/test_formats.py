@@ -217,6 +217,28 @@ def test_other_arrays_are_one_clear_line(reply, word):
     assert str(refused.value).isprintable()
 
 
+def test_whole_scores_of_labels_are_scores():
+    """Of the first rows all may be sure."""
+    assert meaning([{"label": "no", "score": 1.0}, {"label": "yes", "score": 1.0}] * 2) == (
+        "probabilities",
+        [0.0, 1.0] * 2,
+    )
+    assert meaning([{"label": 0, "score": 1.0}, {"label": 1, "score": 1.0}] * 2)[1] == [0.0, 1.0] * 2
+
+    def answer(model, method, path, document):  # numbers without a point, as some languages write them
+        return [
+            {"label": int(share > 0.5), "score": 1 if row != X[22].tolist() else 0.75}
+            for row, (_, share) in zip(document, model.proba(document), strict=True)
+        ]
+
+    with Imitation(served(), answer, "/m") as server:
+        wire = found(server.url)
+        answers = ask(quick(server.url), X, class_names=CLASSES, wire=wire)
+    assert (wire.name, answers.kind) == ("list", "probabilities")
+    assert abs(answers.values[22] - 0.5) == 0.25
+    assert np.isin(answers.values[:22], (0.0, 1.0)).all()
+
+
 def test_probabilities_are_not_taken_for_names_of_the_other_classes():
     """In one class against all others, any other name would be class 0."""
     assert meaning([0.25, 1.0, 0.5, 1.0], class_names=("not 1", "1")) == (
