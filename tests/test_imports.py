@@ -20,7 +20,6 @@ OUTSIDE = {"research", "tests"}
 TESTS_FOR_RESEARCH = (
     "tests.documents",
     "tests.servers",
-    "tests.story",
     "tests.system.faults",
     "tests.system.fleet",
     "tests.damage",
