@@ -11,7 +11,7 @@ from orchestrator.cli.common import INPUT, OUTPUT, json_option, model_options, p
 from orchestrator.cli.groups import Group
 from orchestrator.cli.owner_data import OwnerData, claim_options, read_owner_data, source_options
 from orchestrator.files import SECRET, refuse_existing, write_new
-from wm.claims.beacons.request import CommitmentRequest
+from wm.claims.beacons.request import sign_request
 from wm.claims.keys import public_hex, read_key
 from wm.claims.pooled import PooledClaim
 from wm.claims.reading import read_pooled_claim
@@ -42,9 +42,10 @@ def new(key_file: Path, output: Path, commitment_file: Path, json: bool, **optio
     """
     refuse_existing(output, commitment_file)
     data = read_owner_data(options)
-    made = new_claim(data, options, public_hex(read_key(key_file)))
+    key = read_key(key_file)
+    made = new_claim(data, options, public_hex(key))
     write_new(output, made.to_json().encode(), mode=SECRET)
-    write_new(commitment_file, request_of(made).to_line().encode())
+    write_new(commitment_file, sign_request(made.commitment, key).to_line().encode())
     print_either(
         {
             "claim": str(output),
@@ -92,8 +93,3 @@ def new_claim(data: OwnerData, options: dict[str, Any], owner: str) -> PooledCla
         seed=options["seed"],
         source=data.source,
     )
-
-
-def request_of(made: PooledClaim) -> CommitmentRequest:
-    """Return the public document that a beacon witnesses."""
-    return CommitmentRequest(commitment=made.commitment, owner=made.header.owner)

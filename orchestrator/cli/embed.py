@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import click
 from click.core import ParameterSource
 
-from orchestrator.cli.claim import new_claim, request_of
+from orchestrator.cli.claim import new_claim
 from orchestrator.cli.common import FOLDER, INPUT, OUTPUT, json_option, model_options, print_either, say
 from orchestrator.cli.owner_data import claim_options, data_of_claim, read_owner_data, source_options
 from orchestrator.cli.training_progress import TrainingProgress
@@ -126,7 +126,7 @@ def embed(
         data = read_owner_data(options)
         key = owner_key(options["seed"]) if key_file is None else read_key(key_file)
         claim = new_claim(data, options, public_hex(key))
-        given = [own_receipt(options["seed"]) if notary is None else _ask(notary, claim)]
+        given = [own_receipt(options["seed"]) if notary is None else _ask(notary, claim, key)]
         _warn_of_rehearsal(notary, options["seed"])
     chosen = PaperOptions.of(**{name: options[name] for name in PaperOptions.model_fields})
     with writing(output):
@@ -218,7 +218,8 @@ def _receipt(file: Path) -> Any:
     return parse_receipt(read_document(file, "a receipt"), what=str(file))
 
 
-def _ask(url: str, claim: Any) -> Any:
+def _ask(url: str, claim: Any, key: Any) -> Any:
     from wm.claims.beacons.notary_client import request_receipt
+    from wm.claims.beacons.request import sign_request
 
-    return request_receipt(url, request_of(claim))
+    return request_receipt(url, sign_request(claim.commitment, key))

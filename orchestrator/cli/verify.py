@@ -117,7 +117,7 @@ def verify(
         from wm.verification.samples import sample_of
 
         trust = None if trust_file is None else read_trust(trust_file)
-        sample = sample_of(claim, trust=trust, log=_lines(logs))
+        sample = sample_of(claim, trust=trust, log=_lines(logs, claim.header.owner))
         suspect = ask_suspect(sample, options, level)
         judgement, description = judge_sample(sample, suspect.response, asked), suspect.description
         about |= {"model": claim.header.model_id, "owner": claim.header.owner}
@@ -152,11 +152,10 @@ def _judge_old(claim: Claim, options: dict[str, Any], level: float) -> tuple[Jud
     return judge_old_claim(claim, found.values, level=level), f"votes in {options['votes']}"
 
 
-def _lines(logs: tuple[Path, ...]) -> tuple[str, ...]:
-    from wm.claims.document import read_document
+def _lines(logs: tuple[Path, ...], owner: str) -> tuple[str, ...]:
+    from wm.claims.beacons.notary import read_log
 
-    contents = [read_document(file, "a log of receipts").decode(errors="replace") for file in logs]
-    return tuple(line for content in contents for line in content.splitlines() if line.strip())
+    return tuple(line for file in logs for line in read_log(file, owner))
 
 
 def _facts(judgement: Judgement, description: str) -> dict[str, Any]:

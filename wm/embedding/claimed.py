@@ -217,7 +217,7 @@ def embed_claim(
         )
     complete = claim.model_copy(update={"receipts": ordered_receipts(claim, receipts)})
     found, _ = drawn(complete)
-    places = _places(claim, X, y)
+    places = pool_places(claim, X, y)
     standard = honest_forest(
         X,
         y,
@@ -240,8 +240,14 @@ def embed_claim(
     return OwnedForest(made.forest, complete, made.embedded, found.signature, made.evidence, standard)
 
 
-def _places(claim: PooledClaim, X: NDArray[np.float32], y: NDArray[np.int64]) -> list[int]:
-    """Return the index among the training rows of each pool row."""
+def pool_places(claim: PooledClaim, X: NDArray[np.float32], y: NDArray[np.int64]) -> list[int]:
+    """Return the index among the training rows of each pool row.
+
+    Raises
+    ------
+    EmbeddingError
+        Other training rows than the claim's.
+    """
     known = {row: index for index, row in enumerate(row_bytes(X))}
     places = [known.get(row, -1) for row in row_bytes(claim.X)]
     if -1 in places or not np.array_equal(y[places], claim.y):
