@@ -142,12 +142,13 @@ class EmbedResult(JobResult):
     `accuracy_watermarked_mean_rule` averages the leaves as scikit-learn does, on the trained forest; `forest`
     is scrubbed for release, so that only its votes can be averaged. `log10_p_standard` is the evidence of the
     claim against the honest standard forest. Artifact `record` is scikit-learn's metadata of the trained
-    trees, for the audit of leakage.
+    trees, for the audit of leakage. Artifact `proof`: `wm.embedding.proof.Proof`, for schemes that have one.
     """
 
     forest: Sha256
     record: Sha256
     claim: Sha256
+    proof: Sha256 | None = None
     trigger_size: int
     signature: str
     rounds_right: int
