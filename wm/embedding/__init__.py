@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from wm.embedding.common import Embedded, EmbeddingTask, OnRound
+from wm.embedding.lineup.scheme import PROOF, embed_task
 from wm.embedding.options import PaperOptions
 from wm.embedding.paper import embed_paper
 from wm.embedding.proof import ProofKind
@@ -27,6 +28,7 @@ class Scheme:
 
 SCHEMES = {
     "paper": Scheme(PaperOptions, embed_paper),
+    "lineup": Scheme(PaperOptions, embed_task, marks_rows=False, proof=PROOF),
 }
 """Schemes by name."""
 

@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from wm.embedding.common import EmbeddingTask
-from wm.forest import Forest
 
 
 class VotingModel(Protocol):
@@ -55,8 +54,8 @@ class Proof(Protocol):
 class ProofKind:
     """How a scheme's proof is made and read."""
 
-    make: Callable[[EmbeddingTask, Forest, NDArray[np.float32], np.random.Generator], bytes]
-    """Takes the owner's task, the released forest, rows that it was not trained on, (n, d), and the judge's
-    random numbers."""
+    make: Callable[[EmbeddingTask, tuple[NDArray[np.float32], NDArray[np.int64]], np.random.Generator], bytes]
+    """Takes the owner's task, rows that it was not trained on with their labels, (n, d) and (n,), and the
+    judge's random numbers."""
     read: Callable[[bytes], Proof]
     """Reads what `make` returned; raises `ClaimError` for other bytes."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from wm.claims.beacons.base import BeaconValue
 from wm.verification.samples import Sample, controls_to_open
 
 
@@ -21,12 +22,7 @@ def draws_to_choose_from(
     tried
         Suspects and openings on which the claim was tried.
     """
-    parts = [(each.choices, f"draws by {each.about}: {each.choices:g}") for each in sample.beacons]
-    trusted = sample.trusted_beacons
-    if trusted > 1:
-        # Half of the level is for single receipts, half for pairs of receipts.
-        sets = 2 * trusted if len(sample.beacons) == 1 else trusted**2
-        parts.append((float(sets), f"choice among the {trusted} beacons that you trust: {sets}"))
+    parts = choices_of_beacons(sample.beacons, sample.trusted_beacons)
     if sample.challenge is not None and controls is None:
         # Half of the level is for the expected number, half for all others.
         expected = controls_to_open(sample, level, shown=sample.size)
@@ -35,3 +31,19 @@ def draws_to_choose_from(
         parts.append((float(numbers), f"choice of the number of opened controls: {numbers}"))
     parts.append((float(tried), f"suspects and openings tried: {tried}"))
     return math.prod(value for value, _ in parts), tuple(text for _, text in parts)
+
+
+def choices_of_beacons(beacons: tuple[BeaconValue, ...], trusted: int) -> list[tuple[float, str]]:
+    """Return the numbers of draws that receipts and trusted beacons left to choose from, each with a text.
+
+    Parameters
+    ----------
+    trusted
+        Number of beacons that the judge trusts.
+    """
+    parts = [(each.choices, f"draws by {each.about}: {each.choices:g}") for each in beacons]
+    if trusted > 1:
+        # Half of the level is for single receipts, half for pairs of receipts.
+        sets = 2 * trusted if len(beacons) == 1 else trusted**2
+        parts.append((float(sets), f"choice among the {trusted} beacons that you trust: {sets}"))
+    return parts

@@ -144,7 +144,7 @@ def embed(parameters: EmbedParameters, context: Context) -> EmbedResult:
     kind = scheme_of(parameters.scheme).proof
     judge = streams.generator(seed, Role.JUDGE_QUESTIONS, repeat)
     with context.timed("proof"):
-        proof = None if kind is None else kind.make(made.task, made.forest, rows.X_test, judge)
+        proof = None if kind is None else kind.make(made.task, (rows.X_test, rows.y_test), judge)
     trigger_set, found = made.claim.trigger_set, asdict(made.evidence) | vars(made.embedded)
     standard = Forest.from_bytes(context.artifact(honest.standard))
     counts = EmbedResult.model_fields.keys() & found.keys() - {"forest"}  # of trigger rows, bits, rounds

@@ -1,0 +1,114 @@
+"""A line-up that is kept: queries, candidates' votes and places, for many suspects of one forest."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wm.claims.lineup import Training
+from wm.embedding.lineup.context import CanonicalRows
+from wm.embedding.lineup.trees import votes_of_seeds
+from wm.embedding.proof import Scores, VotingModel
+from wm.errors import ClaimError
+from wm.formats import npz
+from wm.verification.answers import Answers
+from wm.verification.lineup.candidates import Lineup, lined_up
+from wm.verification.lineup.evidence import lineup_tests
+from wm.verification.lineup.judge import Judge
+from wm.verification.lineup.queries import Counts, build_queries
+
+CANDIDATES = 20
+"""N: enough for every modification but the replacement of most trees."""
+
+COUNTS = Counts(natural=500, mixups=500, boundary=2000)
+"""Queries for votes and labels alike."""
+
+
+@dataclass(frozen=True, eq=False)
+class LineupProof:
+    """A line-up with its queries: a `wm.embedding.proof.Proof`.
+
+    Attributes
+    ----------
+    X : (q, d)
+        Queries.
+    lineup
+        Of q queries.
+    """
+
+    X: NDArray[np.float32]
+    lineup: Lineup
+
+    @classmethod
+    def of_seeds(
+        cls,
+        seeds: Sequence[int],
+        rows: CanonicalRows,
+        training: Training,
+        held_out: tuple[NDArray[np.float32], NDArray[np.int64]],
+        judge: Judge,
+        *,
+        candidates: int = CANDIDATES,
+        counts: Counts = COUNTS,
+        n_jobs: int = 1,
+    ) -> LineupProof:
+        """Train decoys beside the trees of some seeds, one for each position of the owner's forest.
+
+        Parameters
+        ----------
+        held_out, counts
+            As in `wm.verification.lineup.queries.build_queries`.
+        candidates
+            N.
+        """
+        X = build_queries(counts, rows, held_out, training, judge).X
+        places, every = lined_up(seeds, candidates, judge)
+        votes = votes_of_seeds(rows, training, every, X, n_jobs=n_jobs)
+        return cls(X, Lineup(votes.reshape(len(seeds), candidates, len(X)), places))
+
+    def scores(self, suspect: VotingModel) -> Scores:
+        """Return the evidence on a suspect with classes 0 and 1."""
+        votes = suspect.votes(self.X).astype(np.int64)
+        by_votes = lineup_tests(self.lineup, {"votes": Answers("votes", votes)})
+        (shares,) = lineup_tests(self.lineup, {"probabilities": Answers("probabilities", votes.mean(axis=1))})
+        labels = Answers("labels", suspect.predict(self.X).astype(np.int64))
+        (by_labels,) = lineup_tests(self.lineup, {"labels": labels})
+        return Scores(
+            votes=min(each.log10_adjusted for each in by_votes),
+            null="lineup",
+            shares=shares.log10_p,
+            labels=by_labels.log10_p,
+        )
+
+    def to_bytes(self) -> bytes:
+        """Return the proof as npz bytes, a bit for each vote."""
+        votes = self.lineup.votes
+        return npz.pack(
+            {
+                "X": self.X,
+                "places": self.lineup.places,
+                "candidates": np.array(votes.shape[1]),
+                "votes": np.packbits(votes.reshape(-1, votes.shape[2]), axis=1),
+            }
+        )
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> LineupProof:
+        """Read what `to_bytes` wrote.
+
+        Raises
+        ------
+        ClaimError
+            Other bytes.
+        """
+        arrays = npz.unpack(data, error=ClaimError, what="line-up")
+        try:
+            X, places, count = arrays["X"], arrays["places"], int(arrays["candidates"])
+            votes = np.unpackbits(arrays["votes"], axis=1, count=len(X))
+            lineup = Lineup(votes.reshape(len(places), count, len(X)), places)
+        except (KeyError, TypeError, ValueError) as reason:
+            raise ClaimError(f"line-up: not the arrays of a line-up ({reason})") from reason
+        return cls(X, lineup)
