@@ -17,6 +17,7 @@ from wm.datasets import AnyScaling, Categorical, Missing
 from wm.errors import ClaimError
 
 if TYPE_CHECKING:
+    from wm.claims.lineup import LineupClaim
     from wm.claims.pooled import MinMax, PooledClaim
     from wm.datasets import Split
 
@@ -113,7 +114,7 @@ def read_owner_data(options: dict[str, Any], split_seed: int | None = None) -> O
     return OwnerData(rows, _preparation(table, rows), source.kept())
 
 
-def data_of_claim(claim: PooledClaim, path: Path | None) -> OwnerData:
+def data_of_claim(claim: PooledClaim | LineupClaim, path: Path | None) -> OwnerData:
     """Read the rows of a claim again; `path` replaces that of its file, which may have moved.
 
     Raises

@@ -14,11 +14,14 @@ import click
 from orchestrator.cli.common import INPUT, option_group
 from orchestrator.cli.model_files import trust_options
 from orchestrator.cli.urls import read_secret
-from wm.verification.answers import KINDS
+from wm.verification.answers import KINDS, AnswerKind, Answers
 from wm.verification.endpoint import Limits
 from wm.verification.questions import Units, build_questions, controls_needed, read_order, sort_answers
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from wm.forest import Forest
     from wm.verification.judgement import Response
     from wm.verification.questions import Questions
@@ -162,42 +165,58 @@ def questions_of(sample: Sample, options: dict[str, Any], level: float) -> Quest
 
 
 def _from_files(sample: Sample, options: dict[str, Any]) -> Suspect:
+    answers, description = answers_in_files(sample.header.class_names, options)
+    return Suspect(sort_answers(answers, read_order(options["order"]), sample), description)
+
+
+def answers_in_files(
+    class_names: tuple[str, str], options: dict[str, Any]
+) -> tuple[dict[AnswerKind, Answers], str]:
+    """Return the answers in the files that the options name, and a description of them."""
     from wm.verification.answer_files import parse_answers, read_file
 
     if options["order"] is None:
         raise click.UsageError("answers need the --order of their questions: ask the rows of wm queries")
-    order = read_order(options["order"])
-    answers, texts = {}, []
+    answers: dict[AnswerKind, Answers] = {}
+    texts = []
     for kind in KINDS:
         file = options[kind]
         if file is None:
             continue
         content = read_file(file)
-        answers[kind] = parse_answers(content, kind, class_names=sample.header.class_names, what=str(file))
+        answers[kind] = parse_answers(content, kind, class_names=class_names, what=str(file))
         texts.append(f"{kind} in {file}, SHA-256 {hashlib.sha256(content).hexdigest()}")
-    return Suspect(sort_answers(answers, order, sample), "; ".join(texts))
+    return answers, "; ".join(texts)
 
 
 def _from_endpoint(sample: Sample, options: dict[str, Any], level: float) -> Suspect:
-    from wm.verification.endpoint import ask, check_address, read_headers
-
-    token = _token(options["token_file"])
-    url = options["url"]
-    place = check_address(url, has_token=token is not None)
     questions = questions_of(sample, options, level)
-    answers = ask(
-        url,
-        questions.X,
-        token=token,
-        class_names=sample.header.class_names,
-        headers=read_headers(options["headers"]),
-        limits=Limits(**{field: options[name] for name, (field, _, _) in _LIMITS.items()}),
-    )
+    answers, place = ask_endpoint(questions.X, sample.header.class_names, options)
     response = sort_answers({answers.kind: answers}, questions.order, sample)
     count = len(questions.order.asked)
     return Suspect(
         response, f"endpoint {place}, asked {count} rows, {response.asked_twice} of them a second time"
     )
+
+
+def ask_endpoint(
+    X: NDArray[np.float32], class_names: tuple[str, str], options: dict[str, Any]
+) -> tuple[Answers, str]:
+    """Return the answers of the endpoint that the options name, and its address without secrets."""
+    from wm.verification.endpoint import ask, check_address, read_headers
+
+    token = _token(options["token_file"])
+    url = options["url"]
+    place = check_address(url, has_token=token is not None)
+    answers = ask(
+        url,
+        X,
+        token=token,
+        class_names=class_names,
+        headers=read_headers(options["headers"]),
+        limits=Limits(**{field: options[name] for name, (field, _, _) in _LIMITS.items()}),
+    )
+    return answers, place
 
 
 def _token(file: Path | None) -> str | None:

@@ -6,20 +6,25 @@ import contextlib
 from dataclasses import asdict
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from orchestrator.cli import Exit
 from orchestrator.cli.common import INPUT, OUTPUT, json_option, print_json
+from orchestrator.cli.lineup import OF_JUDGE, judge_options, refuse_foreign, verify_lineup
 from orchestrator.cli.model_files import level_option, moment
 from orchestrator.cli.suspects import ask_suspect, check_sources, read_suspect_model, suspect_options
 from orchestrator.files import refuse_existing, write_new, write_whole
 from wm.claims.claim import Claim
+from wm.claims.lineup import MAX_CANDIDATES, LineupClaim
 from wm.claims.opened import OpenedClaim
 from wm.claims.reading import read_any_claim
 from wm.verification.judgement import Judgement, Requirements, VerdictKind, judge_sample
 from wm.verification.transcript import judge_old_claim, transcript
+
+if TYPE_CHECKING:
+    from wm.claims.beacons.base import Trust
 
 _EXITS = {
     VerdictKind.VERIFIED: Exit.DONE,
@@ -60,10 +65,27 @@ _LONGEST = 12
 @click.option(
     "--transcript", "transcript_file", type=OUTPUT, help="Write the complete verdict as text, for the record."
 )
+@judge_options
+@click.option(
+    "--candidates",
+    type=click.IntRange(2, MAX_CANDIDATES),
+    default=20,
+    help="For a line-up: trees to compare each tree with, the owner's among them.",
+)
+@click.option("--committed", type=INPUT, help="For a line-up: the candidates that the claim commits to.")
+@click.option(
+    "--judge-seed",
+    metavar="TEXT",
+    help="For a line-up: repeats a judge's choices; unknown to the claimant.  [default: a new one]",
+)
+@click.option("--jobs", type=int, default=1, help="For a line-up: threads for training; -1: all cores.")
 @click.option("--force", is_flag=True, help="Replace an existing transcript.")
 @click.option("--verbose", is_flag=True, help="Print the complete verdict.")
 @json_option
+@click.pass_context
 def verify(
+    context: click.Context,
+    /,
     claim_file: Path,
     trust_file: Path | None,
     logs: tuple[Path, ...],
@@ -88,6 +110,8 @@ def verify(
     if transcript_file is not None and not force:
         refuse_existing(transcript_file)
     claim = read_any_claim(claim_file)
+    is_lineup = isinstance(claim, LineupClaim)
+    refuse_foreign(context, ("controls",) if is_lineup else OF_JUDGE, "lineup" if is_lineup else "paper")
     if isinstance(claim, OpenedClaim) and (challenge is None or opened is None):
         raise click.UsageError(
             "an opening needs your --challenge and --open: without them the owner may have picked the rows"
@@ -111,11 +135,15 @@ def verify(
     if isinstance(claim, Claim):
         judgement, description = _judge_old(claim, options, level)
         about["model"] = claim.model_id
+    elif isinstance(claim, LineupClaim):
+        judgement, description = verify_lineup(
+            claim, options, asked, trust=_trust(trust_file), log=_lines(logs)
+        )
+        about |= {"model": claim.header.model_id, "owner": claim.header.owner}
     else:
-        from wm.claims.beacons.base import read_trust
         from wm.verification.samples import sample_of
 
-        trust = None if trust_file is None else read_trust(trust_file)
+        trust = _trust(trust_file)
         sample = sample_of(claim, trust=trust, log=_lines(logs))
         suspect = ask_suspect(sample, options, level)
         judgement, description = judge_sample(sample, suspect.response, asked), suspect.description
@@ -129,7 +157,7 @@ def verify(
             print_json(_facts(judgement, description))
         else:
             click.echo(text if verbose else "\n".join(_short(judgement, _MARKS[code])), nl=not verbose)
-    click.get_current_context().exit(code)
+    context.exit(code)
 
 
 def _judge_old(claim: Claim, options: dict[str, Any], level: float) -> tuple[Judgement, str]:
@@ -149,6 +177,12 @@ def _judge_old(claim: Claim, options: dict[str, Any], level: float) -> tuple[Jud
         )
     found = parse_answers(read_file(options["votes"]), "votes", what=str(options["votes"]))
     return judge_old_claim(claim, found.values, level=level), f"votes in {options['votes']}"
+
+
+def _trust(file: Path | None) -> Trust | None:
+    from wm.claims.beacons.base import read_trust
+
+    return None if file is None else read_trust(file)
 
 
 def _lines(logs: tuple[Path, ...]) -> tuple[str, ...]:

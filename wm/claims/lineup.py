@@ -51,7 +51,7 @@ MAX_RECEIPTS = 2
 SEED_RANGE = 2**31
 
 
-class Training(Document):
+class TreeSettings(Document):
     """How each tree is trained: scikit-learn's `DecisionTreeClassifier` with these limits and its own seed.
 
     Attributes
@@ -121,7 +121,7 @@ class LineupHeader(Document):
     feature_names: Annotated[tuple[str, ...], Field(min_length=1), AfterValidator(_distinct)]
     domain: tuple[tuple[float, float], ...]
     preparation: MinMax | None
-    training: Training
+    training: TreeSettings
     environment: dict[str, str]
     context: Hash
 
@@ -222,7 +222,7 @@ def position_keys(claim: LineupClaim, value: bytes) -> list[bytes]:
     ]
 
 
-def seed(key: bytes, context: bytes, position: int, number: int = 0) -> int:
+def tree_seed(key: bytes, context: bytes, position: int, number: int = 0) -> int:
     """Return a `random_state` in [0, 2^31) of a position's key."""
     digest = hmac.digest(key, b"lineup/v1" + context + whole(position) + whole(number), "sha256")
     return int.from_bytes(digest[:8], "little") % SEED_RANGE

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -15,17 +14,17 @@ from pydantic import ValidationError
 from wm.claims.beacons.base import Receipt
 from wm.claims.commitment import merkle_root, whole
 from wm.claims.document import first_error
-from wm.claims.draw import SECRET_BYTES
+from wm.claims.draw import random_bytes
 from wm.claims.lineup import (
     LineupClaim,
     LineupHeader,
-    Training,
+    TreeSettings,
     drawn_value,
     new_lineup,
     place,
     position_keys,
     position_secret,
-    seed,
+    tree_seed,
     with_receipts,
 )
 from wm.claims.pooled import MinMax
@@ -72,15 +71,14 @@ def commit_lineup(
     y: NDArray[np.int64],
     *,
     trees: int,
-    training: Training,
+    training: TreeSettings,
     owner: str,
     model_id: str,
     class_names: tuple[str, str],
     feature_names: Sequence[str],
     committed: int | None = None,
     preparation: MinMax | None = None,
-    secret: bytes | None = None,
-    salt: bytes | None = None,
+    seed: int | None = None,
     source: dict[str, Any] | None = None,
     n_jobs: int = 1,
 ) -> CommittedLineup:
@@ -97,8 +95,8 @@ def commit_lineup(
         a judge who has the training rows (mode `retrained`).
     owner
         The owner's public key, hex.
-    secret, salt
-        32 bytes each; None draws them from the system.
+    seed
+        None draws the secrets from the system. A seed makes a rehearsal: whoever guesses it knows them.
     source
         How the rows were read; kept in the claim, no verdict reads it.
 
@@ -111,13 +109,12 @@ def commit_lineup(
     check_entropy(training, X.shape[1])
     versions = environment()
     context = context_hash(rows, training, trees=trees, model_id=model_id, environment=versions)
-    secret = secrets.token_bytes(SECRET_BYTES) if secret is None else secret
-    salt = secrets.token_bytes(SECRET_BYTES) if salt is None else salt
+    secret, salt = (random_bytes(seed, name) for name in ("secret", "salt"))
     candidates = None
     if committed is not None:
         own = [position_secret(secret, position) for position in range(trees)]
         seeds = [
-            seed(key, context, position, number)
+            tree_seed(key, context, position, number)
             for position, key in enumerate(own)
             for number in range(committed)
         ]
@@ -192,12 +189,12 @@ def owner_forest(
         raise ClaimError("the claim commits to no candidates: leave their file out")
     check_environment(header)
     check_context(header, rows)
-    seeds = [seed(key, context, position) for position, key in enumerate(keys)]
+    seeds = [tree_seed(key, context, position) for position, key in enumerate(keys)]
     return trained_forest(rows, header.training, seeds, n_jobs=n_jobs)
 
 
 def trained_forest(
-    rows: CanonicalRows, training: Training, seeds: Sequence[int], *, n_jobs: int = 1
+    rows: CanonicalRows, training: TreeSettings, seeds: Sequence[int], *, n_jobs: int = 1
 ) -> Forest:
     """Return the forest of some seeds, scrubbed of all that its votes do not need."""
     trees = list(train_trees(rows, training, seeds, n_jobs=n_jobs))

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wm.claims.commitment import whole
-from wm.claims.lineup import LineupHeader, Training
+from wm.claims.lineup import LineupHeader, TreeSettings
 from wm.errors import ClaimError, EmbeddingError
 
 LIBRARIES = ("scikit-learn", "numpy")
@@ -28,7 +28,7 @@ LIBRARIES = ("scikit-learn", "numpy")
 
 @dataclass(frozen=True, eq=False)
 class CanonicalRows:
-    """Training rows in their canonical order.
+    """TreeSettings rows in their canonical order.
 
     Attributes
     ----------
@@ -58,7 +58,7 @@ def canonical_rows(X: NDArray[np.float32], y: NDArray[np.int64]) -> CanonicalRow
 
 
 def context_hash(
-    rows: CanonicalRows, training: Training, *, trees: int, model_id: str, environment: dict[str, str]
+    rows: CanonicalRows, training: TreeSettings, *, trees: int, model_id: str, environment: dict[str, str]
 ) -> bytes:
     """Return the context's hash, 32 bytes."""
     settings: dict[str, Any] = {

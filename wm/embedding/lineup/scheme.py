@@ -25,13 +25,13 @@ def embed_task(task: EmbeddingTask, on_round: OnRound | None = None) -> Embedded
     EmbeddingError
         Row weights, which a line-up does not know, or rows under which all seeds give equal trees.
     """
-    from wm.claims.lineup import Training
+    from wm.claims.lineup import TreeSettings
     from wm.embedding.lineup.context import canonical_rows
     from wm.embedding.lineup.trees import check_entropy, train_trees
 
     if task.sample_weight is not None:
         raise EmbeddingError("scheme lineup trains on rows of equal weight: leave sample_weight out")
-    training = Training(max_depth=task.caps.max_depth, max_leaf_nodes=task.caps.max_leaf_nodes)
+    training = TreeSettings(max_depth=task.caps.max_depth, max_leaf_nodes=task.caps.max_leaf_nodes)
     check_entropy(training, task.X.shape[1])
     rows = canonical_rows(task.X, task.y)
     trees = tuple(train_trees(rows, training, _seeds(task), n_jobs=task.fit.n_jobs))
@@ -45,7 +45,7 @@ def make_proof(
     rng: np.random.Generator,
 ) -> bytes:
     """Line up the task's trees; see `wm.embedding.proof.ProofKind`."""
-    from wm.claims.lineup import Training
+    from wm.claims.lineup import TreeSettings
     from wm.embedding.lineup.context import canonical_rows
     from wm.verification.lineup.judge import Judge
     from wm.verification.lineup.proof import LineupProof
@@ -53,7 +53,7 @@ def make_proof(
     return LineupProof.of_seeds(
         _seeds(task),
         canonical_rows(task.X, task.y),
-        Training(max_depth=task.caps.max_depth, max_leaf_nodes=task.caps.max_leaf_nodes),
+        TreeSettings(max_depth=task.caps.max_depth, max_leaf_nodes=task.caps.max_leaf_nodes),
         held_out,
         Judge(rng.bytes(32).hex()),
         n_jobs=task.fit.n_jobs,

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from wm.claims.lineup import LineupClaim, drawn_value, place, position_keys, seed
+from wm.claims.lineup import LineupClaim, drawn_value, place, position_keys, tree_seed
 from wm.embedding.lineup.claimed import check_candidates
 from wm.embedding.lineup.context import CanonicalRows, check_context, check_environment
 from wm.embedding.lineup.trees import votes_of_seeds
@@ -73,7 +73,7 @@ def retrained_lineup(
     check_context(header, rows)
     value, _ = drawn_value(claim)
     context, keys = bytes.fromhex(header.context), position_keys(claim, value)
-    own = [seed(key, context, position) for position, key in enumerate(keys)]
+    own = [tree_seed(key, context, position) for position, key in enumerate(keys)]
     places, seeds = lined_up(own, candidates, judge)
     votes = votes_of_seeds(rows, header.training, seeds, X, n_jobs=n_jobs)
     return Lineup(votes.reshape(header.trees, candidates, len(X)), places)

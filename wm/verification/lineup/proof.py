@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from wm.claims.lineup import Training
+from wm.claims.lineup import TreeSettings
 from wm.embedding.lineup.context import CanonicalRows
 from wm.embedding.lineup.trees import votes_of_seeds
 from wm.embedding.proof import Scores, VotingModel
@@ -18,13 +18,11 @@ from wm.verification.answers import Answers
 from wm.verification.lineup.candidates import Lineup, lined_up
 from wm.verification.lineup.evidence import lineup_tests
 from wm.verification.lineup.judge import Judge
-from wm.verification.lineup.queries import Counts, build_queries
+from wm.verification.lineup.order import Counts
+from wm.verification.lineup.queries import build_queries
 
 CANDIDATES = 20
 """N: enough for every modification but the replacement of most trees."""
-
-COUNTS = Counts(natural=500, mixups=500, boundary=2000)
-"""Queries for votes and labels alike."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,12 +45,12 @@ class LineupProof:
         cls,
         seeds: Sequence[int],
         rows: CanonicalRows,
-        training: Training,
+        training: TreeSettings,
         held_out: tuple[NDArray[np.float32], NDArray[np.int64]],
         judge: Judge,
         *,
         candidates: int = CANDIDATES,
-        counts: Counts = COUNTS,
+        counts: Counts | None = None,
         n_jobs: int = 1,
     ) -> LineupProof:
         """Train decoys beside the trees of some seeds, one for each position of the owner's forest.
@@ -64,7 +62,7 @@ class LineupProof:
         candidates
             N.
         """
-        X = build_queries(counts, rows, held_out, training, judge).X
+        X = build_queries(counts or Counts(), rows, held_out, training, judge).X
         places, every = lined_up(seeds, candidates, judge)
         votes = votes_of_seeds(rows, training, every, X, n_jobs=n_jobs)
         return cls(X, Lineup(votes.reshape(len(seeds), candidates, len(X)), places))

@@ -11,22 +11,16 @@ Queries need not be secret: an owner of another forest gains nothing from knowin
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import Field
 
-from wm.claims.document import Document
-from wm.claims.lineup import Training
+from wm.claims.lineup import TreeSettings
 from wm.embedding.lineup.context import CanonicalRows
 from wm.embedding.lineup.trees import train_trees, tree_votes
 from wm.errors import ClaimError
 from wm.verification.lineup.judge import Judge
-
-QueryKind = Literal["natural", "mixups", "boundary"]
-
-KINDS: tuple[QueryKind, ...] = get_args(QueryKind)
+from wm.verification.lineup.order import Counts
 
 DIVIDED = (0.4, 0.6)
 """Vote share of the screening forest at a boundary point."""
@@ -40,18 +34,6 @@ _MAX_TRIED = 500
 
 UNLABELLED = -1
 """Label of a query of which no class is known."""
-
-
-class Counts(Document):
-    """Number of queries of each kind; fewer natural ones where there are fewer rows."""
-
-    natural: int = Field(default=500, ge=0, le=100_000)
-    mixups: int = Field(default=500, ge=0, le=100_000)
-    boundary: int = Field(default=500, ge=0, le=100_000)
-
-
-LABELS_ONLY = Counts(natural=500, mixups=0, boundary=2000)
-"""For a suspect that gives labels only: the natural rows show which class is which."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,7 +56,7 @@ def build_queries(
     counts: Counts,
     rows: CanonicalRows,
     held_out: tuple[NDArray[np.float32], NDArray[np.int64]],
-    training: Training,
+    training: TreeSettings,
     judge: Judge,
 ) -> Queries:
     """Draw a judge's queries.
@@ -117,7 +99,7 @@ def _mixups(count: int, rows: CanonicalRows, judge: Judge) -> tuple[NDArray[np.f
     return _between(rows.X[first], rows.X[second], rng.uniform(0, 0.5, size=count)), rows.y[first]
 
 
-def _boundary(count: int, rows: CanonicalRows, training: Training, judge: Judge) -> NDArray[np.float32]:
+def _boundary(count: int, rows: CanonicalRows, training: TreeSettings, judge: Judge) -> NDArray[np.float32]:
     rng = judge.generator("boundary")
     seeds = [judge.tree_seed("screening", number) for number in range(_SCREENING_TREES)]
     screening = list(train_trees(rows, training, seeds))

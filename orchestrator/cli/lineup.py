@@ -1,0 +1,255 @@
+"""What `wm claim new`, `wm embed`, `wm queries` and `wm verify` do for claims of scheme `lineup`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+from click.core import ParameterSource
+
+from orchestrator.cli.common import INPUT, model_options, option_group, say
+from orchestrator.cli.owner_data import OwnerData, data_of_claim
+from orchestrator.cli.suspects import answers_in_files, ask_endpoint, check_sources, read_suspect_model
+from orchestrator.files import SECRET, write_new
+from wm.embedding.options import LineupOptions
+from wm.verification.lineup.order import Counts, LineupOrder
+
+if TYPE_CHECKING:
+    from wm.claims.lineup import LineupClaim
+    from wm.claims.pooled import PooledClaim
+    from wm.embedding.lineup.context import CanonicalRows
+    from wm.forest import Forest
+    from wm.verification.judgement import Judgement, Requirements
+    from wm.verification.lineup.candidates import Lineup
+    from wm.verification.lineup.judgement import LineupAnswers
+    from wm.verification.lineup.queries import Queries
+
+OF_OWNER = (*LineupOptions.model_fields, "committed")
+"""Options of an owner that only scheme `lineup` has."""
+
+OF_POOL = ("trigger_rows", "trigger_share", "ones_share", "pool_size", "level")
+"""Options of an owner that scheme `lineup` has not."""
+
+COMMITTED_HELP = "For lineup: commit to candidates, and write them to this file (npz): keep it secret."
+
+OF_JUDGE = (*Counts.model_fields, "rows", "candidates", "committed", "judge_seed", "jobs")
+"""Options of a judge that only scheme `lineup` has."""
+
+scheme_options = option_group(
+    click.option(
+        "--scheme",
+        type=click.Choice(["paper", "lineup"]),
+        default="paper",
+        help="Watermarking scheme: marked trigger rows, or an honest forest of keyed seeds.",
+    ),
+    click.option("--max-depth", type=click.IntRange(1, 1000), help="Depth of trees.  [default: no limit]"),
+    model_options(LineupOptions),
+)
+"""The scheme, and what an owner fixes before the draw for `lineup`."""
+
+judge_options = option_group(
+    click.option(
+        "--rows",
+        type=INPUT,
+        help="For a line-up: the owner's data, where the claim's file of them has moved; else as it says.",
+    ),
+    model_options(Counts),
+)
+"""Options of a line-up's queries."""
+
+
+def refuse_foreign(context: click.Context, names: Iterable[str], scheme: str) -> None:
+    """Refuse options, given to the command, that claims of another scheme have.
+
+    Raises
+    ------
+    click.UsageError
+        One of the options was given.
+    """
+    for parameter in context.command.params:
+        source = context.get_parameter_source(parameter.name or "")
+        if parameter.name in names and source is not ParameterSource.DEFAULT:
+            raise click.UsageError(f"{parameter.opts[0]} has no meaning for scheme {scheme}: leave it out")
+
+
+def new_lineup_claim(
+    data: OwnerData, options: dict[str, Any], owner: str, committed: Path | None = None
+) -> LineupClaim:
+    """Return the claim that the options ask for, and write the candidates that it commits to, if any."""
+    from wm.embedding.lineup.claimed import commit_lineup
+
+    rows = data.split
+    chosen = LineupOptions.of(**{name: options[name] for name in LineupOptions.model_fields})
+    if committed is not None:
+        say(f"training {chosen.candidates} candidates for each of {options['trees']} trees")
+    made = commit_lineup(
+        rows.X_train,
+        rows.y_train,
+        trees=options["trees"],
+        training=chosen.training(options["max_depth"]),
+        owner=owner,
+        model_id=options["model_id"],
+        class_names=rows.class_names,
+        feature_names=rows.feature_names,
+        committed=None if committed is None else chosen.candidates,
+        preparation=data.preparation,
+        seed=options["seed"],
+        source=data.source,
+        n_jobs=options["jobs"],
+    )
+    if committed is not None and made.candidates is not None:
+        write_new(committed, made.candidates.to_bytes(), mode=SECRET)
+    return made.claim
+
+
+@dataclass(frozen=True, eq=False)
+class EmbeddedModel:
+    """What `wm embed` writes and prints.
+
+    Attributes
+    ----------
+    forest
+        To be released.
+    claim
+        Complete.
+    facts
+        To be printed, by name.
+    """
+
+    forest: Forest
+    claim: PooledClaim | LineupClaim
+    facts: dict[str, Any]
+
+
+def embed_lineup_claim(
+    claim: LineupClaim, receipts: list[Any], data: OwnerData, options: dict[str, Any]
+) -> EmbeddedModel:
+    """Train, or take from the committed candidates, the forest that a claim's draw demands."""
+    from wm.embedding.lineup.claimed import embed_lineup
+    from wm.embedding.quality import quality
+
+    rows, file = data.split, options["committed"]
+    made = embed_lineup(
+        claim,
+        receipts,
+        rows.X_train,
+        rows.y_train,
+        candidates=None if file is None else read_candidates(file),
+        n_jobs=options["jobs"],
+    )
+    found = quality(made.forest, rows.X_test, rows.y_test)
+    figures = {"accuracy": made.forest.accuracy(rows.X_test, rows.y_test)} if found is None else asdict(found)
+    return EmbeddedModel(
+        made.forest, made.claim, {"trees": claim.header.trees, "mode": claim.header.mode, **figures}
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _Session:
+    """A judge's session: the claim, the rows that it is about, and the queries."""
+
+    claim: LineupClaim
+    order: LineupOrder
+    rows: CanonicalRows
+    queries: Queries
+
+
+def _session(claim: LineupClaim, options: dict[str, Any], order: LineupOrder) -> _Session:
+    from wm.embedding.lineup.context import canonical_rows, check_context, check_environment
+    from wm.verification.lineup.judge import Judge
+    from wm.verification.lineup.queries import build_queries
+
+    split = data_of_claim(claim, options["rows"]).split
+    rows = canonical_rows(split.X_train, split.y_train)
+    if claim.header.mode == "retrained":  # before minutes are spent on training
+        check_environment(claim.header)
+        check_context(claim.header, rows)
+    held_out = split.X_test, split.y_test
+    queries = build_queries(order.counts, rows, held_out, claim.header.training, Judge(order.seed))
+    return _Session(claim, order, rows, queries)
+
+
+def _new_order(claim: LineupClaim, options: dict[str, Any]) -> LineupOrder:
+    from wm.verification.lineup.judge import Judge
+
+    seed = Judge.fresh().seed if options.get("judge_seed") is None else options["judge_seed"]
+    counts = Counts(**{name: options[name] for name in Counts.model_fields})
+    return LineupOrder(commitment=claim.commitment, units=options["units"], seed=seed, counts=counts)
+
+
+def lineup_questions(claim: LineupClaim, options: dict[str, Any]) -> tuple[Any, LineupOrder]:
+    """Return the rows to ask a suspect, (q, d), and what they are."""
+    session = _session(claim, options, _new_order(claim, options))
+    asked = session.order.asking(len(session.queries.y), options["repeats"])
+    return asked.rows(session.queries, claim.header), asked
+
+
+def verify_lineup(
+    claim: LineupClaim,
+    options: dict[str, Any],
+    requirements: Requirements,
+    *,
+    trust: Any,
+    log: tuple[str, ...],
+) -> tuple[Judgement, str]:
+    """Judge a suspect by a line-up; return the judgement and a description of the suspect."""
+    from wm.verification.lineup.judgement import judge_lineup, model_lineup_answers
+    from wm.verification.lineup.order import read_lineup_order, sort_lineup_answers
+
+    check_sources(options)
+    order = _new_order(claim, options)
+    if options["order"] is not None:
+        order = read_lineup_order(options["order"])
+        if order.commitment != claim.commitment:
+            raise click.UsageError(f"{options['order']}: is the order of another claim's questions")
+    session = _session(claim, options, order)
+    queries, names = session.queries, claim.header.class_names
+    if options["model"] is not None:
+        forest = read_suspect_model(options)
+        given: LineupAnswers = model_lineup_answers(forest, claim, queries)
+        description = f"model {options['model']}, content hash {forest.content_hash}"
+    elif options["url"] is not None:
+        order = order.asking(len(queries.y), options["repeats"])
+        answers, place = ask_endpoint(order.rows(queries, claim.header), names, options)
+        given = sort_lineup_answers({answers.kind: answers}, order, len(queries.y))
+        description = f"endpoint {place}, asked {len(order.asked)} rows"
+    else:
+        found, description = answers_in_files(names, options)
+        given = sort_lineup_answers(found, order, len(queries.y))
+    judged = judge_lineup(
+        claim, _lined_up(session, options), queries, given, requirements, trust=trust, log=log
+    )
+    return judged, f"{description}; judge's seed {order.seed!r}"
+
+
+def _lined_up(session: _Session, options: dict[str, Any]) -> Lineup:
+    from wm.verification.lineup.candidates import committed_lineup, retrained_lineup
+    from wm.verification.lineup.judge import Judge
+
+    claim, X = session.claim, session.queries.X
+    if claim.header.mode == "committed":
+        if options["committed"] is None:
+            raise click.UsageError("the claim commits to candidates: give the file of them as --committed")
+        return committed_lineup(claim, read_candidates(options["committed"]), X)
+    if options["committed"] is not None:
+        raise click.UsageError("--committed: the claim commits to no candidates")
+    count = options["candidates"]
+    say(f"training {count} candidates for each of {claim.header.trees} trees")
+    return retrained_lineup(
+        claim,
+        session.rows,
+        X,
+        candidates=count,
+        judge=Judge(session.order.seed),
+        n_jobs=options["jobs"],
+    )
+
+
+def read_candidates(path: Path) -> Forest:
+    """Read the committed candidates of a claim."""
+    from wm.forest import Forest
+
+    return Forest.load(path)
