@@ -145,8 +145,13 @@ def embed(parameters: EmbedParameters, context: Context) -> EmbedResult:
     judge = streams.generator(seed, Role.JUDGE_QUESTIONS, repeat)
     with context.timed("proof"):
         proof = None if kind is None else kind.make(made.task, (rows.X_test, rows.y_test), judge)
-    trigger_set, found = made.claim.trigger_set, asdict(made.evidence) | vars(made.embedded)
-    standard = Forest.from_bytes(context.artifact(honest.standard))
+        trigger_set, found = made.claim.trigger_set, asdict(made.evidence) | vars(made.embedded)
+        standard = Forest.from_bytes(context.artifact(honest.standard))
+        log10_p_standard = verify(standard.votes(trigger_set.X), trigger_set.y, signature).log10_p
+        if kind is not None and proof is not None:
+            asked = kind.read(proof)
+            found["log10_p"] = asked.scores(made.forest).votes
+            log10_p_standard = asked.scores(standard).votes
     counts = EmbedResult.model_fields.keys() & found.keys() - {"forest"}  # of trigger rows, bits, rounds
     return EmbedResult(
         forest=context.keep(made.forest.to_bytes()),
@@ -156,7 +161,7 @@ def embed(parameters: EmbedParameters, context: Context) -> EmbedResult:
         signature=str(signature),
         accuracy_watermarked=made.forest.accuracy(rows.X_test, rows.y_test),
         accuracy_watermarked_mean_rule=made.embedded.forest.accuracy_of_mean(rows.X_test, rows.y_test),
-        log10_p_standard=verify(standard.votes(trigger_set.X), trigger_set.y, signature).log10_p,
+        log10_p_standard=log10_p_standard,
         **{name: found[name] for name in counts},
     )
 

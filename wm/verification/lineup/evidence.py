@@ -24,7 +24,7 @@ from wm.verification.randomization import Test, holm
 
 
 def lineup_tests(lineup: Lineup, answers: Mapping[AnswerKind, Answers]) -> tuple[Test, ...]:
-    """Return every test that the answers allow.
+    """Return every test that the answers allow, of votes the one by shares last.
 
     Parameters
     ----------

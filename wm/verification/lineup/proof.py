@@ -71,13 +71,12 @@ class LineupProof:
         """Return the evidence on a suspect with classes 0 and 1."""
         votes = suspect.votes(self.X).astype(np.int64)
         by_votes = lineup_tests(self.lineup, {"votes": Answers("votes", votes)})
-        (shares,) = lineup_tests(self.lineup, {"probabilities": Answers("probabilities", votes.mean(axis=1))})
         labels = Answers("labels", suspect.predict(self.X).astype(np.int64))
         (by_labels,) = lineup_tests(self.lineup, {"labels": labels})
         return Scores(
             votes=min(each.log10_adjusted for each in by_votes),
             null="lineup",
-            shares=shares.log10_p,
+            shares=by_votes[-1].log10_p,
             labels=by_labels.log10_p,
         )
 

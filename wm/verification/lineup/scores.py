@@ -39,6 +39,9 @@ _FEWEST = 100
 _DEGREE = 3
 """Of the polynomial of p that explains a share or label."""
 
+_ITERATIONS = 30
+"""Of the power method: the ridge need not be exact."""
+
 _BLOCK = 1024
 """Candidates whose votes are real numbers at the same time."""
 
@@ -167,12 +170,17 @@ def _unexplained(mean: NDArray[np.float64], shares: NDArray[np.float64]) -> NDAr
 
 
 def _ridge_solution(matrix: NDArray[np.float64], right: NDArray[np.float64]) -> NDArray[np.float64]:
-    from scipy.linalg import cho_factor, cho_solve, eigh
+    from scipy.linalg import cho_factor, cho_solve
 
-    last = len(matrix) - 1
-    largest = float(eigh(matrix, eigvals_only=True, subset_by_index=(last, last))[0])
-    if largest <= 0:
-        return np.zeros(len(matrix))
-    matrix[np.diag_indices_from(matrix)] += RIDGE * largest
+    matrix[np.diag_indices_from(matrix)] += RIDGE * _largest_eigenvalue(matrix)
     found: NDArray[np.float64] = cho_solve(cho_factor(matrix, overwrite_a=True), right)
     return found
+
+
+def _largest_eigenvalue(matrix: NDArray[np.float64]) -> float:
+    """Return about the largest eigenvalue, from below, of a matrix without negative ones, by iteration."""
+    vector = np.ones(len(matrix))
+    for _ in range(_ITERATIONS):
+        vector = matrix @ vector
+        vector /= float(np.linalg.norm(vector)) or 1.0
+    return max(float(vector @ matrix @ vector), float(matrix.diagonal().max()))
