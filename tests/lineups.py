@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from tests import witness
 from wm.claims.lineup import LineupClaim, TreeSettings
 from wm.embedding.lineup.claimed import commit_lineup, embed_lineup
-from wm.embedding.lineup.context import CanonicalRows, canonical_rows
+from wm.embedding.lineup.context import TrainingRows, canonical_rows
 from wm.forest import Forest
 from wm.verification.lineup.judge import Judge
 from wm.verification.lineup.order import Counts
@@ -36,7 +36,7 @@ class LineupOwner:
     claim: LineupClaim
     forest: Forest
     candidates: Forest | None
-    rows: CanonicalRows
+    rows: TrainingRows
     queries: Queries
 
 

@@ -20,7 +20,7 @@ from wm.verification.lineup.order import Counts, LineupOrder
 if TYPE_CHECKING:
     from wm.claims.lineup import LineupClaim
     from wm.claims.pooled import PooledClaim
-    from wm.embedding.lineup.context import CanonicalRows
+    from wm.embedding.lineup.context import TrainingRows
     from wm.forest import Forest
     from wm.verification.judgement import Judgement, Requirements
     from wm.verification.lineup.candidates import Lineup
@@ -153,7 +153,7 @@ class _Session:
 
     claim: LineupClaim
     order: LineupOrder
-    rows: CanonicalRows
+    rows: TrainingRows
     queries: Queries
 
 

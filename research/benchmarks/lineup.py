@@ -4,7 +4,7 @@
         [--honest N] [-o research/benchmarks/results/lineup.json]
 
 For each seed an honest forest of the paper's size is trained on at most `--rows` rows and lined up among
-N - 1 decoys for each position. The thief has half of the test rows; the judge asks rows of the other half,
+N - 1 decoys for each position. The thief has at most as many test rows; the judge asks rows of the other half,
 mixups and boundary points. Then as many honest forests of other seeds are judged by the same line-up: the
 share with p at most 0.05 must not be above 0.05 by more than chance.
 """
@@ -27,7 +27,7 @@ from wm.attacks.modification.evaluation import Step, modify
 from wm.claims.lineup import TreeSettings
 from wm.datasets import Source, Split, load, split
 from wm.embedding.lineup.claimed import trained_forest
-from wm.embedding.lineup.context import CanonicalRows, canonical_rows
+from wm.embedding.lineup.context import TrainingRows, canonical_rows
 from wm.embedding.training import Caps
 from wm.forest import Forest
 from wm.verification.lineup.judge import Judge
@@ -86,7 +86,8 @@ def measure(arguments: argparse.Namespace, name: str, candidates: int, seed: int
     )
     seconds = time.perf_counter() - started
     forest = trained_forest(rows, settings, seeds)
-    thief = AttackerData(data.X_test[half:], data.y_test[half:], Caps(settings.max_depth, None))
+    own = slice(half, half + arguments.rows)
+    thief = AttackerData(data.X_test[own], data.y_test[own], Caps(settings.max_depth, None))
     suspects: dict[str, VotingModel] = {
         suspect: modify(forest, steps, thief, rng) for suspect, steps in SUSPECTS.items()
     }
@@ -113,7 +114,7 @@ def measure(arguments: argparse.Namespace, name: str, candidates: int, seed: int
 
 
 def _others(
-    count: int, rows: CanonicalRows, settings: TreeSettings, trees: int, rng: np.random.Generator
+    count: int, rows: TrainingRows, settings: TreeSettings, trees: int, rng: np.random.Generator
 ) -> Iterator[Forest]:
     for _ in range(count):
         yield trained_forest(rows, settings, rng.integers(2**31, size=trees).tolist())
@@ -168,7 +169,7 @@ def main() -> int:
     parser = common.parser(__doc__)
     parser.add_argument("--dataset", nargs="+", choices=list(common.SETTINGS), default=list(common.SETTINGS))
     parser.add_argument("--candidates", nargs="+", type=int, default=[20])
-    parser.add_argument("--rows", type=int, default=3000, help="training rows at most")
+    parser.add_argument("--rows", type=int, default=3000, help="most rows of owner and thief")
     parser.add_argument("--seeds", type=int, default=2)
     parser.add_argument("--honest", type=int, default=10, help="honest forests for each seed")
     arguments = parser.parse_args()

@@ -29,7 +29,7 @@ from wm.claims.lineup import (
 )
 from wm.claims.pooled import MinMax
 from wm.embedding.lineup.context import (
-    CanonicalRows,
+    TrainingRows,
     canonical_rows,
     check_context,
     check_environment,
@@ -172,7 +172,7 @@ def embed_lineup(
 
 
 def owner_forest(
-    claim: LineupClaim, rows: CanonicalRows, candidates: Forest | None = None, *, n_jobs: int = 1
+    claim: LineupClaim, rows: TrainingRows, candidates: Forest | None = None, *, n_jobs: int = 1
 ) -> Forest:
     """Return the forest that a claim's draw demands, as `embed_lineup`."""
     value, _ = drawn_value(claim)
@@ -194,7 +194,7 @@ def owner_forest(
 
 
 def trained_forest(
-    rows: CanonicalRows, training: TreeSettings, seeds: Sequence[int], *, n_jobs: int = 1
+    rows: TrainingRows, training: TreeSettings, seeds: Sequence[int], *, n_jobs: int = 1
 ) -> Forest:
     """Return the forest of some seeds, scrubbed of all that its votes do not need."""
     trees = list(train_trees(rows, training, seeds, n_jobs=n_jobs))

@@ -27,13 +27,13 @@ LIBRARIES = ("scikit-learn", "numpy")
 
 
 @dataclass(frozen=True, eq=False)
-class CanonicalRows:
-    """TreeSettings rows in their canonical order.
+class TrainingRows:
+    """Training rows in the order in which trees are trained on them: that of `canonical_rows`.
 
     Attributes
     ----------
     X : (n, d) float32
-        In C order, -0.0 as 0.0.
+        In C order.
     y : (n,)
         0 or 1.
     """
@@ -42,7 +42,7 @@ class CanonicalRows:
     y: NDArray[np.int64]
 
 
-def canonical_rows(X: NDArray[np.float32], y: NDArray[np.int64]) -> CanonicalRows:
+def canonical_rows(X: NDArray[np.float32], y: NDArray[np.int64]) -> TrainingRows:
     """Sort rows by their values, the first feature first, then by label.
 
     Raises
@@ -54,11 +54,11 @@ def canonical_rows(X: NDArray[np.float32], y: NDArray[np.int64]) -> CanonicalRow
         raise EmbeddingError("training rows must be finite, with labels 0 and 1, both of them present")
     plain = np.ascontiguousarray(X, dtype=np.float32) + np.float32(0.0)
     order = np.lexsort((y, *plain.T[::-1]))
-    return CanonicalRows(np.ascontiguousarray(plain[order]), y[order].astype(np.int64))
+    return TrainingRows(np.ascontiguousarray(plain[order]), y[order].astype(np.int64))
 
 
 def context_hash(
-    rows: CanonicalRows, training: TreeSettings, *, trees: int, model_id: str, environment: dict[str, str]
+    rows: TrainingRows, training: TreeSettings, *, trees: int, model_id: str, environment: dict[str, str]
 ) -> bytes:
     """Return the context's hash, 32 bytes."""
     settings: dict[str, Any] = {
@@ -99,7 +99,7 @@ def check_environment(header: LineupHeader) -> None:
     )
 
 
-def check_context(header: LineupHeader, rows: CanonicalRows) -> None:
+def check_context(header: LineupHeader, rows: TrainingRows) -> None:
     """Raise `ClaimError` unless these are the claim's training rows; call after `check_environment`."""
     found = context_hash(
         rows,

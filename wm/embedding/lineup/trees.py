@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wm.claims.lineup import TreeSettings
-from wm.embedding.lineup.context import CanonicalRows
+from wm.embedding.lineup.context import TrainingRows
 from wm.errors import EmbeddingError
 
 _BATCH = 64
@@ -31,7 +31,7 @@ def check_entropy(training: TreeSettings, features: int) -> None:
         )
 
 
-def train_tree(rows: CanonicalRows, training: TreeSettings, seed: int) -> Any:
+def train_tree(rows: TrainingRows, training: TreeSettings, seed: int) -> Any:
     """Return the `DecisionTreeClassifier` of a seed in [0, 2^31) (scikit-learn has no types).
 
     With bootstrap, row weights are the counts of n draws by numpy's `RandomState(seed)`, as in scikit-learn's
@@ -55,7 +55,7 @@ def train_tree(rows: CanonicalRows, training: TreeSettings, seed: int) -> Any:
 
 
 def train_trees(
-    rows: CanonicalRows, training: TreeSettings, seeds: Sequence[int], *, n_jobs: int = 1
+    rows: TrainingRows, training: TreeSettings, seeds: Sequence[int], *, n_jobs: int = 1
 ) -> Iterator[Any]:
     """Yield the tree of each seed, in order; `n_jobs` threads, as joblib counts them, change no result."""
     from joblib import Parallel, delayed
@@ -74,7 +74,7 @@ def tree_votes(tree: Any, X: NDArray[np.float32]) -> NDArray[np.uint8]:
 
 
 def votes_of_seeds(
-    rows: CanonicalRows,
+    rows: TrainingRows,
     training: TreeSettings,
     seeds: Sequence[int],
     X: NDArray[np.float32],

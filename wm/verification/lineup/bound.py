@@ -24,7 +24,7 @@ _FLAT = 1e-9
 _MAX_T = 1e6
 """Largest t that is tried: there the bound is within 10^-5 of its limit for any gap that rounding leaves."""
 
-_HALVINGS = 100
+_HALVINGS = 30
 
 
 def standardised(resemblance: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from wm.claims.lineup import LineupClaim, drawn_value, place, position_keys, tree_seed
 from wm.embedding.lineup.claimed import check_candidates
-from wm.embedding.lineup.context import CanonicalRows, check_context, check_environment
+from wm.embedding.lineup.context import TrainingRows, check_context, check_environment
 from wm.embedding.lineup.trees import votes_of_seeds
 from wm.errors import ClaimError
 from wm.forest import Forest
@@ -40,7 +40,7 @@ class Lineup:
 
 def retrained_lineup(
     claim: LineupClaim,
-    rows: CanonicalRows,
+    rows: TrainingRows,
     X: NDArray[np.float32],
     *,
     candidates: int,

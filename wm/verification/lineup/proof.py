@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wm.claims.lineup import TreeSettings
-from wm.embedding.lineup.context import CanonicalRows
+from wm.embedding.lineup.context import TrainingRows
 from wm.embedding.lineup.trees import votes_of_seeds
 from wm.embedding.proof import Scores, VotingModel
 from wm.errors import ClaimError
@@ -44,7 +44,7 @@ class LineupProof:
     def of_seeds(
         cls,
         seeds: Sequence[int],
-        rows: CanonicalRows,
+        rows: TrainingRows,
         training: TreeSettings,
         held_out: tuple[NDArray[np.float32], NDArray[np.int64]],
         judge: Judge,

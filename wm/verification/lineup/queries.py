@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wm.claims.lineup import TreeSettings
-from wm.embedding.lineup.context import CanonicalRows
+from wm.embedding.lineup.context import TrainingRows
 from wm.embedding.lineup.trees import train_trees, tree_votes
 from wm.errors import ClaimError
 from wm.verification.lineup.judge import Judge
@@ -54,7 +54,7 @@ class Queries:
 
 def build_queries(
     counts: Counts,
-    rows: CanonicalRows,
+    rows: TrainingRows,
     held_out: tuple[NDArray[np.float32], NDArray[np.int64]],
     training: TreeSettings,
     judge: Judge,
@@ -93,13 +93,13 @@ def _natural(
     return X[chosen], y[chosen]
 
 
-def _mixups(count: int, rows: CanonicalRows, judge: Judge) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
+def _mixups(count: int, rows: TrainingRows, judge: Judge) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
     rng = judge.generator("mixups")
     first, second = rng.integers(len(rows.y), size=(2, count))
     return _between(rows.X[first], rows.X[second], rng.uniform(0, 0.5, size=count)), rows.y[first]
 
 
-def _boundary(count: int, rows: CanonicalRows, training: TreeSettings, judge: Judge) -> NDArray[np.float32]:
+def _boundary(count: int, rows: TrainingRows, training: TreeSettings, judge: Judge) -> NDArray[np.float32]:
     rng = judge.generator("boundary")
     seeds = [judge.tree_seed("screening", number) for number in range(_SCREENING_TREES)]
     screening = list(train_trees(rows, training, seeds))

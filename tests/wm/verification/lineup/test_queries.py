@@ -8,7 +8,7 @@ import pytest
 from tests import lineups
 from wm.claims.lineup import TreeSettings
 from wm.embedding.lineup.claimed import trained_forest
-from wm.embedding.lineup.context import CanonicalRows, canonical_rows
+from wm.embedding.lineup.context import TrainingRows, canonical_rows
 from wm.errors import ClaimError
 from wm.verification.answers import Answers
 from wm.verification.lineup.judge import Judge
@@ -17,7 +17,7 @@ from wm.verification.lineup.queries import UNLABELLED, build_queries
 
 
 @pytest.fixture(scope="module")
-def rows() -> CanonicalRows:
+def rows() -> TrainingRows:
     return canonical_rows(*lineups.rows_of(0))
 
 
