@@ -55,7 +55,7 @@ def new(
     json: bool,
     **options: Any,
 ) -> None:
-    """Commit to a pool of training rows, or to the keys of a line-up, before the model is trained.
+    """Commit to training rows, or to keys, before the model is trained.
 
     Nobody has chosen trigger rows and signature, or seeds, yet: have a beacon witness the commitment
     (wm notary sign, docs/beacons.md), then train with wm embed --claim.
@@ -88,7 +88,7 @@ def show(claim_file: Path, json: bool) -> None:
     found = read_whole_claim(claim_file)
     header = found.header.model_dump(mode="json")
     facts = {name: header[name] for name in header if name not in ("domain", "preparation", "feature_names")}
-    receipts = ", ".join(each.kind for each in found.receipts) or "none: nothing is drawn yet"
+    receipts = ", ".join(each.kind for each in found.receipts) or "none: not drawn yet"
     print_either({"commitment": found.commitment, **facts, "receipts": receipts}, json)
 
 

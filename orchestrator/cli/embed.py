@@ -104,7 +104,7 @@ def embed(
     held_out: Path | None,
     **options: Any,
 ) -> None:
-    """Train a watermarked forest, or the honest one of a line-up, and write it with its claim.
+    """Train a watermarked forest and write it with its claim.
 
     With --claim: what a beacon's receipt drew. Without: a claim is made at once; its draw is witnessed by
     --notary, or by nobody, and then no verdict is better than an indication.

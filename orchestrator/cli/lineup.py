@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from wm.forest import Forest
     from wm.verification.judgement import Judgement, Requirements
     from wm.verification.lineup.candidates import Lineup
-    from wm.verification.lineup.judgement import LineupAnswers
+    from wm.verification.lineup.order import LineupAnswers
     from wm.verification.lineup.queries import Queries
 
 OF_OWNER = (*LineupOptions.model_fields, "committed")

@@ -17,9 +17,10 @@ from orchestrator.cli.model_files import level_option, moment
 from orchestrator.cli.suspects import ask_suspect, check_sources, read_suspect_model, suspect_options
 from orchestrator.files import refuse_existing, write_new, write_whole
 from wm.claims.claim import Claim
-from wm.claims.lineup import MAX_CANDIDATES, LineupClaim
+from wm.claims.lineup import LineupClaim
 from wm.claims.opened import OpenedClaim
 from wm.claims.reading import read_any_claim
+from wm.embedding.options import DEFAULT_CANDIDATES, MAX_CANDIDATES
 from wm.verification.judgement import Judgement, Requirements, VerdictKind, judge_sample
 from wm.verification.transcript import judge_old_claim, transcript
 
@@ -69,7 +70,7 @@ _LONGEST = 12
 @click.option(
     "--candidates",
     type=click.IntRange(2, MAX_CANDIDATES),
-    default=20,
+    default=DEFAULT_CANDIDATES,
     help="For a line-up: trees to compare each tree with, the owner's among them.",
 )
 @click.option("--committed", type=INPUT, help="For a line-up: the candidates that the claim commits to.")

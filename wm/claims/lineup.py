@@ -42,9 +42,6 @@ or `committed` by the owner before the draw (mode C), for a judge without traini
 
 FORMAT = "treeproof-lineup"
 
-MAX_CANDIDATES = 10_000
-"""Largest N."""
-
 MAX_RECEIPTS = 2
 """Beacons that can be combined, as in `wm.verification.samples`."""
 
@@ -113,7 +110,7 @@ class LineupHeader(Document):
     scheme: Literal["lineup"] = "lineup"
     mode: Mode
     trees: int = Field(ge=2, le=100_000)
-    candidates: Annotated[int, Field(ge=2, le=MAX_CANDIDATES)] | None
+    candidates: Annotated[int, Field(ge=2)] | None
     candidates_root: Hash | None
     owner: Hash
     model_id: str

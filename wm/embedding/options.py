@@ -105,15 +105,21 @@ class PaperOptions(FitOptions):
     )
 
 
+DEFAULT_CANDIDATES = 20
+"""Trees that a line-up compares each tree with: enough but for copies with most of their trees replaced."""
+
+MAX_CANDIDATES = 10_000
+
+
 class LineupOptions(BaseModel):
     """An owner's choices for the honest forest of scheme `lineup`, beside trees and depth."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     candidates: int = Field(
-        default=20,
+        default=DEFAULT_CANDIDATES,
         ge=2,
-        le=10_000,
+        le=MAX_CANDIDATES,
         description="For lineup with --committed: trees trained for each position, of which one is released.",
     )
     min_samples_leaf: int = Field(

@@ -54,8 +54,10 @@ class Proof(Protocol):
 class ProofKind:
     """How a scheme's proof is made and read."""
 
-    make: Callable[[EmbeddingTask, tuple[NDArray[np.float32], NDArray[np.int64]], np.random.Generator], bytes]
-    """Takes the owner's task, rows that it was not trained on with their labels, (n, d) and (n,), and the
-    judge's random numbers."""
+    make: Callable[
+        [EmbeddingTask, tuple[NDArray[np.float32], NDArray[np.int64]], np.random.Generator, int], bytes
+    ]
+    """Takes the owner's task, rows that it was not trained on with their labels, (n, d) and (n,), the judge's
+    random numbers, and the number of trees to compare each tree with."""
     read: Callable[[bytes], Proof]
     """Reads what `make` returned; raises `ClaimError` for other bytes."""

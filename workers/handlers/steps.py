@@ -9,7 +9,7 @@ from wm import datasets, streams
 from wm.claims.claim import NONCE_BYTES
 from wm.datasets import Split, file_sha256, load
 from wm.embedding import scheme_of
-from wm.embedding.options import FitOptions, TrainOptions
+from wm.embedding.options import DEFAULT_CANDIDATES, FitOptions, TrainOptions
 from wm.embedding.training import Caps, adjusted_caps, fit_trees, honest_forest, standard_caps
 from wm.embedding.tuning import Hyperparameters, choose, fold_accuracies
 from wm.embedding.watermark import Plan, watermark
@@ -144,7 +144,13 @@ def embed(parameters: EmbedParameters, context: Context) -> EmbedResult:
     kind = scheme_of(parameters.scheme).proof
     judge = streams.generator(seed, Role.JUDGE_QUESTIONS, repeat)
     with context.timed("proof"):
-        proof = None if kind is None else kind.make(made.task, (rows.X_test, rows.y_test), judge)
+        proof = (
+            None
+            if kind is None
+            else kind.make(
+                made.task, (rows.X_test, rows.y_test), judge, parameters.candidates or DEFAULT_CANDIDATES
+            )
+        )
         trigger_set, found = made.claim.trigger_set, asdict(made.evidence) | vars(made.embedded)
         standard = Forest.from_bytes(context.artifact(honest.standard))
         log10_p_standard = verify(standard.votes(trigger_set.X), trigger_set.y, signature).log10_p

@@ -127,13 +127,18 @@ class BaselineResult(JobResult):
 
 
 class EmbedParameters(FitOptions, Parameters):
-    """Embed one watermark. `seed` is the campaign's; owner's streams are spawned from it and `repeat`."""
+    """Embed one watermark. `seed` is the campaign's; owner's streams are spawned from it and `repeat`.
+
+    `candidates` is for schemes whose proof has decoys: trees compared with each of the suspect's.
+    """
 
     scheme: str
     trigger_share: Share
     ones_share: float = Field(ge=0, le=1)
     repeat: int = Field(ge=0)
     seed: Seed
+    # Left out where not used, so that keys of other schemes' jobs stay what they were.
+    candidates: Annotated[int | None, Unused] = None
 
 
 class EmbedResult(JobResult):

@@ -43,6 +43,7 @@ def make_proof(
     task: EmbeddingTask,
     held_out: tuple[NDArray[np.float32], NDArray[np.int64]],
     rng: np.random.Generator,
+    candidates: int,
 ) -> bytes:
     """Line up the task's trees; see `wm.embedding.proof.ProofKind`."""
     from wm.claims.lineup import TreeSettings
@@ -56,6 +57,7 @@ def make_proof(
         TreeSettings(max_depth=task.caps.max_depth, max_leaf_nodes=task.caps.max_leaf_nodes),
         held_out,
         Judge(rng.bytes(32).hex()),
+        candidates=candidates,
         n_jobs=task.fit.n_jobs,
     ).to_bytes()
 

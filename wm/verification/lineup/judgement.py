@@ -26,6 +26,7 @@ from wm.verification.judgement import (
 )
 from wm.verification.lineup.candidates import Lineup
 from wm.verification.lineup.evidence import lineup_tests
+from wm.verification.lineup.order import LineupAnswers
 from wm.verification.lineup.queries import UNLABELLED, Queries
 from wm.verification.multiplicity import choices_of_beacons
 from wm.verification.randomization import Test
@@ -46,26 +47,6 @@ class Asked:
     header: LineupHeader
     X: NDArray[np.float32]
     y: NDArray[np.int64]
-
-
-@dataclass(frozen=True, eq=False)
-class LineupAnswers:
-    """A suspect's answers to all queries.
-
-    Attributes
-    ----------
-    answers
-        Of each kind that it gave.
-    asked_twice, answered_differently
-        Number of queries that were asked again, and of those with another answer.
-    notes
-        What was adapted, in words.
-    """
-
-    answers: Mapping[AnswerKind, Answers]
-    asked_twice: int = 0
-    answered_differently: int = 0
-    notes: tuple[str, ...] = ()
 
 
 def model_lineup_answers(forest: Forest, claim: LineupClaim, queries: Queries) -> LineupAnswers:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -18,7 +19,6 @@ from wm.verification.answers import AnswerKind, Answers
 from wm.verification.questions import Units
 
 if TYPE_CHECKING:
-    from wm.verification.lineup.judgement import LineupAnswers
     from wm.verification.lineup.queries import Queries
 
 
@@ -82,6 +82,26 @@ class LineupOrder(Document):
         return header.preparation.inverse(rows)
 
 
+@dataclass(frozen=True, eq=False)
+class LineupAnswers:
+    """A suspect's answers to all queries.
+
+    Attributes
+    ----------
+    answers
+        Of each kind that it gave.
+    asked_twice, answered_differently
+        Number of queries that were asked again, and of those with another answer.
+    notes
+        What was adapted, in words.
+    """
+
+    answers: Mapping[AnswerKind, Answers]
+    asked_twice: int = 0
+    answered_differently: int = 0
+    notes: tuple[str, ...] = ()
+
+
 def sort_lineup_answers(
     answers: Mapping[AnswerKind, Answers], order: LineupOrder, count: int
 ) -> LineupAnswers:
@@ -97,8 +117,6 @@ def sort_lineup_answers(
     ClaimError
         Answers are missing, or the order is of other queries.
     """
-    from wm.verification.lineup.judgement import LineupAnswers
-
     for kind, given in answers.items():
         if len(given) != len(order.asked):
             raise ClaimError(

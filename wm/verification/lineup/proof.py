@@ -21,9 +21,6 @@ from wm.verification.lineup.judge import Judge
 from wm.verification.lineup.order import Counts
 from wm.verification.lineup.queries import build_queries
 
-CANDIDATES = 20
-"""N: enough for every modification but the replacement of most trees."""
-
 
 @dataclass(frozen=True, eq=False)
 class LineupProof:
@@ -49,7 +46,7 @@ class LineupProof:
         held_out: tuple[NDArray[np.float32], NDArray[np.int64]],
         judge: Judge,
         *,
-        candidates: int = CANDIDATES,
+        candidates: int,
         counts: Counts | None = None,
         n_jobs: int = 1,
     ) -> LineupProof:

@@ -50,7 +50,7 @@ def test_tasks_without_tree_seeds_have_trees_all_the_same(task):
 
 
 def test_the_proof_tells_the_forest_and_its_copies_from_others(task):
-    proof = SCHEME.proof.read(SCHEME.proof.make(task, lineups.rows_of(9), np.random.default_rng(1)))
+    proof = SCHEME.proof.read(SCHEME.proof.make(task, lineups.rows_of(9), np.random.default_rng(1), 20))
     forest = SCHEME.embed(task, None).forest
     own = proof.scores(forest)
     assert (own.votes < -12, own.shares < -10, own.null) == (True, True, "lineup")

@@ -19,7 +19,8 @@ from wm.verification.judgement import Requirements, VerdictKind
 from wm.verification.lineup.candidates import Lineup, committed_lineup, committed_places, retrained_lineup
 from wm.verification.lineup.evidence import lineup_tests
 from wm.verification.lineup.judge import Judge
-from wm.verification.lineup.judgement import LineupAnswers, judge_lineup, model_lineup_answers
+from wm.verification.lineup.judgement import judge_lineup, model_lineup_answers
+from wm.verification.lineup.order import LineupAnswers
 
 N = 12
 LATER = Requirements(suspect_since=datetime(2025, 6, 30, tzinfo=UTC))
