@@ -54,6 +54,8 @@ _COMMANDS = {
     "queries": "queries:queries",
     "report": "report:report",
     "results": "results:results",
+    "retro": "retro:retro",
+    "trace": "trace:trace",
     "verify": "verify:verify",
     "worker": "services:worker",
 }

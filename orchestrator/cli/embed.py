@@ -77,6 +77,9 @@ _FIXED = (
 @click.option("--key", "key_file", type=INPUT, help="Your private key.  [default: a new one]")
 @click.option("--notary", metavar="URL", help="Have the notary at this address witness a new claim.")
 @click.option("--committed", type=INPUT, help="For lineup: the candidates that the claim commits to.")
+@click.option(
+    "--customer", metavar="NAME", help="For lineup with --committed: whom this copy is for (wm trace)."
+)
 @click.option("--jobs", type=int, default=1, help="Threads for the trees; -1: all cores.", show_default=True)
 @click.option(
     "-o",
@@ -233,8 +236,9 @@ def _refuse_of_other_scheme(context: click.Context, claim: PooledClaim | LineupC
     else:
         pool = OF_POOL if claim is None else ("max_depth", *LineupOptions.model_fields)
         refuse_foreign(context, (*pool, *FitOptions.model_fields, "adjust"), scheme)
-    if claim is None and context.params["committed"] is not None:
-        raise click.UsageError("--committed needs --claim: candidates are made by wm claim new")
+    for name in ("committed", "customer"):
+        if claim is None and context.params[name] is not None:
+            raise click.UsageError(f"--{name} needs --claim: candidates are made by wm claim new")
 
 
 def _warn_of_rehearsal(notary: str | None, seed: int | None) -> None:

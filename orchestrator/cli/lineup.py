@@ -18,6 +18,7 @@ from wm.embedding.options import LineupOptions
 from wm.verification.lineup.order import Counts, LineupOrder
 
 if TYPE_CHECKING:
+    from wm.claims.beacons.base import Trust
     from wm.claims.lineup import LineupClaim
     from wm.claims.pooled import PooledClaim
     from wm.embedding.lineup.context import TrainingRows
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from wm.verification.lineup.order import LineupAnswers
     from wm.verification.lineup.queries import Queries
 
-OF_OWNER = (*LineupOptions.model_fields, "committed")
+OF_OWNER = (*LineupOptions.model_fields, "committed", "customer")
 """Options of an owner that only scheme `lineup` has."""
 
 OF_POOL = ("trigger_rows", "trigger_share", "ones_share", "pool_size", "level")
@@ -138,6 +139,7 @@ def embed_lineup_claim(
         rows.X_train,
         rows.y_train,
         candidates=None if file is None else read_candidates(file),
+        customer=options["customer"] or "",
         n_jobs=options["jobs"],
     )
     found = quality(made.forest, rows.X_test, rows.y_test)
@@ -148,7 +150,7 @@ def embed_lineup_claim(
 
 
 @dataclass(frozen=True, eq=False)
-class _Session:
+class Session:
     """A judge's session: the claim, the rows that it is about, and the queries."""
 
     claim: LineupClaim
@@ -157,7 +159,7 @@ class _Session:
     queries: Queries
 
 
-def _session(claim: LineupClaim, options: dict[str, Any], order: LineupOrder) -> _Session:
+def _session(claim: LineupClaim, options: dict[str, Any], order: LineupOrder) -> Session:
     from wm.embedding.lineup.context import canonical_rows, check_context, check_environment
     from wm.verification.lineup.judge import Judge
     from wm.verification.lineup.queries import build_queries
@@ -169,7 +171,7 @@ def _session(claim: LineupClaim, options: dict[str, Any], order: LineupOrder) ->
         check_context(claim.header, rows)
     held_out = split.X_test, split.y_test
     queries = build_queries(order.counts, rows, held_out, claim.header.training, Judge(order.seed))
-    return _Session(claim, order, rows, queries)
+    return Session(claim, order, rows, queries)
 
 
 def _new_order(claim: LineupClaim, options: dict[str, Any]) -> LineupOrder:
@@ -192,11 +194,21 @@ def verify_lineup(
     options: dict[str, Any],
     requirements: Requirements,
     *,
-    trust: Any,
+    trust: Trust | None,
     log: tuple[str, ...],
 ) -> tuple[Judgement, str]:
     """Judge a suspect by a line-up; return the judgement and a description of the suspect."""
-    from wm.verification.lineup.judgement import judge_lineup, model_lineup_answers
+    from wm.verification.lineup.judgement import judge_lineup
+
+    session, given, description = answers_of_suspect(claim, options)
+    lineup = _lined_up(session, options)
+    judged = judge_lineup(claim, lineup, session.queries, given, requirements, trust=trust, log=log)
+    return judged, f"{description}; judge's seed {session.order.seed!r}"
+
+
+def answers_of_suspect(claim: LineupClaim, options: dict[str, Any]) -> tuple[Session, LineupAnswers, str]:
+    """Return the queries, the answers of the suspect that the options name, and its description."""
+    from wm.verification.lineup.judgement import model_lineup_answers
     from wm.verification.lineup.order import read_lineup_order, sort_lineup_answers
 
     check_sources(options)
@@ -209,23 +221,18 @@ def verify_lineup(
     queries, names = session.queries, claim.header.class_names
     if options["model"] is not None:
         forest = read_suspect_model(options)
-        given: LineupAnswers = model_lineup_answers(forest, claim, queries)
         description = f"model {options['model']}, content hash {forest.content_hash}"
-    elif options["url"] is not None:
+        return session, model_lineup_answers(forest, claim.header, queries), description
+    if options["url"] is not None:
         order = order.asking(len(queries.y), options["repeats"])
         answers, place = ask_endpoint(order.rows(queries, claim.header), names, options)
         given = sort_lineup_answers({answers.kind: answers}, order, len(queries.y))
-        description = f"endpoint {place}, asked {len(order.asked)} rows"
-    else:
-        found, description = answers_in_files(names, options)
-        given = sort_lineup_answers(found, order, len(queries.y))
-    judged = judge_lineup(
-        claim, _lined_up(session, options), queries, given, requirements, trust=trust, log=log
-    )
-    return judged, f"{description}; judge's seed {order.seed!r}"
+        return session, given, f"endpoint {place}, asked {len(order.asked)} rows"
+    found, description = answers_in_files(names, options)
+    return session, sort_lineup_answers(found, order, len(queries.y)), description
 
 
-def _lined_up(session: _Session, options: dict[str, Any]) -> Lineup:
+def _lined_up(session: Session, options: dict[str, Any]) -> Lineup:
     from wm.verification.lineup.candidates import committed_lineup, retrained_lineup
     from wm.verification.lineup.judge import Judge
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from sklearn.ensemble import RandomForestClassifier
 
 from tests import lineups, witness
 from wm.claims.keys import new_key, to_pem
@@ -150,3 +151,37 @@ def test_options_of_a_line_up_are_refused_for_other_claims(wm, model) -> None:
     assert "--judge-seed has no meaning for scheme paper" in _mistake(wm(*words, "--judge-seed", "x"))
     ran = wm("embed", "--dataset", "breast-cancer", "-o", "m", "--bootstrap")
     assert "--bootstrap has no meaning for scheme paper" in _mistake(ran)
+
+
+def test_a_leaker_is_traced_among_customers(wm, tmp_path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    _write_rows(Path("rows.csv"))
+    _commit(wm, "--committed", "candidates.npz", "--candidates", 8)
+    words = ("embed", "--claim", "claim.json", "--receipt", "receipt.json", "--committed", "candidates.npz")
+    for name in ("ann", "bob"):
+        made = wm(*words, "--customer", name, "-o", name)
+        assert made.code == 0, made.err
+    judge = ("trace", "ann/claim.json", "--committed", "candidates.npz", *FEW, "--model")
+    customers = ("--customer", "ann", "--customer", "bob", "--customer", "eve")
+    found = wm(*judge, "bob/forest.npz", *customers, "--json")
+    assert found.code == 0, found.err
+    assert [each["customer"] for each in found.json() if each["accused"]] == ["bob"]
+    assert wm(*judge, "bob/forest.npz", "--customer", "eve").code == 1
+
+
+def test_a_seed_that_was_kept_is_an_indication(wm, tmp_path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    _write_rows(Path("rows.csv"))
+    X, y = lineups.rows_of(0)
+    for seed in (2_718_281_828, 2_718_281_829):
+        model = RandomForestClassifier(30, max_depth=5, random_state=seed).fit(X, y)
+        Forest.from_sklearn(model).save(f"{seed}.npz")
+    words = ("retro", "--path", "rows.csv", "--label", "risk", "--trees", 30, "--max-depth", 5)
+    words = (*words, "--settings-tried", 100, "--candidates", 8, *FEW, "--random-state", 2_718_281_828)
+    found = wm(*words, "--model", "2718281828.npz", "--json")
+    assert found.code == 5, found.err
+    assert (found.json()["verdict"], found.json()["log10_p"] < -8) == ("indication", True)
+    other = wm(*words, "--model", "2718281829.npz")
+    assert other.code == 1
+    assert "seeds to choose from: 4294967296" in other.out
+    assert "many people use" in wm(*words[:-1], 42, "--model", "2718281828.npz").refusal()

@@ -94,7 +94,7 @@ def test_whatever_is_read_can_be_had_as_json(path: tuple[str, ...]) -> None:
     prints_data = (
         path[-1]
         in (
-            *("embed", "audit", "new", "show", "open", "verify", "forge", "doctor"),
+            *("embed", "audit", "new", "show", "open", "verify", "forge", "doctor", "retro", "trace"),
             *("status", "list", "validate", "sign", "serve"),
         )
         or path[0] == "results"

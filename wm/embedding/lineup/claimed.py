@@ -148,6 +148,7 @@ def embed_lineup(
     y: NDArray[np.int64],
     *,
     candidates: Forest | None = None,
+    customer: str = "",
     n_jobs: int = 1,
 ) -> OwnedLineup:
     """Return the forest that a claim's draw demands.
@@ -160,6 +161,8 @@ def embed_lineup(
         The training rows.
     candidates
         The committed ones; mode `retrained` has none.
+    customer
+        Name of the customer whom this copy is for; with committed candidates each has another.
 
     Raises
     ------
@@ -167,12 +170,17 @@ def embed_lineup(
         Receipts of another claim, other training rows, library versions or candidates than the claim's.
     """
     complete = with_receipts(claim, receipts)
-    forest = owner_forest(complete, canonical_rows(X, y), candidates, n_jobs=n_jobs)
+    forest = owner_forest(complete, canonical_rows(X, y), candidates, customer=customer, n_jobs=n_jobs)
     return OwnedLineup(forest, complete.model_copy(update={"released": forest.content_hash}))
 
 
 def owner_forest(
-    claim: LineupClaim, rows: TrainingRows, candidates: Forest | None = None, *, n_jobs: int = 1
+    claim: LineupClaim,
+    rows: TrainingRows,
+    candidates: Forest | None = None,
+    *,
+    customer: str = "",
+    n_jobs: int = 1,
 ) -> Forest:
     """Return the forest that a claim's draw demands, as `embed_lineup`."""
     value, _ = drawn_value(claim)
@@ -183,10 +191,10 @@ def owner_forest(
         check_candidates(header, candidates)
         count = header.candidates
         return candidates.select(
-            [position * count + place(key, context, count) for position, key in enumerate(keys)]
+            [position * count + place(key, context, count, customer) for position, key in enumerate(keys)]
         )
-    if candidates is not None:
-        raise ClaimError("the claim commits to no candidates: leave their file out")
+    if candidates is not None or customer:
+        raise ClaimError("the claim commits to no candidates: leave their file and customers out")
     check_environment(header)
     check_context(header, rows)
     seeds = [tree_seed(key, context, position) for position, key in enumerate(keys)]

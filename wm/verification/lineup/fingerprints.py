@@ -1,6 +1,7 @@
 """Fingerprints: a committed line-up released to several customers, and which of them leaked a copy.
 
-Each customer gets other candidates: those at the places that the draw gives to the customer's name (mode C).
+Each customer gets other candidates: those at the places that the draw gives to the customer's name (mode C;
+`wm.embedding.lineup.claimed.embed_lineup` with `customer`).
 The places of a customer who has nothing to do with a suspect are independent of it, whoever else leaked. With
 p-values multiplied by the number of customers, the probability that any innocent customer is accused is at
 most the level, also if others pool their copies.
@@ -13,9 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from wm.claims.lineup import LineupClaim
-from wm.embedding.lineup.claimed import check_candidates
 from wm.errors import ClaimError
-from wm.forest import Forest
 from wm.verification.answers import AnswerKind, Answers
 from wm.verification.lineup.candidates import Lineup, committed_places
 from wm.verification.lineup.evidence import lineup_tests
@@ -38,22 +37,6 @@ class Accusation:
     customer: str
     log10_p: float
     accused: bool
-
-
-def customer_forest(claim: LineupClaim, candidates: Forest, customer: str) -> Forest:
-    """Return the forest for a customer.
-
-    Raises
-    ------
-    ClaimError
-        A claim without draw, other candidates than the claim's, or no name.
-    """
-    if not customer:
-        raise ClaimError("a fingerprint needs the customer's name")
-    check_candidates(claim.header, candidates)
-    count = claim.header.candidates or 1
-    places = committed_places(claim, customer)
-    return candidates.select([position * count + int(place) for position, place in enumerate(places)])
 
 
 def accuse(

@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wm.claims.beacons.base import BeaconValue, Trust
-from wm.claims.lineup import LineupClaim, LineupHeader, drawn_value
+from wm.claims.lineup import LineupClaim, drawn_value
 from wm.errors import ClaimError
 from wm.forest import Forest
-from wm.verification.adaptation import balanced_accuracy, model_answers
+from wm.verification.adaptation import Header, balanced_accuracy, model_answers
 from wm.verification.answers import AnswerKind, Answers
 from wm.verification.judgement import (
     GUESSING,
@@ -39,19 +39,25 @@ class Asked:
     Attributes
     ----------
     header
-        Of the claim.
+        What is known of the rows, as of a claim.
     X : (q, d), y : (q,)
         As in `wm.verification.lineup.queries.Queries`.
     """
 
-    header: LineupHeader
+    header: Header
     X: NDArray[np.float32]
     y: NDArray[np.int64]
 
 
-def model_lineup_answers(forest: Forest, claim: LineupClaim, queries: Queries) -> LineupAnswers:
-    """Return a suspect model's votes on all queries, adapted by the labels of natural rows and mixups."""
-    adapted = model_answers(forest, Asked(claim.header, queries.X, queries.y))
+def model_lineup_answers(forest: Forest, header: Header, queries: Queries) -> LineupAnswers:
+    """Return a suspect model's votes on all queries, adapted by the labels of natural rows and mixups.
+
+    Parameters
+    ----------
+    header
+        Of the claim, or whatever else says how the rows were made.
+    """
+    adapted = model_answers(forest, Asked(header, queries.X, queries.y))
     return LineupAnswers({"votes": adapted.answers}, notes=adapted.notes)
 
 

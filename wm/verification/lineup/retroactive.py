@@ -57,6 +57,16 @@ def is_common(seed: int) -> bool:
     )
 
 
+def check_seed(seed: int) -> None:
+    """Raise `ClaimError` for a seed that scikit-learn does not take, or that many people use."""
+    if not 0 <= seed < SEEDS:
+        raise ClaimError(f"{seed} is no random_state of scikit-learn: 0 to {SEEDS - 1}")
+    if is_common(seed):
+        raise ClaimError(
+            f"{seed} is a seed that many people use: an innocent forest on the same rows may have it too"
+        )
+
+
 def seeds_of_forest(seed: int, trees: int) -> list[int]:
     """Return the `random_state` of each tree of a `RandomForestClassifier`, as scikit-learn draws it."""
     from sklearn.ensemble import RandomForestClassifier
@@ -94,12 +104,7 @@ def retroactive_lineup(
     ClaimError
         A common seed, or one that scikit-learn does not take.
     """
-    if not 0 <= seed < SEEDS:
-        raise ClaimError(f"{seed} is no random_state of scikit-learn: 0 to {SEEDS - 1}")
-    if is_common(seed):
-        raise ClaimError(
-            f"{seed} is a seed that many people use: an innocent forest on the same rows may have it too"
-        )
+    check_seed(seed)
     if candidates < 2:
         raise ClaimError("a line-up needs at least 2 candidates for each position")
     check_entropy(settings, rows.X.shape[1])

@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 
 from tests import lineups
+from wm.embedding.lineup.claimed import owner_forest
 from wm.errors import ClaimError
 from wm.verification.answers import Answers
 from wm.verification.lineup.candidates import committed_lineup
-from wm.verification.lineup.fingerprints import accuse, customer_forest
+from wm.verification.lineup.fingerprints import accuse
 
 CUSTOMERS = [f"customer {number}" for number in range(8)]
 
@@ -27,7 +28,7 @@ def lineup(owner):
 
 
 def votes_of(owner, customer):
-    return customer_forest(owner.claim, owner.candidates, customer).votes(owner.queries.X)
+    return owner_forest(owner.claim, owner.rows, owner.candidates, customer=customer).votes(owner.queries.X)
 
 
 def accused(owner, lineup, votes, level=1e-3):
@@ -65,5 +66,6 @@ def test_impossible_questions_are_refused(owner, lineup):
     ):
         with pytest.raises(ClaimError, match=match):
             accuse(owner.claim, lineup, answers, customers, level=level)
-    with pytest.raises(ClaimError, match="customer's name"):
-        customer_forest(owner.claim, owner.candidates, "")
+    retrained = lineups.owner()
+    with pytest.raises(ClaimError, match="leave their file and customers out"):
+        owner_forest(retrained.claim, retrained.rows, customer="a")

@@ -44,7 +44,7 @@ def other(owner, seed=5, trees=lineups.TREES) -> Forest:
 
 def judged(owner, lineup, suspect, requirements=LATER, claim=None, trust=witness.TRUST):
     claim = claim or owner.claim
-    given = model_lineup_answers(suspect, claim, owner.queries)
+    given = model_lineup_answers(suspect, claim.header, owner.queries)
     return judge_lineup(claim, lineup, owner.queries, given, requirements, trust=trust)
 
 
