@@ -16,8 +16,9 @@ import math
 import statistics
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -139,6 +140,15 @@ def summary(rows: Sequence[Row]) -> Iterator[tuple[str, str, int, int, float, fl
         )
         change, votes, shares, labels = (statistics.median(each) for each in figures)
         yield suspect, dataset, candidates, len(of), change, votes, shares, labels
+
+
+def options(arguments: Mapping[str, Any]) -> str:
+    """Return the options of a run, for its document."""
+    return "".join(
+        f" --{name} {' '.join(map(str, value)) if isinstance(value, list) else value}"
+        for name, value in arguments.items()
+        if name != "seed"
+    )
 
 
 def table(rows: Sequence[Row]) -> str:
