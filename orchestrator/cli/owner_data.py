@@ -131,6 +131,8 @@ def data_of_claim(claim: PooledClaim | LineupClaim, path: Path | None) -> OwnerD
     found = Path(source.path) if path is None and source.path is not None else path
     if found is None and source.dataset is None:
         raise ClaimError("the claim does not name the file of its rows: give it as --path")
+    if path is not None and source.dataset is not None:
+        raise ClaimError(f"the claim's rows are data set {source.dataset}: leave the file {path} out")
     options = source.model_dump() | {"path": found, "model_id": claim.header.model_id}
     return read_owner_data(options, split_seed=source.split_seed)
 

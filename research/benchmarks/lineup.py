@@ -1,12 +1,13 @@
 """What evidence scheme `lineup` leaves on changed copies, and on honest forests of other seeds.
 
     python -m research.benchmarks.lineup [--dataset NAME ...] [--candidates N ...] [--rows N] [--seeds N]
-        [--honest N] [-o research/benchmarks/results/lineup.json]
+        [--honest N] [--queries N] [-o research/benchmarks/results/lineup.json]
 
 For each seed an honest forest of the paper's size is trained on at most `--rows` rows and lined up among
 N - 1 decoys for each position. The thief has at most as many test rows; the judge asks rows of the other half,
-mixups and boundary points. Then as many honest forests of other seeds are judged by the same line-up: the
-share with p at most 0.05 must not be above 0.05 by more than chance.
+mixups and boundary points. Then honest forests of other seeds are judged by the same candidates, each with
+places drawn anew: the share with p at most 0.05 must not be above 0.05 by more than chance. For many of them
+`--queries` keeps the tests short.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import statistics
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -32,6 +33,7 @@ from wm.embedding.lineup.context import TrainingRows, canonical_rows
 from wm.embedding.training import Caps
 from wm.forest import Forest
 from wm.verification.lineup.judge import Judge
+from wm.verification.lineup.order import Counts
 from wm.verification.lineup.proof import LineupProof
 
 SUSPECTS: dict[str, tuple[Step, ...]] = {
@@ -74,7 +76,8 @@ def measure(arguments: argparse.Namespace, name: str, candidates: int, seed: int
     rng = np.random.default_rng([arguments.seed, seed])
     chosen = rng.permutation(len(data.y_train))[: arguments.rows]
     rows = canonical_rows(data.X_train[chosen], data.y_train[chosen])
-    half = len(data.y_test) // 2
+    half, each = len(data.y_test) // 2, arguments.queries
+    counts = None if each is None else Counts(natural=each, mixups=each, boundary=each)
     seeds = rng.integers(2**31, size=trees).tolist()
     started = time.perf_counter()
     proof = LineupProof.of_seeds(
@@ -84,6 +87,7 @@ def measure(arguments: argparse.Namespace, name: str, candidates: int, seed: int
         (data.X_test[:half], data.y_test[:half]),
         Judge(f"{arguments.seed}/{seed}"),
         candidates=candidates,
+        counts=counts,
     )
     seconds = time.perf_counter() - started
     forest = trained_forest(rows, settings, seeds)
@@ -97,7 +101,7 @@ def measure(arguments: argparse.Namespace, name: str, candidates: int, seed: int
     before = forest.accuracy(data.X_test[:half], data.y_test[:half])
     for suspect, changed in suspects.items():
         started = time.perf_counter()
-        scores = proof.scores(changed)
+        scores = (_moved(proof, rng) if "honest" in suspect else proof).scores(changed)
         yield Row(
             dataset=name,
             rows=len(rows.y),
@@ -119,6 +123,12 @@ def _others(
 ) -> Iterator[Forest]:
     for _ in range(count):
         yield trained_forest(rows, settings, rng.integers(2**31, size=trees).tolist())
+
+
+def _moved(proof: LineupProof, rng: np.random.Generator) -> LineupProof:
+    """Return a line-up of the same candidates with other places."""
+    positions, candidates, _ = proof.lineup.votes.shape
+    return replace(proof, lineup=replace(proof.lineup, places=rng.integers(candidates, size=positions)))
 
 
 def _accuracy(model: VotingModel, data: Split, half: int) -> float:
@@ -147,7 +157,7 @@ def options(arguments: Mapping[str, Any]) -> str:
     return "".join(
         f" --{name} {' '.join(map(str, value)) if isinstance(value, list) else value}"
         for name, value in arguments.items()
-        if name != "seed"
+        if name != "seed" and value is not None
     )
 
 
@@ -181,6 +191,7 @@ def main() -> int:
     parser.add_argument("--candidates", nargs="+", type=int, default=[20])
     parser.add_argument("--rows", type=int, default=3000, help="most rows of owner and thief")
     parser.add_argument("--seeds", type=int, default=2)
+    parser.add_argument("--queries", type=int, help="of each kind; default: as wm verify")
     parser.add_argument("--honest", type=int, default=10, help="honest forests for each seed")
     arguments = parser.parse_args()
     rows: list[Row] = []
