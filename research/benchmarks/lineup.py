@@ -32,6 +32,7 @@ from wm.embedding.lineup.claimed import trained_forest
 from wm.embedding.lineup.context import TrainingRows, canonical_rows
 from wm.embedding.training import Caps
 from wm.forest import Forest
+from wm.verification.lineup.candidates import Lineup
 from wm.verification.lineup.judge import Judge
 from wm.verification.lineup.order import Counts
 from wm.verification.lineup.proof import LineupProof
@@ -128,7 +129,8 @@ def _others(
 def _moved(proof: LineupProof, rng: np.random.Generator) -> LineupProof:
     """Return a line-up of the same candidates with other places."""
     positions, candidates, _ = proof.lineup.votes.shape
-    return replace(proof, lineup=replace(proof.lineup, places=rng.integers(candidates, size=positions)))
+    places = rng.integers(candidates, size=(positions,))
+    return replace(proof, lineup=Lineup(proof.lineup.votes, places))
 
 
 def _accuracy(model: VotingModel, data: Split, half: int) -> float:

@@ -4,7 +4,7 @@
 | --- | --- | --- |
 | votes of m trees | in order | the suspect's tree of the same position |
 | votes of any number of trees | out of order | the tree that an assignment finds |
-| votes | by shares | the share of votes for class 1 |
+| votes | by shares | the share of votes for class 1; if that is always 0 or 1, as for labels |
 | probabilities | by probabilities | the probability of class 1 |
 | labels | by labels | the label, on queries on which the candidates are divided |
 """
@@ -43,13 +43,18 @@ def lineup_tests(lineup: Lineup, answers: Mapping[AnswerKind, Answers]) -> tuple
 
 def _resemblances(contrasts: Contrasts, answers: Answers) -> Iterator[tuple[str, NDArray[np.float64]]]:
     if answers.kind != "votes":
-        of_use = contrasts.divided() if answers.kind == "labels" else contrasts
-        yield f"line-up by {answers.kind}", by_shares(of_use, answers.values.astype(np.float64))
+        yield f"line-up by {answers.kind}", _by_shares(contrasts, answers.values.astype(np.float64))
         return
     if answers.values.shape[1] == len(contrasts.votes):
         yield "line-up in order", in_order(contrasts, answers.values)
     yield "line-up out of order", out_of_order(contrasts, answers.values)
-    yield "line-up by shares", by_shares(contrasts, answers.values.mean(axis=1))
+    yield "line-up by shares", _by_shares(contrasts, answers.values.mean(axis=1))
+
+
+def _by_shares(contrasts: Contrasts, shares: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the resemblance by shares, or by labels if that is all they are."""
+    are_labels = np.isin(shares, (0.0, 1.0)).all()
+    return by_shares(contrasts.divided() if are_labels else contrasts, shares)
 
 
 def _figure(resemblance: NDArray[np.float64], places: NDArray[np.int64]) -> str:

@@ -100,9 +100,21 @@ class LineupProof:
         """
         arrays = npz.unpack(data, error=ClaimError, what="line-up")
         try:
-            X, places, count = arrays["X"], arrays["places"], int(arrays["candidates"])
-            votes = np.unpackbits(arrays["votes"], axis=1, count=len(X))
-            lineup = Lineup(votes.reshape(len(places), count, len(X)), places)
-        except (KeyError, TypeError, ValueError) as reason:
-            raise ClaimError(f"line-up: not the arrays of a line-up ({reason})") from reason
-        return cls(X, lineup)
+            X, places, packed = (arrays[name] for name in ("X", "places", "votes"))
+            count = int(arrays["candidates"])
+            votes = np.unpackbits(packed, axis=1, count=len(X)).reshape(len(places), count, len(X))
+        except (
+            KeyError,
+            TypeError,
+            ValueError,
+            OverflowError,
+            MemoryError,
+            np.exceptions.AxisError,
+        ) as reason:
+            raise ClaimError(
+                f"line-up: not the arrays of a line-up ({' '.join(str(reason).split())})"
+            ) from reason
+        is_place = places.dtype.kind in "iu" and places.ndim == 1 and ((places >= 0) & (places < count)).all()
+        if not votes.size or not is_place or X.ndim != 2 or X.dtype.kind != "f" or not np.isfinite(X).all():
+            raise ClaimError("line-up: places or queries are damaged")
+        return cls(X.astype(np.float32), Lineup(votes, places.astype(np.int64)))
