@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from numpy.typing import NDArray
 
 from tests import witness
+from wm.claims.keys import public_hex
 from wm.claims.lineup import LineupClaim, TreeSettings
 from wm.embedding.lineup.claimed import commit_lineup, embed_lineup
 from wm.embedding.lineup.context import TrainingRows, canonical_rows
@@ -40,7 +42,12 @@ class LineupOwner:
     queries: Queries
 
 
-def owner(committed: int | None = None, seed: int = 1, model_id: str = "model") -> LineupOwner:
+def owner(
+    committed: int | None = None,
+    seed: int = 1,
+    model_id: str = "model",
+    key: Ed25519PrivateKey | None = None,
+) -> LineupOwner:
     """Return an owner whose secrets follow from a seed; equal arguments give equal owners."""
     X, y = rows_of(0)
     made = commit_lineup(
@@ -48,7 +55,7 @@ def owner(committed: int | None = None, seed: int = 1, model_id: str = "model") 
         y,
         trees=TREES,
         training=SETTINGS,
-        owner="ab" * 32,
+        owner="ab" * 32 if key is None else public_hex(key),
         model_id=model_id,
         class_names=("no", "yes"),
         feature_names=[f"x{number}" for number in range(X.shape[1])],

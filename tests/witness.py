@@ -21,6 +21,7 @@ TRUST = Trust(notaries=(public_hex(KEY),))
 DRAWN = datetime(2025, 1, 1, tzinfo=UTC)
 """When the notary signs."""
 
+SINCE = datetime(2025, 6, 30, tzinfo=UTC)
 LATER = "2025-06-30"
 """A date after the draw, for a suspect."""
 

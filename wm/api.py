@@ -20,6 +20,7 @@ from wm.claims.beacons.base import Receipt, Trust
 from wm.claims.claim import Claim
 from wm.claims.keys import public_hex
 from wm.claims.lineup import LineupClaim
+from wm.claims.lineup_opened import OpenedLineup
 from wm.claims.pooled import PooledClaim
 from wm.claims.reading import AnyClaim
 from wm.embedding.claimed import OwnedForest, commit_pool, embed_claim, own_receipt, owner_key
@@ -212,7 +213,7 @@ def verify(
     if isinstance(claim, Claim):
         votes = suspect if forest is None else model_votes(forest, claim.trigger_set.X, claim.class_names)
         return judge_old_claim(claim, votes, level=asked.level, suspect=forest)
-    if isinstance(claim, LineupClaim):
+    if isinstance(claim, LineupClaim | OpenedLineup):
         raise ClaimError(
             "a claim of scheme lineup is judged with rows: call wm.verification.lineup.judgement.judge_lineup"
         )

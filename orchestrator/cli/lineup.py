@@ -20,6 +20,7 @@ from wm.verification.lineup.order import Counts, LineupOrder
 if TYPE_CHECKING:
     from wm.claims.beacons.base import Trust
     from wm.claims.lineup import LineupClaim
+    from wm.claims.lineup_opened import OpenedLineup
     from wm.claims.pooled import PooledClaim
     from wm.embedding.lineup.context import TrainingRows
     from wm.forest import Forest
@@ -153,13 +154,13 @@ def embed_lineup_claim(
 class Session:
     """A judge's session: the claim, the rows that it is about, and the queries."""
 
-    claim: LineupClaim
+    claim: LineupClaim | OpenedLineup
     order: LineupOrder
     rows: TrainingRows
     queries: Queries
 
 
-def _session(claim: LineupClaim, options: dict[str, Any], order: LineupOrder) -> Session:
+def _session(claim: LineupClaim | OpenedLineup, options: dict[str, Any], order: LineupOrder) -> Session:
     from wm.embedding.lineup.context import canonical_rows, check_context, check_environment
     from wm.verification.lineup.judge import Judge
     from wm.verification.lineup.queries import build_queries
@@ -174,7 +175,7 @@ def _session(claim: LineupClaim, options: dict[str, Any], order: LineupOrder) ->
     return Session(claim, order, rows, queries)
 
 
-def _new_order(claim: LineupClaim, options: dict[str, Any]) -> LineupOrder:
+def _new_order(claim: LineupClaim | OpenedLineup, options: dict[str, Any]) -> LineupOrder:
     from wm.verification.lineup.judge import Judge
 
     seed = Judge.fresh().seed if options.get("judge_seed") is None else options["judge_seed"]
@@ -182,7 +183,7 @@ def _new_order(claim: LineupClaim, options: dict[str, Any]) -> LineupOrder:
     return LineupOrder(commitment=claim.commitment, units=options["units"], seed=seed, counts=counts)
 
 
-def lineup_questions(claim: LineupClaim, options: dict[str, Any]) -> tuple[Any, LineupOrder]:
+def lineup_questions(claim: LineupClaim | OpenedLineup, options: dict[str, Any]) -> tuple[Any, LineupOrder]:
     """Return the rows to ask a suspect, (q, d), and what they are."""
     session = _session(claim, options, _new_order(claim, options))
     asked = session.order.asking(len(session.queries.y), options["repeats"])
@@ -190,7 +191,7 @@ def lineup_questions(claim: LineupClaim, options: dict[str, Any]) -> tuple[Any, 
 
 
 def verify_lineup(
-    claim: LineupClaim,
+    claim: LineupClaim | OpenedLineup,
     options: dict[str, Any],
     requirements: Requirements,
     *,
@@ -206,7 +207,9 @@ def verify_lineup(
     return judged, f"{description}; judge's seed {session.order.seed!r}"
 
 
-def answers_of_suspect(claim: LineupClaim, options: dict[str, Any]) -> tuple[Session, LineupAnswers, str]:
+def answers_of_suspect(
+    claim: LineupClaim | OpenedLineup, options: dict[str, Any]
+) -> tuple[Session, LineupAnswers, str]:
     """Return the queries, the answers of the suspect that the options name, and its description."""
     from wm.verification.lineup.judgement import model_lineup_answers
     from wm.verification.lineup.order import read_lineup_order, sort_lineup_answers
@@ -233,6 +236,7 @@ def answers_of_suspect(claim: LineupClaim, options: dict[str, Any]) -> tuple[Ses
 
 
 def _lined_up(session: Session, options: dict[str, Any]) -> Lineup:
+    from wm.claims.lineup import FORMAT
     from wm.verification.lineup.candidates import committed_lineup, retrained_lineup
     from wm.verification.lineup.judge import Judge
 
@@ -244,7 +248,8 @@ def _lined_up(session: Session, options: dict[str, Any]) -> Lineup:
     if options["committed"] is not None:
         raise click.UsageError("--committed: the claim commits to no candidates")
     count = options["candidates"]
-    say(f"training {count} candidates for each of {claim.header.trees} trees")
+    shown = f"{claim.header.trees}" if claim.format == FORMAT else "the opened"
+    say(f"training {count} candidates for each of {shown} trees")
     return retrained_lineup(
         claim,
         session.rows,

@@ -18,6 +18,7 @@ from wm.errors import ClaimError
 
 if TYPE_CHECKING:
     from wm.claims.lineup import LineupClaim
+    from wm.claims.lineup_opened import OpenedLineup
     from wm.claims.pooled import MinMax, PooledClaim
     from wm.datasets import Split
 
@@ -114,7 +115,7 @@ def read_owner_data(options: dict[str, Any], split_seed: int | None = None) -> O
     return OwnerData(rows, _preparation(table, rows), source.kept())
 
 
-def data_of_claim(claim: PooledClaim | LineupClaim, path: Path | None) -> OwnerData:
+def data_of_claim(claim: PooledClaim | LineupClaim | OpenedLineup, path: Path | None) -> OwnerData:
     """Read the rows of a claim again; `path` replaces that of its file, which may have moved.
 
     Raises

@@ -16,6 +16,7 @@ from orchestrator.cli.suspects import question_options, questions_of
 from orchestrator.files import SECRET, refuse_existing, write_new
 from wm.claims.claim import Claim
 from wm.claims.lineup import LineupClaim
+from wm.claims.lineup_opened import OpenedLineup
 from wm.claims.reading import read_any_claim
 from wm.verification.lineup.order import LineupOrder
 from wm.verification.questions import Order
@@ -60,7 +61,7 @@ def queries(
         raise click.UsageError(f"{output}: the ending must be .csv or .npz")
     refuse_existing(output, order)
     asked: LineupOrder | Order
-    if isinstance(claim, LineupClaim):
+    if isinstance(claim, LineupClaim | OpenedLineup):
         X, asked = lineup_questions(claim, options)
     else:
         refuse_foreign(context, OF_JUDGE, "paper")

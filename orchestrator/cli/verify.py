@@ -18,6 +18,7 @@ from orchestrator.cli.suspects import ask_suspect, check_sources, read_suspect_m
 from orchestrator.files import refuse_existing, write_new, write_whole
 from wm.claims.claim import Claim
 from wm.claims.lineup import LineupClaim
+from wm.claims.lineup_opened import OpenedLineup
 from wm.claims.opened import OpenedClaim
 from wm.claims.reading import read_any_claim
 from wm.embedding.options import DEFAULT_CANDIDATES, MAX_CANDIDATES
@@ -111,13 +112,13 @@ def verify(
     if transcript_file is not None and not force:
         refuse_existing(transcript_file)
     claim = read_any_claim(claim_file)
-    is_lineup = isinstance(claim, LineupClaim)
+    is_lineup = isinstance(claim, LineupClaim | OpenedLineup)
     refuse_foreign(context, ("controls",) if is_lineup else OF_JUDGE, "lineup" if is_lineup else "paper")
-    if isinstance(claim, OpenedClaim) and (challenge is None or opened is None):
+    if isinstance(claim, OpenedClaim | OpenedLineup) and (challenge is None or opened is None):
         raise click.UsageError(
             "an opening needs your --challenge and --open: without them the owner may have picked the rows"
         )
-    if not isinstance(claim, OpenedClaim) and {challenge, opened, open_controls} != {None}:
+    if not isinstance(claim, OpenedClaim | OpenedLineup) and {challenge, opened, open_controls} != {None}:
         raise click.UsageError(
             f"--challenge, --open and --open-controls are for openings: {claim_file} is a whole claim"
         )
@@ -130,13 +131,13 @@ def verify(
         tried=tried,
     )
     about = {
-        "opening" if isinstance(claim, OpenedClaim) else "claim": claim_file,
+        "opening" if isinstance(claim, OpenedClaim | OpenedLineup) else "claim": claim_file,
         "commitment": claim.commitment,
     }
     if isinstance(claim, Claim):
         judgement, description = _judge_old(claim, options, level)
         about["model"] = claim.model_id
-    elif isinstance(claim, LineupClaim):
+    elif isinstance(claim, LineupClaim | OpenedLineup):
         judgement, description = verify_lineup(
             claim, options, asked, trust=_trust(trust_file), log=_lines(logs)
         )

@@ -21,6 +21,7 @@ from wm.claims.beacons.base import Receipt, parse_receipt, read_trust
 from wm.claims.claim import Claim, parse_claim
 from wm.claims.keys import public_hex
 from wm.claims.lineup import LineupClaim, drawn_value, parse_lineup
+from wm.claims.lineup_opened import open_lineup, parse_opened_lineup
 from wm.claims.opened import OpenedClaim, challenged_rows, open_claim, parse_opened
 from wm.claims.pooled import MinMax, PooledClaim, parse_pooled
 from wm.embedding.claimed import commit_pool, owner_key
@@ -123,7 +124,8 @@ def _claims(claim: PooledClaim) -> list[Target]:
 
 def _lineups(folder: Path) -> list[Target]:
     """Return a line-up's claim, the order of its questions, and a proof that a campaign keeps."""
-    owner = lineups.owner()
+    owner = lineups.owner(key=owner_key(5))
+    opening, (value, _) = open_lineup(owner.claim, owner_key(5), "case 17", 4), drawn_value(owner.claim)
     order = LineupOrder(commitment=owner.claim.commitment, units="model", seed="case 17", counts=Counts())
     order = order.asking(20, 3)
     votes = np.random.default_rng(1).integers(2, size=(4, 3, 20)).astype(np.uint8)
@@ -151,6 +153,13 @@ def _lineups(folder: Path) -> list[Target]:
             "json",
             drawn,
             lambda read: _unlike(shown(read), shown(owner.claim)),
+        ),
+        Target(
+            "line-up opening",
+            opening.to_json().encode(),
+            "json",
+            lambda content: parse_opened_lineup(content, what="line-up opening"),
+            lambda read: _unlike(read.keys(value), opening.keys(value)),
         ),
         _file(
             folder / "lineup-order.json",

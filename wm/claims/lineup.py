@@ -25,7 +25,7 @@ import hmac
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Literal, Self
+from typing import Annotated, Literal, Protocol, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
@@ -167,6 +167,14 @@ class LineupClaim(Document):
     released: Hash | None = None
     source: dict[str, str | int | float | bool | tuple[str, ...] | None] | None = None
 
+    def keys(self, value: bytes) -> dict[int, bytes]:
+        """Return the key of each position, 0..m - 1, for a beacon's value R."""
+        secret, commitment = bytes.fromhex(self.secret), bytes.fromhex(self.commitment)
+        return {
+            position: position_key(position_secret(secret, position), commitment, value, position)
+            for position in range(self.header.trees)
+        }
+
 
 def new_lineup(
     header: LineupHeader,
@@ -210,13 +218,9 @@ def position_secret(secret: bytes, position: int) -> bytes:
     return hmac.digest(secret, b"position" + whole(position), "sha256")
 
 
-def position_keys(claim: LineupClaim, value: bytes) -> list[bytes]:
-    """Return the key of each position, for a beacon's value R: m of 32 bytes."""
-    secret, commitment = bytes.fromhex(claim.secret), bytes.fromhex(claim.commitment)
-    return [
-        hmac.digest(position_secret(secret, position), commitment + value + whole(position), "sha256")
-        for position in range(claim.header.trees)
-    ]
+def position_key(secret: bytes, commitment: bytes, value: bytes, position: int) -> bytes:
+    """Return the key of one position, of its secret and a beacon's value R."""
+    return hmac.digest(secret, commitment + value + whole(position), "sha256")
 
 
 def tree_seed(key: bytes, context: bytes, position: int, number: int = 0) -> int:
@@ -231,8 +235,27 @@ def place(key: bytes, context: bytes, candidates: int, customer: str = "") -> in
     return int.from_bytes(digest[:8], "little") % candidates
 
 
+class Drawn(Protocol):
+    """A claim of a line-up, or the opening of one."""
+
+    @property
+    def header(self) -> LineupHeader:
+        """What the owner committed to besides the secrets."""
+
+    @property
+    def commitment(self) -> str:
+        """Hex."""
+
+    @property
+    def receipts(self) -> tuple[Receipt, ...]:
+        """What the beacons gave."""
+
+    def keys(self, value: bytes) -> dict[int, bytes]:
+        """Return the keys of the positions that are shown, ascending, for a beacon's value R."""
+
+
 def drawn_value(
-    claim: LineupClaim, *, trust: Trust | None = None, log: tuple[str, ...] = ()
+    claim: Drawn, *, trust: Trust | None = None, log: tuple[str, ...] = ()
 ) -> tuple[bytes, tuple[BeaconValue, ...]]:
     """Return the beacon's value R of a claim, and what each of its receipts is worth.
 
@@ -260,14 +283,31 @@ def with_receipts(claim: LineupClaim, receipts: Sequence[Receipt]) -> LineupClai
     return claim.model_copy(update={"receipts": tuple(receipts[number] for number in order)})
 
 
-def _root(header: LineupHeader, salt: bytes, secret: bytes) -> str:
-    nonce = hmac.digest(salt, b"header", "sha256")
-    leaves = [_leaf(b"lineup", header.canonical() + nonce)]
-    leaves += [
-        _leaf(b"position", whole(position) + position_secret(secret, position))
-        for position in range(header.trees)
+def header_nonce(salt: bytes) -> bytes:
+    """Return the nonce of the header's leaf."""
+    return hmac.digest(salt, b"header", "sha256")
+
+
+def header_leaf(header: LineupHeader, nonce: bytes) -> bytes:
+    """Return the hash of the header."""
+    return _leaf(b"lineup", header.canonical() + nonce)
+
+
+def position_leaf(position: int, secret: bytes) -> bytes:
+    """Return the hash of a position's secret."""
+    return _leaf(b"position", whole(position) + secret)
+
+
+def lineup_leaves(header: LineupHeader, salt: bytes, secret: bytes) -> list[bytes]:
+    """Return the leaves: the header, then the positions."""
+    return [
+        header_leaf(header, header_nonce(salt)),
+        *(position_leaf(position, position_secret(secret, position)) for position in range(header.trees)),
     ]
-    return merkle_root(leaves).hex()
+
+
+def _root(header: LineupHeader, salt: bytes, secret: bytes) -> str:
+    return merkle_root(lineup_leaves(header, salt, secret)).hex()
 
 
 def _leaf(kind: bytes, content: bytes) -> bytes:

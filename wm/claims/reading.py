@@ -10,12 +10,14 @@ from wm.claims.claim import Claim, parse_claim
 from wm.claims.document import check_parts, named_errors, read_document
 from wm.claims.lineup import FORMAT as LINEUP
 from wm.claims.lineup import LineupClaim, parse_lineup
+from wm.claims.lineup_opened import FORMAT as LINEUP_OPENING
+from wm.claims.lineup_opened import OpenedLineup, parse_opened_lineup
 from wm.claims.opened import OpenedClaim, parse_opened
 from wm.claims.pooled import PooledClaim, parse_pooled
 from wm.errors import ClaimError
 
-AnyClaim = Claim | PooledClaim | OpenedClaim | LineupClaim
-"""A claim of version 1 or 2, one of version 3, the opening of one, or a claim of scheme `lineup`."""
+AnyClaim = Claim | PooledClaim | OpenedClaim | LineupClaim | OpenedLineup
+"""A claim of version 1 or 2, one of version 3, the opening of one, or both of scheme `lineup`."""
 
 
 class _Kind(BaseModel):
@@ -44,6 +46,8 @@ def read_any_claim(path: str | Path) -> AnyClaim:
         return parse_opened(text, what=what)
     if kind.format == LINEUP:
         return parse_lineup(text, what=what)
+    if kind.format == LINEUP_OPENING:
+        return parse_opened_lineup(text, what=what)
     return parse_pooled(text, what=what) if kind.version == 3 else parse_claim(text, what=what)
 
 

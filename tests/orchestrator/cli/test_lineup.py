@@ -185,3 +185,14 @@ def test_a_seed_that_was_kept_is_an_indication(wm, tmp_path, monkeypatch) -> Non
     assert other.code == 1
     assert "seeds to choose from: 4294967296" in other.out
     assert "many people use" in wm(*words[:-1], 42, "--model", "2718281828.npz").refusal()
+
+
+def test_some_positions_are_opened_to_a_judge(wm, owned) -> None:
+    words = ("--key", "owner.key", "--draw", 7, "--challenge", "case 17", "-o", "opening.json")
+    ran = wm("open", "model/claim.json", *words, "--json")
+    assert (ran.code, ran.json()["opened"]) == (0, 7), ran.err
+    assert "--controls" in _mistake(wm("open", "model/claim.json", *words, "--controls", 3))
+    judge = ("verify", "opening.json", "--model", "model/forest.npz", "--trust", "trust.json", *LATER, *FEW)
+    assert "--challenge" in _mistake(wm(*judge))
+    assert wm(*judge, "--challenge", "case 17", "--open", 7).code == 0
+    assert wm(*judge, "--challenge", "case 18", "--open", 7).code == 5

@@ -16,7 +16,6 @@ from wm.claims.lineup import (
     drawn_value,
     parse_lineup,
     place,
-    position_keys,
     read_lineup,
     tree_seed,
     with_receipts,
@@ -98,7 +97,7 @@ def test_keys_and_seeds_as_documented(claim):
     assert leaves[0] == commitment
 
     value, _ = drawn_value(claim)
-    keys = position_keys(claim, value)
+    keys = list(claim.keys(value).values())
     assert keys == [hmac.digest(each, commitment + value + _u64(i), "sha256") for i, each in enumerate(own)]
     context = bytes.fromhex(claim.header.context)
     wanted = hmac.digest(keys[3], b"lineup/v1" + context + _u64(3) + _u64(0), "sha256")
@@ -108,9 +107,9 @@ def test_keys_and_seeds_as_documented(claim):
 
 
 def test_another_draw_or_position_has_other_keys(claim):
-    keys = position_keys(claim, bytes(32))
+    keys = claim.keys(bytes(32)).values()
     assert len(set(keys)) == claim.header.trees
-    assert not set(keys) & set(position_keys(claim, b"\1" * 32))
+    assert not set(keys) & set(claim.keys(b"\1" * 32).values())
 
 
 def test_places_are_spread_evenly():

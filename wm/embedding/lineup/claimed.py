@@ -22,7 +22,6 @@ from wm.claims.lineup import (
     drawn_value,
     new_lineup,
     place,
-    position_keys,
     position_secret,
     tree_seed,
     with_receipts,
@@ -184,7 +183,8 @@ def owner_forest(
 ) -> Forest:
     """Return the forest that a claim's draw demands, as `embed_lineup`."""
     value, _ = drawn_value(claim)
-    header, context, keys = claim.header, bytes.fromhex(claim.header.context), position_keys(claim, value)
+    header, context = claim.header, bytes.fromhex(claim.header.context)
+    keys = list(claim.keys(value).values())
     if header.mode == "committed":
         if candidates is None or header.candidates is None:
             raise ClaimError("the claim commits to candidates: give the file of them that was made with it")

@@ -5,13 +5,13 @@ Votes only are kept, a byte each: 200 candidates of 90 trees on 1,500 queries ar
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from wm.claims.lineup import LineupClaim, drawn_value, place, position_keys, tree_seed
+from wm.claims.lineup import Drawn, drawn_value, place, tree_seed
 from wm.embedding.lineup.claimed import check_candidates
 from wm.embedding.lineup.context import TrainingRows, check_context, check_environment
 from wm.embedding.lineup.trees import votes_of_seeds
@@ -32,14 +32,17 @@ class Lineup:
         0 and 1, of N candidates for each of m positions.
     places : (m,)
         The owner's candidate of each position.
+    positions : (m,) or None
+        Which trees of the owner's forest these are, where only some are shown; None: all, in order.
     """
 
     votes: NDArray[np.uint8]
     places: NDArray[np.int64]
+    positions: NDArray[np.int64] | None = None
 
 
 def retrained_lineup(
-    claim: LineupClaim,
+    claim: Drawn,
     rows: TrainingRows,
     X: NDArray[np.float32],
     *,
@@ -72,11 +75,11 @@ def retrained_lineup(
     check_environment(header)
     check_context(header, rows)
     value, _ = drawn_value(claim)
-    context, keys = bytes.fromhex(header.context), position_keys(claim, value)
-    own = [tree_seed(key, context, position) for position, key in enumerate(keys)]
+    context, keys = bytes.fromhex(header.context), claim.keys(value)
+    own = [tree_seed(key, context, position) for position, key in keys.items()]
     places, seeds = lined_up(own, candidates, judge)
     votes = votes_of_seeds(rows, header.training, seeds, X, n_jobs=n_jobs)
-    return Lineup(votes.reshape(header.trees, candidates, len(X)), places)
+    return Lineup(votes.reshape(len(keys), candidates, len(X)), places, _some(header.trees, keys))
 
 
 def lined_up(own: Sequence[int], candidates: int, judge: Judge) -> tuple[NDArray[np.int64], list[int]]:
@@ -95,9 +98,7 @@ def lined_up(own: Sequence[int], candidates: int, judge: Judge) -> tuple[NDArray
     return places, seeds
 
 
-def committed_lineup(
-    claim: LineupClaim, candidates: Forest, X: NDArray[np.float32], *, customer: str = ""
-) -> Lineup:
+def committed_lineup(claim: Drawn, candidates: Forest, X: NDArray[np.float32]) -> Lineup:
     """Return the votes of committed candidates (mode C) on queries, and the places that the draw chose.
 
     Raises
@@ -109,15 +110,21 @@ def committed_lineup(
     if header.candidates is None:
         raise ClaimError("the claim commits to no candidates: the judge retrains them from the training rows")
     check_candidates(header, candidates)
-    votes = np.concatenate(list(_votes(candidates, X)))
-    return Lineup(votes.reshape(header.trees, header.candidates, len(X)), committed_places(claim, customer))
+    votes = np.concatenate(list(_votes(candidates, X))).reshape(header.trees, header.candidates, len(X))
+    value, _ = drawn_value(claim)
+    keys = claim.keys(value)
+    return Lineup(votes[list(keys)], committed_places(claim), _some(header.trees, keys))
 
 
-def committed_places(claim: LineupClaim, customer: str = "") -> NDArray[np.int64]:
+def committed_places(claim: Drawn, customer: str = "") -> NDArray[np.int64]:
     """Return which candidates the draw chose for release, to a customer if one is named: (m,)."""
     value, _ = drawn_value(claim)
     context, count = bytes.fromhex(claim.header.context), claim.header.candidates or 1
-    return np.array([place(key, context, count, customer) for key in position_keys(claim, value)])
+    return np.array([place(key, context, count, customer) for key in claim.keys(value).values()])
+
+
+def _some(trees: int, keys: Mapping[int, bytes]) -> NDArray[np.int64] | None:
+    return None if len(keys) == trees else np.array(list(keys), dtype=np.int64)
 
 
 def _votes(candidates: Forest, X: NDArray[np.float32]) -> Iterator[NDArray[np.uint8]]:

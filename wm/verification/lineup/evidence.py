@@ -32,7 +32,7 @@ def lineup_tests(lineup: Lineup, answers: Mapping[AnswerKind, Answers]) -> tuple
         Of each kind that the suspect gave, on all queries of the line-up.
     """
     contrasts = Contrasts.of(lineup.votes)
-    named = [each for given in answers.values() for each in _resemblances(contrasts, given)]
+    named = [each for given in answers.values() for each in _resemblances(contrasts, lineup, given)]
     floor = log10_floor(*lineup.votes.shape[:2])
     logs = [log10_bound(resemblance, lineup.places) for _, resemblance in named]
     return tuple(
@@ -41,11 +41,16 @@ def lineup_tests(lineup: Lineup, answers: Mapping[AnswerKind, Answers]) -> tuple
     )
 
 
-def _resemblances(contrasts: Contrasts, answers: Answers) -> Iterator[tuple[str, NDArray[np.float64]]]:
+def _resemblances(
+    contrasts: Contrasts, lineup: Lineup, answers: Answers
+) -> Iterator[tuple[str, NDArray[np.float64]]]:
     if answers.kind != "votes":
         yield f"line-up by {answers.kind}", _by_shares(contrasts, answers.values.astype(np.float64))
         return
-    if answers.values.shape[1] == len(contrasts.votes):
+    trees = answers.values.shape[1]
+    if lineup.positions is not None and lineup.positions.max() < trees:
+        yield "line-up in order", in_order(contrasts, answers.values[:, lineup.positions])
+    elif lineup.positions is None and trees == len(contrasts.votes):
         yield "line-up in order", in_order(contrasts, answers.values)
     yield "line-up out of order", out_of_order(contrasts, answers.values)
     yield "line-up by shares", _by_shares(contrasts, answers.values.mean(axis=1))

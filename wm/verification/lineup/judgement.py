@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wm.claims.beacons.base import BeaconValue, Trust
-from wm.claims.lineup import LineupClaim, drawn_value
+from wm.claims.lineup import Drawn, drawn_value
+from wm.claims.lineup_opened import OpenedLineup
 from wm.errors import ClaimError
 from wm.forest import Forest
 from wm.verification.adaptation import Header, balanced_accuracy, model_answers
@@ -62,7 +63,7 @@ def model_lineup_answers(forest: Forest, header: Header, queries: Queries) -> Li
 
 
 def judge_lineup(
-    claim: LineupClaim,
+    claim: Drawn,
     lineup: Lineup,
     queries: Queries,
     given: LineupAnswers,
@@ -96,7 +97,7 @@ def judge_lineup(
     multiplicity = math.prod(value for value, _ in factors)
     best = min(tests, key=lambda each: each.log10_adjusted)
     log10_p = min(0.0, best.log10_adjusted + math.log10(multiplicity))
-    questions = tuple(beacon_questions(beacons, trusted, asked))
+    questions = (*beacon_questions(beacons, trusted, asked), *_opening_questions(claim, asked))
     accuracy = _accuracy(given.answers, queries.y)
     kind, reason, needed = _decided(claim, tests, log10_p, multiplicity, asked, beacons, questions)
     if kind is VerdictKind.NOT_VERIFIED:
@@ -118,12 +119,20 @@ def judge_lineup(
     )
 
 
+def _opening_questions(claim: Drawn, asked: Requirements) -> Iterator[str]:
+    if isinstance(claim, OpenedLineup):
+        if asked.challenge != claim.challenge:
+            yield "the opened positions were not drawn by your challenge"
+        if asked.opened != len(claim.positions):
+            yield f"{len(claim.positions)} positions are opened, {asked.opened} were asked for"
+
+
 _Decision = tuple[VerdictKind, str, str]
 """Verdict, its reason, and what would be needed for another."""
 
 
 def _decided(
-    claim: LineupClaim,
+    claim: Drawn,
     tests: tuple[Test, ...],
     log10_p: float,
     multiplicity: float,
@@ -185,7 +194,7 @@ def _usable(given: LineupAnswers, accuracy: float | None) -> _Decision | None:
     return None
 
 
-def _about(claim: LineupClaim, lineup: Lineup) -> Iterator[str]:
+def _about(claim: Drawn, lineup: Lineup) -> Iterator[str]:
     positions, candidates, queries = lineup.votes.shape
     yield (
         f"{candidates} {claim.header.mode} candidates for each of {positions} positions, {queries} queries"

@@ -123,12 +123,11 @@ def out_of_order(contrasts: Contrasts, votes: NDArray[np.int64]) -> NDArray[np.f
     from scipy.optimize import linear_sum_assignment
 
     trees = contrasts.unit(votes[contrasts.kept].T)
-    every = np.stack([contrasts.unit(own) @ trees.T for own in contrasts.votes])  # (m, N, trees)
-    best = every.max(axis=1)
+    best = np.stack([(contrasts.unit(own) @ trees.T).max(axis=0) for own in contrasts.votes])  # (m, trees)
     best -= np.median(best, axis=1, keepdims=True)
-    positions, assigned = linear_sum_assignment(-best)
-    found = np.zeros(every.shape[:2])
-    found[positions] = every[positions, :, assigned]
+    found = np.zeros(contrasts.votes.shape[:2])
+    for position, tree in zip(*linear_sum_assignment(-best), strict=True):
+        found[position] = contrasts.unit(contrasts.votes[position]) @ trees[tree]
     return found
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tests import lineups, witness
-from wm.claims.lineup import TreeSettings, drawn_value, position_keys, tree_seed
+from wm.claims.lineup import TreeSettings, drawn_value, tree_seed
 from wm.embedding.lineup.claimed import (
     candidates_root,
     commit_lineup,
@@ -21,7 +21,7 @@ def test_the_forest_is_the_one_of_the_drawn_seeds():
     owner = lineups.owner()
     value, _ = drawn_value(owner.claim)
     context = bytes.fromhex(owner.claim.header.context)
-    seeds = [tree_seed(key, context, i) for i, key in enumerate(position_keys(owner.claim, value))]
+    seeds = [tree_seed(key, context, i) for i, key in enumerate(owner.claim.keys(value).values())]
     wanted = trained_forest(owner.rows, lineups.SETTINGS, seeds)
     assert owner.forest.content_hash == wanted.content_hash == owner.claim.released
 
