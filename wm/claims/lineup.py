@@ -33,6 +33,7 @@ from wm.claims.beacons import check_receipts
 from wm.claims.beacons.base import BeaconValue, Receipt, Trust
 from wm.claims.commitment import merkle_root, whole
 from wm.claims.document import Document, Hash, check_parts, named_errors, read_document
+from wm.claims.lineup_keys import position_key, position_secret
 from wm.claims.pooled import MinMax
 from wm.errors import ClaimError
 
@@ -44,8 +45,6 @@ FORMAT = "treeproof-lineup"
 
 MAX_RECEIPTS = 2
 """Beacons that can be combined, as in `wm.verification.samples`."""
-
-SEED_RANGE = 2**31
 
 
 class TreeSettings(Document):
@@ -211,28 +210,6 @@ def parse_lineup(text: str | bytes, *, what: str = "claim") -> LineupClaim:
 def read_lineup(path: str | Path) -> LineupClaim:
     """Read and check a claim file; errors as in `read_document` and `parse_lineup`."""
     return parse_lineup(read_document(path, "a claim"), what=str(path))
-
-
-def position_secret(secret: bytes, position: int) -> bytes:
-    """Return the secret of one position, which reveals none of the others."""
-    return hmac.digest(secret, b"position" + whole(position), "sha256")
-
-
-def position_key(secret: bytes, commitment: bytes, value: bytes, position: int) -> bytes:
-    """Return the key of one position, of its secret and a beacon's value R."""
-    return hmac.digest(secret, commitment + value + whole(position), "sha256")
-
-
-def tree_seed(key: bytes, context: bytes, position: int, number: int = 0) -> int:
-    """Return a `random_state` in [0, 2^31) of a position's key."""
-    digest = hmac.digest(key, b"lineup/v1" + context + whole(position) + whole(number), "sha256")
-    return int.from_bytes(digest[:8], "little") % SEED_RANGE
-
-
-def place(key: bytes, context: bytes, candidates: int, customer: str = "") -> int:
-    """Return which committed candidate of a position is released, to a customer if one is named."""
-    digest = hmac.digest(key, b"slot" + context + customer.encode(), "sha256")
-    return int.from_bytes(digest[:8], "little") % candidates
 
 
 class Drawn(Protocol):

@@ -27,10 +27,9 @@ from wm.claims.lineup import (
     header_leaf,
     header_nonce,
     lineup_leaves,
-    position_key,
     position_leaf,
-    position_secret,
 )
+from wm.claims.lineup_keys import position_key, position_secret
 from wm.claims.opened import OpenedPart
 from wm.errors import ClaimError
 

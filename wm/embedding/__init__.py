@@ -1,4 +1,4 @@
-"""Embedding: making a watermarked forest. One module for each scheme, one line for each in `SCHEMES`."""
+"""Embedding: making a watermarked forest. One module or package for each scheme, one line in `SCHEMES`."""
 
 from __future__ import annotations
 

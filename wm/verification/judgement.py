@@ -11,7 +11,6 @@ from enum import StrEnum
 import numpy as np
 from numpy.typing import NDArray
 
-from wm.claims.beacons.base import BeaconValue
 from wm.errors import ClaimError
 from wm.forest import Forest
 from wm.verification.adaptation import balanced_accuracy, model_answers
@@ -20,6 +19,7 @@ from wm.verification.evidence import DEFAULT_LEVEL
 from wm.verification.multiplicity import draws_to_choose_from
 from wm.verification.randomization import RowTruth, Test, run_tests
 from wm.verification.samples import Sample
+from wm.verification.witnesses import beacon_questions
 
 GUESSING = 0.6
 """Balanced accuracy on all rows below which a suspect does not seem to know the task."""
@@ -239,7 +239,7 @@ def _negative(
 
 
 def _open_questions(sample: Sample, asked: Requirements) -> Iterator[str]:
-    yield from beacon_questions(sample.beacons, sample.trusted_beacons, asked)
+    yield from beacon_questions(sample.beacons, sample.trusted_beacons, asked.suspect_since)
     if sample.challenge is None:
         return
     if asked.challenge != sample.challenge:
@@ -249,35 +249,6 @@ def _open_questions(sample: Sample, asked: Requirements) -> Iterator[str]:
     controls = len(sample.y) - sample.size
     if asked.controls not in (None, controls):
         yield f"{controls} controls are opened, {asked.controls} were asked for"
-
-
-def beacon_questions(
-    beacons: tuple[BeaconValue, ...], trusted_beacons: int, asked: Requirements
-) -> Iterator[str]:
-    """Yield what keeps a draw from being proven random, and older than the suspect.
-
-    Parameters
-    ----------
-    beacons, trusted_beacons
-        As in `wm.verification.samples.Sample`.
-    """
-    trusted = [each for each in beacons if each.trusted]
-    if not trusted:
-        about = "; ".join(each.about for each in beacons)
-        yield f"no beacon that you trust made the draw ({about})"
-    elif len(trusted) < len(beacons):
-        # Whoever gives the last value chooses the draw.
-        about = "; ".join(each.about for each in beacons if not each.trusted)
-        yield f"a beacon that you do not trust took part in the draw ({about})"
-    elif len(trusted) > trusted_beacons:
-        yield f"{len(trusted)} receipts are combined, of the one beacon that you trust"
-    times = [each.time for each in trusted if each.time is not None]
-    if asked.suspect_since is None:
-        yield "when the suspect appeared is not given"
-    elif not times:
-        yield "no trusted time of the draw"
-    elif max(times) >= asked.suspect_since:
-        yield f"the draw of {max(times).isoformat()} is not older than the suspect"
 
 
 def _accuracy(answers: Mapping[AnswerKind, Answers], truth: RowTruth) -> float:

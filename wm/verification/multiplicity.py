@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 
-from wm.claims.beacons.base import BeaconValue
 from wm.verification.samples import Sample, controls_to_open
+from wm.verification.witnesses import choices_of_beacons
 
 
 def draws_to_choose_from(
@@ -31,19 +31,3 @@ def draws_to_choose_from(
         parts.append((float(numbers), f"choice of the number of opened controls: {numbers}"))
     parts.append((float(tried), f"suspects and openings tried: {tried}"))
     return math.prod(value for value, _ in parts), tuple(text for _, text in parts)
-
-
-def choices_of_beacons(beacons: tuple[BeaconValue, ...], trusted: int) -> list[tuple[float, str]]:
-    """Return the numbers of draws that receipts and trusted beacons left to choose from, each with a text.
-
-    Parameters
-    ----------
-    trusted
-        Number of beacons that the judge trusts.
-    """
-    parts = [(each.choices, f"draws by {each.about}: {each.choices:g}") for each in beacons]
-    if trusted > 1:
-        # Half of the level is for single receipts, half for pairs of receipts.
-        sets = 2 * trusted if len(beacons) == 1 else trusted**2
-        parts.append((float(sets), f"choice among the {trusted} beacons that you trust: {sets}"))
-    return parts

@@ -11,15 +11,8 @@ import pytest
 from pydantic import ValidationError
 
 from tests import lineups, witness
-from wm.claims.lineup import (
-    LineupClaim,
-    drawn_value,
-    parse_lineup,
-    place,
-    read_lineup,
-    tree_seed,
-    with_receipts,
-)
+from wm.claims.lineup import LineupClaim, drawn_value, parse_lineup, read_lineup, with_receipts
+from wm.claims.lineup_keys import place, tree_seed
 from wm.claims.reading import read_any_claim, read_pooled_claim, read_whole_claim
 from wm.embedding.claimed import own_receipt
 from wm.errors import ClaimError

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from tests import lineups, witness
 from wm.claims.keys import new_key
-from wm.claims.lineup import drawn_value, position_secret
+from wm.claims.lineup import drawn_value
+from wm.claims.lineup_keys import position_secret
 from wm.claims.lineup_opened import challenged_positions, open_lineup, parse_opened_lineup
 from wm.claims.reading import read_any_claim
 from wm.embedding.claimed import owner_key

@@ -15,17 +15,8 @@ from wm.claims.beacons.base import Receipt
 from wm.claims.commitment import merkle_root, whole
 from wm.claims.document import first_error
 from wm.claims.draw import random_bytes
-from wm.claims.lineup import (
-    LineupClaim,
-    LineupHeader,
-    TreeSettings,
-    drawn_value,
-    new_lineup,
-    place,
-    position_secret,
-    tree_seed,
-    with_receipts,
-)
+from wm.claims.lineup import LineupClaim, LineupHeader, TreeSettings, drawn_value, new_lineup, with_receipts
+from wm.claims.lineup_keys import place, position_secret, tree_seed
 from wm.claims.pooled import MinMax
 from wm.embedding.lineup.context import (
     TrainingRows,

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from wm.claims.lineup import Drawn, drawn_value, place, tree_seed
+from wm.claims.lineup import Drawn, drawn_value
+from wm.claims.lineup_keys import place, tree_seed
 from wm.embedding.lineup.claimed import check_candidates
 from wm.embedding.lineup.context import TrainingRows, check_context, check_environment
 from wm.embedding.lineup.trees import votes_of_seeds

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from wm.claims.commitment import whole
-from wm.claims.lineup import SEED_RANGE
+from wm.claims.lineup_keys import SEED_RANGE
 
 
 @dataclass(frozen=True)

@@ -22,15 +22,14 @@ from wm.verification.judgement import (
     Judgement,
     Requirements,
     VerdictKind,
-    beacon_questions,
     shares_of,
 )
 from wm.verification.lineup.candidates import Lineup
 from wm.verification.lineup.evidence import lineup_tests
 from wm.verification.lineup.order import LineupAnswers
 from wm.verification.lineup.queries import UNLABELLED, Queries
-from wm.verification.multiplicity import choices_of_beacons
 from wm.verification.randomization import Test
+from wm.verification.witnesses import beacon_questions, choices_of_beacons
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,7 +96,7 @@ def judge_lineup(
     multiplicity = math.prod(value for value, _ in factors)
     best = min(tests, key=lambda each: each.log10_adjusted)
     log10_p = min(0.0, best.log10_adjusted + math.log10(multiplicity))
-    questions = (*beacon_questions(beacons, trusted, asked), *_opening_questions(claim, asked))
+    questions = (*beacon_questions(beacons, trusted, asked.suspect_since), *_opening_questions(claim, asked))
     accuracy = _accuracy(given.answers, queries.y)
     kind, reason, needed = _decided(claim, tests, log10_p, multiplicity, asked, beacons, questions)
     if kind is VerdictKind.NOT_VERIFIED:

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from tests import lineups, witness
-from wm.claims.lineup import TreeSettings, drawn_value, tree_seed
+from wm.claims.lineup import TreeSettings, drawn_value
+from wm.claims.lineup_keys import tree_seed
 from wm.embedding.lineup.claimed import (
     candidates_root,
     commit_lineup,
