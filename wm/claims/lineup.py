@@ -29,7 +29,7 @@ from typing import Annotated, Literal, Protocol, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
-from wm.claims.beacons import check_receipts
+from wm.claims.beacons import claimed_value, receipts_in_order
 from wm.claims.beacons.base import BeaconValue, Receipt, Trust
 from wm.claims.commitment import merkle_root, whole
 from wm.claims.document import Document, Hash, check_parts, named_errors, read_document
@@ -42,9 +42,6 @@ Mode = Literal["retrained", "committed"]
 or `committed` by the owner before the draw (mode C), for a judge without training rows."""
 
 FORMAT = "treeproof-lineup"
-
-MAX_RECEIPTS = 2
-"""Beacons that can be combined, as in `wm.verification.samples`."""
 
 
 class TreeSettings(Document):
@@ -241,23 +238,15 @@ def drawn_value(
     ClaimError
         No receipt yet, too many, or others than `with_receipts` would write.
     """
-    if len(claim.receipts) > MAX_RECEIPTS:
-        raise ClaimError(f"the claim holds {len(claim.receipts)} receipts: {MAX_RECEIPTS} can be combined")
-    value, beacons = check_receipts(
+    return claimed_value(
         claim.receipts, commitment=claim.commitment, owner=claim.header.owner, trust=trust, log=log
     )
-    # One order, each once: else a claimant with two receipts could make any number of draws of them.
-    values = [each.value for each in beacons]
-    if values != sorted(set(values)):
-        raise ClaimError("the claim's receipts are not in ascending order of their values, each once")
-    return value, beacons
 
 
 def with_receipts(claim: LineupClaim, receipts: Sequence[Receipt]) -> LineupClaim:
     """Return the claim with its receipts, in order; raise `ClaimError` for none or one of another claim."""
-    _, beacons = check_receipts(receipts, commitment=claim.commitment, owner=claim.header.owner)
-    order = sorted(range(len(receipts)), key=lambda number: beacons[number].value)
-    return claim.model_copy(update={"receipts": tuple(receipts[number] for number in order)})
+    ordered = receipts_in_order(receipts, commitment=claim.commitment, owner=claim.header.owner)
+    return claim.model_copy(update={"receipts": ordered})
 
 
 def header_nonce(salt: bytes) -> bytes:

@@ -120,7 +120,7 @@ def test_receipts_in_any_order_make_one_draw(claim):
     swapped = both.model_copy(update={"receipts": both.receipts[::-1]})
     with pytest.raises(ClaimError, match="not in ascending order"):
         drawn_value(swapped)
-    with pytest.raises(ClaimError, match="3 receipts: 2 can be combined"):
+    with pytest.raises(ClaimError, match="3 receipts, of which 2 can be combined"):
         drawn_value(bare.model_copy(update={"receipts": (own_receipt(1),) * 3}))
     with pytest.raises(ClaimError, match="no beacon's receipt"):
         drawn_value(bare)

@@ -81,7 +81,7 @@ class Contrasts:
 
     @classmethod
     def _between(cls, votes: NDArray[np.uint8], low: float, high: float) -> Contrasts:
-        mean = votes.reshape(-1, votes.shape[-1]).mean(axis=0, dtype=np.float64)
+        mean = votes.mean(axis=(0, 1), dtype=np.float64)
         kept = (mean > low) & (mean < high)
         if not kept.all():
             votes, mean = votes[..., kept], mean[kept]
