@@ -62,7 +62,8 @@ def new(
     """
     refuse_existing(output, commitment_file, *([] if committed is None else [committed]))
     is_lineup = options["scheme"] == "lineup"
-    refuse_foreign(context, OF_POOL if is_lineup else (*OF_OWNER, "max_depth"), options["scheme"])
+    reason = f"has no meaning for scheme {options['scheme']}"
+    refuse_foreign(context, OF_POOL if is_lineup else (*OF_OWNER, "max_depth"), reason)
     data = read_owner_data(options)
     owner = public_hex(read_key(key_file))
     made = new_lineup_claim(data, options, owner, committed) if is_lineup else new_claim(data, options, owner)

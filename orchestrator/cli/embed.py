@@ -146,7 +146,7 @@ def embed(
         _refuse_of_other_scheme(context, None)
         data = read_owner_data(options)
         key = owner_key(options["seed"]) if key_file is None else read_key(key_file)
-        make = new_claim if options["scheme"] == "paper" else new_lineup_claim
+        make = new_lineup_claim if options["scheme"] == "lineup" else new_claim
         claim = make(data, options, public_hex(key))
         given = [own_receipt(options["seed"]) if notary is None else _ask(notary, claim)]
         _warn_of_rehearsal(notary, options["seed"])
@@ -231,11 +231,12 @@ def _refuse_fixed(context: click.Context) -> None:
 def _refuse_of_other_scheme(context: click.Context, claim: PooledClaim | LineupClaim | None) -> None:
     """Refuse options that the scheme of a claim, or of the command if there is none yet, does not have."""
     scheme = context.params["scheme"] if claim is None else claim.header.scheme
-    if scheme == "paper":
-        refuse_foreign(context, OF_OWNER, scheme)
+    if scheme != "lineup":
+        refuse_foreign(context, OF_OWNER, f"has no meaning for scheme {scheme}")
     else:
         pool = OF_POOL if claim is None else ("max_depth", *LineupOptions.model_fields)
-        refuse_foreign(context, (*pool, *FitOptions.model_fields, "adjust"), scheme)
+        names = (*pool, *FitOptions.model_fields, "adjust")
+        refuse_foreign(context, names, "has no meaning for scheme lineup")
     for name in ("committed", "customer"):
         if claim is None and context.params[name] is not None:
             raise click.UsageError(f"--{name} needs --claim: candidates are made by wm claim new")

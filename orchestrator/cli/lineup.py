@@ -14,6 +14,7 @@ from orchestrator.cli.common import INPUT, model_options, option_group, say
 from orchestrator.cli.owner_data import OwnerData, data_of_claim
 from orchestrator.cli.suspects import answers_in_files, ask_endpoint, check_sources, read_suspect_model
 from orchestrator.files import SECRET, write_new
+from wm.embedding import SCHEMES
 from wm.embedding.options import LineupOptions
 from wm.verification.lineup.order import Counts, LineupOrder
 
@@ -43,7 +44,7 @@ OF_JUDGE = (*Counts.model_fields, "rows", "candidates", "committed", "judge_seed
 scheme_options = option_group(
     click.option(
         "--scheme",
-        type=click.Choice(["paper", "lineup"]),
+        type=click.Choice(list(SCHEMES)),
         default="paper",
         help="Watermarking scheme: marked trigger rows, or an honest forest of keyed seeds.",
     ),
@@ -63,8 +64,8 @@ judge_options = option_group(
 """Options of a line-up's queries."""
 
 
-def refuse_foreign(context: click.Context, names: Iterable[str], scheme: str) -> None:
-    """Refuse options, given to the command, that claims of another scheme have.
+def refuse_foreign(context: click.Context, names: Iterable[str], reason: str) -> None:
+    """Refuse options that were given to the command, for a reason as in "has no meaning for scheme paper".
 
     Raises
     ------
@@ -74,7 +75,7 @@ def refuse_foreign(context: click.Context, names: Iterable[str], scheme: str) ->
     for parameter in context.command.params:
         source = context.get_parameter_source(parameter.name or "")
         if parameter.name in names and source is not ParameterSource.DEFAULT:
-            raise click.UsageError(f"{parameter.opts[0]} has no meaning for scheme {scheme}: leave it out")
+            raise click.UsageError(f"{parameter.opts[0]} {reason}: leave it out")
 
 
 def new_lineup_claim(

@@ -64,7 +64,7 @@ def queries(
     if isinstance(claim, LineupClaim | OpenedLineup):
         X, asked = lineup_questions(claim, options)
     else:
-        refuse_foreign(context, OF_JUDGE, "paper")
+        refuse_foreign(context, OF_JUDGE, "is for claims of scheme lineup")
         questions = questions_of(sample_of(claim), options, level)
         X, asked = questions.X, questions.order
     names = claim.header.feature_names

@@ -112,8 +112,10 @@ def verify(
     if transcript_file is not None and not force:
         refuse_existing(transcript_file)
     claim = read_any_claim(claim_file)
-    is_lineup = isinstance(claim, LineupClaim | OpenedLineup)
-    refuse_foreign(context, ("controls",) if is_lineup else OF_JUDGE, "lineup" if is_lineup else "paper")
+    if isinstance(claim, LineupClaim | OpenedLineup):
+        refuse_foreign(context, ("controls", "open_controls"), "has no meaning for scheme lineup")
+    else:
+        refuse_foreign(context, OF_JUDGE, "is for claims of scheme lineup")
     if isinstance(claim, OpenedClaim | OpenedLineup) and (challenge is None or opened is None):
         raise click.UsageError(
             "an opening needs your --challenge and --open: without them the owner may have picked the rows"

@@ -148,7 +148,7 @@ def test_options_of_the_other_scheme_are_refused(wm, tmp_path, monkeypatch, word
 
 def test_options_of_a_line_up_are_refused_for_other_claims(wm, model) -> None:
     words = ("verify", model.claim, "--model", model.forest)
-    assert "--judge-seed has no meaning for scheme paper" in _mistake(wm(*words, "--judge-seed", "x"))
+    assert "--judge-seed is for claims of scheme lineup" in _mistake(wm(*words, "--judge-seed", "x"))
     ran = wm("embed", "--dataset", "breast-cancer", "-o", "m", "--bootstrap")
     assert "--bootstrap has no meaning for scheme paper" in _mistake(ran)
 
