@@ -34,7 +34,7 @@ MODULES = {
     for module in (forgery, forgery_grid, hardness, growth, overshoot, fuzz, tuning, embedding, lineup)
 }
 TYPED: dict[str, dict[str, Any]] = {name: {"rows": module.Row} for name, module in MODULES.items()}
-TYPED["lineup_large"] = TYPED["lineup"]
+TYPED["lineup_large"] = TYPED["lineup_calibration"] = TYPED["lineup"]
 TYPED["embedding"] |= {"differences": embedding.Difference, "memory": embedding.Peak}
 """Of each results file, what the entries of its lists are."""
 
