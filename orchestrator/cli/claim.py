@@ -90,7 +90,14 @@ def show(claim_file: Path, json: bool) -> None:
     header = found.header.model_dump(mode="json")
     facts = {name: header[name] for name in header if name not in ("domain", "preparation", "feature_names")}
     receipts = ", ".join(each.kind for each in found.receipts) or "none: not drawn yet"
+    if not json:
+        facts = {name: _lines(value) for name, value in facts.items()}
     print_either({"commitment": found.commitment, **facts, "receipts": receipts}, json)
+
+
+def _lines(value: Any) -> Any:
+    """Return a line for each entry of a table, anything else as it is."""
+    return [f"{name} {entry}" for name, entry in value.items()] if isinstance(value, dict) else value
 
 
 def new_claim(data: OwnerData, options: dict[str, Any], owner: str) -> PooledClaim:

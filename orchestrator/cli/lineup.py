@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -204,6 +204,7 @@ def verify_lineup(
 
     session, given, description = answers_of_suspect(claim, options)
     lineup = _lined_up(session, options)
+    given = replace(given, notes=(*given.notes, *_platform_notes(session, options["jobs"])))
     judged = judge_lineup(claim, lineup, session.queries, given, requirements, trust=trust, log=log)
     return judged, f"{description}; judge's seed {session.order.seed!r}"
 
@@ -259,6 +260,20 @@ def _lined_up(session: Session, options: dict[str, Any]) -> Lineup:
         judge=Judge(session.order.seed),
         n_jobs=options["jobs"],
     )
+
+
+def _platform_notes(session: Session, jobs: int) -> Iterator[str]:
+    from wm.claims.lineup import LineupClaim
+    from wm.embedding.lineup.claimed import is_reproduced
+
+    claim = session.claim
+    if not isinstance(claim, LineupClaim) or claim.header.mode != "retrained" or claim.released is None:
+        return
+    if not is_reproduced(claim, session.rows, n_jobs=jobs):
+        yield (
+            "trained again here, the owner's forest is not the one that the claim calls released: on another "
+            "platform equal seeds may give other trees"
+        )
 
 
 def read_candidates(path: Path) -> Forest:

@@ -196,3 +196,12 @@ def test_some_positions_are_opened_to_a_judge(wm, owned) -> None:
     assert "--challenge" in _mistake(wm(*judge))
     assert wm(*judge, "--challenge", "case 17", "--open", 7).code == 0
     assert wm(*judge, "--challenge", "case 18", "--open", 7).code == 5
+
+
+def test_a_forest_that_comes_out_otherwise_is_noted(wm, owned) -> None:
+    words = ("--model", "model/forest.npz", *FEW, "--candidates", 3, "--verbose")
+    assert "on another platform" not in wm(*VERIFY, *words).out
+    claim = read_whole_claim("model/claim.json")
+    Path("other.json").write_text(claim.model_copy(update={"released": "00" * 32}).to_json())
+    found = wm("verify", "other.json", "--trust", "trust.json", *LATER, *words)
+    assert "on another platform equal seeds may give other trees" in found.out

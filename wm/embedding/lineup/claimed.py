@@ -192,6 +192,15 @@ def owner_forest(
     return trained_forest(rows, header.training, seeds, n_jobs=n_jobs)
 
 
+def is_reproduced(claim: LineupClaim, rows: TrainingRows, *, n_jobs: int = 1) -> bool:
+    """Return whether a claim's forest, trained again here, is the one that its owner says was released.
+
+    Equal library versions promise it on the owner's platform only. If not, decoys may differ from the owner's
+    trees by more than their seeds, and a "not verified" says little.
+    """
+    return owner_forest(claim, rows, n_jobs=n_jobs).content_hash == claim.released
+
+
 def trained_forest(
     rows: TrainingRows, training: TreeSettings, seeds: Sequence[int], *, n_jobs: int = 1
 ) -> Forest:

@@ -12,6 +12,7 @@ from wm.embedding.lineup.claimed import (
     candidates_root,
     commit_lineup,
     embed_lineup,
+    is_reproduced,
     owner_forest,
     trained_forest,
 )
@@ -34,6 +35,13 @@ def test_rows_in_another_order_give_the_same_forest():
     again = embed_lineup(bare, owner.claim.receipts, X[::-1], y[::-1])
     assert again.forest.content_hash == owner.forest.content_hash
     assert again.claim == owner.claim
+
+
+def test_a_forest_that_is_trained_again_is_the_released_one():
+    owner = lineups.owner()
+    assert is_reproduced(owner.claim, owner.rows)
+    elsewhere = owner.claim.model_copy(update={"released": "00" * 32})
+    assert not is_reproduced(elsewhere, owner.rows)
 
 
 def test_another_secret_or_model_identifier_gives_other_trees():
