@@ -205,3 +205,49 @@ def test_a_forest_that_comes_out_otherwise_is_noted(wm, owned) -> None:
     Path("other.json").write_text(claim.model_copy(update={"released": "00" * 32}).to_json())
     found = wm("verify", "other.json", "--trust", "trust.json", *LATER, *words)
     assert "on another platform equal seeds may give other trees" in found.out
+
+
+CAMPAIGN = """\
+name = "both"
+seed = 3
+
+[dataset]
+path = "rows.csv"
+label = "risk"
+
+[forest]
+n_estimators = 12
+max_depth = 5
+
+[embedding]
+scheme = ["paper", "lineup"]
+trigger_share = 0.03
+candidates = 8
+
+[[attack]]
+kind = "modification"
+modifications = ["shuffle", "collapse"]
+strengths = [1.0]
+
+[[attack]]
+kind = "leakage"
+"""
+
+
+def test_a_campaign_puts_both_schemes_through_the_same_attacks(wm, tmp_path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    _write_rows(Path("rows.csv"), count=300)
+    Path("both.toml").write_text(CAMPAIGN)
+    store = ("--store", "sqlite:///wm.db")
+    ran = wm("campaign", "run", "both.toml", *store, "--workers", 1)
+    assert ran.code == 0, ran.err
+    rows = {
+        (row["scheme"], row["modification"]): row
+        for row in wm("results", "modification", "both", *store, "--json").json()
+    }
+    assert set(rows) == {(scheme, name) for scheme in ("paper", "lineup") for name in ("shuffle", "collapse")}
+    assert rows["lineup", "shuffle"]["p_null"] == "lineup"
+    assert rows["lineup", "shuffle"]["log10_p"] < -8 < rows["paper", "shuffle"]["log10_p"]
+    report = wm("report", "both", *store, "-o", "both.md")
+    assert report.code == 0, report.err
+    assert "lineup" in Path("both.md").read_text()
