@@ -1,5 +1,5 @@
 # Everything happens in .venv: nothing is installed globally, no root is needed.
-.PHONY: demo test quick coverage check lowest lock clean
+.PHONY: demo test quick browser coverage check lowest docs wheel release audit image lock clean
 .DEFAULT_GOAL := help
 
 PYTHON ?= python3
@@ -13,8 +13,14 @@ help:
 	@echo "make test    run every check: formatting, lint, types, all tests"
 	@echo "make coverage  run all tests, and say which lines they do not reach"
 	@echo "make quick   run the tests that need no server and no other processes"
+	@echo "make browser run the tests in a real browser, which is installed if it is missing"
 	@echo "make lowest  run these on the lowest dependencies allowed, and on the newest Python here"
+	@echo "make docs    build the documentation site in docs/_build/html"
+	@echo "make wheel   build wheel and sdist in dist/, and run demo and notebook from the wheel alone"
 	@echo "make lock    pin the requirements again"
+	@echo "make image   build the container image (BASE=debian where no image registry can be reached)"
+	@echo "make release the same, build twice and compare, and list what it depends on (dist/)"
+	@echo "make audit   report known vulnerabilities of what it depends on (dist/audit.json)"
 	@echo "make clean   remove virtual environments and caches"
 
 $(VENV)/.runtime: requirements/runtime.txt pyproject.toml scripts/setup.sh
@@ -42,14 +48,43 @@ coverage: $(VENV)/.dev
 quick: $(VENV)/.dev
 	scripts/test.sh "$(BIN)" $(QUICK)
 
+browser: $(VENV)/.dev
+	scripts/chromium.sh .chromium
+	$(BIN)/pytest -q tests/system/test_browser.py
+
 lowest:
 	scripts/setup.sh "$(PYTHON)" $(VENV)-lowest requirements/lowest.txt
 	scripts/test.sh $(VENV)-lowest/bin $(QUICK)
 	scripts/setup.sh "$(NEWEST)" $(VENV)-newest requirements/dev.txt
 	scripts/test.sh $(VENV)-newest/bin $(QUICK)
 
+$(VENV)-docs/.made: requirements/docs.txt pyproject.toml scripts/setup.sh
+	scripts/setup.sh "$(PYTHON)" $(VENV)-docs requirements/docs.txt
+	touch $@
+
+docs: $(VENV)-docs/.made
+	OMP_NUM_THREADS=1 $(VENV)-docs/bin/python -m sphinx -q -b html -W --keep-going docs docs/_build/html
+	@echo "docs/_build/html/index.html"
+
+$(VENV)-release/.made: requirements/release.txt scripts/setup.sh
+	scripts/setup.sh "$(PYTHON)" $(VENV)-release requirements/release.txt
+	touch $@
+
+wheel: $(VENV)-release/.made
+	scripts/wheel.sh "$(PYTHON)" $(VENV)-release/bin
+
 lock:
 	scripts/lock.sh
 
+image:
+	scripts/image.sh
+
+release: wheel
+	scripts/release.sh $(VENV)-release/bin
+
+audit: $(VENV)-release/.made
+	mkdir -p dist
+	-$(VENV)-release/bin/pip-audit -r requirements/runtime.txt --require-hashes --disable-pip -f json -o dist/audit.json
+
 clean:
-	rm -rf $(VENV) $(VENV)-lowest $(VENV)-newest .mypy_cache .pytest_cache .ruff_cache .coverage*
+	rm -rf .chromium $(VENV) $(VENV)-lowest $(VENV)-newest $(VENV)-docs $(VENV)-release dist docs/_build .mypy_cache .pytest_cache .ruff_cache .coverage*

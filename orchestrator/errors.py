@@ -54,5 +54,29 @@ class NotFoundError(OrchestratorError):
     """There is no campaign, result, artifact or store of that name."""
 
 
+class ArchiveError(OrchestratorError):
+    """A file is no archive of a campaign, is damaged, or was written by a newer program."""
+
+
 class OutputError(OrchestratorError):
     """A result cannot be written as asked."""
+
+
+class MissingExtraError(OrchestratorError):
+    """A package of an extra is not installed; the text says how to install it."""
+
+
+class SelectionError(OrchestratorError):
+    """A condition or column that the user asked for does not suit a result."""
+
+
+class InUseError(OrchestratorError):
+    """A campaign cannot be changed so: it is being run, or another one has that name."""
+
+
+class AmbiguousNameError(NotFoundError):
+    """Several campaigns have this name; `ids` are theirs, the newest last."""
+
+    def __init__(self, text: str, ids: Sequence[int]) -> None:
+        super().__init__(text)
+        self.ids = tuple(ids)

@@ -8,6 +8,7 @@ import os
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import IO
 
 from orchestrator.errors import OutputError
 
@@ -79,6 +80,13 @@ def write_new(path: Path, content: bytes, *, mode: int | None = None) -> None:
     OutputError
         It exists already, or as in `writing`.
     """
+    with new_file(path, mode=mode) as file:
+        file.write(content)
+
+
+@contextlib.contextmanager
+def new_file(path: Path, *, mode: int | None = None) -> Iterator[IO[bytes]]:
+    """Open a new file to be written in the block, completely or not at all; errors as in `write_new`."""
     with writing(path):
         try:
             descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666 if mode is None else mode)
@@ -86,7 +94,7 @@ def write_new(path: Path, content: bytes, *, mode: int | None = None) -> None:
             raise _exists(path) from reason
         try:
             with os.fdopen(descriptor, "wb") as file:
-                file.write(content)
+                yield file
         except BaseException:
             path.unlink(missing_ok=True)
             raise

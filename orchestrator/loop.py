@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections.abc import Callable, Collection
 
 from orchestrator.errors import StoreUnavailableError
 from orchestrator.executors import Executor
-from orchestrator.pace import Counter, Due
+from orchestrator.pace import Counter, Due, Jumps
 from orchestrator.store import campaigns, queue
 from orchestrator.store.campaigns import Progress
 from orchestrator.store.database import Store
 from orchestrator.store.tables import CampaignState
 from workers.runtime.ledger import HEARTBEAT_S
 from workers.runtime.outage import Outage
-from workers.runtime.owners import owner_is_gone
+from workers.runtime.owners import owner_is_gone, owner_is_running
 
 _TAKE_BACK_EVERY_S = 5.0
 """Period of the search for expired leases: with their 30 s, a dead worker's job is ready within 35 s."""
+
+_RENEWAL_S = _TAKE_BACK_EVERY_S + HEARTBEAT_S
+"""Time that workers get to renew their leases before any counts as expired."""
+
+_log = logging.getLogger(__name__)
 
 _TURN_S = 0.5
 """Maximum duration of a turn if no job ends: other processes may make jobs ready."""
@@ -53,6 +59,7 @@ class Loop:
         self._on_taken_back = on_taken_back
         self._count_every_s = count_every_s
         self._take_back = Due(_TAKE_BACK_EVERY_S)
+        self._jumps = Jumps(store)
         self._running: dict[int, tuple[Counter, Due]] = {}
 
     def repeat(self, turn: Callable[[], None], outage: Outage | None, stop: threading.Event) -> None:
@@ -63,8 +70,8 @@ class Loop:
             except StoreUnavailableError as reason:
                 if outage is None:
                     raise
-                # Workers need time to renew their leases before any counts as expired.
-                self._take_back.postpone(_TAKE_BACK_EVERY_S + HEARTBEAT_S)
+                self._take_back.postpone(_RENEWAL_S)
+                self._jumps = Jumps(self._store)
                 stop.wait(outage.away(reason))
             else:
                 if outage is not None:
@@ -72,10 +79,10 @@ class Loop:
 
     def turn(self, campaign_ids: Collection[int]) -> None:
         """Do everything that is due for some campaigns, and wait a little for jobs to end."""
-        if self._take_back.now():
+        if self._take_back.now() and not self._jumped():
             # In this order: the death of a whole worker is no failed attempt of its jobs.
             gone = queue.release_dead(self._store, owner_is_gone)
-            expired = queue.requeue_expired(self._store)
+            expired = queue.requeue_expired(self._store, owner_is_running)
             if expired or gone:
                 self._on_taken_back(expired, gone)
         for campaign_id in self._running.keys() - set(campaign_ids):  # cancelled
@@ -84,6 +91,14 @@ class Loop:
             self._feed(campaign_id)
         if self._running or not campaign_ids:  # else all have just ended
             self._executor.wait(_TURN_S)
+
+    def _jumped(self) -> bool:
+        """Return whether leases may look expired because of a jump; then they get time to be renewed."""
+        jump_s = self._jumps.look()
+        if jump_s:
+            _log.info("a clock jumped or all was suspended for %.0f s: leases may be renewed first", jump_s)
+            self._take_back.postpone(_RENEWAL_S)
+        return bool(jump_s)
 
     def _feed(self, campaign_id: int) -> None:
         executor = self._executor

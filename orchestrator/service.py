@@ -16,6 +16,7 @@ from orchestrator.store.database import Store
 from workers.runtime.ledger import HEARTBEAT_S
 from workers.runtime.outage import Outage
 from workers.runtime.owners import owner_is_gone, owner_name
+from workers.runtime.stopping import ending_in_time
 from workers.runtime.version import protocol_version
 
 _DELETE_AFTER_S = 86_400.0
@@ -48,12 +49,16 @@ class Orchestrator:
         self._mismatches: set[str] = set()
 
     def run(self, stop: threading.Event) -> None:
-        """Work until `stop` is set; wait during an outage of store or broker."""
-        try:
-            self._loop.repeat(self.turn, self._outage, stop)
-        finally:
-            if not self._outage.is_on:
-                services.leave_orchestrator(self._store, self._name)
+        """Work until `stop` is set; wait during an outage of store or broker.
+
+        Once it is set this ends within half a minute, whatever hangs, even if it takes the process with it.
+        """
+        with ending_in_time(stop):
+            try:
+                self._loop.repeat(self.turn, self._outage, stop)
+            finally:
+                if not self._outage.is_on:
+                    services.leave_orchestrator(self._store, self._name)
 
     def turn(self) -> None:
         """Do everything that is due."""

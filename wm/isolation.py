@@ -29,6 +29,7 @@ from pathlib import Path
 from typing import Any, Protocol, Self
 
 from wm.errors import WmError
+from wm.running_time import RunningTime
 
 START_LIMIT_S = 120.0
 """Limit on the time for import and preparation; generous, for a loaded machine."""
@@ -41,6 +42,9 @@ _FORK = b"f"
 
 _WATCH_EVERY_MS = 20
 
+_LOOK_EVERY_S = 0.05
+"""Period of the checks of limits."""
+
 _EXIT_PAUSES_S = [0.001 * 2**step for step in range(9)]
 """Pauses between checks whether a child has exited, half a second in all."""
 
@@ -51,6 +55,10 @@ class ChildError(WmError):
 
 class ChildKilledError(ChildError):
     """A signal that this process did not send killed the child; the next child may well answer."""
+
+
+class SuspendedError(TimeoutError):
+    """A limit was reached, but all processes were suspended meanwhile: another try may well be in time."""
 
 
 class ChildService(Protocol):
@@ -107,6 +115,8 @@ class Sandbox(Closing):
             )
         self._connection: Connection | None = None
         self.child_pid: int | None = None
+        self.suspended_s = 0.0
+        """Time for which this process was suspended, as a whole, while it waited for answers."""
         self._previous_exit = 0
         self._requested = False
         setup = Connection(os.dup(self._control.fileno()))
@@ -140,12 +150,12 @@ class Sandbox(Closing):
         """
         if self._connection is not None:
             return self._connection
-        self._request()
-        self._control.settimeout(timeout_s)
+        clock = RunningTime()
+        while not self.is_ready(min(_LOOK_EVERY_S, max(0.0, timeout_s - clock.look()))):
+            if clock.look() >= timeout_s:
+                raise ChildError(f"the child process was not ready after {timeout_s:g} s")
         try:
             message, descriptors, _, _ = socket.recv_fds(self._control, 1 << 16, 1)
-        except TimeoutError as reason:
-            raise ChildError(f"the child process was not ready after {timeout_s:g} s") from reason
         except ConnectionError:  # it ended with unread data, otherwise like an end without a message
             message, descriptors = b"", []
         except OSError as reason:
@@ -167,10 +177,13 @@ class Sandbox(Closing):
     def ask(self, message: object, *, timeout_s: float, memory_bytes: int | None = None) -> Any:
         """Send one message and return the answer.
 
+        Limits count time in which this process could run, see `wm.running_time`.
+
         Raises
         ------
         TimeoutError
-            No answer within `timeout_s`; the child has been killed.
+            No answer within `timeout_s`; the child has been killed. It is a `SuspendedError` if this process
+            was suspended meanwhile.
         MemoryError
             The child held more than `memory_bytes`; it has been killed.
         ChildKilledError
@@ -179,14 +192,14 @@ class Sandbox(Closing):
             The child exited without an answer, or could not be started.
         """
         connection = self.ready()
+        clock = RunningTime()
         try:
             connection.send(message)
-            started = time.monotonic()
             answers = select.poll()  # the connection's own poll takes longer than many answers
             answers.register(connection, select.POLLIN)
-            while not answers.poll(1000 * min(0.05, max(0.0, started + timeout_s - time.monotonic()))):
-                if time.monotonic() - started >= timeout_s:
-                    raise TimeoutError
+            while not answers.poll(1000 * min(_LOOK_EVERY_S, max(0.0, timeout_s - clock.look()))):
+                if clock.look() >= timeout_s:
+                    raise SuspendedError if clock.suspended_s else TimeoutError
                 if memory_bytes is not None and self.memory() > memory_bytes:
                     raise MemoryError
             return connection.recv()
@@ -196,6 +209,9 @@ class Sandbox(Closing):
             # Otherwise the late answer would be taken for the answer to the next message.
             self.kill()
             raise
+        finally:
+            clock.look()
+            self.suspended_s += clock.suspended_s
 
     def exit_error(self) -> ChildError:
         """Return the error that says how the child ended, after its connection closed; fork the next one."""

@@ -174,6 +174,31 @@ def neighbours(value: float) -> Iterator[float]:
             yield float(single)
 
 
+def on_thresholds(forest: Forest, X: ArrayLike, rng: np.random.Generator) -> NDArray[np.float64]:
+    """Return rows that lie on thresholds and one ulp to either side of them.
+
+    For each test of the forest, rows of X with its feature set to the threshold and to its neighbours, in
+    float64 and in float32.
+    """
+    rows = np.asarray(X, dtype=np.float64)
+    inner = np.flatnonzero(~forest.is_leaf)
+    sides = np.array([list(_neighbours_of(value)) for value in forest.threshold[inner]])
+    found = rows[rng.integers(len(rows), size=(len(inner), sides.shape[1]))]
+    found[np.arange(len(inner))[:, None], np.arange(sides.shape[1]), forest.feature[inner][:, None]] = sides
+    return found.reshape(-1, rows.shape[1])
+
+
+def _neighbours_of(value: float) -> Iterator[float]:
+    if abs(value) > _LARGEST:  # an infinite threshold
+        value = 0.0
+    for kind in (np.float64, np.float32):
+        yield float(kind(value))
+        for side in (-np.inf, np.inf):
+            with np.errstate(over="ignore"):
+                near = float(np.nextafter(kind(value), kind(side)))
+            yield near if np.isfinite(near) else float(kind(value))
+
+
 def _random_number(rng: np.random.Generator, edge_share: float = 0.3) -> float:
     is_edge = rng.random() < edge_share
     value = float(rng.choice(EDGE_NUMBERS)) if is_edge else rng.uniform(-0.1, 1.1)

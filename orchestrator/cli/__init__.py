@@ -8,7 +8,6 @@ and messages to stderr. Exit codes: 0 done or verified, 1 a negative verdict, 2 
 from __future__ import annotations
 
 import os
-import pkgutil
 import signal
 import sys
 import traceback
@@ -20,6 +19,8 @@ from click.core import ParameterSource
 
 import wm
 from orchestrator.cli import streams
+from orchestrator.cli.groups import LazyGroup
+from orchestrator.cli.memory import memory_fault
 from orchestrator.errors import BrokerError, OrchestratorError, StoreError
 from wm.errors import EndpointUnavailableError, WmError
 from wm.isolation import ChildError
@@ -42,13 +43,17 @@ _COMMANDS = {
     "audit": "audit:audit",
     "campaign": "campaign:campaign",
     "claim": "claim:claim",
+    "completion": "completion:completion",
     "db": "database:database",
     "doctor": "doctor:doctor",
     "demo": "demo:demo",
     "embed": "embed:embed",
+    "export": "export:export",
     "forge": "forge:forge",
     "key": "key:key",
     "notary": "notary:notary",
+    "predict": "predict:predict",
+    "scrub": "scrub:scrub",
     "open": "open:open_claim",
     "orchestrate": "services:orchestrate",
     "queries": "queries:queries",
@@ -57,35 +62,15 @@ _COMMANDS = {
     "retro": "retro:retro",
     "trace": "trace:trace",
     "verify": "verify:verify",
+    "web": "web:web",
     "worker": "services:worker",
 }
 
 
-class _LazyGroup(click.Group):
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        return sorted(_COMMANDS)
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in _COMMANDS:
-            return None
-        command: click.Command = pkgutil.resolve_name(f"{__name__}.{_COMMANDS[cmd_name]}")
-        _name_variables(command, f"WM_{cmd_name}")
-        return command
-
-
-def _name_variables(command: click.Command, prefix: str) -> None:
-    """Let each option be given by the variable of its own name, where click takes the parameter's."""
-    prefix = prefix.upper().replace("-", "_")
-    for name, inner in getattr(command, "commands", {}).items():
-        _name_variables(inner, f"{prefix}_{name}")
-    for option in command.params:
-        if isinstance(option, click.Option) and option.envvar is None and option.allow_from_autoenv:
-            name = max(option.opts, key=len).lstrip("-").replace("-", "_")
-            option.envvar = None if name == option.name else f"{prefix}_{name.upper()}"
-
-
 @click.group(
-    cls=_LazyGroup,
+    cls=LazyGroup,
+    package=__name__,
+    places=_COMMANDS,
     context_settings={
         "auto_envvar_prefix": "WM",
         "help_option_names": ["-h", "--help"],
@@ -140,7 +125,9 @@ def _run() -> int:
         return _complain(fault, Exit.INFRASTRUCTURE)
     except (WmError, WorkerError, OrchestratorError) as mistake:
         return _complain(mistake, Exit.USER_MISTAKE)
-    except Exception:
+    except Exception as fault:
+        if memory_fault(fault):
+            return _complain(fault, Exit.INFRASTRUCTURE)
         # Python's own exit code for a crash is 1, which would say "not verified".
         traceback.print_exc()
         return _complain(RuntimeError("this is a bug in treeproof: please report it"), Exit.INFRASTRUCTURE)
@@ -160,6 +147,8 @@ def _name_variable(mistake: click.ClickException) -> None:
 
 
 def _complain(error: Exception, status: Exit) -> Exit:
+    if lack := memory_fault(error):
+        error = MemoryError(lack)
     for line in str(error).splitlines() or [type(error).__name__]:
         click.echo(f"wm: {line}", err=True)
     return status

@@ -7,10 +7,19 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from orchestrator.cli.model_files import load_rows
+from orchestrator.cli.common import say
+from orchestrator.cli.model_files import source_of
 from wm.attacks.forgery import attacker_instances
-from wm.datasets import AnyScaling, Source, load, split, with_medians
+from wm.datasets import AnyScaling, Source, load, split
+from wm.datasets.applying import model_rows
+from wm.datasets.files import read_arrays, read_bytes, read_labelled
+from wm.datasets.labels import encode_labels, two_classes
+from wm.datasets.loading import load_table
+from wm.datasets.model import median_filled
+from wm.datasets.source import OF_NUMBERS, file_format
+from wm.datasets.wording import as_flag
 from wm.errors import QueryError
+from wm.verification.answers import name_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -18,10 +27,13 @@ if TYPE_CHECKING:
 
     from wm.forest import Forest
     from wm.formats.units import Domain
+    from wm.interface import Interface
+    from wm.models import TreeModel
 
 
 def attacker_rows(
-    forest: Forest,
+    model: TreeModel,
+    interface: Interface | None,
     *,
     rows: Path | None,
     dataset: str | None,
@@ -35,12 +47,15 @@ def attacker_rows(
 
     The labels are the model's class values; no domain stands for 0 to 1.
     """
+    forest = model.forest
     if (rows is None) == (dataset is None):
         raise click.UsageError("give either --rows or --dataset: the instances to start from")
     X: NDArray[np.floating]
-    if rows is not None:
-        found = with_medians(load_rows(options, path=rows))
-        X, y, class_names = found.X, found.y, found.class_names
+    class_names: tuple[str, ...] | None = None
+    if rows is not None and model.classes is None:
+        X, y = read_arrays(read_bytes(_npz(rows)), "X", options["label"] or "y", where=str(rows))
+    elif rows is not None:
+        X, y, class_names = _labelled_rows(interface, rows, options, classes=_classes(model))
     else:
         scaling: AnyScaling = options["scaling"] or ("train" if _is_scaled(forest) else "raw")
         made = split(
@@ -49,11 +64,12 @@ def attacker_rows(
         X, y, class_names = made.X_test, made.y_test, made.class_names
     if X.shape[1] != forest.n_features:
         raise QueryError(f"the instances have {X.shape[1]} features, the model {forest.n_features}")
-    labels = _labels(forest, y, class_names)
-    domain = _domain(forest, X, domain_file, options)
+    own = None if interface is None else interface.class_names
+    labels = _labels(model, y, class_names, own)
+    domain = _domain(model, interface, X, domain_file, options)
     chosen = attacker_instances(seed, rows=len(y), count=min(instances, len(y)), repeat=0)
     X, labels = X[chosen], labels[chosen]
-    if (right := forest.accuracy(X, labels)) < 0.5:
+    if model.classes is not None and (right := float((model.predict(X) == labels).mean())) < 0.5:
         click.echo(
             f"Warning: the model is right on only {right:.0%} of the instances: are these its units, columns "
             "and classes?",
@@ -62,30 +78,90 @@ def attacker_rows(
     return X, labels, domain
 
 
-def _labels(forest: Forest, y: NDArray[np.int64], class_names: tuple[str, str]) -> NDArray[Any]:
-    """Return the model's class values for classes 0 and 1 of the rows."""
+def _labelled_rows(
+    interface: Interface | None, path: Path, options: dict[str, Any], *, classes: int
+) -> tuple[NDArray[np.floating], NDArray[np.int64], tuple[str, ...]]:
+    """Return model input, the code of each label, and the names of the classes.
+
+    A raw table is prepared as the model says, unless the options say how. The rows have two classes, or as
+    many as they may have if the model has more than two.
+    """
     import numpy as np
 
-    values = forest.classes
-    names = [str(value) for value in values.tolist()]
+    source = source_of(options, path=path)
+    if interface is not None and _is_raw(path, options):
+        cells = read_labelled(path, source)
+        labels = encode_labels(np.array(cells.labels, dtype=np.str_), where=cells.where)
+        found = model_rows(interface.preparation, cells)
+        X: NDArray[np.floating] = found.X
+        notes = (*cells.notes, *found.notes)
+    else:
+        table = load_table(source)
+        X, labels, notes = table.X, table.labels, table.notes
+        if np.isnan(X).any():
+            X = median_filled(table.X, table.feature_names, where=table.where)
+    for note in notes:
+        say(note)
+    if classes > 2 and source.positive is None:
+        return X, labels.codes, labels.classes
+    return X, *two_classes(labels, positive=source.positive, where=str(path), naming=as_flag)
+
+
+def _is_raw(path: Path, options: dict[str, Any]) -> bool:
+    is_told = (options["missing"], options["categorical"]) != ("refuse", "refuse")
+    return file_format(path) not in OF_NUMBERS and not is_told
+
+
+def _classes(model: TreeModel) -> int:
+    return 0 if model.classes is None else len(model.classes)
+
+
+def _npz(path: Path) -> Path:
+    if path.suffix != ".npz":
+        raise QueryError(f"{path}: for a model of numbers, rows come as npz with X and y")
+    return path
+
+
+def _labels(
+    model: TreeModel, y: NDArray[Any], class_names: tuple[str, ...] | None, own: tuple[str, ...] | None
+) -> NDArray[Any]:
+    """Return the model's class values for the rows' classes; `own` are the names that its file has.
+
+    For a regression, which has no classes, 1: each tree is asked to add more than its centre where its bit
+    is 0.
+    """
+    import numpy as np
+
+    values = model.classes
+    if values is None or class_names is None:
+        return np.ones(len(y), dtype=np.int64)
+    names = [name_of(value) for value in values.tolist()]
+    if own is not None and set(class_names) <= set(own):
+        names = list(own)
     if set(class_names) <= set(names):
         values = values[[names.index(name) for name in class_names]]
     elif names != ["0", "1"]:
         raise QueryError(
-            f"the model has classes {', '.join(names)[:80]}, the rows {' and '.join(class_names)}: give rows "
-            "with labels of the model's classes"
+            f"the model has classes {', '.join(names)[:80]}, the rows {', '.join(class_names)[:80]}: give "
+            "rows with labels of the model's classes"
         )
-    return np.asarray(values)[y]
+    chosen: NDArray[Any] = np.asarray(values)[y]
+    return chosen
 
 
 def _domain(
-    forest: Forest, X: NDArray[np.floating], file: Path | None, options: dict[str, Any]
+    model: TreeModel,
+    interface: Interface | None,
+    X: NDArray[np.floating],
+    file: Path | None,
+    options: dict[str, Any],
 ) -> Domain | None:
     """Return the domain that the attack stays in; None for 0 to 1, that of a scaled model."""
     from wm.formats.units import Domain
 
+    forest = model.forest
     if file is not None:
-        domain = Domain.of(with_medians(load_rows(options, path=file)).X)
+        domain = Domain.of(_labelled_rows(interface, file, options, classes=_classes(model))[0])
         if len(domain.low) != forest.n_features:
             raise QueryError(f"{file}: has {len(domain.low)} features, the model {forest.n_features}")
         if outside := int((~domain.holds(X)).sum()):

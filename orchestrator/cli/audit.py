@@ -10,8 +10,8 @@ import click
 
 from orchestrator.cli import Exit
 from orchestrator.cli.common import INPUT, json_option, print_facts, print_json, print_table
+from orchestrator.cli.marks import mark
 from orchestrator.cli.model_files import trust_options
-from wm.errors import ModelError
 
 if TYPE_CHECKING:
     from wm.attacks.leakage import LeakageReport
@@ -22,7 +22,7 @@ _AS_THEY_ARE = ("trigger_size", "trigger_labels", "weights", "heavy_leaves", "di
 
 @click.command()
 @click.argument("model", metavar="MODEL", type=INPUT)
-@click.option("--prefix", help="Prefix of a forest in an npz file with several, as in watermarked_.")
+@click.option("--prefix", help="Prefix of a forest in an npz file with several, its underscore included.")
 @trust_options
 @click.option(
     "--rows",
@@ -40,19 +40,15 @@ def audit(
 ) -> None:
     """List what a MODEL file reveals of its watermark.
 
-    The file may be npz arrays, skops or joblib. Only the file is read, no data and no votes. The exit code
-    is 1 if something secret leaks, else 0.
+    The file may be npz arrays, skops or joblib, XGBoost's json or ubj, LightGBM's text, CatBoost's json, or
+    ONNX (docs/formats.md). Only the file is read, no data and no votes. The exit code is 1 if something
+    secret leaks, else 0.
     """
-    from wm.attacks.leakage import inspect
-    from wm.formats.export import load_metadata
+    from wm.attacks.leakage.files import inspect_file
     from wm.verification.answer_files import read_rows
 
     candidates = None if rows is None else read_rows(rows)
-    arrays = load_metadata(model, prefix=prefix, trusted=trusted, trust_pickle=trust_pickle)
-    try:
-        report = inspect(**arrays.arguments())
-    except ModelError as reason:
-        raise ModelError(f"{model}: {reason}") from reason
+    report = inspect_file(model, prefix=prefix, trusted=trusted, trust_pickle=trust_pickle)
     membership = None if candidates is None else report.membership(candidates).tolist()
     if json:
         print_json({"model": str(model), "prefix": prefix, **_facts(report), "membership": membership})
@@ -71,11 +67,17 @@ def _facts(report: LeakageReport) -> dict[str, Any]:
 
 
 def _print(model: Path, report: LeakageReport, membership: list[float] | None) -> None:
+    from wm.attacks.leakage.findings import Severity
+
+    secret = [each.name for each in report.findings if each.severity is not Severity.INFO]
+    reason = f"leaks: {', '.join(secret)}" if secret else "nothing secret found"
+    click.echo(f"{mark(not secret)} {reason}\n")
     if report.findings:
         print_table(
             ["severity", "finding", "what the file reveals", "how to fix it"],
             [[each.severity, each.name, each.detail, each.remedy] for each in report.findings],
         )
+        click.echo()
     known = {
         "signature (up to complement)": "".join(map(str, _facts(report)["signature"] or [])),
         "trigger rows": report.trigger_size,
@@ -88,7 +90,6 @@ def _print(model: Path, report: LeakageReport, membership: list[float] | None) -
         {
             "model": model,
             "trees": report.n_trees,
-            "verdict": "leaks" if report.leaks else "nothing secret found",
             **{name: value for name, value in known.items() if value not in (None, "")},
         }
     )

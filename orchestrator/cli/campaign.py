@@ -1,28 +1,32 @@
-"""`wm campaign`: validate, run, resume, watch and list campaigns."""
+"""`wm campaign`: validate, run, resume and watch campaigns; those at rest are in `campaign_records`."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import click
 
 from orchestrator.cli import Exit
+from orchestrator.cli.archives import archive, import_archive
 from orchestrator.cli.campaign_files import read_aloud
+from orchestrator.cli.campaign_records import delete, diff, facts_of, list_all, rename, show
 from orchestrator.cli.common import (
     INPUT,
+    campaign_argument,
     json_option,
+    named_campaign,
     open_store,
     option_group,
     print_either,
     print_json,
-    print_table,
     say,
     store_option,
 )
+from orchestrator.cli.groups import Group
+from orchestrator.cli.marks import mark
 from orchestrator.cli.progress import shown, states
 from orchestrator.cli.urls import broker_option
 from orchestrator.executors import Executor, LocalExecutor, default_workers
@@ -37,7 +41,6 @@ from workers.runtime.outage import Outage
 
 FILE = click.argument("file", type=INPUT)
 FILES = click.argument("files", metavar="FILE...", nargs=-1, required=True, type=INPUT)
-CAMPAIGN = click.argument("campaign_name", metavar="CAMPAIGN")
 PROFILE = click.option(
     "--profile", metavar="NAME", help="Apply the table [profile.NAME] of FILE: see docs/campaigns.md."
 )
@@ -57,9 +60,13 @@ EXECUTOR = option_group(
 )
 
 
-@click.group()
+@click.group(cls=Group)
 def campaign() -> None:
     """Run grids of watermarks and attacks from a TOML file."""
+
+
+campaign.add_command(archive)
+campaign.add_command(import_archive)
 
 
 @campaign.command()
@@ -125,39 +132,45 @@ def run(files: tuple[Path, ...], profile: str | None, store_url: str, **executor
 @FILE
 @PROFILE
 @store_option
-def launch_campaign(file: Path, profile: str | None, store_url: str) -> None:
+@json_option
+def launch_campaign(file: Path, profile: str | None, store_url: str, json: bool) -> None:
     """Hand a campaign FILE to `wm orchestrate` and return at once."""
     store = Store(store_url)
     spec, data = read_aloud(file, profile)
     campaign_id = launch(store, spec, data)
     launched.hand_over(store, campaign_id)
+    if json:
+        print_json({"id": campaign_id, "name": spec.name})
     click.echo(
         f"{spec.name}: launched as campaign {campaign_id}; see: wm campaign status {campaign_id}", err=True
     )
 
 
 @campaign.command()
-@CAMPAIGN
+@campaign_argument
 @store_option
-def cancel(campaign_name: str, store_url: str) -> None:
+@json_option
+def cancel(campaign_name: str, store_url: str, json: bool) -> None:
     """Cancel a CAMPAIGN (name or id).
 
     No new job starts; running slices go on to their end.
     """
     store = open_store(store_url)
-    record = campaigns.find_campaign(store, campaign_name)
-    if record.state in (CampaignState.FINISHED, CampaignState.INCOMPLETE):
-        click.echo(f"{record.name}: already {record.state}, nothing to cancel", err=True)
-        return
-    count = launched.cancel(store, record.id)
-    click.echo(
-        f"{record.name}: {count} jobs cancelled; resume with: wm campaign resume {record.id}",
-        err=True,
+    record = named_campaign(store, campaign_name)
+    is_over = record.state in (CampaignState.FINISHED, CampaignState.INCOMPLETE)
+    count = 0 if is_over else launched.cancel(store, record.id)
+    if json:
+        print_json({"id": record.id, "name": record.name, "cancelled": count})
+    told = (
+        f"already {record.state}, nothing to cancel"
+        if is_over
+        else f"{count} jobs cancelled; resume with: wm campaign resume {record.id}"
     )
+    click.echo(f"{record.name}: {told}", err=True)
 
 
 @campaign.command()
-@CAMPAIGN
+@campaign_argument
 @store_option
 @EXECUTOR
 @click.option("--retry", is_flag=True, help="Run jobs that ended as timeout, memout or error again.")
@@ -167,7 +180,7 @@ def resume(campaign_name: str, store_url: str, retry: bool, **executor: Any) -> 
     CAMPAIGN is a name or an id.
     """
     store = open_store(store_url)
-    record = campaigns.find_campaign(store, campaign_name)
+    record = named_campaign(store, campaign_name)
     make = executor_maker(store, **executor)
     launched.revive(store, record.id)
     if retry:
@@ -215,7 +228,7 @@ def run_to_end(store: Store, campaign_id: int, name: str, make_executor: Callabl
 
 
 @campaign.command()
-@CAMPAIGN
+@campaign_argument
 @store_option
 @json_option
 @click.option("--watch", is_flag=True, help="Update the view until the campaign ends.")
@@ -225,7 +238,7 @@ def status(campaign_name: str, store_url: str, json: bool, watch: bool) -> None:
     With --watch the exit code is 3 if some jobs have no result.
     """
     store = open_store(store_url)
-    record = campaigns.find_campaign(store, campaign_name)
+    record = named_campaign(store, campaign_name)
     if watch:
         from orchestrator.cli.watch import watch_campaign
 
@@ -235,7 +248,7 @@ def status(campaign_name: str, store_url: str, json: bool, watch: bool) -> None:
             click.get_current_context().exit(Exit.INCOMPLETE)
         return
     seen = situation(store, record.id)
-    facts = _facts(record) | {
+    facts = facts_of(record) | {
         "jobs": {state.value: seen.progress.jobs[state] for state in JobState},
         "done": seen.progress.done_weight,
         "total": seen.progress.total_weight,
@@ -249,7 +262,7 @@ def status(campaign_name: str, store_url: str, json: bool, watch: bool) -> None:
 
 
 @campaign.command()
-@CAMPAIGN
+@campaign_argument
 @store_option
 @json_option
 def check(campaign_name: str, store_url: str, json: bool) -> None:
@@ -260,40 +273,18 @@ def check(campaign_name: str, store_url: str, json: bool) -> None:
     from orchestrator.results.checking import contradictions
 
     store = open_store(store_url)
-    found = list(contradictions(store, campaigns.find_campaign(store, campaign_name).id))
+    found = list(contradictions(store, named_campaign(store, campaign_name).id))
     if json:
         print_json(found)
     else:
-        click.echo(
-            "\n".join(found) or "Every forged instance has the votes that it claims; no contradiction."
+        reason = (
+            f"{len(found)} stored answers are not true"
+            if found
+            else "every forged instance has the votes that it claims; no contradiction"
         )
+        click.echo("\n".join([f"{mark(not found)} {reason}", *found]))
     click.get_current_context().exit(Exit.NEGATIVE if found else Exit.DONE)
 
 
-@campaign.command(name="list")
-@store_option
-@json_option
-def list_all(store_url: str, json: bool) -> None:
-    """List the campaigns of a store, oldest first."""
-    found = [_facts(record) for record in campaigns.list_campaigns(open_store(store_url))]
-    if json:
-        print_json(found)
-    else:
-        columns = ["id", "name", "state", "seed", "created", "finished"]
-        print_table(columns, [list(row.values()) for row in found])
-
-
-def _facts(record: campaigns.CampaignRecord) -> dict[str, Any]:
-    return {
-        "id": record.id,
-        "name": record.name,
-        "state": record.state.value,
-        "seed": record.seed,
-        "created": _utc(record.created_at),
-        "finished": None if record.finished_at is None else _utc(record.finished_at),
-    }
-
-
-def _utc(seconds: float) -> str:
-    """Return a time in seconds since 1970 as ISO 8601."""
-    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds")
+for kept in (list_all, show, diff, rename, delete):
+    campaign.add_command(kept)

@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from orchestrator.cli.common import INPUT, OUTPUT, json_option, model_options, print_either
+from orchestrator.cli.groups import Group
 from orchestrator.cli.lineup import (
     COMMITTED_HELP,
     OF_OWNER,
@@ -23,10 +24,11 @@ from wm.claims.keys import public_hex, read_key
 from wm.claims.lineup import LineupClaim
 from wm.claims.pooled import PooledClaim
 from wm.claims.reading import read_whole_claim
+from wm.datasets.preparation import claimed
 from wm.embedding.options import PaperOptions
 
 
-@click.group()
+@click.group(cls=Group)
 def claim() -> None:
     """Make claims of ownership and look at them."""
 
@@ -116,7 +118,7 @@ def new_claim(data: OwnerData, options: dict[str, Any], owner: str) -> PooledCla
         model_id=options["model_id"],
         class_names=rows.class_names,
         feature_names=rows.feature_names,
-        preparation=data.preparation,
+        preparation=claimed(data.interface.preparation),
         pool_size=options["pool_size"],
         level=options["level"],
         seed=options["seed"],

@@ -13,7 +13,9 @@ import click
 
 from orchestrator.cli.tables import as_text, layout
 from orchestrator.cli.urls import with_password
+from orchestrator.errors import AmbiguousNameError
 from orchestrator.frames import records
+from orchestrator.store import campaigns
 from orchestrator.store.database import Store
 
 if TYPE_CHECKING:
@@ -98,11 +100,38 @@ store_option = click.option(
 json_option = click.option("--json", is_flag=True, help="Print one JSON document, nothing else.")
 
 
+campaign_argument = click.argument("campaign_name", metavar="CAMPAIGN")
+
+
 def open_store(url: str) -> Store:
     """Open a store; it must exist and have the schema of this program."""
     store = Store(url)
     store.check()
     return store
+
+
+def can_ask() -> bool:
+    """Return whether a person is there to answer a question."""
+    return sys.stdin.isatty() and sys.stderr.isatty()
+
+
+def named_campaign(store: Store, name_or_id: str) -> campaigns.CampaignRecord:
+    """Return a campaign by name or id; at a terminal, ask which one is meant if several have the name.
+
+    Raises
+    ------
+    NotFoundError
+        There is none, or there are several and nobody can be asked.
+    """
+    try:
+        return campaigns.find_campaign(store, name_or_id)
+    except AmbiguousNameError as several:
+        if not can_ask():
+            raise
+        click.echo(f"wm: {several}", err=True)
+        ids = click.Choice([str(each) for each in several.ids])
+        chosen = click.prompt("Which id", type=ids, default=ids.choices[-1], err=True)
+        return campaigns.get_campaign(store, int(chosen))
 
 
 def print_json(document: Any) -> None:

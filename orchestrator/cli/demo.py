@@ -11,6 +11,7 @@ import click
 from orchestrator.cli import Exit
 from orchestrator.cli.campaign import WORKERS, executor_maker, run_to_end
 from orchestrator.cli.common import FOLDER, print_frame
+from orchestrator.cli.marks import mark
 from orchestrator.files import SECRET, write_whole, writing
 from orchestrator.launch import launch
 from orchestrator.spec import parse_spec
@@ -49,7 +50,8 @@ def demo(output: Path, workers: int | None) -> None:
     write_report(store, campaigns.get_campaign(store, campaign_id), output / "report.html")
     evidence = verify_exported(store, campaign_id, output)
     click.echo(f"Verification of {output / 'forest.npz'} against {output / 'claim.json'}:")
-    click.echo(f"  {evidence.matched_bits} of {evidence.total_bits} bits match, p = {evidence.p_value:.2g}")
+    matched = f"{evidence.matched_bits} of {evidence.total_bits} bits match"
+    click.echo(f"{mark(evidence.significant)} {matched}, p = {evidence.p_value:.2g}")
     for title, frame in tables(store, campaign_id).items():
         click.echo(f"\n{title}")
         print_frame(frame)

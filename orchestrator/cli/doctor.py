@@ -20,14 +20,16 @@ from orchestrator.cli.urls import broker_option
 def doctor(context: click.Context, store_url: str, broker_url: str, json: bool) -> None:
     """Check store, broker, workers and versions, and suggest fixes.
 
-    A campaign on this machine alone needs no broker and no worker. The exit code is 4 if there is a fault.
+    A campaign on this machine alone needs no broker and no worker. With --json also the environment is
+    printed, as a report of a fault needs it. The exit code is 4 if there is a fault.
     """
-    from orchestrator.diagnosis import diagnose
+    from orchestrator.diagnosis import diagnose, environment
 
     is_default = context.get_parameter_source("broker_url") is ParameterSource.DEFAULT
     found = diagnose(store_url, broker_url, broker_is_named=not is_default)
     if json:
-        print_json([asdict(finding) for finding in found])
+        facts = asdict(environment())
+        print_json({"environment": facts, "findings": [asdict(finding) for finding in found]})
     else:
         for finding in found:
             mark = "FAULT" if finding.is_fault else "note " if finding.fix else "ok   "

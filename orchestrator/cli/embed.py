@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import secrets
+from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import click
 from click.core import ParameterSource
 
 from orchestrator.cli.claim import new_claim, request_of
-from orchestrator.cli.common import FOLDER, INPUT, OUTPUT, json_option, model_options, print_either
+from orchestrator.cli.common import FOLDER, INPUT, OUTPUT, json_option, model_options, print_either, say
 from orchestrator.cli.lineup import (
     OF_OWNER,
     OF_POOL,
@@ -28,6 +29,7 @@ from orchestrator.cli.owner_data import (
     read_owner_data,
     source_options,
 )
+from orchestrator.cli.training_progress import TrainingProgress
 from orchestrator.errors import OutputError
 from orchestrator.files import SECRET, write_whole, writing
 from wm.claims.keys import public_hex, read_key, to_pem
@@ -35,6 +37,11 @@ from wm.claims.lineup import LineupClaim
 from wm.claims.pooled import PooledClaim
 from wm.claims.reading import read_whole_claim
 from wm.embedding.options import FitOptions, LineupOptions, PaperOptions
+
+_Made = TypeVar("_Made")
+
+_MANY_ROWS = 20_000
+"""Training rows for which more than one core is worth a word."""
 
 _FIXED = (
     *(
@@ -116,6 +123,7 @@ def embed(
 
     from wm.embedding.claimed import own_receipt, owner_key
     from wm.formats import npz
+    from wm.interface import model_bytes
 
     files = {name: output / name for name in ("forest.npz", "claim.json", "owner.key")}
     makes_key = claim_file is None and key_file is None
@@ -153,12 +161,14 @@ def embed(
     with writing(output):
         output.mkdir(parents=True, exist_ok=True)
     rows = data.split
+    if len(rows.X_train) >= _MANY_ROWS and options["jobs"] == 1:
+        say(f"{len(rows.X_train)} training rows: --jobs -1 trains on all cores, with the same result")
     if isinstance(claim, LineupClaim):
-        made = embed_lineup_claim(claim, given, data, options)
+        made = _or_say_nothing_written(embed_lineup_claim, claim, given, data, options)
     else:
-        made = _embedded(claim, given, data, options)
+        made = _or_say_nothing_written(_embedded, claim, given, data, options)
     write_whole(files["claim.json"], made.claim.to_json().encode(), mode=SECRET)
-    write_whole(files["forest.npz"], made.forest.to_bytes())
+    write_whole(files["forest.npz"], model_bytes(made.forest, data.interface))
     if key is not None and makes_key:
         write_whole(files["owner.key"], to_pem(key), mode=SECRET)
     if held_out is not None:
@@ -177,23 +187,24 @@ def embed(
 def _embedded(
     claim: PooledClaim, receipts: list[Any], data: OwnerData, options: dict[str, Any]
 ) -> EmbeddedModel:
-    """Train the forest of a claim of scheme `paper`, and compare it with an honest one."""
+    """Train the forest of a claim with trigger rows, and compare it with an honest one."""
     from wm.embedding.claimed import embed_claim
     from wm.embedding.quality import harms, quality
     from wm.embedding.tuning import Hyperparameters
 
-    rows = data.split
+    rows, ones = data.split, claim.header.ones
+    chosen = PaperOptions.of(**{name: options[name] for name in PaperOptions.model_fields})
     made = embed_claim(
         claim,
         receipts,
         rows.X_train,
         rows.y_train,
         hyperparameters=Hyperparameters(claim.header.trees, options["max_depth"]),
-        options=PaperOptions.of(**{name: options[name] for name in PaperOptions.model_fields}),
+        options=chosen,
         seed=secrets.randbits(62) if options["seed"] is None else options["seed"],
         n_jobs=options["jobs"],
-        on_round=lambda kind, number, unfit: click.echo(
-            f"{kind} trees, round {number}: {unfit} unfit", err=True
+        on_round=TrainingProgress(
+            {"right": claim.header.trees - ones, "wrong": ones}, by_tree=chosen.training == "per-tree"
         ),
     )
     before, after = (quality(forest, rows.X_test, rows.y_test) for forest in (made.standard, made.forest))
@@ -212,6 +223,14 @@ def _embedded(
         "warnings": warnings,
     }
     return EmbeddedModel(made.forest, made.claim, facts)
+
+
+def _or_say_nothing_written(train: Callable[..., _Made], *arguments: Any, **options: Any) -> _Made:
+    try:
+        return train(*arguments, **options)
+    except KeyboardInterrupt:
+        say("interrupted: no file was written")
+        raise
 
 
 def _figures(name: str, accuracy: float, found: Any) -> dict[str, float]:

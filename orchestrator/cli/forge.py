@@ -17,9 +17,10 @@ from rich.progress import track
 from orchestrator.cli import Exit
 from orchestrator.cli.attacker_data import attacker_rows
 from orchestrator.cli.common import INPUT, OUTPUT, json_option, print_json, print_table
-from orchestrator.cli.model_files import data_options, scaling_option
+from orchestrator.cli.forged_rows import Question, model_to_forge, queries, question_of, rule_options
+from orchestrator.cli.model_files import data_options, scaling_option, trust_options
 from orchestrator.files import writing
-from wm.attacks.forgery import Forger, Target, attacker_signature
+from wm.attacks.forgery import Forger, attacker_signature
 from wm.engines import EngineOptions, ForgeryOutcome, Status, names, options_model
 from wm.errors import SignatureError
 from wm.formats import npz
@@ -63,7 +64,9 @@ class _Answer:
 @click.command()
 @click.argument("model", type=INPUT)
 @click.option(
-    "--rows", type=INPUT, help="Instances to start from, as the model takes them: csv, npz, svmlight."
+    "--rows",
+    type=INPUT,
+    help="Instances to start from: a raw table if the model knows its columns, else model input.",
 )
 @click.option("--dataset", help="Start from test rows of this data set instead: breast-cancer, mnist2-6, ...")
 @click.option(
@@ -78,6 +81,7 @@ class _Answer:
     help="Rows whose range is what features may have (csv, npz, svmlight).  [default: that of the instances, "
     "or 0 to 1 for a scaled model]",
 )
+@rule_options
 @click.option("--signature", "bits", metavar="BITS", help="Forge this signature, not random ones.")
 @click.option("--signatures", "count", type=click.IntRange(1), default=1, help="Random signatures to forge.")
 @click.option("--ones-share", type=click.FloatRange(0, 1), default=0.5, help="Share of ones in each.")
@@ -108,7 +112,7 @@ class _Answer:
 )
 @click.option("--memory-mb", type=click.IntRange(1), help="Memory limit of one query.")
 @click.option("--certify", is_flag=True, help="Confirm each impossible by a checked proof; not for minimal.")
-@click.option("--trust-pickle", is_flag=True, help="Load a .joblib model, which may run any code.")
+@trust_options
 @click.option(
     "-o",
     "--output",
@@ -116,12 +120,21 @@ class _Answer:
     help="npz file for the forged rows, their labels and the signatures.",
 )
 @json_option
-def forge(model: Path, output: Path | None, json: bool, trust_pickle: bool, **options: Any) -> None:
+def forge(
+    model: Path,
+    output: Path | None,
+    json: bool,
+    trust_pickle: bool,
+    trusted: tuple[str, ...],
+    **options: Any,
+) -> None:
     """Search for instances on which MODEL shows a false signature.
 
+    A tree that adds to a margin, as in boosted models, votes by the sign of what it adds about its centre.
     The search starts from natural instances. The exit code is 3 if a limit left an instance without answer.
     """
-    from wm.formats.export import load_model
+    from wm.formats.reading import read_model
+    from wm.interface import read_interface
 
     if options["certify"] and options["eps"] is None:
         raise click.UsageError("--certify needs --eps as a number")
@@ -129,14 +142,15 @@ def forge(model: Path, output: Path | None, json: bool, trust_pickle: bool, **op
         raise click.UsageError(f"{output}: the ending must be .npz")
     engine = options["engine"]
     options["engine_option"] = options_model(engine).of(options["engine_option"], engine=engine, texts=True)
-    forest = load_model(model, trust_pickle=trust_pickle)
-    X, y, domain = attacker_rows(forest, **options)
-    if domain is not None:
-        forest, X = domain.unit_forest(forest), domain.to_unit(X)
-    signatures = _signatures(forest, **options)
+    suspect = model_to_forge(read_model(model, trusted=trusted, trust_pickle=trust_pickle), str(model))
+    X, y, domain = attacker_rows(suspect, read_interface(model, suspect.forest), **options)
+    question = question_of(suspect, domain, **options)
+    if question.domain is not None:
+        X = question.domain.to_unit(X)
+    signatures = _signatures(question.forest, **options)
     answers = list(
         track(
-            _answers(forest, X, y, signatures, **options),
+            _answers(question, X, y, signatures, **options),
             "forging",
             total=len(signatures) * len(y),
             console=rich.console.Console(stderr=True),
@@ -145,7 +159,7 @@ def forge(model: Path, output: Path | None, json: bool, trust_pickle: bool, **op
         )
     )
     if output is not None:
-        _write(output, X, y, answers, signatures, domain)
+        _write(output, X, y, answers, signatures, question.domain)
     counts = [_counts(answers, number) for number in range(len(signatures))]
     if json:
         print_json(_document(counts, y, answers, signatures))
@@ -169,9 +183,9 @@ def _signatures(
 
 
 def _answers(
-    forest: Forest,
+    question: Question,
     X: NDArray[np.floating],
-    y: NDArray[np.int64],
+    y: NDArray[Any],
     signatures: list[Signature],
     *,
     eps: float | None,
@@ -185,13 +199,11 @@ def _answers(
     memory = None if memory_mb is None else memory_mb * 2**20
     chosen = engine_option.model_dump()
     with Forger(
-        forest, engine, timeout_s=timeout_s, memory_bytes=memory, certify=certify, options=chosen
+        question.forest, engine, timeout_s=timeout_s, memory_bytes=memory, certify=certify, options=chosen
     ) as forger:
         answer = forger.nearest if eps is None else forger.ask
-        for number, signature in enumerate(signatures):
-            target = Target(X, y, signature, 1.0 if eps is None else eps)
-            for instance, query in enumerate(target.queries()):
-                yield _Answer(number, instance, answer(query))
+        for number, instance, query in queries(question, X, y, signatures, 1.0 if eps is None else eps):
+            yield _Answer(number, instance, question.replayed(query, answer(query)))
 
 
 def _counts(answers: list[_Answer], number: int) -> dict[str, Any]:
@@ -225,10 +237,16 @@ def _document(
                 "distance": answer.outcome.distance,
                 "seconds": answer.outcome.seconds,
                 "reason": answer.outcome.reason,
+                "missing_values": _missing(answer.outcome),
             }
             for answer in answers
         ],
     }
+
+
+def _missing(outcome: ForgeryOutcome) -> int | None:
+    """Return how many values a witness leaves out; None without a witness."""
+    return None if outcome.witness is None else int((outcome.witness != outcome.witness).sum())
 
 
 def _write(

@@ -7,11 +7,12 @@ from pathlib import Path
 import click
 
 from orchestrator.cli.common import OUTPUT, json_option, print_either
+from orchestrator.cli.groups import Group
 from orchestrator.files import SECRET, write_new, write_whole
 from wm.claims.keys import new_key, public_hex, to_pem
 
 
-@click.group()
+@click.group(cls=Group)
 def key() -> None:
     """Make keys for owners and notaries."""
 

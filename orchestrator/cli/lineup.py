@@ -12,7 +12,14 @@ from click.core import ParameterSource
 
 from orchestrator.cli.common import INPUT, model_options, option_group, say
 from orchestrator.cli.owner_data import OwnerData, data_of_claim
-from orchestrator.cli.suspects import answers_in_files, ask_endpoint, check_sources, read_suspect_model
+from orchestrator.cli.suspects import (
+    PROBES,
+    TEXT_TO_URL,
+    answers_in_files,
+    ask_endpoint,
+    check_sources,
+    read_suspect_model,
+)
 from orchestrator.files import SECRET, write_new
 from wm.embedding import SCHEMES
 from wm.embedding.options import LineupOptions
@@ -27,7 +34,7 @@ if TYPE_CHECKING:
     from wm.forest import Forest
     from wm.verification.judgement import Judgement, Requirements
     from wm.verification.lineup.candidates import Lineup
-    from wm.verification.lineup.order import LineupAnswers
+    from wm.verification.lineup.order import LineupAnswers, LineupQuestions
     from wm.verification.lineup.queries import Queries
 
 OF_OWNER = (*LineupOptions.model_fields, "committed", "customer")
@@ -82,6 +89,7 @@ def new_lineup_claim(
     data: OwnerData, options: dict[str, Any], owner: str, committed: Path | None = None
 ) -> LineupClaim:
     """Return the claim that the options ask for, and write the candidates that it commits to, if any."""
+    from wm.datasets.preparation import claimed
     from wm.embedding.lineup.claimed import commit_lineup
 
     rows = data.split
@@ -98,7 +106,7 @@ def new_lineup_claim(
         class_names=rows.class_names,
         feature_names=rows.feature_names,
         committed=None if committed is None else chosen.candidates,
-        preparation=data.preparation,
+        preparation=claimed(data.interface.preparation),
         seed=options["seed"],
         source=data.source,
         n_jobs=options["jobs"],
@@ -184,11 +192,13 @@ def _new_order(claim: LineupClaim | OpenedLineup, options: dict[str, Any]) -> Li
     return LineupOrder(commitment=claim.commitment, units=options["units"], seed=seed, counts=counts)
 
 
-def lineup_questions(claim: LineupClaim | OpenedLineup, options: dict[str, Any]) -> tuple[Any, LineupOrder]:
-    """Return the rows to ask a suspect, (q, d), and what they are."""
+def lineup_questions(claim: LineupClaim | OpenedLineup, options: dict[str, Any]) -> LineupQuestions:
+    """Return the rows to ask a suspect."""
+    from wm.verification.lineup.order import ask_queries
+
     session = _session(claim, options, _new_order(claim, options))
     asked = session.order.asking(len(session.queries.y), options["repeats"])
-    return asked.rows(session.queries, claim.header), asked
+    return ask_queries(session.queries, asked, claim.header)
 
 
 def verify_lineup(
@@ -214,7 +224,7 @@ def answers_of_suspect(
 ) -> tuple[Session, LineupAnswers, str]:
     """Return the queries, the answers of the suspect that the options name, and its description."""
     from wm.verification.lineup.judgement import model_lineup_answers
-    from wm.verification.lineup.order import read_lineup_order, sort_lineup_answers
+    from wm.verification.lineup.order import ask_queries, read_lineup_order, sort_lineup_answers
 
     check_sources(options)
     order = _new_order(claim, options)
@@ -223,17 +233,21 @@ def answers_of_suspect(
         if order.commitment != claim.commitment:
             raise click.UsageError(f"{options['order']}: is the order of another claim's questions")
     session = _session(claim, options, order)
-    queries, names = session.queries, claim.header.class_names
+    queries = session.queries
     if options["model"] is not None:
         forest = read_suspect_model(options)
         description = f"model {options['model']}, content hash {forest.content_hash}"
         return session, model_lineup_answers(forest, claim.header, queries), description
     if options["url"] is not None:
         order = order.asking(len(queries.y), options["repeats"])
-        answers, place = ask_endpoint(order.rows(queries, claim.header), names, options)
+        asked = ask_queries(queries, order, claim.header)
+        if asked.cells is not None:
+            raise click.UsageError(TEXT_TO_URL)
+        answers, endpoint, wire = ask_endpoint(asked.X, asked.X[:PROBES], claim.header, options)
         given = sort_lineup_answers({answers.kind: answers}, order, len(queries.y))
-        return session, given, f"endpoint {place}, asked {len(order.asked)} rows"
-    found, description = answers_in_files(names, options)
+        given = replace(given, notes=(f"asked in format {wire.name}, answered by {answers.kind}",))
+        return session, given, f"endpoint {endpoint.what}, asked {len(order.asked)} rows"
+    found, description = answers_in_files(claim.header, options)
     return session, sort_lineup_answers(found, order, len(queries.y)), description
 
 

@@ -28,8 +28,7 @@ trust_options = option_group(
         help="Full name of a type that a skops file may restore, as in sklearn.tree._tree.Tree; repeatable.",
     ),
 )
-data_options = option_group(
-    click.option("--label", help="Label column of a csv file: name, or index from 0."),
+table_options = option_group(
     click.option(
         "--header/--no-header",
         default=None,
@@ -46,6 +45,12 @@ data_options = option_group(
         metavar="COLUMN",
         help="Column to leave out: name, or index from 0.",
     ),
+)
+"""Options that say how the cells of a table are found."""
+
+data_options = option_group(
+    click.option("--label", help="Label column of a table: name, or index from 0."),
+    table_options,
     click.option(
         "--missing",
         type=click.Choice(get_args(Missing)),
@@ -56,7 +61,7 @@ data_options = option_group(
         "--categorical",
         type=click.Choice(get_args(Categorical)),
         default="refuse",
-        help="Refuse columns of text in a csv file, one feature for each value, or sorted values numbered.",
+        help="Refuse columns of text, one feature for each value, or sorted values numbered.",
     ),
     click.option("--positive", help="Class that counts as 1.  [needed for three classes or more]"),
     click.option("--test-share", type=float, default=0.3, help="Share of rows kept for testing."),
@@ -101,20 +106,23 @@ def column(text: str | None) -> str | int | None:
 
 def load_rows(options: dict[str, Any], *, name: str | None = None, path: Path | None = None) -> Dataset:
     """Load the rows of a named set or a file, read as `data_options` say, and print how they were read."""
-    found = load(
-        Source(
-            name=name,
-            path=path,
-            label=column(options["label"]),
-            header=options["header"],
-            sep=options["sep"],
-            positive=options["positive"],
-            missing=options["missing"],
-            categorical=options["categorical"],
-            drop=tuple(column(each) for each in options["drop"]),
-            naming=as_flag,
-        )
-    )
+    found = load(source_of(options, name=name, path=path))
     for note in found.notes:
         say(note)
     return found
+
+
+def source_of(options: dict[str, Any], *, name: str | None = None, path: Path | None = None) -> Source:
+    """Return the source that `data_options` describe."""
+    return Source(
+        name=name,
+        path=path,
+        label=column(options["label"]),
+        header=options["header"],
+        sep=options["sep"],
+        positive=options["positive"],
+        missing=options["missing"],
+        categorical=options["categorical"],
+        drop=tuple(column(each) for each in options["drop"]),
+        naming=as_flag,
+    )

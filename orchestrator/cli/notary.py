@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 
 from orchestrator.cli.common import INPUT, OUTPUT, json_option, option_group, print_either
+from orchestrator.cli.groups import Group
 from orchestrator.cli.urls import read_secret
 from orchestrator.errors import OutputError
 from orchestrator.files import write_new
@@ -18,7 +19,7 @@ from wm.claims.beacons.request import read_request
 from wm.claims.keys import read_key
 
 
-@click.group()
+@click.group(cls=Group)
 def notary() -> None:
     """Give receipts for owners' commitments.
 

@@ -14,13 +14,15 @@ from orchestrator.cli.common import INPUT, option_group
 from orchestrator.cli.model_files import data_options, level_option, load_rows, scaling_option
 from wm.claims.document import Document, first_error
 from wm.datasets import AnyScaling, Categorical, Missing
+from wm.datasets.preparation import MinMax, Preparation, fitted
 from wm.errors import ClaimError
+from wm.interface import Interface
 
 if TYPE_CHECKING:
     from wm.claims.lineup import LineupClaim
     from wm.claims.lineup_opened import OpenedLineup
-    from wm.claims.pooled import MinMax, PooledClaim
-    from wm.datasets import Split
+    from wm.claims.pooled import PooledClaim
+    from wm.datasets import Dataset, Split
 
 
 class _Source(Document):
@@ -79,14 +81,14 @@ class OwnerData:
     ----------
     split
         Training and test rows, as model input.
-    preparation
-        How raw rows become model input; None: they are.
+    interface
+        The raw columns that the model takes, and the names of its classes: to be released with it.
     source
         Options that give the same split again, for the claim.
     """
 
     split: Split
-    preparation: MinMax | None
+    interface: Interface
     source: dict[str, Any]
 
 
@@ -112,7 +114,8 @@ def read_owner_data(options: dict[str, Any], split_seed: int | None = None) -> O
     rows = split(table, test_share=options["test_share"], seed=seed, scaling=options["scaling"])
     kept = {name: options[name] for name in _Source.model_fields if name not in ("path", "split_seed")}
     source = _Source(**kept, path=_text(options["path"]), split_seed=seed)
-    return OwnerData(rows, _preparation(table, rows), source.kept())
+    interface = Interface(class_names=rows.class_names, preparation=_preparation(table, rows, options))
+    return OwnerData(rows, interface, source.kept())
 
 
 def data_of_claim(claim: PooledClaim | LineupClaim | OpenedLineup, path: Path | None) -> OwnerData:
@@ -152,17 +155,22 @@ def _text(path: Path | None) -> str | None:
         return None
 
 
-def _preparation(table: Any, rows: Split) -> MinMax | None:
+def _preparation(table: Dataset, rows: Split, options: dict[str, Any]) -> Preparation:
+    """Return how raw rows become model input, as learned from the training rows."""
+    training = table.X[rows.train_rows]
+    fill = options["missing"] == "median"
+    return fitted(table.columns, training, fill=fill, scaling=_scaling(table, rows))
+
+
+def _scaling(table: Dataset, rows: Split) -> MinMax | None:
     """Return the min-max scaling that the split applied."""
     import numpy as np
-
-    from wm.claims.pooled import MinMax
 
     if rows.scaling in ("none", "raw"):
         return None
     whole = rows.scaling == "paper" and table.test_mask is None
-    fitted = table.X if whole else table.X[rows.train_rows]
+    scaled = table.X if whole else table.X[rows.train_rows]
     # A missing value becomes a median, which leaves the range as it is.
-    low, high = np.nanmin(fitted, axis=0), np.nanmax(fitted, axis=0)
+    low, high = np.nanmin(scaled, axis=0), np.nanmax(scaled, axis=0)
     span = high - low
     return MinMax(low=tuple(low.tolist()), span=tuple(span.tolist()))

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import csv
 import io
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from orchestrator.cli.common import INPUT, OUTPUT
+from orchestrator.cli.common import INPUT, OUTPUT, json_option, print_json
 from orchestrator.cli.lineup import OF_JUDGE, judge_options, lineup_questions, refuse_foreign
 from orchestrator.cli.model_files import level_option
 from orchestrator.cli.suspects import question_options, questions_of
@@ -18,8 +19,10 @@ from wm.claims.claim import Claim
 from wm.claims.lineup import LineupClaim
 from wm.claims.lineup_opened import OpenedLineup
 from wm.claims.reading import read_any_claim
-from wm.verification.lineup.order import LineupOrder
-from wm.verification.questions import Order
+
+if TYPE_CHECKING:
+    from wm.verification.lineup.order import LineupQuestions
+    from wm.verification.questions import Questions
 
 
 @click.command()
@@ -30,6 +33,9 @@ from wm.verification.questions import Order
 @click.option(
     "--judge-seed", metavar="TEXT", help="For a line-up: repeats a judge's choices.  [default: a new one]"
 )
+@click.option(
+    "--ids", is_flag=True, help="Number the rows in a first column id; answers may then name theirs."
+)
 @level_option("p-value that will be asked for.")
 @click.option(
     "--order",
@@ -37,19 +43,29 @@ from wm.verification.questions import Order
     required=True,
     help="File for the meaning of each row; keep it secret until the suspect has answered (JSON).",
 )
+@json_option
 @click.pass_context
 def queries(
-    context: click.Context, /, claim_file: Path, output: Path, order: Path, level: float, **options: Any
+    context: click.Context,
+    /,
+    claim_file: Path,
+    output: Path,
+    order: Path,
+    level: float,
+    ids: bool,
+    json: bool,
+    **options: Any,
 ) -> None:
     """Write rows of a CLAIM to ask a suspect model.
 
     CLAIM may be an opening. Trigger rows are hidden among controls, rows of the same kind; the rows of a
     line-up are no secret. Give the answers, a line for each row, to wm verify --votes, --probabilities or
-    --labels, with --order.
+    --labels, with --order. Answers with a column id may come in any order, and missing ones are named.
     """
     import numpy as np
 
     from wm.formats import npz
+    from wm.verification.answer_files import ID
     from wm.verification.samples import sample_of
 
     claim = read_any_claim(claim_file)
@@ -60,21 +76,38 @@ def queries(
     if output.suffix not in (".csv", ".npz"):
         raise click.UsageError(f"{output}: the ending must be .csv or .npz")
     refuse_existing(output, order)
-    asked: LineupOrder | Order
+    questions: Questions | LineupQuestions
     if isinstance(claim, LineupClaim | OpenedLineup):
-        X, asked = lineup_questions(claim, options)
+        questions = lineup_questions(claim, options)
     else:
         refuse_foreign(context, OF_JUDGE, "is for claims of scheme lineup")
         questions = questions_of(sample_of(claim), options, level)
-        X, asked = questions.X, questions.order
-    names = claim.header.feature_names
+    names = questions.names
+    if ids and ID in names:
+        raise click.UsageError(f"--ids: a feature is named {ID} already")
     if output.suffix == ".csv":
-        text = io.StringIO()
-        csv.writer(text, lineterminator="\n").writerow(names)
-        np.savetxt(text, X, delimiter=",", fmt="%.9g")  # 9 digits give every float32 back
-        content = text.getvalue().encode()
+        content = _csv(questions, [ID, *names] if ids else names).encode()
+    elif questions.cells is not None:
+        raise click.UsageError(f"{output}: raw rows have columns of text: the ending must be .csv")
     else:
-        content = npz.pack({"X": X, "feature_names": np.array(names)})
-    write_new(order, asked.to_line().encode(), mode=SECRET)
+        named = {ID: np.arange(1, len(questions.X) + 1)} if ids else {}
+        content = npz.pack({"X": questions.X, "feature_names": np.array(names), **named})
+    write_new(order, questions.order.to_line().encode(), mode=SECRET)
     write_new(output, content, mode=SECRET)
-    click.echo(f"{len(X)} rows of {len(names)} features: {output}")
+    if json:
+        files = {"output": str(output), "order": str(order)}
+        print_json({"rows": len(questions.X), "features": len(names), **files})
+    else:
+        click.echo(f"{len(questions.X)} rows of {len(names)} features: {output}")
+
+
+def _csv(questions: Questions | LineupQuestions, columns: Sequence[str]) -> str:
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(columns)
+    rows = questions.X.tolist() if questions.cells is None else questions.cells
+    for number, row in enumerate(rows, start=1):
+        # 9 digits give every float32 back.
+        cells = [cell if isinstance(cell, str) else f"{cell:.9g}" for cell in row]
+        writer.writerow(cells if len(cells) == len(columns) else [str(number), *cells])
+    return text.getvalue()

@@ -6,8 +6,15 @@ from pathlib import Path
 
 import click
 
-from orchestrator.cli.common import FOLDER, OUTPUT, open_store, store_option
-from orchestrator.store import campaigns
+from orchestrator.cli.common import (
+    FOLDER,
+    OUTPUT,
+    json_option,
+    named_campaign,
+    open_store,
+    print_json,
+    store_option,
+)
 
 
 @click.command()
@@ -21,7 +28,10 @@ from orchestrator.store import campaigns
     type=FOLDER,
     help="Also write each figure as png, svg and pdf, with a file of captions, into this directory.",
 )
-def report(campaign: tuple[str, ...], store_url: str, output: Path | None, figures: Path | None) -> None:
+@json_option
+def report(
+    campaign: tuple[str, ...], store_url: str, output: Path | None, figures: Path | None, json: bool
+) -> None:
     """Write a report on a CAMPAIGN (name or id): a self-contained HTML page, or Markdown.
 
     In Markdown it has no figures, but several CAMPAIGNs side by side.
@@ -32,13 +42,14 @@ def report(campaign: tuple[str, ...], store_url: str, output: Path | None, figur
     if len(campaign) > 1 and (figures is not None or not is_markdown):
         raise click.UsageError("HTML and figures are of one campaign; several need -o FILE.md alone")
     store = open_store(store_url)
-    records = [campaigns.find_campaign(store, name) for name in campaign]
+    records = [named_campaign(store, name) for name in campaign]
     target = output or Path(f"{records[0].name}.html")
     if is_markdown:
         write_markdown(store, records, target)
     else:
         write_report(store, records[0], target)
-    click.echo(target)
-    if figures is not None:
-        for written in write_figures(store, records[0], figures):
-            click.echo(written)
+    pictures = [] if figures is None else list(write_figures(store, records[0], figures))
+    if json:
+        print_json({"report": str(target), "figures": [str(picture) for picture in pictures]})
+    else:
+        click.echo("\n".join(str(written) for written in (target, *pictures)))

@@ -17,7 +17,7 @@ from wm.verification.lineup.order import Counts
 from wm.verification.transcript import transcript
 
 if TYPE_CHECKING:
-    from wm.claims.pooled import MinMax
+    from wm.datasets.preparation import MinMax, Preparation
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class _Header:
 
     class_names: tuple[str, str]
     domain: tuple[tuple[float, float], ...]
-    preparation: MinMax | None = None
+    preparation: MinMax | Preparation | None = None
 
 
 @click.command()

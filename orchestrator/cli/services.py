@@ -28,7 +28,15 @@ _THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS
     help="Jobs at once.  [default: number of processors]",
 )
 @click.option("--events", is_flag=True, help="Send an event about every message to monitors such as Flower.")
-def worker(store_url: str, broker_url: str, concurrency: int | None, events: bool) -> None:
+@click.option(
+    "--until-idle",
+    type=click.FloatRange(min=0),
+    metavar="SECONDS",
+    help="End once there was no job for so long, as a batch system's job should.",
+)
+def worker(
+    store_url: str, broker_url: str, concurrency: int | None, events: bool, until_idle: float | None
+) -> None:
     """Run jobs from the broker until stopped.
 
     On SIGTERM or Ctrl-C unfinished jobs are given back at once, for other workers.
@@ -46,7 +54,14 @@ def worker(store_url: str, broker_url: str, concurrency: int | None, events: boo
     open_broker(make_app(broker_url)).release()
     slots = concurrency or default_workers()
     try:
-        Worker(broker_url, StoreLedger(store), StoreRegistry(store), concurrency=slots, events=events).run()
+        Worker(
+            broker_url,
+            StoreLedger(store),
+            StoreRegistry(store),
+            concurrency=slots,
+            events=events,
+            until_idle_s=until_idle,
+        ).run()
     finally:
         store.close()
 

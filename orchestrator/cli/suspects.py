@@ -5,9 +5,9 @@ from __future__ import annotations
 import hashlib
 import os
 import secrets
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any, Protocol, get_args
 
 import click
 
@@ -15,7 +15,7 @@ from orchestrator.cli.common import INPUT, option_group
 from orchestrator.cli.model_files import trust_options
 from orchestrator.cli.urls import read_secret
 from wm.verification.answers import KINDS, AnswerKind, Answers
-from wm.verification.endpoint import Limits
+from wm.verification.endpoint import FORMATS, PLACED, Limits
 from wm.verification.questions import Units, build_questions, controls_needed, read_order, sort_answers
 
 if TYPE_CHECKING:
@@ -23,12 +23,17 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from wm.forest import Forest
+    from wm.verification.endpoint import Endpoint, Wire
     from wm.verification.judgement import Response
     from wm.verification.questions import Questions
     from wm.verification.samples import Sample
 
 TOKEN_VARIABLE = "WM_ENDPOINT_TOKEN"  # noqa: S105 - the name of the variable that holds it
 """Environment variable with the token of an endpoint."""
+
+_AUTO = "auto"
+PROBES = 3
+"""Controls that are shown to find out the format of questions."""
 
 _LIMITS = {
     "batch_size": ("batch_size", click.IntRange(1, 100_000), "Maximum rows in one request to --url."),
@@ -45,6 +50,24 @@ _LIMITS = {
     "attempts": ("attempts", click.IntRange(1, 1000), "Maximum tries of one request."),
 }
 """Options of an endpoint: field of `Limits`, type and help."""
+
+
+TEXT_TO_URL = (
+    "--url is asked for numbers, but the raw rows have text: write them by wm queries --units raw, "
+    "and give the answers in a file"
+)
+
+
+class Named(Protocol):
+    """The part of a claim's header that says what rows and answers mean."""
+
+    @property
+    def class_names(self) -> tuple[str, str]:
+        """Names of the classes 0 and 1."""
+
+    @property
+    def feature_names(self) -> tuple[str, ...]:
+        """Names of the features."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,7 +102,11 @@ question_options = option_group(
 """Options that say which rows are asked, and how."""
 
 suspect_options = option_group(
-    click.option("--model", type=INPUT, help="Suspect model (npz, skops, joblib)."),
+    click.option(
+        "--model",
+        type=INPUT,
+        help="Suspect model whose trees vote (docs/formats.md): npz, onnx, skops, joblib.",
+    ),
     trust_options,
     click.option("--votes", type=INPUT, help="Suspect's votes of each tree (csv or npz)."),
     click.option(
@@ -89,6 +116,22 @@ suspect_options = option_group(
     click.option("--order", type=INPUT, help="File of wm queries --order, for files of answers."),
     click.option("--url", metavar="URL", help="Suspect at a network address (docs/verification.md)."),
     question_options,
+    click.option(
+        "--format",
+        type=click.Choice([_AUTO, *FORMATS]),
+        default=_AUTO,
+        help="Format of questions to --url (docs/servers.md); auto finds it with some controls.",
+    ),
+    click.option(
+        "--json-rows",
+        metavar="PATH",
+        help=f"Keys under which --url takes rows, as in data.rows; for --format {' or '.join(PLACED)}.",
+    ),
+    click.option(
+        "--json-path",
+        metavar="PATH",
+        help="Place of the answers in what --url replies, as in result.scores or items[*].score.",
+    ),
     *(
         click.option(f"--{name.replace('_', '-')}", type=kind, default=getattr(Limits(), field), help=text)
         for name, (field, kind, text) in _LIMITS.items()
@@ -110,10 +153,12 @@ suspect_options = option_group(
 
 
 def read_suspect_model(options: dict[str, Any]) -> Forest:
-    """Read the model that --model names."""
-    from wm.formats.export import load_model
+    """Read the model that --model names, whose trees must vote."""
+    from wm.formats.reading import read_model
 
-    return load_model(options["model"], trusted=options["trusted"], trust_pickle=options["trust_pickle"])
+    file = options["model"]
+    model = read_model(file, trusted=options["trusted"], trust_pickle=options["trust_pickle"])
+    return model.voting_forest(str(file))
 
 
 def ask_suspect(sample: Sample, options: dict[str, Any], level: float) -> Suspect:
@@ -148,10 +193,20 @@ def check_sources(options: dict[str, Any]) -> None:
         )
     if options["order"] is not None and not kinds:
         raise click.UsageError("--order is for the answers in --votes, --probabilities or --labels")
+    if options["url"] is None and (
+        options["format"] != _AUTO or options["json_rows"] is not None or options["json_path"] is not None
+    ):
+        raise click.UsageError("--format, --json-rows and --json-path say how to ask a --url: give one")
 
 
-def questions_of(sample: Sample, options: dict[str, Any], level: float) -> Questions:
-    """Return the questions that the options ask for, in an order that nobody can foresee."""
+def questions_of(sample: Sample, options: dict[str, Any], level: float, *, spare: int = 0) -> Questions:
+    """Return the questions that the options ask for, in an order that nobody can foresee.
+
+    Parameters
+    ----------
+    spare
+        As in `build_questions`.
+    """
     import numpy as np
 
     given = options["controls"]
@@ -161,17 +216,16 @@ def questions_of(sample: Sample, options: dict[str, Any], level: float) -> Quest
         controls=controls_needed(sample, level) if given is None else given,
         repeats=options["repeats"],
         units=options["units"],
+        spare=spare,
     )
 
 
 def _from_files(sample: Sample, options: dict[str, Any]) -> Suspect:
-    answers, description = answers_in_files(sample.header.class_names, options)
+    answers, description = answers_in_files(sample.header, options)
     return Suspect(sort_answers(answers, read_order(options["order"]), sample), description)
 
 
-def answers_in_files(
-    class_names: tuple[str, str], options: dict[str, Any]
-) -> tuple[dict[AnswerKind, Answers], str]:
+def answers_in_files(header: Named, options: dict[str, Any]) -> tuple[dict[AnswerKind, Answers], str]:
     """Return the answers in the files that the options name, and a description of them."""
     from wm.verification.answer_files import parse_answers, read_file
 
@@ -184,39 +238,65 @@ def answers_in_files(
         if file is None:
             continue
         content = read_file(file)
-        answers[kind] = parse_answers(content, kind, class_names=class_names, what=str(file))
+        answers[kind] = parse_answers(
+            content, kind, class_names=header.class_names, feature_names=header.feature_names, what=str(file)
+        )
         texts.append(f"{kind} in {file}, SHA-256 {hashlib.sha256(content).hexdigest()}")
     return answers, "; ".join(texts)
 
 
 def _from_endpoint(sample: Sample, options: dict[str, Any], level: float) -> Suspect:
-    questions = questions_of(sample, options, level)
-    answers, place = ask_endpoint(questions.X, sample.header.class_names, options)
+    spare = PROBES if options["format"] == _AUTO else 0
+    questions = questions_of(sample, options, level, spare=spare)
+    if questions.cells is not None:
+        raise click.UsageError(TEXT_TO_URL)
+    answers, endpoint, wire = ask_endpoint(questions.X, questions.spare, sample.header, options)
     response = sort_answers({answers.kind: answers}, questions.order, sample)
+    note = f"asked in format {wire.name}, answered by {answers.kind}"
     count = len(questions.order.asked)
     return Suspect(
-        response, f"endpoint {place}, asked {count} rows, {response.asked_twice} of them a second time"
+        replace(response, notes=(*response.notes, note)),
+        f"endpoint {endpoint.what}, format {wire.name}, asked {count} rows, {response.asked_twice} of them a "
+        "second time",
     )
 
 
 def ask_endpoint(
-    X: NDArray[np.float32], class_names: tuple[str, str], options: dict[str, Any]
-) -> tuple[Answers, str]:
-    """Return the answers of the endpoint that the options name, and its address without secrets."""
-    from wm.verification.endpoint import ask, check_address, read_headers
+    X: NDArray[np.float32], spare: NDArray[np.float32], header: Named, options: dict[str, Any]
+) -> tuple[Answers, Endpoint, Wire]:
+    """Return the answers of the endpoint that the options name, and how it was asked.
 
-    token = _token(options["token_file"])
-    url = options["url"]
-    place = check_address(url, has_token=token is not None)
-    answers = ask(
-        url,
-        X,
-        token=token,
-        class_names=class_names,
+    Parameters
+    ----------
+    X : (q, d), spare : (s, d)
+        The questions, and other rows to find out the format with.
+    """
+    from wm.verification.endpoint import Endpoint, ask, read_headers
+
+    endpoint = Endpoint(
+        options["url"],
+        token=_token(options["token_file"]),
         headers=read_headers(options["headers"]),
         limits=Limits(**{field: options[name] for name, (field, _, _) in _LIMITS.items()}),
     )
-    return answers, place
+    wire = _wire(endpoint, spare, header, options)
+    return ask(endpoint, X, class_names=header.class_names, wire=wire), endpoint, wire
+
+
+def _wire(endpoint: Endpoint, spare: NDArray[np.float32], header: Named, options: dict[str, Any]) -> Wire:
+    from wm.verification.endpoint import find_wire, read_path, wire_of
+
+    answers_at = options["json_path"]
+    places: Any = {
+        "rows_at": read_path(options["json_rows"] or ""),
+        "answers_at": None if answers_at is None else read_path(answers_at),
+    }
+    names, classes = header.feature_names, header.class_names
+    if options["format"] != _AUTO:
+        return wire_of(options["format"], endpoint, names, **places)
+    if not len(spare):
+        raise click.UsageError("the claim shows no control to spare: give the --format of questions")
+    return find_wire(endpoint, spare, names=names, class_names=classes, **places)
 
 
 def _token(file: Path | None) -> str | None:

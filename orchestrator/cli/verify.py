@@ -13,6 +13,7 @@ import click
 from orchestrator.cli import Exit
 from orchestrator.cli.common import INPUT, OUTPUT, json_option, print_json
 from orchestrator.cli.lineup import OF_JUDGE, judge_options, refuse_foreign, verify_lineup
+from orchestrator.cli.marks import mark
 from orchestrator.cli.model_files import level_option, moment
 from orchestrator.cli.suspects import ask_suspect, check_sources, read_suspect_model, suspect_options
 from orchestrator.files import refuse_existing, write_new, write_whole
@@ -34,7 +35,7 @@ _EXITS = {
     VerdictKind.UNJUDGED: Exit.OPEN,
     VerdictKind.NOT_VERIFIED: Exit.NEGATIVE,
 }
-_MARKS = {Exit.DONE: "+", Exit.OPEN: "?", Exit.NEGATIVE: "-"}
+_JUDGED = {Exit.DONE: True, Exit.OPEN: None, Exit.NEGATIVE: False}
 _LONGEST = 12
 """Lines of output without --verbose."""
 
@@ -160,7 +161,7 @@ def verify(
         if json:
             print_json(_facts(judgement, description))
         else:
-            click.echo(text if verbose else "\n".join(_short(judgement, _MARKS[code])), nl=not verbose)
+            click.echo(text if verbose else "\n".join(_short(judgement, mark(_JUDGED[code]))), nl=not verbose)
     context.exit(code)
 
 
@@ -200,9 +201,9 @@ def _facts(judgement: Judgement, description: str) -> dict[str, Any]:
     return {**asdict(judgement), "p_value": float(10.0**judgement.log10_p), "suspect": description}
 
 
-def _short(judgement: Judgement, mark: str) -> list[str]:
+def _short(judgement: Judgement, sign: str) -> list[str]:
     """Return the verdict and its reasons in a few lines."""
-    lines = [f"{mark} {judgement.verdict}: {_plain(judgement.reason)}"]
+    lines = [f"{sign} {judgement.verdict}: {_plain(judgement.reason)}"]
     lines += [f"  {each.name}: p = 10^{each.log10_p:.1f} ({each.figure})" for each in judgement.tests]
     lines += [f"  note: {_plain(each)}" for each in judgement.notes]
     lines += [f"  open: {_plain(each)}" for each in judgement.open_questions]

@@ -4,19 +4,52 @@ from __future__ import annotations
 
 import os
 import platform
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
 from importlib import metadata
 
+import wm
 from orchestrator.diagnosis.broker import diagnose_broker
 from orchestrator.diagnosis.result import CheckResult
 from orchestrator.diagnosis.store import diagnose_store
+from orchestrator.executors import default_workers
+from orchestrator.provenance import provenance
 from wm.datasets.cache import DATA_DIR_VARIABLE, default_data_dir
 from wm.errors import DataError
 from wm.user_cache import can_make, lasting_cache, nearest
 from workers.runtime.version import protocol_version
 
-__all__ = ["CheckResult", "diagnose"]
+__all__ = ["CheckResult", "Environment", "diagnose", "environment"]
 
 _PACKAGES = ("numpy", "scikit-learn", "z3-solver", "python-sat", "celery", "sqlalchemy")
+
+
+@dataclass(frozen=True)
+class Environment:
+    """What a report of a fault should say of the machine."""
+
+    treeproof: str
+    executable: str
+    """The Python that runs this program."""
+    processors: int
+    """That this process may use."""
+    versions: Mapping[str, str]
+    """Of libraries, Python and the system; see `orchestrator.provenance`."""
+    variables: tuple[str, ...]
+    """Names of the variables that change what `wm` does; values may be secret."""
+
+
+def environment() -> Environment:
+    """Describe this machine and what is installed."""
+    heeded = ("WM_", "OMP_NUM_THREADS", "NUMBA_", "PG", "PYTHONPATH")
+    return Environment(
+        treeproof=wm.__version__,
+        executable=sys.executable,
+        processors=default_workers(),
+        versions=provenance() | {package: metadata.version(package) for package in _PACKAGES},
+        variables=tuple(sorted(name for name in os.environ if name.startswith(heeded))),
+    )
 
 
 def diagnose(store_url: str, broker_url: str, *, broker_is_named: bool = True) -> list[CheckResult]:

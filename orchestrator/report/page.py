@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Iterator
 from pathlib import Path
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -14,9 +13,10 @@ from orchestrator.errors import OutputError
 from orchestrator.files import write_whole, writing
 from orchestrator.report.charts import FORMATS, Figure, render
 from orchestrator.report.data import Findings
-from orchestrator.report.sections import Shown, not_asked_for, sections
+from orchestrator.report.overview import cards
+from orchestrator.report.sections import not_asked_for, sections
 from orchestrator.report.table import MAX_ROWS
-from orchestrator.report.wording import declared
+from orchestrator.report.wording import counted, declared
 from orchestrator.store.campaigns import CampaignRecord
 from orchestrator.store.database import Store
 
@@ -36,41 +36,56 @@ def write_report(store: Store, record: CampaignRecord, path: Path) -> None:
 
 def report_html(findings: Findings) -> str:
     """Return the page."""
-    environment = Environment(
+    found = list(sections(findings))
+    script = _own("tables.js")
+    about = declared()
+    return (
+        environment()
+        .get_template("template.html.j2")
+        .render(
+            name=findings.record.name,
+            state=findings.record.state.value,
+            cards=cards(found),
+            caveats=[text for _, shown in reversed(found) for text in shown.caveats],
+            missing=not_asked_for(findings),
+            parts=[(section, about.get(section.name, {}).get("lead", ""), shown) for section, shown in found],
+            terms={
+                section.name: tuple(
+                    about.get(section.name, {}).get("terms", {}).items() if shown.tables else ()
+                )
+                for section, shown in found
+            },
+            style=_own("page.css"),
+            script=script,
+            policy=POLICY,
+            version=wm.__version__,
+            max_rows=MAX_ROWS,
+        )
+    )
+
+
+def environment() -> Environment:
+    """Return the environment of the templates in this package."""
+    made = Environment(
         loader=PackageLoader("orchestrator.report", ""),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters["svg"] = _address
-    script = Path(__file__).with_name("tables.js").read_text(encoding="utf-8")
-    return environment.get_template("template.html.j2").render(
-        name=findings.record.name,
-        state=findings.record.state.value,
-        parts=list(_parts(findings)),
-        script=script,
-        script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode("ascii"),
-        version=wm.__version__,
-        max_rows=MAX_ROWS,
-    )
+    made.filters["svg"] = _address
+    made.globals["counted"] = counted
+    return made
 
 
-def _parts(findings: Findings) -> Iterator[tuple[str, str, str, Shown]]:
-    """Yield name, title, first sentences and content of each part: the sections between summary and terms."""
-    found = list(sections(findings))
-    headline = [line for _, shown in found for line in shown.headline]
-    if missing := not_asked_for(findings):
-        headline.append(("Not part of this campaign", f"{missing}."))
-    caveats = tuple(text for _, shown in reversed(found) for text in shown.caveats)
-    yield "summary", "Summary", "", Shown(facts=tuple(headline), caveats=caveats)
-    terms: list[tuple[str, str]] = []
-    for section, shown in found:
-        about = declared().get(section.name, {})
-        yield section.name, section.title, f"{about.get('lead', '')} {shown.lead}".strip(), shown
-        if shown.tables:
-            terms += about.get("terms", {}).items()
-    yield "reading", "How to read this", "", Shown(facts=tuple(terms))
+def _own(name: str) -> str:
+    return Path(__file__).with_name(name).read_text(encoding="utf-8")
+
+
+_SCRIPT_HASH = base64.b64encode(hashlib.sha256(_own("tables.js").encode()).digest()).decode("ascii")
+
+POLICY = f"default-src 'none'; style-src 'unsafe-inline'; img-src data:; script-src 'sha256-{_SCRIPT_HASH}'"
+"""The page's content security policy: no script but its own, nothing from outside."""
 
 
 def _address(figure: Figure) -> str:

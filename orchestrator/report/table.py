@@ -73,6 +73,8 @@ class Table:
     """Title and cell of each column that is the same in every row, shown once."""
     left_out: int = 0
     """Rows beyond `MAX_ROWS`."""
+    names: tuple[str, ...] = ()
+    """Titles of the columns that name a row, of those in `same` too."""
 
     @property
     def is_long(self) -> bool:
@@ -134,6 +136,7 @@ def _filled(name: str, caption: str, columns: Sequence[Column], frame: pd.DataFr
         rows=tuple(zip(*(cells[place] for place in kept), strict=True)),
         same=tuple((columns[place].title, cells[place][0]) for place, same in enumerate(fixed) if same),
         left_out=max(0, len(frame) - MAX_ROWS),
+        names=tuple(column.title for column in columns if column.names_row),
     )
 
 

@@ -136,8 +136,12 @@ def across(sample: Iterable[float], write: Callable[[float], str], centre: str =
     return middle if low == high else f"{middle} ({low} to {high})"
 
 
+def interval(hits: int, trials: int) -> str:
+    """Return the exact 95% interval of the chance of something that happened so often."""
+    rate = clopper_pearson(hits, trials, _CONFIDENCE)
+    return f"95% interval {percent(rate.low, 0)} to {percent(rate.high, 0)}"
+
+
 def times(hits: int, trials: int, thing: str) -> str:
     """Return how often something happened, with the exact 95% interval of its chance."""
-    rate = clopper_pearson(hits, trials, _CONFIDENCE)
-    interval = f"95% interval {percent(rate.low, 0)} to {percent(rate.high, 0)}"
-    return f"{hits:,} of {counted(trials, thing)} ({interval})"
+    return f"{hits:,} of {counted(trials, thing)} ({interval(hits, trials)})"

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
+from datetime import UTC, datetime
 from typing import Any
 
 import sqlalchemy as sa
 
-from orchestrator.errors import NotFoundError
+from orchestrator.errors import AmbiguousNameError, NotFoundError
 from orchestrator.plan import PlannedJob
 from orchestrator.spec import CampaignSpec
 from orchestrator.store.database import Lock, Store
@@ -81,22 +82,39 @@ def create_campaign(
     return int(campaign_id)
 
 
+NEWEST = "@latest"
+"""After a name: the newest campaign of that name."""
+
+
 def find_campaign(store: Store, name_or_id: str) -> CampaignRecord:
-    """Return the newest campaign of a name, or else the one with that id.
+    """Return the campaign of a name, or else the one with that id; ``NAME@latest`` is the newest of a name.
 
     Raises
     ------
     NotFoundError
         There is none; the text lists the existing names.
+    AmbiguousNameError
+        Several have this name, one for each version of its file; the text lists them.
     """
-    found = _records(store, campaign.c.name == name_or_id)
+    name = name_or_id.removesuffix(NEWEST)
+    found = _records(store, campaign.c.name == name)
     if not found and name_or_id.isdecimal() and int(name_or_id) < 2**31:
         found = _records(store, campaign.c.id == int(name_or_id))
     if not found:
         names = store.rows(sa.select(campaign.c.name).distinct().limit(20))
         there = ", ".join(sorted(row.name for row in names)) or "none at all"
         raise NotFoundError(f"no campaign {name_or_id!r} in {store}; there are: {there}")
+    if len(found) > 1 and name == name_or_id:
+        listed = ", ".join(f"{each.id} ({each.state}, {_day(each.created_at)})" for each in found)
+        raise AmbiguousNameError(
+            f"{len(found)} campaigns are called {name}: give the id of one, {listed}, or {name}{NEWEST}",
+            [each.id for each in found],
+        )
     return found[-1]
+
+
+def _day(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds, UTC).date().isoformat()
 
 
 def get_campaign(store: Store, campaign_id: int) -> CampaignRecord:
@@ -128,7 +146,7 @@ def _record(row: sa.Row[Any]) -> CampaignRecord:
     state = CampaignState(row.state)
     if state is CampaignState.RUNNING and row.now - (row.heartbeat_at or 0.0) > STALE_S:
         state = CampaignState.INTERRUPTED
-    columns = {field.name: row._mapping[field.name] for field in fields(CampaignRecord)}
+    columns = {one.name: row._mapping[one.name] for one in fields(CampaignRecord)}
     return CampaignRecord(**columns | {"state": state})
 
 
@@ -154,6 +172,8 @@ class Progress:
     """Number of queries and other jobs that have ended, not those cancelled."""
     total_weight: int
     """Number of all queries and other jobs."""
+    kinds: Mapping[str, Mapping[JobState, int]] = field(default_factory=dict)
+    """Number of jobs of each kind in each state."""
 
     @property
     def is_over(self) -> bool:
@@ -171,20 +191,28 @@ class Progress:
 
 def progress(store: Store, campaign_id: int) -> Progress:
     """Return a campaign's progress."""
+    with store.read() as connection:
+        return progress_of(connection, campaign_id)
+
+
+def progress_of(connection: sa.Connection, campaign_id: int) -> Progress:
+    """Return a campaign's progress as a transaction sees it."""
     query = (
-        sa.select(job.c.state, sa.func.count(), sa.func.sum(job.c.weight))
+        sa.select(job.c.kind, job.c.state, sa.func.count(), sa.func.sum(job.c.weight))
         .join(campaign_job, campaign_job.c.job_id == job.c.id)
         .where(campaign_job.c.campaign_id == campaign_id)
-        .group_by(job.c.state)
+        .group_by(job.c.kind, job.c.state)
     )
     jobs = dict.fromkeys(JobState, 0)
+    kinds: dict[str, dict[JobState, int]] = {}
     done = total = 0
-    for state, count, weight in store.rows(query):
-        jobs[JobState(state)] = count
+    for kind, state, count, weight in connection.execute(query):
+        jobs[JobState(state)] += count
+        kinds.setdefault(kind, dict.fromkeys(JobState, 0))[JobState(state)] = count
         total += weight
         if JobState(state).is_finished and state != JobState.CANCELLED:
             done += weight
-    return Progress(jobs, done, total)
+    return Progress(jobs, done, total, kinds)
 
 
 def retry_failed(store: Store, campaign_id: int) -> int:

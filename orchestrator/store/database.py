@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import threading
 import time
+import weakref
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from enum import IntEnum
@@ -72,6 +73,9 @@ class Store:
             raise StoreUrlError(f"store {masked(url)} is not a database URL, as sqlite:///wm.db") from reason
         except ModuleNotFoundError as reason:
             raise StoreError(f"store {self}: the driver is not installed ({reason})") from reason
+        # A store that nobody closed closes its connections when it is forgotten, not at exit: a forked
+        # child must not say goodbye on its parent's connections.
+        weakref.finalize(self, self._engine.dispose).atexit = False
         self._turn: AbstractContextManager[object] = nullcontext()
         if self.is_sqlite:
             # SQLite's writers poll while they wait for each other; our own threads wait for a lock instead.
@@ -99,6 +103,16 @@ class Store:
     def read(self) -> Iterator[sa.Connection]:
         """Open a transaction that only reads."""
         with self._explained(), self._engine.connect().execution_options(wm_read=True) as connection:
+            yield connection
+
+    @contextmanager
+    def snapshot(self) -> Iterator[sa.Connection]:
+        """Open a transaction that only reads, and sees the store as it is at its beginning."""
+        options: dict[str, Any] = {} if self.is_sqlite else {"isolation_level": "REPEATABLE READ"}
+        with (
+            self._explained(),
+            self._engine.connect().execution_options(wm_read=True, **options) as connection,
+        ):
             yield connection
 
     def rows(self, query: sa.Executable) -> Sequence[Any]:
@@ -237,7 +251,8 @@ def alembic_config() -> Config:
     A command runs on the connection that is in its ``attributes`` under "connection".
     """
     config = Config()
-    config.set_main_option("script_location", str(Path(__file__).parent / "migrations"))
+    folder = str(Path(__file__).parent / "migrations")
+    config.set_main_option("script_location", folder.replace("%", "%%"))  # else % begins a variable
     config.set_main_option("path_separator", "os")
     return config
 

@@ -89,7 +89,7 @@ def save(store: Store, connection: sa.Connection, job_id: int, rows: Sequence[ob
             .where(job.c.id == job_id, needed.c.kind == JobKind.EMBED)
         )
         asked = connection.execute(forest).one()
-        about = {"embed_id": asked.needs_id, "subject": _subject(asked.parameters)}
+        about = {"embed_id": asked.needs_id, "subject": _subject(asked.parameters), "job_id": job_id}
         store.insert_new(connection, global_proof, [about | {"label": label} for label in labels])
 
 

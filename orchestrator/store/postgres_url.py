@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import sqlalchemy as sa
@@ -65,7 +65,16 @@ def create_engine(url: sa.URL, shown: str) -> sa.Engine:
     if url.get_driver_name() == "psycopg":
         # Before SQLAlchemy asks for the version, whose text has no encoding then.
         sa.event.listen(engine, "connect", check_encoding, insert=True)
+        sa.event.listen(engine, "do_connect", _connect_watched)
     return engine
+
+
+def _connect_watched(
+    _dialect: object, _record: object, arguments: Sequence[Any], options: Mapping[str, Any]
+) -> Any:
+    from orchestrator.store.silence import WatchedConnection
+
+    return WatchedConnection.connect(*arguments, **options)
 
 
 def _check_known(parameters: Mapping[str, str], shown: str) -> None:

@@ -98,8 +98,12 @@ def ready_jobs(store: Store, campaign_id: int, *, limit: int, excluded: Collecti
     return [row.id for row in store.rows(query)]
 
 
-def requeue_expired(store: Store) -> int:
-    """Take back jobs whose lease has expired, as failed attempts; return their number."""
+def requeue_expired(store: Store, is_running: Callable[[str], bool] = lambda _owner: False) -> int:
+    """Take back jobs whose lease has expired, as failed attempts; return their number.
+
+    Not those of owners known to be running: their lease expired because a clock jumped, or because they were
+    suspended, and they renew it now.
+    """
     expired = (
         sa.select(job.c.id, job.c.lease_owner)
         .where(job.c.state == JobState.RUNNING, job.c.lease_until < store.clock())
@@ -109,7 +113,8 @@ def requeue_expired(store: Store) -> int:
         return 0
     with store.write() as connection:
         # Two orchestrators must not both count a failure.
-        rows = connection.execute(expired.with_for_update(skip_locked=True)).all()
+        found = connection.execute(expired.with_for_update(skip_locked=True)).all()
+        rows = [row for row in found if not is_running(row.lease_owner)]
         for row in rows:
             count_failure(store, connection, row.id, row.lease_owner, "worker lost: lease expired")
     return len(rows)

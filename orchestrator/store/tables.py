@@ -91,6 +91,7 @@ job = sa.Table(
     sa.Column("leases", sa.Integer, nullable=False, server_default="0"),
     sa.Column("cancelled", sa.Boolean, nullable=False, server_default=sa.false()),
     sa.Index(None, "state"),
+    sa.Index(None, "kind", "state", "id"),
     sa.Index("ix_job_ready", "id", postgresql_where=_IS_READY, sqlite_where=_IS_READY),
 )
 """`leases` is the number of leases so far: a change shows that a worker received the job.
@@ -156,6 +157,15 @@ attempt = sa.Table(
     sa.Index(None, "job_id"),
 )
 
+lease = sa.Table(
+    "lease",
+    metadata,
+    sa.Column("job_id", sa.ForeignKey("job.id", ondelete="CASCADE"), primary_key=True),
+    sa.Column("number", sa.Integer, primary_key=True, autoincrement=False),
+    sa.Column("login", sa.String(63)),
+)
+"""Which worker's login leased a job; PostgreSQL fills it by itself, and workers cannot read it."""
+
 artifact = sa.Table(
     "artifact",
     metadata,
@@ -186,8 +196,12 @@ global_proof = sa.Table(
     sa.Column("embed_id", sa.ForeignKey("job.id"), primary_key=True),
     sa.Column("subject", sa.String(64), primary_key=True),
     sa.Column("label", sa.Integer, primary_key=True, autoincrement=False),
+    sa.Column("job_id", sa.ForeignKey("job.id")),
 )
-"""Proofs of forgery jobs about the forest of an embed job; see `orchestrator.store.forgery_state`."""
+"""Proofs of forgery jobs about the forest of an embed job; see `orchestrator.store.forgery_state`.
+
+`job_id` is the job that found the proof; null before revision 0009.
+"""
 
 
 def _service(name: str, *more: sa.Column[int]) -> sa.Table:

@@ -97,6 +97,7 @@ def known_faults(times: int, minutes: float) -> list[Fault]:
         Fault("j", "no space, PostgreSQL", "postgresql", lambda fleet, _b, _d: faults.store_out_of_space(fleet)),
         Fault("j", "read-only, PostgreSQL", "postgresql", lambda fleet, _b, database: faults.read_only_store(fleet, database)),
         Fault("k", "forged messages", "sqlite", lambda fleet, broker, _d: faults.forged_messages(fleet, broker)),
+        Fault("q", "all suspended", "sqlite", lambda fleet, _b, _d: faults.suspended_again_and_again(fleet, times=times), short_limit),
         Fault("l", "heartbeats under load", "postgresql", lambda fleet, _b, _d: faults.heartbeats_under_load(fleet, at_least_s=60 * minutes), long),
     ]  # fmt: skip
 

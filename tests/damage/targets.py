@@ -31,7 +31,8 @@ from wm.formats import sklearn_metadata
 from wm.formats.export import load_metadata, save_model
 from wm.verification.answer_files import parse_answers, read_rows
 from wm.verification.answers import Answers
-from wm.verification.endpoint.reply import parse_reply
+from wm.verification.endpoint.meaning import read_meaning
+from wm.verification.endpoint.reply import read_reply
 from wm.verification.judgement import VerdictKind, judge_sample
 from wm.verification.lineup.candidates import Lineup
 from wm.verification.lineup.order import Counts, LineupOrder, read_lineup_order
@@ -226,7 +227,14 @@ def _answers(claim: PooledClaim, asked: Questions, forest: Forest) -> list[Targe
         return lambda content: parse_answers(content, kind, class_names=NAMES, what=name)
 
     def reply(body: bytes) -> Answers:
-        return parse_reply(body, len(votes), class_names=NAMES, what="reply")
+        columns = read_reply(body, len(votes), class_names=NAMES, what="reply")
+        return read_meaning(columns, class_names=NAMES, what="reply")
+
+    tensor = {"name": "p", "shape": list(shares.shape), "datatype": "FP64", "data": shares.tolist()}
+    scored = [
+        {"label": NAMES[label], "score": max(share)}
+        for label, share in zip(shares.argmax(axis=1), shares.tolist(), strict=True)
+    ]
 
     return [
         Target("votes.csv", _lines(votes), "text", answers("votes", "csv"), judged),
@@ -234,8 +242,14 @@ def _answers(claim: PooledClaim, asked: Questions, forest: Forest) -> list[Targe
         Target("probabilities.csv", _lines(shares), "text", answers("probabilities", "csv"), judged),
         Target("labels.csv", _lines(labels), "text", answers("labels", "csv"), judged),
         *(
-            Target("reply", json.dumps({kind: values.tolist()}).encode(), "json", reply, judged)
-            for kind, values in (("votes", votes), ("probabilities", shares), ("labels", labels))
+            Target("reply", json.dumps(document).encode(), "json", reply, judged)
+            for document in (
+                {"votes": votes.tolist()},
+                {"probabilities": shares.tolist()},
+                {"labels": labels.tolist()},
+                {"outputs": [tensor]},
+                scored,
+            )
         ),
     ]
 

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import os
 import threading
+from types import SimpleNamespace
 
 import pytest
 import sqlalchemy as sa
 
 from orchestrator import loop
-from orchestrator.loop import run_campaign
+from orchestrator.loop import Loop, run_campaign
 from orchestrator.plan import plan
 from orchestrator.store import campaigns, queue
 from orchestrator.store.campaigns import create_campaign, find_campaign
+from orchestrator.store.database import Store
 from orchestrator.store.ledger import StoreLedger
 from orchestrator.store.tables import CampaignState, JobState, job, job_need, outcome
 from workers.jobs import Outcome, OutcomeStatus
-from workers.runtime.owners import machine
+from workers.runtime.owners import machine, owner_name
 
 DONE = Outcome(OutcomeStatus.DONE, {}, {})
 
@@ -143,6 +145,56 @@ def test_an_expired_lease_of_another_machine_is_taken_back(store, campaign_id):
     assert run(store, campaign_id, Inline(store)) is CampaignState.FINISHED
     with store.read() as connection:
         assert connection.execute(sa.select(job.c.failures).where(job.c.id == first)).scalar_one() == 1
+
+
+def test_an_expired_lease_of_a_process_that_runs_here_is_left_to_it(store, campaign_id):
+    """Its lease expired because the wall clock jumped, or because all was suspended."""
+    first = job_ids(store)[0]
+    ledger, living = StoreLedger(store), owner_name()
+    ledger.lease(first, living)
+    with store.write() as connection:
+        connection.execute(sa.update(job).where(job.c.id == first).values(lease_until=0.0))
+
+    class Late(Inline):
+        def wait(self, timeout_s):
+            ledger.record(first, living, DONE, {})
+            super().wait(timeout_s)
+
+    executor = Late(store)
+    assert run(store, campaign_id, executor) is CampaignState.FINISHED
+    assert first not in executor.submitted
+    with store.read() as connection:
+        assert connection.execute(sa.select(job.c.failures).where(job.c.id == first)).scalar_one() == 0
+
+
+@pytest.mark.parametrize("what", ["the wall clock jumps", "all is suspended"])
+def test_after_a_jump_leases_elsewhere_may_be_renewed_first(store, campaign_id, clock, monkeypatch, what):
+    now = SimpleNamespace(wall=1_000_000.0)
+    monkeypatch.setattr(Store, "clock", lambda _store: sa.literal(now.wall))
+    first, taken_back = job_ids(store)[0], []
+    StoreLedger(store).lease(first, "elsewhere:1:1:0")
+    idle = Inline(store)
+    monkeypatch.setattr(idle, "capacity", lambda: 0)
+    turns = Loop(store, idle, lambda *_: None, lambda *counts: taken_back.append(counts))
+
+    def pass_by(seconds, *, wall=None):
+        clock.now += seconds
+        now.wall += seconds if wall is None else wall
+        turns.turn([campaign_id])
+
+    pass_by(0)
+    pass_by(5)
+    pass_by(5 if what == "the wall clock jumps" else 3600, wall=3600)
+    for _ in range(2):
+        pass_by(5)
+    assert taken_back == []
+    assert StoreLedger(store).heartbeat(first, "elsewhere:1:1:0")
+    for _ in range(5):
+        pass_by(5)
+    assert taken_back == [], "renewed"
+    for _ in range(3):
+        pass_by(5)
+    assert taken_back == [(1, 0)], "its owner has been silent for more than 30 s since"
 
 
 def test_it_waits_for_the_job_of_a_live_worker_elsewhere(store, campaign_id):

@@ -240,6 +240,71 @@ def broker_connections_forgotten(fleet: Fleet, proxy: ForgetfulProxy) -> Seen:
     return _seen(fleet, [])
 
 
+# Faults o and p: connections to the store that fall silent, and servers that say nothing at all
+
+IMPATIENT = """
+import orchestrator.store.silence, workers.runtime.stopping
+
+orchestrator.store.silence.SILENCE_S = 3.0
+workers.runtime.stopping.STOP_LIMIT_S = 8.0
+"""
+
+
+def store_connections_forgotten(fleet: Fleet, proxy: ForgetfulProxy) -> Seen:
+    """Connections to the store fall silent; new ones would work."""
+    fleet.launch()
+    processes = fleet.start("orchestrate", custom=IMPATIENT), fleet.worker(SLOTS, custom=IMPATIENT)
+    fleet.until(fleet.begun())
+    before = fleet.answers()
+    proxy.forget()
+    recovery_s = [fleet.seconds_until(fleet.more_answers(before))]
+    fleet.finish(within_s=300)
+    for process in processes:
+        assert process.poll() is None
+        logged = fleet.log(process)
+        assert "Traceback" not in logged
+        assert logged.count("the store does not answer") == logged.count("the store is back") <= 1, logged
+    return _seen(fleet, recovery_s)
+
+
+def stopped_while_all_is_mute(fleet: Fleet, *proxies: ForgetfulProxy) -> list[float]:
+    """Store and broker say nothing any more, and the services are told to stop; return how long they take."""
+    fleet.launch()
+    processes = [fleet.start("orchestrate", custom=IMPATIENT), fleet.worker(SLOTS, custom=IMPATIENT)]
+    fleet.until(fleet.begun())
+    below = [each for process in processes for each in fleet.below(process.pid)]
+    for proxy in proxies:
+        proxy.mute()
+    time.sleep(1)
+    took_s = []
+    for process in processes:
+        started = time.monotonic()
+        process.terminate()
+        assert process.wait(timeout=40) in (0, 4), fleet.log(process)
+        took_s.append(time.monotonic() - started)
+        assert "Traceback" not in fleet.log(process)
+    fleet.until(lambda: not set(below) & set(fleet.family.living()), within_s=5)
+    return took_s
+
+
+# Fault q: all processes of a run are suspended together
+
+
+def suspended_again_and_again(fleet: Fleet, *, times: int = 2) -> Seen:
+    """Everything is suspended for longer than a query may take, as by ``docker pause``."""
+    fleet.store.upgrade()
+    run = fleet.start("campaign", "run", "c.toml", "--workers", str(SLOTS))
+    for share in _shares(times):
+        fleet.until(fleet.begun(share))
+        everyone = [run.pid, *fleet.below(run.pid)]
+        for number in (signal.SIGSTOP, signal.SIGCONT):
+            for pid in everyone:
+                os.kill(pid, number)
+            time.sleep(fleet.size.timeout_s + 1 if number == signal.SIGSTOP else 0)
+    assert run.wait(timeout=300) == 0, fleet.log(run)
+    return _seen(fleet, [])
+
+
 # Fault f: the database
 
 

@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -112,7 +112,12 @@ class Fleet:
     # Processes
 
     def start(
-        self, *arguments: str, custom: str = "", largest_file: int | None = None, measured: bool = True
+        self,
+        *arguments: str,
+        custom: str = "",
+        largest_file: int | None = None,
+        measured: bool = True,
+        within: Sequence[str] = (),
     ) -> subprocess.Popen[bytes]:
         """Start a command; its output goes to a file.
 
@@ -124,6 +129,8 @@ class Fleet:
             Bytes beyond which no file can grow, as on a full disk.
         measured
             Whether its test coverage is, which takes a file that can grow.
+        within
+            Command that starts it, as one that makes another host of it.
         """
         log = self.directory / f"log-{len(self.processes)}"
         environment = {
@@ -138,7 +145,7 @@ class Fleet:
             environment["PYTHONPATH"] = os.pathsep.join([str(folder), str(ROOT)])
         with log.open("wb") as file:
             process = subprocess.Popen(
-                [sys.executable, "-m", "orchestrator.cli", *arguments],
+                [*within, sys.executable, "-m", "orchestrator.cli", *arguments],
                 cwd=self.directory,
                 env=environment,
                 stdin=subprocess.DEVNULL,

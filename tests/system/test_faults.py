@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from orchestrator.store import campaigns, launched, services
+from orchestrator.store.database import Store
 from orchestrator.store.tables import CampaignState, JobState
 from tests import servers
 from tests.proxy import ForgetfulProxy
@@ -143,6 +144,44 @@ def test_n_connections_to_the_broker_that_fell_silent(tmp_path, broker, undistur
     proxy.close()
 
 
+@pytest.fixture
+def remote_fleet(tmp_path: Path, broker: servers.Valkey) -> Iterator[tuple[Fleet, list[ForgetfulProxy]]]:
+    """Servers with an empty PostgreSQL store, each behind a proxy: that of the store, that of the broker."""
+    server = servers.Postgres(port=servers.free_port())
+    with server.connect() as connection:
+        connection.execute("ALTER ROLE postgres PASSWORD 'x'")
+    proxies = [ForgetfulProxy(port) for port in (server.port, broker.port)]
+    url = f"postgresql+psycopg://postgres:x@127.0.0.1:{proxies[0].port}/postgres?connect_timeout=3"
+    fleet = Fleet(tmp_path, url, proxies[1].url, SIZE)
+    fleet.store = Store(f"{server.url()}&port={server.port}")
+    yield fleet, proxies
+    fleet.close()
+    for closed in (*proxies, server):
+        closed.close()
+
+
+def test_o_connections_to_the_store_that_fell_silent(remote_fleet, undisturbed):
+    fleet, proxies = remote_fleet
+    seen = faults.store_connections_forgotten(fleet, proxies[0])
+    assert_as(fleet, undisturbed, seen)
+    assert seen.attempts == ()
+
+
+def test_p_services_stop_in_time_although_store_and_broker_say_nothing(remote_fleet):
+    fleet, proxies = remote_fleet
+    assert max(faults.stopped_while_all_is_mute(fleet, *proxies)) < 20
+
+
+def test_q_suspended_processes_lose_no_answer(tmp_path, broker):
+    (tmp_path / "undisturbed").mkdir()
+    (tmp_path / "disturbed").mkdir()
+    rows = undisturbed_rows(tmp_path / "undisturbed", QUICK_LIMIT)
+    with fleet_of(tmp_path / "disturbed", "sqlite", broker, QUICK_LIMIT) as one_host:
+        seen = faults.suspended_again_and_again(one_host)
+        assert one_host.difference(rows).is_none
+        assert seen.attempts == ()
+
+
 def test_f_a_database_restarted_and_connections_cut(fleet, database, undisturbed):
     seen = faults.database_restarted(fleet, database)
     assert_as(fleet, undisturbed, seen)
@@ -205,6 +244,14 @@ def test_cancel_stops_new_work_and_resume_takes_it_up_again(fleet, undisturbed):
     fleet.launch()
     fleet.finish()
     assert_as(fleet, undisturbed)
+
+
+def test_a_worker_until_idle_ends_by_itself(one_host):
+    one_host.wm("db", "upgrade")
+    worker = one_host.start("worker", "--concurrency", "1", "--until-idle", "1")
+    assert worker.wait(timeout=90) == 0, one_host.log(worker)
+    assert "no job for 1 s: ending" in one_host.log(worker)
+    assert services.workers(one_host.store) == []
 
 
 def test_a_worker_of_another_version_is_refused_with_a_clear_message(one_host):

@@ -401,7 +401,8 @@ def test_edited_content_is_refused():
 @pytest.mark.parametrize(
     ("version", "message"),
     [
-        (np.array(2), "forest schema 2 is not 1"),
+        (np.array(3), "forest schema 3 is not 1"),
+        (np.array(2), "lacks missing_left and input_dtype"),
         (np.array(0), "forest schema 0 is not 1"),
         (np.array([1]), "is not 1"),
         (np.array(1.0), "is not 1"),

@@ -57,6 +57,10 @@ SERVICE = """
             elif what == "answer late":
                 time.sleep(0.5)
                 connection.send("late")
+            elif isinstance(what, float):
+                while time.process_time() < what:
+                    pass
+                connection.send("worked")
             elif what == "print":
                 print("noise on stdout", flush=True)
                 connection.send("printed")
@@ -275,6 +279,37 @@ def test_a_template_whose_parent_ended_before_sending_its_arguments_says_nothing
         ours.sendall(sent)
     _, errors = template.communicate(timeout=60)
     assert (template.returncode, errors) == (0, b"")
+
+
+FROZEN = """
+    import sys
+    from wm.isolation import Sandbox
+    with Sandbox("naughty", "hello") as sandbox:
+        sandbox.ready()
+        print(flush=True)
+        answer = sandbox.ask(2.5, timeout_s=6)
+    print(answer, sandbox.suspended_s)
+"""
+
+
+def test_a_limit_does_not_count_time_for_which_all_processes_were_suspended(service):
+    """As by `docker pause`, Slurm's suspend, or a hypervisor: for longer than the limit."""
+    root = Path(__file__).parents[2]
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(root), os.environ["PYTHONPATH"]])}
+    command = [sys.executable, "-c", textwrap.dedent(FROZEN)]
+    with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True) as parent:
+        try:
+            assert parent.stdout.readline() == "\n"
+            everyone = [parent.pid, *descendants(parent.pid)]
+            for number in (signal.SIGSTOP, signal.SIGCONT):
+                for pid in everyone:
+                    os.kill(pid, number)
+                time.sleep(7 if number == signal.SIGSTOP else 0)
+            answer, suspended_s = parent.communicate(timeout=60)[0].split()
+        finally:
+            parent.kill()
+    assert answer == "worked"
+    assert 6.5 < float(suspended_s) < 60
 
 
 PARENTS = {

@@ -81,5 +81,8 @@ def named_errors(what: str, kind: str) -> Iterator[None]:
 def first_error(reason: ValidationError) -> str:
     """Return the first validation error as one short line; a hostile file may choose its keys' names."""
     first = reason.errors()[0]
-    place = ".".join(str(part) for part in first["loc"])[:_LONGEST_PLACE] or "file"
-    return f"{place if place.isprintable() else repr(place)}: {first['msg']}"
+    place = ".".join(str(part) for part in first["loc"])[:_LONGEST_PLACE]
+    message = first["msg"].removeprefix("Value error, ")
+    if not place:
+        return message
+    return f"{place if place.isprintable() else repr(place)}: {message}"

@@ -34,7 +34,8 @@ from wm.claims.beacons.base import BeaconValue, Receipt, Trust
 from wm.claims.commitment import merkle_root, whole
 from wm.claims.document import Document, Hash, check_parts, named_errors, read_document
 from wm.claims.lineup_keys import position_key, position_secret
-from wm.claims.pooled import MinMax
+from wm.claims.pooled import check_features
+from wm.datasets.preparation import MinMax, Preparation
 from wm.errors import ClaimError
 
 Mode = Literal["retrained", "committed"]
@@ -113,7 +114,7 @@ class LineupHeader(Document):
     class_names: Annotated[tuple[str, str], AfterValidator(_distinct)]
     feature_names: Annotated[tuple[str, ...], Field(min_length=1), AfterValidator(_distinct)]
     domain: tuple[tuple[float, float], ...]
-    preparation: MinMax | None
+    preparation: MinMax | Preparation | None
     training: TreeSettings
     environment: dict[str, str]
     context: Hash
@@ -123,12 +124,7 @@ class LineupHeader(Document):
         given = {self.candidates is not None, self.candidates_root is not None}
         if given != {self.mode == "committed"}:
             raise ValueError("committed candidates have a number and a root, retrained ones neither")
-        prepared = self.preparation
-        lengths = {len(self.domain)} | ({len(prepared.low), len(prepared.span)} if prepared else set())
-        if lengths != {len(self.feature_names)}:
-            raise ValueError(
-                f"{len(self.feature_names)} features are named, but others have a domain or a scaling"
-            )
+        check_features(self.feature_names, self.domain, self.preparation)
         return self
 
     def canonical(self) -> bytes:

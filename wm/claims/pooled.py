@@ -35,6 +35,8 @@ from wm.claims.commitment import merkle_root, whole
 from wm.claims.document import Document, Hash, check_parts, first_error, named_errors, read_document
 from wm.claims.draw import SECRET_BYTES
 from wm.claims.packing import packed_labels, packed_rows, unpacked_labels, unpacked_rows
+from wm.datasets.preparation import MinMax as MinMax
+from wm.datasets.preparation import Preparation
 from wm.errors import ClaimError
 
 MAX_CELLS = 3 * 2**23
@@ -50,25 +52,18 @@ def _distinct_names(names: tuple[str, ...]) -> tuple[str, ...]:
     return names
 
 
-class MinMax(Document):
-    """Scaling of raw rows to model input: (x - low) / span for each feature, 0 where span is 0.
-
-    Attributes
-    ----------
-    low, span
-        d numbers each; span at least 0.
-    """
-
-    low: tuple[float, ...]
-    span: tuple[Annotated[float, Field(ge=0)], ...]
-
-    def inverse(self, X: NDArray[np.float32]) -> NDArray[np.float32]:
-        """Return model input, (n, d), in raw units; infinite where these are beyond float32."""
-        raw = X.astype(np.float64)
-        with np.errstate(over="ignore"):  # values beyond float32 become infinite
-            raw *= np.array(self.span)
-            raw += np.array(self.low)
-            return raw.astype(np.float32)
+def check_features(
+    names: tuple[str, ...],
+    domain: tuple[tuple[float, float], ...],
+    preparation: MinMax | Preparation | None,
+) -> None:
+    """Raise `ValueError` unless domain and preparation are of the features that are named."""
+    scaling = preparation.scaling if isinstance(preparation, Preparation) else preparation
+    lengths = {len(domain)} | ({len(scaling.low), len(scaling.span)} if scaling else set())
+    if lengths != {len(names)}:
+        raise ValueError(f"{len(names)} features are named, but others have a domain or a scaling")
+    if isinstance(preparation, Preparation) and preparation.feature_names != names:
+        raise ValueError("the preparation makes other features than those that are named")
 
 
 class Header(Document):
@@ -93,7 +88,7 @@ class Header(Document):
     domain
         d pairs: the range of each feature over the owner's training rows, as model input.
     preparation
-        How raw rows become model input; None: they are model input.
+        How raw rows become model input: scaled, or each column as it says; None: they are model input.
     """
 
     scheme: str
@@ -106,15 +101,12 @@ class Header(Document):
     class_names: Annotated[tuple[str, str], AfterValidator(_distinct_names)]
     feature_names: Annotated[tuple[str, ...], Field(min_length=1), AfterValidator(_distinct_names)]
     domain: tuple[tuple[float, float], ...]
-    preparation: MinMax | None
+    preparation: MinMax | Preparation | None
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
+        check_features(self.feature_names, self.domain, self.preparation)
         features = len(self.feature_names)
-        prepared = self.preparation
-        lengths = {len(self.domain)} | ({len(prepared.low), len(prepared.span)} if prepared else set())
-        if lengths != {features}:
-            raise ValueError(f"{features} features are named, but others have a domain or a scaling")
         if self.ones > self.trees or self.trigger_size >= self.pool_size:
             raise ValueError("more ones than trees, or no rows beside the trigger rows")
         if self.pool_size * features > MAX_CELLS:

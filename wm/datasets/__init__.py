@@ -1,15 +1,18 @@
 """Data sets for a binary watermark: found, checked, split, scaled and hashed.
 
 A `Source` names the rows, `load` makes a `Dataset` of them (class 0 or 1 for each row), `split` a `Split` for
-training. `source` and `model` hold the types; `files` and `csv_file` read the user's files (`dialect`:
-encoding and separator, `heading`: names or values, `columns`: cells, `preparing`: numbers, `problems`: what
-is refused); `mnist`, `ijcnn1` and `openml` the public sets; `cache` finds, downloads and keeps files;
-`labels` encodes labels as two classes; `loading` holds the registry; `splitting` splits and scales.
+training. `source` and `model` hold the types. `files` reads the user's files as `cells` of `columns`:
+`csv_file` (`dialect`: encoding and separator, `heading`: names or values), `arff`, and `frames`, also of
+pandas. `preparing` makes numbers of them (`problems`: what is refused, `oddities`: what is said);
+`preparation` is what travels with a model, `applying` does it to raw rows. `mnist`, `ijcnn1` and `openml`
+read the public sets; `cache` finds, downloads and keeps files; `labels` encodes labels as two classes;
+`loading` holds the registry; `splitting` splits and scales.
 
-May import `wm.errors` and `wm.formats`. scikit-learn and pandas are imported only inside functions.
+May import `wm.errors`, `wm.formats` and `wm.claims.document`. scikit-learn and pandas are imported only
+inside functions.
 """
 
-from wm.datasets.loading import load
+from wm.datasets.loading import load, load_frame
 from wm.datasets.model import Dataset, with_medians
 from wm.datasets.preparing import Categorical, Missing
 from wm.datasets.source import Source, file_sha256
@@ -25,6 +28,7 @@ __all__ = [
     "Split",
     "file_sha256",
     "load",
+    "load_frame",
     "split",
     "split_sizes",
     "with_medians",

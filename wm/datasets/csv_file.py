@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import itertools
 from array import array
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-import numpy as np
-
-from wm.datasets.columns import Column, ColumnBuilder, is_missing, with_decimal_commas
+from wm.datasets.cells import Cells, feature_places, label_place, prepared_table
+from wm.datasets.columns import Column, ColumnBuilder, with_decimal_commas
 from wm.datasets.dialect import decoded, records, separator, sniffed
 from wm.datasets.heading import has_header
-from wm.datasets.labels import MISSING_LABELS, encode_labels
 from wm.datasets.model import RawTable, column_names
-from wm.datasets.preparing import Preparing, dropped, prepare
+from wm.datasets.preparing import Preparing
 from wm.datasets.wording import Naming, as_key, shown
 from wm.errors import DataError
 
@@ -36,42 +34,65 @@ def parse_csv(
     preparing: Preparing | None = None,
     naming: Naming = as_key,
 ) -> RawTable:
+    """Read a text table with labels; parameters and errors as in `read_csv` and `prepared_table`.
+
+    Parameters
+    ----------
+    preparing
+        How columns become numbers; None refuses those that are none.
+    """
+    options = preparing or Preparing()
+    cells = read_csv(
+        content, where=where, label=label, header=header, sep=sep, drop=options.drop, naming=naming
+    )
+    return prepared_table(cells, options, naming)
+
+
+def read_csv(
+    content: bytes,
+    *,
+    where: str,
+    label: str | int | None,
+    header: bool | None = None,
+    sep: str | None = None,
+    drop: Sequence[str | int] = (),
+    known: str | None = None,
+    naming: Naming = as_key,
+) -> Cells:
     """Read a text table.
 
     Parameters
     ----------
     where
         Name of the text in errors.
-    label, header, sep
+    label, header, sep, drop
         As in `wm.datasets.Source`.
-    preparing
-        How columns become numbers; None refuses those that are none.
+    known
+        Name of a column that a table without labels should have; then no column is the label.
     naming
         How errors name options.
 
     Raises
     ------
     DataError
-        There is no such label or column, rows are missing or differ in length, the header is uncertain, or as
-        in `prepare`.
+        There is no such label or column, rows are missing or differ in length, or the header is uncertain.
     """
-    options = preparing or Preparing()
     text, notes = decoded(content, where)
-    dialect = sniffed(text, sep=None if sep is None else separator(sep), label=label)
-    rows = records(text, dialect, where)
+    hint = label if known is None else known
+    dialect = sniffed(text, sep=None if sep is None else separator(sep), label=hint)
+    rows = records(text, dialect, where, keep_empty=known is not None)
     head = list(itertools.islice(rows, _CHUNK_ROWS))
     if not head:
         raise DataError(f"{where}: the file is empty")
-    names, head, said = _named(head, label=label, header=header, where=where, naming=naming)
-    label_index = _label_index(names, label, where, naming)
-    left_out = {label_index, *_dropped(names, label_index, options, where, naming)}
-    features = [index for index in range(len(names)) if index not in left_out]
+    names, head, said, named = _named(head, label=hint, header=header, where=where, naming=naming)
+    place = label_place(names, label, where, naming) if known is None else None
+    features = feature_places(names, place, drop, where=where, naming=naming)
     may_have_commas = dialect.sep != "," or '"' in text  # where commas separate, a cell with one is in quotes
     columns, labels, lines = _gathered(
         itertools.chain(head, rows),
         names,
         features,
-        label_index,
+        place,
         plain="_" not in text,
         commas=may_have_commas,
         where=where,
@@ -80,23 +101,13 @@ def parse_csv(
         columns = with_decimal_commas(columns)
         count = sum(column.commas for column in columns)
         said += (f"{where}: {count} columns have decimal commas",) if count else ()
-    unlabelled = np.array([_is_unlabelled(name, options) for name in labels], dtype=np.bool_)
-    done = prepare(
-        columns,
-        keep=~unlabelled if options.missing == "drop" else np.ones_like(unlabelled),
+    return Cells(
         where=where,
+        columns=tuple(columns),
+        labels=None if place is None else labels,
         place=lambda row: f"line {lines[row]}",
-        options=options,
-        naming=naming,
-    )
-    kept = np.array(labels, dtype=np.str_)[done.rows]
-    return RawTable(
-        where=where,
-        X=done.X,
-        labels=encode_labels(kept, where=where, naming=naming),
-        feature_names=done.feature_names,
-        notes=(*notes, *said, *done.notes),
-        is_settled=True,
+        is_named=named,
+        notes=(*notes, *said),
     )
 
 
@@ -107,8 +118,8 @@ def _named(
     header: bool | None,
     where: str,
     naming: Naming,
-) -> tuple[tuple[str, ...], list[tuple[int, list[str]]], tuple[str, ...]]:
-    """Return the columns' names, the first rows below them, and what to say of this."""
+) -> tuple[tuple[str, ...], list[tuple[int, list[str]]], tuple[str, ...], bool]:
+    """Return the columns' names, the first rows below, what to say, and whether the names are its own."""
     width = len(head[0][1])
     _check_widths(iter(head), width, where)
     # Each line may end in a separator.
@@ -120,11 +131,11 @@ def _named(
     if header is None:
         header, notes = has_header(rows, label=label, where=where, naming=naming)
     if not header:
-        return column_names(width), head, notes
+        return column_names(width), head, notes, False
     first = rows[0]
     if twice := sorted({name for name in first if first.count(name) > 1}):
         raise DataError(f"{where}: the header names {shown(twice)} more than once")
-    return tuple(first), head[1:], notes
+    return tuple(first), head[1:], notes, True
 
 
 def _check_widths(rows: _Records, width: int, where: str) -> None:
@@ -139,13 +150,13 @@ def _gathered(
     rows: _Records,
     names: tuple[str, ...],
     features: list[int],
-    label_index: int,
+    label_index: int | None,
     *,
     plain: bool,
     commas: bool,
     where: str,
 ) -> tuple[list[Column], list[str], array[int]]:
-    """Return the features' columns, each row's label, and the number of its line."""
+    """Return the features' columns, each row's label if there are any, and the number of its line."""
     builders = [ColumnBuilder() for _ in features]
     labels: list[str] = []
     lines = array("Q")
@@ -155,38 +166,12 @@ def _gathered(
         _check_widths(iter(chunk), width, where)
         lines.extend(line for line, _ in chunk)
         cells = list(zip(*(cells[:width] for _, cells in chunk), strict=True))
-        known |= {cell: cell.strip() for cell in set(cells[label_index]) - known.keys()}
-        labels += [known[cell] for cell in cells[label_index]]
+        if label_index is not None:
+            known |= {cell: cell.strip() for cell in set(cells[label_index]) - known.keys()}
+            labels += [known[cell] for cell in cells[label_index]]
         for builder, index in zip(builders, features, strict=True):
             builder.add(cells[index], plain=plain, commas=commas)
-    if not labels:
+    if not lines:
         raise DataError(f"{where}: there are no rows below the header")
     columns = [builder.column(names[index]) for builder, index in zip(builders, features, strict=True)]
     return columns, labels, lines
-
-
-def _is_unlabelled(name: str, options: Preparing) -> bool:
-    """Return whether a row has no label; "?" and the like may be a class unless such rows are left out."""
-    return name.lower() in MISSING_LABELS or (options.missing == "drop" and is_missing(name))
-
-
-def _dropped(
-    names: tuple[str, ...], label_index: int, options: Preparing, where: str, naming: Naming
-) -> list[int]:
-    found = dropped(names, options.drop, where=where, naming=naming)
-    if label_index in found:
-        raise DataError(f"{where}: column {names[label_index]!r} is the label: it cannot be dropped")
-    return found
-
-
-def _label_index(columns: tuple[str, ...], label: str | int | None, where: str, naming: Naming) -> int:
-    choices = f"its {len(columns)} columns are {shown(columns)}"
-    if label is None:
-        raise DataError(f"{where}: say which column is the label with {naming('label', None)}; {choices}")
-    if isinstance(label, str):
-        if label not in columns:
-            raise DataError(f"{where}: no column {label!r} for the label; {choices}")
-        return columns.index(label)
-    if not -len(columns) <= label < len(columns):
-        raise DataError(f"{where}: no column number {label} for the label; {choices}")
-    return label % len(columns)

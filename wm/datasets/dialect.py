@@ -100,8 +100,12 @@ def sniffed(text: str, *, sep: str | None, label: str | int | None) -> Dialect:
     return Dialect(best, len(rows[best][0]) if rows[best] else 0)
 
 
-def records(text: str, dialect: Dialect, where: str) -> Iterator[tuple[int, list[str]]]:
+def records(
+    text: str, dialect: Dialect, where: str, *, keep_empty: bool = False
+) -> Iterator[tuple[int, list[str]]]:
     """Yield the number of each row's last line, and its cells; blank lines and comments are left out.
+
+    With `keep_empty` a row of nothing but separators is a row, all of whose values are missing.
 
     A comment is a line that starts with "#" and has not as many cells as the first row: "#,name,price" may
     well be a header.
@@ -126,7 +130,7 @@ def records(text: str, dialect: Dialect, where: str) -> Iterator[tuple[int, list
     try:
         for cells in reader:
             fresh = True
-            if any(cells):
+            if any(cells) or (keep_empty and len(cells) > 1):
                 yield reader.line_num, cells
     except csv.Error as fault:
         raise DataError(f"{where}: line {reader.line_num}: malformed csv ({fault})") from fault

@@ -1,4 +1,4 @@
-"""Readers of the user's files: npz and svmlight here, csv in `csv_file`."""
+"""Readers of the user's files: npz and svmlight here, csv in `csv_file`, typed columns in `frames`."""
 
 from __future__ import annotations
 
@@ -6,17 +6,23 @@ import bz2
 import gzip
 import io
 import zlib
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from wm.datasets.csv_file import parse_csv
+from wm.datasets.arff import read_arff
+from wm.datasets.cells import Cells, feature_places, prepared_table
+from wm.datasets.columns import Column
+from wm.datasets.csv_file import read_csv
+from wm.datasets.frames import frame_cells, read_columnar
 from wm.datasets.labels import encode_labels
 from wm.datasets.model import RawTable, column_names
-from wm.datasets.source import FileFormat, Source, file_format, find_file
-from wm.datasets.wording import reason, shown
+from wm.datasets.preparation import Preparation
+from wm.datasets.source import OF_NUMBERS, FileFormat, Source, file_format, find_file
+from wm.datasets.wording import Naming, reason, shown
 from wm.errors import DataError
 from wm.formats.npz import unpack
 
@@ -37,19 +43,87 @@ def read_file(path: Path, data_dir: Path, source: Source) -> RawTable:
     if not content.strip():
         raise DataError(f"{path}: the file is empty")
     kind = file_format(path)
+    where = str(path)
     if kind is FileFormat.NPZ:
         return _read_npz(content, path, "y" if source.label is None else str(source.label))
     if kind is FileFormat.SVMLIGHT:
-        return parse_svmlight(content, where=str(path))
-    return parse_csv(
-        content,
-        where=str(path),
-        label=source.label,
-        header=source.header,
-        sep=source.sep,
-        preparing=source.preparing,
-        naming=source.naming,
-    )
+        return parse_svmlight(content, where=where)
+    return prepared_table(_cells(content, kind, source, where), source.preparing, source.naming)
+
+
+def _cells(content: bytes, kind: FileFormat, source: Source, where: str) -> Cells:
+    label, naming = source.label, source.naming
+    if kind is FileFormat.CSV:
+        return read_csv(
+            content,
+            where=where,
+            label=label,
+            header=source.header,
+            sep=source.sep,
+            drop=source.drop,
+            naming=naming,
+        )
+    if kind is FileFormat.ARFF:
+        return read_arff(content, where=where, label=label, drop=source.drop, naming=naming)
+    frame = read_columnar(content, kind, where)
+    return frame_cells(frame, where=where, label=label, drop=source.drop, naming=naming)
+
+
+def read_labelled(path: Path, source: Source) -> Cells:
+    """Read the cells of a labelled table: csv, ARFF, parquet or feather.
+
+    Raises
+    ------
+    DataError
+        The file is missing, damaged, or has no such label or column.
+    """
+    return _cells(read_bytes(path), file_format(path), source, str(path))
+
+
+def read_raw(
+    path: Path,
+    preparation: Preparation,
+    *,
+    header: bool | None = None,
+    sep: str | None = None,
+    drop: Sequence[str | int] = (),
+    naming: Naming,
+) -> Cells:
+    """Read the rows of a file for a model that is there already; labels are a column as others.
+
+    Parameters
+    ----------
+    header, sep, drop
+        As in `Source`.
+
+    Raises
+    ------
+    DataError
+        As in `read_file`.
+    """
+    content, kind, where = read_bytes(path), file_format(path), str(path)
+    if kind is FileFormat.CSV:
+        known = preparation.columns[0].name
+        return read_csv(
+            content, where=where, label=None, header=header, sep=sep, drop=drop, known=known, naming=naming
+        )
+    if (header, sep) != (None, None):
+        raise DataError(f"{where}: {naming('header' if sep is None else 'sep', None)} is for csv files")
+    if kind is FileFormat.ARFF:
+        return read_arff(content, where=where, label=None, drop=drop, labelled=False, naming=naming)
+    if kind not in OF_NUMBERS:
+        frame = read_columnar(content, kind, where)
+        return frame_cells(frame, where=where, label=None, drop=drop, labelled=False, naming=naming)
+    if kind is FileFormat.NPZ:
+        (X,) = read_arrays(content, "X", where=where)
+        X = _checked_matrix(X, where)
+        names = column_names(X.shape[1])
+    else:
+        table = parse_svmlight(content, where=where, n_features=len(preparation.columns))
+        X, names = table.X, table.feature_names
+    places = feature_places(names, None, drop, where=where, naming=naming)
+    columns = tuple(Column(names[index], X[:, index]) for index in places)
+    return Cells(where, columns, None, lambda row: f"row {row + 1}", is_named=False)
 
 
 def read_bytes(path: Path) -> bytes:
@@ -85,16 +159,21 @@ def read_arrays(content: bytes, *names: str, where: str) -> list[NDArray[Any]]:
 def _read_npz(content: bytes, path: Path, label: str) -> RawTable:
     where = str(path)
     X, y = read_arrays(content, "X", label, where=where)
-    if X.ndim != 2 or X.dtype.kind not in "biuf":
-        raise DataError(f"{where}: array 'X' is {X.dtype} of shape {X.shape}: it must be numbers, (n, d)")
+    X = _checked_matrix(X, where)
     if y.shape != (len(X),):
         raise DataError(f"{where}: array {label!r} has shape {y.shape}: it must have one label for each row")
     return RawTable(
         where=where,
-        X=X.astype(np.float64),
+        X=X,
         labels=encode_labels(y, where=where),
         feature_names=column_names(X.shape[1]),
     )
+
+
+def _checked_matrix(X: NDArray[Any], where: str) -> NDArray[np.float64]:
+    if X.ndim != 2 or X.dtype.kind not in "biuf":
+        raise DataError(f"{where}: array 'X' is {X.dtype} of shape {X.shape}: it must be numbers, (n, d)")
+    return X.astype(np.float64)
 
 
 def parse_svmlight(content: bytes, *, where: str, n_features: int | None = None) -> RawTable:

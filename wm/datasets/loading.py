@@ -4,18 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from wm.datasets.cache import default_data_dir
+from wm.datasets.cells import prepared_table
 from wm.datasets.files import read_file
+from wm.datasets.frames import frame_cells
 from wm.datasets.ijcnn1 import read_ijcnn1
 from wm.datasets.labels import Labels
 from wm.datasets.mnist import read_mnist26
 from wm.datasets.model import Dataset, RawTable, binary_dataset
 from wm.datasets.openml import read_openml
-from wm.datasets.preparing import settled
+from wm.datasets.preparing import Categorical, Missing, Preparing, settled
 from wm.datasets.source import Source
+from wm.datasets.wording import as_key
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 def read_breast_cancer(data_dir: Path, *, download: bool) -> RawTable:
@@ -40,7 +47,13 @@ READERS: dict[str, Callable[..., RawTable]] = {
 
 
 def load(source: Source, *, data_dir: Path | None = None, download: bool = True) -> Dataset:
-    """Return the rows of a source as a binary data set.
+    """Return the rows of a source as a binary data set; parameters and errors as in `load_table`."""
+    table = load_table(source, data_dir=data_dir, download=download)
+    return binary_dataset(table, name=source.title, positive=source.positive, naming=source.naming)
+
+
+def load_table(source: Source, *, data_dir: Path | None = None, download: bool = True) -> RawTable:
+    """Return the rows of a source, of any number of classes.
 
     Parameters
     ----------
@@ -66,6 +79,33 @@ def load(source: Source, *, data_dir: Path | None = None, download: bool = True)
         table = read_openml(source.openml_id, folder, target=target, download=download, naming=source.naming)
     else:
         table = READERS[source.title](folder, download=download)
-    if not table.is_settled:
-        table = settled(table, source.preparing, source.naming)
-    return binary_dataset(table, name=source.title, positive=source.positive, naming=source.naming)
+    return table if table.is_settled else settled(table, source.preparing, source.naming)
+
+
+def load_frame(
+    frame: pd.DataFrame,
+    *,
+    label: str | int,
+    name: str = "frame",
+    positive: str | None = None,
+    missing: Missing = "refuse",
+    categorical: Categorical = "refuse",
+    drop: tuple[str | int, ...] = (),
+) -> Dataset:
+    """Return the rows of a pandas frame as a binary data set; its index is no column.
+
+    Parameters
+    ----------
+    label, positive, missing, categorical, drop
+        As in `wm.datasets.Source`.
+    name
+        Of the frame in errors.
+
+    Raises
+    ------
+    DataError
+        The frame is unfit; the text says how to fix it.
+    """
+    cells = frame_cells(frame, where=name, label=label, drop=drop)
+    table = prepared_table(cells, Preparing(missing, categorical, drop), as_key)
+    return binary_dataset(table, name=name, positive=positive)

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wm.datasets.labels import Labels, two_classes
+from wm.datasets.preparation import CategoryColumn, NumberColumn
 from wm.datasets.wording import Naming, as_key
 from wm.errors import DataError
 from wm.formats.npz import content_hash
@@ -32,6 +33,8 @@ class RawTable:
     """(n,) bool, the rows that the source reserves for testing; None: it reserves none."""
     notes: tuple[str, ...] = ()
     """What the user should know of how it was read, a line each."""
+    columns: tuple[NumberColumn | CategoryColumn, ...] = ()
+    """The raw columns that the features come of, in order; none: each feature is a column of numbers."""
     is_settled: bool = False
     """Whether columns were dropped and missing values treated as the source asks."""
 
@@ -54,6 +57,8 @@ class Dataset:
     """(n,) bool, the rows that the source itself reserves for testing (ijcnn1); None: it reserves none."""
     notes: tuple[str, ...] = ()
     """What the user should know of how it was read, a line each; not in the hash."""
+    columns: tuple[NumberColumn | CategoryColumn, ...] = ()
+    """The raw columns that the features come of, in order; not in the hash."""
 
     def __post_init__(self) -> None:
         for array in (self.X, self.y, self.test_mask):
@@ -105,6 +110,7 @@ def binary_dataset(table: RawTable, *, name: str, positive: str | None, naming: 
         feature_names=table.feature_names,
         test_mask=None if table.test_mask is None else table.test_mask.copy(),
         notes=table.notes,
+        columns=table.columns or tuple(NumberColumn(name=each) for each in table.feature_names),
     )
 
 
@@ -121,15 +127,22 @@ def with_medians(dataset: Dataset, rows: NDArray[np.int64] | None = None) -> Dat
     DataError
         A column has no value in these rows.
     """
-    gaps = np.isnan(dataset.X)
-    if not gaps.any():
+    if not np.isnan(dataset.X).any():
         return dataset
-    known = dataset.X if rows is None else dataset.X[rows]
+    return replace(dataset, X=median_filled(dataset.X, dataset.feature_names, where=dataset.name, rows=rows))
+
+
+def median_filled(
+    X: NDArray[np.float64], names: tuple[str, ...], *, where: str, rows: NDArray[np.int64] | None = None
+) -> NDArray[np.float64]:
+    """Return rows, (n, d), with medians in place of missing values; errors as in `with_medians`."""
+    gaps = np.isnan(X)
+    known = X if rows is None else X[rows]
     columns = np.flatnonzero(gaps.any(axis=0))
     empty = np.isnan(known[:, columns]).all(axis=0)
     if empty.any():
-        name = dataset.feature_names[columns[int(np.argmax(empty))]]
-        raise DataError(f"{dataset.name}: column {name!r} has no value in the training rows: drop it")
-    X = dataset.X.copy()
-    X[:, columns] = np.where(gaps[:, columns], np.nanmedian(known[:, columns], axis=0), X[:, columns])
-    return replace(dataset, X=X)
+        name = names[columns[int(np.argmax(empty))]]
+        raise DataError(f"{where}: column {name!r} has no value in the training rows: drop it")
+    filled = X.copy()
+    filled[:, columns] = np.where(gaps[:, columns], np.nanmedian(known[:, columns], axis=0), X[:, columns])
+    return filled

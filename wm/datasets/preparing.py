@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from wm.datasets.columns import Column, is_missing
 from wm.datasets.model import RawTable
+from wm.datasets.preparation import NO_VALUE, TRUTH, CategoryColumn, NumberColumn, number_name
 from wm.datasets.problems import Situation, infinite, missing, mixed, refusal, text
 from wm.datasets.wording import Naming, shown
 from wm.errors import DataError
@@ -27,9 +28,6 @@ Categorical = Literal["refuse", "onehot", "ordinal"]
 
 MAX_ONEHOT = 256
 """Most values of a column that is one-hot encoded: more are rather names, numbers of records or free text."""
-
-_TRUTH = {"true": 1.0, "false": 0.0, "yes": 1.0, "no": 0.0}
-_NO_VALUE = "?"
 
 
 @dataclass(frozen=True)
@@ -49,8 +47,8 @@ class Prepared:
     ----------
     X
         (k, d) float64, finite; with `missing` "median" NaN where a value is missing.
-    feature_names
-        d names.
+    columns
+        The raw columns that the features come of, in order.
     rows
         (n,) bool, the k rows that are kept.
     notes
@@ -58,7 +56,7 @@ class Prepared:
     """
 
     X: NDArray[np.float64]
-    feature_names: tuple[str, ...]
+    columns: tuple[NumberColumn | CategoryColumn, ...]
     rows: NDArray[np.bool_]
     notes: tuple[str, ...]
 
@@ -112,7 +110,7 @@ def prepare(
     situation = Situation(len(keep), int(whole.sum()), place, naming)
     problems: list[str] = []
     parts: list[NDArray[np.float64]] = []
-    names: list[str] = []
+    raw: list[NumberColumn | CategoryColumn] = []
     encoded: list[int] = []
     own_value = 0
     for original, none in zip(columns, gaps, strict=True):
@@ -125,17 +123,18 @@ def prepare(
             problems.append(mixed(column, situation))
         if column.codes is None or not _has_text(column):
             parts.append(column.values[:, None])
-            names.append(column.name)
+            raw.append(NumberColumn(name=column.name, words=_truth_words(original, column)))
         elif (refused := text(column, options.categorical, MAX_ONEHOT, situation)) is not None:
             problems.append(refused)
-        else:
+        elif options.categorical != "refuse":  # which the line above has seen to
             part, values = _encoded(column, none, options)
             parts.append(part)
-            names += values
+            raw.append(CategoryColumn(kind=options.categorical, name=column.name, values=values))
             encoded.append(part.shape[1])
             own_value += bool(none.any() and options.missing == "median")
     if problems:
         raise DataError(refusal(where, problems))
+    names = [name for column in raw for name in column.feature_names]
     if twice := sorted(
         {name for name in names if names.count(name) > 1} if len(set(names)) < len(names) else ()
     ):
@@ -149,7 +148,7 @@ def prepare(
     X = X if rows.all() else X[rows]
     return Prepared(
         X,
-        tuple(names),
+        tuple(raw),
         rows,
         tuple(f"{where}: {each}" for each in _said(rows, X, encoded, own_value, options)),
     )
@@ -181,6 +180,7 @@ def settled(table: RawTable, options: Preparing, naming: Naming) -> RawTable:
     return replace(
         table,
         X=done.X,
+        columns=done.columns,
         labels=replace(table.labels, codes=table.labels.codes[done.rows]),
         test_mask=None if table.test_mask is None else table.test_mask[done.rows],
         notes=(*table.notes, *done.notes),
@@ -199,7 +199,7 @@ def _said(
             "the training rows"
         )
     if own_value:
-        notes.append(f"missing values in {own_value} columns of text are a value of their own, {_NO_VALUE!r}")
+        notes.append(f"missing values in {own_value} columns of text are a value of their own, {NO_VALUE!r}")
     if encoded and options.categorical == "onehot":
         notes.append(f"{len(encoded)} columns of text become {sum(encoded)} features of 0 and 1")
     if encoded and options.categorical == "ordinal":
@@ -215,33 +215,38 @@ def _with_truth(column: Column) -> Column:
     """Return a column with true and false as 1 and 0; yes and no too, if there is nothing else."""
     words = {word.lower() for word in column.words if not is_missing(word)}
     plain = words <= {"true", "false"}
-    if not words or not (plain or (words <= _TRUTH.keys() and np.isnan(column.values).all())):
+    if not words or not (plain or (words <= TRUTH.keys() and np.isnan(column.values).all())):
         return column
-    return column.with_numbers([_TRUTH.get(word.lower()) for word in column.words])
+    return column.with_numbers([TRUTH.get(word.lower()) for word in column.words])
+
+
+def _truth_words(original: Column, column: Column) -> tuple[str, str] | None:
+    """Return the words for 0 and 1 of a column that has some, as it writes them; None if it has none."""
+    if original.codes is None or len(original.words) == len(column.words):
+        return None
+    written = {word.lower(): word for word in original.words}
+    pairs = (("no", "yes"), ("false", "true"))
+    zero, one = next(pair for pair in pairs if written.keys() & set(pair))
+    return written.get(zero, zero), written.get(one, one)
 
 
 def _encoded(
     column: Column, none: NDArray[np.bool_], options: Preparing
-) -> tuple[NDArray[np.float64], list[str]]:
-    """Return the features of a column of text, (n, k), and their names.
+) -> tuple[NDArray[np.float64], tuple[str, ...]]:
+    """Return the features of a column of text, (n, k), and the values that they stand for.
 
     A missing value is NaN for rows that will be left out, else a value of its own: text has no median.
     """
     cells = np.array(column.words, dtype=object)[column.codes]
     known = ~np.isnan(column.values)
-    cells[known] = [_number_name(value) for value in column.values[known].tolist()]
-    cells[none] = _NO_VALUE
+    cells[known] = [number_name(value) for value in column.values[known].tolist()]
+    cells[none] = NO_VALUE
     values, codes = np.unique(cells.astype(np.str_), return_inverse=True)
     if options.missing == "drop":
-        values = values[values != _NO_VALUE]
+        values = values[values != NO_VALUE]
         codes = np.searchsorted(values, np.where(none, values[0], cells).astype(np.str_))
     if options.categorical == "ordinal":
-        part, names = codes.astype(np.float64)[:, None], [column.name]
+        part = codes.astype(np.float64)[:, None]
     else:
         part = (codes[:, None] == np.arange(len(values))).astype(np.float64)
-        names = [f"{column.name}={value}" for value in values.tolist()]
-    return part, names
-
-
-def _number_name(value: float) -> str:
-    return str(int(value)) if value.is_integer() else repr(value)
+    return part, tuple(values.tolist())

@@ -46,23 +46,21 @@ def missing(column: Column, none: NDArray[np.bool_], situation: Situation) -> st
     words = [word for word in column.words if is_missing(word)]
     if np.isnan(column.values[none if column.codes is None else none & (column.codes < 0)]).any():
         words.append("nan")
-    kind = f"missing or NaN ({_shown(words)})"
+    kind = f"missing or NaN ({quoted(words)})"
     if none.all():
-        return _line(column, kind, none, situation, f"it has no value: give {situation.dropping(column)}")
+        return line(column, kind, none, situation, f"it has no value: give {situation.dropping(column)}")
     median = situation.naming("missing", "median")
     if 2 * situation.whole < situation.rows:
         left = f"{situation.whole} of {situation.rows} rows lack nothing"
-        return _line(
-            column, kind, none, situation, f"give {median} ({left}), or {situation.dropping(column)}"
-        )
+        return line(column, kind, none, situation, f"give {median} ({left}), or {situation.dropping(column)}")
     drop = situation.naming("missing", "drop")
-    return _line(column, kind, none, situation, f"give {drop} or {median}, or {situation.dropping(column)}")
+    return line(column, kind, none, situation, f"give {drop} or {median}, or {situation.dropping(column)}")
 
 
 def infinite(column: Column, unlimited: NDArray[np.bool_], situation: Situation) -> str:
     """Return the problem of a column with infinite values, (n,) bool."""
     advice = f"correct them, or give {situation.dropping(column)}"
-    return _line(column, "infinite", unlimited, situation, advice)
+    return line(column, "infinite", unlimited, situation, advice)
 
 
 def mixed(column: Column, situation: Situation) -> str:
@@ -87,28 +85,28 @@ def text(column: Column, categorical: str, most: int, situation: Situation) -> s
     dropping = situation.dropping(column)
     numbers = column.values[~np.isnan(column.values)]
     if len(numbers) > is_text.sum():
-        kind = f"text among numbers ({_shown(words)})"
-        return _line(column, kind, is_text, situation, f"correct these cells, or give {dropping}")
+        kind = f"text among numbers ({quoted(words)})"
+        return line(column, kind, is_text, situation, f"correct these cells, or give {dropping}")
     values = len(words) + len(np.unique(numbers))
     if all(map(THOUSANDS.fullmatch, words)):
         advice = f"write them without commas, or give {dropping}"
-        return _line(column, f"numbers with commas ({_shown(words)})", is_text, situation, advice)
+        return line(column, f"numbers with commas ({quoted(words)})", is_text, situation, advice)
     dates = all(map(_DATE.fullmatch, words))
     if categorical == "ordinal" or (categorical == "onehot" and values <= most and not dates):
         return None
     ordinal = situation.naming("categorical", "ordinal")
     if dates:
-        kind = f"dates ({_shown(words)})"
+        kind = f"dates ({quoted(words)})"
         advice = f"give {dropping}, or {ordinal} for their order"
     elif values == 1:
-        kind, advice = f"constant text ({_shown(words)})", f"give {dropping}"
+        kind, advice = f"constant text ({quoted(words)})", f"give {dropping}"
     elif values > most:
-        kind = f"text of {values} values ({_shown(words)})"
+        kind = f"text of {values} values ({quoted(words)})"
         advice = f"give {dropping}, or {ordinal}; they are too many for one-hot encoding"
     else:
-        kind = f"text of {values} values ({_shown(words)})"
+        kind = f"text of {values} values ({quoted(words)})"
         advice = f"give {situation.naming('categorical', 'onehot')} or {ordinal}, or {dropping}"
-    return _line(column, kind, is_text, situation, advice)
+    return line(column, kind, is_text, situation, advice)
 
 
 def refusal(where: str, problems: Sequence[str]) -> str:
@@ -125,11 +123,13 @@ def refusal(where: str, problems: Sequence[str]) -> str:
     )
 
 
-def _line(column: Column, kind: str, bad: NDArray[np.bool_], situation: Situation, advice: str) -> str:
+def line(column: Column, kind: str, bad: NDArray[np.bool_], situation: Situation, advice: str) -> str:
+    """Return a problem's line: where it is in (n,) bool rows, and what would help."""
     count = f"{int(bad.sum())} of {situation.rows} rows, first in {situation.place(int(np.argmax(bad)))}"
     return f"column {column.name!r}: {kind} in {count}: {advice}"
 
 
-def _shown(words: Sequence[str]) -> str:
+def quoted(words: Sequence[str]) -> str:
+    """Return the first three words, shortened."""
     listed = ", ".join(repr(word[:_LONGEST_CELL]) for word in words[:3])
     return listed if len(words) <= 3 else f"{listed}, ..."

@@ -27,6 +27,9 @@ class FileFormat(StrEnum):
     CSV = "csv"
     NPZ = "npz"
     SVMLIGHT = "svmlight"
+    PARQUET = "parquet"
+    FEATHER = "feather"
+    ARFF = "arff"
 
 
 _FORMATS = {
@@ -38,7 +41,14 @@ _FORMATS = {
     ".txt": FileFormat.SVMLIGHT,
     ".tsv": FileFormat.CSV,
     ".data": FileFormat.CSV,
+    ".parquet": FileFormat.PARQUET,
+    ".feather": FileFormat.FEATHER,
+    ".arff": FileFormat.ARFF,
 }
+OF_NUMBERS = (FileFormat.NPZ, FileFormat.SVMLIGHT)
+"""Formats that hold arrays of numbers, not tables of named columns."""
+
+_BINARY = (FileFormat.NPZ, FileFormat.PARQUET, FileFormat.FEATHER)
 _COMPRESSED_ENDINGS = (".bz2", ".gz")
 
 
@@ -56,11 +66,13 @@ class Source:
     name: str | None = None
     """One of "breast-cancer", "mnist2-6", "ijcnn1" and "openml:<id>"."""
     path: Path | None = None
-    """A file: .csv (also .tsv, .data), .npz, or svmlight (.svm, .svmlight, .libsvm, .txt); text may be .gz or
-    .bz2. A relative path is looked for in the working directory, then in the data directory."""
+    """A file: .csv (also .tsv, .data), .arff, .parquet, .feather, .npz, or svmlight (.svm, .svmlight,
+    .libsvm, .txt); text may be .gz or .bz2. A relative path is looked for in the working directory, then in
+    the data directory."""
     label: str | int | None = None
-    """csv: the label's column, by name or by index from 0 (negative: from the right), required. OpenML: the
-    target's name, default the set's own. npz: the array's name, default "y" (rows are in "X")."""
+    """The label's column, by name or by index from 0 (negative: from the right), required; ARFF: default the
+    last one. OpenML: the target's name, default the set's own. npz: the array's name, default "y" (rows are
+    in "X")."""
     header: bool | None = None
     """csv: whether the first row holds names. None: found out from `label` and the other rows."""
     sep: str | None = None
@@ -71,7 +83,7 @@ class Source:
     missing: Missing = "refuse"
     """Missing values: "refuse", "drop" their rows, or put the "median" of the training rows."""
     categorical: Categorical = "refuse"
-    """csv: text: "refuse", "onehot" (a feature for each value) or "ordinal" (places in sorted order)."""
+    """Text: "refuse", "onehot" (a feature for each value) or "ordinal" (places in sorted order)."""
     drop: tuple[str | int, ...] = ()
     """Columns to leave out, by name or index from 0."""
     naming: Naming = field(default=as_key, compare=False, repr=False)
@@ -90,7 +102,8 @@ class Source:
             raise DataError("data set has neither name nor path: give one")
 
     def _check_named(self, name: str) -> None:
-        self._check_csv_only(f"data set {name!r}")
+        self._check_text_only(f"data set {name!r}")
+        self._check_categories(f"data set {name!r}")
         if self.openml_id is None:
             if name not in FIXED_NAMES:
                 known = ", ".join((*FIXED_NAMES, "openml:<id>"))
@@ -103,18 +116,22 @@ class Source:
     def _check_file(self, path: Path) -> None:
         kind = file_format(path)
         if kind is not FileFormat.CSV:
-            self._check_csv_only(str(path))
+            self._check_text_only(str(path))
+        if kind in OF_NUMBERS:
+            self._check_categories(str(path))
         if kind is FileFormat.SVMLIGHT and self.label is not None:
             raise DataError(f"{path}: an svmlight row starts with its label: leave label out")
         if kind is FileFormat.NPZ and isinstance(self.label, int):
             raise DataError(f"{path}: label must be the name of an array, not {self.label}")
 
-    def _check_csv_only(self, what: str) -> None:
-        given = {"header": self.header is not None, "sep": self.sep is not None}
-        given["categorical"] = self.categorical != "refuse"
-        for name, is_given in given.items():
-            if is_given:
+    def _check_text_only(self, what: str) -> None:
+        for name, value in {"header": self.header, "sep": self.sep}.items():
+            if value is not None:
                 raise DataError(f"{what}: {name} applies to csv files only")
+
+    def _check_categories(self, what: str) -> None:
+        if self.categorical != "refuse":
+            raise DataError(f"{what}: categorical applies to tables with text only")
 
     @property
     def preparing(self) -> Preparing:
@@ -140,7 +157,7 @@ def file_format(path: Path) -> FileFormat:
     if compressed:
         endings.pop()
     kind = _FORMATS.get(endings[-1]) if endings else None
-    if kind is None or (compressed and kind is FileFormat.NPZ):
+    if kind is None or (compressed and kind in _BINARY):
         known = ", ".join(_FORMATS)
         raise DataError(f"{path}: unknown ending: known are {known} (text also with .gz or .bz2)")
     return kind

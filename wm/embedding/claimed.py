@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,20 +18,23 @@ from wm.claims.beacons.base import Receipt
 from wm.claims.commitment import row_bytes
 from wm.claims.document import first_error
 from wm.claims.draw import random_bytes
-from wm.claims.pooled import Header, MinMax, PooledClaim, new_claim
+from wm.claims.pooled import Header, PooledClaim, new_claim
+from wm.datasets.preparation import MinMax, Preparation
 from wm.embedding import Embedded
 from wm.embedding.common import OnRound, single_rows
 from wm.embedding.options import PaperOptions, TrainOptions
 from wm.embedding.training import adjusted_caps, honest_forest, standard_caps
 from wm.embedding.tuning import Hyperparameters
 from wm.embedding.watermark import Plan, watermark_rows
-from wm.errors import EmbeddingError
+from wm.errors import EmbeddingError, ModelError
 from wm.forest import Forest
+from wm.interface import Interface, model_bytes
 from wm.signature import Signature
 from wm.streams import Role
 from wm.verification.evidence import DEFAULT_LEVEL, Evidence
 from wm.verification.randomization import row_floor
 from wm.verification.samples import drawn, ordered_receipts
+from wm.verification.schemes import tests_of
 
 MAX_POOL = 2000
 """Largest pool that is made unless more rows are asked for."""
@@ -51,7 +55,7 @@ def commit_pool(
     class_names: tuple[str, str],
     feature_names: Sequence[str],
     scheme: str = "paper",
-    preparation: MinMax | None = None,
+    preparation: MinMax | Preparation | None = None,
     pool_size: int | None = None,
     level: float = DEFAULT_LEVEL,
     seed: int | None = None,
@@ -82,8 +86,9 @@ def commit_pool(
         A claim that could never be verified at this level; the text says what would do. Or values that no
         claim can hold, such as numbers that are not finite.
     ClaimError
-        Labels other than 0 and 1.
+        Labels other than 0 and 1, or a scheme that no judge can read.
     """
+    tests_of(scheme)
     single = single_rows(X)
     size = min(len(single), MAX_POOL) if pool_size is None else pool_size
     if not trigger_size < size <= len(single):
@@ -142,6 +147,9 @@ class OwnedForest:
         Of the drawn rows and signature on the released forest.
     standard
         The honest forest of the same data, which sets the limits of the trees.
+    interface
+        The raw columns that the forest takes, and its classes' names: to be released with it. None: only the
+        rows as model input were known.
     """
 
     forest: Forest
@@ -150,6 +158,20 @@ class OwnedForest:
     signature: Signature
     evidence: Evidence
     standard: Forest
+    interface: Interface | None = None
+
+    def save(self, path: str | Path) -> None:
+        """Write what is to be released: the forest with its interface, as an npz file.
+
+        Raises
+        ------
+        ModelError
+            The file cannot be written.
+        """
+        try:
+            Path(path).write_bytes(model_bytes(self.forest, self.interface))
+        except OSError as reason:
+            raise ModelError(f"{path}: cannot be written ({reason.strerror})") from reason
 
 
 def embed_claim(

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from numbers import Integral, Real
 from os import PathLike
 from typing import Any, ClassVar, Literal, Self, get_args
@@ -22,20 +23,24 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
+from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from wm import streams
 from wm.claims.claim import NONCE_BYTES, Claim
 from wm.embedding import SCHEMES
+from wm.embedding.importances import impurity_importances
+from wm.embedding.matrices import dense, filled, medians
 from wm.embedding.merging import MergedRows, merged_rows
 from wm.embedding.options import DEFAULTS, Training, TrainOptions
+from wm.embedding.secretive import Secretive
 from wm.embedding.signature_sources import derived_signatures, drawn_signatures, given_signatures
 from wm.embedding.training import Caps, adjusted_caps, fit_trees
 from wm.embedding.tuning import Hyperparameters
 from wm.embedding.watermark import Plan, WatermarkedForest, watermark_rows
-from wm.errors import EmbeddingError, FitError, SignatureError
+from wm.errors import ClaimError, EmbeddingError, FitError, SignatureError
 from wm.forest import Forest
 from wm.signature import Signature
 from wm.streams import Role
@@ -45,7 +50,7 @@ from wm.verification.pooling import PooledEvidence, verify_together
 Adjustment = Literal["auto", "paper", "artifact"] | None
 
 
-class WatermarkedForestClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # sklearn is untyped
+class WatermarkedForestClassifier(Secretive, ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # sklearn is untyped
     """A random forest without bootstrap that carries its owner's watermark.
 
     Parameters
@@ -68,6 +73,14 @@ class WatermarkedForestClassifier(ClassifierMixin, BaseEstimator):  # type: igno
         As in `wm.embedding.options.TrainOptions`, with the defaults of `wm embed` and of campaigns.
     max_depth
         Of the standard forest, from which the limits of the watermarked one are taken; None: no limit.
+    min_samples_leaf, max_features
+        Of every tree, as in scikit-learn's forests. Leaves of many rows make a watermark cost more accuracy:
+        a trigger row's leaf errs as a whole.
+    class_weight
+        "balanced", or a weight for each class; multiplies the rows' weights.
+    missing
+        "median": a missing value (NaN) becomes the median of its column's training rows, see `fill_`;
+        "refuse".
     adjust
         Limits on the trees, which keep both kinds of trees alike: "paper" or "artifact", see
         `wm.embedding.training.adjusted_caps`; None: `max_depth` alone. "auto" tries these three in this order
@@ -82,12 +95,16 @@ class WatermarkedForestClassifier(ClassifierMixin, BaseEstimator):  # type: igno
     classes_ : (c,)
         Class labels.
     claim_ : Claim, or list of Claim
-        The owner's evidence for a judge; for three or more classes one for each.
+        The owner's evidence for a judge; for three or more classes one for each. Not in pickles.
     forests_ : tuple of Forest
         One, or one for each class; scrubbed, to be released. Class 1 is `classes_[1]`, or the forest's own
         class against the rest.
     caps_ : tuple of Caps
         The limits on each forest's trees.
+    fill_ : (d,), or None
+        What stands for a missing value in each column: `forests_` take filled rows. None: they are refused.
+    feature_importances_ : (d,)
+        See `wm.embedding.importances`; for three or more classes the mean over their forests.
     n_features_in_, feature_names_in_
         As everywhere in scikit-learn.
 
@@ -119,6 +136,18 @@ class WatermarkedForestClassifier(ClassifierMixin, BaseEstimator):  # type: igno
         "training": [StrOptions(set(get_args(Training)))],
         "least_weight": ["boolean"],
         "max_depth": [Interval(Integral, 1, None, closed="left"), None],
+        "min_samples_leaf": [
+            Interval(Integral, 1, None, closed="left"),
+            Interval(RealNotInt, 0, 1, closed="neither"),
+        ],
+        "max_features": [
+            Interval(Integral, 1, None, closed="left"),
+            Interval(RealNotInt, 0.0, 1.0, closed="right"),
+            StrOptions({"sqrt", "log2"}),
+            None,
+        ],
+        "class_weight": [StrOptions({"balanced"}), dict, None],
+        "missing": [StrOptions({"median", "refuse"})],
         "adjust": [StrOptions({"auto", "paper", "artifact"}), None],
         "max_rounds": [Interval(Integral, 1, None, closed="left")],
         "n_jobs": [Integral, None],
@@ -138,6 +167,10 @@ class WatermarkedForestClassifier(ClassifierMixin, BaseEstimator):  # type: igno
         training: Training = DEFAULTS.training,
         least_weight: bool = False,
         max_depth: int | None = None,
+        min_samples_leaf: int | float = 1,
+        max_features: int | float | str | None = "sqrt",
+        class_weight: dict[Any, float] | str | None = None,
+        missing: Literal["median", "refuse"] = "median",
         adjust: Adjustment = "auto",
         max_rounds: int = DEFAULTS.max_rounds,
         n_jobs: int | None = None,
@@ -153,6 +186,10 @@ class WatermarkedForestClassifier(ClassifierMixin, BaseEstimator):  # type: igno
         self.training = training
         self.least_weight = least_weight
         self.max_depth = max_depth
+        self.min_samples_leaf = min_samples_leaf
+        self.max_features = max_features
+        self.class_weight = class_weight
+        self.missing = missing
         self.adjust = adjust
         self.max_rounds = max_rounds
         self.n_jobs = n_jobs
@@ -165,7 +202,7 @@ class WatermarkedForestClassifier(ClassifierMixin, BaseEstimator):  # type: igno
         Parameters
         ----------
         X : (n, d)
-            Finite in float32.
+            Finite in float32, or NaN for a missing value; a sparse matrix is made dense.
         y : (n,)
             Labels of any type, of two classes or more.
         sample_weight : (n,) or None
@@ -177,9 +214,15 @@ class WatermarkedForestClassifier(ClassifierMixin, BaseEstimator):  # type: igno
             Labels of one class only, a signature that does not fit the forest, or a watermark that does not.
             It is a ValueError, as are scikit-learn's own for malformed data.
         """
-        matrix, labels = validate_data(self, X, y, dtype=np.float32, ensure_min_samples=2)
+        given, labels = validate_data(
+            self, X, y, ensure_min_samples=2, accept_sparse="csr", **self._matrix_rules()
+        )
         check_classification_targets(labels)
-        weight = _check_sample_weight(sample_weight, matrix, dtype=np.float64, ensure_non_negative=True)
+        weight = _check_sample_weight(sample_weight, given, dtype=np.float64, ensure_non_negative=True)
+        weight = weight * compute_sample_weight(self.class_weight, labels)
+        matrix = dense(given)
+        self.fill_ = None if self.missing == "refuse" else medians(matrix)
+        matrix = filled(matrix, self.fill_)
         self.classes_, codes = np.unique(labels, return_inverse=True)
         rows = merged_rows(matrix, codes.astype(np.int64), weight)
         self._check_classes(rows)
@@ -195,7 +238,25 @@ class WatermarkedForestClassifier(ClassifierMixin, BaseEstimator):  # type: igno
         self.claim_: Claim | list[Claim] = claims[0] if len(self.classes_) == 2 else claims
         self.forests_ = tuple(watermarked.forest for watermarked, _ in made)
         self.caps_ = tuple(caps for _, caps in made)
+        self.feature_importances_ = self._importances(rows)
         return self
+
+    def _matrix_rules(self) -> dict[str, Any]:
+        return {"dtype": np.float32, "ensure_all_finite": "allow-nan" if self.missing == "median" else True}
+
+    def _importances(self, rows: MergedRows) -> NDArray[np.float64]:
+        each = [
+            impurity_importances(forest, rows.X, (rows.codes == code).astype(np.int64), rows.weight)
+            for forest, code in zip(self.forests_, self._forests().values(), strict=True)
+        ]
+        mean: NDArray[np.float64] = np.mean(each, axis=0)
+        return mean
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.allow_nan = self.missing == "median"
+        return tags
 
     def _check_classes(self, rows: MergedRows) -> None:
         if len(self.classes_) < 2:
@@ -268,23 +329,26 @@ class WatermarkedForestClassifier(ClassifierMixin, BaseEstimator):  # type: igno
                 rows.X,
                 y,
                 n_trees=self.n_estimators,
-                caps=Caps(self.max_depth, None),
+                caps=self._caps(Caps(self.max_depth, None)),
                 seed=streams.integer_seed(seed, Role.STANDARD_FOREST, number),
                 sample_weight=rows.weight,
                 n_jobs=self.n_jobs or 1,
             )
             forest = Forest.from_sklearn(standard)
             if self.adjust in ("auto", "paper"):
-                yield adjusted_caps(forest, chosen, "paper")
+                yield self._caps(adjusted_caps(forest, chosen, "paper"))
             if self.adjust in ("auto", "artifact"):
-                yield adjusted_caps(forest, chosen, "artifact")
+                yield self._caps(adjusted_caps(forest, chosen, "artifact"))
         if self.adjust in ("auto", None):
-            yield Caps(self.max_depth, None)
+            yield self._caps(Caps(self.max_depth, None))
+
+    def _caps(self, caps: Caps) -> Caps:
+        return replace(caps, min_samples_leaf=self.min_samples_leaf, max_features=self.max_features)
 
     def _checked(self, X: ArrayLike) -> NDArray[np.float32]:
         check_is_fitted(self)
-        matrix: NDArray[np.float32] = validate_data(self, X, dtype=np.float32, reset=False)
-        return matrix
+        given = validate_data(self, X, reset=False, accept_sparse="csr", **self._matrix_rules())
+        return filled(dense(given), self.fill_)
 
     def predict_all(self, X: ArrayLike) -> NDArray[Any]:
         """Return each tree's vote, the model's output in the paper.
@@ -319,6 +383,12 @@ class WatermarkedForestClassifier(ClassifierMixin, BaseEstimator):  # type: igno
         result: NDArray[np.float64] = shares / shares.sum(axis=1, keepdims=True)
         return result
 
+    def predict_log_proba(self, X: ArrayLike) -> NDArray[np.float64]:
+        """Return the logarithm of `predict_proba`: (n, c); -inf for a class without votes."""
+        with np.errstate(divide="ignore"):
+            result: NDArray[np.float64] = np.log(self.predict_proba(X))
+        return result
+
     def predict(self, X: ArrayLike) -> NDArray[Any]:
         """Return the class with most votes, the first of equals: (n,) class labels."""
         share = self.predict_proba(X)
@@ -340,9 +410,12 @@ class WatermarkedForestClassifier(ClassifierMixin, BaseEstimator):  # type: igno
         Raises
         ------
         ClaimError
-            Forests that the claims do not fit; see `wm.verification.pooling.verify_together`.
+            A copy from a pickle, or forests that the claims do not fit; see
+            `wm.verification.pooling.verify_together`.
         """
         check_is_fitted(self)
+        if not hasattr(self, "claim_"):
+            raise ClaimError("a copy from a pickle has no claim: verify with the claim that was kept")
         claims = self.claim_ if isinstance(self.claim_, list) else [self.claim_]
         forests = self.forests_ if suspects is None else suspects
         pairs = zip(claims, forests, strict=True)

@@ -21,6 +21,10 @@ class Caps:
     """None: no limit."""
     max_leaf_nodes: int | None
     """At least 2; None: no limit."""
+    min_samples_leaf: int | float = 1
+    """Smallest number, or share, of training rows in a leaf."""
+    max_features: int | float | str | None = "sqrt"
+    """Features that a split chooses from, as scikit-learn counts them."""
 
 
 def fit_trees(
@@ -43,6 +47,8 @@ def fit_trees(
         n_estimators=n_trees,
         max_depth=caps.max_depth,
         max_leaf_nodes=caps.max_leaf_nodes,
+        min_samples_leaf=caps.min_samples_leaf,
+        max_features=caps.max_features,
         bootstrap=False,
         random_state=seed,
         n_jobs=n_jobs,
@@ -76,7 +82,8 @@ def fit_tree(
     tree = DecisionTreeClassifier(
         max_depth=caps.max_depth,
         max_leaf_nodes=caps.max_leaf_nodes,
-        max_features="sqrt",
+        min_samples_leaf=caps.min_samples_leaf,
+        max_features=caps.max_features,
         random_state=seed,
     )
     return tree.fit(X, y, sample_weight=sample_weight, check_input=False)

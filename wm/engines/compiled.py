@@ -27,13 +27,21 @@ def compiled(**options: Any) -> Callable[[Callable[..., Any]], Any]:
     """
 
     def decorate(function: Callable[..., Any]) -> Any:
-        dispatcher = numba.njit(nogil=True, **options)(function)
-        is_compiled = hasattr(dispatcher, "_cache")  # not with NUMBA_DISABLE_JIT
-        if is_compiled and (cache := _cache_of(function)) is not None:
+        dispatcher = _njit(function, **options)
+        if (cache := _cache_of(function)) is not None:
             dispatcher._cache = cache
         return dispatcher
 
     return decorate
+
+
+def _njit(function: Callable[..., Any], **options: Any) -> Any:
+    """Compile also where NUMBA_DISABLE_JIT is set: there are machine instructions that Python lacks."""
+    disabled, _config.DISABLE_JIT = _config.DISABLE_JIT, 0
+    try:
+        return numba.njit(nogil=True, **options)(function)
+    finally:
+        _config.DISABLE_JIT = disabled
 
 
 class _Cache(FunctionCache):

@@ -74,8 +74,9 @@ def query_box(centre: NDArray[np.float64], eps: float) -> Box:
 
 
 def distance(witness: NDArray[np.float32], centre: NDArray[np.float64]) -> float:
-    """Return the largest distance in any feature, as float64."""
-    return float(np.max(np.abs(witness.astype(np.float64) - centre), initial=0.0))
+    """Return the largest distance in any feature that has a value, as float64."""
+    away = np.abs(witness.astype(np.float64) - centre)
+    return float(np.max(away[~np.isnan(away)], initial=0.0))
 
 
 @dataclass(frozen=True, eq=False)

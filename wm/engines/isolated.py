@@ -27,7 +27,7 @@ from wm.engines.protocol import (
 )
 from wm.errors import QueryError
 from wm.forest import Forest
-from wm.isolation import ChildError, ChildKilledError, Closing, Sandbox, requests
+from wm.isolation import ChildError, ChildKilledError, Closing, Sandbox, SuspendedError, requests
 
 
 class IsolatedEngine(Closing):
@@ -35,12 +35,16 @@ class IsolatedEngine(Closing):
 
     The solver runs in a child process that is killed when a limit is reached; the next query finds a new
     child ready. The clock of a query starts when the child is prepared. A query whose child is killed by
-    something else, such as the kernel when memory runs out, is asked once more in a fresh child.
+    something else, such as the kernel when memory runs out, is asked once more in a fresh child. So is one
+    that reached its limit in a try during which all processes were suspended.
     """
 
     def __init__(self, name: str, forest: Forest, options: Mapping[str, Any] | None = None) -> None:
         self.name = name
         self._forest = forest
+        from wm.engines import solver_class
+
+        self._answers_constrained = getattr(solver_class(name), "answers_constrained", False)
         self._sandbox = Sandbox("wm.engines.isolated", name, forest.to_bytes(), dict(options or {}))
         self.global_proofs = GlobalProofs()
         """Kept here because they outlive the child and answer queries without it. Proofs that the same kind
@@ -79,24 +83,37 @@ class IsolatedEngine(Closing):
         query.check(self._forest)
         if not timeout_s > 0:
             raise QueryError(f"timeout_s must be above 0, not {timeout_s}")
-        started = time.perf_counter()
-        if self.global_proofs.refutes(query):
+        if query.is_constrained and not self._answers_constrained:
+            raise QueryError(
+                f"engine {self.name!r} answers no queries with missing values, whole numbers or one-hot "
+                "groups: take portfolio or sat"
+            )
+        started = self._clock()
+        if not query.is_constrained and self.global_proofs.refutes(query):
             return self._unforged(started, Status.IMPOSSIBLE, GLOBAL_REASON)
         for _ in range(2):
             try:
                 return self._attempt(query, timeout_s, memory_bytes)
-            except ChildKilledError as reason:
-                killed = reason  # usually not the query's fault; if it is, the next child is killed too
-        return self._unforged(started, Status.ERROR, f"its process was killed twice: {killed}")
+            except (ChildKilledError, SuspendedError) as reason:
+                failure = reason  # usually not the query's fault; if it is, the next child has it too
+        if isinstance(failure, SuspendedError):
+            return self._unforged(started, Status.TIMEOUT, f"time limit of {timeout_s:g} s")
+        return self._unforged(started, Status.ERROR, f"its process was killed twice: {failure}")
+
+    def _clock(self) -> float:
+        """Return a time in seconds that stands still while this process is suspended."""
+        return time.perf_counter() - self._sandbox.suspended_s
 
     def _unforged(self, started: float, status: Status, reason: str) -> ForgeryOutcome:
-        return ForgeryOutcome(status, None, None, time.perf_counter() - started, self.name, reason)
+        return ForgeryOutcome(status, None, None, self._clock() - started, self.name, reason)
 
     def _attempt(self, query: ForgeryQuery, timeout_s: float, memory_bytes: int | None) -> ForgeryOutcome:
         self._sandbox.ready()
-        started = time.perf_counter()
+        started = self._clock()
         try:
             answer = self._sandbox.ask(query, timeout_s=timeout_s, memory_bytes=memory_bytes)
+        except SuspendedError:
+            raise
         except TimeoutError:
             return self._unforged(started, Status.TIMEOUT, f"time limit of {timeout_s:g} s")
         except MemoryError:
@@ -126,13 +143,20 @@ class IsolatedEngine(Closing):
 def replay_fault(forest: Forest, query: ForgeryQuery, witness: np.ndarray) -> str | None:
     """Return why a witness does not answer its query on the original model, or None if it does.
 
-    Checks type and shape, the closed box around the centre, the range [0, 1] and every tree's vote.
+    Checks type and shape, the closed box around the centre, the range [0, 1], missing values, the query's
+    meaning, and every tree's vote.
     """
     if witness.dtype != np.float32 or witness.shape != query.centre.shape:
         return f"the witness has type {witness.dtype} and shape {witness.shape}"
     lower, upper = query_box(query.centre, query.eps)
-    if not ((witness >= lower) & (witness <= upper)).all():
+    missing, was_missing = np.isnan(witness), np.isnan(query.centre)
+    may_miss = was_missing if query.meaning is None else was_missing | query.meaning.may_miss
+    if (missing & ~may_miss).any() or (was_missing & ~missing).any():
+        return "the witness has or lacks a value against the query"
+    if not (missing | ((witness >= lower) & (witness <= upper))).all():
         return "the witness lies outside its box"
+    if query.meaning is not None and (fault := query.meaning.fault(witness)):
+        return f"the witness has lost its meaning: {fault}"
     wrong = forest.votes(witness[None])[0] != query.label
     differing = int((wrong != (query.signature == 1)).sum())
     if differing:

@@ -8,12 +8,13 @@ smaller one, so bisection over these distances finds the smallest; it answers ev
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from wm.engines.cells import cell_forest
-from wm.engines.encoding import leaf_bounds, next_above, query_box, wanted_leaves
+from wm.engines.encoding import float32_at_most, leaf_bounds, next_above, query_box, wanted_leaves
 from wm.engines.protocol import Engine, ForgeryOutcome, ForgeryQuery, Status
 from wm.forest import Forest
 
@@ -128,8 +129,10 @@ class MinimalSearch:
     def distances(self, query: ForgeryQuery, cap: float) -> NDArray[np.float64]:
         """Return all eps up to `cap` at which the query's box takes in a new cell, ascending.
 
-        The first is the smallest at which the box is not empty.
+        The first is the smallest at which the box is not empty; 0 if more than a box limits the query.
         """
+        if query.is_constrained:
+            return self._constrained_distances(query, cap)
         cells, centre = self._cells, query.centre
         feature = np.repeat(np.arange(len(centre)), np.diff(cells.threshold_start))
         above = next_above(cells.thresholds)
@@ -140,8 +143,32 @@ class MinimalSearch:
         first = _reach(np.clip(centre, 0.0, 1.0).astype(np.float32), query)
         return np.unique(np.concatenate([[first], found[(found > first) & (found < cap)], [max(cap, first)]]))
 
+    @cached_property
+    def _thresholds(self) -> list[NDArray[np.float32]]:
+        """All thresholds of each feature: of leaves, too, that only missing values reach."""
+        forest = self._forest
+        snapped = float32_at_most(forest.threshold)
+        return [np.unique(snapped[forest.feature == feature]) for feature in range(forest.n_features)]
+
+    def _constrained_distances(self, query: ForgeryQuery, cap: float) -> NDArray[np.float64]:
+        """Return the same where values may be missing or are permitted ones only: a few eps more."""
+        found = [np.zeros(1), np.full(1, cap)]
+        for feature, z in enumerate(query.centre.tolist()):
+            values = None if query.meaning is None else query.meaning.values[feature]
+            if values is None:
+                ends = self._thresholds[feature]
+                own = np.float32(np.clip(z, 0.0, 1.0))
+                values = np.concatenate([ends, next_above(ends), [own]], dtype=np.float32)
+            if not np.isnan(z):
+                inside = values[(values >= 0) & (values <= 1)]
+                found.append(min_eps(inside, np.full(len(inside), z)))
+        every = np.unique(np.concatenate(found))
+        return every[every <= cap]
+
     def _lower_bound(self, query: ForgeryQuery) -> float:
         """Return an eps below which some tree has no wanted leaf in the box."""
+        if query.is_constrained:  # missing values reach leaves at any distance
+            return 0.0
         bounds, centre = self._bounds, query.centre
         lower, upper = query_box(centre, max(2.0, 2.0 * float(np.abs(centre).max(initial=0.0))))
         reachable = wanted_leaves(self._forest, bounds, query) & bounds.meets(lower, upper)
@@ -158,4 +185,5 @@ class MinimalSearch:
 
 
 def _reach(point: NDArray[np.float32], query: ForgeryQuery) -> float:
-    return float(min_eps(point, query.centre).max(initial=0.0))
+    has_value = ~np.isnan(point)
+    return float(min_eps(point[has_value], query.centre[has_value]).max(initial=0.0))

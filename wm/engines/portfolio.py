@@ -13,12 +13,14 @@ answers, apart from reasons, do not depend on history.
 from __future__ import annotations
 
 from contextlib import ExitStack
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from wm.engines.box_search import BoxSearch, Geometry
 from wm.engines.carried_proofs import PairRecord, ProofMemory
+from wm.engines.constrained import ConstrainedSolver
 from wm.engines.encoding import Box, build_problem, nearest_witness, query_box
 from wm.engines.protocol import GLOBAL_REASON, Answer, ForgeryQuery
 from wm.engines.sat import PrunedFormula
@@ -64,6 +66,8 @@ _SLICE = 4_000
 class PortfolioSolver:
     """Answers queries with the help of proofs from earlier ones."""
 
+    answers_constrained = True
+
     def __init__(self, forest: Forest) -> None:
         compile_kernel()
         self._geometry = Geometry.of(forest)
@@ -76,6 +80,8 @@ class PortfolioSolver:
 
     def answer(self, query: ForgeryQuery) -> Answer:
         """Answer one query."""
+        if query.is_constrained:
+            return self._constrained.answer(query)
         box = query_box(query.centre, query.eps)
         if (box[0] > box[1]).any():
             return Answer(None, "empty box")
@@ -98,6 +104,10 @@ class PortfolioSolver:
             if self._is_domain(box):
                 record.settle(impossible=True)
         return Answer(found, "no leaf" if search.trivial else "solver")
+
+    @cached_property
+    def _constrained(self) -> ConstrainedSolver:
+        return ConstrainedSolver(self._geometry.forest)
 
     def _is_impossible(
         self, status: IncrementalStatus, query: ForgeryQuery, box: Box, record: PairRecord

@@ -9,6 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from wm.engines.meaning import Meaning
 from wm.errors import QueryError
 from wm.forest import Forest
 from wm.signature import Signature
@@ -44,25 +45,34 @@ class ForgeryQuery:
     label
         Class value, one of the forest's `classes`.
     centre : (d,) float64
-        z; may lie outside [0, 1], x may not.
+        z; may lie outside [0, 1], x may not. NaN where its value is missing: there x has none either.
     eps
-        Largest distance from z in any feature; at least 0.
+        Largest distance from z in any feature that x has; at least 0.
+    meaning
+        What x must keep to beyond the box, and which values it may leave out; None for nothing.
     """
 
     signature: NDArray[np.int8]
     label: Any
     centre: NDArray[np.float64]
     eps: float
+    meaning: Meaning | None = None
 
     def __init__(
-        self, *, signature: ArrayLike | Signature, label: Any, centre: ArrayLike, eps: float
+        self,
+        *,
+        signature: ArrayLike | Signature,
+        label: Any,
+        centre: ArrayLike,
+        eps: float,
+        meaning: Meaning | None = None,
     ) -> None:
         bits = _numbers(signature.array if isinstance(signature, Signature) else signature)
         if bits is None or not np.isin(bits, (0, 1)).all():
             raise QueryError("a query's signature must be a one-dimensional array of 0 and 1")
         point = _numbers(centre)
-        if point is None or not np.isfinite(point).all():
-            raise QueryError("a query's centre must be a one-dimensional array of finite numbers")
+        if point is None or np.isinf(point).any():
+            raise QueryError("a query's centre must be a one-dimensional array of finite numbers, or NaN")
         distance = _numbers([eps])
         if distance is None or not (np.isfinite(distance[0]) and distance[0] >= 0):
             raise QueryError(f"eps must be a finite number, at least 0, not {eps!r}")
@@ -73,11 +83,17 @@ class ForgeryQuery:
         object.__setattr__(self, "label", label.item() if isinstance(label, np.generic) else label)
         object.__setattr__(self, "centre", point)
         object.__setattr__(self, "eps", float(distance[0]))
+        object.__setattr__(self, "meaning", meaning)
 
     @property
     def pair(self) -> Pair:
         """Signature and label; global proofs hold for such a pair."""
         return self.signature.tobytes(), self.label
+
+    @property
+    def is_constrained(self) -> bool:
+        """Whether more than a box limits x: missing values, or a meaning."""
+        return self.meaning is not None or bool(np.isnan(self.centre).any())
 
     def check(self, forest: Forest) -> None:
         """Raise `QueryError` unless the query fits the forest."""
@@ -87,6 +103,13 @@ class ForgeryQuery:
             )
         if len(self.centre) != forest.n_features:
             raise QueryError(f"the centre has {len(self.centre)} features, the forest {forest.n_features}")
+        if self.meaning is not None and len(self.meaning.may_miss) != forest.n_features:
+            raise QueryError(
+                f"the meaning is of {len(self.meaning.may_miss)} features, the forest has {forest.n_features}"
+            )
+        misses = np.isnan(self.centre).any() or (self.meaning is not None and self.meaning.may_miss.any())
+        if misses and forest.missing_left is None:
+            raise QueryError("the forest does not say where missing values go: it takes none")
         if not np.isscalar(self.label) or self.label not in forest.classes.tolist():
             raise QueryError(f"label {self.label!r} is not among the classes {forest.classes.tolist()}")
 
@@ -164,6 +187,9 @@ class Solver(Protocol):
 
     The witness is a function of forest and query alone, never of earlier queries, so that campaigns give the
     same results however their queries are spread over workers. Only the reason may depend on history.
+
+    A solver that also answers queries for which `ForgeryQuery.is_constrained` says so by an attribute
+    `answers_constrained`; others are not asked any.
     """
 
     def __init__(self, forest: Forest, **options: Any) -> None:

@@ -10,6 +10,7 @@ checks. That module shares no code with the solver or the encoding.
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -17,6 +18,7 @@ from numpy.typing import NDArray
 from pysat.solvers import Solver as PysatSolver
 
 from wm.engines.cnf import encode
+from wm.engines.constrained import ConstrainedSolver
 from wm.engines.encoding import LeafBounds, Problem, build_problem, leaf_bounds, nearest_witness
 from wm.engines.options import EngineOptions
 from wm.engines.protocol import Answer, ForgeryQuery, OutOfResourcesError, Status
@@ -107,6 +109,7 @@ class SatSolver:
     """
 
     Options = SatOptions
+    answers_constrained = True
 
     def __init__(self, forest: Forest, **options: Any) -> None:
         self._forest = forest
@@ -119,6 +122,12 @@ class SatSolver:
 
     def answer(self, query: ForgeryQuery) -> Answer:
         """Answer one query."""
+        if query.is_constrained:
+            if self._checker is not None:
+                raise OutOfResourcesError(
+                    Status.ERROR, "no proofs with missing values, whole numbers or one-hot groups"
+                )
+            return self._constrained.answer(query)
         problem = build_problem(self._forest, self._bounds, query)
         if problem.trivial_reason:
             return self._trivial(query, problem.trivial_reason)
@@ -130,6 +139,10 @@ class SatSolver:
             if self._checker is None:
                 return Answer(None)
             return self._proved(self._checker, query, formula)
+
+    @cached_property
+    def _constrained(self) -> ConstrainedSolver:
+        return ConstrainedSolver(self._forest)
 
     def _trivial(self, query: ForgeryQuery, reason: str) -> Answer:
         """Return an impossibility that needs no solver, checked if answers are certified."""

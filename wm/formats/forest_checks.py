@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from wm.errors import ModelError, WmError
+
+InputDtype = Literal["float32", "float64"]
+"""Types to which a model casts numbers before it compares them."""
 
 
 def check_arrays(
@@ -21,6 +24,8 @@ def check_arrays(
     value: ArrayLike,
     n_features: int,
     classes: ArrayLike,
+    missing_left: ArrayLike | None = None,
+    input_dtype: str = "float32",
 ) -> dict[str, NDArray[Any]]:
     """Return private, read-only copies of a forest's arrays in their canonical types.
 
@@ -40,9 +45,13 @@ def check_arrays(
     }
     if isinstance(n_features, bool) or not isinstance(n_features, int | np.integer) or n_features < 1:
         raise ModelError(f"n_features is {n_features!r}; a whole number of at least 1 is needed")
+    if input_dtype not in get_args(InputDtype):
+        raise ModelError(f"input_dtype is {input_dtype!r}; it is {' or '.join(get_args(InputDtype))}")
+    if missing_left is not None:
+        arrays["missing_left"] = _booleans("missing_left", missing_left)
     nodes = len(arrays["left"])
-    for name in ("right", "feature", "threshold", "value"):
-        if len(arrays[name]) != nodes:
+    for name in ("right", "feature", "threshold", "value", "missing_left"):
+        if name in arrays and len(arrays[name]) != nodes:
             raise ModelError(f"{name} has {len(arrays[name])} nodes, left has {nodes}")
     if arrays["value"].shape[1] != len(arrays["classes"]):
         raise ModelError(f"value has {arrays['value'].shape[1]} columns for {len(arrays['classes'])} classes")
@@ -52,35 +61,57 @@ def check_arrays(
     leaf = arrays["left"] < 0
     arrays["feature"][leaf] = -1
     arrays["threshold"][leaf] = 0.0
+    if "missing_left" in arrays:
+        arrays["missing_left"][leaf] = False
     for array in arrays.values():
         array.setflags(write=False)
     return arrays
 
 
 def as_matrix(
-    X: ArrayLike, n_features: int | None, *, error: type[WmError] = ModelError
-) -> NDArray[np.float32]:
-    """Return instances as scikit-learn's trees see them: (n, d) float32, finite; any d without `n_features`.
+    X: ArrayLike,
+    n_features: int | None,
+    *,
+    dtype: InputDtype = "float32",
+    missing: bool = False,
+    error: type[WmError] = ModelError,
+) -> NDArray[Any]:
+    """Return instances as trees see them: (n, d) of a type.
+
+    Parameters
+    ----------
+    n_features
+        d; None for any.
+    dtype
+        The type; by default that of scikit-learn's forests.
+    missing
+        Whether NaN is allowed, as a missing value.
 
     Raises
     ------
     `error`
-        Another shape, NaN, or a value that is infinite in float32.
+        Another shape, NaN that is not allowed, or a value that is infinite in the type.
     """
     try:
         given = np.asarray(X)
         if given.dtype.kind not in "fiubO":
             raise error(f"instances are not real numbers but {given.dtype}")
         with np.errstate(over="ignore", invalid="ignore"):
-            matrix = given.astype(np.float32, copy=False)
+            matrix = given.astype(dtype, copy=False)
     except (TypeError, ValueError) as reason:
         raise error(f"instances are not numbers ({reason})") from reason
     if matrix.ndim != 2 or n_features not in (None, matrix.shape[1]):
         raise error(f"instances have shape {matrix.shape}; the forest needs (n, {n_features or 'd'})")
-    if not np.isfinite(matrix).all():
-        row, column = np.argwhere(~np.isfinite(matrix))[0]
-        raise error(f"instance {row}, feature {column}: not a finite float32 number")
+    bad = np.isinf(matrix) if missing else ~np.isfinite(matrix)
+    if bad.any():
+        row, column = np.argwhere(bad)[0]
+        raise error(f"instance {row}, feature {column}: not a finite {dtype} number")
     return matrix
+
+
+def finite_thresholds(thresholds: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return thresholds with the largest numbers for infinite ones, which no finite instance tells apart."""
+    return np.where(np.isinf(thresholds), np.copysign(np.finfo(np.float64).max, thresholds), thresholds)
 
 
 def tree_levels(
@@ -124,6 +155,13 @@ def _floats(name: str, values: ArrayLike, dimensions: int) -> NDArray[np.float64
         raise ModelError(f"{name} must be a {dimensions}-dimensional array of numbers")
     with np.errstate(all="ignore"):  # values beyond float64 become infinite and are refused later
         return array.astype(np.float64)
+
+
+def _booleans(name: str, values: ArrayLike) -> NDArray[np.bool_]:
+    array = as_array(name, values)
+    if array.ndim != 1 or array.dtype.kind != "b":
+        raise ModelError(f"{name} must be a one-dimensional array of True and False")
+    return array.copy()
 
 
 def _class_values(classes: ArrayLike) -> NDArray[Any]:

@@ -54,10 +54,13 @@ class Domain:
     ----------
     low, high : (d,) float64
         Ends; equal for a feature that does not vary.
+    whole : (d,) bool, or None
+        Features whose values are whole numbers; None for none.
     """
 
     low: NDArray[np.float64]
     high: NDArray[np.float64]
+    whole: NDArray[np.bool_] | None = None
 
     @classmethod
     def of(cls, X: ArrayLike) -> Self:
@@ -98,5 +101,7 @@ class Domain:
     def _value(self, feature: NDArray[np.integer], share: NDArray[np.float32]) -> NDArray[np.float32]:
         low, span = self.low[feature], (self.high - self.low)[feature]
         with np.errstate(over="ignore"):
-            value: NDArray[np.float32] = (low + share.astype(np.float64) * span).astype(np.float32)
-        return value
+            value: NDArray[np.float64] = low + share.astype(np.float64) * span
+            if self.whole is not None:
+                value = np.where(self.whole[feature], np.rint(value), value)
+            return value.astype(np.float32)

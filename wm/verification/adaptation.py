@@ -14,7 +14,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from wm.claims.pooled import MinMax
+from wm.datasets.preparation import MinMax, Preparation
 from wm.errors import ClaimError
 from wm.forest import Forest
 from wm.formats.units import Domain
@@ -45,7 +45,7 @@ class Header(Protocol):
         """Range of each feature."""
 
     @property
-    def preparation(self) -> MinMax | None:
+    def preparation(self) -> MinMax | Preparation | None:
         """How raw rows become model input."""
 
 

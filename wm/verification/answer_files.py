@@ -3,13 +3,15 @@
 csv: one line for each instance, in the order of the questions; a header line is recognised and skipped. Votes
 have one column for each tree in the forest's order, 0 and 1; probabilities one column (class 1) or two;
 labels one column, 0 and 1 or the names of the classes. npz: an array ``votes``, ``probabilities`` or
-``labels``; for instances ``X``.
+``labels``; for instances ``X``. A column or array ``id`` holds the numbers of the questions, if answers come
+in another order or some are missing; columns that a header names as features are passed over.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Collection
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +26,9 @@ from wm.verification.answers import AnswerKind, Answers, checked_answers
 
 MAX_ANSWER_BYTES = 2**30
 """Largest file of answers or rows that is read."""
+
+ID = "id"
+"""Name of the column, or array, with the numbers of questions."""
 
 _LABEL_HEADERS = ("label", "labels", "class", "y")
 """Recognised headers of a column of labels; any other word could be a label."""
@@ -42,7 +47,12 @@ def read_file(path: str | Path) -> bytes:
 
 
 def parse_answers(
-    content: bytes, kind: AnswerKind, *, class_names: tuple[str, str] = ("0", "1"), what: str
+    content: bytes,
+    kind: AnswerKind,
+    *,
+    class_names: tuple[str, str] = ("0", "1"),
+    feature_names: Collection[str] = (),
+    what: str,
 ) -> Answers:
     """Read the content of a file of answers.
 
@@ -50,6 +60,8 @@ def parse_answers(
     ----------
     class_names
         Names of classes 0 and 1; for labels.
+    feature_names
+        Names of columns that are no answers.
     what
         The file's name, for errors; its ending decides the format.
 
@@ -63,8 +75,22 @@ def parse_answers(
         "probabilities": _finite,
         "labels": lambda cell: _label(cell, class_names),
     }
-    values = _parsed(content, kind, cells[kind], what)
-    return checked_answers(kind, values, class_names=class_names, error=ClaimError, what=what)
+    ids: Any
+    values: Any
+    if _ending(what) == ".csv":
+        ids, values = _from_csv(content, what, cells[kind], set(feature_names))
+    else:
+        arrays = _unpacked(content, kind, what)
+        ids, values = arrays.get(ID), arrays[kind]
+    answers = checked_answers(kind, values, class_names=class_names, error=ClaimError, what=what)
+    return answers if ids is None else replace(answers, ids=_checked_ids(ids, len(answers), what))
+
+
+def _checked_ids(ids: Any, count: int, what: str) -> NDArray[np.int64]:
+    array = np.asarray(ids)
+    if array.shape != (count,) or array.dtype.kind not in "iu":
+        raise ClaimError(f"{what}: {ID} must be one whole number for each of the {count} answers")
+    return array.astype(np.int64)
 
 
 def read_rows(path: str | Path) -> NDArray[np.float32]:
@@ -75,7 +101,9 @@ def read_rows(path: str | Path) -> NDArray[np.float32]:
     ClaimError
         As in `read_file`, or content other than a rectangle of finite numbers.
     """
-    rows = np.asarray(_parsed(read_file(path), "X", _finite, str(path)))
+    content, what = read_file(path), str(path)
+    is_csv = _ending(what) == ".csv"
+    rows = np.asarray(_from_csv(content, what, _finite)[1] if is_csv else _unpacked(content, "X", what)["X"])
     if rows.ndim != 2 or rows.dtype.kind not in "iufb" or not rows.size:
         raise ClaimError(f"{path}: rows must be an (instances, features) array of numbers")
     with np.errstate(over="ignore"):
@@ -92,26 +120,54 @@ def _ending(what: str) -> str:
     return ending
 
 
-def _parsed(content: bytes, array: str, cell: Callable[[str], Any], what: str) -> Any:
-    """Return the rows of a csv file, or the array of that name in an npz file."""
-    if _ending(what) == ".csv":
-        return _from_csv(content, what, cell)
+def _unpacked(content: bytes, array: str, what: str) -> dict[str, NDArray[Any]]:
+    """Return the arrays of an npz file, one of that name among them."""
     arrays = npz.unpack(content, error=ClaimError, what=what, max_bytes=MAX_ANSWER_BYTES)
     if array not in arrays:
         raise ClaimError(f"{what}: has no array {array!r}, only: {', '.join(map(repr, arrays)) or 'nothing'}")
-    return arrays[array]
+    return arrays
 
 
-def _from_csv(content: bytes, what: str, read_cell: Callable[[str], Any]) -> list[list[Any]]:
+def _from_csv(
+    content: bytes, what: str, read_cell: Callable[[str], Any], passed_over: Collection[str] = ()
+) -> tuple[list[int] | None, list[list[Any]]]:
+    """Return the numbers of the questions, if there is a column of them, and the rows of other cells."""
     found: list[list[Any]] = []
+    ids: list[int] = []
+    id_place, places = None, None
     for index, (line, cells) in enumerate(rows_of(content, error=ClaimError, what=what)):
+        if index == 0 and (ID in map(str.lower, cells) or set(cells) & set(passed_over)):
+            id_place, places = _places(cells, passed_over, what)
+            continue
         try:
-            found.append([read_cell(cell) for cell in cells])
+            if id_place is not None:
+                ids.append(_id(cells[id_place]))
+            found.append([read_cell(cell) for cell in _at(cells, places)])
         except ValueError as reason:
             if index == 0 and all(number(cell) is None for cell in cells):
                 continue  # a header
             raise ClaimError(f"{what}: line {line}: {reason}") from reason
-    return found
+    return None if id_place is None else ids, found
+
+
+def _places(header: list[str], passed_over: Collection[str], what: str) -> tuple[int | None, list[int]]:
+    """Return the places of the column of numbers, if there is one, and of the answers."""
+    rest = [place for place, name in enumerate(header) if name not in passed_over]
+    id_place = next((place for place in rest if header[place].lower() == ID), None)
+    places = [place for place in rest if place != id_place]
+    if not places:
+        raise ClaimError(f"{what}: its header names no column of answers, only features and {ID}")
+    return id_place, places
+
+
+def _at(cells: list[str], places: list[int] | None) -> list[str]:
+    return cells if places is None else [cells[place] for place in places]
+
+
+def _id(cell: str) -> int:
+    if not (cell.isascii() and cell.isdecimal() and len(cell) < 10):
+        raise ValueError(f"{cell!r} is not the number of a question")
+    return int(cell)
 
 
 def _vote(cell: str) -> int:

@@ -30,10 +30,13 @@ class Answers:
         Kind of the answers.
     values
         votes: (n, m) int64, 0 and 1; probabilities: (n,) float64, of class 1; labels: (n,) int64, 0 and 1.
+    ids
+        (n,) int64: the numbers of the questions that are answered, from 1; None: they come in order.
     """
 
     kind: AnswerKind
     values: NDArray[Any]
+    ids: NDArray[np.int64] | None = None
 
     def __len__(self) -> int:
         return len(self.values)

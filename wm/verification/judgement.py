@@ -17,8 +17,9 @@ from wm.verification.adaptation import balanced_accuracy, model_answers
 from wm.verification.answers import AnswerKind, Answers
 from wm.verification.evidence import DEFAULT_LEVEL
 from wm.verification.multiplicity import draws_to_choose_from
-from wm.verification.randomization import RowTruth, Test, run_tests
+from wm.verification.randomization import RowTruth, Test
 from wm.verification.samples import Sample
+from wm.verification.schemes import tests_of
 from wm.verification.witnesses import beacon_questions
 
 GUESSING = 0.6
@@ -159,7 +160,7 @@ def judge_sample(sample: Sample, response: Response, requirements: Requirements 
     )
     if not response.answers or not truth.is_trigger.any() or truth.is_trigger.all():
         raise ClaimError("answers to trigger rows and to controls are needed: ask the rows of wm queries")
-    tests = run_tests(response.answers, truth)
+    tests = tests_of(sample.header.scheme)(response.answers, truth)
     multiplicity, factors = draws_to_choose_from(
         sample, level=asked.level, controls=asked.controls, tried=asked.tried
     )

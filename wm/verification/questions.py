@@ -17,6 +17,7 @@ from pydantic import Field
 
 from wm.claims.document import Document, Hash, named_errors, read_document
 from wm.claims.pooled import MAX_CELLS
+from wm.datasets.preparation import Preparation
 from wm.errors import ClaimError
 from wm.verification.answers import AnswerKind, Answers
 from wm.verification.judgement import Response
@@ -57,14 +58,29 @@ class Questions:
         The rows, in the order in which they are asked.
     order
         What they are.
+    spare : (s, d) float32
+        Controls that are none of the questions, to find out how the suspect is asked.
+    cells
+        The rows as raw cells, a column for each of `names`; None: `X` has all that there is.
+    names
+        Of the columns.
     """
 
     X: NDArray[np.float32]
     order: Order
+    spare: NDArray[np.float32]
+    names: tuple[str, ...]
+    cells: list[list[str | float]] | None = None
 
 
 def build_questions(
-    sample: Sample, rng: np.random.Generator, *, controls: int, repeats: int = 0, units: Units = "model"
+    sample: Sample,
+    rng: np.random.Generator,
+    *,
+    controls: int,
+    repeats: int = 0,
+    units: Units = "model",
+    spare: int = 0,
 ) -> Questions:
     """Ask a claim's shown trigger rows and some of its controls, shuffled.
 
@@ -76,6 +92,9 @@ def build_questions(
         Number of controls, at least 1; all of them if there are fewer.
     repeats
         Number of rows that are asked twice, at least 0; all of them if there are fewer.
+    spare
+        Number of controls that are set aside, at least 0; fewer if else none would be left to ask. A suspect
+        that sees them first may guess what they are, so that they are no part of any test.
 
     Raises
     ------
@@ -83,17 +102,29 @@ def build_questions(
         Raw units of a claim without preparation.
     """
     triggers, others = np.flatnonzero(sample.is_trigger), np.flatnonzero(~sample.is_trigger)
-    chosen = rng.choice(others, size=min(controls, len(others)), replace=False)
-    first = np.concatenate([triggers, chosen])
+    others = rng.permutation(others)
+    aside = min(spare, max(0, len(others) - 1))
+    first = np.concatenate([triggers, others[aside:][:controls]])
     again = rng.choice(first, size=min(repeats, len(first)), replace=False)
     places = rng.permutation(np.concatenate([first, again]))
-    rows = sample.X[places]
-    if units == "raw":
-        if sample.header.preparation is None:
-            raise ClaimError("the claim has no preparation: its rows are in raw units already")
-        rows = sample.header.preparation.inverse(rows)
     asked = tuple(sample.indices[places].tolist())
-    return Questions(rows, Order(commitment=sample.commitment, units=units, asked=asked))
+    order = Order(commitment=sample.commitment, units=units, asked=asked)
+    X, spared = (_rows(sample, some, units) for some in (places, others[:aside]))
+    preparation = sample.header.preparation
+    if units == "raw" and isinstance(preparation, Preparation):
+        names = tuple(column.name for column in preparation.columns)
+        return Questions(X, order, spared, names, preparation.cells(sample.X[places]))
+    return Questions(X, order, spared, sample.header.feature_names)
+
+
+def _rows(sample: Sample, places: NDArray[np.int64], units: Units) -> NDArray[np.float32]:
+    """Return some of a sample's rows in the units in which they are asked."""
+    rows = sample.X[places]
+    if units == "model":
+        return rows
+    if sample.header.preparation is None:
+        raise ClaimError("the claim has no preparation: its rows are in raw units already")
+    return sample.header.preparation.inverse(rows)
 
 
 def sort_answers(answers: Mapping[AnswerKind, Answers], order: Order, sample: Sample) -> Response:
@@ -107,11 +138,13 @@ def sort_answers(answers: Mapping[AnswerKind, Answers], order: Order, sample: Sa
     if order.commitment != sample.commitment:
         raise ClaimError("the order is of another claim's rows: its commitment differs")
     for kind, given in answers.items():
-        if len(given) != len(order.asked):
+        if given.ids is None and len(given) != len(order.asked):
             raise ClaimError(
                 f"{len(order.asked)} rows were asked, but {len(given)} are answered by {kind}: a line for "
-                "each row is needed, in the order of the questions"
+                "each row is needed, in the order of the questions; a column id, as wm queries --ids "
+                "writes it, would tell which"
             )
+    answers = {kind: given.take(places_of(given, len(order.asked), kind)) for kind, given in answers.items()}
     asked = np.array(order.asked, dtype=np.int64)
     if not np.isin(asked, sample.indices).all():
         raise ClaimError("the order asks rows that the claim does not show")
@@ -127,6 +160,25 @@ def sort_answers(answers: Mapping[AnswerKind, Answers], order: Order, sample: Sa
         asked_twice=len(again),
         answered_differently=int(differs.sum()),
     )
+
+
+def places_of(given: Answers, count: int, kind: str) -> NDArray[np.int64]:
+    """Return for each of `count` questions the place of its answer."""
+    if given.ids is None:
+        return np.arange(count)
+    numbers, first, times = np.unique(given.ids, return_index=True, return_counts=True)
+    questions = np.arange(1, count + 1)
+    for faulty, fault in (
+        (np.setdiff1d(questions, numbers), f"not answered by {kind}"),
+        (np.setdiff1d(numbers, questions), f"answered by {kind}, but were not asked"),
+        (numbers[times > 1], f"answered by {kind} more than once"),
+    ):
+        if len(faulty):
+            named = ", ".join(map(str, faulty[:5])) + (
+                f" and {len(faulty) - 5} more" if len(faulty) > 5 else ""
+            )
+            raise ClaimError(f"of the {count} questions, these ids are {fault}: {named}")
+    return first
 
 
 def read_order(path: str | Path) -> Order:

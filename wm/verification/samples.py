@@ -16,8 +16,9 @@ from wm.claims.opened import OpenedClaim, challenged_rows
 from wm.claims.pooled import Header, PooledClaim
 from wm.errors import ClaimError
 from wm.verification.randomization import row_floor
+from wm.verification.schemes import tests_of
 
-_MARGIN = 1.0
+_MARGIN = 2.0
 """Powers of ten by which the smallest possible p-value should stay below the level."""
 
 
@@ -70,9 +71,11 @@ def drawn(
     Raises
     ------
     ClaimError
-        No receipt yet, too many, one that is not of this claim, or another order than `ordered_receipts`.
+        A scheme that cannot be judged; no receipt yet, too many, one that is not of this claim, or another
+        order than `ordered_receipts`.
     """
     header = claim.header
+    tests_of(header.scheme)
     value, beacons = claimed_value(
         claim.receipts, commitment=claim.commitment, owner=header.owner, trust=trust, log=log
     )

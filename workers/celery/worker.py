@@ -22,6 +22,7 @@ from workers.runtime.outage import Outage, PatientLedger
 from workers.runtime.owners import owner_name
 from workers.runtime.registry import Registry, WorkerRecord
 from workers.runtime.slots import Slots
+from workers.runtime.stopping import ending_in_time
 from workers.runtime.version import protocol_version
 
 _log = logging.getLogger(__name__)
@@ -41,14 +42,24 @@ class Worker:
         Jobs at once.
     events
         Whether to send monitors an event about every message.
+    until_idle_s
+        End after so many seconds without a job, looked at with each heartbeat; None: never.
     """
 
     def __init__(
-        self, broker_url: str, ledger: Ledger, registry: Registry, *, concurrency: int, events: bool = False
+        self,
+        broker_url: str,
+        ledger: Ledger,
+        registry: Registry,
+        *,
+        concurrency: int,
+        events: bool = False,
+        until_idle_s: float | None = None,
     ) -> None:
         self._broker_url = broker_url
         self._concurrency = concurrency
         self._events = events
+        self._until_idle_s = until_idle_s
         self._registry = registry
         self._stop = threading.Event()
         self._failure: Exception | None = None
@@ -57,7 +68,7 @@ class Worker:
         self._ledger = PatientLedger(ledger, self._store, self._stop)
 
     def run(self) -> None:
-        """Work until stopped by SIGTERM or SIGINT.
+        """Work until stopped by SIGTERM or SIGINT; then end within half a minute, whatever hangs.
 
         Raises
         ------
@@ -68,8 +79,14 @@ class Worker:
         """
         self._check_versions()
         self._registry.beat(self._record)
+        with ending_in_time(self._stop):
+            self._work()
+        if self._failure is not None:
+            raise self._failure
+
+    def _work(self) -> None:
         slots = Slots(self._ledger, self._concurrency, self._stop, self._fail)
-        beating = threading.Thread(target=self._beat, name="beat", daemon=True)
+        beating = threading.Thread(target=self._beat, args=(slots,), name="beat", daemon=True)
         beating.start()
         try:
             self._consume(slots)
@@ -79,8 +96,6 @@ class Worker:
             beating.join()
             with contextlib.suppress(LedgerUnavailableError):  # then it counts as silent
                 self._registry.leave(self._record.name)
-        if self._failure is not None:
-            raise self._failure
 
     def _check_versions(self) -> None:
         others = [found for found in self._registry.orchestrator_versions() if found != self._record.version]
@@ -133,8 +148,13 @@ class Worker:
         self._stop.set()
         state.should_stop = _FAILED
 
-    def _beat(self) -> None:
+    def _beat(self, slots: Slots) -> None:
         while not self._stop.wait(HEARTBEAT_S):
+            if self._until_idle_s is not None and slots.idle_s() >= self._until_idle_s:
+                _log.info("no job for %.0f s: ending", self._until_idle_s)
+                self._stop.set()
+                state.should_stop = 0
+                return
             try:
                 self._registry.beat(self._record)
             except LedgerUnavailableError as reason:

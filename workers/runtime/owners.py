@@ -31,10 +31,9 @@ def machine() -> str:
 def process_start(pid: int) -> str | None:
     """Return a mark that distinguishes a process from later ones with its pid; None if there is none."""
     with contextlib.suppress(OSError):
-        # Counted after the name, which may hold spaces and brackets: fields 3 (state) and 22 (start).
-        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        state, start = _state_and_start(pid)
         # A zombie has ended; its parent may never collect it.
-        return None if fields[0] in "ZX" else fields[19]
+        return None if state in "ZX" else start
     try:
         with contextlib.suppress(PermissionError):
             os.kill(pid, 0)
@@ -43,7 +42,25 @@ def process_start(pid: int) -> str | None:
     return "unknown"  # no /proc on this system: the pid alone must do
 
 
+def _state_and_start(pid: int) -> tuple[str, str]:
+    """Return the letter of a process's state and the time of its start, from Linux's /proc."""
+    # Counted after the name, which may hold spaces and brackets: fields 3 and 22.
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return fields[0], fields[19]
+
+
 def owner_is_gone(owner: str) -> bool:
     """Return whether the owner was a process of this machine that has ended."""
     host, pid, start, _ = owner.rsplit(":", 3)
     return host == machine() and process_start(int(pid)) != start
+
+
+def owner_is_running(owner: str) -> bool:
+    """Return whether the owner is a process of this machine that is not stopped."""
+    host, pid, start, _ = owner.rsplit(":", 3)
+    if host != machine():
+        return False
+    with contextlib.suppress(OSError):
+        state, found = _state_and_start(int(pid))
+        return found == start and state not in "ZXTt"
+    return False

@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable
 
 from wm.isolation import START_LIMIT_S, ChildError, Sandbox
+from wm.running_time import RunningTime
 from workers.jobs import KINDS, LeasedJob, Outcome, OutcomeStatus
 from workers.runtime.ledger import HEARTBEAT_S, Ledger
 from workers.runtime.messages import ArtifactData, End, FromHandler, NeedArtifact, Rows, Run, Start
@@ -66,7 +67,7 @@ class JobSandbox:
         limit_s = parameters.run_limit_s(slice_s)
         memory = None if parameters.memory_mb is None else parameters.memory_mb * 2**20
         try:
-            started = last_beat = time.monotonic()
+            clock, last_beat = RunningTime(), time.monotonic()
             is_sent = False
             while True:
                 if is_sent and self._sandbox.ready().poll(_LOOK_EVERY_S):
@@ -75,20 +76,19 @@ class JobSandbox:
                         return run
                 if not is_sent and self._sandbox.is_ready(_LOOK_EVERY_S):
                     self._sandbox.ready().send(Start(job, slice_s))
-                    is_sent, started = True, time.monotonic()
-                now = time.monotonic()
+                    is_sent, clock = True, RunningTime()
                 is_stopped = stop()
-                if not is_stopped and now - last_beat >= HEARTBEAT_S:
-                    last_beat = now
+                if not is_stopped and time.monotonic() - last_beat >= HEARTBEAT_S:
+                    last_beat = time.monotonic()
                     is_stopped = not ledger.heartbeat(job.job_id, owner)
                 if is_stopped:
                     self._sandbox.kill()
                     return Run(End.STOPPED)
                 if not is_sent:
-                    if now - started > START_LIMIT_S:
+                    if clock.look() > START_LIMIT_S:
                         reason = f"the job's process was not ready after {START_LIMIT_S:g} s"
                         return Run(End.FAILED, reason=reason)
-                elif now - started > limit_s:
+                elif clock.look() > limit_s:
                     self._sandbox.kill()
                     text = f"time limit of {limit_s:g} s"
                     if parameters.late_is_failure:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import queue
 import threading
+import time
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 
@@ -124,20 +125,35 @@ class Slots:
         self, ledger: Ledger, count: int, stop: threading.Event, on_failure: Callable[[Exception], None]
     ) -> None:
         self._stop = stop
+        self._lock = threading.Lock()
+        self._running = 0
+        self._idle_since = time.monotonic()
         self._free: queue.SimpleQueue[Slot] = queue.SimpleQueue()
         self._all = [Slot(ledger, number, stop, lambda _job_id: None, on_failure) for number in range(count)]
         for slot in self._all:
             self._free.put(slot)
 
+    def idle_s(self) -> float:
+        """Return the seconds for which no slot has run anything."""
+        with self._lock:
+            return 0.0 if self._running else time.monotonic() - self._idle_since
+
+    def _count(self, change: int) -> None:
+        with self._lock:
+            self._running += change
+            self._idle_since = time.monotonic()
+
     def run(self, job_ids: list[int]) -> None:
         """Run jobs one after the other; skip those that cannot be leased."""
         slot = self._free.get()
+        self._count(1)
         try:
             for job_id in job_ids:
                 if self._stop.is_set():
                     return
                 slot.run(job_id)
         finally:
+            self._count(-1)
             slot.record()
             self._free.put(slot)
 

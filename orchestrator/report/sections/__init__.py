@@ -25,7 +25,16 @@ from orchestrator.report.table import frame_table
 from orchestrator.report.wording import counted, listed
 from wm.attacks import registry
 
-__all__ = ["NOTHING_YET", "SECTIONS", "Section", "Shown", "not_asked_for", "sections", "shown_of"]
+__all__ = [
+    "NOTHING_YET",
+    "SECTIONS",
+    "Section",
+    "Shown",
+    "answering",
+    "not_asked_for",
+    "sections",
+    "shown_of",
+]
 
 
 @dataclass(frozen=True)
@@ -62,11 +71,18 @@ _STEPS = {"split", "tune-fold", "tune", "baseline", "embed"}
 
 def sections(findings: Findings) -> Iterator[tuple[Section, Shown]]:
     """Yield the sections of what was asked for; attacks without one come before failed jobs."""
+    yield from answering(findings)
+    for section in SECTIONS:
+        if not section.kind:
+            yield section, shown_of(section, findings)
+
+
+def answering(findings: Findings) -> Iterator[tuple[Section, Shown]]:
+    """Yield those of them that are about results, not about the campaign itself."""
     kinds = list(dict.fromkeys(findings.frame("jobs")["kind"]))
     known = _STEPS | {section.kind for section in SECTIONS}
     others = [_generic(str(kind)) for kind in kinds if kind not in known]
-    attacks = [section for section in SECTIONS if section.kind in kinds]
-    for section in (*attacks, *others, *(one for one in SECTIONS if not one.kind)):
+    for section in (*(section for section in SECTIONS if section.kind in kinds), *others):
         yield section, shown_of(section, findings)
 
 

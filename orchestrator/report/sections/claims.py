@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pandas as pd
 
 from orchestrator.report.data import Findings, summarise
-from orchestrator.report.sections.section import Shown
+from orchestrator.report.sections.section import Answer, Grade, Question, Shown
 from orchestrator.report.table import make_table
-from orchestrator.report.wording import percent
+from orchestrator.report.wording import interval, percent
 from wm.statistics import clopper_pearson
 
 HONEST = "honest"
@@ -35,9 +37,32 @@ def show(findings: Findings) -> Shown:
     """Show which evasions help a thief, and how often an innocent forest is verified."""
     frame = findings.frame("claims")
     return Shown(
+        answers=tuple(verdict_answers(frame)),
         headline=(("Claims", _text(frame)),),
         tables=(make_table("verdicts-table", verdict_summary(frame)),),
     )
+
+
+def verdict_answers(frame: pd.DataFrame) -> Iterator[Answer]:
+    """Yield how many changed copies are verified by the model itself, and innocent forests by any answers."""
+    verified, innocent = frame["verdict"] == "verified", frame["suspect"] == HONEST
+    copies = verified[~innocent & (frame["answers"] == "model")]
+    if len(copies):
+        yield Answer(
+            Question.SURVIVES,
+            Grade.GOOD if copies.all() else Grade.MIXED if copies.any() else Grade.BAD,
+            f"{int(copies.sum())} of {len(copies)}",
+            "changed copies are verified by the judge's rules",
+        )
+    false, tried = int((verified & innocent).sum()), int(innocent.sum())
+    if tried:
+        yield Answer(
+            Question.VERIFIED,
+            Grade.BAD if false else Grade.GOOD,
+            f"{false} of {tried}",
+            "judgements of innocent forests say verified",
+            interval(false, tried),
+        )
 
 
 def _text(frame: pd.DataFrame) -> str:

@@ -14,7 +14,7 @@ from orchestrator.report import charts, table
 from orchestrator.report.charts import Chart, Figure
 from orchestrator.report.data import Findings, by_configuration, chunked, configuration, summarise
 from orchestrator.report.sections import calibration
-from orchestrator.report.sections.section import Shown
+from orchestrator.report.sections.section import Answer, Grade, Question, Shown
 from orchestrator.report.table import make_table
 from orchestrator.report.wording import across, counted, p_value, percent, percent_of, times
 from wm.attacks.detection import Measure
@@ -72,6 +72,7 @@ def show(findings: Findings) -> Shown:
     by_chance = calibration.columns(findings, "Exact p", calibration.of_strategy)
     say = ((strategies, _best_strategy), (guesses, _best_guess), (presence, _presence))
     return Shown(
+        answers=tuple(guess_answers(pd.concat([strategies, guesses]))),
         headline=(("Detection", " ".join(text(part) for part, text in say if not part.empty)),),
         figures=(
             *charts.figures("detection", findings, strategies, summary, strategy_chart),
@@ -100,6 +101,21 @@ def _best(frame: pd.DataFrame) -> tuple[pd.Series[Any], str]:
     """Return the row of the smallest exact p-value, and that p corrected for the number of rows."""
     best = frame.iloc[int(frame["p_value_exact"].astype(float).fillna(1.0).argmin())]
     return best, p_value(min(1.0, len(frame) * float(best["p_value_exact"])))
+
+
+def guess_answers(frame: pd.DataFrame) -> Iterator[Answer]:
+    """Yield how surprising the best guess at a signature is among all, rows of the detection frame."""
+    if frame.empty:
+        return
+    best, corrected = _best(frame)
+    p = min(1.0, len(frame) * float(best["p_value_exact"]))
+    yield Answer(
+        Question.LEAKS,
+        Grade.GOOD if p > _LEVEL else Grade.BAD,
+        f"p = {corrected}",
+        f"for the best of {counted(len(frame), 'guess', 'guesses')} at the signature from the bare forest",
+        f"{best['measure']}, {best['strategy']}; corrected for their number",
+    )
 
 
 def _best_strategy(frame: pd.DataFrame) -> str:

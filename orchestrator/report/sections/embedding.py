@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from functools import partial
 from typing import Any
@@ -12,9 +13,19 @@ import pandas as pd
 from orchestrator.report.charts import Chart, Figure, figure, look, panels, series
 from orchestrator.report.data import Findings, summarise
 from orchestrator.report.sections import calibration
-from orchestrator.report.sections.section import NOTHING_YET, Shown
+from orchestrator.report.sections.section import NOTHING_YET, Answer, Grade, Question, Shown
 from orchestrator.report.table import make_table
-from orchestrator.report.wording import counted, listed, p_value_of_log10, percent, ranged, signed
+from orchestrator.report.wording import (
+    MINUS,
+    counted,
+    listed,
+    p_value,
+    p_value_of_log10,
+    percent,
+    ranged,
+    signed,
+)
+from wm.verification.evidence import DEFAULT_LEVEL
 
 AXES = {
     "trigger_share": ("ones_share", "Trigger rows (% of training rows)", "trigger rows"),
@@ -27,6 +38,11 @@ FORESTS = {
     "standard": "standard (honest)",
     "capped": "capped (honest, same limits)",
 }
+
+LITTLE, MUCH = 1.0, 3.0
+"""Points of accuracy up to which a watermark costs little, and from which it costs much."""
+
+_LOG_LEVEL = math.log10(DEFAULT_LEVEL)
 
 _MIN_SPAN = 0.02
 """Smallest height of the axis: a difference of one test row must not look like a cliff."""
@@ -108,6 +124,37 @@ def _verified(frame: pd.DataFrame) -> str:
     )
 
 
+def cost_answer(frame: pd.DataFrame) -> Answer:
+    """Return the mean difference to the standard forest; `frame` is the accuracy frame, not empty."""
+    against = points(frame, "accuracy_standard")
+    mean = float(against.mean())
+    grade = Grade.BAD if mean <= -MUCH else Grade.MIXED if mean < -LITTLE else Grade.GOOD
+    return Answer(
+        Question.COST,
+        grade,
+        signed(mean),
+        "points of accuracy against an honest forest",
+        f"{ranged(against, '{:+.2f}').replace('-', MINUS)} over {counted(len(frame), 'forest')}",
+    )
+
+
+def verified_answer(frame: pd.DataFrame) -> Answer:
+    """Return how many claims are significant against their forests; `frame` as in `cost_answer`."""
+    found, honest = frame["log10_p"] <= _LOG_LEVEL, frame["log10_p_standard"] <= _LOG_LEVEL
+    grade = Grade.BAD if honest.any() or not found.any() else Grade.GOOD if found.all() else Grade.MIXED
+    strongest, weakest = (
+        p_value_of_log10(float(end)) for end in (frame["log10_p"].min(), frame["log10_p"].max())
+    )
+    return Answer(
+        Question.VERIFIED,
+        grade,
+        f"{int(found.sum())} of {len(frame)}",
+        f"claims have p \N{LESS-THAN OR EQUAL TO} {p_value(DEFAULT_LEVEL)}, {int(honest.sum())} of them "
+        "against an honest forest",
+        f"p = {weakest}" if weakest == strongest else f"p from {strongest} to {weakest}",
+    )
+
+
 def accuracy(findings: Findings) -> Shown:
     """Show the cost of the watermark."""
     frame = findings.frame("accuracy")
@@ -118,6 +165,7 @@ def accuracy(findings: Findings) -> Shown:
         return Shown(headline=headline, caveats=caveats, lead=NOTHING_YET)
     summary = accuracy_summary(frame)
     return Shown(
+        answers=(cost_answer(frame),),
         headline=(*headline, ("Cost in accuracy", _cost(frame))),
         caveats=caveats,
         figures=tuple(_figures(findings, frame, summary)),
@@ -204,6 +252,7 @@ def verification(findings: Findings) -> Shown:
     frame = findings.frame("accuracy")
     by_chance = calibration.columns(findings, "p-value", lambda _: calibration.VOTES)
     return Shown(
+        answers=(verified_answer(frame),),
         headline=(("Verified", _verified(frame)),),
         tables=(make_table("verification-table", frame, *by_chance),),
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any
 
@@ -12,8 +12,8 @@ import pandas as pd
 from orchestrator.report.charts import WIDTH, Chart, Figure, figure, stack
 from orchestrator.report.data import Findings, by_configuration, configuration, slug, summarise
 from orchestrator.report.sections import distances, images
-from orchestrator.report.sections.distances import size_line
-from orchestrator.report.sections.section import Shown
+from orchestrator.report.sections.distances import SizeCurve, size_line
+from orchestrator.report.sections.section import Answer, Grade, Question, Shown
 from orchestrator.report.table import make_table
 from orchestrator.report.wording import counted, listed, number, percent, ranged
 
@@ -101,6 +101,7 @@ def show(findings: Findings) -> Shown:
         "memout, error or pending): forged set sizes are lower limits there."
     )
     return Shown(
+        answers=tuple(forged_answers(summary, curves)),
         headline=(("Forgery", " ".join(texts)),),
         caveats=(*((caveat,) if undecided else ()), *distances.caveats(curves)),
         figures=(*_figures(findings, frame), *distances.figures(findings, curves), *images.figures(findings)),
@@ -109,6 +110,33 @@ def show(findings: Findings) -> Shown:
             make_table("forgery-table", summary),
             make_table("queries-table", summary),
         ),
+    )
+
+
+def forged_answers(summary: pd.DataFrame, curves: Sequence[SizeCurve]) -> Iterator[Answer]:
+    """Yield the largest forged set as a share of the true one, over all signatures and distances tried."""
+    begun = summary[(summary["signatures"] > 0) & summary["share"].notna()]
+    largest = [
+        (float(share), float(mean), f"eps {eps:g}")
+        for share, mean, eps in zip(begun["share"], begun["mean_share"], begun["eps"], strict=True)
+    ]
+    for curve in curves:
+        if curve.trigger_size:
+            sizes = curve.known[:, -1] / curve.trigger_size
+            largest.append((float(sizes.max()), float(sizes.mean()), f"eps {curve.eps[-1]:g}"))
+    if not largest:
+        return
+    share, mean, place = max(largest)
+    undecided = int(begun["undecided"].sum()) + sum(curve.undecided for curve in curves)
+    signatures = int((begun["signatures"] * begun["repeats"]).max()) if len(begun) else 0
+    signatures = max([signatures, *(len(curve.known) for curve in curves)])
+    grade = Grade.BAD if share >= 1 else Grade.OPEN if undecided else Grade.MIXED if share else Grade.GOOD
+    yield Answer(
+        Question.FORGED,
+        grade,
+        percent(share, 0),
+        f"of the true set's size at most, for a signature that the forger had to take ({place})",
+        f"mean {percent(mean, 0)} over {counted(signatures, 'signature')}; {undecided:,} queries undecided",
     )
 
 

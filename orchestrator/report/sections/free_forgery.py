@@ -7,7 +7,7 @@ from collections import Counter
 import pandas as pd
 
 from orchestrator.report.data import Findings, summarise
-from orchestrator.report.sections.section import Shown
+from orchestrator.report.sections.section import Answer, Grade, Question, Shown
 from orchestrator.report.table import make_table
 from orchestrator.report.wording import counted, listed
 
@@ -59,8 +59,22 @@ def show(findings: Findings) -> Shown:
     frame = findings.frame("free-forgery")
     summary = free_summary(frame)
     return Shown(
+        answers=(free_answer(frame),),
         headline=(("Free forgery", _headline(frame)),),
         tables=(make_table("rules-table", summary), make_table("free-forgery-table", summary)),
+    )
+
+
+def free_answer(frame: pd.DataFrame) -> Answer:
+    """Return how many forged sets with rows verification refuses; `frame` is that of free forgery."""
+    made = frame[frame["size"] > 0]
+    refused = int((made["stopped_by"].fillna("") != "").sum())
+    return Answer(
+        Question.FORGED,
+        Grade.GOOD if refused == len(made) else Grade.BAD,
+        f"{refused} of {len(made)}",
+        "forged sets with a signature of the forger's choice are refused by verification",
+        f"{counted(frame['method'].nunique(), 'way')} of forging, {counted(len(frame), 'try', 'tries')}",
     )
 
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 import pandas as pd
 
 from orchestrator.report.data import CONFIGURATION, Findings, summarise
-from orchestrator.report.sections.section import Shown
+from orchestrator.report.sections.section import Answer, Grade, Question, Shown
 from orchestrator.report.table import make_table
-from orchestrator.report.wording import across, counted, percent_of, times
+from orchestrator.report.wording import across, counted, interval, percent_of, times
 
 SEVERITIES = ("critical", "high", "info", "none")
 """From the worst; a form of severity `info` or `none` gives no secret away."""
@@ -89,10 +89,27 @@ def show(findings: Findings) -> Shown:
     tables = {"leakage-table": form_summary(frame, accuracy), "findings-table": finding_summary(frame)}
     marked = {"standard": "standard (honest control)"}
     return Shown(
+        answers=tuple(leak_answers(files)),
         headline=(("Leakage", " ".join(texts)),),
         tables=tuple(
             make_table(name, rows.assign(form=rows["form"].replace(marked))) for name, rows in tables.items()
         ),
+    )
+
+
+def leak_answers(files: pd.DataFrame) -> Iterator[Answer]:
+    """Yield how many released files give a secret away; `files` has a row for each form of each file."""
+    released = files[files["form"] == "released"]
+    if released.empty:
+        return
+    leaking = int(released["leaking"].sum())
+    grade = Grade.GOOD if not leaking else Grade.BAD
+    yield Answer(
+        Question.LEAKS,
+        grade,
+        f"{leaking} of {len(released)}",
+        "released model files give a secret away",
+        interval(leaking, len(released)),
     )
 
 

@@ -14,7 +14,7 @@ from orchestrator.report import charts
 from orchestrator.report.charts import Chart, Figure
 from orchestrator.report.data import Findings, by_configuration, chunked, configuration, slug, summarise
 from orchestrator.report.sections import calibration
-from orchestrator.report.sections.section import Shown
+from orchestrator.report.sections.section import Answer, Grade, Question, Shown
 from orchestrator.report.table import make_table
 from orchestrator.report.wording import counted, listed, p_value, signed
 from wm.verification.alignment import DRAWS
@@ -85,6 +85,7 @@ def show(findings: Findings) -> Shown:
     summary = modification_summary(frame)
 
     return Shown(
+        answers=(robust_answer(frame, summary),),
         headline=(("Robustness", _headline(frame, summary)),),
         lead=" ".join(_lead(findings, summary)),
         figures=(*_overview_figures(findings, frame, summary), *_detail_figures(findings, frame)),
@@ -112,15 +113,39 @@ def _lead(findings: Findings, summary: pd.DataFrame) -> Iterator[str]:
         yield f"False claims with p \N{LESS-THAN OR EQUAL TO} {calibration.LEVEL:g}: {'; '.join(counts)}."
 
 
+def _kept(frame: pd.DataFrame) -> pd.Series[bool]:
+    """Return in which runs one of the p-values stays significant."""
+    return (frame["log10_p"] <= LOG_LEVEL) | (frame["log10_p_shares"] <= LOG_LEVEL)
+
+
+def _lost(summary: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows of modifications that bring both p-values above the level in all of their runs."""
+    lost = summary[summary[["log10_p_min", "log10_p_shares_min"]].min(axis=1) > LOG_LEVEL]
+    return lost.dropna(subset="change_mean")
+
+
+def robust_answer(frame: pd.DataFrame, summary: pd.DataFrame) -> Answer:
+    """Return how many modified forests stay significant; bad if a cheap modification never leaves one so."""
+    kept, lost = int(_kept(frame).sum()), _lost(summary)
+    is_cheap = bool((lost["change_mean"] >= _CHEAP).any())
+    dearest = f"; cheapest way out {signed(lost['change_mean'].max())} points" if len(lost) else ""
+    return Answer(
+        Question.SURVIVES,
+        Grade.BAD if is_cheap else Grade.GOOD if kept == len(frame) else Grade.MIXED,
+        f"{kept} of {len(frame)}",
+        f"changed copies keep p \N{LESS-THAN OR EQUAL TO} {p_value(DEFAULT_LEVEL)}",
+        f"{counted(frame['modification'].nunique(), 'modification')}{dearest}",
+    )
+
+
 def _headline(frame: pd.DataFrame, summary: pd.DataFrame) -> str:
-    kept = (frame["log10_p"] <= LOG_LEVEL) | (frame["log10_p_shares"] <= LOG_LEVEL)
+    kept = _kept(frame)
     text = (
         f"Over {counted(frame['modification'].nunique(), 'modification')}, the exact match survives in "
         f"{int(frame['exact_match'].sum()):,} of {counted(len(frame), 'run')}; p from votes or from vote "
         f"shares stays at or below {p_value(DEFAULT_LEVEL)} in {int(kept.sum()):,}."
     )
-    lost = summary[summary[["log10_p_min", "log10_p_shares_min"]].min(axis=1) > LOG_LEVEL]
-    lost = lost.dropna(subset="change_mean")
+    lost = _lost(summary)
     if lost.empty:
         return f"{text} None brings both p-values above that in all of its runs."
     best = lost.iloc[int(lost["change_mean"].argmax())]

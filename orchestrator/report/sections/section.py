@@ -1,8 +1,9 @@
-"""The content of a section of the page."""
+"""The content of a section of the page, and its answers to a reader's questions."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import StrEnum
 
 from orchestrator.report.charts import Figure
 from orchestrator.report.table import Table
@@ -13,14 +14,56 @@ Pairs = tuple[tuple[str, str], ...]
 """Terms with their texts."""
 
 
+class Question(StrEnum):
+    """A question that readers bring; the overview has a card for each."""
+
+    VERIFIED = "Is it verified?"
+    COST = "What does it cost?"
+    LEAKS = "What leaks?"
+    FORGED = "Can it be forged?"
+    SURVIVES = "Does it survive?"
+
+
+class Grade(StrEnum):
+    """How an answer is for the owner of a watermark, from the worst."""
+
+    BAD = "bad"
+    MIXED = "mixed"
+    OPEN = "open"
+    GOOD = "good"
+
+    @property
+    def sign(self) -> str:
+        """A sign that tells grades apart without colour."""
+        return {"bad": "\N{BALLOT X}", "mixed": "\N{ALMOST EQUAL TO}", "open": "?", "good": "\N{CHECK MARK}"}[
+            self
+        ]
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A section's answer to a question: one number, with what it is a number of."""
+
+    question: Question
+    grade: Grade
+    number: str
+    """The number, as short as it can be."""
+    of: str
+    """What it counts or measures, in a few words that follow it."""
+    spread: str = ""
+    """How far single results lie apart, and on how many it rests."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Shown:
     """What a section shows; its first sentences, terms and tables are declared in the TOML file beside it."""
 
+    answers: tuple[Answer, ...] = ()
+    """Its answers for the overview at the top of the page."""
     headline: Pairs = ()
-    """Topics and sentences for the summary at the top of the page."""
+    """Topics and sentences that say what was found."""
     caveats: tuple[str, ...] = ()
-    """What a reader must know before trusting the numbers, for the summary too."""
+    """What a reader must know before trusting the numbers, for the top of the page."""
     lead: str = ""
     """More sentences at its beginning."""
     facts: Pairs = ()

@@ -13,10 +13,11 @@ import pandas as pd
 from orchestrator.report import charts
 from orchestrator.report.charts import Chart, Figure
 from orchestrator.report.data import CONFIGURATION, Findings, chunked, configuration, summarise
-from orchestrator.report.sections.section import Shown
+from orchestrator.report.sections.section import Answer, Grade, Question, Shown
 from orchestrator.report.table import make_table
 from orchestrator.report.wording import across, listed, number, p_value_of_log10, percent_of, ranged, times
 from wm.attacks.suppression import FALSE_POSITIVE_LIMIT
+from wm.verification.evidence import DEFAULT_LEVEL
 
 _KNOWN = 0.99
 """Share of the bits from which on a signature counts as known."""
@@ -61,6 +62,7 @@ def show(findings: Findings) -> Shown:
     frame, curves = findings.frame("suppression"), findings.frame("budget-curves")
     summary, budget = suppression_summary(frame), budget_summary(curves)
     return Shown(
+        answers=(filter_answer(frame),),
         headline=(("Suppression", f"{_spotted(summary)} {_filters(frame)}{_known(curves)}"),),
         figures=(*_roc_figures(findings, summary), *_budget_figures(findings, curves, budget)),
         tables=(
@@ -68,6 +70,22 @@ def show(findings: Findings) -> Shown:
             make_table("filter-table", summary),
             make_table("budget-table", in_steps(budget)),
         ),
+    )
+
+
+def filter_answer(frame: pd.DataFrame) -> Answer:
+    """Return how many claims the most damaging filter leaves significant; `frame` is not empty."""
+    left = frame.assign(kept=frame["log10_p_after"] <= np.log10(DEFAULT_LEVEL)).groupby("method", sort=True)
+    share = left["kept"].mean()
+    worst = frame[frame["method"] == share.idxmin()]
+    kept = int((worst["log10_p_after"] <= np.log10(DEFAULT_LEVEL)).sum())
+    return Answer(
+        Question.SURVIVES,
+        Grade.GOOD if kept == len(worst) else Grade.MIXED if kept else Grade.BAD,
+        f"{kept} of {len(worst)}",
+        f"claims stay significant where suspicious queries get other answers ({share.idxmin()})",
+        f"p = {across(worst['log10_p_after'], p_value_of_log10, 'median')}; touches "
+        f"{across(worst['ordinary_touched'], percent_of)} of ordinary queries",
     )
 
 

@@ -267,3 +267,41 @@ def test_a_csv_that_holds_no_such_votes_is_refused(wm, model, text: str) -> None
     wm("verify", model.old_claim, "--votes", "votes.csv").refusal()
     _answer(wm, model, model.forest, "votes")
     wm("verify", model.claim, "--votes", "votes.csv", "--order", "order.json").refusal()
+
+
+@pytest.mark.parametrize("rows", ["rows.csv", "rows.npz"])
+def test_numbered_rows_are_answered_in_any_order_and_a_missing_one_is_named(wm, model, rows: str) -> None:
+    assert wm("queries", model.claim, "--ids", "-o", rows, "--order", "order.json").code == 0
+    if rows.endswith(".csv"):
+        table = np.loadtxt(rows, delimiter=",", skiprows=1)
+        ids, X = table[:, 0].astype(int), table[:, 1:].astype(np.float32)
+        header = Path(rows).read_text().splitlines()[0].split(",")
+        assert header == ["id", *model.content["header"]["feature_names"]]
+    else:
+        with np.load(rows) as arrays:
+            ids, X = arrays["id"], arrays["X"]
+    assert ids.tolist() == list(range(1, len(X) + 1))
+    lines = [
+        ",".join(map(str, [number, *votes]))
+        for number, votes in zip(ids, Forest.load(model.forest).votes(X), strict=True)
+    ]
+    header = "id," + ",".join(f"tree_{tree}" for tree in range(24))
+    Path("votes.csv").write_text("\n".join([header, *lines[::-1]]))
+    words = ("verify", model.claim, "--votes", "votes.csv", "--order", "order.json", *model.judge)
+    assert wm(*words).code == 0
+    Path("votes.csv").write_text("\n".join([header, *lines[:16], *lines[17:]]))
+    assert "these ids are not answered by votes: 17" in wm(*words).refusal()
+    # Without numbers nobody can tell which one it is.
+    Path("votes.csv").write_text("\n".join(line.partition(",")[2] for line in lines[:-1]))
+    assert "a column id, as wm queries --ids writes it, would tell which" in wm(*words).refusal()
+
+
+def test_answers_may_stand_beside_the_rows(wm, model) -> None:
+    assert wm("queries", model.claim, "--ids", "-o", "rows.csv", "--order", "order.json").code == 0
+    header, *rows = Path("rows.csv").read_text().splitlines()
+    X = np.loadtxt("rows.csv", delimiter=",", skiprows=1)[:, 1:].astype(np.float32)
+    shares = Forest.load(model.forest).vote_shares(X)[:, 1]
+    lines = [f"{row},{share:.3f}" for row, share in zip(rows, shares, strict=True)]
+    Path("answers.csv").write_text("\n".join([f"{header},score", *lines]))
+    words = ("--probabilities", "answers.csv", "--order", "order.json", "--level", "0.01")
+    assert wm("verify", model.claim, *words, *model.judge).code == 0

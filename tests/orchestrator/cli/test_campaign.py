@@ -55,7 +55,9 @@ def test_enlarging_a_grid_computes_only_new_jobs(wm, tiny, tmp_path: Path) -> No
         "tiny",
         "tiny",
     ]
-    assert len(wm("results", "forgery", "tiny", "--store", url, "--json").json()) == 6, "the newest of a name"
+    assert len(wm("results", "forgery", "tiny@latest", "--store", url, "--json").json()) == 6, (
+        "the newest of a name"
+    )
     assert len(wm("results", "forgery", "1", "--store", url, "--json").json()) == 4
 
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import platform
+
 import pytest
 
+import wm as treeproof
 from orchestrator.store import services
 from orchestrator.store.database import Store
 from orchestrator.store.services import StoreRegistry
@@ -55,11 +58,18 @@ def test_a_broker_that_was_not_named_is_no_fault(wm, store_url, monkeypatch):
     assert wm("doctor", "--store", store_url).code == 4
 
 
-def test_the_same_as_json(wm, store_url, broker_url):
+def test_the_same_as_json_with_the_environment(wm, store_url, broker_url, monkeypatch):
+    monkeypatch.setenv("WM_WORKER_PASSWORD", "hidden")
     ran = wm("doctor", "--store", store_url, "--broker", broker_url, "--json")
     assert ran.code == 0
-    assert [finding["what"] for finding in ran.json()] == [
+    assert [finding["what"] for finding in ran.json()["findings"]] == [
         *("version", "packages", "data", "store", "database", "clock", "writing"),
         *("orchestrator", "worker", "broker", "eviction"),
     ]
-    assert {finding["is_fault"] for finding in ran.json()} == {False}
+    assert {finding["is_fault"] for finding in ran.json()["findings"]} == {False}
+    found = ran.json()["environment"]
+    assert found["treeproof"] == treeproof.__version__
+    assert found["versions"]["python"] == platform.python_version()
+    assert {"numpy", "z3-solver", "system", "processor"} <= set(found["versions"])
+    assert "WM_WORKER_PASSWORD" in found["variables"]
+    assert "hidden" not in ran.out

@@ -223,7 +223,7 @@ def test_a_claim_that_can_never_be_verified_is_refused_with_what_would_do(wm, qu
     found = re.search(r"(\d+) trigger rows in a pool of 398 would do", refusal)
     assert found is not None
     assert wm(*quick_embed, "--trigger-rows", found[1], "-o", "model").code == 0
-    Path("few.csv").write_text("a,b\n" + "\n".join(f"{row},{row % 2}" for row in range(30)))
+    Path("few.csv").write_text("a,b\n" + "\n".join(f"{row * row},{row % 2}" for row in range(30)))
     few = ("embed", "--path", "few.csv", "--label", "b", *quick_embed[3:])
     assert "too few for any number of trigger rows" in wm(*few, "--trigger-rows", 3, "-o", "few").refusal()
 

@@ -159,7 +159,7 @@ def test_classes_that_are_not_the_models_are_refused(wm, tmp_path: Path) -> None
     other = tmp_path / "other.npz"
     arrays = _read(rows)
     np.savez(other, X=arrays["X"], y=np.where(arrays["y"] == "a", "no", "yes"))
-    assert "the model has classes a, b, the rows no and yes" in wm("forge", model, "--rows", other).refusal()
+    assert "the model has classes a, b, the rows no, yes" in wm("forge", model, "--rows", other).refusal()
 
 
 def test_instances_outside_the_domain_are_refused(wm, tmp_path: Path) -> None:

@@ -34,7 +34,7 @@ def ask(wm, model, suspect):
     """Judge the suspect by all rows of the claim; each request is tried twice at most."""
 
     def call(*options: object):
-        asked = ("--controls", 391, "--attempts", 2)
+        asked = ("--format", "v1", "--controls", 391, "--attempts", 2)
         return wm("verify", model.claim, "--url", suspect.url, *asked, *model.judge, *options, "--json")
 
     return call
@@ -45,7 +45,8 @@ def test_the_verdict_is_that_of_the_model_itself(wm, model, suspect, ask) -> Non
     assert (ran.code, ran.err) == (0, "")
     verdict = ran.json()
     by_model = wm("verify", model.claim, "--model", model.forest, *model.judge, "--json").json()
-    assert {name for name in verdict if verdict[name] != by_model[name]} == {"suspect"}
+    assert {name for name in verdict if verdict[name] != by_model[name]} == {"suspect", "notes"}
+    assert {*verdict["notes"]} == {*by_model["notes"], "asked in format v1, answered by votes"}
     assert [len(rows) for rows in suspect.asked] == [150, 150, 103]
     assert "asked 403 rows, 5 of them a second time" in Path("transcript.txt").read_text()
     # The trigger rows are all there, scattered among the others.

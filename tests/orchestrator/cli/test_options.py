@@ -10,6 +10,7 @@ from click.testing import CliRunner
 from pydantic import BaseModel, Field
 
 from orchestrator.cli.common import model_options
+from orchestrator.cli.groups import in_flags
 
 
 class Toy(BaseModel):
@@ -65,3 +66,36 @@ def test_help_is_the_description() -> None:
     _, output = _run("--help")
     for field in Toy.model_fields.values():
         assert str(field.description) in output
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ('raise max_rounds, or use training = "paper"', "raise --max-rounds, or use --training paper"),
+        ("max_rounds: too small.", "--max-rounds: too small."),
+        ("training of a name is a word", "training of a name is a word"),
+        (
+            "embedding.max_rounds and max_rounds_2 in a file",
+            "embedding.max_rounds and max_rounds_2 in a file",
+        ),
+        ("step = 3.5", "--step 3.5"),
+    ],
+)
+def test_errors_of_the_library_name_options_as_the_command_line_does(text: str, told: str) -> None:
+    assert in_flags(text, command) == told
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (("--weight-step", 1), "impossible options: --weight-step has no meaning for --training per-tree"),
+        (
+            ("--trees", 4, "--trigger-share", 0.9),
+            "raise --max-rounds, lower --trigger-share, or use --adjust artifact",
+        ),
+    ],
+)
+def test_a_refused_embedding_names_flags(wm, arguments: tuple[object, ...], told: str) -> None:
+    ran = wm("embed", "--dataset", "breast-cancer", "-o", "m", *arguments)
+    assert (ran.code, ran.out) == (2, "")
+    assert told in ran.err

@@ -185,3 +185,27 @@ def test_a_full_disk_is_infrastructure(wm, tiny, ending: str, tmp_path: Path) ->
     ran = wm("results", "jobs", "tiny", "--store", tiny.url, "-o", f"full.{ending}")
     assert (ran.code, ran.out) == (4, "")
     assert ran.err == "wm: [Errno 28] No space left on device\n"
+
+
+def test_rows_and_columns_are_chosen(wm, tiny) -> None:
+    arguments = ("results", "forgery", "tiny", "--store", tiny.url, "--json")
+    every = wm(*arguments).json()
+    ran = wm(*arguments, "--where", "eps<=0.3", "--where", "signature=0|1", "--columns", "eps,forged")
+    assert ran.json() == [{"eps": 0.1, "forged": row["forged"]} for row in every if row["eps"] == 0.1]
+    (first,) = wm(*arguments, "--sort", "-eps,signature", "--limit", 1, "--columns", "eps,signature").json()
+    assert first == {"eps": 0.5, "signature": 0}
+    grouped = wm(*arguments, "--group-by", "eps", "--columns", "forged", "--statistic", "sum").json()
+    assert [row["rows"] for row in grouped] == [2, 2]
+    for row in grouped:
+        assert row["forged"] == sum(each["forged"] for each in every if each["eps"] == row["eps"])
+
+
+def test_the_table_says_how_many_rows_are_not_shown(wm, tiny) -> None:
+    ran = wm("results", "jobs", "tiny", "--store", tiny.url, "--limit", 2)
+    assert (ran.code, ran.err) == (0, "wm: 2 of 12 rows\n")
+    assert len(ran.out.splitlines()) == 4
+
+
+def test_a_condition_that_cannot_be_is_refused(wm, tiny) -> None:
+    ran = wm("results", "jobs", "tiny", "--store", tiny.url, "--where", "kinds=embed")
+    assert "there is no column kinds; did you mean kind?" in ran.refusal()

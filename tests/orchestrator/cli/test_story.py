@@ -1,44 +1,150 @@
-"""The story of docs/verification.md, command by command, with its output."""
+"""The stories of the documentation, command by command, with their output."""
 
 from __future__ import annotations
 
-import doctest
+import contextlib
+import io
 import os
-import re
 import shlex
 import subprocess
 import sys
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any, NamedTuple
 
+import pytest
+import sqlalchemy as sa
+
+from orchestrator.store.database import Store
+from orchestrator.store.tables import orchestrator, worker
+from tests.documents import DOCUMENTS, ROOT, Block, Step, blocks, matches, steps
 from wm.claims.keys import public_hex, read_key
 
-ROOT = Path(__file__).resolve().parents[3]
-_LOOSE = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+STORIES = [
+    ("docs/verification.md",),
+    ("docs/start/owner.md", "docs/start/judge.md"),
+    ("docs/start/researcher.md",),
+]
+"""Documents that are told in one directory, one after the other."""
+OPERATOR = "docs/start/operator.md"
+WM = [sys.executable, "-P", "-m", "orchestrator.cli"]
 
 
-def _steps(text: str) -> list[tuple[str, int, str]]:
-    """Return each command of the console blocks with its exit code and output."""
-    found = []
-    for block in re.findall(r"^```console\n(.*?)^```", text, re.M | re.S):
-        for step in re.split(r"^\$ ", block, flags=re.M)[1:]:
-            line, _, output = step.partition("\n")
-            command, _, code = line.partition(" # exit ")
-            found.append((command, int(code or 0), output))
-    return found
+class Ran(NamedTuple):
+    """What a command did."""
+
+    code: int
+    out: str
+    err: str
 
 
-def test_the_story_of_a_claim_happens_as_it_is_told(wm):
-    steps = _steps((ROOT / "docs" / "verification.md").read_text())
-    assert len(steps) > 12
-    for command, code, output in steps:
-        program, *arguments = shlex.split(command)
-        if "NOTARY" in arguments:
-            arguments[arguments.index("NOTARY")] = public_hex(read_key("notary.key"))
-        if program == "python":
-            environment = os.environ | {"PYTHONPATH": str(ROOT)}
-            subprocess.run([sys.executable, *arguments], check=True, env=environment)
-            continue
-        ran = wm(*arguments)
-        assert ran.code == code, f"{command}: {ran.err}"
-        matches = doctest.OutputChecker().check_output(output, ran.out, _LOOSE)
-        assert matches, f"{command} printed:\n{ran.out}"
+@dataclass
+class Teller:
+    """Does what documents tell, in the current directory."""
+
+    wm: Callable[..., Any]
+    places: Mapping[str, str] = field(default_factory=dict)
+    """What to put in place of words in capitals, and of addresses."""
+    outside: bool = False
+    """Whether each `wm` is a process of its own, which closes its connections at its end."""
+    environment: dict[str, str] = field(default_factory=lambda: os.environ | {"PYTHONPATH": str(ROOT)})
+    background: list[subprocess.Popen[bytes]] = field(default_factory=list)
+
+    def tell(self, document: Path) -> int:
+        """Run all blocks of a document and return the number of its commands and programs."""
+        told = blocks(document)
+        count = 0
+        for number, block in enumerate(told):
+            if block.language == "console":
+                for step in steps(block):
+                    self._run(step)
+                    count += 1
+            elif block.language == "python":
+                after = told[number + 1] if number + 1 < len(told) else Block("", "", 0)
+                self._program(block, after.text if after.language == "text" else "")
+                count += 1
+            elif block.language == "toml":
+                name = block.text.split('"', 2)[1]
+                Path(f"{name}.toml").write_text(block.text)
+        return count
+
+    def _run(self, step: Step) -> None:
+        program, *arguments = shlex.split(step.command)
+        arguments = [self._placed(word) for word in arguments]
+        if program == "export":
+            name, _, value = arguments[0].partition("=")
+            self.environment[name] = value
+        elif program == "python":
+            subprocess.run([sys.executable, *arguments], check=True, env=self.environment)
+        elif arguments[-1] == "&":
+            self._start(arguments[:-1])
+        else:
+            assert program == "wm"
+            ran = self._outside(arguments) if self.outside else self.wm(*arguments)
+            assert ran.code == step.code, f"{step.command}: {ran.out}{ran.err}"
+            assert matches(step.output, ran.out), f"{step.command} printed:\n{ran.out}"
+
+    def _placed(self, word: str) -> str:
+        if word == "NOTARY":
+            return public_hex(read_key(Path("notary.key")))
+        for name, value in self.places.items():
+            word = word.replace(name, value)
+        return word
+
+    def _outside(self, arguments: list[str]) -> Ran:
+        done = subprocess.run(
+            [*WM, *arguments], env=self.environment, capture_output=True, text=True, check=False, timeout=300
+        )
+        return Ran(done.returncode, done.stdout, done.stderr)
+
+    def _start(self, arguments: list[str]) -> None:
+        """Start a service and wait until the store knows it."""
+        url = self.environment["WM_STORE_URL"]
+        before = _services(url)
+        self.background.append(subprocess.Popen([*WM, *arguments], env=self.environment))
+        end = time.monotonic() + 120
+        while _services(url) == before:
+            assert self.background[-1].poll() is None
+            assert time.monotonic() < end
+            time.sleep(0.1)
+
+    def _program(self, block: Block, output: str) -> None:
+        printed = io.StringIO()
+        with contextlib.redirect_stdout(printed):
+            exec(compile(block.text, f"line {block.line}", "exec"), {"__name__": "program"})  # noqa: S102 - ours
+        assert matches(output, printed.getvalue())
+
+
+def _services(url: str) -> int:
+    store = Store(url)
+    count = sum(len(store.rows(sa.select(table.c.name))) for table in (worker, orchestrator))
+    store.close()
+    return count
+
+
+@pytest.mark.parametrize("documents", STORIES, ids=lambda documents: documents[-1])
+def test_the_story_happens_as_it_is_told(documents: tuple[str, ...], wm) -> None:
+    teller = Teller(wm)
+    assert sum(teller.tell(ROOT / document) for document in documents) > 8
+
+
+def test_the_operators_story_happens_as_it_is_told(wm, postgres_url: str, broker_url: str) -> None:
+    teller = Teller(wm, {"POSTGRES": postgres_url, "BROKER": broker_url}, outside=True)
+    try:
+        assert teller.tell(ROOT / OPERATOR) > 8
+    finally:
+        for process in teller.background:
+            process.terminate()
+        codes = [process.wait(60) for process in teller.background]
+    assert codes == [0, 0]
+
+
+def test_every_document_with_commands_and_output_is_told() -> None:
+    with_console = {
+        str(path.relative_to(ROOT))
+        for path in DOCUMENTS
+        if any(block.language == "console" for block in blocks(path))
+    }
+    assert with_console == {OPERATOR, *(document for story in STORIES for document in story)}

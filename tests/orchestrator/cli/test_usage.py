@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -86,21 +89,18 @@ def test_a_group_alone_shows_its_help_as_a_mistake(wm, path: tuple[str, ...]) ->
     assert "Commands:" in ran.err
 
 
+WITHOUT_JSON = {
+    *("campaign run", "campaign resume", "demo", "orchestrate", "worker"),  # they tell how the work goes on
+    *("campaign schema", "completion", "notary trust"),  # what they print or write has one form
+}
+
+
 @pytest.mark.parametrize(
     "path", [path for path in ALL if not isinstance(_find(path), click.Group)], ids=" ".join
 )
 def test_whatever_is_read_can_be_had_as_json(path: tuple[str, ...]) -> None:
     options = {option for parameter in _find(path).params for option in parameter.opts}
-    prints_data = (
-        path[-1]
-        in (
-            *("embed", "audit", "new", "show", "open", "verify", "forge", "doctor", "retro", "trace"),
-            *("status", "list", "validate", "sign", "serve"),
-        )
-        or path[0] == "results"
-        or path == ("campaign", "check")
-    )
-    assert ("--json" in options) == prints_data
+    assert ("--json" in options) == (" ".join(path) not in WITHOUT_JSON)
 
 
 def test_version(wm) -> None:
@@ -179,10 +179,53 @@ def test_a_variable_meant_for_something_else_does_no_harm(wm, monkeypatch: pytes
     assert wm("campaign", "list").err.startswith("wm: there is no store")
 
 
-def test_importing_the_command_line_imports_no_heavy_library(tmp_path: Path) -> None:
-    import subprocess
-    import sys
+def test_the_summaries_of_commands_are_their_first_sentences_whole() -> None:
+    context = click.Context(cli)
+    for name in cli.list_commands(context):
+        assert cli.summary(context, name) == _find((name,)).get_short_help_str(limit=1000)
+        assert not cli.summary(context, name).endswith("...")
 
+
+@pytest.mark.parametrize("path", [path for path in ALL if isinstance(_find(path), click.Group)], ids=" ".join)
+def test_help_cuts_no_summary_on_a_narrow_terminal(
+    wm, path: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "50")
+    shown = " ".join(wm(*path, "--help").out.partition("Commands:")[2].split())
+    group = _find(path)
+    assert isinstance(group, click.Group)
+    for name in group.list_commands(click.Context(group)):
+        assert f"{name} {_find((*path, name)).get_short_help_str(limit=1000)}" in shown
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [{}, {"_WM_COMPLETE": "bash_complete", "COMP_WORDS": "wm ca", "COMP_CWORD": "1"}],
+    ids=["help", "completion"],
+)
+def test_help_and_completion_import_no_command(arguments: dict[str, str]) -> None:
+    """They answer at once, however much the commands need."""
+    code = (
+        "import sys, orchestrator.cli as c\n"
+        "try: c.main()\n"
+        "finally: print(sorted(n for n in sys.modules if n.startswith('orchestrator.cli.')), file=sys.stderr)"
+    )
+    ran = subprocess.run(
+        [sys.executable, "-c", code, "--help"],
+        cwd=Path(__file__).resolve().parents[3],
+        env=os.environ | arguments,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert "campaign" in ran.stdout
+    assert (
+        ran.stderr.strip()
+        == "['orchestrator.cli.groups', 'orchestrator.cli.memory', 'orchestrator.cli.streams']"
+    )
+
+
+def test_importing_the_command_line_imports_no_heavy_library(tmp_path: Path) -> None:
     heavy = ("sklearn", "pandas", "altair", "sqlalchemy", "z3", "alembic", "celery")
     code = f"import sys, orchestrator.cli; print([name for name in {heavy!r} if name in sys.modules])"
     root = Path(__file__).resolve().parents[3]

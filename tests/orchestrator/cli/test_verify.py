@@ -30,7 +30,7 @@ def test_the_owners_model_is_verified(wm, model) -> None:
     assert verdict["log10_p"] < -6
     plain = wm("verify", model.claim, "--model", model.forest, *model.judge)
     assert (plain.code, plain.err) == (0, "")
-    assert plain.out.startswith("+ verified: ")
+    assert plain.out.startswith("✓ verified: ")
 
 
 @pytest.mark.parametrize("stage", ["nobody trusted", "another notary", "age unknown", "suspect older"])
@@ -66,7 +66,7 @@ def test_another_owners_model_is_not_verified(wm, model) -> None:
     assert -6 < verdict["log10_p"] <= 0
     assert verdict["p_value"] <= 1
     plain = wm("verify", model.claim, "--model", model.foreign_forest, *model.judge)
-    assert (plain.code, plain.out.startswith("- not verified: ")) == (1, True)
+    assert (plain.code, plain.out.startswith("✗ not verified: ")) == (1, True)
 
 
 def test_a_suspect_that_guesses_cannot_be_judged(wm, model) -> None:

@@ -14,8 +14,10 @@ from hypothesis import strategies as st
 
 from orchestrator import pace
 from orchestrator.cli import watch
-from orchestrator.cli.watch import Throughput, Watch, watch_campaign
+from orchestrator.cli.watch import watch_campaign
 from orchestrator.errors import StoreUnavailableError
+from orchestrator.monitoring import watch as views
+from orchestrator.monitoring.watch import Throughput, Watch
 from orchestrator.plan import GridPoint, PlannedJob
 from orchestrator.spec import parse_spec
 from orchestrator.store import campaigns, launched
@@ -74,7 +76,7 @@ def text_of(renderable):
 def shown(view):
     """Return names and values, a list where a name has several."""
     found, name = {}, ""
-    for line in text_of(view.table()).splitlines():
+    for line in text_of(watch.table(view)).splitlines():
         if line.strip():
             begun, value = re.fullmatch(r" ?(\S*)\s{2,}(.*?)\s*", line).groups()
             name = begun or name
@@ -98,7 +100,7 @@ def clock(monkeypatch):
             self.now += seconds
 
     made = Clock()
-    for module in (watch, pace):
+    for module in (watch, views, pace):
         monkeypatch.setattr(module, "time", made)
     return made
 
@@ -205,8 +207,8 @@ def test_a_launched_campaign_without_services_in_both_views(store, campaign_id, 
     table = shown(view)
     assert table["attention"] == expected
     assert table["orchestrators"] == ["0 alive"]
-    assert view.line().endswith("; ".join(expected))
-    assert "\n" not in view.line()
+    assert watch.log_line(view).endswith("; ".join(expected))
+    assert "\n" not in watch.log_line(view)
 
 
 def test_more_workers_than_fit_are_counted(store, campaign_id, clock, monkeypatch):

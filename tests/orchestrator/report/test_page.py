@@ -96,7 +96,7 @@ def test_page_is_well_formed_and_accessible(attacked_page: Page) -> None:
 def test_every_section_is_in_order_and_linked(attacked_page: Page) -> None:
     page = attacked_page
     names = [str(section["id"]) for section in page.all_of("section")]
-    shown = ["summary", "accuracy", "verification", *_ATTACKS, "cost", "failures", "provenance", "reading"]
+    shown = ["overview", "accuracy", "verification", *_ATTACKS, "cost", "failures", "provenance"]
     assert names == shown
     assert {str(link["href"]) for link in page.all_of("a")} == {f"#{name}" for name in shown}
     assert NOTHING_YET not in page.text
@@ -272,8 +272,8 @@ def test_campaign_without_attacks_says_so(make_campaign: MakeCampaign) -> None:
 def test_attacks_asked_for_and_not_done_say_so(make_attacked: MakeCampaign) -> None:
     made = make_attacked(repeats=1, unfinished=frozenset(KINDS) - _STEPS, state=CampaignState.INTERRUPTED)
     page = made.page
-    # In each section, and in the summary; smallest distances have a sentence of their own.
-    assert page.text.count(NOTHING_YET) == 2 * (len(_ATTACKS) - 1)
+    # In each section; smallest distances have a sentence of their own.
+    assert page.text.count(NOTHING_YET) == len(_ATTACKS) - 1
     assert "Smallest distances: no instance has an answer." in page.text
     assert {section["id"] for section in page.all_of("section")} >= set(_ATTACKS)
     assert set(page.tables) == {"accuracy-table", "embeddings-table", "verification-table", "cost-table"}
@@ -286,7 +286,7 @@ def test_incomplete_campaign_names_what_failed_and_what_that_blocks(
         failing={JobKind.EMBED: "the watermark does not fit"}, repeats=1, state=CampaignState.INCOMPLETE
     )
     page = made.page
-    assert "This campaign is incomplete. Of its" in page.text[: page.text.index("Embedded")]
+    assert "This campaign is incomplete. Of its" in page.text[: page.text.index("planned, on data set")]
     shown = page.table("failures-table")
     assert shown.iloc[0][["Job", "State", "Number"]].tolist() == ["embed", "failed", 4.0]
     assert shown.iloc[0]["Reason"] == "the watermark does not fit"

@@ -66,7 +66,7 @@ def test_counted_false_positives_are_next_to_p_values(attacked_page: Page, attac
 def test_caveats_come_first(attacked_page: Page, attacked: Findings) -> None:
     open_ended = attacked.frame("distances")["status"].isin(["timeout", "memout", "error"]).sum()
     first, total = (
-        attacked_page.text[: attacked_page.text.index("Embedded")],
+        attacked_page.text[: attacked_page.text.index("planned watermark")],
         len(attacked.frame("distances")),
     )
     assert f"{open_ended} of {total} searches for a smallest distance have no decision" in first

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import sqlalchemy as sa
 
-from orchestrator.errors import NotFoundError
+from orchestrator.errors import AmbiguousNameError, NotFoundError
 from orchestrator.plan import GridPoint
 from orchestrator.store import campaigns, queue
 from orchestrator.store.campaigns import STALE_S
@@ -103,18 +103,30 @@ def test_large_campaigns_keep_their_order(workshop):
     assert workshop.count(cell) == 1 + 4
 
 
-def test_a_campaign_is_found_by_name_or_id_and_the_newest_of_a_name_wins(workshop):
-    first = workshop.campaign(workshop.job("a"), seed=1)
-    second = workshop.campaign(workshop.job("a"), seed=2)
-    third = workshop.campaign(workshop.job("a"), name=str(first))
+def test_a_campaign_is_found_by_name_or_id(workshop):
+    first = workshop.campaign(workshop.job("a"))
+    second = workshop.campaign(workshop.job("a"), name=str(first))
 
     def found(name):
         return campaigns.find_campaign(workshop.store, name).id
 
-    assert found("c") == second
+    assert found("c") == found("c@latest") == first
     assert found(str(second)) == second
-    assert found(str(first)) == third, "a name goes before an id"
-    assert [record.id for record in campaigns.list_campaigns(workshop.store)] == [first, second, third]
+    assert found(str(first)) == second, "a name goes before an id"
+    assert [record.id for record in campaigns.list_campaigns(workshop.store)] == [first, second]
+
+
+def test_a_name_of_several_campaigns_is_not_guessed(workshop):
+    ids = [workshop.campaign(workshop.job("a"), seed=seed) for seed in (1, 2)]
+    campaigns.mark(workshop.store, ids[0], CampaignState.FINISHED)
+    with pytest.raises(AmbiguousNameError) as refused:
+        campaigns.find_campaign(workshop.store, "c")
+    assert refused.value.ids == tuple(ids)
+    text = str(refused.value)
+    assert text.startswith("2 campaigns are called c: give the id of one, 1 (finished, 20")
+    assert text.endswith("), or c@latest")
+    assert campaigns.find_campaign(workshop.store, "c@latest").id == ids[1]
+    assert [campaigns.find_campaign(workshop.store, str(each)).id for each in ids] == ids
 
 
 @pytest.mark.parametrize("name", ["x", "", "99", "9" * 40, "\N{SUPERSCRIPT TWO}", "-1", "c ", "%"])

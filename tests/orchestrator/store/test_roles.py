@@ -14,7 +14,7 @@ from orchestrator.store.database import Store
 from orchestrator.store.ledger import StoreLedger
 from orchestrator.store.roles import set_worker_login, worker_role_exists
 from orchestrator.store.services import StoreRegistry
-from orchestrator.store.tables import JobState, metadata
+from orchestrator.store.tables import JobState, global_proof, metadata
 from tests.orchestrator.store.conftest import DONE, Workshop
 from workers.jobs import ForgeryAnswer, GlobalProof, JobKind
 from workers.runtime.registry import WorkerRecord
@@ -82,7 +82,7 @@ def test_a_worker_cannot_put_other_bytes_under_a_hash(workshop, worker):
 
 
 FORBIDDEN = [
-    *(f"TABLE {table}" for table in ("campaign", "campaign_job", "cell")),
+    *(f"TABLE {table}" for table in ("campaign", "campaign_job", "cell", "lease")),
     *(f"DELETE FROM {table}" for table in metadata.tables if table != "worker"),  # noqa: S608 - our own names
     *(f"TRUNCATE {table} CASCADE" for table in metadata.tables),
     *(f"DROP TABLE {table} CASCADE" for table in metadata.tables),
@@ -126,3 +126,77 @@ def test_sqlite_has_no_logins(tmp_path):
     with pytest.raises(StoreError, match="SQLite has no users"):
         set_worker_login(store, "w", "p")
     assert worker_role_exists(store)
+
+
+def refused_without_lease(worker: Store, statement: str) -> None:
+    with (
+        pytest.raises(StoreError, match=r"permission denied: .* has no lease for"),
+        worker.write() as connection,
+    ):
+        connection.exec_driver_sql(statement)
+
+
+OUTCOME = (
+    "INSERT INTO outcome (job_id, status, timings, error, owner, recorded_at)"
+    " VALUES ({}, 'done', '{{}}', '', 'w', 0)"
+)
+WITHOUT_LEASE = [
+    OUTCOME,
+    "INSERT INTO attempt (job_id, owner, failed_at, reason) VALUES ({}, 'w', 0, 'lost')",
+    "INSERT INTO forgery_answer (job_id, instance, row, status, seconds, reason)"
+    " VALUES ({}, 0, 0, 'impossible', 0, '')",
+    "UPDATE job SET state = 'done' WHERE id = {}",
+    "UPDATE job SET state = 'ready' WHERE id = {}",
+    "UPDATE job SET state = 'running' WHERE id = {}",
+    "UPDATE job SET state = 'blocked' WHERE id = {}",
+    "UPDATE job SET state = 'cancelled' WHERE id = {}",
+    "UPDATE job SET failures = 2 WHERE id = {}",
+    "UPDATE job SET lease_until = 9e9 WHERE id = {}",
+]
+
+
+def test_a_worker_changes_only_what_its_login_has_leased(workshop, worker):
+    """`a` is ready, `b` waits for `a`, `c` is leased by the owner of the tables."""
+    ids = list(map(workshop.id, "abc"))
+    assert workshop.ledger.lease(ids[2], "w") is not None
+    for statement in WITHOUT_LEASE:
+        for job in ids:
+            refused_without_lease(worker, statement.format(job))
+    with pytest.raises(StoreError, match="has no lease for an outcome"):
+        StoreLedger(worker).record(ids[2], "w", DONE, {})
+    assert workshop.states("a", "b", "c") == [JobState.READY, JobState.WAITING, JobState.RUNNING]
+
+
+def test_a_proof_needs_a_lease_of_a_job_about_its_forest(workshop, worker):
+    a, b = map(workshop.id, "ab")
+    proof = "INSERT INTO global_proof (embed_id, subject, label, job_id) VALUES ({}, 's', 0, {})"
+    workshop.finish("a")
+    refused_without_lease(worker, proof.format(a, b))  # not leased yet
+    ledger = StoreLedger(worker)
+    ledger.lease(b, "w")
+    ledger.save(b, [GlobalProof(1)])
+    refused_without_lease(worker, proof.format(b, b))  # about another forest
+    refused_without_lease(worker, "INSERT INTO global_proof (embed_id, subject, label) VALUES (1, 's', 0)")
+    with workshop.store.read() as connection:
+        assert connection.execute(sa.select(global_proof.c.job_id)).scalars().all() == [b], "its finder"
+
+
+def test_a_late_result_still_counts(workshop, worker):
+    """The lease has expired and the job is ready again, or another has it."""
+    ledger, (a, c) = StoreLedger(worker), map(workshop.id, "ac")
+    for job in (a, c):
+        assert ledger.lease(job, "w") is not None
+    workshop.expire(a, c)
+    assert queue.requeue_expired(workshop.store) == 2
+    assert workshop.ledger.lease(c, "another") is not None
+    for job in (a, c):
+        assert not ledger.heartbeat(job, "w")
+        assert ledger.record(job, "w", DONE, {})
+    assert workshop.states("a", "b", "c") == [JobState.DONE, JobState.READY, JobState.DONE]
+
+
+def test_a_table_of_the_workers_own_does_not_stand_in_for_the_leases(workshop, worker):
+    with worker.write() as connection:
+        connection.exec_driver_sql("CREATE TEMPORARY TABLE lease (job_id int, number int, login text)")
+        connection.execute(sa.text("INSERT INTO lease VALUES (:a, 0, NULL)"), {"a": workshop.id("a")})
+    refused_without_lease(worker, OUTCOME.format(workshop.id("a")))

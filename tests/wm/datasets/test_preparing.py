@@ -152,5 +152,5 @@ def test_missing_values_of_an_npz(tmp_path):
 def test_options_of_text_tables_are_refused_elsewhere(tmp_path, option):
     (name,) = option
     for source in ({"path": tmp_path / "rows.npz"}, {"name": "breast-cancer"}):
-        with pytest.raises(DataError, match=f"{name} applies to csv files only"):
+        with pytest.raises(DataError, match=f"{name} applies to (csv files|tables with text) only"):
             Source(**source, **option)

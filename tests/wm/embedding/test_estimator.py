@@ -2,22 +2,30 @@
 
 from __future__ import annotations
 
+import io
 import math
 import pickle
 
+import joblib
 import numpy as np
+import pandas as pd
 import pytest
+from scipy import sparse
+from sklearn import config_context
 from sklearn.base import clone
 from sklearn.datasets import load_digits, load_iris, make_classification
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.model_selection import GridSearchCV, cross_val_score, train_test_split
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler
+from sklearn.utils import estimator_html_repr
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from wm.claims.claim import check_claim
 from wm.embedding.estimator import WatermarkedForestClassifier
+from wm.embedding.importances import impurity_importances
 from wm.errors import FitError, WmError
+from wm.forest import Forest
 from wm.signature import Signature, keyed_signature
 
 KEY = b"sixteen bytes or more"
@@ -27,7 +35,11 @@ KEY = b"sixteen bytes or more"
     [
         WatermarkedForestClassifier(n_estimators=5),
         WatermarkedForestClassifier(n_estimators=4, training="paper", adjust=None),
-    ]
+    ],
+    expected_failed_checks=lambda _estimator: {
+        "check_class_weight_classifiers": "gives forests min_weight_fraction_leaf, which this one has not: "
+        "its trees grow until their leaves are pure, whatever the rows weigh"
+    },
 )
 def test_it_is_a_scikit_learn_classifier(estimator, check):
     check(estimator)
@@ -260,3 +272,192 @@ def test_a_class_without_weight_is_refused(breast_cancer):
     y = breast_cancer.y_train
     with pytest.raises(FitError, match=r"class .*0.* has no row of weight above 0"):
         WatermarkedForestClassifier(4).fit(breast_cancer.X_train, y, sample_weight=(y == 1).astype(float))
+
+
+def with_gaps(X, share=0.1):
+    gaps = np.random.default_rng(0).random(X.shape) < share
+    return np.where(gaps, np.nan, X)
+
+
+def test_missing_values_become_medians_of_training_rows(breast_cancer):
+    X, y = with_gaps(breast_cancer.X_train), breast_cancer.y_train
+    model = WatermarkedForestClassifier(8, random_state=0).fit(X, y)
+    np.testing.assert_array_equal(model.fill_, np.nanmedian(X, axis=0).astype(np.float32))
+    by_hand = np.where(np.isnan(X), np.nanmedian(X, axis=0), X)
+    plain = WatermarkedForestClassifier(8, random_state=0, missing="refuse").fit(by_hand, y)
+    check_claims(model)
+    assert model.claim_ == plain.claim_
+    np.testing.assert_array_equal(model.predict_all(X), plain.predict_all(by_hand))
+    assert plain.fill_ is None
+    with pytest.raises(ValueError, match="NaN"):
+        plain.predict(X)
+    with pytest.raises(ValueError, match="NaN"):
+        WatermarkedForestClassifier(8, missing="refuse").fit(X, y)
+
+
+def test_a_column_without_values_counts_as_0():
+    X = np.random.default_rng(0).random((40, 3))
+    X[:, 1] = np.nan
+    model = WatermarkedForestClassifier(4, random_state=0).fit(X, X[:, 0] > 0.5)
+    assert model.fill_[1] == 0
+    assert model.feature_importances_[1] == 0
+
+
+@pytest.mark.parametrize("form", [sparse.csr_array, sparse.csc_array, sparse.coo_matrix])
+def test_sparse_rows_are_the_dense_ones(breast_cancer, form):
+    X, y = np.where(breast_cancer.X_train < 0.2, 0, breast_cancer.X_train), breast_cancer.y_train
+    thin, thick = (WatermarkedForestClassifier(6, random_state=0).fit(rows, y) for rows in (form(X), X))
+    assert thin.claim_ == thick.claim_
+    np.testing.assert_array_equal(thin.predict_proba(form(X)), thick.predict_proba(X))
+
+
+def test_a_sparse_matrix_beyond_memory_is_refused(monkeypatch):
+    monkeypatch.setattr("wm.embedding.matrices.MAX_DENSE_BYTES", 100)
+    X = sparse.csr_array(np.eye(6))
+    with pytest.raises(FitError, match="6 rows of 6 features are more than 100 bytes when dense"):
+        WatermarkedForestClassifier(4).fit(X, [0, 1] * 3)
+
+
+def test_parameters_of_trees_reach_every_tree(breast_cancer):
+    X, y = breast_cancer.X_train, breast_cancer.y_train
+    for training in ("per-tree", "paper"):
+        model = WatermarkedForestClassifier(
+            6, random_state=0, min_samples_leaf=8, max_features=1.0, training=training, adjust=None
+        ).fit(X, y)
+        (forest,) = model.forests_
+        leaves = forest.apply(X)
+        assert min(np.unique(column, return_counts=True)[1].min() for column in leaves.T) >= 8
+        assert model.caps_[0].max_features == 1.0
+        check_claims(model)
+    roots = {max_features: set() for max_features in (1, None)}
+    for max_features, features in roots.items():
+        model = WatermarkedForestClassifier(12, random_state=0, max_features=max_features).fit(X, y)
+        features |= set(model.forests_[0].feature[model.forests_[0].offset[:-1]].tolist())
+    assert len(roots[1]) > len(roots[None])
+
+
+def test_class_weights_are_weights_of_rows(breast_cancer):
+    X, y = breast_cancer.X_train, np.where(breast_cancer.y_train, "good", "bad")
+    given = {"good": 1.0, "bad": 7.0}
+    by_class = WatermarkedForestClassifier(6, random_state=0, class_weight=given, max_depth=2, adjust=None)
+    by_row = clone(by_class).set_params(class_weight=None)
+    by_class.fit(X, y)
+    by_row.fit(X, y, sample_weight=[given[label] for label in y])
+    assert by_class.claim_ == by_row.claim_
+    np.testing.assert_array_equal(by_class.predict_all(X), by_row.predict_all(X))
+    balanced = clone(by_class).set_params(class_weight="balanced").fit(X, y)
+    check_claims(balanced)
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize("depth", [None, 3])
+def test_importances_are_those_of_scikit_learn_for_an_honest_forest(classes, depth):
+    X, y = make_classification(200, 6, n_informative=4, n_classes=classes, random_state=1)
+    X = X.astype(np.float32)
+    weight = np.random.default_rng(0).random(200)
+    honest = RandomForestClassifier(9, max_depth=depth, bootstrap=False, random_state=0)
+    honest.fit(X, y, sample_weight=weight)
+    found = impurity_importances(Forest.from_sklearn(honest), X, y, weight)
+    np.testing.assert_allclose(found, honest.feature_importances_, atol=1e-12)
+
+
+def test_importances_find_the_features_that_matter(digits, digits_model):
+    rng = np.random.default_rng(0)
+    X = rng.random((300, 5))
+    model = WatermarkedForestClassifier(10, random_state=0).fit(X, X[:, 3] > 0.4)
+    assert model.feature_importances_.argmax() == 3
+    assert model.feature_importances_.sum() == pytest.approx(1)
+    assert digits_model.feature_importances_.sum() == pytest.approx(1)
+    assert digits_model.feature_importances_[0] == 0  # a pixel that is always white
+
+
+def test_logarithms_of_probabilities(breast_cancer):
+    model = fitted(breast_cancer)
+    with np.errstate(divide="ignore"):
+        expected = np.log(model.predict_proba(breast_cancer.X_test))
+    np.testing.assert_array_equal(model.predict_log_proba(breast_cancer.X_test), expected)
+    assert np.isneginf(expected).any()
+
+
+def test_weights_are_routed_through_pipelines_and_searches(breast_cancer):
+    X, y = breast_cancer.X_train, breast_cancer.y_train
+    weight = np.where(y, 1.0, 5.0)
+    with config_context(enable_metadata_routing=True):
+        model = WatermarkedForestClassifier(4, random_state=0, adjust=None)
+        model.set_fit_request(sample_weight=True).set_score_request(sample_weight=True)
+        routed = make_pipeline(MinMaxScaler(), model).fit(X, y, sample_weight=weight)[-1]
+        search = GridSearchCV(model, {"max_depth": [3]}, cv=2).fit(X, y, sample_weight=weight)
+    plain = clone(model).fit(MinMaxScaler().fit_transform(X), y, sample_weight=weight)
+    assert routed.claim_ == plain.claim_
+    check_claims(search.best_estimator_)
+
+
+def test_frames_name_their_columns(breast_cancer):
+    names = [f"feature {number}" for number in range(breast_cancer.X_train.shape[1])]
+    frame = pd.DataFrame(breast_cancer.X_train, columns=names)
+    frame.iloc[3, 2] = None
+    labels = pd.Series(breast_cancer.y_train).map({0: "bad", 1: "good"}).astype("category")
+    model = WatermarkedForestClassifier(6, random_state=0).fit(frame, labels)
+    assert model.feature_names_in_.tolist() == names
+    assert set(model.predict(frame)) == {"bad", "good"}
+    with pytest.raises(ValueError, match="feature names"):
+        model.predict(frame[frame.columns[::-1]])
+
+
+GIVEN_BITS = "0110100110010110"
+
+
+@pytest.mark.parametrize(
+    "secret",
+    [
+        {"signature": GIVEN_BITS},
+        {"signature": Signature.of(GIVEN_BITS)},
+        {"signature": [int(bit) for bit in GIVEN_BITS]},
+        {"owner_key": KEY},
+    ],
+)
+def test_secrets_are_not_printed_and_not_pickled(breast_cancer, secret):
+    model = fitted(breast_cancer, **secret)
+    bits = str(model.claim_.signature)
+    pipeline = make_pipeline(model)
+    texts = [
+        *(show(each) for each in (model, pipeline) for show in (repr, estimator_html_repr)),
+        *(repr(each.get_params()) for each in (model, pipeline)),
+    ]
+    for text in texts:
+        assert "hidden" in text
+        plain = text.replace(", ", "").replace("&#x27;", "")
+        assert bits not in plain
+        assert KEY.decode() not in plain
+    for dump in (pickle.dumps, lambda each: joblib_bytes(each)):
+        content = dump(pipeline)
+        for part in (bits.encode(), KEY, model.claim_.nonce.encode(), b"trigger"):
+            assert part not in content.replace(b"trigger_share", b""), part
+
+
+def joblib_bytes(model):
+    stream = io.BytesIO()
+    joblib.dump(model, stream)
+    return stream.getvalue()
+
+
+def test_a_copy_predicts_and_proves_nothing(breast_cancer):
+    model = fitted(breast_cancer, owner_key=KEY)
+    copy = pickle.loads(pickle.dumps(model))  # noqa: S301 - its own
+    np.testing.assert_array_equal(
+        copy.predict_all(breast_cancer.X_test), model.predict_all(breast_cancer.X_test)
+    )
+    assert not hasattr(copy, "claim_")
+    assert copy.owner_key is None
+    with pytest.raises(WmError, match="a copy from a pickle has no claim"):
+        copy.verify()
+    assert model.verify().exact_match
+
+
+@pytest.mark.parametrize("secret", [{"signature": "01" * 8}, {"owner_key": KEY}])
+def test_hidden_parameters_still_decide_the_bits(breast_cancer, secret):
+    model = WatermarkedForestClassifier(16, max_depth=8, random_state=3, **secret)
+    unfitted = pickle.loads(pickle.dumps(model))  # noqa: S301 - its own: processes of a search need them
+    copies = [clone(model), clone(clone(model)), unfitted]
+    claims = [each.fit(breast_cancer.X_train, breast_cancer.y_train).claim_ for each in (model, *copies)]
+    assert len({claim.signature for claim in claims}) == 1

@@ -116,3 +116,8 @@ def test_code_of_another_signature_is_not_run(tmp_path: Path) -> None:
     call()
     one.write_bytes(contents[1])
     call()
+
+
+def test_it_is_compiled_even_where_numba_is_told_not_to(run) -> None:
+    """Else the engines, which use machine instructions that Python lacks, would answer nothing."""
+    assert [run(NUMBA_DISABLE_JIT="1"), run(NUMBA_DISABLE_JIT="1")] == [False, True]

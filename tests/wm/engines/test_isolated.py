@@ -15,7 +15,7 @@ from wm.engines import Answer, ForgeryQuery, Status
 from wm.engines.isolated import IsolatedEngine, prepare, replay_fault, serve
 from wm.engines.protocol import OutOfResourcesError
 from wm.engines.search import compile_kernel
-from wm.isolation import ChildError, ChildKilledError
+from wm.isolation import ChildError, ChildKilledError, SuspendedError
 
 QUERY = ForgeryQuery(signature=[0, 1], label=1, centre=[0.4, 0.25, 0.5], eps=0.05)
 GOOD = np.array([0.4, 0.25, 0.5], dtype=np.float32)
@@ -23,6 +23,8 @@ GOOD = np.array([0.4, 0.25, 0.5], dtype=np.float32)
 
 class FakeSandbox:
     """Child processes that each give one answer or fail in one way; the last one is repeated."""
+
+    suspended_s = 0.0
 
     def __init__(self, *results):
         self.left = list(results)
@@ -53,6 +55,7 @@ def outcome_of(monkeypatch, forest, *results):
         (Answer(GOOD), Status.FORGED, "solver"),
         (Answer(None, "empty box"), Status.IMPOSSIBLE, "empty box"),
         (TimeoutError(), Status.TIMEOUT, "time limit of 2 s"),
+        (SuspendedError(), Status.TIMEOUT, "time limit of 2 s"),
         (MemoryError(), Status.MEMOUT, "memory limit of 1000 bytes"),
         (OutOfResourcesError(Status.TIMEOUT, "canceled"), Status.TIMEOUT, "canceled"),
         (OutOfResourcesError(Status.MEMOUT, "too much"), Status.MEMOUT, "too much"),
@@ -85,10 +88,11 @@ def test_each_result_of_the_child_has_its_status(monkeypatch, figure_1, result, 
         (ChildError("exit code 3"), Status.ERROR, "exit code 3"),
     ],
 )
-def test_a_query_whose_process_is_killed_gets_the_outcome_of_the_next_process(
-    monkeypatch, figure_1, second, status, reason
+@pytest.mark.parametrize("first", [ChildKilledError("SIGKILL"), SuspendedError()])
+def test_a_query_whose_process_is_killed_or_was_suspended_gets_the_outcome_of_the_next_process(
+    monkeypatch, figure_1, first, second, status, reason
 ):
-    outcome = outcome_of(monkeypatch, figure_1, ChildKilledError("SIGKILL"), second)
+    outcome = outcome_of(monkeypatch, figure_1, first, second)
     assert (outcome.status, outcome.reason) == (status, reason)
 
 

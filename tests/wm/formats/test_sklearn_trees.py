@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_breast_cancer, make_classification
 from sklearn.ensemble import (
+    BaggingClassifier,
     ExtraTreesClassifier,
     GradientBoostingClassifier,
     RandomForestClassifier,
@@ -19,6 +20,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from wm.errors import ModelError
 from wm.forest import Forest
+from wm.testing import on_thresholds
 
 N_CLASSES = {"binary": 2, "signed": 2, "text": 3, "numbers": 5}
 
@@ -234,18 +236,53 @@ def test_other_models_are_refused(make, message):
     assert "\n" not in str(caught.value)
 
 
-def test_a_tree_that_splits_on_missing_values_alone_is_refused():
+def with_missing(X, share, rng):
+    return np.where(rng.random(X.shape) < share, np.nan, X)
+
+
+def test_a_tree_that_splits_on_missing_values_alone_is_exact():
     X = np.array([[np.nan], [1.0], [np.nan], [1.0]])
     tree = DecisionTreeClassifier().fit(X, [0, 1, 0, 1])
-    with pytest.raises(ModelError, match="tree 0, node 0: a threshold that is not a finite number"):
-        Forest.from_sklearn(tree)
+    assert np.isinf(tree.tree_.threshold[0])
+    asked = np.array([[np.nan], [-3e38], [0.0], [3e38]])
+    np.testing.assert_array_equal(Forest.from_sklearn(tree).votes(asked)[:, 0], tree.predict(asked))
 
 
 @pytest.mark.parametrize("share", [0.01, 0.2])
-@pytest.mark.parametrize("kind", [RandomForestClassifier, ExtraTreesClassifier])
-def test_forests_that_were_trained_with_missing_values_are_refused(kind, share):
+@pytest.mark.parametrize("kind", [RandomForestClassifier, ExtraTreesClassifier, BaggingClassifier])
+def test_forests_that_were_trained_with_missing_values_send_them_as_scikit_learn_does(kind, share):
     X, y = load_breast_cancer(return_X_y=True)
-    assert Forest.from_sklearn(kind(6, max_depth=4, random_state=0).fit(X, y)).n_trees == 6
-    X[np.random.default_rng(0).random(X.shape) < share] = np.nan
-    with pytest.raises(ModelError, match="was trained with missing values"):
-        Forest.from_sklearn(kind(6, max_depth=4, random_state=0).fit(X, y))
+    model = kind(n_estimators=6, random_state=0)
+    with pytest.raises(ModelError, match="not a finite float32 number"):
+        Forest.from_sklearn(model.fit(X, y)).votes(with_missing(X, 0.1, np.random.default_rng(1)))
+    X = with_missing(X, share, np.random.default_rng(0))
+    model.fit(X, y)
+    forest = Forest.from_sklearn(model)
+    asked = with_missing(on_thresholds(forest, X, np.random.default_rng(2)), 0.2, np.random.default_rng(3))
+    assert len(asked) > 100
+    np.testing.assert_allclose(forest.predict_proba(asked), model.predict_proba(asked), atol=1e-12)
+    read = Forest.from_bytes(forest.to_bytes())
+    assert read.content_hash == forest.content_hash
+    np.testing.assert_array_equal(read.apply(asked), forest.apply(asked))
+    np.testing.assert_array_equal(forest.select([2, 0]).votes(asked), forest.votes(asked)[:, [2, 0]])
+    with pytest.raises(ModelError, match="must move with them"):
+        forest.changed(left=forest.left)
+
+
+def test_bagged_trees_that_saw_some_features_and_classes_only():
+    X, _ = load_breast_cancer(return_X_y=True)
+    codes = (X[:, 1] * 7).astype(int) % 3
+    model = BaggingClassifier(DecisionTreeClassifier(max_depth=3), 6, max_features=0.4, random_state=0)
+    model.fit(X, np.array(["a", "b", "c"])[codes])
+    some = codes != 1
+    model.estimators_[2].fit(X[some][:, model.estimators_features_[2]], codes[some])
+    forest = Forest.from_sklearn(model)
+    asked = on_thresholds(forest, X, np.random.default_rng(2))
+    np.testing.assert_allclose(forest.predict_proba(asked), model.predict_proba(asked), atol=1e-12)
+    own = [
+        np.asarray(model.classes_)[
+            tree.classes_.astype(int)[tree.predict_proba(asked[:, columns]).argmax(axis=1)]
+        ]
+        for tree, columns in zip(model.estimators_, model.estimators_features_, strict=True)
+    ]
+    np.testing.assert_array_equal(forest.votes(asked), np.stack(own, axis=1))

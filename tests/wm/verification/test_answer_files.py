@@ -306,3 +306,53 @@ def test_an_endless_file_is_not_read_to_its_end(monkeypatch):
     monkeypatch.setattr("wm.verification.answer_files._ending", lambda what: ".csv")
     with pytest.raises(ClaimError, match="larger than the 1000 bytes"):
         read_answers("/dev/zero", "votes")
+
+
+# --- numbers of questions, and columns that are no answers
+
+
+@given(votes_tables, st.randoms(use_true_random=False))
+def test_a_column_of_numbers_says_what_is_answered(votes, random):
+    places = list(range(len(votes)))
+    random.shuffle(places)
+    lines = [f"{place + 1}," + ",".join(map(str, votes[place])) for place in places]
+    header = "ID," + ",".join(f"tree {number}" for number in range(len(votes[0])))
+    found = parse_answers("\n".join([header, *lines]).encode(), "votes", what="votes.csv")
+    assert found.ids.tolist() == [place + 1 for place in places]
+    np.testing.assert_array_equal(found.values, np.array(votes)[places])
+    packed = npz(votes=np.array(votes)[places], id=np.array(places) + 1)
+    again = parse_answers(packed, "votes", what="votes.npz")
+    np.testing.assert_array_equal(again.ids, found.ids)
+    np.testing.assert_array_equal(again.values, found.values)
+
+
+def test_features_that_a_header_names_are_passed_over():
+    content = b"age,id,color,prediction\n7.5,2,red,yes\n8,1,blue,no\n"
+    options = {"class_names": ("no", "yes"), "what": "labels.csv"}
+    found = parse_answers(content, "labels", feature_names=("age", "color"), **options)
+    assert (found.values.tolist(), found.ids.tolist()) == ([1, 0], [2, 1])
+    # A feature may have the name of the numbers.
+    found = parse_answers(content, "labels", feature_names=("age", "color", "id"), **options)
+    assert (found.values.tolist(), found.ids) == ([1, 0], None)
+
+
+@pytest.mark.parametrize(
+    ("content", "word"),
+    [
+        (b"id,label\nx,yes", "line 2: 'x' is not the number of a question"),
+        (b"id,label\n-1,yes", "is not the number"),
+        (b"id,label\n1.0,yes", "is not the number"),
+        (b"id\n1\n2", "names no column of answers"),
+        (b"id,age\n1,7", "names no column of answers"),
+        (b"id,label\n", "holds no labels"),
+    ],
+)
+def test_other_numbers_are_refused(content, word):
+    with pytest.raises(ClaimError, match=word):
+        parse_answers(content, "labels", class_names=("no", "yes"), feature_names=["age"], what="a.csv")
+
+
+@pytest.mark.parametrize("ids", [[1.0, 2.0], [1], [[1, 2]], ["1", "2"], [True, False]])
+def test_numbers_of_other_types_are_refused(ids):
+    with pytest.raises(ClaimError, match="one whole number for each of the 2 answers"):
+        parse_answers(npz(labels=[0, 1], id=ids), "labels", what="a.npz")

@@ -122,6 +122,44 @@ def test_answers_to_other_questions_are_refused():
         sort_answers({"votes": rows}, beyond, SAMPLE)
 
 
+@given(st.integers(0, 2**32 - 1))
+def test_numbered_answers_may_come_in_any_order(seed):
+    asked = build_questions(SAMPLE, np.random.default_rng(0), controls=9, repeats=6)
+    in_order = sort_answers({"votes": Answers("votes", asked.X)}, asked.order, SAMPLE)
+    places = np.random.default_rng(seed).permutation(len(asked.X))
+    moved = Answers("votes", asked.X[places], places + 1)
+    found = sort_answers({"votes": moved}, asked.order, SAMPLE)
+    np.testing.assert_array_equal(found.answers["votes"].values, in_order.answers["votes"].values)
+    assert (found.asked_twice, found.answered_differently) == (6, 0)
+
+
+@pytest.mark.parametrize(
+    ("ids", "word"),
+    [
+        ([*range(1, 8), *range(9, 17)], "these ids are not answered by labels: 8$"),
+        ([1], r"not answered by labels: 2, 3, 4, 5, 6 and 10 more$"),
+        ([*range(18)], "answered by labels, but were not asked: 0, 17$"),
+        ([*range(1, 17), 3], "answered by labels more than once: 3$"),
+    ],
+)
+def test_questions_that_are_not_answered_once_are_named(ids, word):
+    given_answers = Answers("labels", np.zeros(len(ids), dtype=np.int64), np.array(ids))
+    with pytest.raises(ClaimError, match=word):
+        sort_answers({"labels": given_answers}, ORDER, SAMPLE)
+
+
+@pytest.mark.parametrize("spare", [0, 3, 15, 16, 40])
+def test_spare_controls_are_none_of_the_questions(spare):
+    asked = build_questions(SAMPLE, np.random.default_rng(1), controls=16, spare=spare)
+    rows = {row.tobytes() for row in asked.X}
+    controls = {row.tobytes() for row in SAMPLE.X[~SAMPLE.is_trigger]}
+    aside = {row.tobytes() for row in asked.spare}
+    assert len(aside) == min(spare, 15)
+    assert aside <= controls
+    assert not aside & rows
+    assert rows | aside == {row.tobytes() for row in SAMPLE.X}
+
+
 def test_an_opening_is_asked_by_its_rows():
     claim = claim_of(4, 20)
     triggers = SAMPLE.draw.triggers

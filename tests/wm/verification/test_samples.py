@@ -23,9 +23,11 @@ from tests.pools import (
 )
 from wm.claims.beacons.base import DrandChain, Receipt, Trust
 from wm.claims.keys import public_hex
+from wm.embedding import SCHEMES
 from wm.errors import ClaimError
 from wm.verification.randomization import row_floor
 from wm.verification.samples import controls_needed, controls_to_open, drawn, ordered_receipts, sample_of
+from wm.verification.schemes import EVIDENCE
 
 X = rows_of(12)
 PLEDGE = pledge(X, np.arange(12) % 2)
@@ -56,6 +58,19 @@ def test_a_whole_claim_shows_all_rows():
 def test_receipts_of_others_are_refused(change, message):
     with pytest.raises(ClaimError, match=message):
         drawn(witnessed(PLEDGE, receipt_of(PLEDGE, **change)))
+
+
+@pytest.mark.parametrize("scheme", ["", "Paper", "paper ", "my-own", "two\nlines", "x" * 10_000])
+def test_a_scheme_that_nobody_can_judge_is_refused_by_name(scheme):
+    """Its draw would be read as another scheme's."""
+    with pytest.raises(ClaimError, match=r"of scheme .*, which cannot be judged; known are: ") as refused:
+        sample_of(small_claim(scheme=scheme))
+    assert str(refused.value).isprintable()
+    assert len(str(refused.value)) < 200
+
+
+def test_every_scheme_that_can_be_embedded_can_be_judged():
+    assert set(SCHEMES) <= set(EVIDENCE)
 
 
 # --- several receipts
@@ -127,7 +142,7 @@ def test_as_many_controls_as_the_level_needs_and_no_more(pool, data, level, numb
     sample = sample_of(witnessed(claim, receipt_of(claim, number=number)))
     shown = data.draw(st.integers(1, size))
     count = controls_to_open(sample, level, shown=shown)
-    goal = np.log10(level / (2 * number)) - 1
+    goal = np.log10(level / (2 * number)) - 2
     assert 1 <= count <= pool - size
     assert count == pool - size or row_floor(shown + count, shown) <= goal
     assert count <= 5 * shown or row_floor(shown + count - 1, shown) > goal

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
 
-from workers.runtime.owners import machine, owner_is_gone, owner_name, process_start
+from workers.runtime.owners import machine, owner_is_gone, owner_is_running, owner_name, process_start
 
 
 def owner_of(pid, start, host=None):
@@ -68,3 +69,20 @@ def test_without_proc_another_users_process_lives(monkeypatch):
     monkeypatch.setattr(Path, "read_text", missing)
     monkeypatch.setattr(os, "kill", forbidden)
     assert process_start(1) == "unknown"
+
+
+def test_only_a_process_that_is_not_stopped_is_running():
+    assert owner_is_running(owner_name())
+    assert not owner_is_running(owner_of(os.getpid(), "12345"))
+    assert not owner_is_running(owner_of(os.getpid(), process_start(os.getpid()), host="elsewhere"))
+    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as other:
+        owner = owner_of(other.pid, process_start(other.pid))
+        assert owner_is_running(owner)
+        other.send_signal(signal.SIGSTOP)
+        os.waitpid(other.pid, os.WUNTRACED)
+        assert not owner_is_running(owner)
+        assert not owner_is_gone(owner)
+        other.send_signal(signal.SIGCONT)
+        other.stdin.close()
+        other.wait()
+        assert not owner_is_running(owner)

@@ -3,6 +3,7 @@
 - `forger`: the attacker's draws, and the engine that answers queries;
 - `following`: answers at one distance that follow from those at another;
 - `forged_sets`: scores of a forged trigger set, as a judge sees it;
+- `meaning`: rules that keep whole numbers, one-hot groups and missing values;
 - `attack`: the attack. In campaigns its queries are answered in batches, by jobs of their own kind.
 """
 

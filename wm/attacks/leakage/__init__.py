@@ -1,6 +1,8 @@
 """Leakage: information in a model file beyond its predictions.
 
-- `inspection`: the audit of one file; `findings`: its possible findings; `node_weights`: weights of nodes;
+- `files`: the audit of a model file of any format; `inspection`: of trees that vote; `margins`: of trees that
+  add margins; `holdings`: of a Python object's attributes;
+- `findings`: the possible findings; `node_weights`: weights of nodes;
 - `attack`: the audit of a watermarked forest in each of its forms, scored against the claim.
 """
 

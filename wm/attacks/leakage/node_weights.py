@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -175,9 +176,8 @@ def read_forest(value: ArrayLike, feature: ArrayLike, **arrays: ArrayLike) -> Fo
     if weights.ndim != 2 or not weights.shape[1]:
         raise ModelError(f"value has shape {weights.shape}; (nodes, classes) is needed")
     n_features, classes = max(1, int(tested.max()) + 1), np.arange(weights.shape[1])
-    return Forest.from_arrays(
-        **arrays, feature=feature, value=weights, n_features=n_features, classes=classes
-    )
+    own: dict[str, Any] = {"feature": feature, "value": weights, "classes": classes}
+    return Forest.from_arrays(**arrays | own, n_features=n_features)
 
 
 def read_node_weights(

@@ -17,7 +17,7 @@ from wm.claims.document import first_error
 from wm.claims.draw import random_bytes
 from wm.claims.lineup import LineupClaim, LineupHeader, TreeSettings, drawn_value, new_lineup, with_receipts
 from wm.claims.lineup_keys import place, position_secret, tree_seed
-from wm.claims.pooled import MinMax
+from wm.datasets.preparation import MinMax, Preparation
 from wm.embedding.lineup.context import (
     TrainingRows,
     canonical_rows,
@@ -67,7 +67,7 @@ def commit_lineup(
     class_names: tuple[str, str],
     feature_names: Sequence[str],
     committed: int | None = None,
-    preparation: MinMax | None = None,
+    preparation: MinMax | Preparation | None = None,
     seed: int | None = None,
     source: dict[str, Any] | None = None,
     n_jobs: int = 1,

@@ -1,15 +1,29 @@
 """A suspect behind a network address: rows sent in batches under hard limits, replies checked.
 
-``POST`` to one URL, JSON ``{"instances": [[...], ...]}``; the reply is JSON with ``votes`` (for each instance
-a list of each tree's 0 or 1), ``probabilities`` (of class 1, or of both classes) or ``labels``.
-
-`transport` makes one request within its limits, `client` sends the rows in batches and retries, `reply` reads
-a reply. A reply may be hostile: its size, duration, shape and values are all checked.
+`client` asks, and finds the format in which an endpoint answers; `formats` is the table of formats,
+`described` reads what services say of themselves. `reply` finds the arrays in a reply (`json_path`: at a
+given place), `meaning` says what they are. `endpoint` retries within limits, `transport` makes one request. A
+reply may be hostile: its size, duration, shape and values are all checked.
 
 May import `wm.verification.answers` and `wm.errors`.
 """
 
-from wm.verification.endpoint.client import Limits, ask
+from wm.verification.endpoint.client import ask, find_wire
+from wm.verification.endpoint.endpoint import Endpoint, Limits
+from wm.verification.endpoint.formats import FORMATS, PLACED, Wire, wire_of
+from wm.verification.endpoint.json_path import read_path
 from wm.verification.endpoint.transport import check_address, read_headers
 
-__all__ = ["Limits", "ask", "check_address", "read_headers"]
+__all__ = [
+    "FORMATS",
+    "PLACED",
+    "Endpoint",
+    "Limits",
+    "Wire",
+    "ask",
+    "check_address",
+    "find_wire",
+    "read_headers",
+    "read_path",
+    "wire_of",
+]

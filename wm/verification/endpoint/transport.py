@@ -31,12 +31,35 @@ _RETRIED = frozenset({408, 425, 429, 500, 502, 503, 504})
 """Status codes after which the same request may succeed later."""
 
 
-class EndpointBusyError(EndpointUnavailableError):
-    """The endpoint answered that it is busy; `retry_after` is its header of that name."""
+_SHOWN = 120
+"""Characters of a refusal's body that an error quotes."""
 
-    def __init__(self, text: str, retry_after: str | None) -> None:
+_ROWS = re.compile(r"[-+]?[0-9]+\.[0-9eE+-]*|[-+]?[0-9][0-9eE+-]*([\s,;\[\]]+[-+]?[0-9][0-9eE+-]*)+")
+"""Numbers with a point, and several in a row: servers quote what they were asked, and rows are secret."""
+
+_REFUSAL_S = 1.0
+"""Seconds in which the body of a refusal is read, as far as it comes."""
+
+
+class EndpointBusyError(EndpointUnavailableError):
+    """The endpoint answered that it is busy, or failed; `retry_after` is its header of that name."""
+
+    def __init__(self, text: str, status: int, retry_after: str | None) -> None:
         super().__init__(text)
+        self.status = status
         self.retry_after = retry_after
+
+
+class EndpointCutOffError(EndpointUnavailableError):
+    """The endpoint took the request and broke off, as some do for a body that they do not understand."""
+
+
+class EndpointRefusedError(EndpointError):
+    """The endpoint refused the request."""
+
+    def __init__(self, text: str, status: int) -> None:
+        super().__init__(text)
+        self.status = status
 
 
 def check_address(url: str, *, has_token: bool) -> str:
@@ -85,9 +108,9 @@ def _is_this_machine(host: str) -> bool:
         return host == "localhost"
 
 
-def post(
+def send(
     url: str,
-    body: bytes,
+    body: bytes | None,
     *,
     what: str,
     token: str | None,
@@ -99,6 +122,8 @@ def post(
 
     Parameters
     ----------
+    body
+        Is posted; None: the address is read.
     what
         Name of the endpoint in errors.
     token
@@ -114,10 +139,14 @@ def post(
     ------
     EndpointBusyError
         The endpoint wants to be asked later.
+    EndpointCutOffError
+        The connection broke after the request was sent.
     EndpointUnavailableError
-        Not reachable, too slow, or cut off.
+        Not reachable, or too slow.
+    EndpointRefusedError
+        A refusal, or a redirect.
     EndpointError
-        A redirect, a refusal, an invalid certificate, or a larger body.
+        An invalid certificate, or a larger body.
     """
     import anyio
     import httpx
@@ -131,10 +160,12 @@ def post(
         bearer = {} if token is None else {"Authorization": f"Bearer {token}"}
         sent = {**_HEADERS, **bearer, **(headers or {})}
         client = httpx.AsyncClient(verify=context, trust_env=False, timeout=None)  # noqa: S113 - anyio limits it
+        method = "GET" if body is None else "POST"
         with anyio.fail_after(limit_s):
-            async with client, client.stream("POST", url, content=body, headers=sent) as reply:
+            async with client, client.stream(method, url, content=body, headers=sent) as reply:
                 if not reply.is_success:
-                    raise _refusal(reply, what)
+                    start = await _start(reply)
+                    raise _refusal(reply, what, start if token is None else start.replace(token, "***"))
                 return await _body(reply, max_bytes, what)
 
     try:
@@ -156,26 +187,43 @@ async def _body(response: httpx.Response, max_bytes: int, what: str) -> bytes:
     return bytes(content)
 
 
-def _refusal(response: httpx.Response, what: str) -> EndpointError:
+async def _start(response: httpx.Response) -> str:
+    """Return the first characters of a refusal's body, on one line."""
+    import anyio
+
+    content = b""
+    with anyio.move_on_after(_REFUSAL_S):
+        async for chunk in response.aiter_raw():
+            content += chunk[:2048]
+            if len(content) >= 2048:
+                break
+    return " ".join(_ROWS.sub("...", _one_line(content.decode(errors="replace"), 2048)).split())
+
+
+def _refusal(response: httpx.Response, what: str, body: str) -> EndpointError:
     """Return the error for an unsuccessful reply."""
     code, headers = response.status_code, response.headers
-    answered = f"{what}: answered {code}"
-    if code in _RETRIED:
-        return EndpointBusyError(
-            f"{answered} {_one_line(response.reason_phrase)}", headers.get("Retry-After")
-        )
     if 300 <= code < 400:
         target = _one_line(headers.get("Location", "nowhere"))
-        return EndpointError(f"{what}: redirects to {target}: redirects are not followed; give that address")
+        return EndpointRefusedError(
+            f"{what}: redirects to {target}: redirects are not followed; give that address", code
+        )
     if code in (401, 403):
-        return EndpointError(f"{answered}: the token is missing or wrong")
-    return EndpointError(f"{answered} {_one_line(response.reason_phrase)}")
+        return EndpointRefusedError(f"{what}: answered {code}: the token is missing or wrong", code)
+    said = f": {body[:_SHOWN]}" if body else ""
+    text = f"{what}: answered {code} {_one_line(response.reason_phrase)}{said}"
+    if code in _RETRIED:
+        return EndpointBusyError(text, code, headers.get("Retry-After"))
+    return EndpointRefusedError(text, code)
 
 
 def _failure(reason: BaseException, what: str) -> EndpointError:
     """Return the error with the cause that the system or TLS reported, below the layers that wrap it."""
+    import httpx
+
     below: BaseException | None = reason
     fault: object = reason
+    cut_off = isinstance(reason, httpx.RemoteProtocolError | httpx.ReadError)
     while below is not None:
         if isinstance(below, ssl.SSLCertVerificationError):
             return EndpointError(f"{what}: its certificate is not valid ({_one_line(below.verify_message)})")
@@ -186,8 +234,9 @@ def _failure(reason: BaseException, what: str) -> EndpointError:
         else:
             below = below.__cause__ or below.__context__
     text = _one_line(fault)
-    return EndpointUnavailableError(f"{what}: cannot be reached ({text or type(reason).__name__})")
+    kind = EndpointCutOffError if cut_off else EndpointUnavailableError
+    return kind(f"{what}: cannot be reached ({text or type(reason).__name__})")
 
 
-def _one_line(text: object) -> str:
-    return "".join(character if character.isprintable() else " " for character in str(text))[:200]
+def _one_line(text: object, longest: int = 200) -> str:
+    return "".join(character if character.isprintable() else " " for character in str(text))[:longest]

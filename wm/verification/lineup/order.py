@@ -14,9 +14,10 @@ from pydantic import Field
 
 from wm.claims.document import Document, Hash, named_errors, read_document
 from wm.claims.lineup import LineupHeader
+from wm.datasets.preparation import Preparation
 from wm.errors import ClaimError
 from wm.verification.answers import AnswerKind, Answers
-from wm.verification.questions import Units
+from wm.verification.questions import Units, places_of
 
 if TYPE_CHECKING:
     from wm.verification.lineup.queries import Queries
@@ -72,14 +73,41 @@ class LineupOrder(Document):
         asked = rng.permutation(np.concatenate([np.arange(count), again]))
         return self.model_copy(update={"asked": tuple(asked.tolist())})
 
-    def rows(self, queries: Queries, header: LineupHeader) -> NDArray[np.float32]:
-        """Return the rows as they are asked; raise `ClaimError` for raw units of a claim without any."""
-        rows = queries.X[list(self.asked)]
-        if self.units == "model":
-            return rows
-        if header.preparation is None:
-            raise ClaimError("the claim has no preparation: its rows are in raw units already")
-        return header.preparation.inverse(rows)
+
+@dataclass(frozen=True, eq=False)
+class LineupQuestions:
+    """Rows for a suspect to answer.
+
+    Attributes
+    ----------
+    X : (q, d) float32
+        In the order in which they are asked.
+    order
+        What they are.
+    names
+        Of the columns.
+    cells
+        The rows as raw cells, a column for each of `names`; None: `X` has all that there is.
+    """
+
+    X: NDArray[np.float32]
+    order: LineupOrder
+    names: tuple[str, ...]
+    cells: list[list[str | float]] | None = None
+
+
+def ask_queries(queries: Queries, order: LineupOrder, header: LineupHeader) -> LineupQuestions:
+    """Return queries as they are asked; raise `ClaimError` for raw units of a claim without any."""
+    rows, preparation = queries.X[list(order.asked)], header.preparation
+    if order.units == "model":
+        return LineupQuestions(rows, order, header.feature_names)
+    if preparation is None:
+        raise ClaimError("the claim has no preparation: its rows are in raw units already")
+    raw = preparation.inverse(rows)
+    if isinstance(preparation, Preparation):
+        names = tuple(column.name for column in preparation.columns)
+        return LineupQuestions(raw, order, names, preparation.cells(rows))
+    return LineupQuestions(raw, order, header.feature_names)
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,11 +146,13 @@ def sort_lineup_answers(
         Answers are missing, or the order is of other queries.
     """
     for kind, given in answers.items():
-        if len(given) != len(order.asked):
+        if given.ids is None and len(given) != len(order.asked):
             raise ClaimError(
                 f"{len(order.asked)} rows were asked, but {len(given)} are answered by {kind}: a line for "
-                "each row is needed, in the order of the questions"
+                "each row is needed, in the order of the questions; a column id, as wm queries --ids "
+                "writes it, would tell which"
             )
+    answers = {kind: given.take(places_of(given, len(order.asked), kind)) for kind, given in answers.items()}
     numbers, first, where = np.unique(order.asked, return_index=True, return_inverse=True)
     if not np.array_equal(numbers, np.arange(count)):
         raise ClaimError(f"the order is of other questions than the {count} of this line-up")

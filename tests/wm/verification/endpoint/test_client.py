@@ -16,7 +16,7 @@ import pytest
 from tests import suspects
 from tests.suspects import Suspect
 from wm.errors import EndpointError, EndpointUnavailableError
-from wm.verification.endpoint import Limits, ask, check_address
+from wm.verification.endpoint import Endpoint, Limits, ask, check_address
 
 X = np.random.default_rng(1).random((23, 3)).astype(np.float32)
 WORD = "secret-word"
@@ -46,14 +46,15 @@ class Waits:
 
 def put(suspect, limits=QUICK, **options):
     waits = Waits()
-    return ask(suspect.url, X, limits=limits, sleep=waits, **options), waits.seconds
+    named = {"class_names": options.pop("class_names")} if "class_names" in options else {}
+    return ask(Endpoint(suspect.url, limits=limits, sleep=waits, **options), X, **named), waits.seconds
 
 
 def refused(suspect, kind=EndpointError, limits=QUICK, **options):
     """Return the one line with which asking fails."""
     with pytest.raises(kind) as failed:
         put(suspect, limits, **options)
-    assert type(failed.value) is kind
+    assert isinstance(failed.value, EndpointUnavailableError) == (kind is EndpointUnavailableError)
     line = str(failed.value)
     assert line.isprintable()
     assert line.startswith(f"{suspect.url}: ")
@@ -77,7 +78,7 @@ def test_a_token_is_sent_and_never_shown(suspect):
     assert WORD not in refused(suspect, token=WORD)
     for token in ("", "two words", "line\nbreak", "\u00e9"):
         with pytest.raises(EndpointError, match="one word of printable ASCII"):
-            ask(suspect.url, X, token=token)
+            Endpoint(suspect.url, token=token)
 
 
 @pytest.mark.parametrize(
@@ -177,7 +178,7 @@ def test_an_endpoint_can_be_asked_from_within_an_event_loop(suspect):
 
 def test_an_impossible_host_name_is_one_clear_error():
     with pytest.raises(EndpointUnavailableError, match="cannot be reached") as failed:
-        ask(f"http://{'a' * 70}.invalid/votes", X, limits=Limits(attempts=1))
+        ask(Endpoint(f"http://{'a' * 70}.invalid/votes", limits=Limits(attempts=1)), X)
     assert str(failed.value).isprintable()
 
 
@@ -194,8 +195,9 @@ OTHER = [
     (b"[" * 200_000, "did not answer with JSON"),
     (b'{"votes": ' + b"9" * 10_000 + b"}", "did not answer with JSON"),
     (b'{"votes": NaN}', "did not answer with JSON"),
-    (b"[[0, 1]]", "JSON that is not an object"),
-    (b"{}", "answered with nothing, not with any of votes, probabilities, labels"),
+    (b"7", "JSON that is neither an object nor a list"),
+    (b"[[0, 1]]", "10 instances with 1 answers"),
+    (b"{}", "answered with nothing, not with any of votes, probabilities, labels, predictions"),
     (b'{"result": [1]}', "answered with 'result'"),
     (b'{"votes": 1}', "votes that are not a list"),
     (b'{"votes": []}', "10 instances with 0 votes"),
@@ -270,7 +272,7 @@ def test_a_suspect_that_changes_its_kind_of_answers_is_refused(suspect):
 )
 def test_other_addresses_are_refused_before_any_request(url):
     with pytest.raises(EndpointError) as failed:
-        ask(url, X)
+        Endpoint(url)
     assert str(failed.value).isprintable()
     assert "password@" not in str(failed.value)
 

@@ -1,0 +1,82 @@
+"""Raw rows for a model that is there already: read, and prepared as the model says."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from orchestrator.cli.common import say
+from orchestrator.cli.model_files import column
+from wm.datasets.applying import model_rows
+from wm.datasets.files import read_raw
+from wm.datasets.preparation import NumberColumn, Preparation
+from wm.datasets.source import OF_NUMBERS, file_format
+from wm.datasets.wording import as_flag
+from wm.errors import QueryError
+from wm.verification.questions import Units
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from wm.forest import Forest
+    from wm.interface import Interface
+
+
+def read_model_rows(
+    forest: Forest,
+    interface: Interface | None,
+    path: Path,
+    *,
+    units: Units | None,
+    header: bool | None,
+    sep: str | None,
+    drop: tuple[str, ...],
+) -> NDArray[np.float32]:
+    """Return the model input of the rows in a file, and print how they were read.
+
+    Parameters
+    ----------
+    units
+        Whether the file has raw columns or model input, which is a column of numbers for each feature. None:
+        raw columns in tables, model input in arrays (npz, svmlight), and for a model without an interface.
+    header, sep, drop
+        As in `wm.datasets.Source`.
+
+    Raises
+    ------
+    DataError, QueryError
+        The file cannot be read, or its rows are none that the model takes.
+    """
+    if units == "raw" and interface is None:
+        raise QueryError(
+            "the model does not say what raw rows are: it takes model input only (--units model)"
+        )
+    chosen = units or ("model" if file_format(path) in OF_NUMBERS else "raw")
+    is_raw = interface is not None and chosen == "raw"
+    preparation = interface.preparation if interface is not None and is_raw else _numbers(forest.n_features)
+    cells = read_raw(
+        path,
+        preparation,
+        header=header,
+        sep=sep,
+        drop=tuple(column(each) for each in drop),
+        naming=as_flag,
+    )
+    if not is_raw:
+        if len(cells.columns) != forest.n_features:
+            raise QueryError(
+                f"{path}: has {len(cells.columns)} columns, the model {forest.n_features} features: leave "
+                "others out with --drop" + ("" if interface is None else ", or give --units raw")
+            )
+        cells = replace(cells, is_named=False)
+    found = model_rows(preparation, cells)
+    for note in (*cells.notes, *found.notes):
+        say(note)
+    return found.X
+
+
+def _numbers(count: int) -> Preparation:
+    return Preparation(columns=tuple(NumberColumn(name=f"feature {index + 1}") for index in range(count)))

@@ -1,0 +1,347 @@
+"""Read jobs page by page, single jobs with all that belongs to them, and what failed: for the live page.
+
+A page is found by the job ids that it begins after, never by counting rows: it takes as long in a campaign of
+10^6 jobs as in one of ten.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import sqlalchemy as sa
+
+from orchestrator.errors import NotFoundError
+from orchestrator.plan import GridPoint
+from orchestrator.store.database import Store
+from orchestrator.store.tables import (
+    JobState,
+    attempt,
+    campaign,
+    campaign_job,
+    cell,
+    forgery_answer,
+    job,
+    job_need,
+    outcome,
+)
+
+PAGE = 50
+"""Jobs of a page."""
+
+_COORDINATES = tuple(GridPoint.__dataclass_fields__)
+
+
+@dataclass(frozen=True)
+class JobRow:
+    """A job as a page lists it."""
+
+    id: int
+    kind: str
+    state: JobState
+    cell: GridPoint
+    failures: int
+    """Failed attempts so far."""
+    status: str | None
+    """Of its outcome; None while it has none."""
+    seconds: float | None
+    """Time that it took."""
+    error: str
+    """Of its outcome; empty without an error."""
+
+
+@dataclass(frozen=True)
+class JobPage:
+    """Jobs in the order of their ids, that of the plan; those shared with an older campaign come first."""
+
+    jobs: tuple[JobRow, ...]
+    has_earlier: bool
+    has_later: bool
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """Which jobs of a campaign to list."""
+
+    kinds: tuple[str, ...]
+    """Every kind that the campaign may have, or the one wanted."""
+    state: JobState | None = None
+    """Any state if None."""
+    is_every_kind: bool = True
+    """Whether `kinds` leaves none out."""
+
+
+def page_of_jobs(
+    store: Store,
+    campaign_id: int,
+    wanted: Wanted,
+    *,
+    after: int | None = None,
+    before: int | None = None,
+    limit: int = PAGE,
+) -> JobPage:
+    """Return the first wanted jobs after an id, or the last ones before one.
+
+    At most one of `after` and `before` may be given.
+    """
+    backwards = before is not None
+    with store.read() as connection:
+        lowest, highest = _ends(connection, campaign_id)
+        if after is not None:
+            lowest = max(lowest, after + 1)
+        if before is not None:
+            highest = min(highest, before - 1)
+        query = _ids(campaign_id, wanted, lowest, highest, backwards, limit + 1)
+        ids = list(connection.execute(query).scalars())
+        is_more, ids = len(ids) > limit, sorted(ids[:limit])
+        found = _rows(store, connection, campaign_id, ids)
+    is_inside = before is not None or after is not None
+    return JobPage(
+        found,
+        has_earlier=is_more if backwards else is_inside,
+        has_later=is_inside if backwards else is_more,
+    )
+
+
+def _ends(connection: sa.Connection, campaign_id: int) -> tuple[int, int]:
+    """Return the lowest and the highest id of a campaign's jobs; 0 and -1 without jobs."""
+    ours = campaign_job.c.campaign_id == campaign_id
+    ends = [
+        sa.select(end(campaign_job.c.job_id)).where(ours).scalar_subquery()
+        for end in (sa.func.min, sa.func.max)
+    ]
+    low, high = connection.execute(sa.select(*ends)).one()
+    return (0, -1) if low is None else (int(low), int(high))
+
+
+def _ids(
+    campaign_id: int, wanted: Wanted, lowest: int, highest: int, backwards: bool, limit: int
+) -> sa.Select[Any]:
+    """Return the query for the first wanted ids between two, or for the last ones, both ends included."""
+
+    def some(place: sa.ColumnElement[int], *conditions: sa.ColumnElement[bool]) -> sa.Select[Any]:
+        # One bound at each end: of two, SQLite would walk from the one that comes first in the statement.
+        within = sa.select(place).where(*conditions, place >= lowest, place <= highest)
+        return within.order_by(place.desc() if backwards else place.asc()).limit(limit)
+
+    ours = campaign_job.c.campaign_id == campaign_id
+    if wanted.state is None and wanted.is_every_kind:
+        return some(campaign_job.c.job_id, ours)
+    # Of each kind and state the index gives ids in order: a few from each are merged, and nothing is sorted.
+    # The subquery cannot become a join, for which all jobs of the campaign would be read.
+    mine = sa.select(campaign_job.c.job_id).where(ours, campaign_job.c.job_id == job.c.id).scalar_subquery()
+    parts = [
+        some(job.c.id, job.c.kind == kind, job.c.state == state, mine.is_not(None)).subquery()
+        for kind in wanted.kinds
+        for state in ([wanted.state] if wanted.state else JobState)
+    ]
+    merged = sa.union_all(*(sa.select(part.c.id) for part in parts)).subquery()
+    return some(merged.c.id)
+
+
+def _rows(
+    store: Store, connection: sa.Connection, campaign_id: int, ids: Sequence[int]
+) -> tuple[JobRow, ...]:
+    query = (
+        sa.select(
+            job.c.id,
+            job.c.kind,
+            job.c.state,
+            job.c.failures,
+            *(cell.c[name] for name in _COORDINATES),
+            outcome.c.status,
+            outcome.c.timings,
+            outcome.c.error,
+        )
+        .join(campaign_job, campaign_job.c.job_id == job.c.id)
+        .join(cell, cell.c.id == campaign_job.c.cell_id)
+        .outerjoin(outcome, outcome.c.job_id == job.c.id)
+        .where(campaign_job.c.campaign_id == campaign_id, store.is_one_of(job.c.id, ids))
+        .order_by(job.c.id)
+    )
+    return tuple(
+        JobRow(
+            row.id,
+            row.kind,
+            JobState(row.state),
+            GridPoint(*(getattr(row, name) for name in _COORDINATES)),
+            row.failures,
+            row.status,
+            (row.timings or {}).get("job"),
+            row.error or "",
+        )
+        for row in connection.execute(query)
+    )
+
+
+def failed_by_kind(store: Store, campaign_id: int, kinds: Iterable[str]) -> dict[tuple[str, str], int]:
+    """Return the number of a campaign's failed jobs of some kinds, by kind and status of the outcome."""
+    is_ours = sa.select(campaign_job.c.job_id).where(
+        campaign_job.c.campaign_id == campaign_id, campaign_job.c.job_id == job.c.id
+    )
+    query = (
+        sa.select(job.c.kind, outcome.c.status, sa.func.count())
+        .join(outcome, outcome.c.job_id == job.c.id)
+        .where(
+            job.c.kind.in_(list(kinds)),
+            job.c.state == JobState.FAILED,
+            is_ours.scalar_subquery().is_not(None),
+        )
+        .group_by(job.c.kind, outcome.c.status)
+    )
+    return {(kind, status): count for kind, status, count in store.rows(query)}
+
+
+@dataclass(frozen=True)
+class Need:
+    """A job that another one needs."""
+
+    id: int
+    kind: str
+    state: JobState
+    optional: bool
+    result: Mapping[str, Any] | None
+    """Of its outcome, as JSON-ready data."""
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """A failed attempt at a job."""
+
+    owner: str
+    failed_at: float
+    """Seconds since 1970."""
+    reason: str
+
+
+@dataclass(frozen=True)
+class Answer:
+    """An answered forgery query."""
+
+    instance: int
+    row: int
+    status: str
+    distance: float | None
+    seconds: float
+    reason: str
+    has_witness: bool
+
+
+@dataclass(frozen=True)
+class JobDetails:
+    """A job with all that belongs to it; mappings hold JSON-ready data."""
+
+    id: int
+    key: str
+    kind: str
+    state: JobState
+    cell: GridPoint
+    parameters: Mapping[str, Any]
+    failures: int
+    owner: str | None
+    """Who runs it, or ran it to its outcome."""
+    status: str | None
+    result: Mapping[str, Any] | None
+    timings: Mapping[str, float]
+    error: str
+    recorded_at: float | None
+    """Seconds since 1970."""
+    campaigns: tuple[tuple[int, str], ...]
+    """Ids and names of the campaigns that share it."""
+    needs: tuple[Need, ...]
+    attempts: tuple[Attempt, ...]
+    answers: tuple[Answer, ...]
+    """Forgery only."""
+
+
+def job_details(store: Store, job_id: int) -> JobDetails:
+    """Return a job with all that belongs to it.
+
+    Raises
+    ------
+    NotFoundError
+        There is no such job.
+    """
+    with store.read() as connection:
+        row = connection.execute(
+            sa.select(job, outcome).outerjoin(outcome).where(job.c.id == job_id)
+        ).one_or_none()
+        if row is None:
+            raise NotFoundError(f"no job {job_id} in {store}")
+        given: Mapping[Any, Any] = row._mapping
+        places = connection.execute(
+            sa.select(campaign.c.id, campaign.c.name, *(cell.c[name] for name in _COORDINATES))
+            .join(campaign_job, campaign_job.c.campaign_id == campaign.c.id)
+            .join(cell, cell.c.id == campaign_job.c.cell_id)
+            .where(campaign_job.c.job_id == job_id)
+            .order_by(campaign.c.id)
+        ).all()
+        needs = connection.execute(
+            sa.select(job.c.id, job.c.kind, job.c.state, job_need.c.optional, outcome.c.result)
+            .join(job_need, job_need.c.needs_id == job.c.id)
+            .outerjoin(outcome, outcome.c.job_id == job.c.id)
+            .where(job_need.c.job_id == job_id)
+            .order_by(job.c.id)
+        )
+        attempts = connection.execute(
+            sa.select(attempt.c.owner, attempt.c.failed_at, attempt.c.reason)
+            .where(attempt.c.job_id == job_id)
+            .order_by(attempt.c.id)
+        )
+        return JobDetails(
+            id=given[job.c.id],
+            key=given[job.c.key],
+            kind=given[job.c.kind],
+            state=JobState(given[job.c.state]),
+            cell=GridPoint(*(getattr(places[0], name) for name in _COORDINATES)) if places else GridPoint(),
+            parameters=given[job.c.parameters],
+            failures=given[job.c.failures],
+            owner=given[job.c.lease_owner] or given[outcome.c.owner],
+            status=given[outcome.c.status],
+            result=given[outcome.c.result],
+            timings=given[outcome.c.timings] or {},
+            error=given[outcome.c.error] or "",
+            recorded_at=given[outcome.c.recorded_at],
+            campaigns=tuple((place.id, place.name) for place in places),
+            needs=tuple(
+                Need(need.id, need.kind, JobState(need.state), bool(need.optional), need.result)
+                for need in needs
+            ),
+            attempts=tuple(Attempt(*one) for one in attempts),
+            answers=tuple(_answers(connection, job_id)),
+        )
+
+
+def _answers(connection: sa.Connection, job_id: int) -> Iterable[Answer]:
+    columns = ("instance", "row", "status", "distance", "seconds", "reason")
+    has_witness = forgery_answer.c.witness.is_not(None).label("has_witness")
+    query = (
+        sa.select(*(forgery_answer.c[name] for name in columns), has_witness)
+        .where(forgery_answer.c.job_id == job_id)
+        .order_by(forgery_answer.c.instance)
+    )
+    for row in connection.execute(query):
+        yield Answer(**dict(row._mapping) | {"has_witness": bool(row.has_witness)})
+
+
+def witness_of(store: Store, job_id: int, instance: int) -> tuple[int, float, bytes]:
+    """Return test row, distance and witness of an answered query.
+
+    Raises
+    ------
+    NotFoundError
+        It has no witness.
+    """
+    columns = (forgery_answer.c.row, forgery_answer.c.distance, forgery_answer.c.witness)
+    found = store.rows(
+        sa.select(*columns).where(
+            forgery_answer.c.job_id == job_id,
+            forgery_answer.c.instance == instance,
+            forgery_answer.c.witness.is_not(None),
+        )
+    )
+    if not found:
+        raise NotFoundError(f"job {job_id} has no witness of instance {instance}")
+    row, distance, witness = found[0]
+    return int(row), float(distance), bytes(witness)

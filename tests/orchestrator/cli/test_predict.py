@@ -1,0 +1,203 @@
+"""The way of raw rows: embed, predict, ask, export and scrub, with nothing but the table that was given."""
+
+from __future__ import annotations
+
+import csv
+import json
+import random
+from pathlib import Path
+
+import numpy as np
+import pytest
+import skops.io
+from sklearn.datasets import load_breast_cancer
+
+from wm.claims.reading import read_pooled_claim
+from wm.datasets.preparation import Preparation
+from wm.forest import Forest
+from wm.interface import read_interface
+
+OPTIONS = ("--label", "income", "--categorical", "onehot", "--missing", "median")
+SMALL = ("--trees", 12, "--trigger-rows", 4, "--level", 0.5, "--seed", 3)
+
+
+def write_table(path: str = "people.csv", rows: int = 160) -> list[str]:
+    """Write a table of categories and gaps; return its labels."""
+    rng = random.Random(1)  # noqa: S311 - no secret
+    labels = []
+    with Path(path).open("w") as stream:
+        writer = csv.writer(stream)
+        writer.writerow(["age", "job", "owner", "income"])
+        for row in range(rows):
+            label = row % 2
+            age = "" if rng.random() < 0.1 else round(rng.gauss(30 + 15 * label, 5), 3)
+            job = rng.choice(["", "cook, chef", "judge", ["smith", "pilot"][label]])
+            writer.writerow([age, job, rng.choice(["no", "yes"]), ["<=50K", ">50K"][label]])
+            labels.append(["<=50K", ">50K"][label])
+    return labels
+
+
+@pytest.fixture(params=["raw", "train"])
+def embedded(wm, request):
+    """Return the labels of a table, for which there are a model and a claim."""
+    labels = write_table()
+    path = ("--path", "people.csv", "--scaling", request.param, "--held-out", "held.npz")
+    assert wm("embed", *path, *OPTIONS, *SMALL, "-o", "m").code == 0
+    return labels
+
+
+def answers(ran) -> list[list[str]]:
+    assert ran.code == 0, ran.err
+    return list(csv.reader(ran.out.splitlines()))
+
+
+def test_a_released_model_answers_the_raw_table(wm, embedded) -> None:
+    header, *rows = answers(wm("predict", "m/forest.npz", "people.csv"))
+    assert header == ["label"]
+    assert np.mean([row == [label] for row, label in zip(rows, embedded, strict=True)]) > 0.8
+    ran = wm("predict", "m/forest.npz", "people.csv", "--answer", "probabilities", "--json")
+    shares = ran.json()
+    assert list(shares[0]) == ["<=50K", ">50K"]
+    assert [[max(each, key=each.get)] for each in shares] == rows or any(
+        0.5 in each.values() for each in shares
+    )
+    votes = answers(wm("predict", "m/forest.npz", "people.csv", "--answer", "votes"))
+    assert votes[0] == [f"tree_{tree}" for tree in range(12)]
+    assert [sum(map(int, row)) / 12 for row in votes[1:]] == pytest.approx([each[">50K"] for each in shares])
+
+
+def test_held_out_rows_are_model_input(wm, embedded) -> None:
+    forest = Forest.load("m/forest.npz")
+    with np.load("held.npz") as held:
+        X, y = held["X"], held["y"]
+    found = answers(wm("predict", "m/forest.npz", "held.npz"))[1:]
+    assert [row[0] for row in found] == [["<=50K", ">50K"][code] for code in forest.predict(X)]
+    assert np.mean(np.array(found)[:, 0] == y) > 0.7
+    refused = wm("predict", "m/forest.npz", "held.npz", "--units", "raw")
+    assert refused.code == 2
+    assert "the model takes 3 columns" in refused.err
+
+
+def test_the_claim_commits_to_the_models_preparation(wm, embedded) -> None:
+    header = read_pooled_claim("m/claim.json").header
+    interface = read_interface("m/forest.npz", Forest.load("m/forest.npz"))
+    assert isinstance(header.preparation, Preparation)
+    assert interface is not None
+    assert header.preparation == interface.preparation
+    edited = json.loads(Path("m/claim.json").read_text())
+    edited["header"]["preparation"]["columns"][0]["fill"] += 1
+    Path("edited.json").write_text(json.dumps(edited))
+    ran = wm("verify", "edited.json", "--model", "m/forest.npz")
+    assert ran.code == 2
+    assert "commitment does not fit" in ran.err
+
+
+def test_a_suspect_is_asked_raw_rows_and_recognised(wm, embedded) -> None:
+    assert wm("queries", "m/claim.json", "--units", "raw", "-o", "q.csv", "--order", "o.json").code == 0
+    header, *rows = csv.reader(Path("q.csv").read_text().splitlines())
+    assert header == ["age", "job", "owner"]
+    assert {row[1] for row in rows} <= {"", "cook, chef", "judge", "smith", "pilot"}
+    assert {row[2] for row in rows} == {"no", "yes"}
+    assert wm("predict", "m/forest.npz", "q.csv", "--answer", "votes", "-o", "v.csv").code == 0
+    ran = wm("verify", "m/claim.json", "--votes", "v.csv", "--order", "o.json", "--level", 0.05, "--json")
+    assert ran.code == 5, ran.err  # no beacon: an indication
+    bits = next(each for each in ran.json()["tests"] if each["name"] == "bits")
+    assert "48 of 48" in bits["figure"]
+    npz = wm("queries", "m/claim.json", "--units", "raw", "-o", "q.npz", "--order", "p.json")
+    assert (npz.code, "must be .csv" in npz.err) == (2, True)
+    url = wm("verify", "m/claim.json", "--url", "http://127.0.0.1:9/", "--units", "raw")
+    assert (url.code, "wm queries --units raw" in url.err) == (2, True)
+
+
+def test_rows_that_are_no_input_are_refused_in_one_line_each(wm, embedded) -> None:
+    Path("bad.csv").write_text("age,job,owner\nold,judge,yes\n3,judge,maybe\n")
+    ran = wm("predict", "m/forest.npz", "bad.csv")
+    assert (ran.code, ran.out) == (2, "")
+    assert len(ran.err.splitlines()) == 3
+    assert "column 'age': text instead of numbers ('old') in 1 of 2 rows, first in line 2" in ran.err
+    Path("few.csv").write_text("age,job\n3,judge\n")
+    assert "not 'owner'" in wm("predict", "m/forest.npz", "few.csv").err
+    Path("new.csv").write_text("owner,job,age\nno,astronaut,3\n")
+    ran = wm("predict", "m/forest.npz", "new.csv")
+    assert ran.code == 0
+    assert "1 of 1 rows have a value that the model does not know ('astronaut')" in ran.err
+
+
+def test_a_model_without_an_interface_takes_model_input(wm) -> None:
+    labels = write_table()
+    assert wm("embed", "--path", "people.csv", *OPTIONS, *SMALL, "-o", "m").code == 0
+    Forest.load("m/forest.npz").save("plain.npz")
+    ran = wm("predict", "plain.npz", "people.csv")
+    assert ran.code == 2
+    Path("rows.csv").write_text("a,b,c,d,e,f,g\n30,0,1,0,0,0,1\n")
+    found = wm("predict", "plain.npz", "rows.csv")
+    assert found.code == 0, found.err
+    assert found.out in ("label\n0\n", "label\n1\n")
+    assert "--units model" in wm("predict", "plain.npz", "rows.csv", "--units", "raw").err
+    assert len(labels) == 160
+
+
+def test_an_exported_pipeline_answers_the_frame(wm, embedded) -> None:
+    import pandas as pd
+
+    ran = wm("export", "m/forest.npz", "--to", "sklearn", "-o", "m.skops")
+    assert ran.code == 0, ran.err
+    model = skops.io.load("m.skops", trusted=skops.io.get_untrusted_types(file="m.skops"))
+    expected = [row[0] for row in answers(wm("predict", "m/forest.npz", "people.csv"))[1:]]
+    assert model.predict(pd.read_csv("people.csv").drop(columns="income")).tolist() == expected
+    copied = Forest.from_sklearn(model[-1])
+    copied.save("copy.npz")
+    verdict = wm("verify", "m/claim.json", "--model", "copy.npz", "--json").json()
+    assert any("48 of 48" in each["figure"] for each in verdict["tests"])
+    assert wm("audit", "copy.npz").code == 0
+
+
+@pytest.mark.parametrize(("target", "ending"), [("onnx", "onnx"), ("xgboost-json", "json")])
+def test_what_takes_model_input_says_so(wm, target: str, ending: str) -> None:
+    write_table()
+    assert wm("embed", "--path", "people.csv", *OPTIONS, *SMALL, "-o", "m").code == 0
+    ran = wm("export", "m/forest.npz", "--to", target, "-o", f"f.{ending}")
+    assert ran.code == 0, ran.err
+    assert "takes 7 features, not raw rows" in ran.err
+    again = wm("export", "m/forest.npz", "--to", target, "-o", f"f.{ending}")
+    assert (again.code, "exists already" in again.err) == (2, True)
+    wrong = wm("export", "m/forest.npz", "--to", target, "-o", "f.npz")
+    assert (wrong.code, f"must be .{ending}" in wrong.err) == (2, True)
+
+
+def test_scrub_removes_what_audit_finds(wm) -> None:
+    from wm.api import embed
+
+    X, y = load_breast_cancer(return_X_y=True)
+    owned = embed(X, y, n_estimators=20, training="paper", seed=1)
+    owned.embedded.forest.save("careless.npz")
+    assert wm("audit", "careless.npz").code == 1
+    ran = wm("scrub", "careless.npz", "-o", "clean.npz")
+    assert ran.code == 0, ran.err
+    assert wm("audit", "clean.npz").code == 0
+    assert np.array_equal(Forest.load("clean.npz").votes(X), owned.forest.votes(X))
+    assert (wm("scrub", "careless.npz", "-o", "clean.npz").code) == 2
+    assert (wm("scrub", "careless.npz", "-o", "clean.npz", "--force").code) == 0
+    assert "must be .npz" in wm("scrub", "careless.npz", "-o", "clean.skops").err
+
+
+def test_scrubbing_keeps_the_interface(wm, embedded) -> None:
+    assert wm("scrub", "m/forest.npz", "-o", "s.npz").code == 0
+    assert Path("s.npz").read_bytes() == Path("m/forest.npz").read_bytes()
+
+
+def test_a_model_of_three_classes_is_attacked_with_its_own_labels(wm) -> None:
+    from sklearn.datasets import load_iris
+    from sklearn.ensemble import RandomForestClassifier
+
+    X, y = load_iris(return_X_y=True)
+    names = np.array(["setosa", "versicolor", "virginica"])[y]
+    Forest.from_sklearn(RandomForestClassifier(5, max_depth=3, random_state=0).fit(X, names)).save("iris.npz")
+    rows = [[*map(str, row), name] for row, name in zip(X.tolist(), names, strict=True)]
+    Path("iris.csv").write_text("a,b,c,d,species\n" + "".join(",".join(row) + "\n" for row in rows))
+    ran = wm("forge", "iris.npz", "--rows", "iris.csv", "--label", "species", "--instances", 12, "--json")
+    assert ran.code in (0, 3), ran.err
+    assert {each["label"] for each in ran.json()["instances"]} == {"setosa", "versicolor", "virginica"}
+    one = wm("forge", "iris.npz", "--rows", "iris.csv", "--label", "species", "--positive", "setosa")
+    assert one.code == 2
+    assert "the model has classes setosa, versicolor, virginica, the rows not setosa, setosa" in one.err

@@ -1,0 +1,121 @@
+"""Connections to the store that fall silent are noticed; long work of the server is not mistaken for one."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+from contextlib import closing
+from pathlib import Path
+
+import psycopg
+import pytest
+import sqlalchemy as sa
+
+from orchestrator.errors import StoreUnavailableError
+from orchestrator.store import silence
+from orchestrator.store.database import Store
+from tests import servers
+from tests.proxy import ForgetfulProxy
+
+pytestmark = pytest.mark.server
+PASSWORD = "of a test"  # noqa: S105 - of a server that lives as long as these tests
+ONE = sa.text("SELECT 1")
+
+
+@pytest.fixture(scope="module")
+def remote():
+    """A server that listens on loopback."""
+    server = servers.Postgres(port=servers.free_port())
+    with server.connect() as connection:
+        connection.execute(f"ALTER ROLE postgres PASSWORD '{PASSWORD}'")
+    yield server
+    server.close()
+
+
+@pytest.fixture
+def proxy(remote):
+    between = ForgetfulProxy(remote.port)
+    yield between
+    between.close()
+
+
+@pytest.fixture
+def store(proxy, monkeypatch):
+    """A store behind the proxy, of connections that count as silent after two seconds."""
+    monkeypatch.setattr(silence, "SILENCE_S", 2.0)
+    url = f"postgresql+psycopg://postgres:{PASSWORD.replace(' ', '%20')}@127.0.0.1:{proxy.port}/postgres"
+    with closing(Store(f"{url}?connect_timeout=2")) as opened:
+        yield opened
+
+
+def test_a_forgotten_connection_is_replaced_without_a_word(store, proxy):
+    with store.read() as one, store.read() as other:
+        old = {each.execute(sa.text("SELECT pg_backend_pid()")).scalar_one() for each in (one, other)}
+    proxy.forget()
+    started = time.monotonic()
+    new = [store.rows(sa.text("SELECT pg_backend_pid()"))[0][0] for _ in range(3)]
+    assert time.monotonic() - started >= 2
+    assert not old & set(new), "none of those that are as old is tried again"
+
+
+@pytest.mark.parametrize("lost", ["question", "answer"])
+def test_a_transaction_whose_question_or_answer_is_lost_may_be_tried_again(store, proxy, lost):
+    def transaction():
+        with store.read() as connection:
+            connection.execute(ONE)
+            if lost == "question":
+                proxy.forget()
+            else:
+                threading.Timer(0.5, proxy.forget).start()
+            connection.execute(sa.text("SELECT pg_sleep(1)"))
+
+    with pytest.raises(StoreUnavailableError, match="fell silent"):
+        transaction()
+    assert store.rows(ONE) == [(1,)]
+
+
+def test_a_server_that_works_for_long_is_waited_for(store):
+    assert store.rows(sa.text("SELECT 7 FROM pg_sleep(7)")) == [(7,)]
+
+
+def test_a_server_that_waits_for_a_lock_is_waited_for(store, remote):
+    with remote.connect() as other:
+        other.execute("SELECT pg_advisory_lock(1)")
+        threading.Timer(5, lambda: other.execute("SELECT pg_advisory_unlock(1)")).start()
+        assert store.rows(sa.text("SELECT 1 FROM pg_advisory_xact_lock(1)")) == [(1,)]
+
+
+def test_a_server_that_stands_still_is_unavailable_and_answers_again_later(store, remote):
+    store.rows(ONE)
+    pid = int((remote.directory / "data/postmaster.pid").read_text().splitlines()[0])
+    children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    everyone = [pid, *map(int, children)]
+    try:
+        for each in everyone:
+            os.kill(each, signal.SIGSTOP)
+        with pytest.raises(StoreUnavailableError):
+            store.rows(ONE)
+    finally:
+        for each in everyone:
+            os.kill(each, signal.SIGCONT)
+    assert store.rows(ONE) == [(1,)]
+
+
+def test_a_server_that_refuses_new_connections_is_waited_for(store):
+    """As one with too many clients: it is there, and cannot be asked what it does."""
+    with store.read() as connection:
+        raw = connection.connection.dbapi_connection
+        arguments, options = raw._given
+        raw._given = arguments, options | {"password": "another"}
+        assert connection.execute(sa.text("SELECT 7 FROM pg_sleep(5)")).scalar_one() == 7
+
+
+def test_a_pooler_that_hides_the_server_process_is_waited_for(store, monkeypatch):
+    """As PgBouncer, which gives each client a process id of its own making."""
+    with store.read() as connection:
+        raw = connection.connection.dbapi_connection
+        assert isinstance(raw, silence.WatchedConnection)
+        monkeypatch.setattr(psycopg.ConnectionInfo, "backend_pid", property(lambda _info: 1))
+        assert raw._is_working()

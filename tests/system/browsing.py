@@ -1,0 +1,95 @@
+"""A headless Chromium, the system's own, driven by Playwright."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Browser, Page, sync_playwright
+
+ROOT = Path(__file__).resolve().parents[2]
+
+_QUIET = [
+    *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
+    *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
+    "--disable-dev-shm-usage",
+]
+"""Containers often run as root, which Chromium's sandbox refuses, and have little shared memory."""
+
+_SEVERE = ("serious", "critical")
+
+
+def chromium() -> str:
+    """Return the path of a Chromium; skip without one, but fail where CI must not skip."""
+    own = [os.environ.get("WM_TEST_CHROMIUM"), ROOT / ".chromium" / "chromium"]
+    found = [str(path) for path in own if path and Path(path).exists()]
+    names = ("chromium", "chromium-browser", "google-chrome")
+    found += [path for name in names if (path := shutil.which(name))]
+    if found:
+        return found[0]
+    reason = "no Chromium: scripts/chromium.sh .chromium, or name one in WM_TEST_CHROMIUM"
+    if os.environ.get("CI"):
+        pytest.fail(reason)
+    pytest.skip(reason)
+
+
+@contextmanager
+def browser() -> Iterator[Browser]:
+    """Run a browser until the block ends."""
+    path = chromium()
+    with sync_playwright() as playwright:
+        opened = playwright.chromium.launch(executable_path=path, args=_QUIET)
+        yield opened
+        opened.close()
+
+
+@dataclass
+class Tab:
+    """A tab, and everything that its console said."""
+
+    page: Page
+    faults: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.page.on(
+            "console",
+            lambda message: (
+                self.faults.append(message.text) if message.type in ("error", "warning") else None
+            ),
+        )
+        self.page.on("pageerror", lambda error: self.faults.append(str(error)))
+        self.page.set_default_timeout(20_000)
+
+    def not_accessible(self) -> list[str]:
+        """Return what axe-core finds that is serious."""
+        found = Axe().run(self.page).response["violations"]
+        return [
+            f"{one['id']}: {one['help']}: {[node['html'][:120] for node in one['nodes']][:3]}"
+            for one in found
+            if one["impact"] in _SEVERE
+        ]
+
+    def width(self) -> int:
+        """Return the width of the whole page in pixels."""
+        return int(self.page.evaluate("document.documentElement.scrollWidth"))
+
+    def height(self) -> int:
+        """Return its height."""
+        return int(self.page.evaluate("document.documentElement.scrollHeight"))
+
+
+@contextmanager
+def tab(browser: Browser, *, width: int = 1280, height: int = 900, dark: bool = False) -> Iterator[Tab]:
+    """Open a tab with nothing of another one's; nothing may have gone wrong in it at the end."""
+    scheme = "dark" if dark else "light"
+    context = browser.new_context(viewport={"width": width, "height": height}, color_scheme=scheme)
+    opened = Tab(context.new_page())
+    yield opened
+    context.close()
+    assert opened.faults == []

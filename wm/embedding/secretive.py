@@ -1,0 +1,74 @@
+"""Keeps an estimator's secrets out of what is printed, logged and pickled."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from os import PathLike
+from typing import Any, cast
+
+from wm.signature import Signature
+
+
+class _HiddenText(str):
+    """Text that does not show when it is printed."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return "<hidden>"
+
+
+class _HiddenBytes(bytes):
+    """Bytes that do not show when they are printed."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return "<hidden>"
+
+
+class _HiddenList(list[Any]):
+    """A list that does not show when it is printed."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return "<hidden>"
+
+
+def hidden_signature(value: Signature | Sequence[Any] | str | None) -> Any:
+    """Return a signature, or a sequence of such, that does not show when it is printed."""
+    if value is None or isinstance(value, _HiddenText | _HiddenList):
+        return value
+    if isinstance(value, str | Signature):
+        return _HiddenText(value)
+    return _HiddenList(value) if isinstance(value, Iterable) else value
+
+
+def hidden_key(value: bytes | str | PathLike[str] | None) -> Any:
+    """Return a key that does not show when it is printed; a path is no secret."""
+    return _HiddenBytes(value) if isinstance(value, bytes) and not isinstance(value, _HiddenBytes) else value
+
+
+class Secretive:
+    """Mixin for an estimator with parameters `signature` and `owner_key` and attribute `claim_`.
+
+    Parameters do not show when they are printed. The pickle of a fitted estimator has neither them nor the
+    claim: a copy predicts, but proves nothing.
+    """
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return the parameters; those that are secret do not show when they are printed."""
+        found: dict[str, Any] = super().get_params(deep=deep)  # type: ignore[misc]  # of BaseEstimator
+        return found | {
+            "signature": hidden_signature(found["signature"]),
+            "owner_key": hidden_key(found["owner_key"]),
+        }
+
+    def __getstate__(self) -> dict[str, Any]:
+        state: dict[str, Any] = dict(cast(dict[str, Any], super().__getstate__()))
+        if "claim_" in state:
+            del state["claim_"]
+            state["signature"] = None
+            state["owner_key"] = state["owner_key"] if not isinstance(state["owner_key"], bytes) else None
+        return state

@@ -1,0 +1,126 @@
+"""Export to XGBoost's json: trees of two classes, each of which adds or takes one margin.
+
+A tree's vote is the sign of its margin; the predicted class is the majority, class 0 on a tie. The margin is
+a power of two: sums are exact. XGBoost sends an instance left iff ``x < split``, so that the split is the
+float32 after the threshold.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wm.errors import ModelError
+from wm.exporting.rounding import float32_below
+from wm.forest import Forest
+from wm.interface import Interface
+
+_ROOT = 2**31 - 1
+"""The root's parent."""
+
+
+def write(forest: Forest, interface: Interface | None) -> bytes:
+    """Return an XGBoost model as json, with objective ``binary:logistic``; its input is model input."""
+    if len(forest.classes) != 2:
+        raise ModelError(f"XGBoost adds margins of two classes, this forest votes for {len(forest.classes)}")
+    features = forest.n_features
+    names = [] if interface is None else [_plain(name) for name in interface.preparation.feature_names]
+    if len(set(names)) < len(names):  # which XGBoost refuses
+        names = []
+    trees = [_tree(forest, number) for number in range(forest.n_trees)]
+    booster = {
+        "model": {
+            "gbtree_model_param": {"num_parallel_tree": "1", "num_trees": str(len(trees))},
+            "iteration_indptr": list(range(len(trees) + 1)),
+            "tree_info": [0] * len(trees),
+            "trees": trees,
+        },
+        "name": "gbtree",
+    }
+    document = {
+        "learner": {
+            "attributes": {},
+            "feature_names": names,
+            "feature_types": ["float"] * features if names else [],
+            "gradient_booster": booster,
+            "learner_model_param": {
+                "base_score": "5E-1",
+                "boost_from_average": "1",
+                "num_class": "0",
+                "num_feature": str(features),
+                "num_target": "1",
+            },
+            "objective": {"name": "binary:logistic", "reg_loss_param": {"scale_pos_weight": "1"}},
+        },
+        "version": [2, 1, 0],
+    }
+    return json.dumps(document).encode()
+
+
+def _plain(name: str) -> str:
+    """Return a name without the characters that XGBoost refuses."""
+    return name.translate(str.maketrans("[]<", "()_"))
+
+
+def _tree(forest: Forest, number: int) -> dict[str, Any]:
+    start, end = int(forest.offset[number]), int(forest.offset[number + 1])
+    order, left = _siblings_together(forest.left[start:end], forest.right[start:end])
+    nodes = start + order
+    leaf = forest.is_leaf[nodes]
+    count, inner = len(order), np.flatnonzero(~leaf)
+    right = np.where(leaf, -1, left + 1)
+    parents = np.full(count, _ROOT)
+    parents[left[inner]] = parents[right[inner]] = inner
+    margin = 2.0 ** -int(math.log2(forest.n_trees) / 2)
+    votes = np.where(forest.node_class[nodes] == 1, margin, -margin)
+    values = np.where(leaf, votes, _splits(forest.threshold[nodes]))
+    return {
+        "base_weights": np.where(leaf, votes, 0.0).tolist(),
+        "categories": [],
+        "categories_nodes": [],
+        "categories_segments": [],
+        "categories_sizes": [],
+        "default_left": [0] * count,
+        "id": number,
+        "left_children": left.tolist(),
+        "loss_changes": [0.0] * count,
+        "parents": parents.tolist(),
+        "right_children": right.tolist(),
+        "split_conditions": values.tolist(),
+        "split_indices": np.where(leaf, 0, forest.feature[nodes]).tolist(),
+        "split_type": [0] * count,
+        "sum_hessian": [0.0] * count,
+        "tree_param": {
+            "num_deleted": "0",
+            "num_feature": str(forest.n_features),
+            "num_nodes": str(count),
+            "size_leaf_vector": "1",
+        },
+    }
+
+
+def _siblings_together(
+    left: NDArray[np.int32], right: NDArray[np.int32]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return a tree's nodes, level by level, and for each the place of its left child, -1 for a leaf.
+
+    XGBoost takes the node after the left child for the right one, whatever the file says.
+    """
+    order, places = [0], []
+    for node in order:
+        places.append(len(order) if left[node] >= 0 else -1)
+        if left[node] >= 0:
+            order += [int(left[node]), int(right[node])]
+    return np.array(order, dtype=np.int64), np.array(places, dtype=np.int64)
+
+
+def _splits(threshold: NDArray[np.float64]) -> NDArray[np.float64]:
+    with np.errstate(over="ignore"):  # checked below
+        following = np.nextafter(float32_below(threshold), np.float32(np.inf))
+    if not np.isfinite(following).all():
+        raise ModelError("a threshold is the largest float32: XGBoost has no split above it")
+    return following.astype(np.float64)

@@ -1,0 +1,91 @@
+"""The interface of a released model: the raw columns that it takes, and the names of its classes.
+
+It is part of the model's npz file, as JSON, so that whoever has the model can give it raw rows. Readers of
+forests do not need it.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+import numpy as np
+from pydantic import Field, ValidationError
+
+from wm.claims.document import MAX_DOCUMENT_BYTES, Document, first_error
+from wm.datasets.preparation import Preparation
+from wm.errors import ModelError
+from wm.forest import Forest
+from wm.formats import npz
+from wm.formats.bounded import read_bounded
+
+_ARRAY = "interface"
+
+
+class Interface(Document):
+    """What a model takes and answers.
+
+    Attributes
+    ----------
+    class_names
+        Of the forest's classes, in their order.
+    preparation
+        Raw columns to model input.
+    """
+
+    format: Literal["treeproof-interface"] = "treeproof-interface"
+    version: Literal[1] = 1
+    class_names: Annotated[tuple[str, ...], Field(min_length=2)]
+    preparation: Preparation
+
+
+def model_bytes(forest: Forest, interface: Interface | None) -> bytes:
+    """Return a model file: the forest, which `Forest.load` reads, with its interface.
+
+    Raises
+    ------
+    ModelError
+        An interface of another number of features or classes.
+    """
+    content = forest.to_bytes()
+    if interface is None:
+        return content
+    _check(interface, forest)
+    arrays = npz.unpack(content, error=ModelError, what="the forest")
+    return npz.pack(arrays | {_ARRAY: np.frombuffer(interface.model_dump_json().encode(), dtype=np.uint8)})
+
+
+def read_interface(path: str | Path, forest: Forest) -> Interface | None:
+    """Return the interface in a forest's file; None if it has none, or cannot have one.
+
+    Raises
+    ------
+    ModelError
+        A damaged interface, or one that does not fit the forest.
+    """
+    if Path(path).suffix != ".npz":
+        return None
+    data = read_bounded(path, error=ModelError, max_bytes=npz.MAX_BYTES, kind="a model file")
+    content = npz.unpack(data, error=ModelError, what=str(path)).get(_ARRAY)
+    if content is None:
+        return None
+    if content.dtype != np.uint8 or content.nbytes > MAX_DOCUMENT_BYTES:
+        raise ModelError(f"{path}: its interface is no text, or too long")
+    try:
+        interface = Interface.model_validate_json(content.tobytes())
+    except ValidationError as reason:
+        raise ModelError(f"{path}: its interface is not valid: {first_error(reason)}") from reason
+    try:
+        _check(interface, forest)
+    except ModelError as reason:
+        raise ModelError(f"{path}: {reason}") from reason
+    return interface
+
+
+def _check(interface: Interface, forest: Forest) -> None:
+    features, classes = len(interface.preparation.feature_names), len(interface.class_names)
+    if features != forest.n_features or classes != len(forest.classes):
+        raise ModelError(
+            f"its interface is of {features} features and {classes} classes, its trees are of "
+            f"{forest.n_features} and {len(forest.classes)}"
+        )
