@@ -134,8 +134,8 @@ def test_committed_candidates(wm, tmp_path, monkeypatch) -> None:
         (("--trigger-rows", 3), "--trigger-rows has no meaning for scheme lineup"),
         (("--pool", 30), "--pool has no meaning for scheme lineup"),
         (("--training", "paper"), "--training has no meaning for scheme lineup"),
-        (("--max-features", "all"), "max_features 'all' is neither sqrt, log2 nor a share below 1"),
-        (("--max-features", "1.0"), "max_features '1.0' is neither sqrt, log2 nor a share below 1"),
+        (("--max-features", "all"), "--max-features 'all' is neither sqrt, log2 nor a share below 1"),
+        (("--max-features", "1.0"), "--max-features '1.0' is neither sqrt, log2 nor a share below 1"),
         (("--committed", "rows.csv"), "--committed needs --claim"),
     ],
 )
