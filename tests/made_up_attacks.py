@@ -258,6 +258,7 @@ def _modified(parameters: Mapping[str, Any], rng: np.random.Generator, trees: in
                     "log10_p": float(rng.uniform(-4 if dropped else -12, 0)),
                     "p_null": "aligned" if dropped else "exact",
                     "log10_p_shares": float(rng.uniform(-8, 0)),
+                    "log10_p_labels": float(rng.uniform(-2, 0)),
                 }
             )
     return rows

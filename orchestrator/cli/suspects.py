@@ -7,18 +7,21 @@ import os
 import secrets
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any, Protocol, get_args
 
 import click
 
 from orchestrator.cli.common import INPUT, option_group
 from orchestrator.cli.model_files import trust_options
 from orchestrator.cli.urls import read_secret
-from wm.verification.answers import KINDS
+from wm.verification.answers import KINDS, AnswerKind, Answers
 from wm.verification.endpoint import FORMATS, PLACED, Limits
 from wm.verification.questions import Units, build_questions, controls_needed, read_order, sort_answers
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from wm.forest import Forest
     from wm.verification.endpoint import Endpoint, Wire
     from wm.verification.judgement import Response
@@ -29,7 +32,7 @@ TOKEN_VARIABLE = "WM_ENDPOINT_TOKEN"  # noqa: S105 - the name of the variable th
 """Environment variable with the token of an endpoint."""
 
 _AUTO = "auto"
-_PROBES = 3
+PROBES = 3
 """Controls that are shown to find out the format of questions."""
 
 _LIMITS = {
@@ -47,6 +50,24 @@ _LIMITS = {
     "attempts": ("attempts", click.IntRange(1, 1000), "Maximum tries of one request."),
 }
 """Options of an endpoint: field of `Limits`, type and help."""
+
+
+TEXT_TO_URL = (
+    "--url is asked for numbers, but the raw rows have text: write them by wm queries --units raw, "
+    "and give the answers in a file"
+)
+
+
+class Named(Protocol):
+    """The part of a claim's header that says what rows and answers mean."""
+
+    @property
+    def class_names(self) -> tuple[str, str]:
+        """Names of the classes 0 and 1."""
+
+    @property
+    def feature_names(self) -> tuple[str, ...]:
+        """Names of the features."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -200,45 +221,36 @@ def questions_of(sample: Sample, options: dict[str, Any], level: float, *, spare
 
 
 def _from_files(sample: Sample, options: dict[str, Any]) -> Suspect:
+    answers, description = answers_in_files(sample.header, options)
+    return Suspect(sort_answers(answers, read_order(options["order"]), sample), description)
+
+
+def answers_in_files(header: Named, options: dict[str, Any]) -> tuple[dict[AnswerKind, Answers], str]:
+    """Return the answers in the files that the options name, and a description of them."""
     from wm.verification.answer_files import parse_answers, read_file
 
     if options["order"] is None:
         raise click.UsageError("answers need the --order of their questions: ask the rows of wm queries")
-    order = read_order(options["order"])
-    answers, texts = {}, []
+    answers: dict[AnswerKind, Answers] = {}
+    texts = []
     for kind in KINDS:
         file = options[kind]
         if file is None:
             continue
         content = read_file(file)
         answers[kind] = parse_answers(
-            content,
-            kind,
-            class_names=sample.header.class_names,
-            feature_names=sample.header.feature_names,
-            what=str(file),
+            content, kind, class_names=header.class_names, feature_names=header.feature_names, what=str(file)
         )
         texts.append(f"{kind} in {file}, SHA-256 {hashlib.sha256(content).hexdigest()}")
-    return Suspect(sort_answers(answers, order, sample), "; ".join(texts))
+    return answers, "; ".join(texts)
 
 
 def _from_endpoint(sample: Sample, options: dict[str, Any], level: float) -> Suspect:
-    from wm.verification.endpoint import Endpoint, ask, read_headers
-
-    endpoint = Endpoint(
-        options["url"],
-        token=_token(options["token_file"]),
-        headers=read_headers(options["headers"]),
-        limits=Limits(**{field: options[name] for name, (field, _, _) in _LIMITS.items()}),
-    )
-    questions = questions_of(sample, options, level, spare=_PROBES if options["format"] == _AUTO else 0)
+    spare = PROBES if options["format"] == _AUTO else 0
+    questions = questions_of(sample, options, level, spare=spare)
     if questions.cells is not None:
-        raise click.UsageError(
-            "--url is asked for numbers, but the raw rows have text: write them by wm queries --units raw, "
-            "and give the answers in a file"
-        )
-    wire = _wire(endpoint, questions, sample, options)
-    answers = ask(endpoint, questions.X, class_names=sample.header.class_names, wire=wire)
+        raise click.UsageError(TEXT_TO_URL)
+    answers, endpoint, wire = ask_endpoint(questions.X, questions.spare, sample.header, options)
     response = sort_answers({answers.kind: answers}, questions.order, sample)
     note = f"asked in format {wire.name}, answered by {answers.kind}"
     count = len(questions.order.asked)
@@ -249,7 +261,29 @@ def _from_endpoint(sample: Sample, options: dict[str, Any], level: float) -> Sus
     )
 
 
-def _wire(endpoint: Endpoint, questions: Questions, sample: Sample, options: dict[str, Any]) -> Wire:
+def ask_endpoint(
+    X: NDArray[np.float32], spare: NDArray[np.float32], header: Named, options: dict[str, Any]
+) -> tuple[Answers, Endpoint, Wire]:
+    """Return the answers of the endpoint that the options name, and how it was asked.
+
+    Parameters
+    ----------
+    X : (q, d), spare : (s, d)
+        The questions, and other rows to find out the format with.
+    """
+    from wm.verification.endpoint import Endpoint, ask, read_headers
+
+    endpoint = Endpoint(
+        options["url"],
+        token=_token(options["token_file"]),
+        headers=read_headers(options["headers"]),
+        limits=Limits(**{field: options[name] for name, (field, _, _) in _LIMITS.items()}),
+    )
+    wire = _wire(endpoint, spare, header, options)
+    return ask(endpoint, X, class_names=header.class_names, wire=wire), endpoint, wire
+
+
+def _wire(endpoint: Endpoint, spare: NDArray[np.float32], header: Named, options: dict[str, Any]) -> Wire:
     from wm.verification.endpoint import find_wire, read_path, wire_of
 
     answers_at = options["json_path"]
@@ -257,12 +291,12 @@ def _wire(endpoint: Endpoint, questions: Questions, sample: Sample, options: dic
         "rows_at": read_path(options["json_rows"] or ""),
         "answers_at": None if answers_at is None else read_path(answers_at),
     }
-    names, classes = sample.header.feature_names, sample.header.class_names
+    names, classes = header.feature_names, header.class_names
     if options["format"] != _AUTO:
         return wire_of(options["format"], endpoint, names, **places)
-    if not len(questions.spare):
+    if not len(spare):
         raise click.UsageError("the claim shows no control to spare: give the --format of questions")
-    return find_wire(endpoint, questions.spare, names=names, class_names=classes, **places)
+    return find_wire(endpoint, spare, names=names, class_names=classes, **places)
 
 
 def _token(file: Path | None) -> str | None:

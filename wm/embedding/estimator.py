@@ -135,7 +135,7 @@ class WatermarkedForestClassifier(Secretive, ClassifierMixin, BaseEstimator):  #
         "model_id": [str],
         "trigger_share": [Interval(Real, 0, 1, closed="neither")],
         "ones_share": [Interval(Real, 0, 1, closed="neither")],
-        "scheme": [StrOptions(set(SCHEMES))],
+        "scheme": [StrOptions({name for name, scheme in SCHEMES.items() if scheme.marks_rows})],
         "training": [StrOptions(set(get_args(Training)))],
         "least_weight": ["boolean"],
         "max_depth": [Interval(Integral, 1, None, closed="left"), None],

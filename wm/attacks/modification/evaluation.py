@@ -15,12 +15,13 @@ from wm.attacks.modification.distillation import collapse, distil_labels, distil
 from wm.attacks.modification.ensemble import drop, regrow, replace, shuffle
 from wm.attacks.modification.pruning import cost_complexity, reduced_error, truncate
 from wm.attacks.modification.splits import flip_leaves, noise, quantise
+from wm.embedding.proof import Proof, Scores
 from wm.errors import ModelError
 from wm.forest import Forest
 from wm.signature import Signature
 from wm.verification.alignment import align_in_order
 from wm.verification.evidence import verify
-from wm.verification.weak_evidence import verify_probabilities
+from wm.verification.weak_evidence import verify_labels, verify_probabilities
 
 
 @dataclass(frozen=True)
@@ -91,9 +92,11 @@ class Row(AttackRow):
     log10_p: float
     """Evidence from votes, as log10 p; where trees were dropped, of the best alignment in order."""
     p_null: str
-    """Which null it is: ``exact`` or ``aligned``."""
+    """Which null it is: ``exact`` or ``aligned``; ``lineup`` for that scheme."""
     log10_p_shares: float
     """Evidence from vote shares alone, which needs no order of the trees; the test rows are decoys."""
+    log10_p_labels: float
+    """Evidence from labels alone, in the same way."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,6 +111,8 @@ class Judged:
     X_test: NDArray[np.float32]
     y_test: NDArray[np.int64]
     """(n, d) and (n,): rows for accuracy and fidelity, none of them the thief's."""
+    proof: Proof | None = None
+    """Evidence of schemes that mark no trigger rows."""
 
 
 def modify(
@@ -156,18 +161,9 @@ def evaluate(
         Number of the try, for the row.
     """
     before, after = forest.predict(judged.X_test), changed.predict(judged.X_test)
-    votes = changed.votes(judged.X_trigger)
-    complete = changed.n_trees == len(judged.signature)
-    if complete:
-        evidence = verify(votes, judged.y_trigger, judged.signature)
-        bits, exact, log10_p = (
-            evidence.matched_bits / evidence.total_bits,
-            evidence.exact_match,
-            evidence.log10_p,
-        )
-    else:
-        aligned = align_in_order(votes != judged.y_trigger[:, None], judged.signature, rng)
-        bits, exact, log10_p = aligned.bits, False, aligned.log10_p
+    bits, exact, scores = _trigger_scores(changed, judged, rng)
+    if judged.proof is not None:
+        scores = judged.proof.scores(changed)
     accuracies = [float((found == judged.y_test).mean()) for found in (before, after)]
     return Row(
         modification="+".join(step.name for step in steps),
@@ -181,11 +177,37 @@ def evaluate(
         fidelity=float((before == after).mean()),
         bits=bits,
         exact_match=exact,
-        log10_p=log10_p,
-        p_null="exact" if complete else "aligned",
-        log10_p_shares=verify_probabilities(
-            (votes == judged.y_trigger[:, None]).mean(axis=1),
-            (changed.votes(judged.X_test) == judged.y_test[:, None]).mean(axis=1),
-            judged.signature,
-        ).log10_p,
+        log10_p=scores.votes,
+        p_null=scores.null,
+        log10_p_shares=scores.shares,
+        log10_p_labels=scores.labels,
     )
+
+
+def _trigger_scores(
+    changed: VotingModel, judged: Judged, rng: np.random.Generator
+) -> tuple[float, bool, Scores]:
+    """Return the share of bits that are left, whether all are, and the evidence from trigger rows."""
+    votes, signature = changed.votes(judged.X_trigger), judged.signature
+    if changed.n_trees == len(signature):
+        evidence = verify(votes, judged.y_trigger, signature)
+        bits, exact, log10_p, null = (
+            evidence.matched_bits / evidence.total_bits,
+            evidence.exact_match,
+            evidence.log10_p,
+            "exact",
+        )
+    else:
+        aligned = align_in_order(votes != judged.y_trigger[:, None], signature, rng)
+        bits, exact, log10_p, null = aligned.bits, False, aligned.log10_p, "aligned"
+    shares = verify_probabilities(
+        (votes == judged.y_trigger[:, None]).mean(axis=1),
+        (changed.votes(judged.X_test) == judged.y_test[:, None]).mean(axis=1),
+        signature,
+    )
+    labels = verify_labels(
+        changed.predict(judged.X_trigger) != judged.y_trigger,
+        changed.predict(judged.X_test) != judged.y_test,
+        signature,
+    )
+    return bits, exact, Scores(log10_p, null, shares.log10_p, labels.log10_p)
