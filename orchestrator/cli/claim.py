@@ -36,8 +36,8 @@ def claim() -> None:
 @claim.command()
 @source_options
 @claim_options
-@model_options(PaperOptions, only=("trigger_share", "ones_share"))
 @scheme_options
+@model_options(PaperOptions, only=("trigger_share",))
 @click.option("--committed", type=OUTPUT, help=COMMITTED_HELP)
 @click.option("--jobs", type=int, default=1, help="For lineup: threads for candidates; -1: all cores.")
 @click.option("--key", "key_file", type=INPUT, required=True, help="Your private key (wm key new).")
@@ -105,15 +105,18 @@ def _lines(value: Any) -> Any:
 
 def new_claim(data: OwnerData, options: dict[str, Any], owner: str) -> PooledClaim:
     """Return the claim that the options ask for, its draw still open."""
+    from wm.embedding import SCHEMES
     from wm.embedding.claimed import commit_pool
     from wm.embedding.common import trigger_size
 
-    rows, given = data.split, options["trigger_rows"]
+    rows, given, scheme = data.split, options["trigger_rows"], options["scheme"]
+    ones_share = SCHEMES[scheme].ones_share if options["ones_share"] is None else options["ones_share"]
     return commit_pool(
         rows.X_train,
         rows.y_train,
         trees=options["trees"],
-        ones_share=options["ones_share"],
+        ones_share=ones_share,
+        scheme=scheme,
         trigger_size=trigger_size(len(rows.y_train), options["trigger_share"]) if given is None else given,
         owner=owner,
         model_id=options["model_id"],

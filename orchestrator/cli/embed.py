@@ -76,7 +76,7 @@ _FIXED = (
 @source_options
 @claim_options
 @scheme_options
-@model_options(PaperOptions)
+@model_options(PaperOptions, only=[name for name in PaperOptions.model_fields if name != "ones_share"])
 @click.option("--claim", "claim_file", type=INPUT, help="Claim of wm claim new, whose draw is trained.")
 @click.option(
     "--receipt", "receipts", type=INPUT, multiple=True, help="A beacon's receipt for it; repeatable."
@@ -188,12 +188,14 @@ def _embedded(
     claim: PooledClaim, receipts: list[Any], data: OwnerData, options: dict[str, Any]
 ) -> EmbeddedModel:
     """Train the forest of a claim with trigger rows, and compare it with an honest one."""
+    from wm.embedding import SCHEMES
     from wm.embedding.claimed import embed_claim
     from wm.embedding.quality import harms, quality
     from wm.embedding.tuning import Hyperparameters
 
     rows, ones = data.split, claim.header.ones
-    chosen = PaperOptions.of(**{name: options[name] for name in PaperOptions.model_fields})
+    fields = SCHEMES[claim.header.scheme].options
+    chosen = fields.of(**{name: options[name] for name in fields.model_fields if options[name] is not None})
     made = embed_claim(
         claim,
         receipts,

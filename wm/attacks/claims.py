@@ -84,6 +84,9 @@ EVASIONS: dict[str, _Evade] = {
 }
 """What a thief can do at little or no cost in accuracy."""
 
+RENAMED = ("classes exchanged", "classes renamed", "columns permuted")
+"""Evasions that change no answer to whoever knows the new names."""
+
 
 class Options(AttackOptions):
     """Evasions of a true claim, innocent forests, and false claims, each judged as by `wm verify`."""
@@ -206,8 +209,8 @@ def sample_of_scene(scene: Scene, pool: int, rng: np.random.Generator) -> Sample
     triggers = np.flatnonzero(is_trigger)
     header = Header(
         scheme=claim.scheme,
-        trees=len(claim.bits),
-        ones=claim.bits.ones,
+        trees=claim.bits.trees,
+        ones=claim.bits.expected_ones,
         trigger_size=len(triggers),
         pool_size=len(rows),
         owner="0" * 64,

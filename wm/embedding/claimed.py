@@ -19,6 +19,7 @@ from wm.claims.commitment import row_bytes
 from wm.claims.document import first_error
 from wm.claims.draw import random_bytes
 from wm.claims.pooled import Header, PooledClaim, new_claim
+from wm.codebook import Marks
 from wm.datasets.preparation import MinMax, Preparation
 from wm.embedding import Embedded
 from wm.embedding.common import OnRound, single_rows
@@ -29,7 +30,6 @@ from wm.embedding.watermark import Plan, watermark_rows
 from wm.errors import EmbeddingError, ModelError
 from wm.forest import Forest
 from wm.interface import Interface, model_bytes
-from wm.signature import Signature
 from wm.streams import Role
 from wm.verification.evidence import DEFAULT_LEVEL, Evidence
 from wm.verification.randomization import row_floor
@@ -142,7 +142,7 @@ class OwnedForest:
     embedded
         The forest as trained: secret.
     signature
-        m bits, as drawn: secret.
+        m bits, or a codebook, as drawn: secret.
     evidence
         Of the drawn rows and signature on the released forest.
     standard
@@ -155,7 +155,7 @@ class OwnedForest:
     forest: Forest
     claim: PooledClaim
     embedded: Embedded
-    signature: Signature
+    signature: Marks
     evidence: Evidence
     standard: Forest
     interface: Interface | None = None

@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 
 from wm.claims.claim import Claim, make_claim
 from wm.claims.pooled import PooledClaim
+from wm.codebook import Marks
 from wm.embedding.claimed import pool_places
 from wm.errors import FitError
 from wm.forest import Forest
-from wm.signature import Signature
 from wm.verification.samples import drawn, sample_of
 
 
@@ -30,7 +30,7 @@ class DrawnRows:
     """
 
     scheme: str
-    signature: Signature
+    signature: Marks
     trigger_rows: tuple[int, ...] | None
 
 

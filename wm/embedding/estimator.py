@@ -31,7 +31,9 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 from wm import streams
 from wm.claims.claim import NONCE_BYTES
 from wm.claims.pooled import PooledClaim
+from wm.codebook import Marks
 from wm.embedding import SCHEMES
+from wm.embedding.common import trigger_size
 from wm.embedding.drawn_claims import DrawnRows, by_trigger_rows, drawn_rows, listed
 from wm.embedding.importances import impurity_importances
 from wm.embedding.matrices import dense, filled, medians
@@ -70,8 +72,12 @@ class WatermarkedForestClassifier(Secretive, ClassifierMixin, BaseEstimator):  #
     trigger_share
         Share of the distinct training rows that become the trigger set, in (0, 1); at least one row.
     ones_share
-        Share of the trees that must err on the trigger set, for drawn and derived signatures.
-    scheme, training, least_weight, max_rounds
+        Share of the trees that must err on the trigger set, for drawn and derived signatures; None: the
+        scheme's default.
+    scheme
+        A key of `wm.embedding.SCHEMES`. "codebook" draws bits for each trigger row: it takes no signature and
+        no owner_key.
+    training, least_weight, max_rounds
         As in `wm.embedding.options.TrainOptions`, with the defaults of `wm embed` and of campaigns.
     max_depth
         Of the standard forest, from which the limits of the watermarked one are taken; None: no limit.
@@ -134,7 +140,7 @@ class WatermarkedForestClassifier(Secretive, ClassifierMixin, BaseEstimator):  #
         "owner_key": [None, bytes, str, PathLike],
         "model_id": [str],
         "trigger_share": [Interval(Real, 0, 1, closed="neither")],
-        "ones_share": [Interval(Real, 0, 1, closed="neither")],
+        "ones_share": [Interval(Real, 0, 1, closed="neither"), None],
         "scheme": [StrOptions({name for name, scheme in SCHEMES.items() if scheme.marks_rows})],
         "training": [StrOptions(set(get_args(Training)))],
         "least_weight": ["boolean"],
@@ -165,7 +171,7 @@ class WatermarkedForestClassifier(Secretive, ClassifierMixin, BaseEstimator):  #
         owner_key: bytes | str | PathLike[str] | None = None,
         model_id: str = "model",
         trigger_share: float = DEFAULTS.trigger_share,
-        ones_share: float = DEFAULTS.ones_share,
+        ones_share: float | None = None,
         scheme: str = "paper",
         training: Training = DEFAULTS.training,
         least_weight: bool = False,
@@ -244,7 +250,7 @@ class WatermarkedForestClassifier(Secretive, ClassifierMixin, BaseEstimator):  #
         seed = self._seed()
         pooled = listed(claim, len(self._forests()), self.n_estimators)
         try:
-            sources: Sequence[Signature | PooledClaim] = [*pooled] if pooled else [*self._signatures(seed)]
+            sources: Sequence[Marks | PooledClaim] = pooled or self._signatures(seed, len(rows.codes))
             made = [self._watermarked(rows, seed, number, source) for number, source in enumerate(sources)]
         except (ClaimError, EmbeddingError, SignatureError) as reason:
             raise FitError(str(reason)) from reason
@@ -290,37 +296,51 @@ class WatermarkedForestClassifier(Secretive, ClassifierMixin, BaseEstimator):  #
             return {self.model_id: 1}
         return {f"{self.model_id}/{code}": code for code in range(len(self.classes_))}
 
-    def _signatures(self, seed: int) -> list[Signature]:
-        """Return a signature for each forest; errors as in `wm.embedding.signature_sources`."""
+    def _signatures(self, seed: int, rows: int) -> Sequence[Marks]:
+        """Return a signature, or a codebook, for each forest; errors as in `signature_sources`."""
         if self.signature is not None and self.owner_key is not None:
             raise SignatureError("give a signature or an owner_key, not both")
-        model_ids, trees, ones_share = list(self._forests()), self.n_estimators, self.ones_share
+        model_ids, trees, scheme = list(self._forests()), self.n_estimators, SCHEMES[self.scheme]
+        ones_share = scheme.ones_share if self.ones_share is None else self.ones_share
+        if self.scheme != "paper":
+            if self.signature is not None or self.owner_key is not None:
+                raise SignatureError(
+                    f"scheme {self.scheme} draws its bits: a signature or an owner_key is for scheme paper"
+                )
+            size = trigger_size(rows, self._trigger_share(rows))
+            return [
+                scheme.draw(size, trees, ones_share, streams.generator(seed, Role.OWNER_SIGNATURE, number))
+                for number in range(len(model_ids))
+            ]
         if self.signature is not None:
             return given_signatures(self.signature, len(model_ids), trees)
         if self.owner_key is not None:
             return derived_signatures(self.owner_key, model_ids, trees, ones_share)
         return drawn_signatures(seed, len(model_ids), trees, ones_share)
 
+    def _trigger_share(self, rows: int) -> float:
+        """Return the share that gives at least one trigger row, however few rows there are."""
+        return max(self.trigger_share, 1 / rows)
+
     def _watermarked(
-        self, rows: MergedRows, seed: int, number: int, source: Signature | PooledClaim
+        self, rows: MergedRows, seed: int, number: int, source: Marks | PooledClaim
     ) -> tuple[WatermarkedForest, Caps]:
         """Return one class's watermarked forest and its limits."""
         model_id, code = list(self._forests().items())[number]
         y = (rows.codes == code).astype(np.int64)
         negative = str(self.classes_[0]) if len(self.classes_) == 2 else f"not {self.classes_[code]}"
         names = (negative, str(self.classes_[code]))
-        if isinstance(source, Signature):
-            owned = DrawnRows(self.scheme, source, None)
-        else:
+        if isinstance(source, PooledClaim):
             owned = drawn_rows(source, rows.X, y, names)
+        else:
+            owned = DrawnRows(self.scheme, source, None)
         attempts = list(self._limits(rows, y, seed, number))
         for attempt, caps in enumerate(attempts, start=1):
             plan = Plan(
                 scheme=owned.scheme,
                 signature=owned.signature,
                 trigger_rows=owned.trigger_rows,
-                # At least one row, however few there are.
-                trigger_share=max(self.trigger_share, 1 / len(y)),
+                trigger_share=self._trigger_share(len(y)),
                 caps=caps,
                 seed=seed,
                 repeat=number,

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pydantic import ValidationError
 
 from tests.pools import header_of, own_receipt, pledge, rows_of, small_claim, witnessed
 from tests.second_implementation import commitment_and_draw
@@ -354,3 +355,17 @@ def test_a_preparation_of_raw_columns_is_committed_and_comes_back():
         assert old in text
         with pytest.raises(ClaimError, match=r"the commitment does not fit|makes other features|domain"):
             parse_pooled(text.replace(old, new))
+
+
+@pytest.mark.parametrize(
+    ("changes", "fault"),
+    [
+        ({"ones": 0}, "both zeros and ones"),
+        ({"ones": 6}, "both zeros and ones"),
+        ({"trees": 100_000, "ones": 1, "trigger_size": 22}, "bits, the largest codebook"),
+    ],
+)
+def test_a_codebook_that_says_nothing_or_takes_too_long_is_refused(changes, fault):
+    header_of(rows_of(30), scheme="codebook")
+    with pytest.raises(ValidationError, match=fault):
+        header_of(rows_of(30), scheme="codebook", **changes)
