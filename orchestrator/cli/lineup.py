@@ -11,15 +11,9 @@ import click
 from click.core import ParameterSource
 
 from orchestrator.cli.common import INPUT, model_options, option_group, say
+from orchestrator.cli.endpoints import PROBES, TEXT_TO_URL, ask_endpoint
 from orchestrator.cli.owner_data import OwnerData, data_of_claim
-from orchestrator.cli.suspects import (
-    PROBES,
-    TEXT_TO_URL,
-    answers_in_files,
-    ask_endpoint,
-    check_sources,
-    read_suspect_model,
-)
+from orchestrator.cli.suspects import answers_in_files, check_sources, read_suspect_model
 from orchestrator.files import SECRET, write_new
 from wm.embedding import SCHEMES
 from wm.embedding.options import LineupOptions
