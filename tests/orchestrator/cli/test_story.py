@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import io
 import os
+import re
 import shlex
 import subprocess
 import sys
@@ -94,7 +95,8 @@ class Teller:
         if word == "NOTARY":
             return public_hex(read_key(Path("notary.key")))
         for name, value in self.places.items():
-            word = word.replace(name, value)
+            # Whole words only: WM_BROKER_URL stays a name.
+            word = re.sub(rf"(?<!\w){re.escape(name)}(?!\w)", lambda _, value=value: value, word)
         return word
 
     def _outside(self, arguments: list[str]) -> Ran:
