@@ -22,6 +22,8 @@ from wm.attacks.leakage.margins import inspect_model
 from wm.claims.beacons.base import Receipt, Trust
 from wm.claims.claim import Claim
 from wm.claims.keys import public_hex
+from wm.claims.lineup import LineupClaim
+from wm.claims.lineup_opened import OpenedLineup
 from wm.claims.pooled import PooledClaim
 from wm.claims.reading import AnyClaim
 from wm.datasets.applying import frame_input
@@ -239,6 +241,10 @@ def verify(
     if isinstance(claim, Claim):
         votes = suspect if forest is None else model_votes(forest, claim.trigger_set.X, claim.class_names)
         return judge_old_claim(claim, votes, level=asked.level, suspect=forest)
+    if isinstance(claim, LineupClaim | OpenedLineup):
+        raise ClaimError(
+            "a claim of scheme lineup is judged with rows: call wm.verification.lineup.judgement.judge_lineup"
+        )
     sample = sample_of(claim, trust=trust, log=tuple(log))
     if forest is not None:
         return judge_sample(sample, model_response(forest, sample), asked)

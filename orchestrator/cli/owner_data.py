@@ -15,11 +15,12 @@ from orchestrator.cli.model_files import data_options, level_option, load_rows, 
 from wm.claims.document import Document, first_error
 from wm.datasets import AnyScaling, Categorical, Missing
 from wm.datasets.preparation import MinMax, Preparation, fitted
-from wm.embedding import SCHEMES
 from wm.errors import ClaimError
 from wm.interface import Interface
 
 if TYPE_CHECKING:
+    from wm.claims.lineup import LineupClaim
+    from wm.claims.lineup_opened import OpenedLineup
     from wm.claims.pooled import PooledClaim
     from wm.datasets import Dataset, Split
 
@@ -56,23 +57,6 @@ source_options = option_group(
     scaling_option("Train on raw values, or scaled to [0, 1] as in the paper.", default="raw"),
 )
 """Options that say where the rows are and how they are split."""
-
-scheme_options = option_group(
-    click.option(
-        "--scheme",
-        type=click.Choice(sorted(SCHEMES)),
-        default="paper",
-        show_default=True,
-        help="How the forest is marked (docs/schemes.md).",
-    ),
-    click.option(
-        "--ones-share",
-        type=click.FloatRange(0, 1, min_open=True, max_open=True),
-        help="Share of the trees that must err on trigger rows.  [default: "
-        f"{', '.join(f'{each.ones_share:g} in scheme {name}' for name, each in SCHEMES.items())}]",
-    ),
-)
-"""Options that say how the forest is marked."""
 
 claim_options = option_group(
     click.option("--trees", type=click.IntRange(2, 10_000), default=70, help="Number of trees, m."),
@@ -134,7 +118,7 @@ def read_owner_data(options: dict[str, Any], split_seed: int | None = None) -> O
     return OwnerData(rows, interface, source.kept())
 
 
-def data_of_claim(claim: PooledClaim, path: Path | None) -> OwnerData:
+def data_of_claim(claim: PooledClaim | LineupClaim | OpenedLineup, path: Path | None) -> OwnerData:
     """Read the rows of a claim again; `path` replaces that of its file, which may have moved.
 
     Raises
@@ -151,6 +135,8 @@ def data_of_claim(claim: PooledClaim, path: Path | None) -> OwnerData:
     found = Path(source.path) if path is None and source.path is not None else path
     if found is None and source.dataset is None:
         raise ClaimError("the claim does not name the file of its rows: give it as --path")
+    if path is not None and source.dataset is not None:
+        raise ClaimError(f"the claim's rows are data set {source.dataset}: leave the file {path} out")
     options = source.model_dump() | {"path": found, "model_id": claim.header.model_id}
     return read_owner_data(options, split_seed=source.split_seed)
 

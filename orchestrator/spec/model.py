@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from wm.attacks.base import Distinct, OneOrMore, Several, Share, known
 from wm.embedding import SCHEMES
-from wm.embedding.options import DEFAULTS, Adjust, FitOptions
+from wm.embedding.options import DEFAULT_CANDIDATES, DEFAULTS, MAX_CANDIDATES, Adjust, FitOptions
 from wm.errors import DataError
 from workers.jobs import SplitOptions
 
@@ -110,6 +110,11 @@ class EmbeddingSpec(GridSpec, FitOptions):
     grid: tuple[GridSpec, ...] = ()
     repeats: int = Field(default=1, ge=1, le=10_000)
     adjust: Adjust = DEFAULTS.adjust
+    candidates: Annotated[int, Field(ge=2, le=MAX_CANDIDATES)] | None = Field(
+        default=None,
+        description="For lineup: trees to compare each of a suspect's trees with; "
+        f"{DEFAULT_CANDIDATES} if left out.",
+    )
 
     def _set_shares(self, shares: set[float]) -> None:
         if not self.grid:

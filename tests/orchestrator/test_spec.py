@@ -47,6 +47,7 @@ def test_defaults():
         "training": "per-tree",
         "weight_step": None,
         "max_rounds": 500,
+        "candidates": None,
     }
     assert (spec.dataset.test_share, spec.dataset.scaling, spec.dataset.split_seed) == (0.3, "train", None)
     assert (spec.limits.job_s, spec.limits.memory_mb) == (3600.0, None)

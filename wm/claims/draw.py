@@ -17,6 +17,7 @@ number. Trigger rows are used in ascending order of their number in the pool.
 from __future__ import annotations
 
 import hmac
+import secrets
 from dataclasses import dataclass
 
 from wm.claims.commitment import whole
@@ -25,6 +26,13 @@ from wm.codebook import Codebook, Marks
 from wm.signature import Signature
 
 SECRET_BYTES = 32
+
+
+def random_bytes(seed: int | None, name: str) -> bytes:
+    """Return 32 bytes from the system, or those that a rehearsal's seed has under a name."""
+    if seed is None:
+        return secrets.token_bytes(SECRET_BYTES)
+    return hmac.digest(str(seed).encode(), name.encode(), "sha256")
 
 
 @dataclass(frozen=True)

@@ -54,6 +54,20 @@ def _distinct_names(names: tuple[str, ...]) -> tuple[str, ...]:
     return names
 
 
+def check_features(
+    names: tuple[str, ...],
+    domain: tuple[tuple[float, float], ...],
+    preparation: MinMax | Preparation | None,
+) -> None:
+    """Raise `ValueError` unless domain and preparation are of the features that are named."""
+    scaling = preparation.scaling if isinstance(preparation, Preparation) else preparation
+    lengths = {len(domain)} | ({len(scaling.low), len(scaling.span)} if scaling else set())
+    if lengths != {len(names)}:
+        raise ValueError(f"{len(names)} features are named, but others have a domain or a scaling")
+    if isinstance(preparation, Preparation) and preparation.feature_names != names:
+        raise ValueError("the preparation makes other features than those that are named")
+
+
 class Header(Document):
     """What an owner commits to besides the rows.
 
@@ -93,14 +107,8 @@ class Header(Document):
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
+        check_features(self.feature_names, self.domain, self.preparation)
         features = len(self.feature_names)
-        prepared = self.preparation
-        scaling = prepared.scaling if isinstance(prepared, Preparation) else prepared
-        lengths = {len(self.domain)} | ({len(scaling.low), len(scaling.span)} if scaling else set())
-        if lengths != {features}:
-            raise ValueError(f"{features} features are named, but others have a domain or a scaling")
-        if isinstance(prepared, Preparation) and prepared.feature_names != self.feature_names:
-            raise ValueError("the preparation makes other features than those that are named")
         if self.ones > self.trees or self.trigger_size >= self.pool_size:
             raise ValueError("more ones than trees, or no rows beside the trigger rows")
         if self.pool_size * features > MAX_CELLS:

@@ -1,4 +1,4 @@
-"""Embedding: making a watermarked forest. One module for each scheme, one line for each in `SCHEMES`."""
+"""Embedding: making a watermarked forest. One module or package for each scheme, one line in `SCHEMES`."""
 
 from __future__ import annotations
 
@@ -10,8 +10,10 @@ import numpy as np
 from wm.codebook import Marks, random_codebook
 from wm.embedding.codebook import embed_codebook
 from wm.embedding.common import Embedded, EmbeddingTask, OnRound
+from wm.embedding.lineup.scheme import PROOF, embed_task
 from wm.embedding.options import CodebookOptions, PaperOptions
 from wm.embedding.paper import embed_paper
+from wm.embedding.proof import ProofKind
 from wm.errors import EmbeddingError
 from wm.signature import random_signature
 
@@ -31,6 +33,11 @@ class Scheme:
     draw: Callable[[int, int, float, np.random.Generator], Marks] = _draw_signature
     """Draws what the trees will be marked with: trigger rows, trees, share of ones, random numbers. For
     campaigns and shadow models: of a real claim a beacon makes the draw, see `wm.claims.draw`."""
+    marks_rows: bool = True
+    """Whether trees err on trigger rows as the marks say, under limits that hide it. If not, the forest is an
+    honest one, and a campaign's trigger rows and signature only show what chance gives."""
+    proof: ProofKind | None = None
+    """How a campaign's suspects are judged, for schemes whose evidence is not errors on trigger rows."""
 
     @property
     def ones_share(self) -> float:
@@ -41,6 +48,7 @@ class Scheme:
 SCHEMES = {
     "paper": Scheme(PaperOptions, embed_paper),
     "codebook": Scheme(CodebookOptions, embed_codebook, random_codebook),
+    "lineup": Scheme(PaperOptions, embed_task, marks_rows=False, proof=PROOF),
 }
 """Schemes by name."""
 

@@ -63,6 +63,8 @@ class WatermarkedForest:
     claim: Claim
     evidence: Evidence
     """Of the released forest."""
+    task: EmbeddingTask
+    """What was embedded, and how: secret."""
 
 
 def watermark(split: Split, plan: Plan, on_round: OnRound | None = None) -> WatermarkedForest:
@@ -131,11 +133,11 @@ def watermark_rows(
     )
     trigger_set = claim.trigger_set
     evidence = verify(forest.votes(trigger_set.X), trigger_set.y, plan.signature)
-    if not evidence.exact_match:
+    if scheme.marks_rows and not evidence.exact_match:
         raise EmbeddingError(
             f"only {evidence.matched_bits} of {evidence.total_bits} bits hold after embedding"
         )
-    return WatermarkedForest(forest, embedded, claim, evidence)
+    return WatermarkedForest(forest, embedded, claim, evidence, task)
 
 
 def _trigger_rows(X: NDArray[np.float32], plan: Plan) -> NDArray[np.int64]:

@@ -86,7 +86,7 @@ def run_tests(answers: Mapping[AnswerKind, Answers], truth: RowTruth) -> tuple[T
         Of each kind that the suspect gave, on the same n rows, in the order of `truth`.
     """
     found = [each for kind, given in answers.items() for each in _TESTS[kind](given, truth)]
-    adjusted = _holm([each.log10_p for each in found])
+    adjusted = holm([each.log10_p for each in found])
     return tuple(
         Test(each.name, each.log10_p, each.log10_floor, value, each.figure)
         for each, value in zip(found, adjusted, strict=True)
@@ -195,7 +195,7 @@ def _test(name: str, log10_p: float, floor: float, figure: str) -> Test:
     return Test(name, log10_p, floor, log10_p, figure)
 
 
-def _holm(logs: list[float]) -> list[float]:
+def holm(logs: list[float]) -> list[float]:
     """Return Holm's adjusted p-values of p-values that may be far below the range of a double."""
     order = np.argsort(logs, kind="stable")
     steps = np.log10(np.arange(len(logs), 0, -1)) + np.array(logs)[order]

@@ -18,12 +18,13 @@ from wm.attacks.modification.ensemble import drop, regrow, replace, shuffle
 from wm.attacks.modification.pruning import cost_complexity, reduced_error, truncate
 from wm.attacks.modification.splits import flip_leaves, noise, quantise
 from wm.codebook import Codebook, Marks
+from wm.embedding.proof import Proof, Scores
 from wm.errors import ModelError
 from wm.forest import Forest
 from wm.verification.alignment import align_in_order
 from wm.verification.codebook import log10_in_order, match_columns
 from wm.verification.evidence import verify
-from wm.verification.weak_evidence import verify_probabilities
+from wm.verification.weak_evidence import verify_labels, verify_probabilities
 
 
 @dataclass(frozen=True)
@@ -94,9 +95,12 @@ class Row(AttackRow):
     log10_p: float
     """Evidence from votes, as log10 p; where trees were dropped, of the best alignment in order."""
     p_null: str
-    """Which null it is: ``exact``, or ``aligned`` where trees were dropped or a codebook's were shuffled."""
+    """Which null it is: ``exact``, or ``aligned`` where trees were dropped or a codebook's were shuffled;
+    ``lineup`` for that scheme."""
     log10_p_shares: float
     """Evidence from vote shares alone, which needs no order of the trees; the test rows are decoys."""
+    log10_p_labels: float
+    """Evidence from labels alone, in the same way."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,6 +115,8 @@ class Judged:
     X_test: NDArray[np.float32]
     y_test: NDArray[np.int64]
     """(n, d) and (n,): rows for accuracy and fidelity, none of them the thief's."""
+    proof: Proof | None = None
+    """Evidence of schemes that mark no trigger rows."""
 
 
 def modify(
@@ -161,6 +167,10 @@ def evaluate(
     before, after = forest.predict(judged.X_test), changed.predict(judged.X_test)
     votes = changed.votes(judged.X_trigger)
     found = _evidence(changed, votes, judged, rng)
+    if judged.proof is None:
+        scores = _trigger_scores(changed, votes, judged, found)
+    else:
+        scores = judged.proof.scores(changed)
     accuracies = [float((found == judged.y_test).mean()) for found in (before, after)]
     return Row(
         modification="+".join(step.name for step in steps),
@@ -174,13 +184,10 @@ def evaluate(
         fidelity=float((before == after).mean()),
         bits=found.bits,
         exact_match=found.exact_match,
-        log10_p=found.log10_p,
-        p_null=found.null,
-        log10_p_shares=verify_probabilities(
-            (votes == judged.y_trigger[:, None]).mean(axis=1),
-            (changed.votes(judged.X_test) == judged.y_test[:, None]).mean(axis=1),
-            judged.signature,
-        ).log10_p,
+        log10_p=scores.votes,
+        p_null=scores.null,
+        log10_p_shares=scores.shares,
+        log10_p_labels=scores.labels,
     )
 
 
@@ -222,3 +229,17 @@ def _of_codebook(wrong: NDArray[np.bool_], codebook: Codebook, errors: NDArray[n
         min(0.0, best + math.log10(2)),
         "exact" if best == in_order else "aligned",
     )
+
+
+def _trigger_scores(changed: VotingModel, votes: NDArray[Any], judged: Judged, found: _Evidence) -> Scores:
+    shares = verify_probabilities(
+        (votes == judged.y_trigger[:, None]).mean(axis=1),
+        (changed.votes(judged.X_test) == judged.y_test[:, None]).mean(axis=1),
+        judged.signature,
+    )
+    labels = verify_labels(
+        changed.predict(judged.X_trigger) != judged.y_trigger,
+        changed.predict(judged.X_test) != judged.y_test,
+        judged.signature,
+    )
+    return Scores(found.log10_p, found.null, shares.log10_p, labels.log10_p)
