@@ -16,7 +16,7 @@ from orchestrator.results.columns import SCHEMES
 from orchestrator.results.rows import accuracy, attack_rows
 from orchestrator.store.campaigns import get_campaign
 from orchestrator.store.database import Store
-from wm.attacks.claims import RENAMED
+from wm.attacks.claims import RENAMED, TRUE
 from wm.attacks.detection.rows import RANKING
 
 _PLACE = ["scheme", "trigger_share", "ones_share"]
@@ -106,7 +106,9 @@ def _presence(store: Store, campaign_id: int) -> pd.DataFrame:
 def _claims(store: Store, campaign_id: int) -> pd.DataFrame:
     """Return the evasions of a claim, each judged by each kind of answers as `wm verify` does."""
     frame = attack_rows(store, campaign_id, "claims")
-    evasions = frame[frame["suspect"] != "honest"]
+    # Results of an older version have no false claims, and do not say so.
+    is_true = frame["claim"].isna() | (frame["claim"] == TRUE)
+    evasions = frame[is_true & (frame["suspect"] != "honest")]
     kept = evasions["suspect"] == "as released"
     keys = [*_PLACE, "repeat", "answers"]
     before = evasions[kept].set_index(keys)["accuracy"].rename("before")

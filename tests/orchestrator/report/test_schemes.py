@@ -75,7 +75,8 @@ def test_each_figure_is_that_of_the_attacks_rows(findings):
     of_it = noise[noise["strength"] == strength]
     found = rows_of("paper", "modification: noise")
     found = found[found["strength"] == strength].iloc[0]
-    better = of_it[["log10_p", "log10_p_shares"]].min(axis=1) + math.log10(2)
+    held = of_it.filter(regex="^log10_p").astype(float)
+    better = held.min(axis=1) + [math.log10(count) for count in held.notna().sum(axis=1)]
     assert found["log10_p"] == pytest.approx(better.clip(upper=0).median())
     assert found["accuracy_change"] == pytest.approx(of_it["accuracy_change"].astype(float).mean())
 
@@ -89,6 +90,19 @@ def test_presence_is_the_place_among_honest_forests(findings):
     row = board[(board["attack"] == "detection: presence") & (board["scheme"] == "paper")].iloc[0]
     assert row["auc"] == pytest.approx(sum(below) / len(below))
     assert row["tpr_at_1pct_fpr"] == pytest.approx(sum(each > 0.99 for each in below) / len(below))
+
+
+def test_false_claims_are_no_evasions(findings):
+    claims = findings.frame("claims")
+    evasions = claims[(claims["suspect"] != "honest") & (claims["claim"].fillna("true") == "true")]
+    board = findings.frame("schemes")
+    found = board[board["attack"].str.startswith("claims: ")]
+    assert set(found["attack"]) == {
+        f"claims: {row.suspect}, by {row.answers}" for row in evasions.itertuples()
+    }
+    released = evasions[(evasions["suspect"] == "as released") & (evasions["scheme"] == "codebook")]
+    mine = found[(found["attack"] == "claims: as released, by model") & (found["scheme"] == "codebook")]
+    assert mine["log10_p"].item() == released["log10_p"].median()
 
 
 def test_several_shares_of_a_scheme_are_told_apart(make_campaign: MakeCampaign):

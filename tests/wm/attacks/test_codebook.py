@@ -170,10 +170,12 @@ def test_a_claim_of_a_codebook_is_judged_as_any_other(scene):
     rows = attacked(
         scene, "claims", innocents=2, evasions=("as released", "shuffled", "one tree dropped")
     ).rows
-    votes = {row.suspect: row for row in rows if row.answers == "model" and row.number == 0}
+    mine = [row for row in rows if row.answers == "model" and row.claim == "true"]
+    votes = {row.suspect: row for row in mine if row.number == 0}
     for evasion in ("as released", "shuffled", "one tree dropped"):
         assert votes[evasion].verdict == "verified"
-    assert all(row.verdict == "not verified" for row in rows if row.suspect == "honest")
+    assert all(row.verdict == "not verified" for row in mine if row.suspect == "honest")
+    assert not any(row.verdict == "verified" for row in rows if row.claim != "true")
 
 
 def test_a_careless_file_is_audited_against_the_codebook(scene):
