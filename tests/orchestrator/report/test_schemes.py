@@ -10,7 +10,8 @@ import pytest
 from orchestrator.report.charts import render
 from orchestrator.report.sections import SECTIONS, sections, shown_of
 from orchestrator.report.sections.schemes import heat_map
-from orchestrator.results import COLUMNS
+from orchestrator.results import COLUMNS, schemes
+from orchestrator.results.rows import attack_rows
 from orchestrator.results.schemes import cheapest
 from orchestrator.spec import parse_spec
 from tests.orchestrator.report.conftest import ATTACKS, MakeCampaign
@@ -92,17 +93,17 @@ def test_presence_is_the_place_among_honest_forests(findings):
     assert row["tpr_at_1pct_fpr"] == pytest.approx(sum(each > 0.99 for each in below) / len(below))
 
 
-def test_false_claims_are_no_evasions(findings):
-    claims = findings.frame("claims")
-    evasions = claims[(claims["suspect"] != "honest") & (claims["claim"].fillna("true") == "true")]
-    board = findings.frame("schemes")
-    found = board[board["attack"].str.startswith("claims: ")]
-    assert set(found["attack"]) == {
-        f"claims: {row.suspect}, by {row.answers}" for row in evasions.itertuples()
-    }
-    released = evasions[(evasions["suspect"] == "as released") & (evasions["scheme"] == "codebook")]
-    mine = found[(found["attack"] == "claims: as released, by model") & (found["scheme"] == "codebook")]
-    assert mine["log10_p"].item() == released["log10_p"].median()
+def test_false_claims_are_no_evasions(findings, monkeypatch):
+    def with_false_claims(store, campaign_id, kind):
+        rows = attack_rows(store, campaign_id, kind)
+        if kind != "claims":
+            return rows
+        false = rows[rows["suspect"] == "as released"].assign(claim="border rows", log10_p=0.0)
+        return pd.concat([rows, false], ignore_index=True)
+
+    monkeypatch.setattr(schemes, "attack_rows", with_false_claims)
+    board = schemes.scoreboard(findings.store, findings.record.id)
+    pd.testing.assert_frame_equal(board, findings.frame("schemes"))
 
 
 def test_several_shares_of_a_scheme_are_told_apart(make_campaign: MakeCampaign):
