@@ -10,6 +10,7 @@ from contextlib import closing
 from typing import Protocol
 
 from workers.runtime.ledger import Ledger
+from workers.runtime.outage import Outage, PatientLedger
 from workers.runtime.sandbox import SLICE_S
 from workers.runtime.slots import Slot
 
@@ -48,11 +49,19 @@ def default_workers() -> int:
 
 
 class LocalExecutor:
-    """Runs jobs on this machine in `workers` slots: each a thread that supervises one sandboxed process."""
+    """Runs jobs on this machine in `workers` slots: each a thread that supervises one sandboxed process.
 
-    def __init__(self, ledger: Ledger, workers: int, *, slice_s: float = SLICE_S) -> None:
+    With `outage`, slots wait while the store does not answer, as one that another program keeps locked;
+    without, that stops them.
+    """
+
+    def __init__(
+        self, ledger: Ledger, workers: int, *, slice_s: float = SLICE_S, outage: Outage | None = None
+    ) -> None:
         self._waiting: queue.SimpleQueue[int | None] = queue.SimpleQueue()
         self._stop = threading.Event()
+        if outage is not None:
+            ledger = PatientLedger(ledger, outage, self._stop)
         self._changed = threading.Condition()
         self._in_flight: set[int] = set()
         self._failure: Exception | None = None

@@ -29,9 +29,9 @@ from wm.claims.reading import AnyClaim
 from wm.datasets.applying import frame_input
 from wm.datasets.preparation import claimed
 from wm.datasets.preparing import Categorical
+from wm.embedding import SCHEMES
 from wm.embedding.claimed import OwnedForest, commit_pool, embed_claim, own_receipt, owner_key
 from wm.embedding.common import trigger_size
-from wm.embedding.options import PaperOptions
 from wm.embedding.tuning import Hyperparameters
 from wm.errors import ClaimError, DataError, EmbeddingError
 from wm.forest import Forest
@@ -54,6 +54,7 @@ def embed(
     max_depth: int | None = None,
     trigger_rows: int | None = None,
     pool_size: int | None = None,
+    scheme: str = "paper",
     key: Ed25519PrivateKey | None = None,
     beacon: Callable[[PooledClaim], Receipt] | None = None,
     feature_names: Sequence[str] | None = None,
@@ -84,6 +85,8 @@ def embed(
         k; None: ``trigger_share`` of the rows.
     pool_size
         N, rows that the owner commits to; None: all that occur once, up to 2,000.
+    scheme
+        A key of `wm.embedding.SCHEMES`: how the forest is marked.
     key
         The owner's, from `wm.claims.keys`; None makes one that is lost: nobody can open this claim in parts.
     beacon
@@ -101,8 +104,8 @@ def embed(
     n_jobs
         Threads, as joblib counts them; they change no result.
     **options
-        Fields of `wm.embedding.options.PaperOptions`: ``trigger_share``, ``ones_share``, ``training``,
-        ``adjust``, ``weight_step``, ``max_rounds``.
+        Fields of the scheme's options, as `wm.embedding.options.PaperOptions`: ``trigger_share``,
+        ``ones_share``, ``training``, ``adjust``, ``weight_step``, ``max_rounds``.
 
     Returns
     -------
@@ -127,7 +130,9 @@ def embed(
     True
     >>> owned.save("forest.npz")  # doctest: +SKIP
     """
-    chosen = PaperOptions.of(**options)
+    if scheme not in SCHEMES:
+        raise EmbeddingError(f"unknown scheme {scheme!r}; known are: {', '.join(sorted(SCHEMES))}")
+    chosen = SCHEMES[scheme].options.of(**options)
     try:
         hyperparameters = Hyperparameters(n_estimators, max_depth)
     except ValueError as reason:
@@ -148,6 +153,7 @@ def embed(
         trigger_size=trigger_size(len(rows), chosen.trigger_share) if trigger_rows is None else trigger_rows,
         owner=public_hex(owner_key(seed) if key is None else key),
         model_id=model_id,
+        scheme=scheme,
         class_names=names,
         feature_names=feature_names,
         preparation=None if preparation is None else claimed(preparation),

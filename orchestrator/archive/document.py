@@ -111,3 +111,5 @@ class Proof(_Part):
     job: Number
     subject: Sha256
     label: int
+    found_by: Number | None = None
+    """Number of the job that found it; None if that is of another campaign, or not known."""

@@ -184,14 +184,8 @@ class _Import:
             self._insert(forgery_answer, [self._answer(line) for line in lines if self._takes_of(line)])
             for lines in self._batches(document.ANSWERS, document.Answer, _ANSWERS_AT_ONCE)
         )
-        for lines in self._batches(document.PROOFS, document.Proof, _ANSWERS_AT_ONCE):
-            self._insert(
-                global_proof,
-                [
-                    {"embed_id": self._id(line), "subject": line.subject, "label": line.label}
-                    for line in lines
-                ],
-            )
+        for proofs in self._batches(document.PROOFS, document.Proof, _ANSWERS_AT_ONCE):
+            self._insert(global_proof, [self._proof(line) for line in proofs])
         artifacts = sum(
             self._insert(artifact, [{"sha256": sha256, "size": len(data), "data": data}])
             for sha256, data in self._archive.artifacts()
@@ -250,15 +244,24 @@ class _Import:
         return self._insert(outcome, outcomes)
 
     def _answer(self, line: document.Answer) -> dict[str, Any]:
-        return line.model_dump(exclude={"job"}) | {"job_id": self._id(line)}
+        return line.model_dump(exclude={"job"}) | {"job_id": self._id(line.job)}
 
-    def _id(self, line: document.Answer | document.Proof) -> int:
-        if line.job >= len(self._ids):
-            raise self._archive.error(f"an answer or a proof is of job {line.job}, which is missing")
-        return self._ids[line.job]
+    def _proof(self, line: document.Proof) -> dict[str, Any]:
+        finder = None if line.found_by is None else self._id(line.found_by)
+        return {
+            "embed_id": self._id(line.job),
+            "subject": line.subject,
+            "label": line.label,
+            "job_id": finder,
+        }
+
+    def _id(self, number: int) -> int:
+        if number >= len(self._ids):
+            raise self._archive.error(f"an answer or a proof is of job {number}, which is missing")
+        return self._ids[number]
 
     def _takes_of(self, line: document.Answer) -> bool:
-        self._id(line)
+        self._id(line.job)
         return bool(self._takes[line.job])
 
     def _batches(self, name: str, model: type[Line], size: int) -> Iterator[Sequence[Line]]:

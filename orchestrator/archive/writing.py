@@ -199,9 +199,17 @@ def _answers(connection: sa.Connection, campaign_id: int) -> Iterator[dict[str, 
 
 
 def _proofs(connection: sa.Connection, campaign_id: int) -> Iterator[dict[str, Any]]:
+    finder = campaign_job.alias("finder")
+    found = sa.and_(finder.c.job_id == global_proof.c.job_id, finder.c.campaign_id == campaign_id)
     query = (
-        sa.select(campaign_job.c.position.label("job"), global_proof.c.subject, global_proof.c.label)
+        sa.select(
+            campaign_job.c.position.label("job"),
+            global_proof.c.subject,
+            global_proof.c.label,
+            finder.c.position.label("found_by"),
+        )
         .join(campaign_job, campaign_job.c.job_id == global_proof.c.embed_id)
+        .outerjoin(finder, found)
         .where(campaign_job.c.campaign_id == campaign_id)
         .order_by(campaign_job.c.position, global_proof.c.subject, global_proof.c.label)
     )

@@ -190,34 +190,39 @@ def resume(campaign_name: str, store_url: str, retry: bool, **executor: Any) -> 
 
 def executor_maker(
     store: Store, workers: int | None, executor_kind: str = "local", broker_url: str = ""
-) -> Callable[[], Executor]:
-    """Return a function that makes the executor that the options name."""
+) -> Callable[[Outage], Executor]:
+    """Return a function that makes the executor that the options name, given the store's outage."""
     if executor_kind == "local":
-        return lambda: LocalExecutor(StoreLedger(store), workers or default_workers())
+        return lambda outage: LocalExecutor(StoreLedger(store), workers or default_workers(), outage=outage)
     if workers is not None:
         raise click.UsageError("--workers is for the local executor; use wm worker --concurrency N instead")
     from orchestrator.celery_executor import CeleryExecutor
 
-    return lambda: CeleryExecutor(store, broker_url, say)
+    return lambda _outage: CeleryExecutor(store, broker_url, say)
 
 
-def run_to_end(store: Store, campaign_id: int, name: str, make_executor: Callable[[], Executor]) -> None:
+def run_to_end(
+    store: Store, campaign_id: int, name: str, make_executor: Callable[[Outage], Executor]
+) -> None:
     """Run a stored campaign; exit the program if a job has no result or an attack raises an alarm."""
-    executor = make_executor()
-    outage = None  # the slots of the local executor always need the store
-    if not isinstance(executor, LocalExecutor):
-        outage = Outage("the store", say)
+    outage = Outage("the store", say)
+    executor = make_executor(outage)
+    if isinstance(executor, LocalExecutor):
+        # Its slots report. The loop mostly reads, which also works while another program keeps a file locked:
+        # it would report the end of the outage too early.
+        outage = Outage("the store", lambda _line: None)
+    known_as = campaigns.reference(store, campaign_id, name)
     try:
         with shown(name) as show:
             state = run_campaign(store, campaign_id, executor, show, outage)
     except KeyboardInterrupt:
-        click.echo(f"{name}: interrupted; resume with: wm campaign resume {name}", err=True)
+        click.echo(f"{name}: interrupted; resume with: wm campaign resume {known_as}", err=True)
         raise
     finally:
         executor.close()
     click.echo(f"{name}: {state}", err=True)
     if state is not CampaignState.FINISHED:
-        click.echo(f"{name}: some jobs have no result; see: wm results jobs {name}", err=True)
+        click.echo(f"{name}: some jobs have no result; see: wm results jobs {known_as}", err=True)
         click.get_current_context().exit(Exit.INCOMPLETE)
     from orchestrator.results import alarms
 

@@ -19,7 +19,7 @@ from orchestrator.cli.lineup import (
 )
 from orchestrator.cli.owner_data import OwnerData, claim_options, read_owner_data, source_options
 from orchestrator.files import SECRET, refuse_existing, write_new
-from wm.claims.beacons.request import CommitmentRequest
+from wm.claims.beacons.request import sign_request
 from wm.claims.keys import public_hex, read_key
 from wm.claims.lineup import LineupClaim
 from wm.claims.pooled import PooledClaim
@@ -36,8 +36,8 @@ def claim() -> None:
 @claim.command()
 @source_options
 @claim_options
-@model_options(PaperOptions, only=("trigger_share", "ones_share"))
 @scheme_options
+@model_options(PaperOptions, only=("trigger_share",))
 @click.option("--committed", type=OUTPUT, help=COMMITTED_HELP)
 @click.option("--jobs", type=int, default=1, help="For lineup: threads for candidates; -1: all cores.")
 @click.option("--key", "key_file", type=INPUT, required=True, help="Your private key (wm key new).")
@@ -67,10 +67,11 @@ def new(
     reason = f"has no meaning for scheme {options['scheme']}"
     refuse_foreign(context, OF_POOL if is_lineup else (*OF_OWNER, "max_depth"), reason)
     data = read_owner_data(options)
-    owner = public_hex(read_key(key_file))
+    key = read_key(key_file)
+    owner = public_hex(key)
     made = new_lineup_claim(data, options, owner, committed) if is_lineup else new_claim(data, options, owner)
     write_new(output, made.to_json().encode(), mode=SECRET)
-    write_new(commitment_file, request_of(made).to_line().encode())
+    write_new(commitment_file, sign_request(made.commitment, key).to_line().encode())
     print_either(
         {
             "claim": str(output),
@@ -104,15 +105,18 @@ def _lines(value: Any) -> Any:
 
 def new_claim(data: OwnerData, options: dict[str, Any], owner: str) -> PooledClaim:
     """Return the claim that the options ask for, its draw still open."""
+    from wm.embedding import SCHEMES
     from wm.embedding.claimed import commit_pool
     from wm.embedding.common import trigger_size
 
-    rows, given = data.split, options["trigger_rows"]
+    rows, given, scheme = data.split, options["trigger_rows"], options["scheme"]
+    ones_share = SCHEMES[scheme].ones_share if options["ones_share"] is None else options["ones_share"]
     return commit_pool(
         rows.X_train,
         rows.y_train,
         trees=options["trees"],
-        ones_share=options["ones_share"],
+        ones_share=ones_share,
+        scheme=scheme,
         trigger_size=trigger_size(len(rows.y_train), options["trigger_share"]) if given is None else given,
         owner=owner,
         model_id=options["model_id"],
@@ -131,8 +135,3 @@ def _sizes(made: PooledClaim | LineupClaim) -> dict[str, Any]:
     if isinstance(made, PooledClaim):
         return {"pool": made.header.pool_size, "trigger_size": made.header.trigger_size}
     return {"trees": made.header.trees, "mode": made.header.mode}
-
-
-def request_of(made: PooledClaim | LineupClaim) -> CommitmentRequest:
-    """Return the public document that a beacon witnesses."""
-    return CommitmentRequest(commitment=made.commitment, owner=made.header.owner)

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import click
 from click.core import ParameterSource
 
-from orchestrator.cli.claim import new_claim, request_of
+from orchestrator.cli.claim import new_claim
 from orchestrator.cli.common import FOLDER, INPUT, OUTPUT, json_option, model_options, print_either, say
 from orchestrator.cli.lineup import (
     OF_OWNER,
@@ -76,7 +76,7 @@ _FIXED = (
 @source_options
 @claim_options
 @scheme_options
-@model_options(PaperOptions)
+@model_options(PaperOptions, only=[name for name in PaperOptions.model_fields if name != "ones_share"])
 @click.option("--claim", "claim_file", type=INPUT, help="Claim of wm claim new, whose draw is trained.")
 @click.option(
     "--receipt", "receipts", type=INPUT, multiple=True, help="A beacon's receipt for it; repeatable."
@@ -156,7 +156,7 @@ def embed(
         key = owner_key(options["seed"]) if key_file is None else read_key(key_file)
         make = new_lineup_claim if options["scheme"] == "lineup" else new_claim
         claim = make(data, options, public_hex(key))
-        given = [own_receipt(options["seed"]) if notary is None else _ask(notary, claim)]
+        given = [own_receipt(options["seed"]) if notary is None else _ask(notary, claim, key)]
         _warn_of_rehearsal(notary, options["seed"])
     with writing(output):
         output.mkdir(parents=True, exist_ok=True)
@@ -188,12 +188,14 @@ def _embedded(
     claim: PooledClaim, receipts: list[Any], data: OwnerData, options: dict[str, Any]
 ) -> EmbeddedModel:
     """Train the forest of a claim with trigger rows, and compare it with an honest one."""
+    from wm.embedding import SCHEMES
     from wm.embedding.claimed import embed_claim
     from wm.embedding.quality import harms, quality
     from wm.embedding.tuning import Hyperparameters
 
     rows, ones = data.split, claim.header.ones
-    chosen = PaperOptions.of(**{name: options[name] for name in PaperOptions.model_fields})
+    fields = SCHEMES[claim.header.scheme].options
+    chosen = fields.of(**{name: options[name] for name in fields.model_fields if options[name] is not None})
     made = embed_claim(
         claim,
         receipts,
@@ -279,7 +281,8 @@ def _receipt(file: Path) -> Any:
     return parse_receipt(read_document(file, "a receipt"), what=str(file))
 
 
-def _ask(url: str, claim: Any) -> Any:
+def _ask(url: str, claim: Any, key: Any) -> Any:
     from wm.claims.beacons.notary_client import request_receipt
+    from wm.claims.beacons.request import sign_request
 
-    return request_receipt(url, request_of(claim))
+    return request_receipt(url, sign_request(claim.commitment, key))

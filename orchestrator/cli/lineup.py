@@ -42,12 +42,21 @@ COMMITTED_HELP = "For lineup: commit to candidates, and write them to this file 
 OF_JUDGE = (*Counts.model_fields, "rows", "candidates", "committed", "judge_seed", "jobs")
 """Options of a judge that only scheme `lineup` has."""
 
+_ONES = ", ".join(
+    f"{scheme.ones_share:g} in scheme {name}" for name, scheme in SCHEMES.items() if scheme.marks_rows
+)
+
 scheme_options = option_group(
     click.option(
         "--scheme",
         type=click.Choice(list(SCHEMES)),
         default="paper",
-        help="Watermarking scheme: marked trigger rows, or an honest forest of keyed seeds.",
+        help="Marked trigger rows, or an honest forest of keyed seeds (docs/schemes.md).",
+    ),
+    click.option(
+        "--ones-share",
+        type=click.FloatRange(0, 1, min_open=True, max_open=True),
+        help=f"Share of the trees that must err on trigger rows.  [default: {_ONES}]",
     ),
     click.option("--max-depth", type=click.IntRange(1, 1000), help="Depth of trees.  [default: no limit]"),
     model_options(LineupOptions),

@@ -142,14 +142,13 @@ def verify(
         about["model"] = claim.model_id
     elif isinstance(claim, LineupClaim | OpenedLineup):
         judgement, description = verify_lineup(
-            claim, options, asked, trust=_trust(trust_file), log=_lines(logs)
+            claim, options, asked, trust=_trust(trust_file), log=_lines(logs, claim.header.owner)
         )
         about |= {"model": claim.header.model_id, "owner": claim.header.owner}
     else:
         from wm.verification.samples import sample_of
 
-        trust = _trust(trust_file)
-        sample = sample_of(claim, trust=trust, log=_lines(logs))
+        sample = sample_of(claim, trust=_trust(trust_file), log=_lines(logs, claim.header.owner))
         suspect = ask_suspect(sample, options, level)
         judgement, description = judge_sample(sample, suspect.response, asked), suspect.description
         about |= {"model": claim.header.model_id, "owner": claim.header.owner}
@@ -190,11 +189,10 @@ def _trust(file: Path | None) -> Trust | None:
     return None if file is None else read_trust(file)
 
 
-def _lines(logs: tuple[Path, ...]) -> tuple[str, ...]:
-    from wm.claims.document import read_document
+def _lines(logs: tuple[Path, ...], owner: str) -> tuple[str, ...]:
+    from wm.claims.beacons.notary import read_log
 
-    contents = [read_document(file, "a log of receipts").decode(errors="replace") for file in logs]
-    return tuple(line for content in contents for line in content.splitlines() if line.strip())
+    return tuple(line for file in logs for line in read_log(file, owner))
 
 
 def _facts(judgement: Judgement, description: str) -> dict[str, Any]:

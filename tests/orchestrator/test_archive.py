@@ -256,3 +256,19 @@ def test_whatever_bytes_are_damaged_nothing_wrong_is_imported(finished, archive,
             except ArchiveError:
                 continue
             assert results.fingerprint(store, done.campaign_id) == expected
+
+
+def test_proofs_keep_their_subject_and_who_found_them(finished, store, tmp_path):
+    ((embed,),) = finished.rows(sa.select(job.c.id).where(job.c.kind == "embed"))
+    finder = finished.rows(sa.select(job.c.id).where(job.c.kind == "forgery"))[0].id
+    rows = [
+        {"embed_id": embed, "subject": "a" * 64, "label": 0, "job_id": finder},
+        {"embed_id": embed, "subject": "b" * 64, "label": 1, "job_id": None},
+    ]
+    with finished.write() as connection:
+        connection.execute(sa.delete(global_proof))
+        connection.execute(sa.insert(global_proof), rows)
+    write_archive(finished, 1, tmp_path / "a.zip")
+    import_archive(store, tmp_path / "a.zip")
+    found = store.rows(sa.select(global_proof).order_by(global_proof.c.label))
+    assert [dict(row._mapping) for row in found] == rows, "the same ids in an empty store"

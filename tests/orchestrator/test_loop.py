@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 import os
+import sqlite3
 import threading
+import time
+from contextlib import closing
 from types import SimpleNamespace
 
 import pytest
 import sqlalchemy as sa
 
 from orchestrator import loop
+from orchestrator.executors import LocalExecutor
 from orchestrator.loop import Loop, run_campaign
 from orchestrator.plan import plan
-from orchestrator.store import campaigns, queue
+from orchestrator.store import campaigns, queue, sqlite_file
 from orchestrator.store.campaigns import create_campaign, find_campaign
 from orchestrator.store.database import Store
 from orchestrator.store.ledger import StoreLedger
 from orchestrator.store.tables import CampaignState, JobState, job, job_need, outcome
 from workers.jobs import Outcome, OutcomeStatus
+from workers.runtime.outage import Outage
 from workers.runtime.owners import machine, owner_name
 
 DONE = Outcome(OutcomeStatus.DONE, {}, {})
@@ -165,6 +170,38 @@ def test_an_expired_lease_of_a_process_that_runs_here_is_left_to_it(store, campa
     assert first not in executor.submitted
     with store.read() as connection:
         assert connection.execute(sa.select(job.c.failures).where(job.c.id == first)).scalar_one() == 0
+
+
+def test_a_local_run_waits_for_a_store_that_another_program_keeps_locked(finished, monkeypatch):
+    """Longer than SQLite waits itself; reported once, and no attempt is counted."""
+    monkeypatch.setattr(sqlite_file, "BUSY_TIMEOUT_S", 0)
+    with finished.write() as connection:
+        connection.execute(sa.delete(outcome).where(outcome.c.job_id > 5))
+        connection.execute(sa.update(job).where(job.c.id > 5).values(state=JobState.READY))
+    finished.close()
+    file, said, locked = finished.folder / "finished.db", [], threading.Event()
+
+    def hold():
+        with closing(sqlite3.connect(file, isolation_level=None, timeout=30)) as other:
+            other.execute("BEGIN IMMEDIATE")
+            locked.set()
+            time.sleep(3)
+            other.execute("ROLLBACK")
+
+    outage = Outage("the store", said.append)
+    holder = threading.Thread(target=hold)
+    with closing(LocalExecutor(StoreLedger(finished), 2, outage=outage)) as executor:
+        holder.start()
+        locked.wait()
+        silent = Outage("the store", lambda _line: None)
+        state = run_campaign(finished, 1, executor, lambda _progress: None, silent)
+        holder.join()
+    assert state is CampaignState.FINISHED
+    assert [line.partition(":")[0] for line in said] == [
+        "the store does not answer, trying again",
+        "the store is back",
+    ]
+    assert finished.rows(sa.select(sa.func.sum(job.c.failures))) == [(0,)]
 
 
 @pytest.mark.parametrize("what", ["the wall clock jumps", "all is suspended"])

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from orchestrator.errors import SpecError
 from orchestrator.spec import CampaignSpec, parse_spec, read_spec
 from wm.attacks import registry
+from wm.embedding import SCHEMES
 
 BASE = """\
 name = "c"
@@ -478,7 +479,8 @@ def test_no_stage_hides_another():
         "6: forest: give either n_estimators (and max_depth, if limited) or tune",
         "9: forest.tune.n_estimators.0: input should be a valid integer (got 'x')",
         "11: embedding.trainig: unknown key: did you mean `training`?",
-        "12: embedding.scheme.0: unknown scheme 'papre'; known are: lineup, paper; did you mean `paper`?",
+        "12: embedding.scheme.0: unknown scheme 'papre'; "
+        f"known are: {', '.join(sorted(SCHEMES))}; did you mean `paper`?",
         "14: embedding.weight_step: input should be greater than 0 (got -1)",
         "16: attack.0: certify proves single answers, not minimal distances: give eps as numbers",
         "20: attack.0.batch: input should be greater than or equal to 1 (got 0)",

@@ -254,10 +254,10 @@ def store_connections_forgotten(fleet: Fleet, proxy: ForgetfulProxy) -> Seen:
     """Connections to the store fall silent; new ones would work."""
     fleet.launch()
     processes = fleet.start("orchestrate", custom=IMPATIENT), fleet.worker(SLOTS, custom=IMPATIENT)
-    fleet.until(fleet.begun())
+    fleet.until(fleet.begun(), within_s=120)
     before = fleet.answers()
     proxy.forget()
-    recovery_s = [fleet.seconds_until(fleet.more_answers(before))]
+    recovery_s = [fleet.seconds_until(fleet.more_answers(before), within_s=120)]
     fleet.finish(within_s=300)
     for process in processes:
         assert process.poll() is None
@@ -271,7 +271,7 @@ def stopped_while_all_is_mute(fleet: Fleet, *proxies: ForgetfulProxy) -> list[fl
     """Store and broker say nothing any more, and the services are told to stop; return how long they take."""
     fleet.launch()
     processes = [fleet.start("orchestrate", custom=IMPATIENT), fleet.worker(SLOTS, custom=IMPATIENT)]
-    fleet.until(fleet.begun())
+    fleet.until(fleet.begun(), within_s=120)
     below = [each for process in processes for each in fleet.below(process.pid)]
     for proxy in proxies:
         proxy.mute()
@@ -295,7 +295,7 @@ def suspended_again_and_again(fleet: Fleet, *, times: int = 2) -> Seen:
     fleet.store.upgrade()
     run = fleet.start("campaign", "run", "c.toml", "--workers", str(SLOTS))
     for share in _shares(times):
-        fleet.until(fleet.begun(share))
+        fleet.until(fleet.begun(share), within_s=120)
         everyone = [run.pid, *fleet.below(run.pid)]
         for number in (signal.SIGSTOP, signal.SIGCONT):
             for pid in everyone:

@@ -287,7 +287,7 @@ FROZEN = """
     with Sandbox("naughty", "hello") as sandbox:
         sandbox.ready()
         print(flush=True)
-        answer = sandbox.ask(2.5, timeout_s=6)
+        answer = sandbox.ask(1.0, timeout_s=8)
     print(answer, sandbox.suspended_s)
 """
 
@@ -304,12 +304,12 @@ def test_a_limit_does_not_count_time_for_which_all_processes_were_suspended(serv
             for number in (signal.SIGSTOP, signal.SIGCONT):
                 for pid in everyone:
                     os.kill(pid, number)
-                time.sleep(7 if number == signal.SIGSTOP else 0)
+                time.sleep(9 if number == signal.SIGSTOP else 0)
             answer, suspended_s = parent.communicate(timeout=60)[0].split()
         finally:
             parent.kill()
     assert answer == "worked"
-    assert 6.5 < float(suspended_s) < 60
+    assert float(suspended_s) > 8
 
 
 PARENTS = {

@@ -35,6 +35,8 @@ from wm.claims.commitment import merkle_root, whole
 from wm.claims.document import Document, Hash, check_parts, first_error, named_errors, read_document
 from wm.claims.draw import SECRET_BYTES
 from wm.claims.packing import packed_labels, packed_rows, unpacked_labels, unpacked_rows
+from wm.codebook import MAX_BITS
+from wm.codebook import SCHEME as CODEBOOK
 from wm.datasets.preparation import MinMax as MinMax
 from wm.datasets.preparation import Preparation
 from wm.errors import ClaimError
@@ -74,7 +76,7 @@ class Header(Document):
     scheme
         Name of the watermarking scheme.
     trees, ones
-        m, and the number of trees that will err on the trigger rows.
+        m, and the number of trees that will err on the trigger rows; in scheme codebook the expected number.
     trigger_size, pool_size
         k and N.
     owner
@@ -111,6 +113,13 @@ class Header(Document):
             raise ValueError("more ones than trees, or no rows beside the trigger rows")
         if self.pool_size * features > MAX_CELLS:
             raise ValueError(f"{self.pool_size} rows of {features} features are more than a judge reads")
+        if self.scheme == CODEBOOK and not 0 < self.ones < self.trees:
+            raise ValueError("in scheme codebook both zeros and ones are needed")
+        if self.scheme == CODEBOOK and self.trees * self.trigger_size > MAX_BITS:
+            raise ValueError(
+                f"{self.trees} trees and {self.trigger_size} trigger rows are more than {MAX_BITS} bits, the "
+                "largest codebook"
+            )
         return self
 
     def canonical(self) -> bytes:

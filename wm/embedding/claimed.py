@@ -19,6 +19,7 @@ from wm.claims.commitment import row_bytes
 from wm.claims.document import first_error
 from wm.claims.draw import random_bytes
 from wm.claims.pooled import Header, PooledClaim, new_claim
+from wm.codebook import Marks
 from wm.datasets.preparation import MinMax, Preparation
 from wm.embedding import Embedded
 from wm.embedding.common import OnRound, single_rows
@@ -29,7 +30,6 @@ from wm.embedding.watermark import Plan, watermark_rows
 from wm.errors import EmbeddingError, ModelError
 from wm.forest import Forest
 from wm.interface import Interface, model_bytes
-from wm.signature import Signature
 from wm.streams import Role
 from wm.verification.evidence import DEFAULT_LEVEL, Evidence
 from wm.verification.randomization import row_floor
@@ -142,7 +142,7 @@ class OwnedForest:
     embedded
         The forest as trained: secret.
     signature
-        m bits, as drawn: secret.
+        m bits, or a codebook, as drawn: secret.
     evidence
         Of the drawn rows and signature on the released forest.
     standard
@@ -155,7 +155,7 @@ class OwnedForest:
     forest: Forest
     claim: PooledClaim
     embedded: Embedded
-    signature: Signature
+    signature: Marks
     evidence: Evidence
     standard: Forest
     interface: Interface | None = None
@@ -215,7 +215,7 @@ def embed_claim(
         )
     complete = claim.model_copy(update={"receipts": ordered_receipts(claim, receipts)})
     found, _ = drawn(complete)
-    places = _places(claim, X, y)
+    places = pool_places(claim, X, y)
     standard = honest_forest(
         X,
         y,
@@ -238,8 +238,14 @@ def embed_claim(
     return OwnedForest(made.forest, complete, made.embedded, found.signature, made.evidence, standard)
 
 
-def _places(claim: PooledClaim, X: NDArray[np.float32], y: NDArray[np.int64]) -> list[int]:
-    """Return the index among the training rows of each pool row."""
+def pool_places(claim: PooledClaim, X: NDArray[np.float32], y: NDArray[np.int64]) -> list[int]:
+    """Return the index among the training rows of each pool row.
+
+    Raises
+    ------
+    EmbeddingError
+        Other training rows than the claim's.
+    """
     known = {row: index for index, row in enumerate(row_bytes(X))}
     places = [known.get(row, -1) for row in row_bytes(claim.X)]
     if -1 in places or not np.array_equal(y[places], claim.y):

@@ -105,6 +105,17 @@ class PaperOptions(FitOptions):
     )
 
 
+class CodebookOptions(PaperOptions):
+    """The same choices for a watermark of scheme `codebook`, whose trees are always trained one by one."""
+
+    training: Literal["per-tree"] = Field(
+        default="per-tree", description="How trees are made to fit: each by itself."
+    )
+    ones_share: Share = Field(
+        default=0.25, description="Chance that a tree must err on a trigger row, for each of them alone."
+    )
+
+
 DEFAULT_CANDIDATES = 20
 """Trees that a line-up compares each tree with: enough but for copies with most of their trees replaced."""
 

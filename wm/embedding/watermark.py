@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from wm import streams
 from wm.claims.claim import Claim, make_claim
+from wm.codebook import Marks
 from wm.datasets import Split
 from wm.embedding import Embedded, EmbeddingTask, scheme_of
 from wm.embedding.common import OnRound, draw_trigger_rows, trigger_size
@@ -20,7 +21,6 @@ from wm.embedding.training import Caps
 from wm.errors import EmbeddingError
 from wm.forest import Forest
 from wm.formats.scrubbing import scrubbed
-from wm.signature import Signature
 from wm.streams import Role
 from wm.verification.evidence import Evidence, verify
 
@@ -31,8 +31,8 @@ class Plan:
 
     scheme: str
     """A key of `wm.embedding.SCHEMES`."""
-    signature: Signature
-    """m bits."""
+    signature: Marks
+    """m bits; in scheme codebook as many for each trigger row, in the order of the trigger rows."""
     trigger_share: float
     """Share of the training rows, in (0, 1)."""
     caps: Caps
@@ -115,7 +115,7 @@ def watermark_rows(
         seed_right=streams.integer_seed(plan.seed, Role.OWNER_TREES_RIGHT, plan.repeat),
         seed_wrong=streams.integer_seed(plan.seed, Role.OWNER_TREES_WRONG, plan.repeat),
         fit=plan.fit,
-        tree_seeds=streams.distinct_seeds(plan.seed, Role.OWNER_TREE, len(plan.signature), plan.repeat),
+        tree_seeds=streams.distinct_seeds(plan.seed, Role.OWNER_TREE, plan.signature.trees, plan.repeat),
         sample_weight=sample_weight,
     )
     embedded = scheme.embed(task, on_round)

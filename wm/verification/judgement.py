@@ -153,13 +153,10 @@ def judge_sample(sample: Sample, response: Response, requirements: Requirements 
         No answers, or none to trigger rows or none to controls.
     """
     asked = requirements or Requirements()
-    truth = RowTruth(
-        labels=sample.y[response.asked],
-        is_trigger=sample.is_trigger[response.asked],
-        signature=sample.draw.signature,
-    )
-    if not response.answers or not truth.is_trigger.any() or truth.is_trigger.all():
+    is_trigger = sample.is_trigger[response.asked]
+    if not response.answers or not is_trigger.any() or is_trigger.all():
         raise ClaimError("answers to trigger rows and to controls are needed: ask the rows of wm queries")
+    truth = RowTruth(sample.y[response.asked], is_trigger, sample.marks(response.asked))
     tests = tests_of(sample.header.scheme)(response.answers, truth)
     multiplicity, factors = draws_to_choose_from(
         sample, level=asked.level, controls=asked.controls, tried=asked.tried

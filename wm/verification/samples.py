@@ -14,6 +14,7 @@ from wm.claims.beacons.base import BeaconValue, Receipt, Trust
 from wm.claims.draw import Draw, draw
 from wm.claims.opened import OpenedClaim, challenged_rows
 from wm.claims.pooled import Header, PooledClaim
+from wm.codebook import Codebook, Marks
 from wm.errors import ClaimError
 from wm.verification.randomization import row_floor
 from wm.verification.schemes import tests_of
@@ -62,6 +63,17 @@ class Sample:
         """Number of trigger rows shown."""
         return int(self.is_trigger.sum())
 
+    def marks(self, asked: NDArray[np.int64]) -> Marks:
+        """Return what the claim wants of the trees on the trigger rows among some shown rows.
+
+        The rows of a codebook come in the order of `asked`, the places of these rows.
+        """
+        wanted = self.draw.signature
+        if not isinstance(wanted, Codebook):
+            return wanted
+        numbers = self.indices[asked[self.is_trigger[asked]]]
+        return wanted.some_rows(np.searchsorted(self.draw.triggers, numbers))
+
 
 def drawn(
     claim: PooledClaim | OpenedClaim, *, trust: Trust | None = None, log: tuple[str, ...] = ()
@@ -87,6 +99,7 @@ def drawn(
         trigger_size=header.trigger_size,
         trees=header.trees,
         ones=header.ones,
+        scheme=header.scheme,
     )
     return found, beacons
 

@@ -7,8 +7,10 @@ from dataclasses import asdict
 
 from wm import datasets, streams
 from wm.claims.claim import NONCE_BYTES
+from wm.codebook import flat_bits
 from wm.datasets import Split, file_sha256, load
 from wm.embedding import scheme_of
+from wm.embedding.common import trigger_size
 from wm.embedding.options import DEFAULT_CANDIDATES, FitOptions, TrainOptions
 from wm.embedding.training import Caps, adjusted_caps, fit_trees, honest_forest, standard_caps
 from wm.embedding.tuning import Hyperparameters, choose, fold_accuracies
@@ -16,7 +18,6 @@ from wm.embedding.watermark import Plan, watermark
 from wm.errors import DataError
 from wm.forest import Forest
 from wm.formats.sklearn_metadata import from_model
-from wm.signature import random_signature
 from wm.streams import Role
 from wm.verification.evidence import verify
 from workers.jobs import (
@@ -123,7 +124,8 @@ def embed(parameters: EmbedParameters, context: Context) -> EmbedResult:
     rows = read_split(context)
     honest = context.input(JobKind.BASELINE, BaselineResult)
     seed, repeat = parameters.seed, parameters.repeat
-    signature = random_signature(
+    signature = scheme_of(parameters.scheme).draw(
+        trigger_size(len(rows.y_train), parameters.trigger_share),
         honest.n_estimators,
         parameters.ones_share,
         streams.generator(seed, Role.OWNER_SIGNATURE, repeat),
@@ -164,7 +166,7 @@ def embed(parameters: EmbedParameters, context: Context) -> EmbedResult:
         record=context.keep(from_model(list(made.embedded.trees)).to_bytes()),
         claim=context.keep(made.claim.to_json().encode()),
         proof=None if proof is None else context.keep(proof),
-        signature=str(signature),
+        signature=str(flat_bits(signature)),
         accuracy_watermarked=made.forest.accuracy(rows.X_test, rows.y_test),
         accuracy_watermarked_mean_rule=made.embedded.forest.accuracy_of_mean(rows.X_test, rows.y_test),
         log10_p_standard=log10_p_standard,

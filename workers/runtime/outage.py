@@ -68,7 +68,7 @@ class PatientLedger:
         self._ledger = ledger
         self._outage = outage
         self._stop = stop
-        self.artifact = self._patient(ledger.artifact)
+        self.artifact = self._patient(ledger.artifact, only_reads=True)
         self.save = self._patient(ledger.save)
         self.record = self._patient(ledger.record)
         self.hand_back = self._patient(ledger.hand_back)
@@ -95,7 +95,7 @@ class PatientLedger:
             self._outage.away(reason)
             return True
 
-    def _patient(self, call: Callable[P, T]) -> Callable[P, T]:
+    def _patient(self, call: Callable[P, T], *, only_reads: bool = False) -> Callable[P, T]:
         def persist(*args: P.args, **kwargs: P.kwargs) -> T:
             while True:
                 try:
@@ -104,7 +104,8 @@ class PatientLedger:
                     if self._stop.wait(self._outage.away(reason)):
                         raise
                 else:
-                    self._outage.back()
+                    if not only_reads:  # one that can be read may still refuse what is written
+                        self._outage.back()
                     return result
 
         return persist

@@ -74,7 +74,7 @@ def _seeds(task: EmbeddingTask) -> tuple[int, ...]:
     if task.tree_seeds:
         return task.tree_seeds
     rng = np.random.default_rng([task.seed_right, task.seed_wrong])
-    return tuple(rng.integers(2**31, size=len(task.signature)).tolist())
+    return tuple(rng.integers(2**31, size=task.signature.trees).tolist())
 
 
 PROOF = ProofKind(make_proof, read_proof)
