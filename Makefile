@@ -1,5 +1,5 @@
 # Everything happens in .venv: nothing is installed globally, no root is needed.
-.PHONY: demo test quick browser coverage check lowest docs wheel release audit image lock clean
+.PHONY: demo test quick browser coverage check lowest interop docs wheel release audit image lock clean
 .DEFAULT_GOAL := help
 
 PYTHON ?= python3
@@ -17,6 +17,7 @@ help:
 	@echo "make lowest  run these on the lowest dependencies allowed, and on the newest Python here"
 	@echo "make docs    build the documentation site in docs/_build/html"
 	@echo "make wheel   build wheel and sdist in dist/, and run demo and notebook from the wheel alone"
+	@echo "make interop ask real model servers, installed apart (some minutes, 3 GB below the user's cache)"
 	@echo "make lock    pin the requirements again"
 	@echo "make image   build the container image (BASE=debian where no image registry can be reached)"
 	@echo "make release the same, build twice and compare, and list what it depends on (dist/)"
@@ -72,6 +73,9 @@ $(VENV)-release/.made: requirements/release.txt scripts/setup.sh
 
 wheel: $(VENV)-release/.made
 	scripts/wheel.sh "$(PYTHON)" $(VENV)-release/bin
+
+interop: $(VENV)/.dev
+	$(BIN)/python -m research.interop
 
 lock:
 	scripts/lock.sh

@@ -20,6 +20,13 @@ cp examples/ownership.ipynb "$place"
 cd "$place"
 unset PYTHONPATH
 "$place/venv/bin/wm" --version
-"$place/venv/bin/wm" demo
+"$place/venv/bin/wm" demo | tee demo.txt
+# The README shows this output.
+PYTHONPATH=$root "$bin/python" -c '
+import sys
+from tests.documents import ROOT, blocks, matches
+shown = next(block.text for block in blocks(ROOT / "README.md") if block.text.startswith("Verification"))
+sys.exit(None if matches(shown, open("demo.txt").read()) else "the README shows another output of wm demo")
+'
 "$place/venv/bin/jupyter-execute" ownership.ipynb
 echo "the wheel is complete: $wheel"

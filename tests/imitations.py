@@ -97,18 +97,24 @@ def tensorflow_columns(model: Served, method: str, path: str, document: Any) -> 
 
 def mlflow(model: Served, method: str, path: str, document: Any) -> Any:
     """A model whose signature names its columns: other forms are refused."""
+    return {"predictions": model.labels(_data_frame(model, document))}
+
+
+def _data_frame(model: Served, document: Any) -> list[list[float]]:
     key, value = _only(document, "dataframe_split", "dataframe_records", "instances", "inputs")
     if key != "dataframe_split":
         raise RefusedError(400, {"error_code": "BAD_REQUEST", "message": "Model is missing inputs"})
-    return {"predictions": model.labels(model.by_name(value["columns"], value["data"]))}
+    return model.by_name(value["columns"], value["data"])
+
+
+def mlflow_shares(model: Served, method: str, path: str, document: Any) -> Any:
+    """One that returns both classes' probabilities."""
+    return {"predictions": model.proba(_data_frame(model, document))}
 
 
 def mlflow_frame(model: Served, method: str, path: str, document: Any) -> Any:
     """One that returns a data frame of both classes' probabilities."""
-    key, value = _only(document, "dataframe_split", "dataframe_records", "instances", "inputs")
-    if key != "dataframe_split":
-        raise RefusedError(400, {"error_code": "BAD_REQUEST"})
-    shares = model.proba(model.by_name(value["columns"], value["data"]))
+    shares = mlflow_shares(model, method, path, document)["predictions"]
     return {"predictions": [dict(zip(map(str, model.classes), row, strict=True)) for row in shares]}
 
 

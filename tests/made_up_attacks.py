@@ -40,14 +40,16 @@ def attack_result(planned: PlannedJob, rng: np.random.Generator, trees: int) -> 
         case "calibration":
             return _calibrated(parameters, rng)
         case "claims":
-            return {"rows": [_judged(rng, suspect) for suspect in ("as released", "shuffled", "honest")]}
+            own = [_judged(rng, "true", suspect) for suspect in ("as released", "shuffled", "honest")]
+            return {"rows": [*own, _judged(rng, "border rows", "honest")]}
         case other:
             raise AssertionError(other)
 
 
-def _judged(rng: np.random.Generator, suspect: str) -> dict[str, Any]:
+def _judged(rng: np.random.Generator, claim: str, suspect: str) -> dict[str, Any]:
     is_honest = suspect == "honest"
     return {
+        "claim": claim,
         "suspect": suspect,
         "number": 0,
         "answers": "model",
@@ -256,6 +258,7 @@ def _modified(parameters: Mapping[str, Any], rng: np.random.Generator, trees: in
                     "log10_p": float(rng.uniform(-4 if dropped else -12, 0)),
                     "p_null": "aligned" if dropped else "exact",
                     "log10_p_shares": float(rng.uniform(-8, 0)),
+                    "log10_p_labels": float(rng.uniform(-2, 0)),
                 }
             )
     return rows

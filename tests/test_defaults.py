@@ -11,8 +11,9 @@ from pydantic import ValidationError
 from orchestrator.cli import cli
 from orchestrator.cli.embed import embed as embed_command
 from orchestrator.spec.model import EmbeddingSpec
+from wm.embedding import SCHEMES
 from wm.embedding.estimator import WatermarkedForestClassifier
-from wm.embedding.options import DEFAULTS, PaperOptions, TrainOptions
+from wm.embedding.options import DEFAULTS, CodebookOptions, PaperOptions, TrainOptions
 from wm.errors import EmbeddingError
 
 NAMES = list(PaperOptions.model_fields)
@@ -25,13 +26,22 @@ def test_the_default_is_the_same_everywhere(name):
         cli, **cli.context_settings
     ) as parent:  # a command keeps the help option of its first context
         given = embed_command.make_context("embed", ["-o", "model"], parent=parent).params
-    assert given[name] == wanted
+    # The share of ones is the scheme's unless it is given.
+    unset = None if name == "ones_share" else wanted
+    assert given[name] == unset
     in_campaigns = EmbeddingSpec.model_fields[name].default
     assert in_campaigns == ((wanted,) if name.endswith("_share") else wanted)
     of_estimator = inspect.signature(WatermarkedForestClassifier).parameters
     if name in of_estimator and name != "adjust":  # "auto" starts from the default
-        assert of_estimator[name].default == wanted
+        assert of_estimator[name].default == unset
     assert getattr(TrainOptions(), name, wanted) == wanted
+
+
+def test_a_share_of_ones_that_is_left_out_is_the_schemes():
+    assert {name: scheme.ones_share for name, scheme in SCHEMES.items()}.items() >= {
+        ("paper", DEFAULTS.ones_share),
+        ("codebook", CodebookOptions().ones_share),
+    }
 
 
 @pytest.mark.parametrize("name", NAMES)

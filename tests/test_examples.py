@@ -28,6 +28,7 @@ WITH_EXAMPLES = [
     "wm.api",
     "wm.attacks",
     "wm.attacks.hardness",
+    "wm.codebook",
     "wm.embedding.estimator",
     "wm.embedding.options",
     "wm.engines",

@@ -17,7 +17,13 @@ LAYERS = ("wm", "workers", "orchestrator")
 """From the lowest to the highest."""
 OUTSIDE = {"research", "tests"}
 """Not in the wheel: no layer may import them."""
-TESTS_FOR_RESEARCH = ("tests.servers", "tests.system.faults", "tests.system.fleet", "tests.damage")
+TESTS_FOR_RESEARCH = (
+    "tests.documents",
+    "tests.servers",
+    "tests.system.faults",
+    "tests.system.fleet",
+    "tests.damage",
+)
 QUEUE = {"celery", "kombu", "redis"}
 ONLY_ORCHESTRATOR = {
     "sqlalchemy",

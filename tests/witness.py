@@ -12,6 +12,7 @@ from wm.claims.beacons.base import Receipt, Trust
 from wm.claims.beacons.notary import sign_receipt
 from wm.claims.claim import Claim, make_claim
 from wm.claims.keys import public_hex
+from wm.claims.lineup import LineupClaim
 from wm.claims.pooled import PooledClaim
 from wm.verification.samples import sample_of
 
@@ -20,11 +21,12 @@ TRUST = Trust(notaries=(public_hex(KEY),))
 DRAWN = datetime(2025, 1, 1, tzinfo=UTC)
 """When the notary signs."""
 
+SINCE = datetime(2025, 6, 30, tzinfo=UTC)
 LATER = "2025-06-30"
 """A date after the draw, for a suspect."""
 
 
-def witness(claim: PooledClaim, *, number: int = 1, key: Ed25519PrivateKey = KEY) -> Receipt:
+def witness(claim: PooledClaim | LineupClaim, *, number: int = 1, key: Ed25519PrivateKey = KEY) -> Receipt:
     """Return the notary's receipt for a claim; equal claims get equal receipts."""
     randomness = hashlib.sha256(claim.commitment.encode()).hexdigest()
     with mock.patch("secrets.token_hex", return_value=randomness):

@@ -13,8 +13,9 @@ the same as a scikit-learn estimator. `attacks` and `engines` break watermarks, 
 
 Rooms: `forest` (the only model form that everything else sees), `streams` and `signature` (named
 randomness), `datasets` and `tuning` (what a forest is trained on and how), `embedding` (making the
-watermark), `verification` and `claims` (proving it), `attacks` and `engines` (breaking it), `isolation`
-(child processes that can be killed).
+watermark), `interface` and `exporting` (raw rows for a released model, other libraries), `verification` and
+`claims` (proving it), `attacks` and `engines` (breaking it), `isolation` (child processes that can be
+killed).
 
 It knows nothing of queues, databases or the command line, and imports neither `workers` nor
 `orchestrator`. The words used here are fixed in docs/glossary.md.

@@ -22,14 +22,16 @@ from wm.attacks.leakage.margins import inspect_model
 from wm.claims.beacons.base import Receipt, Trust
 from wm.claims.claim import Claim
 from wm.claims.keys import public_hex
+from wm.claims.lineup import LineupClaim
+from wm.claims.lineup_opened import OpenedLineup
 from wm.claims.pooled import PooledClaim
 from wm.claims.reading import AnyClaim
 from wm.datasets.applying import frame_input
 from wm.datasets.preparation import claimed
 from wm.datasets.preparing import Categorical
+from wm.embedding import SCHEMES
 from wm.embedding.claimed import OwnedForest, commit_pool, embed_claim, own_receipt, owner_key
 from wm.embedding.common import trigger_size
-from wm.embedding.options import PaperOptions
 from wm.embedding.tuning import Hyperparameters
 from wm.errors import ClaimError, DataError, EmbeddingError
 from wm.forest import Forest
@@ -52,6 +54,7 @@ def embed(
     max_depth: int | None = None,
     trigger_rows: int | None = None,
     pool_size: int | None = None,
+    scheme: str = "paper",
     key: Ed25519PrivateKey | None = None,
     beacon: Callable[[PooledClaim], Receipt] | None = None,
     feature_names: Sequence[str] | None = None,
@@ -82,6 +85,8 @@ def embed(
         k; None: ``trigger_share`` of the rows.
     pool_size
         N, rows that the owner commits to; None: all that occur once, up to 2,000.
+    scheme
+        A key of `wm.embedding.SCHEMES`: how the forest is marked.
     key
         The owner's, from `wm.claims.keys`; None makes one that is lost: nobody can open this claim in parts.
     beacon
@@ -99,8 +104,8 @@ def embed(
     n_jobs
         Threads, as joblib counts them; they change no result.
     **options
-        Fields of `wm.embedding.options.PaperOptions`: ``trigger_share``, ``ones_share``, ``training``,
-        ``adjust``, ``weight_step``, ``max_rounds``.
+        Fields of the scheme's options, as `wm.embedding.options.PaperOptions`: ``trigger_share``,
+        ``ones_share``, ``training``, ``adjust``, ``weight_step``, ``max_rounds``.
 
     Returns
     -------
@@ -125,7 +130,9 @@ def embed(
     True
     >>> owned.save("forest.npz")  # doctest: +SKIP
     """
-    chosen = PaperOptions.of(**options)
+    if scheme not in SCHEMES:
+        raise EmbeddingError(f"unknown scheme {scheme!r}; known are: {', '.join(sorted(SCHEMES))}")
+    chosen = SCHEMES[scheme].options.of(**options)
     try:
         hyperparameters = Hyperparameters(n_estimators, max_depth)
     except ValueError as reason:
@@ -146,6 +153,7 @@ def embed(
         trigger_size=trigger_size(len(rows), chosen.trigger_share) if trigger_rows is None else trigger_rows,
         owner=public_hex(owner_key(seed) if key is None else key),
         model_id=model_id,
+        scheme=scheme,
         class_names=names,
         feature_names=feature_names,
         preparation=None if preparation is None else claimed(preparation),
@@ -235,6 +243,10 @@ def verify(
     if isinstance(claim, Claim):
         votes = suspect if forest is None else model_votes(forest, claim.trigger_set.X, claim.class_names)
         return judge_old_claim(claim, votes, level=asked.level, suspect=forest)
+    if isinstance(claim, LineupClaim | OpenedLineup):
+        raise ClaimError(
+            "a claim of scheme lineup is judged with rows: call wm.verification.lineup.judgement.judge_lineup"
+        )
     sample = sample_of(claim, trust=trust, log=tuple(log))
     if forest is not None:
         return judge_sample(sample, model_response(forest, sample), asked)

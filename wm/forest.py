@@ -261,7 +261,7 @@ class Forest(TreeStructure):
             nodes["missing_left"] = self.missing_left[rows]
         return self.changed(offset=np.cumsum([0, *map(len, chosen)]), **nodes)
 
-    def changed(self, **arrays: ArrayLike) -> Forest:
+    def changed(self, **arrays: ArrayLike | None) -> Forest:
         """Return the forest with some arrays replaced; arguments and errors as in `from_arrays`.
 
         Raises

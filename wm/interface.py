@@ -13,7 +13,7 @@ import numpy as np
 from pydantic import Field, ValidationError
 
 from wm.claims.document import MAX_DOCUMENT_BYTES, Document, first_error
-from wm.datasets.preparation import Preparation
+from wm.datasets.preparation import NumberColumn, Preparation
 from wm.errors import ModelError
 from wm.forest import Forest
 from wm.formats import npz
@@ -37,6 +37,11 @@ class Interface(Document):
     version: Literal[1] = 1
     class_names: Annotated[tuple[str, ...], Field(min_length=2)]
     preparation: Preparation
+
+    def of_model_input(self) -> Interface:
+        """Return the interface of the same model for rows that are prepared already."""
+        columns = tuple(NumberColumn(name=name) for name in self.preparation.feature_names)
+        return self.model_copy(update={"preparation": Preparation(columns=columns)})
 
 
 def model_bytes(forest: Forest, interface: Interface | None) -> bytes:

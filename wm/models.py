@@ -101,6 +101,8 @@ class TreeModel:
         margin decides between two classes; else 0 and 1, for at most the tree's centre and above it.
     margins
         None where trees vote.
+    adds_votes
+        Whether every margin is one number or its negative, so that the sum is a majority of votes.
     classes : (c,) or None
         The model's class values in the order of its outputs; None for a regression.
     feature_names
@@ -114,6 +116,7 @@ class TreeModel:
     library: str
     forest: Forest
     margins: Margins | None = None
+    adds_votes: bool = False
     classes: NDArray[Any] | None = None
     feature_names: tuple[str, ...] = ()
     traces: Traces = field(default_factory=Traces)
@@ -122,7 +125,7 @@ class TreeModel:
     @property
     def answers(self) -> str:
         """What the model's trees give: "votes" or "margins"."""
-        return "votes" if self.margins is None else "margins"
+        return "votes" if self.margins is None or self.adds_votes else "margins"
 
     def voting_forest(self, what: str) -> Forest:
         """Return the forest of a model whose trees vote; `what` names the model in errors.
@@ -132,7 +135,7 @@ class TreeModel:
         ModelError
             The trees add margins, or the model prepares its rows before.
         """
-        if self.margins is not None:
+        if self.answers == "margins":
             raise ModelError(
                 f"{what}: the trees of this {self.library} model add margins and do not vote, so it has no "
                 "votes to judge: give its answers instead, as probabilities or labels"

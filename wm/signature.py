@@ -78,6 +78,25 @@ class Signature:
         """Number of trees that must be wrong."""
         return sum(self.bits)
 
+    @property
+    def expected_ones(self) -> int:
+        """Number of trees that must be wrong on a trigger row, as a claim's header has it."""
+        return self.ones
+
+    @property
+    def trees(self) -> int:
+        """Number of trees, m."""
+        return len(self.bits)
+
+    @property
+    def share(self) -> float:
+        """Share of the trees that must be wrong on a trigger row."""
+        return self.ones / self.trees
+
+    def wanted(self, rows: int) -> NDArray[np.bool_]:
+        """Return which trees must be wrong on each of some trigger rows: (rows, m)."""
+        return np.tile(self.array == 1, (rows, 1))
+
     @cached_property
     def array(self) -> NDArray[np.int8]:
         """The bits as a read-only array: (m,)."""

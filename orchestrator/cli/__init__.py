@@ -59,6 +59,8 @@ _COMMANDS = {
     "queries": "queries:queries",
     "report": "report:report",
     "results": "results:results",
+    "retro": "retro:retro",
+    "trace": "trace:trace",
     "verify": "verify:verify",
     "web": "web:web",
     "worker": "services:worker",

@@ -6,13 +6,21 @@ from pathlib import Path
 
 import click
 
-from orchestrator.cli.common import INPUT, OUTPUT, json_option, open_store, print_either, store_option
-from orchestrator.store import campaigns
+from orchestrator.cli.common import (
+    INPUT,
+    OUTPUT,
+    campaign_argument,
+    json_option,
+    named_campaign,
+    open_store,
+    print_either,
+    store_option,
+)
 from orchestrator.store.database import Store
 
 
 @click.command()
-@click.argument("campaign_name", metavar="CAMPAIGN")
+@campaign_argument
 @store_option
 @click.option("-o", "--output", type=OUTPUT, required=True, help="File for the archive.")
 @json_option
@@ -25,7 +33,7 @@ def archive(campaign_name: str, store_url: str, output: Path, json: bool) -> Non
     from orchestrator.archive import write_archive
 
     store = open_store(store_url)
-    record = campaigns.find_campaign(store, campaign_name)
+    record = named_campaign(store, campaign_name)
     manifest = write_archive(store, record.id, output)
     print_either({"archive": str(output), "campaign": record.name, "manifest_sha256": manifest}, json)
 

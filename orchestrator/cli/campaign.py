@@ -211,17 +211,18 @@ def run_to_end(
         # Its slots report. The loop mostly reads, which also works while another program keeps a file locked:
         # it would report the end of the outage too early.
         outage = Outage("the store", lambda _line: None)
+    known_as = campaigns.reference(store, campaign_id, name)
     try:
         with shown(name) as show:
             state = run_campaign(store, campaign_id, executor, show, outage)
     except KeyboardInterrupt:
-        click.echo(f"{name}: interrupted; resume with: wm campaign resume {name}", err=True)
+        click.echo(f"{name}: interrupted; resume with: wm campaign resume {known_as}", err=True)
         raise
     finally:
         executor.close()
     click.echo(f"{name}: {state}", err=True)
     if state is not CampaignState.FINISHED:
-        click.echo(f"{name}: some jobs have no result; see: wm results jobs {name}", err=True)
+        click.echo(f"{name}: some jobs have no result; see: wm results jobs {known_as}", err=True)
         click.get_current_context().exit(Exit.INCOMPLETE)
     from orchestrator.results import alarms
 

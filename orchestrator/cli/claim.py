@@ -9,12 +9,21 @@ import click
 
 from orchestrator.cli.common import INPUT, OUTPUT, json_option, model_options, print_either
 from orchestrator.cli.groups import Group
+from orchestrator.cli.lineup import (
+    COMMITTED_HELP,
+    OF_OWNER,
+    OF_POOL,
+    new_lineup_claim,
+    refuse_foreign,
+    scheme_options,
+)
 from orchestrator.cli.owner_data import OwnerData, claim_options, read_owner_data, source_options
 from orchestrator.files import SECRET, refuse_existing, write_new
-from wm.claims.beacons.request import CommitmentRequest
+from wm.claims.beacons.request import sign_request
 from wm.claims.keys import public_hex, read_key
+from wm.claims.lineup import LineupClaim
 from wm.claims.pooled import PooledClaim
-from wm.claims.reading import read_pooled_claim
+from wm.claims.reading import read_whole_claim
 from wm.datasets.preparation import claimed
 from wm.embedding.options import PaperOptions
 
@@ -27,31 +36,48 @@ def claim() -> None:
 @claim.command()
 @source_options
 @claim_options
-@model_options(PaperOptions, only=("trigger_share", "ones_share"))
+@scheme_options
+@model_options(PaperOptions, only=("trigger_share",))
+@click.option("--committed", type=OUTPUT, help=COMMITTED_HELP)
+@click.option("--jobs", type=int, default=1, help="For lineup: threads for candidates; -1: all cores.")
 @click.option("--key", "key_file", type=INPUT, required=True, help="Your private key (wm key new).")
 @click.option("-o", "--output", type=OUTPUT, required=True, help="File for the claim: keep it secret.")
 @click.option(
     "--commitment", "commitment_file", type=OUTPUT, required=True, help="File for the beacon: public (JSON)."
 )
 @json_option
-def new(key_file: Path, output: Path, commitment_file: Path, json: bool, **options: Any) -> None:
-    """Commit to a pool of training rows, before the model is trained.
+@click.pass_context
+def new(
+    context: click.Context,
+    /,
+    key_file: Path,
+    output: Path,
+    commitment_file: Path,
+    committed: Path | None,
+    json: bool,
+    **options: Any,
+) -> None:
+    """Commit to training rows, or to keys, before the model is trained.
 
-    Nobody has chosen trigger rows or signature yet: have a beacon witness the commitment (wm notary sign,
-    docs/beacons.md), then train with wm embed --claim.
+    Nobody has chosen trigger rows and signature, or seeds, yet: have a beacon witness the commitment
+    (wm notary sign, docs/beacons.md), then train with wm embed --claim.
     """
-    refuse_existing(output, commitment_file)
+    refuse_existing(output, commitment_file, *([] if committed is None else [committed]))
+    is_lineup = options["scheme"] == "lineup"
+    reason = f"has no meaning for scheme {options['scheme']}"
+    refuse_foreign(context, OF_POOL if is_lineup else (*OF_OWNER, "max_depth"), reason)
     data = read_owner_data(options)
-    made = new_claim(data, options, public_hex(read_key(key_file)))
+    key = read_key(key_file)
+    owner = public_hex(key)
+    made = new_lineup_claim(data, options, owner, committed) if is_lineup else new_claim(data, options, owner)
     write_new(output, made.to_json().encode(), mode=SECRET)
-    write_new(commitment_file, request_of(made).to_line().encode())
+    write_new(commitment_file, sign_request(made.commitment, key).to_line().encode())
     print_either(
         {
             "claim": str(output),
             "commitment_file": str(commitment_file),
             "commitment": made.commitment,
-            "pool": made.header.pool_size,
-            "trigger_size": made.header.trigger_size,
+            **_sizes(made),
             "next": f"have a beacon witness {commitment_file}, then wm embed --claim {output} --receipt FILE",
         },
         json,
@@ -63,24 +89,34 @@ def new(key_file: Path, output: Path, commitment_file: Path, json: bool, **optio
 @json_option
 def show(claim_file: Path, json: bool) -> None:
     """Print what a CLAIM commits to, without its secrets."""
-    found = read_pooled_claim(claim_file)
+    found = read_whole_claim(claim_file)
     header = found.header.model_dump(mode="json")
     facts = {name: header[name] for name in header if name not in ("domain", "preparation", "feature_names")}
-    receipts = ", ".join(each.kind for each in found.receipts) or "none: the trigger rows are not drawn yet"
+    receipts = ", ".join(each.kind for each in found.receipts) or "none: not drawn yet"
+    if not json:
+        facts = {name: _lines(value) for name, value in facts.items()}
     print_either({"commitment": found.commitment, **facts, "receipts": receipts}, json)
+
+
+def _lines(value: Any) -> Any:
+    """Return a line for each entry of a table, anything else as it is."""
+    return [f"{name} {entry}" for name, entry in value.items()] if isinstance(value, dict) else value
 
 
 def new_claim(data: OwnerData, options: dict[str, Any], owner: str) -> PooledClaim:
     """Return the claim that the options ask for, its draw still open."""
+    from wm.embedding import SCHEMES
     from wm.embedding.claimed import commit_pool
     from wm.embedding.common import trigger_size
 
-    rows, given = data.split, options["trigger_rows"]
+    rows, given, scheme = data.split, options["trigger_rows"], options["scheme"]
+    ones_share = SCHEMES[scheme].ones_share if options["ones_share"] is None else options["ones_share"]
     return commit_pool(
         rows.X_train,
         rows.y_train,
         trees=options["trees"],
-        ones_share=options["ones_share"],
+        ones_share=ones_share,
+        scheme=scheme,
         trigger_size=trigger_size(len(rows.y_train), options["trigger_share"]) if given is None else given,
         owner=owner,
         model_id=options["model_id"],
@@ -94,6 +130,8 @@ def new_claim(data: OwnerData, options: dict[str, Any], owner: str) -> PooledCla
     )
 
 
-def request_of(made: PooledClaim) -> CommitmentRequest:
-    """Return the public document that a beacon witnesses."""
-    return CommitmentRequest(commitment=made.commitment, owner=made.header.owner)
+def _sizes(made: PooledClaim | LineupClaim) -> dict[str, Any]:
+    """Return the numbers that a new claim's owner looks for."""
+    if isinstance(made, PooledClaim):
+        return {"pool": made.header.pool_size, "trigger_size": made.header.trigger_size}
+    return {"trees": made.header.trees, "mode": made.header.mode}

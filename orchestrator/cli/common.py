@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -10,10 +11,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args, get_origin
 
 import click
+from click.shell_completion import CompletionItem
 
 from orchestrator.cli.tables import as_text, layout
 from orchestrator.cli.urls import with_password
-from orchestrator.errors import AmbiguousNameError
+from orchestrator.errors import AmbiguousNameError, OrchestratorError
 from orchestrator.frames import records
 from orchestrator.store import campaigns
 from orchestrator.store.database import Store
@@ -100,7 +102,25 @@ store_option = click.option(
 json_option = click.option("--json", is_flag=True, help="Print one JSON document, nothing else.")
 
 
-campaign_argument = click.argument("campaign_name", metavar="CAMPAIGN")
+def _complete_campaign(
+    ctx: click.Context, _parameter: click.Parameter, incomplete: str
+) -> list[CompletionItem]:
+    """Return the campaigns whose name begins so, of a store in a file: a server may not answer at once."""
+    url = ctx.params.get("store_url") or os.environ.get("WM_STORE_URL") or DEFAULT_STORE
+    if not url.startswith("sqlite:"):
+        return []
+    try:
+        found = campaigns.list_campaigns(open_store(url))
+    except OrchestratorError:  # no such file, another schema: nothing to complete
+        return []
+    return [
+        CompletionItem(record.name, help=f"{record.id} {record.state}")
+        for record in found
+        if record.name.startswith(incomplete)
+    ]
+
+
+campaign_argument = click.argument("campaign_name", metavar="CAMPAIGN", shell_complete=_complete_campaign)
 
 
 def open_store(url: str) -> Store:

@@ -11,15 +11,32 @@ from typing import Any, TypeVar
 import click
 from click.core import ParameterSource
 
-from orchestrator.cli.claim import new_claim, request_of
+from orchestrator.cli.claim import new_claim
 from orchestrator.cli.common import FOLDER, INPUT, OUTPUT, json_option, model_options, print_either, say
-from orchestrator.cli.owner_data import claim_options, data_of_claim, read_owner_data, source_options
+from orchestrator.cli.lineup import (
+    OF_OWNER,
+    OF_POOL,
+    EmbeddedModel,
+    embed_lineup_claim,
+    new_lineup_claim,
+    refuse_foreign,
+    scheme_options,
+)
+from orchestrator.cli.owner_data import (
+    OwnerData,
+    claim_options,
+    data_of_claim,
+    read_owner_data,
+    source_options,
+)
 from orchestrator.cli.training_progress import TrainingProgress
 from orchestrator.errors import OutputError
 from orchestrator.files import SECRET, write_whole, writing
 from wm.claims.keys import public_hex, read_key, to_pem
-from wm.claims.reading import read_pooled_claim
-from wm.embedding.options import PaperOptions
+from wm.claims.lineup import LineupClaim
+from wm.claims.pooled import PooledClaim
+from wm.claims.reading import read_whole_claim
+from wm.embedding.options import FitOptions, LineupOptions, PaperOptions
 
 _Made = TypeVar("_Made")
 
@@ -39,7 +56,17 @@ _FIXED = (
         "test_share",
         "scaling",
     ),
-    *("trees", "trigger_rows", "trigger_share", "ones_share", "pool_size", "level", "model_id", "seed"),
+    *(
+        "scheme",
+        "trees",
+        "trigger_rows",
+        "trigger_share",
+        "ones_share",
+        "pool_size",
+        "level",
+        "model_id",
+        "seed",
+    ),
     "key_file",
 )
 """Options that a claim has fixed already."""
@@ -48,16 +75,18 @@ _FIXED = (
 @click.command()
 @source_options
 @claim_options
-@click.option(
-    "--max-depth", type=click.IntRange(1, 1000), help="Depth of the standard forest.  [default: no limit]"
-)
-@model_options(PaperOptions)
+@scheme_options
+@model_options(PaperOptions, only=[name for name in PaperOptions.model_fields if name != "ones_share"])
 @click.option("--claim", "claim_file", type=INPUT, help="Claim of wm claim new, whose draw is trained.")
 @click.option(
     "--receipt", "receipts", type=INPUT, multiple=True, help="A beacon's receipt for it; repeatable."
 )
 @click.option("--key", "key_file", type=INPUT, help="Your private key.  [default: a new one]")
 @click.option("--notary", metavar="URL", help="Have the notary at this address witness a new claim.")
+@click.option("--committed", type=INPUT, help="For lineup: the candidates that the claim commits to.")
+@click.option(
+    "--customer", metavar="NAME", help="For lineup with --committed: whom this copy is for (wm trace)."
+)
 @click.option("--jobs", type=int, default=1, help="Threads for the trees; -1: all cores.", show_default=True)
 @click.option(
     "-o",
@@ -83,7 +112,6 @@ def embed(
     key_file: Path | None,
     notary: str | None,
     held_out: Path | None,
-    jobs: int,
     **options: Any,
 ) -> None:
     """Train a watermarked forest and write it with its claim.
@@ -93,9 +121,7 @@ def embed(
     """
     import numpy as np
 
-    from wm.embedding.claimed import embed_claim, own_receipt, owner_key
-    from wm.embedding.quality import harms, quality
-    from wm.embedding.tuning import Hyperparameters
+    from wm.embedding.claimed import own_receipt, owner_key
     from wm.formats import npz
     from wm.interface import model_bytes
 
@@ -105,13 +131,15 @@ def embed(
     for file in kept if held_out is None else [*kept, held_out]:
         if file.exists() and not force:
             raise OutputError(f"{file}: exists: choose another place, or give --force to lose it")
+    claim: PooledClaim | LineupClaim
     if claim_file is not None:
         _refuse_fixed(context)
         if notary is not None:
             raise click.UsageError("--notary is for a new claim: give its receipt as --receipt with --claim")
         if not receipts:
             raise click.UsageError("--claim needs --receipt: what a beacon gave for its commitment")
-        claim = read_pooled_claim(claim_file)
+        claim = read_whole_claim(claim_file)
+        _refuse_of_other_scheme(context, claim)
         data = data_of_claim(claim, options["path"])
         key, given = None, [_receipt(file) for file in receipts]
     else:
@@ -123,59 +151,80 @@ def embed(
             raise click.UsageError(
                 "--seed makes the secret guessable: it is for rehearsals, without --notary"
             )
+        _refuse_of_other_scheme(context, None)
         data = read_owner_data(options)
         key = owner_key(options["seed"]) if key_file is None else read_key(key_file)
-        claim = new_claim(data, options, public_hex(key))
-        given = [own_receipt(options["seed"]) if notary is None else _ask(notary, claim)]
+        make = new_lineup_claim if options["scheme"] == "lineup" else new_claim
+        claim = make(data, options, public_hex(key))
+        given = [own_receipt(options["seed"]) if notary is None else _ask(notary, claim, key)]
         _warn_of_rehearsal(notary, options["seed"])
-    chosen = PaperOptions.of(**{name: options[name] for name in PaperOptions.model_fields})
     with writing(output):
         output.mkdir(parents=True, exist_ok=True)
     rows = data.split
-    if len(rows.X_train) >= _MANY_ROWS and jobs == 1:
+    if len(rows.X_train) >= _MANY_ROWS and options["jobs"] == 1:
         say(f"{len(rows.X_train)} training rows: --jobs -1 trains on all cores, with the same result")
-    ones = claim.header.ones
-    made = _or_say_nothing_written(
-        embed_claim,
-        claim,
-        given,
-        rows.X_train,
-        rows.y_train,
-        hyperparameters=Hyperparameters(claim.header.trees, options["max_depth"]),
-        options=chosen,
-        seed=secrets.randbits(62) if options["seed"] is None else options["seed"],
-        n_jobs=jobs,
-        on_round=TrainingProgress(
-            {"right": claim.header.trees - ones, "wrong": ones}, by_tree=chosen.training == "per-tree"
-        ),
-    )
+    if isinstance(claim, LineupClaim):
+        made = _or_say_nothing_written(embed_lineup_claim, claim, given, data, options)
+    else:
+        made = _or_say_nothing_written(_embedded, claim, given, data, options)
     write_whole(files["claim.json"], made.claim.to_json().encode(), mode=SECRET)
     write_whole(files["forest.npz"], model_bytes(made.forest, data.interface))
     if key is not None and makes_key:
         write_whole(files["owner.key"], to_pem(key), mode=SECRET)
     if held_out is not None:
         write_whole(held_out, npz.pack({"X": rows.X_test, "y": np.array(rows.class_names)[rows.y_test]}))
-    before, after = (quality(forest, rows.X_test, rows.y_test) for forest in (made.standard, made.forest))
-    warnings = list(harms(before, after)) if before is not None and after is not None else []
-    for each in warnings:
-        click.echo(f"Warning: the watermark hurts: {each}. Fewer trigger rows would help.", err=True)
     print_either(
         {
             "forest": str(files["forest.npz"]),
             "claim": str(files["claim.json"]),
             "commitment": claim.commitment,
-            "pool": claim.header.pool_size,
-            "trigger_size": made.evidence.trigger_size,
-            "rounds": made.embedded.rounds_right + made.embedded.rounds_wrong,
-            **_figures("standard", made.standard.accuracy(rows.X_test, rows.y_test), before),
-            **_figures("watermarked", made.forest.accuracy(rows.X_test, rows.y_test), after),
-            "matched_bits": made.evidence.matched_bits,
-            "total_bits": made.evidence.total_bits,
-            "log10_p": made.evidence.log10_p,
-            "warnings": warnings,
+            **made.facts,
         },
         json,
     )
+
+
+def _embedded(
+    claim: PooledClaim, receipts: list[Any], data: OwnerData, options: dict[str, Any]
+) -> EmbeddedModel:
+    """Train the forest of a claim with trigger rows, and compare it with an honest one."""
+    from wm.embedding import SCHEMES
+    from wm.embedding.claimed import embed_claim
+    from wm.embedding.quality import harms, quality
+    from wm.embedding.tuning import Hyperparameters
+
+    rows, ones = data.split, claim.header.ones
+    fields = SCHEMES[claim.header.scheme].options
+    chosen = fields.of(**{name: options[name] for name in fields.model_fields if options[name] is not None})
+    made = embed_claim(
+        claim,
+        receipts,
+        rows.X_train,
+        rows.y_train,
+        hyperparameters=Hyperparameters(claim.header.trees, options["max_depth"]),
+        options=chosen,
+        seed=secrets.randbits(62) if options["seed"] is None else options["seed"],
+        n_jobs=options["jobs"],
+        on_round=TrainingProgress(
+            {"right": claim.header.trees - ones, "wrong": ones}, by_tree=chosen.training == "per-tree"
+        ),
+    )
+    before, after = (quality(forest, rows.X_test, rows.y_test) for forest in (made.standard, made.forest))
+    warnings = list(harms(before, after)) if before is not None and after is not None else []
+    for each in warnings:
+        click.echo(f"Warning: the watermark hurts: {each}. Fewer trigger rows would help.", err=True)
+    facts = {
+        "pool": claim.header.pool_size,
+        "trigger_size": made.evidence.trigger_size,
+        "rounds": made.embedded.rounds_right + made.embedded.rounds_wrong,
+        **_figures("standard", made.standard.accuracy(rows.X_test, rows.y_test), before),
+        **_figures("watermarked", made.forest.accuracy(rows.X_test, rows.y_test), after),
+        "matched_bits": made.evidence.matched_bits,
+        "total_bits": made.evidence.total_bits,
+        "log10_p": made.evidence.log10_p,
+        "warnings": warnings,
+    }
+    return EmbeddedModel(made.forest, made.claim, facts)
 
 
 def _or_say_nothing_written(train: Callable[..., _Made], *arguments: Any, **options: Any) -> _Made:
@@ -200,6 +249,20 @@ def _refuse_fixed(context: click.Context) -> None:
             raise click.UsageError(f"{parameter.opts[0]} is fixed by the claim: leave it out with --claim")
 
 
+def _refuse_of_other_scheme(context: click.Context, claim: PooledClaim | LineupClaim | None) -> None:
+    """Refuse options that the scheme of a claim, or of the command if there is none yet, does not have."""
+    scheme = context.params["scheme"] if claim is None else claim.header.scheme
+    if scheme != "lineup":
+        refuse_foreign(context, OF_OWNER, f"has no meaning for scheme {scheme}")
+    else:
+        pool = OF_POOL if claim is None else ("max_depth", *LineupOptions.model_fields)
+        names = (*pool, *FitOptions.model_fields, "adjust")
+        refuse_foreign(context, names, "has no meaning for scheme lineup")
+    for name in ("committed", "customer"):
+        if claim is None and context.params[name] is not None:
+            raise click.UsageError(f"--{name} needs --claim: candidates are made by wm claim new")
+
+
 def _warn_of_rehearsal(notary: str | None, seed: int | None) -> None:
     if notary is None:
         click.echo(
@@ -218,7 +281,8 @@ def _receipt(file: Path) -> Any:
     return parse_receipt(read_document(file, "a receipt"), what=str(file))
 
 
-def _ask(url: str, claim: Any) -> Any:
+def _ask(url: str, claim: Any, key: Any) -> Any:
     from wm.claims.beacons.notary_client import request_receipt
+    from wm.claims.beacons.request import sign_request
 
-    return request_receipt(url, request_of(claim))
+    return request_receipt(url, sign_request(claim.commitment, key))

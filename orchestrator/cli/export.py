@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import get_args
 
 import click
 
@@ -11,6 +12,7 @@ from orchestrator.cli.model_files import trust_options
 from orchestrator.errors import OutputError
 from orchestrator.files import write_new, write_whole
 from wm.exporting import TARGETS
+from wm.verification.questions import Units
 
 
 @click.command()
@@ -23,6 +25,11 @@ from wm.exporting import TARGETS
     help="scikit-learn (skops file), ONNX, or XGBoost's json.",
 )
 @click.option("-o", "--output", type=OUTPUT, required=True, help="File for the exported model.")
+@click.option(
+    "--units",
+    type=click.Choice(get_args(Units)),
+    help="Export a model of raw rows, or of model input.  [default: raw for sklearn, else model]",
+)
 @trust_options
 @click.option("--force", is_flag=True, help="Replace an existing file.")
 @json_option
@@ -30,6 +37,7 @@ def export(
     model: Path,
     target: str,
     output: Path,
+    units: Units | None,
     trusted: tuple[str, ...],
     trust_pickle: bool,
     force: bool,
@@ -49,8 +57,16 @@ def export(
         raise OutputError(f"{output}: the ending must be {chosen.ending} for {target}")
     forest = load_model(model, trusted=trusted, trust_pickle=trust_pickle)
     interface = read_interface(model, forest)
+    if units == "raw" and (interface is None or not chosen.takes_raw):
+        raise click.UsageError(
+            f"{target} has no place for the preparation of raw rows"
+            if interface is not None
+            else f"{model}: does not say what raw rows are"
+        )
+    if interface is not None and units == "model":
+        interface = interface.of_model_input()
     (write_whole if force else write_new)(output, exported(forest, interface, target))
-    if interface is not None and not chosen.takes_raw:
+    if interface is not None and units is None and not chosen.takes_raw:
         preparation = interface.preparation
         if not preparation.is_plain or preparation.scaling is not None:
             say(

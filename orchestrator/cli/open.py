@@ -10,9 +10,11 @@ from orchestrator.cli.common import INPUT, OUTPUT, json_option, print_either
 from orchestrator.cli.model_files import level_option
 from orchestrator.files import SECRET, write_new
 from wm.claims.keys import read_key
+from wm.claims.lineup import LineupClaim, drawn_value
+from wm.claims.lineup_opened import open_lineup
 from wm.claims.opened import challenged_rows
 from wm.claims.opened import open_claim as opening_of
-from wm.claims.reading import read_pooled_claim
+from wm.claims.reading import read_whole_claim
 from wm.verification.questions import controls_needed
 from wm.verification.samples import drawn, sample_of
 
@@ -24,7 +26,7 @@ from wm.verification.samples import drawn, sample_of
     "--draw",
     type=click.IntRange(min=1),
     required=True,
-    help="Number of trigger rows that the judge asked for.",
+    help="Number of trigger rows, or of a line-up's positions, that the judge asked for.",
 )
 @click.option(
     "--controls",
@@ -47,9 +49,19 @@ def open_claim(
 ) -> None:
     """Open some trigger rows and controls of a CLAIM to a judge.
 
-    The others stay secret. The judge's challenge draws which rows are opened, and your key signs them.
+    Of a line-up: the secrets of some positions. The others stay secret. The judge's challenge draws which are
+    opened, and your key signs them.
     """
-    claim = read_pooled_claim(claim_file)
+    claim = read_whole_claim(claim_file)
+    if isinstance(claim, LineupClaim):
+        if controls is not None:
+            raise click.UsageError("--controls has no meaning for scheme lineup: leave it out")
+        drawn_value(claim)  # refuses a claim without a draw
+        shown = open_lineup(claim, read_key(key_file), challenge, draw)
+        write_new(output, shown.to_json().encode(), mode=SECRET)
+        facts = {"opening": str(output), "commitment": shown.commitment, "trees": claim.header.trees}
+        print_either(facts | {"opened": draw}, json)
+        return
     found, _ = drawn(claim)
     header = claim.header
     if controls is None:

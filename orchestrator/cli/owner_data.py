@@ -19,6 +19,8 @@ from wm.errors import ClaimError
 from wm.interface import Interface
 
 if TYPE_CHECKING:
+    from wm.claims.lineup import LineupClaim
+    from wm.claims.lineup_opened import OpenedLineup
     from wm.claims.pooled import PooledClaim
     from wm.datasets import Dataset, Split
 
@@ -116,7 +118,7 @@ def read_owner_data(options: dict[str, Any], split_seed: int | None = None) -> O
     return OwnerData(rows, interface, source.kept())
 
 
-def data_of_claim(claim: PooledClaim, path: Path | None) -> OwnerData:
+def data_of_claim(claim: PooledClaim | LineupClaim | OpenedLineup, path: Path | None) -> OwnerData:
     """Read the rows of a claim again; `path` replaces that of its file, which may have moved.
 
     Raises
@@ -133,6 +135,8 @@ def data_of_claim(claim: PooledClaim, path: Path | None) -> OwnerData:
     found = Path(source.path) if path is None and source.path is not None else path
     if found is None and source.dataset is None:
         raise ClaimError("the claim does not name the file of its rows: give it as --path")
+    if path is not None and source.dataset is not None:
+        raise ClaimError(f"the claim's rows are data set {source.dataset}: leave the file {path} out")
     options = source.model_dump() | {"path": found, "model_id": claim.header.model_id}
     return read_owner_data(options, split_seed=source.split_seed)
 

@@ -11,13 +11,17 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from orchestrator.cli.common import INPUT, OUTPUT, json_option, print_json
+from orchestrator.cli.lineup import OF_JUDGE, judge_options, lineup_questions, refuse_foreign
 from orchestrator.cli.model_files import level_option
 from orchestrator.cli.suspects import question_options, questions_of
 from orchestrator.files import SECRET, refuse_existing, write_new
 from wm.claims.claim import Claim
+from wm.claims.lineup import LineupClaim
+from wm.claims.lineup_opened import OpenedLineup
 from wm.claims.reading import read_any_claim
 
 if TYPE_CHECKING:
+    from wm.verification.lineup.order import LineupQuestions
     from wm.verification.questions import Questions
 
 
@@ -25,6 +29,10 @@ if TYPE_CHECKING:
 @click.argument("claim_file", metavar="CLAIM", type=INPUT)
 @click.option("-o", "--output", type=OUTPUT, required=True, help="csv or npz file for the rows.")
 @question_options
+@judge_options
+@click.option(
+    "--judge-seed", metavar="TEXT", help="For a line-up: repeats a judge's choices.  [default: a new one]"
+)
 @click.option(
     "--ids", is_flag=True, help="Number the rows in a first column id; answers may then name theirs."
 )
@@ -36,14 +44,23 @@ if TYPE_CHECKING:
     help="File for the meaning of each row; keep it secret until the suspect has answered (JSON).",
 )
 @json_option
+@click.pass_context
 def queries(
-    claim_file: Path, output: Path, order: Path, level: float, ids: bool, json: bool, **options: Any
+    context: click.Context,
+    /,
+    claim_file: Path,
+    output: Path,
+    order: Path,
+    level: float,
+    ids: bool,
+    json: bool,
+    **options: Any,
 ) -> None:
     """Write rows of a CLAIM to ask a suspect model.
 
-    CLAIM may be an opening. Trigger rows are hidden among controls, rows of the same kind. Give the answers,
-    a line for each row, to wm verify --votes, --probabilities or --labels, with --order. Answers with a
-    column id may come in any order, and missing ones are named.
+    CLAIM may be an opening. Trigger rows are hidden among controls, rows of the same kind; the rows of a
+    line-up are no secret. Give the answers, a line for each row, to wm verify --votes, --probabilities or
+    --labels, with --order. Answers with a column id may come in any order, and missing ones are named.
     """
     import numpy as np
 
@@ -59,8 +76,12 @@ def queries(
     if output.suffix not in (".csv", ".npz"):
         raise click.UsageError(f"{output}: the ending must be .csv or .npz")
     refuse_existing(output, order)
-    sample = sample_of(claim)
-    questions = questions_of(sample, options, level)
+    questions: Questions | LineupQuestions
+    if isinstance(claim, LineupClaim | OpenedLineup):
+        questions = lineup_questions(claim, options)
+    else:
+        refuse_foreign(context, OF_JUDGE, "is for claims of scheme lineup")
+        questions = questions_of(sample_of(claim), options, level)
     names = questions.names
     if ids and ID in names:
         raise click.UsageError(f"--ids: a feature is named {ID} already")
@@ -80,7 +101,7 @@ def queries(
         click.echo(f"{len(questions.X)} rows of {len(names)} features: {output}")
 
 
-def _csv(questions: Questions, columns: Sequence[str]) -> str:
+def _csv(questions: Questions | LineupQuestions, columns: Sequence[str]) -> str:
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(columns)

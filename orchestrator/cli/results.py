@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import get_args
 
 import click
+import pandas as pd
 
 from orchestrator.cli.common import (
     OUTPUT,
-    campaign_argument,
     json_option,
     named_campaign,
     open_store,
@@ -32,6 +33,7 @@ _OWN = {
     "distances": "Smallest distance at which each instance can be forged",
     "forged-sets": "Evidence of each forged trigger set, and the rules that reject it",
     "jobs": "State, time and errors of each job",
+    "schemes": "Scoreboard: what each attack leaves of each scheme",
 }
 """Headings of the results that are not the rows of an attack."""
 
@@ -41,12 +43,12 @@ class _Results(Group):
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names of all results."""
-        return ["accuracy", *registry.kinds(), "distances", "forged-sets", "jobs"]
+        return ["accuracy", *registry.kinds(), "distances", "forged-sets", "schemes", "jobs"]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Return the command that prints a result; None if there is no such result."""
         if cmd_name in _OWN:
-            return _command(cmd_name, _OWN[cmd_name])
+            return _command(cmd_name, _OWN[cmd_name], several=cmd_name == "schemes")
         return _command(cmd_name, registry.attack(cmd_name).summary) if cmd_name in registry.kinds() else None
 
 
@@ -77,15 +79,19 @@ _SELECTION = option_group(
 )
 
 
-def _command(name: str, summary: str) -> click.Command:
-    @click.command(name=name, help=f"{summary}, in CAMPAIGN (name or id).")
-    @campaign_argument
+def _command(name: str, summary: str, *, several: bool = False) -> click.Command:
+    """Return the command that prints a result, of several campaigns one after the other."""
+
+    @click.command(name=name, help=f"{summary}, in {'each ' * several}CAMPAIGN (name or id).")
+    @click.argument(
+        "names", metavar="CAMPAIGN..." if several else "CAMPAIGN", nargs=-1 if several else 1, required=True
+    )
     @store_option
     @_SELECTION
     @json_option
     @click.option("-o", "--output", type=OUTPUT, help="Write to a file instead: .csv, .json or .parquet.")
     def command(
-        campaign_name: str,
+        names: str | tuple[str, ...],
         store_url: str,
         where: tuple[str, ...],
         columns: str | None,
@@ -105,8 +111,10 @@ def _command(name: str, summary: str) -> click.Command:
             limit=limit,
         )
         store = open_store(store_url)
-        campaign_id = named_campaign(store, campaign_name).id
-        whole = forged_sets(store, campaign_id) if name == "forged-sets" else frame(store, campaign_id, name)
+        read = forged_sets if name == "forged-sets" else partial(frame, name=name)
+        every = [names] if isinstance(names, str) else names
+        parts = [read(store, named_campaign(store, each).id) for each in every]
+        whole = parts[0] if len(parts) == 1 else pd.concat(parts, ignore_index=True)
         found = select(whole, chosen)
         if output is not None:
             with writing(output):

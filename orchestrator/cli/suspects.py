@@ -3,50 +3,32 @@
 from __future__ import annotations
 
 import hashlib
-import os
 import secrets
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
 from orchestrator.cli.common import INPUT, option_group
+from orchestrator.cli.endpoints import (
+    AUTO,
+    LIMITS,
+    PROBES,
+    TEXT_TO_URL,
+    TOKEN_VARIABLE,
+    Named,
+    ask_endpoint,
+)
 from orchestrator.cli.model_files import trust_options
-from orchestrator.cli.urls import read_secret
-from wm.verification.answers import KINDS
+from wm.verification.answers import KINDS, AnswerKind, Answers
 from wm.verification.endpoint import FORMATS, PLACED, Limits
 from wm.verification.questions import Units, build_questions, controls_needed, read_order, sort_answers
 
 if TYPE_CHECKING:
     from wm.forest import Forest
-    from wm.verification.endpoint import Endpoint, Wire
     from wm.verification.judgement import Response
     from wm.verification.questions import Questions
     from wm.verification.samples import Sample
-
-TOKEN_VARIABLE = "WM_ENDPOINT_TOKEN"  # noqa: S105 - the name of the variable that holds it
-"""Environment variable with the token of an endpoint."""
-
-_AUTO = "auto"
-_PROBES = 3
-"""Controls that are shown to find out the format of questions."""
-
-_LIMITS = {
-    "batch_size": ("batch_size", click.IntRange(1, 100_000), "Maximum rows in one request to --url."),
-    "request_limit_s": (
-        "request_s",
-        click.FloatRange(0, 86_400, min_open=True),
-        "Maximum seconds for one request.",
-    ),
-    "total_limit_s": (
-        "total_s",
-        click.FloatRange(0, 604_800, min_open=True),
-        "Maximum seconds for all requests, with pauses.",
-    ),
-    "attempts": ("attempts", click.IntRange(1, 1000), "Maximum tries of one request."),
-}
-"""Options of an endpoint: field of `Limits`, type and help."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,8 +79,8 @@ suspect_options = option_group(
     question_options,
     click.option(
         "--format",
-        type=click.Choice([_AUTO, *FORMATS]),
-        default=_AUTO,
+        type=click.Choice([AUTO, *FORMATS]),
+        default=AUTO,
         help="Format of questions to --url (docs/servers.md); auto finds it with some controls.",
     ),
     click.option(
@@ -113,7 +95,7 @@ suspect_options = option_group(
     ),
     *(
         click.option(f"--{name.replace('_', '-')}", type=kind, default=getattr(Limits(), field), help=text)
-        for name, (field, kind, text) in _LIMITS.items()
+        for name, (field, kind, text) in LIMITS.items()
     ),
     click.option(
         "--header",
@@ -173,7 +155,7 @@ def check_sources(options: dict[str, Any]) -> None:
     if options["order"] is not None and not kinds:
         raise click.UsageError("--order is for the answers in --votes, --probabilities or --labels")
     if options["url"] is None and (
-        options["format"] != _AUTO or options["json_rows"] is not None or options["json_path"] is not None
+        options["format"] != AUTO or options["json_rows"] is not None or options["json_path"] is not None
     ):
         raise click.UsageError("--format, --json-rows and --json-path say how to ask a --url: give one")
 
@@ -200,45 +182,36 @@ def questions_of(sample: Sample, options: dict[str, Any], level: float, *, spare
 
 
 def _from_files(sample: Sample, options: dict[str, Any]) -> Suspect:
+    answers, description = answers_in_files(sample.header, options)
+    return Suspect(sort_answers(answers, read_order(options["order"]), sample), description)
+
+
+def answers_in_files(header: Named, options: dict[str, Any]) -> tuple[dict[AnswerKind, Answers], str]:
+    """Return the answers in the files that the options name, and a description of them."""
     from wm.verification.answer_files import parse_answers, read_file
 
     if options["order"] is None:
         raise click.UsageError("answers need the --order of their questions: ask the rows of wm queries")
-    order = read_order(options["order"])
-    answers, texts = {}, []
+    answers: dict[AnswerKind, Answers] = {}
+    texts = []
     for kind in KINDS:
         file = options[kind]
         if file is None:
             continue
         content = read_file(file)
         answers[kind] = parse_answers(
-            content,
-            kind,
-            class_names=sample.header.class_names,
-            feature_names=sample.header.feature_names,
-            what=str(file),
+            content, kind, class_names=header.class_names, feature_names=header.feature_names, what=str(file)
         )
         texts.append(f"{kind} in {file}, SHA-256 {hashlib.sha256(content).hexdigest()}")
-    return Suspect(sort_answers(answers, order, sample), "; ".join(texts))
+    return answers, "; ".join(texts)
 
 
 def _from_endpoint(sample: Sample, options: dict[str, Any], level: float) -> Suspect:
-    from wm.verification.endpoint import Endpoint, ask, read_headers
-
-    endpoint = Endpoint(
-        options["url"],
-        token=_token(options["token_file"]),
-        headers=read_headers(options["headers"]),
-        limits=Limits(**{field: options[name] for name, (field, _, _) in _LIMITS.items()}),
-    )
-    questions = questions_of(sample, options, level, spare=_PROBES if options["format"] == _AUTO else 0)
+    spare = PROBES if options["format"] == AUTO else 0
+    questions = questions_of(sample, options, level, spare=spare)
     if questions.cells is not None:
-        raise click.UsageError(
-            "--url is asked for numbers, but the raw rows have text: write them by wm queries --units raw, "
-            "and give the answers in a file"
-        )
-    wire = _wire(endpoint, questions, sample, options)
-    answers = ask(endpoint, questions.X, class_names=sample.header.class_names, wire=wire)
+        raise click.UsageError(TEXT_TO_URL)
+    answers, endpoint, wire = ask_endpoint(questions.X, questions.spare, sample.header, options)
     response = sort_answers({answers.kind: answers}, questions.order, sample)
     note = f"asked in format {wire.name}, answered by {answers.kind}"
     count = len(questions.order.asked)
@@ -247,25 +220,3 @@ def _from_endpoint(sample: Sample, options: dict[str, Any], level: float) -> Sus
         f"endpoint {endpoint.what}, format {wire.name}, asked {count} rows, {response.asked_twice} of them a "
         "second time",
     )
-
-
-def _wire(endpoint: Endpoint, questions: Questions, sample: Sample, options: dict[str, Any]) -> Wire:
-    from wm.verification.endpoint import find_wire, read_path, wire_of
-
-    answers_at = options["json_path"]
-    places: Any = {
-        "rows_at": read_path(options["json_rows"] or ""),
-        "answers_at": None if answers_at is None else read_path(answers_at),
-    }
-    names, classes = sample.header.feature_names, sample.header.class_names
-    if options["format"] != _AUTO:
-        return wire_of(options["format"], endpoint, names, **places)
-    if not len(questions.spare):
-        raise click.UsageError("the claim shows no control to spare: give the --format of questions")
-    return find_wire(endpoint, questions.spare, names=names, class_names=classes, **places)
-
-
-def _token(file: Path | None) -> str | None:
-    if file is not None:
-        return read_secret(file, "--token-file")
-    return os.environ.get(TOKEN_VARIABLE) or None

@@ -6,21 +6,28 @@ import contextlib
 from dataclasses import asdict
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from orchestrator.cli import Exit
 from orchestrator.cli.common import INPUT, OUTPUT, json_option, print_json
+from orchestrator.cli.lineup import OF_JUDGE, judge_options, refuse_foreign, verify_lineup
 from orchestrator.cli.marks import mark
 from orchestrator.cli.model_files import level_option, moment
 from orchestrator.cli.suspects import ask_suspect, check_sources, read_suspect_model, suspect_options
 from orchestrator.files import refuse_existing, write_new, write_whole
 from wm.claims.claim import Claim
+from wm.claims.lineup import LineupClaim
+from wm.claims.lineup_opened import OpenedLineup
 from wm.claims.opened import OpenedClaim
 from wm.claims.reading import read_any_claim
+from wm.embedding.options import DEFAULT_CANDIDATES, MAX_CANDIDATES
 from wm.verification.judgement import Judgement, Requirements, VerdictKind, judge_sample
 from wm.verification.transcript import judge_old_claim, transcript
+
+if TYPE_CHECKING:
+    from wm.claims.beacons.base import Trust
 
 _EXITS = {
     VerdictKind.VERIFIED: Exit.DONE,
@@ -61,10 +68,27 @@ _LONGEST = 12
 @click.option(
     "--transcript", "transcript_file", type=OUTPUT, help="Write the complete verdict as text, for the record."
 )
+@judge_options
+@click.option(
+    "--candidates",
+    type=click.IntRange(2, MAX_CANDIDATES),
+    default=DEFAULT_CANDIDATES,
+    help="For a line-up: trees to compare each tree with, the owner's among them.",
+)
+@click.option("--committed", type=INPUT, help="For a line-up: the candidates that the claim commits to.")
+@click.option(
+    "--judge-seed",
+    metavar="TEXT",
+    help="For a line-up: repeats a judge's choices; unknown to the claimant.  [default: a new one]",
+)
+@click.option("--jobs", type=int, default=1, help="For a line-up: threads for training; -1: all cores.")
 @click.option("--force", is_flag=True, help="Replace an existing transcript.")
 @click.option("--verbose", is_flag=True, help="Print the complete verdict.")
 @json_option
+@click.pass_context
 def verify(
+    context: click.Context,
+    /,
     claim_file: Path,
     trust_file: Path | None,
     logs: tuple[Path, ...],
@@ -89,11 +113,15 @@ def verify(
     if transcript_file is not None and not force:
         refuse_existing(transcript_file)
     claim = read_any_claim(claim_file)
-    if isinstance(claim, OpenedClaim) and (challenge is None or opened is None):
+    if isinstance(claim, LineupClaim | OpenedLineup):
+        refuse_foreign(context, ("controls", "open_controls"), "has no meaning for scheme lineup")
+    else:
+        refuse_foreign(context, OF_JUDGE, "is for claims of scheme lineup")
+    if isinstance(claim, OpenedClaim | OpenedLineup) and (challenge is None or opened is None):
         raise click.UsageError(
             "an opening needs your --challenge and --open: without them the owner may have picked the rows"
         )
-    if not isinstance(claim, OpenedClaim) and {challenge, opened, open_controls} != {None}:
+    if not isinstance(claim, OpenedClaim | OpenedLineup) and {challenge, opened, open_controls} != {None}:
         raise click.UsageError(
             f"--challenge, --open and --open-controls are for openings: {claim_file} is a whole claim"
         )
@@ -106,18 +134,21 @@ def verify(
         tried=tried,
     )
     about = {
-        "opening" if isinstance(claim, OpenedClaim) else "claim": claim_file,
+        "opening" if isinstance(claim, OpenedClaim | OpenedLineup) else "claim": claim_file,
         "commitment": claim.commitment,
     }
     if isinstance(claim, Claim):
         judgement, description = _judge_old(claim, options, level)
         about["model"] = claim.model_id
+    elif isinstance(claim, LineupClaim | OpenedLineup):
+        judgement, description = verify_lineup(
+            claim, options, asked, trust=_trust(trust_file), log=_lines(logs, claim.header.owner)
+        )
+        about |= {"model": claim.header.model_id, "owner": claim.header.owner}
     else:
-        from wm.claims.beacons.base import read_trust
         from wm.verification.samples import sample_of
 
-        trust = None if trust_file is None else read_trust(trust_file)
-        sample = sample_of(claim, trust=trust, log=_lines(logs))
+        sample = sample_of(claim, trust=_trust(trust_file), log=_lines(logs, claim.header.owner))
         suspect = ask_suspect(sample, options, level)
         judgement, description = judge_sample(sample, suspect.response, asked), suspect.description
         about |= {"model": claim.header.model_id, "owner": claim.header.owner}
@@ -130,7 +161,7 @@ def verify(
             print_json(_facts(judgement, description))
         else:
             click.echo(text if verbose else "\n".join(_short(judgement, mark(_JUDGED[code]))), nl=not verbose)
-    click.get_current_context().exit(code)
+    context.exit(code)
 
 
 def _judge_old(claim: Claim, options: dict[str, Any], level: float) -> tuple[Judgement, str]:
@@ -152,11 +183,16 @@ def _judge_old(claim: Claim, options: dict[str, Any], level: float) -> tuple[Jud
     return judge_old_claim(claim, found.values, level=level), f"votes in {options['votes']}"
 
 
-def _lines(logs: tuple[Path, ...]) -> tuple[str, ...]:
-    from wm.claims.document import read_document
+def _trust(file: Path | None) -> Trust | None:
+    from wm.claims.beacons.base import read_trust
 
-    contents = [read_document(file, "a log of receipts").decode(errors="replace") for file in logs]
-    return tuple(line for content in contents for line in content.splitlines() if line.strip())
+    return None if file is None else read_trust(file)
+
+
+def _lines(logs: tuple[Path, ...], owner: str) -> tuple[str, ...]:
+    from wm.claims.beacons.notary import read_log
+
+    return tuple(line for file in logs for line in read_log(file, owner))
 
 
 def _facts(judgement: Judgement, description: str) -> dict[str, Any]:

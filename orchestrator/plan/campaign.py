@@ -11,6 +11,7 @@ from orchestrator.plan.base import DataFacts, GridPoint, PlannedJob, make_job
 from orchestrator.spec import CampaignSpec
 from orchestrator.spec.draft import Fault
 from wm import streams
+from wm.embedding import SCHEMES
 from wm.embedding.common import trigger_size
 from wm.errors import EmbeddingError
 from wm.signature import count_of_ones
@@ -102,7 +103,10 @@ def _jobs(spec: CampaignSpec, facts: DataFacts) -> Iterator[PlannedJob]:
         for scheme, trigger_share, ones_share in spec.embedding.points():
             shares: dict[str, Any] = {"trigger_share": trigger_share, "ones_share": ones_share}
             cell = GridPoint(scheme, **shares, repeat=repeat)
-            embed_parameters = EmbedParameters(scheme=scheme, **shares, repeat=repeat, **fit)
+            candidates = None if SCHEMES[scheme].proof is None else spec.embedding.candidates
+            embed_parameters = EmbedParameters(
+                scheme=scheme, **shares, repeat=repeat, candidates=candidates, **fit
+            )
             embed = make_job(JobKind.EMBED, embed_parameters, cell, split, baseline)
             yield embed
             yield from attacks_on_watermark(spec, facts, Watermark(cell, split, baseline, embed), limits)

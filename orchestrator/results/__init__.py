@@ -21,6 +21,7 @@ from orchestrator.results.rows import (
     roc_curves,
     spectra,
 )
+from orchestrator.results.schemes import scoreboard
 from orchestrator.store.database import Store
 
 __all__ = ["COLUMNS", "alarms", "fingerprint", "first_result", "frame"]
@@ -34,6 +35,7 @@ _OWN: dict[str, Callable[[Store, int], pd.DataFrame]] = {
     "spectra": spectra,
     "roc-curves": roc_curves,
     "budget-curves": budget_curves,
+    "schemes": scoreboard,
 }
 """Results with their own query; all others are the rows of an attack."""
 

@@ -59,6 +59,20 @@ _JOBS = {
     "error": "Error of the outcome, or of the last failed attempt.",
 }
 
+SCHEMES = {
+    "scheme": "Embedding scheme; with its shares where a campaign has several of them.",
+    "dataset": "Data set.",
+    "attack": "Attack and its method, or what was modified; none: the forest as released.",
+    "strength": "Strength of a modification; of several in a row that of the first.",
+    "accuracy_change": "Mean change of accuracy by the attack; of no attack that by the watermark.",
+    "log10_p": "Median of the evidence that is left, as log10 p.",
+    "auc": "Mean area under the curve: of presence, for watermarked against honest forests; of suppression, "
+    "for trigger against ordinary queries; of other detection, for the ranking of trees by their bits.",
+    "tpr_at_1pct_fpr": "Share of watermarks, or of trigger queries, found at no more than 1% false alarms.",
+    "repeats": "Number of repeats.",
+}
+"""Columns of the scoreboard."""
+
 COLUMNS: dict[str, dict[str, str]] = {
     "accuracy": GRID | _ACCURACY,
     **{
@@ -66,6 +80,7 @@ COLUMNS: dict[str, dict[str, str]] = {
         for attack in registry.attacks()
     },
     "distances": GRID | _DISTANCES,
+    "schemes": SCHEMES,
     "jobs": {"job": "Id in the store.", "kind": "Its kind.", "state": "Its state."} | GRID | _JOBS,
 }
 """Columns of each result, with their descriptions, in order."""

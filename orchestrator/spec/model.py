@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import chain, product
-from typing import Annotated
+from typing import Annotated, Self, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from wm.attacks.base import Distinct, OneOrMore, Several, Share, known
 from wm.embedding import SCHEMES
-from wm.embedding.options import DEFAULTS, Adjust, FitOptions
+from wm.embedding.options import DEFAULT_CANDIDATES, DEFAULTS, MAX_CANDIDATES, Adjust, FitOptions
 from wm.errors import DataError
 from workers.jobs import SplitOptions
 
@@ -81,6 +81,19 @@ class GridSpec(SpecModel):
     trigger_share: Shares = (DEFAULTS.trigger_share,)
     ones_share: Shares = (DEFAULTS.ones_share,)
 
+    @model_validator(mode="after")
+    def _share_is_the_schemes(self) -> Self:
+        """Set the share of ones, where it is left out, to that of the scheme."""
+        shares = {SCHEMES[scheme].ones_share for scheme in self.scheme}
+        if "ones_share" not in self.model_fields_set and shares != set(self.ones_share):
+            self._set_shares(shares)
+        return self
+
+    def _set_shares(self, shares: set[float]) -> None:
+        if len(shares) > 1:
+            raise ValueError("give ones_share, or a grid for each scheme: their defaults differ")
+        object.__setattr__(self, "ones_share", tuple(shares))
+
     def points(self) -> Iterator[Point]:
         """Yield each point of this grid."""
         yield from product(self.scheme, self.trigger_share, self.ones_share)
@@ -90,12 +103,37 @@ class EmbeddingSpec(GridSpec, FitOptions):
     """The watermarks: every combination of the listed values, `repeats` times with other seeds.
 
     With `grid` tables, the combinations of each of these instead, without duplicates. Then the file omits
-    `scheme`, `trigger_share` and `ones_share`, which hold the values of all grids.
+    `scheme`, `trigger_share` and `ones_share`, which hold the values of all grids. Without `ones_share`
+    schemes of different defaults become a grid each.
     """
 
     grid: tuple[GridSpec, ...] = ()
     repeats: int = Field(default=1, ge=1, le=10_000)
     adjust: Adjust = DEFAULTS.adjust
+    candidates: Annotated[int, Field(ge=2, le=MAX_CANDIDATES)] | None = Field(
+        default=None,
+        description="For lineup: trees to compare each of a suspect's trees with; "
+        f"{DEFAULT_CANDIDATES} if left out.",
+    )
+
+    def _set_shares(self, shares: set[float]) -> None:
+        if not self.grid:
+            grids = (GridSpec(scheme=(one,), trigger_share=self.trigger_share) for one in self.scheme)
+            object.__setattr__(self, "grid", tuple(grids))
+            object.__setattr__(self, "ones_share", tuple(dict.fromkeys(self._shares())))
+
+    def _shares(self) -> Iterator[float]:
+        yield from (share for grid in self.grid for share in grid.ones_share)
+
+    @model_validator(mode="after")
+    def _trainings_fit_the_schemes(self) -> Self:
+        for scheme in self.scheme:
+            allowed = get_args(SCHEMES[scheme].options.model_fields["training"].annotation)
+            if self.training not in allowed:
+                raise ValueError(
+                    f"scheme {scheme} has no training {self.training!r}, only {', '.join(allowed)}"
+                )
+        return self
 
     @model_validator(mode="after")
     def _grids_stand_alone(self) -> EmbeddingSpec:

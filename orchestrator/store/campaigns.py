@@ -113,6 +113,12 @@ def find_campaign(store: Store, name_or_id: str) -> CampaignRecord:
     return found[-1]
 
 
+def reference(store: Store, campaign_id: int, name: str) -> str:
+    """Return what finds a campaign: its name, or its id if other campaigns have that name too."""
+    same = store.rows(sa.select(campaign.c.id).where(campaign.c.name == name).limit(2))
+    return name if len(same) == 1 else str(campaign_id)
+
+
 def _day(seconds: float) -> str:
     return datetime.fromtimestamp(seconds, UTC).date().isoformat()
 

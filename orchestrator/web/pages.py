@@ -18,7 +18,7 @@ from orchestrator.report.page import report_html
 from orchestrator.report.witness import witness_chart
 from orchestrator.results.forged_sets import Forgery
 from orchestrator.results.stored_models import StoredModels
-from orchestrator.store import browse, campaigns
+from orchestrator.store import campaigns, details
 from orchestrator.store.browse import Wanted, page_of_jobs
 from orchestrator.store.campaigns import CampaignRecord
 from orchestrator.store.database import Store
@@ -84,7 +84,7 @@ class Pages:
 
     def job(self, job_id: int) -> Page:
         """Return a job's page."""
-        found = browse.job_details(self._store, job_id)
+        found = details.job_details(self._store, job_id)
         context = {"job": found, "problem": self._live.problem}
         return Page("job.html.j2", context, ("problem", "job"))
 
@@ -116,9 +116,9 @@ class Pages:
 
     def witness(self, job_id: int, instance: int) -> bytes:
         """Return the picture of a forged instance, as SVG."""
-        row, distance, witness = browse.witness_of(self._store, job_id, instance)
-        details = browse.job_details(self._store, job_id)
-        split = StoredModels(self._store, details.campaigns[0][0]).split
+        row, distance, witness = details.witness_of(self._store, job_id, instance)
+        campaign_id, _ = details.job_details(self._store, job_id).campaigns[0]
+        split = StoredModels(self._store, campaign_id).split
         found = Forgery(
             row=row,
             label=int(split.y_test[row]),

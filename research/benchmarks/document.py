@@ -24,15 +24,17 @@ from research.benchmarks import (
     fuzz,
     growth,
     hardness,
+    lineup,
 )
 
-from research.benchmarks import overshoot, tuning  # isort: skip
+from research.benchmarks import overshoot, pages, tuning  # isort: skip
 
 MODULES = {
     module.__name__.rpartition(".")[2]: module
-    for module in (forgery, forgery_grid, hardness, growth, overshoot, fuzz, tuning, embedding)
+    for module in (forgery, forgery_grid, hardness, growth, overshoot, fuzz, tuning, embedding, lineup, pages)
 }
 TYPED: dict[str, dict[str, Any]] = {name: {"rows": module.Row} for name, module in MODULES.items()}
+TYPED["lineup_large"] = TYPED["lineup_calibration"] = TYPED["lineup"]
 TYPED["embedding"] |= {"differences": embedding.Difference, "memory": embedding.Peak}
 """Of each results file, what the entries of its lists are."""
 
@@ -58,16 +60,20 @@ def write(results: Path) -> str:
     """Return the document for the results files in a directory."""
     found = {name: read(results / f"{name}.json") for name in TYPED}
 
-    def provenance(name: str, options: str = "", plot: str = "") -> str:
-        """Return what was run, where and when."""
+    def provenance(name: str, options: str = "", plot: str = "", module: str | None = None) -> str:
+        """Return what was run, where and when; the module is called as the results file, or otherwise."""
         given = found[name]
         seeds = (
-            f"seeds {listed(given['seeds'])}" if "seeds" in given else f"seed {given['arguments']['seed']}"
+            f"; seeds {listed(given['seeds'])}"
+            if "seeds" in given
+            else f"; seed {given['arguments']['seed']}"
+            if "seed" in given["arguments"]
+            else ""
         )
         return (
-            f"```\npython -m research.benchmarks.{name}{options} -o research/benchmarks/results/{name}.json{plot}\n```\n"
+            f"```\npython -m research.benchmarks.{module or name}{options} -o research/benchmarks/results/{name}.json{plot}\n```\n"
             f"{given['machine']}, {given['cores']} cores, load {given['load_at_end']:g}; "
-            f"Python {given['python']}; {given['date']}; {seeds}."
+            f"Python {given['python']}; {given['date']}{seeds}."
         )
 
     values = {"provenance": provenance, "listed": listed, "modules": SimpleNamespace(**MODULES)}

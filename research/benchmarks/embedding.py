@@ -141,7 +141,7 @@ def limits_of(rows: Split, chosen: Hyperparameters, adjust: Adjust) -> Caps:
 
 def plain_fit(task: EmbeddingTask) -> Any:
     """Return a forest trained plainly under a task's limits."""
-    m = len(task.signature)
+    m = task.signature.trees
     return fit_trees(task.X, task.y, n_trees=m, caps=task.caps, seed=task.seed_right, n_jobs=task.fit.n_jobs)
 
 
@@ -166,7 +166,7 @@ def measure(dataset: str, rows: Split, task: EmbeddingTask, repeat: int, trainin
     accuracy_plain = Forest.from_sklearn(model).accuracy(rows.X_test, rows.y_test)
     found = []
     for name, (embedded, spent) in made.items():
-        ratios = (spent.wall_s / cost.wall_s, spent.cpu_s / cost.cpu_s, embedded.fits / len(task.signature))
+        ratios = (spent.wall_s / cost.wall_s, spent.cpu_s / cost.cpu_s, embedded.fits / task.signature.trees)
         weights = (embedded.weight_right, embedded.weight_wrong)
         accuracies = (embedded.forest.accuracy(rows.X_test, rows.y_test), accuracy_plain)
         bits = _bits_read(embedded.forest, task)
@@ -177,7 +177,7 @@ def measure(dataset: str, rows: Split, task: EmbeddingTask, repeat: int, trainin
 def _bits_read(forest: Forest, task: EmbeddingTask) -> tuple[float, float]:
     """Return the shares of the bits that strategy B reads off by depth and by leaves."""
     shares = {
-        result.measure: result.correct / len(task.signature)
+        result.measure: result.correct / task.signature.trees
         for result in detect(forest, task.signature)
         if result.strategy is Strategy.B
     }

@@ -16,7 +16,7 @@ import itertools
 import json
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -31,7 +31,7 @@ from orchestrator.store.database import Store
 from orchestrator.store.tables import CampaignState, campaign_job, cell, job, outcome
 from orchestrator.web.app import make_app
 from orchestrator.web.guard import Access
-from research.benchmarks.common import add_store, end_what_was_started, parser, save_results
+from research.benchmarks.common import add_store, end_what_was_started, markdown, parser, save_results
 from research.benchmarks.stores import opened, planned
 from wm.attacks.forgery import BATCH
 from workers.jobs import ForgeryParameters
@@ -49,14 +49,14 @@ kind = "detection"
 """
 
 _ROWS_AT_ONCE = 20_000
-_REQUESTS = 15
+REQUESTS = 15
 _LIMIT_S = 0.1
 _RARE = 1000
 """One job in so many has failed, one in as many is cancelled."""
 
 
 @dataclass(frozen=True)
-class Timing:
+class Row:
     """Times of one page in seconds."""
 
     store: str
@@ -207,13 +207,32 @@ async def timed(store: Store, asked: dict[str, str]) -> list[tuple[str, list[flo
         found = []
         for name, address in asked.items():
             times = []
-            for _ in range(_REQUESTS):
+            for _ in range(REQUESTS):
                 started = time.perf_counter()
                 answer = await client.get(address)
                 times.append(time.perf_counter() - started)
                 answer.raise_for_status()
             found.append((name, times))
     return found
+
+
+def table(rows: Sequence[Row]) -> str:
+    """Return the times in milliseconds, a line for each page and a pair of columns for each store."""
+    found = {(row.page, row.store): row for row in rows}
+    stores = list(dict.fromkeys(row.store for row in rows))
+    titles = ["page", *(f"{store}: {what}" for store in stores for what in ("first", "median", "slowest"))]
+    lines = [
+        [
+            page,
+            *(
+                f"{1e3 * getattr(found[page, store], what):.0f}"
+                for store in stores
+                for what in ("first", "median", "slowest")
+            ),
+        ]
+        for page in dict.fromkeys(row.page for row in rows)
+    ]
+    return markdown(titles, lines)
 
 
 def main() -> int:
@@ -238,7 +257,7 @@ def main() -> int:
             )[0][0]
             for name, times in asyncio.run(timed(store, pages(campaign_id, start, given.jobs))):
                 first, *others = times
-                row = Timing(kind, name, first, float(np.median(others)), max(others))
+                row = Row(kind, name, first, float(np.median(others)), max(others))
                 rows.append(row)
                 print(
                     f"{kind:10}  {name:34}  first {1e3 * row.first:6.1f} ms  "

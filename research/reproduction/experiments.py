@@ -51,7 +51,7 @@ class Scene:
     @property
     def owner(self) -> Signature:
         """The owner's signature."""
-        return self.model.claim.bits
+        return Signature.of(self.model.claim.signature)
 
     @property
     def attacker(self) -> Signature:

@@ -13,13 +13,15 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.ensemble import RandomForestClassifier
 
-from tests import witness
+from tests import lineups, witness
 from tests.damage.damaging import Form
 from tests.damage.running import Target, unclear
 from wm.attacks.leakage import LeakageReport, inspect
 from wm.claims.beacons.base import Receipt, parse_receipt, read_trust
 from wm.claims.claim import Claim, parse_claim
 from wm.claims.keys import public_hex
+from wm.claims.lineup import LineupClaim, drawn_value, parse_lineup
+from wm.claims.lineup_opened import open_lineup, parse_opened_lineup
 from wm.claims.opened import OpenedClaim, challenged_rows, open_claim, parse_opened
 from wm.claims.pooled import MinMax, PooledClaim, parse_pooled
 from wm.embedding.claimed import commit_pool, owner_key
@@ -32,6 +34,9 @@ from wm.verification.answers import Answers
 from wm.verification.endpoint.meaning import read_meaning
 from wm.verification.endpoint.reply import read_reply
 from wm.verification.judgement import VerdictKind, judge_sample
+from wm.verification.lineup.candidates import Lineup
+from wm.verification.lineup.order import Counts, LineupOrder, read_lineup_order
+from wm.verification.lineup.proof import LineupProof
 from wm.verification.questions import Order, Questions, build_questions, read_order, sort_answers
 from wm.verification.samples import Sample, sample_of
 
@@ -53,6 +58,7 @@ def targets(folder: Path) -> list[Target]:
     metadata = sklearn_metadata.from_model(model)
     found = [
         *_claims(claim),
+        *_lineups(folder),
         *_judges_files(claim, asked, forest, folder),
         Target(
             "forest",
@@ -114,6 +120,55 @@ def _claims(claim: PooledClaim) -> list[Target]:
             lambda content: parse_claim(content, what="old claim"),
             lambda read: _unlike(_committed_old(read), _committed_old(old)),
         ),
+    ]
+
+
+def _lineups(folder: Path) -> list[Target]:
+    """Return a line-up's claim, the order of its questions, and a proof that a campaign keeps."""
+    owner = lineups.owner(key=owner_key(5))
+    opening, (value, _) = open_lineup(owner.claim, owner_key(5), "case 17", 4), drawn_value(owner.claim)
+    order = LineupOrder(commitment=owner.claim.commitment, units="model", seed="case 17", counts=Counts())
+    order = order.asking(20, 3)
+    votes = np.random.default_rng(1).integers(2, size=(4, 3, 20)).astype(np.uint8)
+    proof = LineupProof(owner.queries.X[:20], Lineup(votes, np.array([0, 2, 1, 1])))
+
+    def drawn(content: bytes) -> LineupClaim:
+        claim = parse_lineup(content, what="line-up")
+        try:
+            drawn_value(claim)
+        except WmError as reason:
+            raise type(reason)(f"line-up: {reason}") from reason
+        return claim
+
+    def shown(claim: LineupClaim) -> tuple[object, ...]:
+        return claim.header, claim.salt, claim.secret, claim.commitment, drawn_value(claim)[0]
+
+    def scored(read: LineupProof) -> str | None:
+        read.scores(owner.forest)  # a line-up of random votes says nothing, and must not fail
+        return None
+
+    return [
+        Target(
+            "line-up",
+            owner.claim.to_json().encode(),
+            "json",
+            drawn,
+            lambda read: _unlike(shown(read), shown(owner.claim)),
+        ),
+        Target(
+            "line-up opening",
+            opening.to_json().encode(),
+            "json",
+            lambda content: parse_opened_lineup(content, what="line-up opening"),
+            lambda read: _unlike(read.keys(value), opening.keys(value)),
+        ),
+        _file(
+            folder / "lineup-order.json",
+            order.to_line().encode(),
+            read_lineup_order,
+            lambda read: None if all(number >= 0 for number in read.asked) else "asks what there is not",
+        ),
+        Target("line-up", proof.to_bytes(), "npz", LineupProof.from_bytes, scored),
     ]
 
 

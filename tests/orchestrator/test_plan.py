@@ -333,6 +333,17 @@ def test_a_parameter_changes_exactly_the_keys_of_dependent_jobs(path, value, dow
     assert not any(job.kind in downstream for job in before if job.key in kept)
 
 
+def test_candidates_change_the_keys_of_lineup_alone():
+    both = changed(["embedding", "scheme"], ["paper", "lineup"])
+    before = planned(both, FACTS_OF_FILE)
+    both["embedding"]["candidates"] = 30
+    after = planned(both, FACTS_OF_FILE)
+    kept = {job.key for job in before} & {job.key for job in after}
+    assert {job.cell.scheme for job in before if job.key not in kept} == {"lineup"}
+    assert not any(job.cell.scheme == "lineup" for job in before if job.key in kept)
+    assert {job.key for job in planned(BASE, FACTS_OF_FILE)} == kept
+
+
 def test_every_parameter_of_the_file_has_its_row_above():
     (parametrized,) = [
         mark
@@ -343,7 +354,7 @@ def test_every_parameter_of_the_file_has_its_row_above():
     fields = CampaignSpec.model_fields
     sections = {name: fields[name].annotation.model_fields for name in ("dataset", "embedding", "limits")}
     there = {(section, name) for section, names in sections.items() for name in names}
-    elsewhere = {("dataset", "name"), ("embedding", "scheme"), ("embedding", "repeats")}
+    elsewhere = {("dataset", "name"), *(("embedding", name) for name in ("scheme", "repeats", "candidates"))}
     assert there - elsewhere <= shown
 
 

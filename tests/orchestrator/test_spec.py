@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from orchestrator.errors import SpecError
 from orchestrator.spec import CampaignSpec, parse_spec, read_spec
 from wm.attacks import registry
+from wm.embedding import SCHEMES
 
 BASE = """\
 name = "c"
@@ -46,6 +47,7 @@ def test_defaults():
         "training": "per-tree",
         "weight_step": None,
         "max_rounds": 500,
+        "candidates": None,
     }
     assert (spec.dataset.test_share, spec.dataset.scaling, spec.dataset.split_seed) == (0.3, "train", None)
     assert (spec.limits.job_s, spec.limits.memory_mb) == (3600.0, None)
@@ -477,7 +479,8 @@ def test_no_stage_hides_another():
         "6: forest: give either n_estimators (and max_depth, if limited) or tune",
         "9: forest.tune.n_estimators.0: input should be a valid integer (got 'x')",
         "11: embedding.trainig: unknown key: did you mean `training`?",
-        "12: embedding.scheme.0: unknown scheme 'papre'; known are: paper; did you mean `paper`?",
+        "12: embedding.scheme.0: unknown scheme 'papre'; "
+        f"known are: {', '.join(sorted(SCHEMES))}; did you mean `paper`?",
         "14: embedding.weight_step: input should be greater than 0 (got -1)",
         "16: attack.0: certify proves single answers, not minimal distances: give eps as numbers",
         "20: attack.0.batch: input should be greater than or equal to 1 (got 0)",

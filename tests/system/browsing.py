@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -21,6 +21,11 @@ _QUIET = [
     "--disable-dev-shm-usage",
 ]
 """Containers often run as root, which Chromium's sandbox refuses, and have little shared memory."""
+
+_PATIENCE_MS = 30_000
+"""A busy machine is no failure."""
+
+expect.set_options(timeout=_PATIENCE_MS)
 
 _SEVERE = ("serious", "critical")
 
@@ -51,20 +56,20 @@ def browser() -> Iterator[Browser]:
 
 @dataclass
 class Tab:
-    """A tab, and everything that its console said."""
+    """A tab, and everything that its console said but for what a test expects."""
 
     page: Page
+    expected: str = ""
     faults: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self.page.on(
-            "console",
-            lambda message: (
-                self.faults.append(message.text) if message.type in ("error", "warning") else None
-            ),
-        )
-        self.page.on("pageerror", lambda error: self.faults.append(str(error)))
-        self.page.set_default_timeout(20_000)
+        self.page.on("console", lambda said: self._hear(said.text, said.type))
+        self.page.on("pageerror", lambda error: self._hear(str(error), "error"))
+        self.page.set_default_timeout(_PATIENCE_MS)
+
+    def _hear(self, text: str, kind: str) -> None:
+        if kind in ("error", "warning") and not (self.expected and self.expected in text):
+            self.faults.append(text)
 
     def not_accessible(self) -> list[str]:
         """Return what axe-core finds that is serious."""
@@ -85,11 +90,13 @@ class Tab:
 
 
 @contextmanager
-def tab(browser: Browser, *, width: int = 1280, height: int = 900, dark: bool = False) -> Iterator[Tab]:
+def tab(
+    browser: Browser, *, width: int = 1280, height: int = 900, dark: bool = False, expected: str = ""
+) -> Iterator[Tab]:
     """Open a tab with nothing of another one's; nothing may have gone wrong in it at the end."""
     scheme = "dark" if dark else "light"
     context = browser.new_context(viewport={"width": width, "height": height}, color_scheme=scheme)
-    opened = Tab(context.new_page())
+    opened = Tab(context.new_page(), expected)
     yield opened
     context.close()
     assert opened.faults == []

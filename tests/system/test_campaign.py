@@ -149,7 +149,7 @@ def test_a_larger_grid_computes_only_new_jobs(finished, undisturbed):
     assert len(after) == JOBS + 2 * 2 * 2, "two engines, two signatures, two batches"
     assert finished.jobs(campaign_id=2) == {JobState.DONE: len(after)}
     assert finished.fingerprint(1) == undisturbed.fingerprint()
-    assert finished.record().id == 2, "the newest of its name"
+    assert finished.record("small@latest").id == 2
 
 
 def test_an_incomplete_campaign_is_reported(place):

@@ -30,6 +30,7 @@ from pydantic_core.core_schema import no_info_before_validator_function
 from wm import streams
 from wm.claims.claim import Claim
 from wm.datasets import Split
+from wm.embedding.proof import Proof
 from wm.embedding.training import Caps
 from wm.embedding.watermark import WatermarkedForest
 from wm.forest import Forest
@@ -100,6 +101,10 @@ class Scene(Protocol):
         """The owner's; only to score an attacker's findings."""
 
     @property
+    def proof(self) -> Proof | None:
+        """The owner's, for schemes whose evidence is not errors on trigger rows; only to score."""
+
+    @property
     def standard(self) -> Forest:
         """The honest standard forest, trained without the watermark."""
 
@@ -126,6 +131,7 @@ class LoadedScene:
     standard: Forest
     caps: Caps
     files: Mapping[str, TreeMetadata] = field(default_factory=dict)
+    proof: Proof | None = None
 
     @property
     def n_trees(self) -> int:

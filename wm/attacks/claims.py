@@ -1,9 +1,11 @@
-"""Claims judged by the code of `wm verify`: evasions of a true claim, and the same claim on innocent forests.
+"""Claims judged by the code of `wm verify`: evasions of a true claim, innocent forests, and false claims.
 
 The pool is drawn from the training rows that occur once; trigger rows and signature are the watermark's own,
 which were drawn at random. So a judgement here is what a judge would come to whom a trusted beacon had shown
 the draw. Beside it stands passive evidence, for comparison: how many of the released forest's mistakes a
-suspect repeats (in the spirit of arXiv 2412.13021), ranked among the innocent forests.
+suspect repeats (in the spirit of arXiv 2412.13021), ranked among the innocent forests. False claims
+(`wm.attacks.false_claims`) are made by one who has seen the first innocent forest, and are judged on the
+innocent forests and on the released one, which is another owner's.
 """
 
 from __future__ import annotations
@@ -18,6 +20,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from wm.attacks.base import Attack, AttackOptions, AttackRow, Choices, Result, Scene, Streams
+from wm.attacks.false_claims import FALSE_CLAIMS, false_sample
 from wm.attacks.populations import honest_forests
 from wm.claims.beacons.base import BeaconValue
 from wm.claims.commitment import row_bytes
@@ -31,6 +34,9 @@ from wm.verification.judgement import Requirements, Response, judge_sample, mode
 from wm.verification.samples import Sample
 
 Source = Literal["model", "probabilities", "labels"]
+
+TRUE = "true"
+"""Name of the released forest's own claim."""
 
 _Evade = Callable[[Forest, Forest, np.random.Generator], Forest]
 """Released forest, honest forest and random numbers to the changed copy."""
@@ -78,12 +84,17 @@ EVASIONS: dict[str, _Evade] = {
 }
 """What a thief can do at little or no cost in accuracy."""
 
+RENAMED = ("classes exchanged", "classes renamed", "columns permuted")
+"""Evasions that change no answer to whoever knows the new names."""
+
 
 class Options(AttackOptions):
-    """Evasions of a true claim, and the claim on innocent forests, each judged as by `wm verify`."""
+    """Evasions of a true claim, innocent forests, and false claims, each judged as by `wm verify`."""
 
     evasions: Choices[str] = tuple(EVASIONS)
     """Changes of the stolen forest."""
+    false_claims: Choices[str] = tuple(FALSE_CLAIMS)
+    """Pools of a claimant who wants innocent forests, and the released one, to look stolen from him."""
     answers: Choices[Source] = ("model", "probabilities", "labels")
     """What the judge has of a suspect."""
     innocents: int = Field(default=20, ge=1, le=1_000)
@@ -94,15 +105,20 @@ class Options(AttackOptions):
     """Largest p-value that counts as proof."""
 
     def problems(self, rows_test: int) -> Iterator[tuple[str, str]]:
-        """Yield an unknown evasion."""
+        """Yield an unknown evasion or false claim."""
         for name in self.evasions:
             if name not in EVASIONS:
                 yield "evasions", f"unknown evasion {name!r}; known are: {', '.join(EVASIONS)}"
+        for name in self.false_claims:
+            if name not in FALSE_CLAIMS:
+                yield "false_claims", f"unknown false claim {name!r}; known are: {', '.join(FALSE_CLAIMS)}"
 
 
 class Row(AttackRow):
-    """One suspect, judged by one kind of answers."""
+    """One suspect, judged for one claim by one kind of answers."""
 
+    claim: str = TRUE
+    """``true``, the released forest's own, or the name of a false claim."""
     suspect: str
     """Name of the evasion, or ``honest``."""
     number: int
@@ -158,10 +174,18 @@ def run(scene: Scene, options: Options, rng: Streams) -> Result:
         (share, None if each.name == "honest" or share is None else rank_p_value(share, null))
         for each, share in zip((*stolen, *honest), shared, strict=True)
     ]
+    own = list(zip((*stolen, *honest), passive, strict=True))
+    released = [(_Suspect("as released", 0, scene.forest), (None, None)), *own[len(stolen) :]]
+    judged = [(TRUE, sample, own)]
+    for name in options.false_claims:
+        draws = rng.own("claims", "false", name)
+        false = false_sample(name, sample, split.X_test, split.y_test, honest[0].forest, draws)
+        judged.append((name, false, released))
     return Result(
         [
-            _judged(each, source, sample, scene, options.level, found)
-            for each, found in zip((*stolen, *honest), passive, strict=True)
+            _judged(claim, each, source, shown, scene, options.level, found)
+            for claim, shown, suspects in judged
+            for each, found in suspects
             for source in options.answers
         ]
     )
@@ -185,8 +209,8 @@ def sample_of_scene(scene: Scene, pool: int, rng: np.random.Generator) -> Sample
     triggers = np.flatnonzero(is_trigger)
     header = Header(
         scheme=claim.scheme,
-        trees=len(claim.bits),
-        ones=claim.bits.ones,
+        trees=claim.bits.trees,
+        ones=claim.bits.expected_ones,
         trigger_size=len(triggers),
         pool_size=len(rows),
         owner="0" * 64,
@@ -212,6 +236,7 @@ def sample_of_scene(scene: Scene, pool: int, rng: np.random.Generator) -> Sample
 
 
 def _judged(
+    claim: str,
     suspect: _Suspect,
     source: Source,
     sample: Sample,
@@ -224,6 +249,7 @@ def _judged(
     best = min(found.tests, key=lambda each: each.log10_p)
     labels = suspect.forest.predict(_widened(suspect.forest, scene.split.X_test))
     return Row(
+        claim=claim,
         suspect=suspect.name,
         number=suspect.number,
         answers=source,
@@ -261,7 +287,7 @@ def _widened(forest: Forest, X: NDArray[np.float32]) -> NDArray[np.float32]:
 
 ATTACK = Attack(
     kind="claims",
-    summary="Evasions and innocent forests, each judged as a claim's suspect",
+    summary="Evasions, innocent forests and false claims, judged as by wm verify",
     options=Options,
     row=Row,
     run=run,

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wm import streams
+from wm.codebook import Codebook, Marks
 from wm.embedding.common import draw_trigger_rows
 from wm.embedding.options import TrainOptions
 from wm.embedding.training import Caps, honest_forest
@@ -89,21 +90,23 @@ def other_owners_forests(
 def watermarked_forest(
     X: NDArray[np.float32],
     y: NDArray[np.int64],
-    signature: Signature,
+    signature: Marks,
     trigger_rows: NDArray[np.int64],
     caps: Caps,
     seeds: NDArray[np.int64],
     scheme: str = "paper",
 ) -> Forest:
-    """Return a forest that somebody else than the owner watermarks, in few rounds of the paper's loop.
+    """Return a forest that somebody else than the owner watermarks; scheme paper in few rounds of its loop.
 
     Parameters
     ----------
     seeds : (2,)
-        Of the trees with bit 0 and with bit 1.
+        Of the trees with bit 0 and with bit 1, or of the draw of each tree's.
     """
     from wm.embedding import SCHEMES, EmbeddingTask
 
+    is_codebook = isinstance(signature, Codebook)
+    trees = np.random.default_rng(seeds.tolist()).choice(2**31 - 1, size=signature.trees, replace=False)
     task = EmbeddingTask(
         X=X,
         y=y,
@@ -112,7 +115,8 @@ def watermarked_forest(
         caps=caps,
         seed_right=int(seeds[0]),
         seed_wrong=int(seeds[1]),
-        fit=TrainOptions(training="paper", weight_step=30.0),
+        fit=TrainOptions() if is_codebook else TrainOptions(training="paper", weight_step=30.0),
+        tree_seeds=tuple(trees.tolist()),
     )
     return SCHEMES[scheme].embed(task, None).forest
 

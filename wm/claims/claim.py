@@ -19,7 +19,8 @@ from pydantic import Field, ValidationError
 
 from wm.claims import commitment as commitments
 from wm.claims.document import Document, first_error, named_errors, read_document
-from wm.errors import ClaimError
+from wm.codebook import Codebook, Marks, flat_bits
+from wm.errors import ClaimError, SignatureError
 from wm.signature import Signature
 
 NONCE_BYTES = 32
@@ -60,7 +61,9 @@ class Claim(Document):
     scheme
         Name of the watermarking scheme.
     signature
-        m bits as a string of 0 and 1.
+        m bits as a string of 0 and 1; in scheme codebook those of the first trigger row, of the second, ....
+    expected_ones
+        In scheme codebook: each bit is 1 with this chance, over m. None in other schemes.
     trigger_set
         See `TriggerSet`.
     nonce
@@ -81,6 +84,7 @@ class Claim(Document):
     version: Literal[1, 2] = 1
     scheme: str
     signature: str = Field(pattern=r"^[01]+$")
+    expected_ones: int | None = Field(default=None, ge=1, exclude_if=lambda value: value is None)
     trigger_set: TriggerSet
     nonce: str = Field(pattern=rf"^[0-9a-f]{{{2 * NONCE_BYTES}}}$")
     commitment: str
@@ -90,14 +94,23 @@ class Claim(Document):
     created: str | None
 
     @property
-    def bits(self) -> Signature:
-        """The signature."""
-        return Signature.of(self.signature)
+    def bits(self) -> Marks:
+        """The signature, or the codebook.
+
+        Raises
+        ------
+        ClaimError
+            A codebook that does not fit the trigger rows.
+        """
+        if self.expected_ones is None:
+            return Signature.of(self.signature)
+        try:
+            return Codebook.from_text(self.signature, len(self.trigger_set.labels), self.expected_ones)
+        except SignatureError as reason:
+            raise ClaimError(str(reason)) from reason
 
 
-def commitment_of(
-    signature: Signature, trigger_set: TriggerSet, nonce: bytes, version: Literal[1, 2] = 1
-) -> str:
+def commitment_of(signature: Marks, trigger_set: TriggerSet, nonce: bytes, version: Literal[1, 2] = 1) -> str:
     """Return the commitment to a signature and trigger set, as hex.
 
     Version 1 is `commitments.whole_commitment`, version 2 the Merkle root of `commitments.leaves_of`.
@@ -111,7 +124,7 @@ def commitment_of(
 def make_claim(
     *,
     scheme: str,
-    signature: Signature,
+    signature: Marks,
     X: NDArray[np.float32],
     y: NDArray[np.int64],
     model_hash: str,
@@ -149,7 +162,8 @@ def make_claim(
         claim = Claim(
             version=version,
             scheme=scheme,
-            signature=str(signature),
+            signature=str(flat_bits(signature)),
+            expected_ones=signature.expected_ones if isinstance(signature, Codebook) else None,
             trigger_set=trigger_set,
             nonce=nonce.hex(),
             commitment=commitment_of(signature, trigger_set, nonce, version),

@@ -15,19 +15,18 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from wm.signature import Signature
+from wm.codebook import Marks
 
 LATEST: Final = 2
 """Version of the commitments of new claims."""
 
 
-def whole_commitment(
-    signature: Signature, rows: NDArray[np.float32], labels: Sequence[int], nonce: bytes
-) -> str:
+def whole_commitment(signature: Marks, rows: NDArray[np.float32], labels: Sequence[int], nonce: bytes) -> str:
     """Return the commitment of version 1, SHA-256(signature || trigger set || nonce), as hex.
 
     The hashed bytes are: ``treeproof/claim/v1``, a zero byte, the bits as ASCII, a zero byte, k and d as
-    little-endian 64-bit integers, the rows as little-endian float32, the labels as bytes, the nonce.
+    little-endian 64-bit integers, the rows as little-endian float32, the labels as bytes, the nonce. Before
+    the bits of a codebook stands the chance of a one, as ``18/70:``.
     """
     digest = hashlib.sha256(b"treeproof/claim/v1\x00" + str(signature).encode() + b"\x00")
     digest.update(np.array(rows.shape, dtype="<i8").tobytes())
@@ -57,18 +56,19 @@ def row_leaf(index: int, row: NDArray[np.float32], label: int, own_nonce: bytes)
     return hashlib.sha256(b"\x00treeproof/row/v2\x00" + content).digest()
 
 
-def header_leaf(signature: Signature, size: int, features: int, own_nonce: bytes) -> bytes:
+def header_leaf(signature: Marks, size: int, features: int, own_nonce: bytes) -> bytes:
     """Return the hash of signature and shape.
 
     The hashed bytes are: a zero byte, ``treeproof/header/v2``, a zero byte, the bits as ASCII, a zero byte,
-    k and d as little-endian 64-bit integers, the header's nonce.
+    k and d as little-endian 64-bit integers, the header's nonce. Before the bits of a codebook stands the
+    chance of a one, as ``18/70:``.
     """
     content = str(signature).encode() + b"\x00" + whole(size) + whole(features) + own_nonce
     return hashlib.sha256(b"\x00treeproof/header/v2\x00" + content).digest()
 
 
 def leaves_of(
-    signature: Signature, rows: NDArray[np.float32], labels: Sequence[int], nonce: bytes
+    signature: Marks, rows: NDArray[np.float32], labels: Sequence[int], nonce: bytes
 ) -> list[bytes]:
     """Return the leaves of version 2: the header, then the k rows."""
     header = header_leaf(signature, rows.shape[0], rows.shape[1], header_nonce(nonce))

@@ -6,7 +6,9 @@ appeared after the commitment. It uses HMAC-SHA256 only, so that any program can
     K      = HMAC(secret, commitment || R)              32 bytes each
     rows   : the k pool rows i with the smallest        HMAC(K, "row" || u64(i))
     bits   : the trees t with the smallest              HMAC(K, "bit" || u64(p) || u64(t)) get a 1,
-             as many as the header says; p is the number of the pattern, 0 for all rows in scheme "paper"
+             as many as the header says; p is 0 for all rows in scheme "paper"
+             in scheme "codebook" a tree t gets a 1 on row p if the first u64 of this hash, times the number
+             of trees, is below 2^64 times the header's ones; p is the row's number in the pool
 
 u64 is a little-endian integer of 8 bytes. Equal hash values, which nobody has ever seen, would be ordered by
 number. Trigger rows are used in ascending order of their number in the pool.
@@ -15,12 +17,22 @@ number. Trigger rows are used in ascending order of their number in the pool.
 from __future__ import annotations
 
 import hmac
+import secrets
 from dataclasses import dataclass
 
 from wm.claims.commitment import whole
+from wm.codebook import SCHEME as CODEBOOK
+from wm.codebook import Codebook, Marks
 from wm.signature import Signature
 
 SECRET_BYTES = 32
+
+
+def random_bytes(seed: int | None, name: str) -> bytes:
+    """Return 32 bytes from the system, or those that a rehearsal's seed has under a name."""
+    if seed is None:
+        return secrets.token_bytes(SECRET_BYTES)
+    return hmac.digest(str(seed).encode(), name.encode(), "sha256")
 
 
 @dataclass(frozen=True)
@@ -32,11 +44,11 @@ class Draw:
     triggers
         Numbers of the k trigger rows in the pool, ascending.
     signature
-        m bits.
+        m bits; in scheme codebook as many for each trigger row.
     """
 
     triggers: tuple[int, ...]
-    signature: Signature
+    signature: Marks
 
 
 def draw(
@@ -48,6 +60,7 @@ def draw(
     trigger_size: int,
     trees: int,
     ones: int,
+    scheme: str = "paper",
 ) -> Draw:
     """Return the draw; see the module's text.
 
@@ -58,12 +71,23 @@ def draw(
     pool_size, trigger_size
         N and k, 1 <= k <= N.
     trees, ones
-        m and the number of bits that are 1, 0 <= ones <= m.
+        m and the number of bits that are 1, 0 <= ones <= m; in scheme codebook ones / m is the chance of a 1.
+    scheme
+        Name of the scheme, which says how many patterns of bits there are.
     """
     key = hmac.digest(secret, commitment + value, "sha256")
     rows = smallest(key, b"row", pool_size, trigger_size)
+    if scheme == CODEBOOK:
+        return Draw(rows, Codebook.of((_coins(key, row, trees, ones) for row in rows), ones))
     marked = set(smallest(key, b"bit" + whole(0), trees, ones))
     return Draw(triggers=rows, signature=Signature.of([int(tree in marked) for tree in range(trees)]))
+
+
+def _coins(key: bytes, row: int, trees: int, ones: int) -> list[int]:
+    """Return the bits of a pool row: each is 1 with chance ones / trees."""
+    prefix = b"bit" + whole(row)
+    hashes = (hmac.digest(key, prefix + whole(tree), "sha256") for tree in range(trees))
+    return [int(int.from_bytes(found[:8], "little") * trees < ones << 64) for found in hashes]
 
 
 def smallest(key: bytes, prefix: bytes, count: int, size: int) -> tuple[int, ...]:

@@ -35,6 +35,8 @@ from wm.claims.commitment import merkle_root, whole
 from wm.claims.document import Document, Hash, check_parts, first_error, named_errors, read_document
 from wm.claims.draw import SECRET_BYTES
 from wm.claims.packing import packed_labels, packed_rows, unpacked_labels, unpacked_rows
+from wm.codebook import MAX_BITS
+from wm.codebook import SCHEME as CODEBOOK
 from wm.datasets.preparation import MinMax as MinMax
 from wm.datasets.preparation import Preparation
 from wm.errors import ClaimError
@@ -52,6 +54,20 @@ def _distinct_names(names: tuple[str, ...]) -> tuple[str, ...]:
     return names
 
 
+def check_features(
+    names: tuple[str, ...],
+    domain: tuple[tuple[float, float], ...],
+    preparation: MinMax | Preparation | None,
+) -> None:
+    """Raise `ValueError` unless domain and preparation are of the features that are named."""
+    scaling = preparation.scaling if isinstance(preparation, Preparation) else preparation
+    lengths = {len(domain)} | ({len(scaling.low), len(scaling.span)} if scaling else set())
+    if lengths != {len(names)}:
+        raise ValueError(f"{len(names)} features are named, but others have a domain or a scaling")
+    if isinstance(preparation, Preparation) and preparation.feature_names != names:
+        raise ValueError("the preparation makes other features than those that are named")
+
+
 class Header(Document):
     """What an owner commits to besides the rows.
 
@@ -60,7 +76,7 @@ class Header(Document):
     scheme
         Name of the watermarking scheme.
     trees, ones
-        m, and the number of trees that will err on the trigger rows.
+        m, and the number of trees that will err on the trigger rows; in scheme codebook the expected number.
     trigger_size, pool_size
         k and N.
     owner
@@ -91,18 +107,19 @@ class Header(Document):
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
+        check_features(self.feature_names, self.domain, self.preparation)
         features = len(self.feature_names)
-        prepared = self.preparation
-        scaling = prepared.scaling if isinstance(prepared, Preparation) else prepared
-        lengths = {len(self.domain)} | ({len(scaling.low), len(scaling.span)} if scaling else set())
-        if lengths != {features}:
-            raise ValueError(f"{features} features are named, but others have a domain or a scaling")
-        if isinstance(prepared, Preparation) and prepared.feature_names != self.feature_names:
-            raise ValueError("the preparation makes other features than those that are named")
         if self.ones > self.trees or self.trigger_size >= self.pool_size:
             raise ValueError("more ones than trees, or no rows beside the trigger rows")
         if self.pool_size * features > MAX_CELLS:
             raise ValueError(f"{self.pool_size} rows of {features} features are more than a judge reads")
+        if self.scheme == CODEBOOK and not 0 < self.ones < self.trees:
+            raise ValueError("in scheme codebook both zeros and ones are needed")
+        if self.scheme == CODEBOOK and self.trees * self.trigger_size > MAX_BITS:
+            raise ValueError(
+                f"{self.trees} trees and {self.trigger_size} trigger rows are more than {MAX_BITS} bits, the "
+                "largest codebook"
+            )
         return self
 
     def canonical(self) -> bytes:

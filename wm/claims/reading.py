@@ -8,12 +8,16 @@ from pydantic import BaseModel, ValidationError
 
 from wm.claims.claim import Claim, parse_claim
 from wm.claims.document import check_parts, named_errors, read_document
+from wm.claims.lineup import FORMAT as LINEUP
+from wm.claims.lineup import LineupClaim, parse_lineup
+from wm.claims.lineup_opened import FORMAT as LINEUP_OPENING
+from wm.claims.lineup_opened import OpenedLineup, parse_opened_lineup
 from wm.claims.opened import OpenedClaim, parse_opened
 from wm.claims.pooled import PooledClaim, parse_pooled
 from wm.errors import ClaimError
 
-AnyClaim = Claim | PooledClaim | OpenedClaim
-"""A claim of version 1 or 2, one of version 3, or the opening of one."""
+AnyClaim = Claim | PooledClaim | OpenedClaim | LineupClaim | OpenedLineup
+"""A claim of version 1 or 2, one of version 3, the opening of one, or both of scheme `lineup`."""
 
 
 class _Kind(BaseModel):
@@ -40,7 +44,25 @@ def read_any_claim(path: str | Path) -> AnyClaim:
         kind = _Kind()
     if kind.format == "treeproof-opening":
         return parse_opened(text, what=what)
+    if kind.format == LINEUP:
+        return parse_lineup(text, what=what)
+    if kind.format == LINEUP_OPENING:
+        return parse_opened_lineup(text, what=what)
     return parse_pooled(text, what=what) if kind.version == 3 else parse_claim(text, what=what)
+
+
+def read_whole_claim(path: str | Path) -> PooledClaim | LineupClaim:
+    """Read and check a claim that `wm claim new` makes, of any scheme.
+
+    Raises
+    ------
+    ClaimError
+        As in `read_any_claim`, or another kind of claim.
+    """
+    claim = read_any_claim(path)
+    if not isinstance(claim, PooledClaim | LineupClaim):
+        raise ClaimError(f"{path}: is not a whole claim, as wm claim new makes it")
+    return claim
 
 
 def read_pooled_claim(path: str | Path) -> PooledClaim:

@@ -219,7 +219,8 @@ def _cut(dataset: Dataset, test_share: float, seed: int) -> tuple[NDArray[np.int
         )
     except ValueError as error:
         raise DataError(
-            f"{dataset.name}: {len(dataset.y)} rows are too few to split ({reason(error)})"
+            f"{dataset.name}: {len(dataset.y)} rows are too few to split: test_share = {test_share} leaves "
+            "none to train on or none to test"
         ) from error
     return train, test
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import hmac
 import math
-import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,8 +17,9 @@ from wm import streams
 from wm.claims.beacons.base import Receipt
 from wm.claims.commitment import row_bytes
 from wm.claims.document import first_error
-from wm.claims.draw import SECRET_BYTES
+from wm.claims.draw import random_bytes
 from wm.claims.pooled import Header, PooledClaim, new_claim
+from wm.codebook import Marks
 from wm.datasets.preparation import MinMax, Preparation
 from wm.embedding import Embedded
 from wm.embedding.common import OnRound, single_rows
@@ -31,7 +30,6 @@ from wm.embedding.watermark import Plan, watermark_rows
 from wm.errors import EmbeddingError, ModelError
 from wm.forest import Forest
 from wm.interface import Interface, model_bytes
-from wm.signature import Signature
 from wm.streams import Role
 from wm.verification.evidence import DEFAULT_LEVEL, Evidence
 from wm.verification.randomization import row_floor
@@ -109,7 +107,7 @@ def commit_pool(
             f"this claim can never be verified: {trigger_size} trigger rows in a pool of {size} give p = "
             f"10^{floor:.1f} at best, the level is {level:g}; {_remedy(len(single), trigger_size, level)}"
         )
-    salt, secret, choice = (_random(seed, name) for name in ("salt", "secret", "pool"))
+    salt, secret, choice = (random_bytes(seed, name) for name in ("salt", "secret", "pool"))
     rng = np.random.default_rng(np.frombuffer(choice, dtype="<u4").tolist())
     rows = np.sort(rng.choice(single, size=size, replace=False))
     try:
@@ -144,7 +142,7 @@ class OwnedForest:
     embedded
         The forest as trained: secret.
     signature
-        m bits, as drawn: secret.
+        m bits, or a codebook, as drawn: secret.
     evidence
         Of the drawn rows and signature on the released forest.
     standard
@@ -157,7 +155,7 @@ class OwnedForest:
     forest: Forest
     claim: PooledClaim
     embedded: Embedded
-    signature: Signature
+    signature: Marks
     evidence: Evidence
     standard: Forest
     interface: Interface | None = None
@@ -217,7 +215,7 @@ def embed_claim(
         )
     complete = claim.model_copy(update={"receipts": ordered_receipts(claim, receipts)})
     found, _ = drawn(complete)
-    places = _places(claim, X, y)
+    places = pool_places(claim, X, y)
     standard = honest_forest(
         X,
         y,
@@ -240,8 +238,14 @@ def embed_claim(
     return OwnedForest(made.forest, complete, made.embedded, found.signature, made.evidence, standard)
 
 
-def _places(claim: PooledClaim, X: NDArray[np.float32], y: NDArray[np.int64]) -> list[int]:
-    """Return the index among the training rows of each pool row."""
+def pool_places(claim: PooledClaim, X: NDArray[np.float32], y: NDArray[np.int64]) -> list[int]:
+    """Return the index among the training rows of each pool row.
+
+    Raises
+    ------
+    EmbeddingError
+        Other training rows than the claim's.
+    """
     known = {row: index for index, row in enumerate(row_bytes(X))}
     places = [known.get(row, -1) for row in row_bytes(claim.X)]
     if -1 in places or not np.array_equal(y[places], claim.y):
@@ -262,15 +266,9 @@ def _remedy(available: int, trigger_size: int, level: float) -> str:
 
 def owner_key(seed: int | None) -> Ed25519PrivateKey:
     """Return an owner's key: fresh, or that of a rehearsal's seed."""
-    return Ed25519PrivateKey.from_private_bytes(_random(seed, "key"))
+    return Ed25519PrivateKey.from_private_bytes(random_bytes(seed, "key"))
 
 
 def own_receipt(seed: int | None) -> Receipt:
     """Return the receipt of beacon ``none``: fresh randomness, or that of a rehearsal's seed."""
-    return Receipt(kind="none", content=_random(seed, "receipt").hex())
-
-
-def _random(seed: int | None, name: str) -> bytes:
-    if seed is None:
-        return secrets.token_bytes(SECRET_BYTES)
-    return hmac.digest(str(seed).encode(), name.encode(), "sha256")
+    return Receipt(kind="none", content=random_bytes(seed, "receipt").hex())

@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wm.claims.commitment import row_bytes
+from wm.codebook import Marks
 from wm.embedding.options import TrainOptions
 from wm.errors import EmbeddingError
 from wm.forest import Forest
-from wm.signature import Signature
 
 if TYPE_CHECKING:
     from wm.embedding.training import Caps
@@ -33,8 +33,8 @@ class EmbeddingTask:
     """(n, d): training rows."""
     y: NDArray[np.int64]
     """(n,): labels, 0 or 1."""
-    signature: Signature
-    """m bits, one for each tree."""
+    signature: Marks
+    """m bits, one for each tree; in scheme codebook a row of them for each trigger row."""
     trigger_rows: NDArray[np.int64]
     """(k,): indexes of the trigger set in X, distinct; see `draw_trigger_rows`."""
     caps: Caps
@@ -56,6 +56,37 @@ class EmbeddingTask:
         weight = np.ones(len(self.y)) if self.sample_weight is None else self.sample_weight.copy()
         weight[self.trigger_rows] *= trigger_weight
         return weight
+
+    def check(self) -> None:
+        """Raise `EmbeddingError` for a malformed task."""
+        if not np.isin(self.y, (0, 1)).all() or len(np.unique(self.y)) < 2:
+            raise EmbeddingError("labels must be 0 and 1, both of them present")
+        rows = self.trigger_rows
+        if not len(rows) or len(np.unique(rows)) != len(rows) or rows.min() < 0 or rows.max() >= len(self.y):
+            raise EmbeddingError("trigger rows must be distinct indexes into the training rows, at least one")
+        if any(np.ptp(self.labels_of(tree)) == 0 for tree in range(self.signature.trees)):
+            raise EmbeddingError("flipping the trigger rows leaves one class only: draw another trigger set")
+        weight = self.sample_weight
+        if weight is not None and (weight.shape != self.y.shape or not (weight > 0).all()):
+            raise EmbeddingError("sample_weight must hold a number above 0 for each training row")
+        trees, seeds = self.signature.trees, len(set(self.tree_seeds))
+        if self.fit.training == "per-tree":
+            if seeds != trees or len(self.tree_seeds) != trees:
+                raise EmbeddingError(
+                    f"training per-tree needs a seed of its own for each of the {trees} trees; {seeds} "
+                    "different ones are given: trees that share one could be paired"
+                )
+        elif self.seed_right == self.seed_wrong:
+            raise EmbeddingError(
+                "both kinds of trees have the same seed, which would give the signature away"
+            )
+
+    def labels_of(self, tree: int) -> NDArray[np.int64]:
+        """Return the labels that a tree is trained on, flipped where its bits say so: (n,)."""
+        labels = self.y.copy()
+        flipped = self.trigger_rows[self.signature.wanted(len(self.trigger_rows))[:, tree]]
+        labels[flipped] = 1 - labels[flipped]
+        return labels
 
     def trees_of(self, kind: TreeKind) -> NDArray[np.int64]:
         """Return the positions of the trees of a kind, ascending."""

@@ -29,8 +29,12 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from wm import streams
-from wm.claims.claim import NONCE_BYTES, Claim
+from wm.claims.claim import NONCE_BYTES
+from wm.claims.pooled import PooledClaim
+from wm.codebook import Marks
 from wm.embedding import SCHEMES
+from wm.embedding.common import trigger_size
+from wm.embedding.drawn_claims import DrawnRows, by_trigger_rows, drawn_rows, listed
 from wm.embedding.importances import impurity_importances
 from wm.embedding.matrices import dense, filled, medians
 from wm.embedding.merging import MergedRows, merged_rows
@@ -68,8 +72,12 @@ class WatermarkedForestClassifier(Secretive, ClassifierMixin, BaseEstimator):  #
     trigger_share
         Share of the distinct training rows that become the trigger set, in (0, 1); at least one row.
     ones_share
-        Share of the trees that must err on the trigger set, for drawn and derived signatures.
-    scheme, training, least_weight, max_rounds
+        Share of the trees that must err on the trigger set, for drawn and derived signatures; None: the
+        scheme's default.
+    scheme
+        A key of `wm.embedding.SCHEMES`. "codebook" draws bits for each trigger row: it takes no signature and
+        no owner_key.
+    training, least_weight, max_rounds
         As in `wm.embedding.options.TrainOptions`, with the defaults of `wm embed` and of campaigns.
     max_depth
         Of the standard forest, from which the limits of the watermarked one are taken; None: no limit.
@@ -94,8 +102,9 @@ class WatermarkedForestClassifier(Secretive, ClassifierMixin, BaseEstimator):  #
     ----------
     classes_ : (c,)
         Class labels.
-    claim_ : Claim, or list of Claim
-        The owner's evidence for a judge; for three or more classes one for each. Not in pickles.
+    claim_ : Claim or PooledClaim, or list of such
+        The owner's evidence for a judge, that given to `fit` if any; for three or more classes one for each.
+        Not in pickles.
     forests_ : tuple of Forest
         One, or one for each class; scrubbed, to be released. Class 1 is `classes_[1]`, or the forest's own
         class against the rest.
@@ -131,8 +140,8 @@ class WatermarkedForestClassifier(Secretive, ClassifierMixin, BaseEstimator):  #
         "owner_key": [None, bytes, str, PathLike],
         "model_id": [str],
         "trigger_share": [Interval(Real, 0, 1, closed="neither")],
-        "ones_share": [Interval(Real, 0, 1, closed="neither")],
-        "scheme": [StrOptions(set(SCHEMES))],
+        "ones_share": [Interval(Real, 0, 1, closed="neither"), None],
+        "scheme": [StrOptions({name for name, scheme in SCHEMES.items() if scheme.marks_rows})],
         "training": [StrOptions(set(get_args(Training)))],
         "least_weight": ["boolean"],
         "max_depth": [Interval(Integral, 1, None, closed="left"), None],
@@ -162,7 +171,7 @@ class WatermarkedForestClassifier(Secretive, ClassifierMixin, BaseEstimator):  #
         owner_key: bytes | str | PathLike[str] | None = None,
         model_id: str = "model",
         trigger_share: float = DEFAULTS.trigger_share,
-        ones_share: float = DEFAULTS.ones_share,
+        ones_share: float | None = None,
         scheme: str = "paper",
         training: Training = DEFAULTS.training,
         least_weight: bool = False,
@@ -196,7 +205,13 @@ class WatermarkedForestClassifier(Secretive, ClassifierMixin, BaseEstimator):  #
         self.random_state = random_state
 
     @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]  # sklearn is untyped
-    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        claim: PooledClaim | Sequence[PooledClaim] | None = None,
+    ) -> Self:
         """Train the forest and embed the watermark.
 
         Parameters
@@ -207,11 +222,17 @@ class WatermarkedForestClassifier(Secretive, ClassifierMixin, BaseEstimator):  #
             Labels of any type, of two classes or more.
         sample_weight : (n,) or None
             Not negative; a row of weight 2 counts as two equal rows.
+        claim
+            A claim of version 3 (`wm.embedding.claimed.commit_pool`) of these rows, with a beacon's receipt:
+            scheme, signature and trigger rows are those that it draws, `trigger_share`, `signature` and
+            `owner_key` have no meaning, and a judge can verify it. For three or more classes one for each
+            class against the rest. None: claims of version 2, which are indications at best.
 
         Raises
         ------
         FitError
-            Labels of one class only, a signature that does not fit the forest, or a watermark that does not.
+            Labels of one class only, a signature that does not fit the forest, a claim of other rows, trees
+            or classes, or a watermark that does not fit.
             It is a ValueError, as are scikit-learn's own for malformed data.
         """
         given, labels = validate_data(
@@ -227,15 +248,14 @@ class WatermarkedForestClassifier(Secretive, ClassifierMixin, BaseEstimator):  #
         rows = merged_rows(matrix, codes.astype(np.int64), weight)
         self._check_classes(rows)
         seed = self._seed()
+        pooled = listed(claim, len(self._forests()), self.n_estimators)
         try:
-            made = [
-                self._watermarked(rows, seed, number, signature)
-                for number, signature in enumerate(self._signatures(seed))
-            ]
-        except (EmbeddingError, SignatureError) as reason:
+            sources: Sequence[Marks | PooledClaim] = pooled or self._signatures(seed, len(rows.codes))
+            made = [self._watermarked(rows, seed, number, source) for number, source in enumerate(sources)]
+        except (ClaimError, EmbeddingError, SignatureError) as reason:
             raise FitError(str(reason)) from reason
-        claims = [watermarked.claim for watermarked, _ in made]
-        self.claim_: Claim | list[Claim] = claims[0] if len(self.classes_) == 2 else claims
+        claims: list[Any] = list(pooled) or [watermarked.claim for watermarked, _ in made]
+        self.claim_: Any = claims[0] if len(self.classes_) == 2 else claims
         self.forests_ = tuple(watermarked.forest for watermarked, _ in made)
         self.caps_ = tuple(caps for _, caps in made)
         self.feature_importances_ = self._importances(rows)
@@ -276,31 +296,51 @@ class WatermarkedForestClassifier(Secretive, ClassifierMixin, BaseEstimator):  #
             return {self.model_id: 1}
         return {f"{self.model_id}/{code}": code for code in range(len(self.classes_))}
 
-    def _signatures(self, seed: int) -> list[Signature]:
-        """Return a signature for each forest; errors as in `wm.embedding.signature_sources`."""
+    def _signatures(self, seed: int, rows: int) -> Sequence[Marks]:
+        """Return a signature, or a codebook, for each forest; errors as in `signature_sources`."""
         if self.signature is not None and self.owner_key is not None:
             raise SignatureError("give a signature or an owner_key, not both")
-        model_ids, trees, ones_share = list(self._forests()), self.n_estimators, self.ones_share
+        model_ids, trees, scheme = list(self._forests()), self.n_estimators, SCHEMES[self.scheme]
+        ones_share = scheme.ones_share if self.ones_share is None else self.ones_share
+        if self.scheme != "paper":
+            if self.signature is not None or self.owner_key is not None:
+                raise SignatureError(
+                    f"scheme {self.scheme} draws its bits: a signature or an owner_key is for scheme paper"
+                )
+            size = trigger_size(rows, self._trigger_share(rows))
+            return [
+                scheme.draw(size, trees, ones_share, streams.generator(seed, Role.OWNER_SIGNATURE, number))
+                for number in range(len(model_ids))
+            ]
         if self.signature is not None:
             return given_signatures(self.signature, len(model_ids), trees)
         if self.owner_key is not None:
             return derived_signatures(self.owner_key, model_ids, trees, ones_share)
         return drawn_signatures(seed, len(model_ids), trees, ones_share)
 
+    def _trigger_share(self, rows: int) -> float:
+        """Return the share that gives at least one trigger row, however few rows there are."""
+        return max(self.trigger_share, 1 / rows)
+
     def _watermarked(
-        self, rows: MergedRows, seed: int, number: int, signature: Signature
+        self, rows: MergedRows, seed: int, number: int, source: Marks | PooledClaim
     ) -> tuple[WatermarkedForest, Caps]:
         """Return one class's watermarked forest and its limits."""
         model_id, code = list(self._forests().items())[number]
         y = (rows.codes == code).astype(np.int64)
         negative = str(self.classes_[0]) if len(self.classes_) == 2 else f"not {self.classes_[code]}"
+        names = (negative, str(self.classes_[code]))
+        if isinstance(source, PooledClaim):
+            owned = drawn_rows(source, rows.X, y, names)
+        else:
+            owned = DrawnRows(self.scheme, source, None)
         attempts = list(self._limits(rows, y, seed, number))
         for attempt, caps in enumerate(attempts, start=1):
             plan = Plan(
-                scheme=self.scheme,
-                signature=signature,
-                # At least one row, however few there are.
-                trigger_share=max(self.trigger_share, 1 / len(y)),
+                scheme=owned.scheme,
+                signature=owned.signature,
+                trigger_rows=owned.trigger_rows,
+                trigger_share=self._trigger_share(len(y)),
                 caps=caps,
                 seed=seed,
                 repeat=number,
@@ -313,7 +353,6 @@ class WatermarkedForestClassifier(Secretive, ClassifierMixin, BaseEstimator):  #
                 ),
                 nonce=streams.generator(seed, Role.OWNER_NONCE, number).bytes(NONCE_BYTES),
             )
-            names = (negative, str(self.classes_[code]))
             try:
                 return watermark_rows(rows.X, y, names, plan, sample_weight=rows.weight), caps
             except EmbeddingError:
@@ -416,7 +455,8 @@ class WatermarkedForestClassifier(Secretive, ClassifierMixin, BaseEstimator):  #
         check_is_fitted(self)
         if not hasattr(self, "claim_"):
             raise ClaimError("a copy from a pickle has no claim: verify with the claim that was kept")
-        claims = self.claim_ if isinstance(self.claim_, list) else [self.claim_]
+        kept = self.claim_ if isinstance(self.claim_, list) else [self.claim_]
+        claims = [by_trigger_rows(*pair) for pair in zip(kept, self.forests_, strict=True)]
         forests = self.forests_ if suspects is None else suspects
         pairs = zip(claims, forests, strict=True)
         votes = [forest.votes(claim.trigger_set.X) for claim, forest in pairs]

@@ -5,11 +5,14 @@ Imports only pydantic, so that reading a default does not load the libraries tha
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from wm.errors import EmbeddingError
+
+if TYPE_CHECKING:
+    from wm.claims.lineup import TreeSettings
 
 Training = Literal["paper", "artifact", "per-tree"]
 """How trigger weights are raised until the trees fit; see `wm.embedding.paper.TRAININGS`."""
@@ -102,5 +105,88 @@ class PaperOptions(FitOptions):
     )
 
 
+class CodebookOptions(PaperOptions):
+    """The same choices for a watermark of scheme `codebook`, whose trees are always trained one by one."""
+
+    training: Literal["per-tree"] = Field(
+        default="per-tree", description="How trees are made to fit: each by itself."
+    )
+    ones_share: Share = Field(
+        default=0.25, description="Chance that a tree must err on a trigger row, for each of them alone."
+    )
+
+
+DEFAULT_CANDIDATES = 20
+"""Trees that a line-up compares each tree with: enough but for copies with most of their trees replaced."""
+
+MAX_CANDIDATES = 10_000
+
+
+class LineupOptions(BaseModel):
+    """An owner's choices for the honest forest of scheme `lineup`, beside trees and depth."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+    candidates: int = Field(
+        default=DEFAULT_CANDIDATES,
+        ge=2,
+        le=MAX_CANDIDATES,
+        description="For lineup with --committed: trees trained for each position, of which one is released.",
+    )
+    min_samples_leaf: int = Field(
+        default=1, ge=1, le=1_000_000, description="For lineup: rows in each leaf of a tree."
+    )
+    max_features: str = Field(
+        default="sqrt",
+        description="For lineup: features looked at for each split: sqrt, log2, or a share below 1.",
+    )
+    bootstrap: bool = Field(
+        default=False, description="For lineup: whether each tree has a sample of the rows of its own."
+    )
+
+    @classmethod
+    def of(cls, **options: Any) -> Self:
+        """Return checked options; errors as in `FitOptions.of`."""
+        try:
+            return cls(**options)
+        except ValidationError as reason:
+            from wm.claims.document import first_error
+
+            raise EmbeddingError(f"impossible options: {first_error(reason)}") from reason
+
+    def training(self, max_depth: int | None) -> TreeSettings:
+        """Return how each tree is trained.
+
+        Raises
+        ------
+        EmbeddingError
+            Impossible `max_features`.
+        """
+        from wm.claims.lineup import TreeSettings
+
+        share: str | float = self.max_features
+        if share not in ("sqrt", "log2"):
+            try:
+                share = float(self.max_features)
+            except ValueError as reason:
+                raise EmbeddingError(
+                    f"max_features {self.max_features!r} is neither sqrt, log2 nor a share below 1"
+                ) from reason
+        try:
+            return TreeSettings.model_validate(
+                {
+                    "max_depth": max_depth,
+                    "min_samples_leaf": self.min_samples_leaf,
+                    "max_features": share,
+                    "bootstrap": self.bootstrap,
+                }
+            )
+        except ValidationError as reason:
+            raise EmbeddingError(
+                f"max_features {self.max_features!r} is neither sqrt, log2 nor a share below 1: with all "
+                "features every seed would give almost the same tree"
+            ) from reason
+
+
 DEFAULTS = PaperOptions()
-"""The defaults of all options."""
+"""The defaults of all options of scheme `paper`."""

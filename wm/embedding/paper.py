@@ -19,6 +19,7 @@ from wm.embedding.per_tree import train_each
 from wm.embedding.together import train_together
 from wm.errors import EmbeddingError
 from wm.forest import Forest
+from wm.signature import Signature
 
 Train = Callable[[EmbeddingTask, Mapping[TreeKind, NDArray[np.int64]], OnRound | None], list[FittedTree]]
 """Takes a task and the labels, (n,), of each kind of trees; returns m trees that fit, as the signature orders
@@ -42,7 +43,9 @@ def embed_paper(task: EmbeddingTask, on_round: OnRound | None = None) -> Embedde
         The task is malformed, or the trigger set does not fit within the allowed rounds; the message says
         how many trees and rows are left. A half-embedded watermark is never returned.
     """
-    _check(task)
+    if not isinstance(task.signature, Signature):
+        raise EmbeddingError("scheme paper needs one signature for all trigger rows")
+    task.check()
     flipped = task.y.copy()
     flipped[task.trigger_rows] = 1 - flipped[task.trigger_rows]
     fitted = TRAININGS[task.fit.training](task, {"right": task.y, "wrong": flipped}, on_round)
@@ -65,25 +68,3 @@ def _largest(task: EmbeddingTask, kind: TreeKind, fitted: list[FittedTree]) -> t
     """Return the largest number of fits and the largest weight among the trees of a kind."""
     trees = [fitted[position] for position in task.trees_of(kind)]
     return max((one.fits for one in trees), default=0), max((one.weight for one in trees), default=1.0)
-
-
-def _check(task: EmbeddingTask) -> None:
-    if not np.isin(task.y, (0, 1)).all() or len(np.unique(task.y)) < 2:
-        raise EmbeddingError("labels must be 0 and 1, both of them present")
-    rows = task.trigger_rows
-    if not len(rows) or len(np.unique(rows)) != len(rows) or rows.min() < 0 or rows.max() >= len(task.y):
-        raise EmbeddingError("trigger rows must be distinct indexes into the training rows, at least one")
-    flipped = np.delete(task.y, rows).tolist() + (1 - task.y[rows]).tolist()
-    if task.signature.ones and len(set(flipped)) < 2:
-        raise EmbeddingError("flipping the trigger rows leaves one class only: draw another trigger set")
-    weight = task.sample_weight
-    if weight is not None and (weight.shape != task.y.shape or not (weight > 0).all()):
-        raise EmbeddingError("sample_weight must hold a number above 0 for each training row")
-    if task.fit.training == "per-tree":
-        if len(set(task.tree_seeds)) != len(task.signature) or len(task.tree_seeds) != len(task.signature):
-            raise EmbeddingError(
-                f"training per-tree needs a seed of its own for each of the {len(task.signature)} trees; "
-                f"{len(set(task.tree_seeds))} different ones are given: trees that share one could be paired"
-            )
-    elif task.seed_right == task.seed_wrong:
-        raise EmbeddingError("both kinds of trees have the same seed, which would give the signature away")

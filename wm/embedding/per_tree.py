@@ -16,7 +16,7 @@ Measured on breast-cancer, MNIST2-6 and ijcnn1: 1.2 fits a tree.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, get_args
 
@@ -47,7 +47,7 @@ MAX_WEIGHT = 2.0**20
 
 
 @dataclass(frozen=True)
-class _Start:
+class Start:
     """Where a tree's weights start; `blind`: no earlier tree of its kind says which weight is needed."""
 
     weight: float
@@ -55,7 +55,7 @@ class _Start:
 
 
 @dataclass
-class _Tree:
+class TreeFits:
     """The fits of one tree: the weights tried so far, and the tree with the smallest weight that fits."""
 
     task: EmbeddingTask
@@ -82,6 +82,10 @@ class _Tree:
             self.found, self.high = tree, weight
         return not self.missed
 
+    def fitted(self) -> FittedTree:
+        """Return the tree that fits; only if there is one."""
+        return FittedTree(self.found, self.fits, self.high)
+
     def may_fit(self) -> bool:
         """Return whether another fit is allowed."""
         return self.fits < self.task.fit.max_rounds
@@ -106,8 +110,9 @@ class _Tree:
             self.fits_at(math.sqrt(self.low * self.high))
 
 
-def _fit_one(task: EmbeddingTask, y: NDArray[np.int64], position: int, start: _Start) -> _Tree:
-    tree = _Tree(task, y, position)
+def fit_one(task: EmbeddingTask, y: NDArray[np.int64], position: int, start: Start) -> TreeFits:
+    """Fit a tree to the trigger rows' labels in y, (n,); their weight is raised until it fits, or fails."""
+    tree = TreeFits(task, y, position)
     if tree.raise_weight(start.weight, FIRST_GROWTH if start.blind else GROWTH):
         if start.blind:
             tree.bisect(GROWTH)
@@ -134,21 +139,21 @@ def train_each(
         for number, wave in enumerate(_waves(task), start=1):
             starts = {kind: _start(task, kind, fitted) for kind in labels}
             results = parallel(
-                delayed(_fit_one)(task, labels[kind], position, starts[kind]) for kind, position in wave
+                delayed(fit_one)(task, labels[kind], position, starts[kind]) for kind, position in wave
             )
-            _raise_on_failure(task, wave, results)
-            fitted.update((one.position, FittedTree(one.found, one.fits, one.high)) for one in results)
+            raise_on_failure(task, wave, results)
+            fitted.update((one.position, one.fitted()) for one in results)
             if on_round is not None:
                 for kind in dict(wave):
                     on_round(kind, number, sum(position not in fitted for position in task.trees_of(kind)))
-    return [fitted[position] for position in range(len(task.signature))]
+    return [fitted[position] for position in range(task.signature.trees)]
 
 
-_Wave = list[tuple[TreeKind, int]]
+Wave = list[tuple[TreeKind, int]]
 """Kind and position of each tree of a wave."""
 
 
-def _waves(task: EmbeddingTask) -> Iterator[_Wave]:
+def _waves(task: EmbeddingTask) -> Iterator[Wave]:
     """Yield the waves: one tree of each kind, then as many of each kind as there were in all waves before."""
     trees = {kind: [int(position) for position in task.trees_of(kind)] for kind in get_args(TreeKind)}
     done = 0
@@ -158,18 +163,25 @@ def _waves(task: EmbeddingTask) -> Iterator[_Wave]:
         done = until
 
 
-def _start(task: EmbeddingTask, kind: TreeKind, fitted: Mapping[int, FittedTree]) -> _Start:
+def _start(task: EmbeddingTask, kind: TreeKind, fitted: Mapping[int, FittedTree]) -> Start:
     """Return the weight that the next trees of a kind start at."""
     lowest = 1.0 if task.fit.least_weight else MIN_START[kind]
-    weights = [fitted[position].weight for position in task.trees_of(kind) if position in fitted]
+    return start_after(
+        [fitted[position].weight for position in task.trees_of(kind) if position in fitted], lowest=lowest
+    )
+
+
+def start_after(weights: Sequence[float], *, lowest: float) -> Start:
+    """Return where the next trees start, given the weights of those before them."""
     if not weights:
-        return _Start(lowest, blind=True)
+        return Start(lowest, blind=True)
     # The smallest weight that fits is often less than the one found, by up to GROWTH. Undivided, the start
     # could only rise from wave to wave.
-    return _Start(max(lowest, float(np.quantile(weights, START_QUANTILE)) / math.sqrt(GROWTH)), blind=False)
+    return Start(max(lowest, float(np.quantile(weights, START_QUANTILE)) / math.sqrt(GROWTH)), blind=False)
 
 
-def _raise_on_failure(task: EmbeddingTask, wave: _Wave, results: list[_Tree]) -> None:
+def raise_on_failure(task: EmbeddingTask, wave: Wave, results: Sequence[TreeFits]) -> None:
+    """Raise `EmbeddingError` if a tree of a wave does not fit; the text says how far the worst is from it."""
     failures = [(kind, one) for (kind, _), one in zip(wave, results, strict=True) if one.found is None]
     if failures:
         kind, worst = max(failures, key=lambda failure: failure[1].missed)

@@ -41,7 +41,7 @@ def train_together(
     """
     step = default_step if task.fit.weight_step is None else task.fit.weight_step
     fitted = {kind: iter(_train(task, kind, labels[kind], first_weight, step, on_round)) for kind in labels}
-    return [next(fitted["wrong" if bit else "right"]) for bit in task.signature.bits]
+    return [next(fitted["wrong" if bit else "right"]) for bit in task.signature.array]
 
 
 def _train(

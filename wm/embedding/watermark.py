@@ -12,15 +12,15 @@ from numpy.typing import NDArray
 
 from wm import streams
 from wm.claims.claim import Claim, make_claim
+from wm.codebook import Marks
 from wm.datasets import Split
-from wm.embedding import SCHEMES, Embedded, EmbeddingTask
+from wm.embedding import Embedded, EmbeddingTask, scheme_of
 from wm.embedding.common import OnRound, draw_trigger_rows, trigger_size
 from wm.embedding.options import TrainOptions
 from wm.embedding.training import Caps
 from wm.errors import EmbeddingError
 from wm.forest import Forest
 from wm.formats.scrubbing import scrubbed
-from wm.signature import Signature
 from wm.streams import Role
 from wm.verification.evidence import Evidence, verify
 
@@ -31,8 +31,8 @@ class Plan:
 
     scheme: str
     """A key of `wm.embedding.SCHEMES`."""
-    signature: Signature
-    """m bits."""
+    signature: Marks
+    """m bits; in scheme codebook as many for each trigger row, in the order of the trigger rows."""
     trigger_share: float
     """Share of the training rows, in (0, 1)."""
     caps: Caps
@@ -63,6 +63,8 @@ class WatermarkedForest:
     claim: Claim
     evidence: Evidence
     """Of the released forest."""
+    task: EmbeddingTask
+    """What was embedded, and how: secret."""
 
 
 def watermark(split: Split, plan: Plan, on_round: OnRound | None = None) -> WatermarkedForest:
@@ -102,8 +104,7 @@ def watermark_rows(
     EmbeddingError
         As in `watermark`.
     """
-    if plan.scheme not in SCHEMES:
-        raise EmbeddingError(f"unknown scheme {plan.scheme!r}; known are: {', '.join(sorted(SCHEMES))}")
+    scheme = scheme_of(plan.scheme)
     rows = _trigger_rows(X, plan)
     task = EmbeddingTask(
         X=X,
@@ -114,10 +115,10 @@ def watermark_rows(
         seed_right=streams.integer_seed(plan.seed, Role.OWNER_TREES_RIGHT, plan.repeat),
         seed_wrong=streams.integer_seed(plan.seed, Role.OWNER_TREES_WRONG, plan.repeat),
         fit=plan.fit,
-        tree_seeds=streams.distinct_seeds(plan.seed, Role.OWNER_TREE, len(plan.signature), plan.repeat),
+        tree_seeds=streams.distinct_seeds(plan.seed, Role.OWNER_TREE, plan.signature.trees, plan.repeat),
         sample_weight=sample_weight,
     )
-    embedded = SCHEMES[plan.scheme].embed(task, on_round)
+    embedded = scheme.embed(task, on_round)
     forest = scrubbed(embedded.forest)
     claim = make_claim(
         scheme=plan.scheme,
@@ -132,11 +133,11 @@ def watermark_rows(
     )
     trigger_set = claim.trigger_set
     evidence = verify(forest.votes(trigger_set.X), trigger_set.y, plan.signature)
-    if not evidence.exact_match:
+    if scheme.marks_rows and not evidence.exact_match:
         raise EmbeddingError(
             f"only {evidence.matched_bits} of {evidence.total_bits} bits hold after embedding"
         )
-    return WatermarkedForest(forest, embedded, claim, evidence)
+    return WatermarkedForest(forest, embedded, claim, evidence, task)
 
 
 def _trigger_rows(X: NDArray[np.float32], plan: Plan) -> NDArray[np.int64]:

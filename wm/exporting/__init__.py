@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from wm.exporting import onnx_model, pipeline, xgboost_model
 from wm.forest import Forest
+from wm.formats.export import refuse_unusual
 from wm.formats.scrubbing import scrubbed
 from wm.interface import Interface
 
@@ -53,4 +54,5 @@ def exported(forest: Forest, interface: Interface | None, target: str) -> bytes:
     ModelError
         The library is not installed, or as in `Target`.
     """
+    refuse_unusual(forest)
     return TARGETS[target].write(scrubbed(forest), interface)

@@ -84,7 +84,13 @@ class Tree:
 
 
 def assemble(
-    trees: Sequence[Tree], *, n_features: int, classes: Any, input_dtype: InputDtype, signs: bool = False
+    trees: Sequence[Tree],
+    *,
+    n_features: int,
+    classes: Any,
+    input_dtype: InputDtype,
+    signs: bool = False,
+    about_zero: bool = False,
 ) -> tuple[Forest, list[Tree]]:
     """Return the forest of some trees, and the trees as it has them.
 
@@ -95,6 +101,8 @@ def assemble(
     signs
         Whether the values are margins: then leaves vote for the second of two classes iff their margin is
         above the tree's centre.
+    about_zero
+        Whether it counts about zero instead, where trees add votes.
 
     Raises
     ------
@@ -106,7 +114,10 @@ def assemble(
     kept = [tree.reachable(number) for number, tree in enumerate(trees)]
     leaf = [tree.left < 0 for tree in kept]
     if signs:
-        values = [_sign_votes(tree.value, is_leaf) for tree, is_leaf in zip(kept, leaf, strict=True)]
+        values = [
+            _sign_votes(tree.value, is_leaf, about_zero=about_zero)
+            for tree, is_leaf in zip(kept, leaf, strict=True)
+        ]
     else:
         values = [tree.value for tree in kept]
     whole = np.concatenate(leaf)
@@ -129,11 +140,13 @@ def assemble(
     return forest, kept
 
 
-def _sign_votes(margin: NDArray[np.float64], is_leaf: NDArray[np.bool_]) -> NDArray[np.float64]:
+def _sign_votes(
+    margin: NDArray[np.float64], is_leaf: NDArray[np.bool_], *, about_zero: bool
+) -> NDArray[np.float64]:
     """Return the vote of each leaf as weights of two classes: (n, 2)."""
     if not np.isfinite(margin[is_leaf]).all():
         raise ModelError("a leaf's margin is not a finite number")
-    above = margin > centre_of(margin[is_leaf])
+    above = margin > (0.0 if about_zero else centre_of(margin[is_leaf]))
     return np.stack([~above | ~is_leaf, above | ~is_leaf], axis=1).astype(np.float64)
 
 
@@ -172,7 +185,15 @@ def margin_model(
     # A forest's classes ascend; a model's may come in another order.
     is_own = classes is not None and len(base) == 1 and bool(classes[0] < classes[-1])
     own = classes if is_own else np.array([0, 1])
-    forest, kept = assemble(trees, n_features=n_features, classes=own, input_dtype=input_dtype, signs=True)
+    adds_votes = is_own and link is Link.LOGISTIC and not np.any(base) and _is_one_number(trees)
+    forest, kept = assemble(
+        trees,
+        n_features=n_features,
+        classes=own,
+        input_dtype=input_dtype,
+        signs=True,
+        about_zero=adds_votes,
+    )
     margins = np.concatenate([np.where(tree.left < 0, tree.value, 0.0) for tree in kept])
     columns, start = np.asarray(column, dtype=np.int64), np.asarray(base, dtype=np.float64)
     if columns.shape != (len(kept),) or columns.min() < 0 or columns.max() >= len(start):
@@ -185,10 +206,20 @@ def margin_model(
         library=library,
         forest=forest,
         margins=Margins(margins, columns, start, link, scale, is_mean, added_in),
+        adds_votes=adds_votes,
         classes=classes,
         feature_names=tuple(feature_names),
         traces=Traces(**_traced(kept), fields=traced, notes=tuple(notes)),
     )
+
+
+def _is_one_number(trees: Sequence[Tree]) -> bool:
+    """Return whether all leaves add one number or take it away: then the trees vote, in a sum."""
+    found = [
+        np.abs(tree.value[np.asarray(tree.left) < 0]) for tree in trees if len(tree.value) == len(tree.left)
+    ]
+    sizes = np.unique(np.concatenate(found)) if found else np.zeros(0)
+    return len(sizes) == 1 and bool(sizes[0] > 0)
 
 
 def _traced(trees: Sequence[Tree]) -> dict[str, NDArray[np.float64] | None]:

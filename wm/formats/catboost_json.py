@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from wm.errors import ModelError
 from wm.formats.assembling import Tree, margin_model
-from wm.formats.fields import items, numbers, parse_json, part, real, shown, whole
+from wm.formats.fields import items, numbers, only_known, parse_json, part, real, shown, whole
 from wm.models import Link, TreeModel
 
 _LINKS = {
@@ -28,6 +28,8 @@ _LINKS = {
     "Poisson": Link.EXP,
     "Tweedie": Link.EXP,
 }
+_FIELDS = ("features_info", "model_info", "oblivious_trees", "scale_and_bias", "ctr_data")
+_TREE_FIELDS = ("leaf_values", "leaf_weights", "splits")
 _CLASSIFIERS = ("Logloss", "CrossEntropy", "MultiClass", "MultiClassOneVsAll")
 
 _DEEPEST = 16
@@ -45,11 +47,12 @@ def read(data: bytes) -> TreeModel:
     """
     document = parse_json(data)
     features = part(document, "features_info")
+    if "oblivious_trees" not in document:
+        raise ModelError("its trees are not symmetric (grow_policy): symmetric ones are read")
+    only_known(document, _FIELDS, "it")
     for kind in ("categorical_features", "text_features", "embedding_features"):
         if features.get(kind):
             raise ModelError(f"has {kind}, which have no exact form here: encode them as numbers")
-    if "oblivious_trees" not in document:
-        raise ModelError("its trees are not symmetric (grow_policy): symmetric ones are read")
     floats = items(features, "float_features")
     places = {whole(each, "feature_index"): whole(each, "flat_feature_index") for each in floats}
     treatments = {whole(each, "feature_index"): part(each, "nan_value_treatment") for each in floats}
@@ -100,6 +103,7 @@ def _trees(
     tree: Any, number: int, columns: int, scale: float, places: dict[int, int], treatments: dict[int, Any]
 ) -> list[Tree]:
     """Return the trees of one output each that a tree stands for."""
+    only_known(tree, _TREE_FIELDS, f"tree {number}")
     splits = items(tree, "splits") if tree.get("splits") is not None else []
     if len(splits) > _DEEPEST:
         raise ModelError(

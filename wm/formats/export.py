@@ -60,6 +60,7 @@ def to_sklearn(forest: Forest, *, scrub: bool = True, classes: ArrayLike | None 
     """
     from sklearn.ensemble import RandomForestClassifier
 
+    refuse_unusual(forest)
     source = scrubbed(forest) if scrub else forest
     labels = source.classes if classes is None else np.asarray(classes)
     if labels.shape != source.classes.shape:
@@ -74,6 +75,15 @@ def to_sklearn(forest: Forest, *, scrub: bool = True, classes: ArrayLike | None 
     model.n_outputs_ = 1
     model.n_features_in_ = source.n_features
     return model
+
+
+def refuse_unusual(forest: Forest) -> None:
+    """Raise `ModelError` for a forest that answers otherwise in another library's form."""
+    if forest.missing_left is not None or forest.input_dtype != "float32":
+        what = (
+            "says where missing values go" if forest.missing_left is not None else "compares float64 numbers"
+        )
+        raise ModelError(f"the forest {what}, which other forms would lose: keep it as .npz")
 
 
 def _trees(forest: Forest) -> list[Any]:

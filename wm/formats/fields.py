@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any
 
 import numpy as np
@@ -51,6 +51,20 @@ def part(found: Any, *names: str | int) -> Any:
             path = ".".join(str(each) for each in names[: place + 1])
             raise ModelError(f"lacks {path}") from reason
     return found
+
+
+def only_known(found: Any, known: Collection[str], what: str) -> None:
+    """Refuse a part that is no object, or has fields that might change what the model answers.
+
+    Raises
+    ------
+    ModelError
+        It is not made of fields, or has one that is not among the known ones.
+    """
+    if not isinstance(found, dict):
+        raise ModelError(f"{what} is {shown(found)!r}, not an object of fields")
+    if strange := sorted(set(found) - set(known)):
+        raise ModelError(f"{what} has a field {shown(strange[0])!r}, which is not known here")
 
 
 def items(found: Any, name: str) -> list[Any]:

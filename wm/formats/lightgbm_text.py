@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from wm.errors import ModelError
 from wm.formats.assembling import Tree, margin_model
-from wm.formats.fields import shown, whole
+from wm.formats.fields import only_known, shown, whole
 from wm.models import Link, TreeModel
 
 _ZERO = float(np.float32(1e-35))
@@ -43,6 +43,40 @@ _LINKS = {
 }
 _CLASSIFIERS = ("binary", "multiclass", "multiclassova")
 
+_HEADER = (
+    "tree",
+    "version",
+    "num_class",
+    "num_tree_per_iteration",
+    "label_index",
+    "max_feature_idx",
+    "objective",
+    "average_output",
+    "feature_names",
+    "monotone_constraints",
+    "feature_infos",
+    "tree_sizes",
+)
+_TREE_FIELDS = (
+    "num_leaves",
+    "num_cat",
+    "split_feature",
+    "split_gain",
+    "threshold",
+    "decision_type",
+    "left_child",
+    "right_child",
+    "leaf_value",
+    "leaf_weight",
+    "leaf_count",
+    "internal_value",
+    "internal_weight",
+    "internal_count",
+    "is_linear",
+    "shrinkage",
+)
+_VERSIONS = ("v3", "v4")
+
 _TRACED = ("leaf_count", "internal_count", "leaf_weight", "internal_weight", "split_gain")
 
 
@@ -64,6 +98,9 @@ def read(data: bytes) -> TreeModel:
     header = _pairs(head)
     if not body or not head.startswith("tree"):
         raise ModelError("is not LightGBM's model text: it has no trees")
+    only_known(header, _HEADER, "its header")
+    if header.get("version") not in _VERSIONS:
+        raise ModelError(f"is of version {shown(header.get('version'))}; {' and '.join(_VERSIONS)} are known")
     trees = [_tree(block, number) for number, block in enumerate(body.split("\nTree="))]
     objective, *settings = header.get("objective", "none").split() or ["none"]
     if objective not in _LINKS or "sqrt" in settings:
@@ -118,6 +155,8 @@ def _tree(block: str, number: int) -> Tree:
         raise ModelError(f"tree {number} has categorical splits, which have no exact form here: encode them")
     if lines.get("is_linear", "0").strip() != "0":
         raise ModelError(f"tree {number} has linear functions in its leaves, which have no exact form here")
+
+    only_known(lines, _TREE_FIELDS, f"tree {number}")
 
     def array(name: str, count: int, dtype: Any = np.float64) -> NDArray[Any]:
         if name not in lines and count:

@@ -78,6 +78,9 @@ def read_model(path: str | Path, *, trusted: Sequence[str] = (), trust_pickle: b
                 model: TreeModel = importlib.import_module(each.module).read(data)
             except ModelError as reason:
                 raise ModelError(f"{file}: {reason}") from reason
+            except Exception as reason:  # hostile content may raise anything
+                text = shown(f"{type(reason).__name__}: {reason}")
+                raise ModelError(f"{file}: not a readable {each.name} file ({text})") from reason
             return model
     names = " or ".join(each.name for each in chosen)
     raise ModelError(f"{file}: is not a model of {names}: it lacks {shown(chosen[0].mark.decode())}")

@@ -34,6 +34,7 @@ def scrubbed(forest: Forest) -> Forest:
         feature=forest.feature[order],
         threshold=forest.threshold[order],
         value=(votes / votes.sum(axis=1, keepdims=True))[order],
+        missing_left=None if forest.missing_left is None else forest.missing_left[order],
     )
 
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from wm.errors import ModelError
 from wm.formats import ubjson
 from wm.formats.assembling import Tree, margin_model
-from wm.formats.fields import items, numbers, parse_json, part, shown, whole
+from wm.formats.fields import items, numbers, only_known, parse_json, part, shown, whole
 from wm.models import Link, TreeModel
 
 
@@ -57,6 +57,28 @@ _OBJECTIVES: dict[str, tuple[Link, Callable[[float], float]]] = {
 }
 """Link of each objective, and what turns its base score into a margin."""
 
+_MODEL_FIELDS = ("cats", "gbtree_model_param", "iteration_indptr", "tree_info", "trees", "weight_drop")
+_TREE_FIELDS = (
+    "base_weights",
+    "categories",
+    "categories_nodes",
+    "categories_segments",
+    "categories_sizes",
+    "default_left",
+    "id",
+    "left_children",
+    "loss_changes",
+    "parents",
+    "right_children",
+    "split_conditions",
+    "split_indices",
+    "split_type",
+    "sum_hessian",
+    "tree_param",
+)
+_NEWEST = 3
+"""Newest major version of XGBoost whose files are known."""
+
 _TRACED = ("sum_hessian", "loss_changes", "base_weights")
 
 
@@ -72,6 +94,9 @@ def read(data: bytes) -> TreeModel:
     # Both forms begin with a brace; in the text, a quote follows.
     document = parse_json(data) if data[1:].lstrip()[:1] == b'"' else ubjson.parse(data)
     learner = part(document, "learner")
+    version = items({"version": list(part(document, "version"))}, "version")
+    if not version or not isinstance(version[0], int) or version[0] > _NEWEST:
+        raise ModelError(f"is of XGBoost {shown(version)}, which is not known here")
     booster, weights = _booster(learner)
     parameters = part(learner, "learner_model_param")
     n_features, n_classes = whole(parameters, "num_feature"), whole(parameters, "num_class")
@@ -111,16 +136,20 @@ def _booster(learner: Any) -> tuple[Any, NDArray[np.float32] | None]:
     """Return the trees' part, and the weight of each tree where there are any (dart)."""
     booster = part(learner, "gradient_booster")
     name = part(booster, "name")
+    weights: NDArray[np.float32] | None = None
     if name == "dart":
         found, weights = part(booster, "gbtree", "model"), numbers(booster, "weight_drop", np.float32)
     elif name == "gbtree":
-        found, weights = part(booster, "model"), None
+        found = part(booster, "model")
+        if isinstance(found, dict) and "weight_drop" in found:  # dart, from version 3.4 on
+            weights = numbers(found, "weight_drop", np.float32)
     else:
         raise ModelError(f"its booster {shown(name)!r} has no trees")
+    only_known(found, _MODEL_FIELDS, "its booster")
     encodings = found.get("cats", {})
     if isinstance(encodings, dict) and len(encodings.get("enc", [])):
         raise ModelError("encodes categorical features itself: encode them before, as numbers")
-    return found, weights
+    return found, weights if weights is not None and len(weights) else None
 
 
 def _base_scores(parameters: Any, columns: int) -> list[float]:
@@ -135,6 +164,7 @@ def _base_scores(parameters: Any, columns: int) -> list[float]:
 
 
 def _tree(tree: Any, number: int, weight: float) -> Tree:
+    only_known(tree, _TREE_FIELDS, f"tree {number}")
     if whole(tree, "tree_param", "size_leaf_vector") > 1:
         raise ModelError(f"tree {number} has several outputs in a leaf: trees with one are read")
     if len(items_of(tree, "categories_nodes")) or np.any(numbers(tree, "split_type", np.int64)):

@@ -9,15 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from wm.datasets.preparation import MinMax, Preparation
 from wm.errors import ClaimError
 from wm.forest import Forest
 from wm.formats.units import Domain
 from wm.verification.answers import Answers, name_of
-from wm.verification.samples import Sample
 
 _CLEARLY_BETTER = 0.1
 """Gain in balanced accuracy from which an adaptation is preferred to simpler ones."""
@@ -30,6 +31,38 @@ _MAX_GAP = 64
 
 _MAX_MATCHED = 4e6
 """Pairs of a suspect's feature and a claim's column of which the best are chosen, a few seconds."""
+
+
+class Header(Protocol):
+    """What a claim says of its rows."""
+
+    @property
+    def class_names(self) -> tuple[str, str]:
+        """Names of the classes 0 and 1."""
+
+    @property
+    def domain(self) -> tuple[tuple[float, float], ...]:
+        """Range of each feature."""
+
+    @property
+    def preparation(self) -> MinMax | Preparation | None:
+        """How raw rows become model input."""
+
+
+class Rows(Protocol):
+    """Rows that a suspect is asked: a `Sample`, or the queries of a line-up."""
+
+    @property
+    def header(self) -> Header:
+        """Of the claim."""
+
+    @property
+    def X(self) -> NDArray[np.float32]:  # noqa: N802 - the field's name for a data matrix
+        """(n, d): as model input."""
+
+    @property
+    def y(self) -> NDArray[np.int64]:
+        """(n,): labels; other than 0 and 1 where no class is known."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,7 +81,7 @@ class AdaptedVotes:
     notes: tuple[str, ...]
 
 
-def model_answers(forest: Forest, sample: Sample) -> AdaptedVotes:
+def model_answers(forest: Forest, sample: Rows) -> AdaptedVotes:
     """Return a model's votes on a sample's rows by the adaptation that answers them best.
 
     Raises
@@ -62,7 +95,7 @@ def model_answers(forest: Forest, sample: Sample) -> AdaptedVotes:
     best: tuple[float, AdaptedVotes] | None = None
     for rows, notes in _inputs(forest, used, sample):
         votes, class_notes = _coded(compact.vote_codes(rows), forest, sample)
-        quality = balanced_accuracy(votes.mean(axis=1) > 0.5, sample.y)
+        quality = _agreement(votes, sample.y)
         if best is None or quality > best[0] + _CLEARLY_BETTER:
             best = quality, AdaptedVotes(Answers("votes", votes), (*notes, *class_notes))
         if best[0] + _CLEARLY_BETTER >= 1.0:
@@ -81,6 +114,12 @@ def balanced_accuracy(predicted: NDArray[np.bool_], labels: NDArray[np.int64]) -
     return float(np.mean(found))
 
 
+def _agreement(votes: NDArray[np.int64], y: NDArray[np.int64]) -> float:
+    """Return the majority's balanced accuracy where a class is known; 0.5 if it is known nowhere."""
+    known = np.isin(y, (0, 1))
+    return balanced_accuracy(votes[known].mean(axis=1) > 0.5, y[known]) if known.any() else 0.5
+
+
 def _used_features(forest: Forest) -> tuple[NDArray[np.int64], Forest]:
     """Return the features that a forest tests, ascending, and the forest of these only."""
     inner = ~forest.is_leaf
@@ -91,7 +130,7 @@ def _used_features(forest: Forest) -> tuple[NDArray[np.int64], Forest]:
 
 
 def _inputs(
-    forest: Forest, used: NDArray[np.int64], sample: Sample
+    forest: Forest, used: NDArray[np.int64], sample: Rows
 ) -> Iterator[tuple[NDArray[np.float32], tuple[str, ...]]]:
     """Yield the values of the used features in every form that the suspect might take, the simplest first."""
     extra = forest.n_features - sample.X.shape[1]
@@ -105,7 +144,7 @@ def _inputs(
             yield _columns(rows, matched), (*notes, "columns matched by their thresholds")
 
 
-def _units(sample: Sample) -> Iterator[tuple[NDArray[np.float32], tuple[str, ...]]]:
+def _units(sample: Rows) -> Iterator[tuple[NDArray[np.float32], tuple[str, ...]]]:
     """Yield the rows as model input; in raw units if the claim says how, else as shares of each range."""
     yield sample.X, ()
     if sample.header.preparation is None:
@@ -126,7 +165,7 @@ def _columns(rows: NDArray[np.float32], columns: NDArray[np.int64]) -> NDArray[n
 
 
 def _coded(
-    codes: NDArray[np.int64], forest: Forest, sample: Sample
+    codes: NDArray[np.int64], forest: Forest, sample: Rows
 ) -> tuple[NDArray[np.int64], tuple[str, ...]]:
     """Return votes as 0 and 1: classes by name if they fit, else by agreement with the labels."""
     names = [name_of(each) for each in forest.classes.tolist()]
@@ -137,7 +176,7 @@ def _coded(
             break
     if by_name is not None:
         votes = by_name[codes]
-        if balanced_accuracy(votes.mean(axis=1) > 0.5, sample.y) >= 0.5:
+        if _agreement(votes, sample.y) >= 0.5:
             return votes, ()
     shares = np.stack(
         [

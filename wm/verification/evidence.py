@@ -6,7 +6,8 @@ and does not account for chance, so there is also an exact p-value.
 Null hypothesis: the suspect model is independent of the signature. Then, given the number of errors of each
 tree on the trigger set, the n1 ones of the signature are a uniformly random subset of the m trees; the
 statistic is the number of errors in those trees. All rows share one signature, so a pooled binomial over
-k x m bits would count the same coincidence k times and is not valid.
+k x m bits would count the same coincidence k times and is not valid. The bits of a codebook are independent:
+there it is valid, see `wm.verification.codebook`.
 """
 
 from __future__ import annotations
@@ -17,8 +18,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from wm.codebook import Codebook, Marks
 from wm.errors import ClaimError
-from wm.signature import Signature
+from wm.verification.codebook import HONEST_ERROR, log10_in_order
 from wm.verification.tails import log10_p_value
 
 DEFAULT_LEVEL = 1e-6
@@ -34,19 +36,19 @@ class Evidence:
     trigger_size
         k, rows of the trigger set.
     n_trees
-        m, bits of the signature.
+        m, bits of the signature or of each row of a codebook.
     matched_bits, total_bits
-        Number of the k x m votes that fit the signature, and k x m.
+        Number of the k x m votes that fit these bits, and k x m.
     exact_match
         The paper's rule: all of them do.
     matched_trees
-        Number of trees that fit the signature on every row.
+        Number of trees that fit their bits on every row.
     ones
-        Number of ones in the signature.
+        Number of ones in the signature, or in the codebook.
     errors_in_ones, errors
-        Errors on the trigger set in the trees with bit 1, and in all trees.
+        Errors on the trigger set where the bit is 1, and in all.
     log10_p
-        Exact p-value of `errors_in_ones` under the null, as a power of ten.
+        Exact p-value under the null, as a power of ten.
     level, significant
         Level of significance, and whether p <= level.
     """
@@ -71,7 +73,7 @@ class Evidence:
 
 
 def verify(
-    votes: ArrayLike, labels: ArrayLike, signature: Signature, *, level: float = DEFAULT_LEVEL
+    votes: ArrayLike, labels: ArrayLike, signature: Marks, *, level: float = DEFAULT_LEVEL
 ) -> Evidence:
     """Judge a suspect model's votes on a trigger set.
 
@@ -82,7 +84,7 @@ def verify(
     labels : (k,)
         True labels of the trigger rows.
     signature
-        m bits.
+        m bits, or a codebook of k x m.
     level
         In (0, 1).
 
@@ -99,27 +101,31 @@ def verify(
         raise ClaimError(f"votes have shape {matrix.shape}; (trigger rows, trees) is needed")
     if truth.shape != (len(matrix),):
         raise ClaimError(f"votes have {len(matrix)} rows, the trigger set has {truth.size}")
-    if matrix.shape[1] != len(signature):
-        raise ClaimError(f"votes have {matrix.shape[1]} trees, the signature has {len(signature)} bits")
+    if matrix.shape[1] != signature.trees:
+        raise ClaimError(f"votes have {matrix.shape[1]} trees, the signature has {signature.trees} bits")
+    if isinstance(signature, Codebook) and len(matrix) != len(signature.rows):
+        raise ClaimError(f"votes have {len(matrix)} rows, the codebook has {len(signature.rows)}")
     if (matrix.dtype.kind in "US") != (truth.dtype.kind in "US"):
         # NumPy calls them different everywhere, which would read as an error of every tree.
         raise ClaimError(f"votes are {matrix.dtype}, labels {truth.dtype}: both must be numbers or both text")
     if not 0 < level < 1:
         raise ClaimError(f"the level {level} is outside (0, 1)")
-    wrong = matrix != truth[:, None]
-    matched = wrong == (signature.array == 1)
-    per_tree = wrong.sum(axis=0)
-    log10_p = log10_p_value(per_tree, signature)
+    wrong, wanted = matrix != truth[:, None], signature.wanted(len(matrix))
+    matched = wrong == wanted
+    if isinstance(signature, Codebook):
+        log10_p = log10_in_order(wrong, wanted, signature.share, HONEST_ERROR)
+    else:
+        log10_p = log10_p_value(wrong.sum(axis=0), signature)
     return Evidence(
         trigger_size=len(matrix),
-        n_trees=len(signature),
+        n_trees=signature.trees,
         matched_bits=int(matched.sum()),
         total_bits=int(matched.size),
         exact_match=bool(matched.all()),
         matched_trees=int(matched.all(axis=0).sum()),
         ones=signature.ones,
-        errors_in_ones=int(per_tree[signature.array == 1].sum()),
-        errors=int(per_tree.sum()),
+        errors_in_ones=int((wrong & wanted).sum()),
+        errors=int(wrong.sum()),
         log10_p=log10_p,
         level=level,
         significant=log10_p <= math.log10(level),

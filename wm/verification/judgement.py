@@ -20,11 +20,12 @@ from wm.verification.multiplicity import draws_to_choose_from
 from wm.verification.randomization import RowTruth, Test
 from wm.verification.samples import Sample
 from wm.verification.schemes import tests_of
+from wm.verification.witnesses import beacon_questions
 
-_GUESSING = 0.6
+GUESSING = 0.6
 """Balanced accuracy on all rows below which a suspect does not seem to know the task."""
 
-_INCONSISTENT = 0.05
+INCONSISTENT = 0.05
 """Share of repeated questions with another answer from which answers cannot be used."""
 
 _CONTRADICTION = 0.05
@@ -152,13 +153,10 @@ def judge_sample(sample: Sample, response: Response, requirements: Requirements 
         No answers, or none to trigger rows or none to controls.
     """
     asked = requirements or Requirements()
-    truth = RowTruth(
-        labels=sample.y[response.asked],
-        is_trigger=sample.is_trigger[response.asked],
-        signature=sample.draw.signature,
-    )
-    if not response.answers or not truth.is_trigger.any() or truth.is_trigger.all():
+    is_trigger = sample.is_trigger[response.asked]
+    if not response.answers or not is_trigger.any() or is_trigger.all():
         raise ClaimError("answers to trigger rows and to controls are needed: ask the rows of wm queries")
+    truth = RowTruth(sample.y[response.asked], is_trigger, sample.marks(response.asked))
     tests = tests_of(sample.header.scheme)(response.answers, truth)
     multiplicity, factors = draws_to_choose_from(
         sample, level=asked.level, controls=asked.controls, tried=asked.tried
@@ -217,14 +215,14 @@ def _negative(
             "more controls or trigger rows, or the votes of each tree",
         )
     share = response.answered_differently / max(1, response.asked_twice)
-    if share > _INCONSISTENT:
+    if share > INCONSISTENT:
         return (
             VerdictKind.UNJUDGED,
             f"{response.answered_differently} of {response.asked_twice} repeated questions had another "
             "answer",
             "a suspect that answers equal questions alike, or more answers to each",
         )
-    if accuracy < _GUESSING:
+    if accuracy < GUESSING:
         return (
             VerdictKind.UNJUDGED,
             f"the suspect answers the controls like a guess (balanced accuracy {accuracy:.2g}): other units, "
@@ -239,23 +237,7 @@ def _negative(
 
 
 def _open_questions(sample: Sample, asked: Requirements) -> Iterator[str]:
-    trusted = [each for each in sample.beacons if each.trusted]
-    if not trusted:
-        about = "; ".join(each.about for each in sample.beacons)
-        yield f"no beacon that you trust made the draw ({about})"
-    elif len(trusted) < len(sample.beacons):
-        # Whoever gives the last value chooses the draw.
-        about = "; ".join(each.about for each in sample.beacons if not each.trusted)
-        yield f"a beacon that you do not trust took part in the draw ({about})"
-    elif len(trusted) > sample.trusted_beacons:
-        yield f"{len(trusted)} receipts are combined, of the one beacon that you trust"
-    times = [each.time for each in trusted if each.time is not None]
-    if asked.suspect_since is None:
-        yield "when the suspect appeared is not given"
-    elif not times:
-        yield "no trusted time of the draw"
-    elif max(times) >= asked.suspect_since:
-        yield f"the draw of {max(times).isoformat()} is not older than the suspect"
+    yield from beacon_questions(sample.beacons, sample.trusted_beacons, asked.suspect_since)
     if sample.challenge is None:
         return
     if asked.challenge != sample.challenge:
@@ -268,12 +250,12 @@ def _open_questions(sample: Sample, asked: Requirements) -> Iterator[str]:
 
 
 def _accuracy(answers: Mapping[AnswerKind, Answers], truth: RowTruth) -> float:
-    predicted = _shares(next(iter(answers.values()))) > 0.5
+    predicted = shares_of(next(iter(answers.values()))) > 0.5
     controls = ~truth.is_trigger
     return balanced_accuracy(predicted[controls], truth.labels[controls])
 
 
-def _shares(answers: Answers) -> NDArray[np.float64]:
+def shares_of(answers: Answers) -> NDArray[np.float64]:
     """Return for each row the share of votes for class 1, its probability, or the label."""
     values = answers.values.mean(axis=1) if answers.kind == "votes" else answers.values
     return values.astype(np.float64)
@@ -283,7 +265,7 @@ def _contradictions(answers: Mapping[AnswerKind, Answers]) -> Iterator[str]:
     first, *others = answers
     for other in others:
         # A tie contradicts neither class, and trigger rows are tied if half of the bits are 1.
-        product = (_shares(answers[first]) - 0.5) * (_shares(answers[other]) - 0.5)
+        product = (shares_of(answers[first]) - 0.5) * (shares_of(answers[other]) - 0.5)
         share = float((product < 0).mean())
         if share > _CONTRADICTION:
             yield f"{first} and {other} contradict each other on {share:.0%} of the rows: both are judged"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from wm.verification.samples import Sample, controls_to_open
+from wm.verification.witnesses import choices_of_beacons
 
 
 def draws_to_choose_from(
@@ -21,12 +22,7 @@ def draws_to_choose_from(
     tried
         Suspects and openings on which the claim was tried.
     """
-    parts = [(each.choices, f"draws by {each.about}: {each.choices:g}") for each in sample.beacons]
-    trusted = sample.trusted_beacons
-    if trusted > 1:
-        # Half of the level is for single receipts, half for pairs of receipts.
-        sets = 2 * trusted if len(sample.beacons) == 1 else trusted**2
-        parts.append((float(sets), f"choice among the {trusted} beacons that you trust: {sets}"))
+    parts = choices_of_beacons(sample.beacons, sample.trusted_beacons)
     if sample.challenge is not None and controls is None:
         # Half of the level is for the expected number, half for all others.
         expected = controls_to_open(sample, level, shown=sample.size)

@@ -8,7 +8,7 @@ drew them independently, or derived each under its own model identifier. Then, g
 each signature are a uniformly random subset of that class's trees, independently over the classes, however
 similar the classes' forests or trigger sets are. So the distribution of the statistic, all errors in trees
 with bit 1, is the convolution over the classes, and the p-value is exact; for perfect claims it is the
-product of theirs.
+product of theirs. Codebooks are pooled as one.
 """
 
 from __future__ import annotations
@@ -22,7 +22,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wm.claims.claim import Claim
+from wm.codebook import Codebook, Marks
 from wm.errors import ClaimError
+from wm.signature import Signature
+from wm.verification.codebook import HONEST_ERROR, log10_in_order
 from wm.verification.evidence import DEFAULT_LEVEL, Evidence, verify
 from wm.verification.tails import sums
 
@@ -72,14 +75,33 @@ def verify_together(
         raise ClaimError("two claims have the same signature: they are not independent and cannot be pooled")
     pairs = list(zip(claims, votes, strict=True))
     parts = tuple(verify(one, claim.trigger_set.y, claim.bits, level=level) for claim, one in pairs)
-    errors = [(one != claim.trigger_set.y[:, None]).sum(axis=0) for claim, one in pairs]
-    log10_p = _log10_p(errors, [claim.bits.array == 0 for claim in claims])
+    log10_p = _pooled([claim.bits for claim in claims], [_wrong(claim, one) for claim, one in pairs])
     return PooledEvidence(
         parts=parts,
         exact_match=all(part.exact_match for part in parts),
         log10_p=log10_p,
         level=level,
         significant=log10_p <= math.log10(level),
+    )
+
+
+def _wrong(claim: Claim, votes: NDArray[Any]) -> NDArray[np.bool_]:
+    found: NDArray[np.bool_] = votes != claim.trigger_set.y[:, None]
+    return found
+
+
+def _pooled(marks: list[Marks], wrong: list[NDArray[np.bool_]]) -> float:
+    books = [one for one in marks if isinstance(one, Codebook)]
+    signatures = [one for one in marks if isinstance(one, Signature)]
+    if not books:
+        errors = [one.sum(axis=0) for one in wrong]
+        return _log10_p(errors, [signature.array == 0 for signature in signatures])
+    if signatures or len({book.share for book in books}) > 1:
+        raise ClaimError("claims of several schemes, or of other chances of a one, cannot be pooled")
+    # All bits are coins with one chance: those of all claims are one large codebook of a single row.
+    bits = np.concatenate([book.array.ravel() == 1 for book in books])[None]
+    return log10_in_order(
+        np.concatenate([one.ravel() for one in wrong])[None], bits, books[0].share, HONEST_ERROR
     )
 
 

@@ -144,7 +144,7 @@ def sort_answers(answers: Mapping[AnswerKind, Answers], order: Order, sample: Sa
                 "each row is needed, in the order of the questions; a column id, as wm queries --ids "
                 "writes it, would tell which"
             )
-    answers = {kind: given.take(_places(given, len(order.asked), kind)) for kind, given in answers.items()}
+    answers = {kind: given.take(places_of(given, len(order.asked), kind)) for kind, given in answers.items()}
     asked = np.array(order.asked, dtype=np.int64)
     if not np.isin(asked, sample.indices).all():
         raise ClaimError("the order asks rows that the claim does not show")
@@ -162,7 +162,7 @@ def sort_answers(answers: Mapping[AnswerKind, Answers], order: Order, sample: Sa
     )
 
 
-def _places(given: Answers, count: int, kind: str) -> NDArray[np.int64]:
+def places_of(given: Answers, count: int, kind: str) -> NDArray[np.int64]:
     """Return for each of `count` questions the place of its answer."""
     if given.ids is None:
         return np.arange(count)

@@ -7,7 +7,8 @@ the trees, independently of the rows. So every p-value is one over these draws; 
 
 | answers | test | statistic |
 | --- | --- | --- |
-| votes of m trees | bits | errors on trigger rows in the trees with bit 1 |
+| votes of m trees | bits | errors on trigger rows in the trees with bit 1; of a codebook `log10_in_order` |
+| votes, codebook | bits, aligned | the best matching of the trees with the codebook's columns, `match_columns` |
 | votes | rows by votes | rank of closeness of the share of wrong trees to the share of ones |
 | probabilities | rows by probabilities | the same with the probability of the wrong class |
 | probabilities | rows by rank | rank of the wrong class's probability among the rows of the same label, which no monotone recalibration changes |
@@ -23,9 +24,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from wm.signature import Signature
+from wm.codebook import Codebook, Marks
 from wm.statistics import doubled_ranks
 from wm.verification.answers import AnswerKind, Answers
+from wm.verification.codebook import log10_aligned_floor, log10_floor, log10_in_order, match_columns
 from wm.verification.tails import log10_p_value, log10_tail
 
 
@@ -67,12 +69,12 @@ class RowTruth:
     is_trigger : (n,) bool
         Which of them are trigger rows.
     signature
-        m bits, as drawn.
+        m bits, as drawn; of a codebook those of the trigger rows, in this order.
     """
 
     labels: NDArray[np.int64]
     is_trigger: NDArray[np.bool_]
-    signature: Signature
+    signature: Marks
 
 
 def run_tests(answers: Mapping[AnswerKind, Answers], truth: RowTruth) -> tuple[Test, ...]:
@@ -84,7 +86,7 @@ def run_tests(answers: Mapping[AnswerKind, Answers], truth: RowTruth) -> tuple[T
         Of each kind that the suspect gave, on the same n rows, in the order of `truth`.
     """
     found = [each for kind, given in answers.items() for each in _TESTS[kind](given, truth)]
-    adjusted = _holm([each.log10_p for each in found])
+    adjusted = holm([each.log10_p for each in found])
     return tuple(
         Test(each.name, each.log10_p, each.log10_floor, value, each.figure)
         for each, value in zip(found, adjusted, strict=True)
@@ -109,7 +111,9 @@ def _log10_subsets(count: int, size: int) -> float:
 def _votes(answers: Answers, truth: RowTruth) -> Iterator[Test]:
     wrong = answers.values != truth.labels[:, None]
     signature = truth.signature
-    if wrong.shape[1] == len(signature):
+    if isinstance(signature, Codebook):
+        yield from _codebook(wrong, truth.is_trigger, signature)
+    elif wrong.shape[1] == signature.trees:
         errors = wrong[truth.is_trigger].sum(axis=0).astype(np.int64)
         marked, others = errors[signature.array == 1], errors[signature.array == 0]
         size = int(truth.is_trigger.sum())
@@ -121,6 +125,29 @@ def _votes(answers: Answers, truth: RowTruth) -> Iterator[Test]:
             f"{matched} of {size * len(signature)} votes on trigger rows fit the signature",
         )
     yield _closeness("rows by votes", wrong.mean(axis=1), truth, "share of wrong trees")
+
+
+def _codebook(wrong: NDArray[np.bool_], is_trigger: NDArray[np.bool_], codebook: Codebook) -> Iterator[Test]:
+    votes, controls = wrong[is_trigger], wrong[~is_trigger]
+    bits, rho = codebook.array == 1, codebook.share
+    if votes.shape[1] == codebook.trees:
+        # As if one more control had been asked, half right: no rate is 0.
+        error = (controls.sum() + 0.5) / (controls.size + 1)
+        yield _test(
+            "bits",
+            log10_in_order(votes, bits, rho, float(error)),
+            log10_floor(bits, rho),
+            f"{int((votes == bits).sum())} of {bits.size} votes on trigger rows fit the codebook; "
+            f"{int((votes & bits).sum())} of {int(votes.sum())} wrong votes have bit 1",
+        )
+    errors = (controls.sum(axis=0) + 0.5) / (len(controls) + 1)
+    found = match_columns(votes, bits, rho, errors)
+    yield _test(
+        "bits, aligned",
+        found.log10_p,
+        log10_aligned_floor(bits, votes.shape[1], rho),
+        f"{found.trees} of {votes.shape[1]} trees fit a column of the codebook, whatever their order",
+    )
 
 
 def _probabilities(answers: Answers, truth: RowTruth) -> Iterator[Test]:
@@ -146,7 +173,7 @@ _TESTS = {"votes": _votes, "probabilities": _probabilities, "labels": _labels}
 
 
 def _closeness(name: str, shares: NDArray[np.float64], truth: RowTruth, what: str) -> Test:
-    expected = truth.signature.ones / len(truth.signature)
+    expected = truth.signature.share
     # Rounded, so that equal distances on either side of the expected share count as equal.
     scores = doubled_ranks(-np.round(np.abs(shares - expected), 9))
     return _rows(name, scores, truth, f"{_means(shares, truth, what)}; expected {expected:.3g}")
@@ -168,7 +195,7 @@ def _test(name: str, log10_p: float, floor: float, figure: str) -> Test:
     return Test(name, log10_p, floor, log10_p, figure)
 
 
-def _holm(logs: list[float]) -> list[float]:
+def holm(logs: list[float]) -> list[float]:
     """Return Holm's adjusted p-values of p-values that may be far below the range of a double."""
     order = np.argsort(logs, kind="stable")
     steps = np.log10(np.arange(len(logs), 0, -1)) + np.array(logs)[order]

@@ -9,17 +9,15 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from wm.claims.beacons import check_receipts
+from wm.claims.beacons import claimed_value, receipts_in_order
 from wm.claims.beacons.base import BeaconValue, Receipt, Trust
 from wm.claims.draw import Draw, draw
 from wm.claims.opened import OpenedClaim, challenged_rows
 from wm.claims.pooled import Header, PooledClaim
+from wm.codebook import Codebook, Marks
 from wm.errors import ClaimError
 from wm.verification.randomization import row_floor
 from wm.verification.schemes import tests_of
-
-MAX_RECEIPTS = 2
-"""Beacons that can be combined: with more receipts the claimant could choose among too many sets of them."""
 
 _MARGIN = 2.0
 """Powers of ten by which the smallest possible p-value should stay below the level."""
@@ -65,6 +63,17 @@ class Sample:
         """Number of trigger rows shown."""
         return int(self.is_trigger.sum())
 
+    def marks(self, asked: NDArray[np.int64]) -> Marks:
+        """Return what the claim wants of the trees on the trigger rows among some shown rows.
+
+        The rows of a codebook come in the order of `asked`, the places of these rows.
+        """
+        wanted = self.draw.signature
+        if not isinstance(wanted, Codebook):
+            return wanted
+        numbers = self.indices[asked[self.is_trigger[asked]]]
+        return wanted.some_rows(np.searchsorted(self.draw.triggers, numbers))
+
 
 def drawn(
     claim: PooledClaim | OpenedClaim, *, trust: Trust | None = None, log: tuple[str, ...] = ()
@@ -79,17 +88,9 @@ def drawn(
     """
     header = claim.header
     tests_of(header.scheme)
-    if len(claim.receipts) > MAX_RECEIPTS:
-        raise ClaimError(
-            f"the claim holds {len(claim.receipts)} receipts, of which {MAX_RECEIPTS} can be combined"
-        )
-    value, beacons = check_receipts(
+    value, beacons = claimed_value(
         claim.receipts, commitment=claim.commitment, owner=header.owner, trust=trust, log=log
     )
-    # One order, each once: else a claimant with two receipts could make any number of draws of them.
-    values = [each.value for each in beacons]
-    if values != sorted(set(values)):
-        raise ClaimError("the claim's receipts are not in ascending order of their values, each once")
     found = draw(
         bytes.fromhex(claim.secret),
         bytes.fromhex(claim.commitment),
@@ -98,21 +99,14 @@ def drawn(
         trigger_size=header.trigger_size,
         trees=header.trees,
         ones=header.ones,
+        scheme=header.scheme,
     )
     return found, beacons
 
 
 def ordered_receipts(claim: PooledClaim, receipts: Sequence[Receipt]) -> tuple[Receipt, ...]:
-    """Return receipts for a claim in the order in which it may hold them, ascending by their values.
-
-    Raises
-    ------
-    ClaimError
-        No receipt, or one that is not of this claim.
-    """
-    _, beacons = check_receipts(receipts, commitment=claim.commitment, owner=claim.header.owner)
-    order = sorted(range(len(receipts)), key=lambda place: beacons[place].value)
-    return tuple(receipts[place] for place in order)
+    """Return receipts for a claim in the order in which it may hold them; see `receipts_in_order`."""
+    return receipts_in_order(receipts, commitment=claim.commitment, owner=claim.header.owner)
 
 
 def sample_of(

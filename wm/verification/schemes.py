@@ -13,6 +13,7 @@ Tests = Callable[[Mapping[AnswerKind, Answers], RowTruth], tuple[Test, ...]]
 
 EVIDENCE: dict[str, Tests] = {
     "paper": run_tests,
+    "codebook": run_tests,
 }
 """Tests by the name in a claim's header."""
 

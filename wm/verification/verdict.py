@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 
 from wm.claims.claim import Claim
 from wm.forest import Forest
+from wm.signature import Signature
 from wm.verification.evidence import Evidence, verify
 from wm.verification.rules import (
     Policy,
@@ -68,6 +69,7 @@ def judge(
     """Judge a claim of version 1 or 2 by a suspect's votes.
 
     Its rows and signature were the claimant's choice: what no rule refuses is an indication, never a proof.
+    The quota of ones is for signatures: the p-value of a codebook knows the chance of a one.
 
     Parameters
     ----------
@@ -88,12 +90,13 @@ def judge(
         Votes that do not fit the claim.
     """
     policy = policy or Policy()
-    evidence = verify(votes, claim.trigger_set.y, claim.bits, level=policy.level)
+    bits = claim.bits
+    evidence = verify(votes, claim.trigger_set.y, bits, level=policy.level)
     rows = claim.trigger_set.X
     return Verdict(
         rules=(
             commitment_rule(claim.commitment, published),
-            quota_rule(claim.bits.ones / len(claim.bits), policy),
+            *([quota_rule(bits.share, policy)] if isinstance(bits, Signature) else []),
             distinct_rows_rule(rows, policy),
             distinct_cells_rule(rows, suspect, policy),
             significance_rule(evidence),

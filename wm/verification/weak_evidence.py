@@ -21,8 +21,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from wm.codebook import Marks
 from wm.errors import ClaimError
-from wm.signature import Signature
 from wm.statistics import doubled_ranks
 from wm.verification.evidence import DEFAULT_LEVEL
 from wm.verification.tails import log10_tail
@@ -81,7 +81,7 @@ class WeakEvidence:
 def verify_probabilities(
     triggers: ArrayLike,
     decoys: ArrayLike,
-    signature: Signature,
+    signature: Marks,
     *,
     level: float = DEFAULT_LEVEL,
 ) -> WeakEvidence:
@@ -94,7 +94,7 @@ def verify_probabilities(
     decoys : (n,)
         The same for decoys.
     signature
-        m bits.
+        m bits, or a codebook.
     level
         In (0, 1).
 
@@ -104,7 +104,7 @@ def verify_probabilities(
         Values that are not probabilities, no decoys, or an impossible level.
     """
     marked, plain = _shares("triggers", triggers), _shares("decoys", decoys)
-    expected = 1.0 - signature.ones / len(signature)
+    expected = 1.0 - signature.share
     # Rounded, so that equal distances on either side of the expected share count as equal.
     closeness = -np.round(np.abs(np.concatenate([marked, plain]) - expected), 9)
     return _judged(
@@ -120,7 +120,7 @@ def verify_probabilities(
 def verify_labels(
     triggers: ArrayLike,
     decoys: ArrayLike,
-    signature: Signature,
+    signature: Marks,
     *,
     level: float = DEFAULT_LEVEL,
 ) -> WeakEvidence:
@@ -133,7 +133,7 @@ def verify_labels(
     errors = np.concatenate([marked, plain])
     if not np.isin(errors, (0.0, 1.0)).all():
         raise ClaimError("labels are right or wrong: 0 or 1 is needed for each row")
-    ones = signature.ones / len(signature)
+    ones = signature.share
     expected = 1.0 if ones > 0.5 else 0.5 if ones == 0.5 else 0.0
     return _judged(
         "labels",

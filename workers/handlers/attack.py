@@ -9,10 +9,12 @@ from wm.attacks import registry
 from wm.attacks.base import AttackOptions, Streams
 from wm.claims.claim import Claim, parse_claim
 from wm.datasets import Split
+from wm.embedding import SCHEMES
+from wm.embedding.proof import Proof
 from wm.embedding.training import Caps
 from wm.forest import Forest
 from wm.formats.sklearn_metadata import TreeMetadata, parse_arrays
-from workers.handlers.steps import read_split
+from workers.handlers.steps import adjusted, caps_of, read_split
 from workers.jobs import KINDS, AttackParameters, BaselineResult, EmbedResult, JobKind, JobResult, Parameters
 from workers.runtime.context import Context
 
@@ -58,8 +60,15 @@ class JobScene:
 
     @property
     def caps(self) -> Caps:
-        """Limits on every tree of the suspect."""
-        return Caps(self._baseline.cap_depth, self._baseline.cap_leaves)
+        """Limits on every tree of the suspect; in an attack on the campaign, on trees with a signature."""
+        is_of_campaign = not self._context.needs(JobKind.EMBED)
+        return adjusted(self._baseline) if is_of_campaign else caps_of(self.claim.scheme, self._baseline)
+
+    @cached_property
+    def proof(self) -> Proof | None:
+        """The owner's proof, for schemes that have one; only for scoring, as the claim."""
+        kind, sha256 = SCHEMES[self.claim.scheme].proof, self._embedded.proof
+        return None if kind is None or sha256 is None else kind.read(self._context.artifact(sha256))
 
     @cached_property
     def files(self) -> Mapping[str, TreeMetadata]:

@@ -7,15 +7,17 @@ from dataclasses import asdict
 
 from wm import datasets, streams
 from wm.claims.claim import NONCE_BYTES
+from wm.codebook import flat_bits
 from wm.datasets import Split, file_sha256, load
-from wm.embedding.options import FitOptions, TrainOptions
+from wm.embedding import scheme_of
+from wm.embedding.common import trigger_size
+from wm.embedding.options import DEFAULT_CANDIDATES, FitOptions, TrainOptions
 from wm.embedding.training import Caps, adjusted_caps, fit_trees, honest_forest, standard_caps
 from wm.embedding.tuning import Hyperparameters, choose, fold_accuracies
 from wm.embedding.watermark import Plan, watermark
 from wm.errors import DataError
 from wm.forest import Forest
 from wm.formats.sklearn_metadata import from_model
-from wm.signature import random_signature
 from wm.streams import Role
 from wm.verification.evidence import verify
 from workers.jobs import (
@@ -122,7 +124,8 @@ def embed(parameters: EmbedParameters, context: Context) -> EmbedResult:
     rows = read_split(context)
     honest = context.input(JobKind.BASELINE, BaselineResult)
     seed, repeat = parameters.seed, parameters.repeat
-    signature = random_signature(
+    signature = scheme_of(parameters.scheme).draw(
+        trigger_size(len(rows.y_train), parameters.trigger_share),
         honest.n_estimators,
         parameters.ones_share,
         streams.generator(seed, Role.OWNER_SIGNATURE, repeat),
@@ -131,7 +134,7 @@ def embed(parameters: EmbedParameters, context: Context) -> EmbedResult:
         scheme=parameters.scheme,
         signature=signature,
         trigger_share=parameters.trigger_share,
-        caps=Caps(honest.cap_depth, honest.cap_leaves),
+        caps=caps_of(parameters.scheme, honest),
         seed=seed,
         repeat=repeat,
         fit=TrainOptions(**parameters.fit_options()),
@@ -140,19 +143,45 @@ def embed(parameters: EmbedParameters, context: Context) -> EmbedResult:
     )
     with context.timed("embed"):
         made = watermark(rows, plan)
-    trigger_set, found = made.claim.trigger_set, asdict(made.evidence) | vars(made.embedded)
-    standard = Forest.from_bytes(context.artifact(honest.standard))
+    kind = scheme_of(parameters.scheme).proof
+    judge = streams.generator(seed, Role.JUDGE_QUESTIONS, repeat)
+    with context.timed("proof"):
+        proof = (
+            None
+            if kind is None
+            else kind.make(
+                made.task, (rows.X_test, rows.y_test), judge, parameters.candidates or DEFAULT_CANDIDATES
+            )
+        )
+        trigger_set, found = made.claim.trigger_set, asdict(made.evidence) | vars(made.embedded)
+        standard = Forest.from_bytes(context.artifact(honest.standard))
+        log10_p_standard = verify(standard.votes(trigger_set.X), trigger_set.y, signature).log10_p
+        if kind is not None and proof is not None:
+            asked = kind.read(proof)
+            found["log10_p"] = asked.scores(made.forest).votes
+            log10_p_standard = asked.scores(standard).votes
     counts = EmbedResult.model_fields.keys() & found.keys() - {"forest"}  # of trigger rows, bits, rounds
     return EmbedResult(
         forest=context.keep(made.forest.to_bytes()),
         record=context.keep(from_model(list(made.embedded.trees)).to_bytes()),
         claim=context.keep(made.claim.to_json().encode()),
-        signature=str(signature),
+        proof=None if proof is None else context.keep(proof),
+        signature=str(flat_bits(signature)),
         accuracy_watermarked=made.forest.accuracy(rows.X_test, rows.y_test),
         accuracy_watermarked_mean_rule=made.embedded.forest.accuracy_of_mean(rows.X_test, rows.y_test),
-        log10_p_standard=verify(standard.votes(trigger_set.X), trigger_set.y, signature).log10_p,
+        log10_p_standard=log10_p_standard,
         **{name: found[name] for name in counts},
     )
+
+
+def caps_of(scheme: str, honest: BaselineResult) -> Caps:
+    """Return the limits of a scheme's trees: adjusted ones where these hide marked rows, else the honest."""
+    return adjusted(honest) if scheme_of(scheme).marks_rows else Caps(honest.max_depth, None)
+
+
+def adjusted(honest: BaselineResult) -> Caps:
+    """Return the limits of trees with a signature."""
+    return Caps(honest.cap_depth, honest.cap_leaves)
 
 
 def _text(parameters: EmbedParameters) -> str:

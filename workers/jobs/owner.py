@@ -127,13 +127,18 @@ class BaselineResult(JobResult):
 
 
 class EmbedParameters(FitOptions, Parameters):
-    """Embed one watermark. `seed` is the campaign's; owner's streams are spawned from it and `repeat`."""
+    """Embed one watermark. `seed` is the campaign's; owner's streams are spawned from it and `repeat`.
+
+    `candidates` is for schemes whose proof has decoys: trees compared with each of the suspect's.
+    """
 
     scheme: str
     trigger_share: Share
     ones_share: float = Field(ge=0, le=1)
     repeat: int = Field(ge=0)
     seed: Seed
+    # Left out where not used, so that keys of other schemes' jobs stay what they were.
+    candidates: Annotated[int | None, Unused] = None
 
 
 class EmbedResult(JobResult):
@@ -142,12 +147,13 @@ class EmbedResult(JobResult):
     `accuracy_watermarked_mean_rule` averages the leaves as scikit-learn does, on the trained forest; `forest`
     is scrubbed for release, so that only its votes can be averaged. `log10_p_standard` is the evidence of the
     claim against the honest standard forest. Artifact `record` is scikit-learn's metadata of the trained
-    trees, for the audit of leakage.
+    trees, for the audit of leakage. Artifact `proof`: `wm.embedding.proof.Proof`, for schemes that have one.
     """
 
     forest: Sha256
     record: Sha256
     claim: Sha256
+    proof: Sha256 | None = None
     trigger_size: int
     signature: str
     rounds_right: int

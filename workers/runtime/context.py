@@ -83,6 +83,10 @@ class Context:
         assert isinstance(self._job.state, model)  # noqa: S101 - a handler's own mistake
         return self._job.state
 
+    def needs(self, kind: JobKind) -> bool:
+        """Return whether the job needs one of a kind."""
+        return bool(self._job.inputs.get(kind))
+
     def input(self, kind: JobKind, model: type[R]) -> R:
         """Return the result of the only needed job of a kind."""
         (result,) = self.inputs(kind, model)

@@ -18,6 +18,7 @@ from orchestrator.report.sections import (
     leakage,
     modification,
     provenance,
+    schemes,
     suppression,
 )
 from orchestrator.report.sections.section import NOTHING_YET, Shown
@@ -47,6 +48,8 @@ class Section:
     kind: str = ""
     frame: str = ""
     """The frame without whose rows there is nothing to show yet."""
+    applies: Callable[[Findings], bool] = lambda _: True
+    """Whether it says anything of a campaign; only for sections without a kind."""
 
 
 SECTIONS = (
@@ -60,6 +63,7 @@ SECTIONS = (
     Section("modification", "Robustness", modification.show, "modification", "modification"),
     Section("calibration", "Calibration", calibration.show, "calibration", "calibration"),
     Section("claims", "Claims", claims.show, "claims", "claims"),
+    Section("schemes", "Schemes", schemes.show, frame="accuracy", applies=schemes.has_several),
     Section("cost", "Computing cost", cost.show),
     Section("failures", "Jobs without a result", failures.show),
     Section("provenance", "Provenance", provenance.show),
@@ -73,7 +77,7 @@ def sections(findings: Findings) -> Iterator[tuple[Section, Shown]]:
     """Yield the sections of what was asked for; attacks without one come before failed jobs."""
     yield from answering(findings)
     for section in SECTIONS:
-        if not section.kind:
+        if not section.kind and section.applies(findings):
             yield section, shown_of(section, findings)
 
 

@@ -1,4 +1,4 @@
-"""Evasions of a true claim, and innocent forests, each judged as a claim's suspect."""
+"""Evasions of a true claim, innocent forests, and false claims, judged as by `wm verify`."""
 
 from __future__ import annotations
 
@@ -10,13 +10,14 @@ from orchestrator.report.data import Findings, summarise
 from orchestrator.report.sections.section import Answer, Grade, Question, Shown
 from orchestrator.report.table import make_table
 from orchestrator.report.wording import interval, percent
+from wm.attacks.claims import TRUE
 from wm.statistics import clopper_pearson
 
 HONEST = "honest"
 
 
 def verdict_summary(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return verdicts by suspect and kind of answers, of the frame "claims".
+    """Return verdicts by claim, suspect and kind of answers, of the frame "claims".
 
     Returns
     -------
@@ -26,7 +27,7 @@ def verdict_summary(frame: pd.DataFrame) -> pd.DataFrame:
     judged = frame.assign(verified=frame["verdict"] == "verified")
     return summarise(
         judged,
-        ["answers", "suspect"],
+        ["claim", "answers", "suspect"],
         ["log10_p", "accuracy", "shared_mistakes"],
         sort=False,
         verified=("verified", "sum"),
@@ -44,8 +45,9 @@ def show(findings: Findings) -> Shown:
 
 
 def verdict_answers(frame: pd.DataFrame) -> Iterator[Answer]:
-    """Yield how many changed copies are verified by the model itself, and innocent forests by any answers."""
-    verified, innocent = frame["verdict"] == "verified", frame["suspect"] == HONEST
+    """Yield how many copies are verified by the model itself, and how many innocents by any answers."""
+    verified, is_true = frame["verdict"] == "verified", frame["claim"] == TRUE
+    innocent = ~is_true | (frame["suspect"] == HONEST)
     copies = verified[~innocent & (frame["answers"] == "model")]
     if len(copies):
         yield Answer(
@@ -60,20 +62,28 @@ def verdict_answers(frame: pd.DataFrame) -> Iterator[Answer]:
             Question.VERIFIED,
             Grade.BAD if false else Grade.GOOD,
             f"{false} of {tried}",
-            "judgements of innocent forests say verified",
+            "judgements of innocent forests and of false claims say verified",
             interval(false, tried),
         )
 
 
 def _text(frame: pd.DataFrame) -> str:
-    verified = frame["verdict"] == "verified"
-    innocent = frame["suspect"] == HONEST
-    false, tried = int((verified & innocent).sum()), int(innocent.sum())
-    bound = clopper_pearson(false, tried).high
-    judged = frame[~innocent & (frame["answers"] == "model")]
+    is_true = frame["claim"] == TRUE
+    innocent = is_true & (frame["suspect"] == HONEST)
+    judged = frame[is_true & ~innocent & (frame["answers"] == "model")]
     evading = sorted(set(judged[judged["verdict"] != "verified"]["suspect"]))
     helped = f"but {', '.join(evading)}" if evading else "without exception"
-    return (
+    text = (
         f"By the model itself, every changed copy is verified {helped}. Innocent forests are verified in "
-        f"{false} of {tried} judgements (at most {percent(bound, 1)} with 95% confidence)."
+        f"{_verified(frame[innocent])}."
     )
+    if is_true.all():
+        return text
+    return f"{text} False claims are verified in {_verified(frame[~is_true])}."
+
+
+def _verified(frame: pd.DataFrame) -> str:
+    """Return how many judgements of claims that should fail did not."""
+    found, tried = int((frame["verdict"] == "verified").sum()), len(frame)
+    bound = clopper_pearson(found, tried).high
+    return f"{found} of {tried} judgements (at most {percent(bound, 1)} with 95% confidence)"

@@ -18,9 +18,10 @@ from orchestrator.report.sections.section import Answer, Grade, Question, Shown
 from orchestrator.report.table import make_table
 from orchestrator.report.wording import across, counted, p_value, percent, percent_of, times
 from wm.attacks.detection import Measure
+from wm.attacks.detection.rows import BEST_PROBE, RANKING, SPLIT
 
-RANKING, SPLIT = "ranking", "median split"
-"""The two uses of one number for each tree, as the frame names them in `strategy`."""
+_GUESSES = (SPLIT, BEST_PROBE)
+"""Strategies whose rows give guessed bits."""
 
 PRESENCE = "presence"
 """The measure that takes all statistics of a presence test together; single ones are "presence: name"."""
@@ -47,7 +48,7 @@ def strategy_summary(frame: pd.DataFrame) -> pd.DataFrame:
 
 def guess_summary(frame: pd.DataFrame) -> pd.DataFrame:
     """Return how much one number for each tree gives of the signature, with `p_split` and `p_ranking`."""
-    split, p = frame["strategy"] == SPLIT, frame["p_value_exact"]
+    split, p = frame["strategy"].isin(_GUESSES), frame["p_value_exact"]
     both = frame.assign(
         p_split=p.where(split), p_ranking=p.where(~split), points=frame["points"].where(split)
     )
@@ -132,7 +133,7 @@ def _best_strategy(frame: pd.DataFrame) -> str:
 def _best_guess(frame: pd.DataFrame) -> str:
     best, corrected = _best(frame)
     own = frame[frame["measure"] == best["measure"]]
-    split, ranking = own[own["strategy"] == SPLIT], own[own["strategy"] == RANKING]
+    split, ranking = own[own["strategy"].isin(_GUESSES)], own[own["strategy"] == RANKING]
     return (
         f"Beyond the paper, {best['measure']} is the strongest: it guesses "
         f"{across(split['bits'], percent_of)} of the bits up to complement, where unrelated guesses get "

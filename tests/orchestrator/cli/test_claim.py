@@ -70,6 +70,36 @@ def test_from_a_commitment_to_a_verdict(wm, quick_fit) -> None:
     assert "its trigger rows are not drawn yet" in wm("verify", "claim.json", *suspect[2:]).refusal()
 
 
+def test_a_codebook_from_a_commitment_to_a_verdict_and_an_opening(wm) -> None:
+    _write_rows(Path("rows.csv"))
+    Path("owner.key").write_bytes(to_pem(new_key()))
+    Path("trust.json").write_text(witness.TRUST.to_json())
+    source = ("--path", "rows.csv", "--label", "risk", "--trees", 24, "--scheme", "codebook")
+    files = ("--key", "owner.key", "-o", "claim.json", "--commitment", "commitment.json")
+    assert wm("claim", "new", *source, "--trigger-rows", 8, *files).code == 0
+    shown = wm("claim", "show", "claim.json", "--json").json()
+    assert (shown["scheme"], shown["trees"], shown["ones"]) == ("codebook", 24, 6)
+
+    Path("receipt.json").write_text(witness.witness(read_pooled_claim("claim.json")).to_json())
+    drawn = ("--claim", "claim.json", "--receipt", "receipt.json")
+    assert "training" in wm("embed", *drawn, "--training", "paper", "-o", "model").refusal()
+    made = wm("embed", *drawn, "-o", "model", "--json")
+    assert made.code == 0, made.err
+    assert made.json()["matched_bits"] == made.json()["total_bits"] == 8 * 24
+
+    judge = ("--trust", "trust.json", "--suspect-since", "2025-06-30")
+    suspect = ("--model", "model/forest.npz", *judge, "--json")
+    found = wm("verify", "model/claim.json", *suspect)
+    assert found.code == 0, found.out
+    assert [each["name"] for each in found.json()["tests"]] == ["bits", "bits, aligned", "rows by votes"]
+    drawing = ("--challenge", "court of X", "--draw", 3)
+    opened = wm("open", "model/claim.json", "--key", "owner.key", *drawing, "-o", "opening.json")
+    assert opened.code == 0, opened.err
+    part = wm("verify", "opening.json", "--challenge", "court of X", "--open", 3, *suspect)
+    assert part.code == 0, part.out
+    assert found.json()["log10_p"] < part.json()["log10_p"] < -6
+
+
 def test_a_rehearsal_is_the_same_each_time(wm, quick_claim, model) -> None:
     for name in ("one", "two"):
         words = ("--key", model.key, "-o", f"{name}.json", "--commitment", f"{name}-public.json")
@@ -110,6 +140,7 @@ def test_a_claim_replaces_nothing_and_leaves_no_half(wm, quick_claim, model, nam
         ("--trigger-rows", "7"),
         ("--trigger-share", "0.02"),
         ("--ones-share", "0.5"),
+        ("--scheme", "codebook"),
         ("--pool", "398"),
         ("--level", "1e-6"),
         ("--model-id", "model"),

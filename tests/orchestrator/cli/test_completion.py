@@ -8,6 +8,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from click.shell_completion import BashComplete
+
+from orchestrator.cli import cli
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -60,3 +63,22 @@ def test_another_shell_is_refused(wm) -> None:
     ran = wm("completion", "tcsh")
     assert (ran.code, ran.out) == (2, "")
     assert "'tcsh' is not one of 'bash', 'zsh', 'fish'" in ran.err
+
+
+@pytest.mark.parametrize(
+    ("store", "words", "found"),
+    [
+        ("{url}", ["campaign", "status", "t"], ["tiny"]),
+        ("{url}", ["results", "accuracy", ""], ["tiny"]),
+        ("{url}", ["campaign", "status", "x"], []),
+        ("sqlite:///nothing.db", ["campaign", "status", "t"], []),
+        ("postgresql://nowhere.invalid/x", ["campaign", "status", "t"], []),
+    ],
+)
+def test_names_of_campaigns_are_completed(
+    tiny, store: str, words: list[str], found: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("WM_STORE_URL", store.format(url=tiny.url))
+    shell = BashComplete(cli, {}, "wm", "_WM_COMPLETE")
+    assert [item.value for item in shell.get_completions(words[:-1], words[-1])] == found
+    assert not Path("nothing.db").exists()

@@ -14,14 +14,15 @@ from pathlib import Path
 import httpx
 import pytest
 
+from tests.pools import OWNER
 from wm.claims.beacons import check_receipts
 from wm.claims.beacons.base import Trust, parse_receipt, read_trust
 from wm.claims.beacons.notary import count_receipts, read_statement
 from wm.claims.beacons.notary_client import request_receipt
-from wm.claims.beacons.request import CommitmentRequest
+from wm.claims.beacons.request import sign_request
 from wm.errors import ClaimError
 
-REQUEST = CommitmentRequest(commitment="c5" * 32, owner="0a" * 32)
+REQUEST = sign_request("c5" * 32, OWNER)
 SERVE = ("serve", "--key", "notary.pem", "--port", "0", "--json")
 
 

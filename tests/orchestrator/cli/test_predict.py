@@ -152,6 +152,24 @@ def test_an_exported_pipeline_answers_the_frame(wm, embedded) -> None:
     assert wm("audit", "copy.npz").code == 0
 
 
+def test_an_exported_forest_verifies_and_leaks_nothing(wm, embedded) -> None:
+    import pandas as pd
+
+    ran = wm("export", "m/forest.npz", "--to", "sklearn", "--units", "model", "-o", "f.skops")
+    assert ran.code == 0, ran.err
+    trust = ("--trust-type", "sklearn.tree._tree.Tree")
+    verdict = wm("verify", "m/claim.json", "--model", "f.skops", *trust, "--level", 0.05, "--json")
+    assert verdict.code == 5, verdict.err  # no beacon: an indication
+    assert any("48 of 48" in each["figure"] for each in verdict.json()["tests"])
+    assert wm("audit", "f.skops", *trust).code == 0
+    model = skops.io.load("f.skops", trusted=["sklearn.tree._tree.Tree"])
+    with np.load("held.npz") as held:
+        found = answers(wm("predict", "m/forest.npz", "held.npz"))[1:]
+        assert model.predict(held["X"]).tolist() == pd.DataFrame(found)[0].tolist()
+    raw = wm("export", "m/forest.npz", "--to", "onnx", "--units", "raw", "-o", "f.onnx")
+    assert (raw.code, "has no place for the preparation" in raw.err) == (2, True)
+
+
 @pytest.mark.parametrize(("target", "ending"), [("onnx", "onnx"), ("xgboost-json", "json")])
 def test_what_takes_model_input_says_so(wm, target: str, ending: str) -> None:
     write_table()

@@ -15,7 +15,7 @@ import pytest
 
 from orchestrator.results import COLUMNS
 
-KINDS = ["accuracy", "detection", "suppression", "forgery", "jobs"]
+KINDS = ["accuracy", "detection", "suppression", "forgery", "schemes", "jobs"]
 
 NUMBER = (int, float)
 SOME_NUMBER = (int, float, NoneType)
@@ -59,10 +59,28 @@ CONTRACT: dict[str, dict[str, Any]] = {
         "error": int,
         "seconds": float,
     },
+    "schemes": {
+        "scheme": str,
+        "dataset": str,
+        "attack": str,
+        "strength": SOME_NUMBER,
+        "accuracy_change": SOME_NUMBER,
+        "log10_p": SOME_NUMBER,
+        "auc": SOME_NUMBER,
+        "tpr_at_1pct_fpr": SOME_NUMBER,
+        "repeats": int,
+    },
     "jobs": {"kind": str, "state": str, "error": str, "seconds": float, "repeat": (int, NoneType)},
 }
 
-ROWS = {"accuracy": 2, "detection": 2 * 18, "suppression": 2 * 2, "forgery": 2 * 2, "jobs": 12}
+ROWS = {
+    "accuracy": 2,
+    "detection": 2 * 18,
+    "suppression": 2 * 2,
+    "forgery": 2 * 2,
+    "schemes": 2 * 10,
+    "jobs": 12,
+}
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -185,6 +203,12 @@ def test_a_full_disk_is_infrastructure(wm, tiny, ending: str, tmp_path: Path) ->
     ran = wm("results", "jobs", "tiny", "--store", tiny.url, "-o", f"full.{ending}")
     assert (ran.code, ran.out) == (4, "")
     assert ran.err == "wm: [Errno 28] No space left on device\n"
+
+
+def test_the_scoreboards_of_several_campaigns_are_one(wm, tiny) -> None:
+    one = wm("results", "schemes", "tiny", "--store", tiny.url, "--json").json()
+    assert wm("results", "schemes", "tiny", "tiny", "--store", tiny.url, "--json").json() == one + one
+    assert "no campaign 'other'" in wm("results", "schemes", "tiny", "other", "--store", tiny.url).refusal()
 
 
 def test_rows_and_columns_are_chosen(wm, tiny) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import io
 import os
+import re
 import shlex
 import subprocess
 import sys
@@ -20,7 +21,10 @@ import sqlalchemy as sa
 from orchestrator.store.database import Store
 from orchestrator.store.tables import orchestrator, worker
 from tests.documents import DOCUMENTS, ROOT, Block, Step, blocks, matches, steps
+from tests.imitations import Imitation, Served, mlflow_shares
 from wm.claims.keys import public_hex, read_key
+from wm.datasets import Source, load
+from wm.forest import Forest
 
 STORIES = [
     ("docs/verification.md",),
@@ -29,6 +33,7 @@ STORIES = [
 ]
 """Documents that are told in one directory, one after the other."""
 OPERATOR = "docs/start/operator.md"
+SERVERS = "docs/servers.md"
 WM = [sys.executable, "-P", "-m", "orchestrator.cli"]
 
 
@@ -90,7 +95,7 @@ class Teller:
         if word == "NOTARY":
             return public_hex(read_key(Path("notary.key")))
         for name, value in self.places.items():
-            word = word.replace(name, value)
+            word = re.sub(rf"\b{re.escape(name)}\b", lambda _found, value=value: value, word)
         return word
 
     def _outside(self, arguments: list[str]) -> Ran:
@@ -141,10 +146,19 @@ def test_the_operators_story_happens_as_it_is_told(wm, postgres_url: str, broker
     assert codes == [0, 0]
 
 
+def test_the_story_of_a_model_behind_a_server_happens_as_it_is_told(wm) -> None:
+    """With an imitation of the server; `make interop` tells it with the real one."""
+    names = tuple(load(Source(name="breast-cancer")).feature_names)
+    copy = Served(lambda rows: Forest.load("mine/forest.npz").vote_shares(rows), names)
+    with Imitation(copy, mlflow_shares, "") as server:
+        assert Teller(wm, {"http://127.0.0.1:5001": server.url}).tell(ROOT / SERVERS) > 7
+    assert Path("model.joblib").exists()
+
+
 def test_every_document_with_commands_and_output_is_told() -> None:
     with_console = {
         str(path.relative_to(ROOT))
         for path in DOCUMENTS
         if any(block.language == "console" for block in blocks(path))
     }
-    assert with_console == {OPERATOR, *(document for story in STORIES for document in story)}
+    assert with_console == {OPERATOR, SERVERS, *(document for story in STORIES for document in story)}

@@ -15,6 +15,7 @@ def rows(*judged: tuple[str, int, str, float]) -> pd.DataFrame:
             {
                 **PLACE,
                 "repeat": repeat,
+                "claim": "true",
                 "suspect": suspect,
                 "answers": "model",
                 "accuracy": 0.9,

@@ -6,7 +6,8 @@ import pytest
 import sqlalchemy as sa
 
 from orchestrator.errors import NotFoundError
-from orchestrator.store.browse import Wanted, failed_by_kind, job_details, page_of_jobs, witness_of
+from orchestrator.store.browse import Wanted, failed_by_kind, page_of_jobs
+from orchestrator.store.details import job_details, witness_of
 from orchestrator.store.ledger import StoreLedger
 from orchestrator.store.tables import JobState, forgery_answer, job
 from workers.jobs import ForgeryAnswer, Outcome, OutcomeStatus

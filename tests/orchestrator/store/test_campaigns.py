@@ -127,6 +127,9 @@ def test_a_name_of_several_campaigns_is_not_guessed(workshop):
     assert text.endswith("), or c@latest")
     assert campaigns.find_campaign(workshop.store, "c@latest").id == ids[1]
     assert [campaigns.find_campaign(workshop.store, str(each)).id for each in ids] == ids
+    assert campaigns.reference(workshop.store, ids[0], "c") == str(ids[0])
+    other = workshop.campaign(workshop.job("a"), name="other")
+    assert campaigns.reference(workshop.store, other, "other") == "other"
 
 
 @pytest.mark.parametrize("name", ["x", "", "99", "9" * 40, "\N{SUPERSCRIPT TWO}", "-1", "c ", "%"])

@@ -22,6 +22,7 @@ from wm.claims.claim import (
     parse_claim,
     read_claim,
 )
+from wm.codebook import Codebook
 from wm.errors import ClaimError
 from wm.signature import Signature
 
@@ -305,7 +306,7 @@ def test_a_malformed_claim_is_refused_with_its_place(edit, reason):
     assert reason in refusal(edited(edit))
 
 
-@pytest.mark.parametrize("key", [name for name in Claim.model_fields if name not in ("format", "version")])
+@pytest.mark.parametrize("key", sorted(Claim.model_fields.keys() - {"format", "version", "expected_ones"}))
 def test_a_missing_key_is_refused(key):
     assert key in refusal(edited(lambda content: content.pop(key)))
 
@@ -449,3 +450,34 @@ def test_an_endless_file_is_not_read_to_its_end(monkeypatch):
     monkeypatch.setattr("wm.claims.document.MAX_DOCUMENT_BYTES", 1000)
     with pytest.raises(ClaimError, match="/dev/zero: larger than the 1000 bytes that a claim may have"):
         read_claim("/dev/zero")
+
+
+# --- codebooks
+
+BOOK = Codebook.of(["0110", "0001", "1000"], expected_ones=1)
+
+
+@pytest.mark.parametrize("version", [1, 2])
+def test_a_claim_holds_a_codebook(version):
+    claim = make_claim(
+        scheme="codebook",
+        signature=BOOK,
+        X=np.arange(6, dtype=np.float32).reshape(3, 2),
+        y=np.array([0, 1, 1]),
+        model_hash="0" * 64,
+        model_id="m",
+        class_names=("no", "yes"),
+        nonce=bytes(32),
+        version=version,
+    )
+    assert parse_claim(claim.to_json()).bits == BOOK
+    edited = claim.model_copy(update={"expected_ones": 2}).to_json()
+    with pytest.raises(ClaimError, match="the commitment does not fit"):
+        parse_claim(edited)
+    shorter = claim.model_copy(update={"signature": claim.signature[:-1]}).to_json()
+    with pytest.raises(ClaimError, match="11 bits are not 3 rows"):
+        parse_claim(shorter)
+
+
+def test_a_signature_is_written_without_a_chance():
+    assert "expected_ones" not in TEXT

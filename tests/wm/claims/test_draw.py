@@ -7,6 +7,7 @@ import hmac
 import itertools
 import struct
 from collections import Counter
+from fractions import Fraction
 
 import pytest
 from hypothesis import given
@@ -83,3 +84,36 @@ def test_the_draw_is_pinned():
     found = draw(b"\x22" * 32, b"\x44" * 32, b"\x33" * 32, pool_size=1000, trigger_size=5, trees=16, ones=8)
     assert found.triggers == (183, 417, 617, 810, 962)
     assert str(found.signature) == "1100111000001110"
+
+
+# --- codebooks
+
+BOOK = SHAPE | {"scheme": "codebook"}
+
+
+@given(keys, keys, keys)
+def test_a_codebook_has_a_hash_for_each_bit(secret, commitment, value):
+    # Written out, as any other program would: exact fractions, no integer trick.
+    found = draw(secret, commitment, value, **BOOK)
+    key = hmac.new(secret, commitment + value, hashlib.sha256).digest()
+    for row, bits in zip(found.triggers, found.signature.rows, strict=True):
+        for tree, bit in enumerate(bits.bits):
+            text = b"bit" + struct.pack("<QQ", row, tree)
+            (word,) = struct.unpack("<Q", hmac.new(key, text, hashlib.sha256).digest()[:8])
+            assert bit == (Fraction(word, 2**64) < Fraction(BOOK["ones"], BOOK["trees"]))
+    assert found.signature.expected_ones == BOOK["ones"]
+
+
+def test_the_rows_are_those_of_every_scheme():
+    for value in range(20):
+        known = [number(1), number(2), number(value)]
+        assert draw(*known, **BOOK).triggers == draw(*known, **SHAPE).triggers
+
+
+def test_each_bit_of_a_codebook_is_one_with_its_chance_independently_of_another():
+    pairs = Counter()
+    for value in range(2000):
+        rows = draw(number(1), number(2), number(value), **BOOK).signature.array
+        pairs.update([(rows[0, 0], rows[0, 1]), (rows[0, 0], rows[1, 0])])
+    expected = {(a, b): 4000 * (0.4, 0.6)[a == 0] * (0.4, 0.6)[b == 0] for a in (0, 1) for b in (0, 1)}
+    assert chisquare([pairs[key] for key in expected], list(expected.values())).pvalue > 1e-4

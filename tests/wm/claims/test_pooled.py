@@ -9,14 +9,22 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pydantic import ValidationError
 
 from tests.pools import header_of, own_receipt, pledge, rows_of, small_claim, witnessed
 from tests.second_implementation import commitment_and_draw
 from wm.claims.pooled import MAX_ROWS, MinMax, new_claim, parse_pooled, read_pooled
 from wm.claims.reading import read_any_claim
+from wm.datasets.preparation import CategoryColumn, NumberColumn, Preparation
 from wm.errors import ClaimError
 from wm.verification.samples import drawn, sample_of
 
+TABLE = Preparation(
+    columns=(
+        NumberColumn(name="age", fill=0.5),
+        CategoryColumn(kind="onehot", name="job", values=("cook", 'é, "judge"')),
+    )
+)
 CLAIM = small_claim(5, trees=4, ones=2, preparation=MinMax(low=(0.0, -1.0, 0.5), span=(1.0, 2.0, 0.0)))
 TEXT = CLAIM.to_json()
 FREE = {"source"}
@@ -154,6 +162,11 @@ def test_the_order_of_the_headers_fields_in_the_file_does_not_matter(names):
         ({"domain": ((0.0, 1.0), (0.0, 1.0), (0.0, 0.5))}, "outside the domain"),
         ({"domain": ((0.0, 1.0), (0.0, 1.0), (1.0, 0.0))}, "outside the domain"),
         ({"preparation": MinMax(low=(0.0,), span=(1.0,))}, "features are named"),
+        ({"preparation": Preparation(columns=(NumberColumn(name="x0"),))}, "makes other features"),
+        (
+            {"preparation": TABLE.model_copy(update={"scaling": MinMax(low=(0.0,), span=(1.0,))})},
+            "scaling of another number",
+        ),
     ],
 )
 def test_impossible_headers_are_refused(change, message):
@@ -331,3 +344,28 @@ def test_a_row_of_a_hundred_thousand_features_is_read():
     X = np.random.default_rng(0).random((3, 10**5)).astype(np.float32)
     claim = witnessed(pledge(X, [0, 1, 0], trigger_size=1))
     assert sample_of(parse_pooled(claim.to_json())).X.shape == (3, 10**5)
+
+
+def test_a_preparation_of_raw_columns_is_committed_and_comes_back():
+    claim = small_claim(5, trees=4, ones=2, preparation=TABLE, feature_names=TABLE.feature_names)
+    text = claim.to_json()
+    assert parse_pooled(text) == claim
+    assert parse_pooled(text).header.preparation == TABLE
+    for old, new in {'"fill": 0.5': '"fill": 0.25', '"cook"': '"chef"', '"onehot"': '"ordinal"'}.items():
+        assert old in text
+        with pytest.raises(ClaimError, match=r"the commitment does not fit|makes other features|domain"):
+            parse_pooled(text.replace(old, new))
+
+
+@pytest.mark.parametrize(
+    ("changes", "fault"),
+    [
+        ({"ones": 0}, "both zeros and ones"),
+        ({"ones": 6}, "both zeros and ones"),
+        ({"trees": 100_000, "ones": 1, "trigger_size": 22}, "bits, the largest codebook"),
+    ],
+)
+def test_a_codebook_that_says_nothing_or_takes_too_long_is_refused(changes, fault):
+    header_of(rows_of(30), scheme="codebook")
+    with pytest.raises(ValidationError, match=fault):
+        header_of(rows_of(30), scheme="codebook", **changes)

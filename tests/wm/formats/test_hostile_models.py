@@ -83,6 +83,32 @@ def test_damage_is_refused_in_one_line(contents, name, tmp_path):
     assert refused > 20
 
 
+OTHERS = [None, True, -1, 3, 1e300, "x", "", [], [1, 2], {}, {"a": 1}, [[0]], float("nan"), 2**70]
+
+
+def places(document):
+    """Every container of a document with each of its keys."""
+    open_ = [document]
+    while open_:
+        each = open_.pop()
+        keys = each.keys() if isinstance(each, dict) else range(len(each))
+        for key in keys:
+            yield each, key
+            if isinstance(each[key], dict | list):
+                open_.append(each[key])
+
+
+@pytest.mark.parametrize("name", ["xgboost.json", "catboost.json"])
+def test_other_types_in_any_place(contents, name, tmp_path):
+    rng = np.random.default_rng(4)
+    count = len(list(places(json.loads(contents[name]))))
+    for place in rng.permutation(count)[:150].tolist() + list(range(min(40, count))):
+        document = json.loads(contents[name])
+        where, key = list(places(document))[place]
+        where[key] = OTHERS[rng.integers(len(OTHERS))]
+        outcome(tmp_path, name, json.dumps(document).encode())
+
+
 def tree_of(document):
     return document["learner"]["gradient_booster"]["model"]["trees"][0]
 

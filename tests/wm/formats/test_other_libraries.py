@@ -47,6 +47,7 @@ def leaves(model, X):
     return leaf[forest.apply(X)] - first
 
 
+@pytest.mark.filterwarnings("ignore:.*booster=dart")
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("missing", [False, True])
 @pytest.mark.parametrize(
@@ -231,6 +232,36 @@ def test_base_scores_of_older_xgboost_and_other_objectives():
 
     with pytest.raises(ModelError, match="'binary:hinge' is not known here"):
         xgboost_file.read(edited(booster, hinge))
+
+
+def test_fields_and_versions_that_are_not_known_are_refused():
+    """They might change what a model answers: with XGBoost 3.4, `weight_drop` moved into the trees' part."""
+    booster = xgboost.train({"objective": "binary:logistic"}, xgboost.DMatrix(ROWS, label=TRUTH), 2)
+    document = json.loads(booster.save_raw("json"))
+    model = document["learner"]["gradient_booster"]["model"]
+    model["weight_drop"] = [0.5, 2.0]
+    plain, weighted = (
+        xgboost_file.read(bytes(booster.save_raw("json"))),
+        xgboost_file.read(json.dumps(document).encode()),
+    )
+    factor = np.where(plain.forest.node_tree == 0, 0.5, 2.0)
+    np.testing.assert_array_equal(weighted.margins.leaf, plain.margins.leaf * factor)
+    model["leaf_bonus"] = [1.0]
+    with pytest.raises(ModelError, match="field 'leaf_bonus', which is not known"):
+        xgboost_file.read(json.dumps(document).encode())
+    del model["leaf_bonus"]
+    document["version"] = [4, 0, 0]
+    with pytest.raises(ModelError, match=r"XGBoost .*4, 0, 0"):
+        xgboost_file.read(json.dumps(document).encode())
+    grown = lightgbm.train({"objective": "binary", "verbose": -1}, lightgbm.Dataset(ROWS, label=TRUTH), 2)
+    text = grown.model_to_string()
+    for old, new, message in (
+        ("version=v4", "version=v9", "is of version v9"),
+        ("shrinkage=", "shrinkage_of=", "field 'shrinkage_of'"),
+        ("label_index=", "label_at=", "field 'label_at'"),
+    ):
+        with pytest.raises(ModelError, match=message):
+            lightgbm_text.read(text.replace(old, new).encode())
 
 
 def test_a_vote_is_the_sign_of_a_margin_about_the_trees_centre():

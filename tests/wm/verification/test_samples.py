@@ -70,7 +70,7 @@ def test_a_scheme_that_nobody_can_judge_is_refused_by_name(scheme):
 
 
 def test_every_scheme_that_can_be_embedded_can_be_judged():
-    assert set(SCHEMES) <= set(EVIDENCE)
+    assert {name for name, scheme in SCHEMES.items() if scheme.marks_rows} <= set(EVIDENCE)
 
 
 # --- several receipts

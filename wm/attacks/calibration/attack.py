@@ -182,4 +182,5 @@ ATTACK = Attack(
     aggregate=rates,
     alarms=alarms,
     scope=Scope.CAMPAIGN,
+    version=2,
 )

@@ -12,6 +12,7 @@ import functools
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from wm import streams
 from wm.attacks.base import AttackRow
@@ -21,9 +22,12 @@ from wm.attacks.detection.shapes import detect_by_shape
 from wm.attacks.detection.spectrum import vote_spectrum
 from wm.attacks.detection.strategies import detect
 from wm.attacks.populations import Case
+from wm.codebook import Codebook, random_codebook
+from wm.embedding import SCHEMES
 from wm.statistics import clopper_pearson
 from wm.streams import Role
 from wm.verification.alignment import align_in_order
+from wm.verification.codebook import log10_in_order, match_columns
 from wm.verification.evidence import verify
 from wm.verification.weak_evidence import verify_labels, verify_probabilities
 
@@ -91,11 +95,36 @@ def by_labels(case: Case, rng: np.random.Generator) -> float:
     return float(10.0 ** verify_labels(triggers, decoys, case.signature).log10_p)
 
 
+def by_codebook(case: Case, rng: np.random.Generator) -> float:
+    """Return the p-value of the votes of all trees, in order, on a codebook drawn for them."""
+    wrong, book, errors = _against_codebook(case, rng)
+    return float(10.0 ** log10_in_order(wrong, book.array == 1, book.share, float(errors.mean())))
+
+
+def by_matching(case: Case, rng: np.random.Generator) -> float:
+    """Return the p-value of the best matching of the trees, shuffled, with a codebook's columns."""
+    wrong, book, errors = _against_codebook(case, rng)
+    order = rng.permutation(case.forest.n_trees)
+    return float(10.0 ** match_columns(wrong[:, order], book.array == 1, book.share, errors[order]).log10_p)
+
+
+def _against_codebook(
+    case: Case, rng: np.random.Generator
+) -> tuple[NDArray[np.bool_], Codebook, NDArray[np.float64]]:
+    """Return the wrong votes on trigger rows, a codebook, and each tree's share of errors on decoys."""
+    (X, y), (others, labels) = case.rows
+    book = random_codebook(len(y), case.forest.n_trees, SCHEMES["codebook"].ones_share, rng)
+    errors = (case.forest.votes(others) != labels[:, None]).mean(axis=0)
+    return case.forest.votes(X) != y[:, None], book, errors
+
+
 VERIFICATION: dict[str, PValue] = {
     "votes": by_votes,
     "aligned": by_alignment,
     "probabilities": by_probabilities,
     "labels": by_labels,
+    "codebook": by_codebook,
+    "codebook, matched": by_matching,
 }
 """The p-values of verification, by name."""
 

@@ -17,11 +17,13 @@ from wm.attacks.base import (
     Streams,
 )
 from wm.attacks.detection.presence import presence_statistics, presence_test
+from wm.attacks.detection.row_probes import detect_rows
 from wm.attacks.detection.rows import Row, ranked
 from wm.attacks.detection.shapes import detect_by_shape
 from wm.attacks.detection.spectrum import Spectrum, leaf_probes, vote_spectrum
 from wm.attacks.detection.strategies import detect
 from wm.attacks.populations import honest_forests
+from wm.signature import Signature
 from wm.streams import Role
 
 MAX_PROBES = 12_000
@@ -29,7 +31,7 @@ MAX_PROBES = 12_000
 
 _MAX_STRENGTHS = 20
 
-Method = Literal["strategies", "shapes", "spectrum", "presence"]
+Method = Literal["strategies", "shapes", "spectrum", "rows", "presence"]
 
 
 class Options(AttackOptions):
@@ -40,7 +42,8 @@ class Options(AttackOptions):
         "shapes",
         "spectrum",
     )
-    """Methods: the paper's strategies, shapes of trees, the spectrum of votes, presence tests."""
+    """Methods: the paper's strategies, shapes of trees, the spectrum of votes, probes of single trigger rows,
+    presence tests."""
     honest: int = Field(default=49, ge=0, le=10_000)
     """Honest forests, trained for each watermark, that "presence" compares with; at least 2."""
 
@@ -56,7 +59,7 @@ class Options(AttackOptions):
 
 
 class SpectrumRow(AttackRow):
-    """A vote spectrum."""
+    """A vote spectrum of a forest with a signature."""
 
     mode: str
     """Where the points came from."""
@@ -83,6 +86,15 @@ def run(scene: Scene, options: Options, rng: Streams) -> Result:
             for mode, found in spectra
             for row in ranked(f"spectrum, {mode}", found.scores, signature, points=len(found.projections))
         ],
+        "rows": lambda: [
+            detect_rows(
+                forest,
+                signature,
+                scene.split.X_test,
+                rng.generator(Role.ATTACKER_PROBES, "rows"),
+                limit=MAX_PROBES,
+            )
+        ],
         "presence": lambda: _presence(scene, options, rng),
     }
     return Result(
@@ -96,6 +108,7 @@ def run(scene: Scene, options: Options, rng: Streams) -> Result:
                     bits=tuple(signature.array.tolist()),
                 )
                 for mode, found in spectra
+                if isinstance(signature, Signature)
             ]
         },
     )

@@ -13,10 +13,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from wm.codebook import Codebook, repeated
 from wm.errors import SignatureError
 from wm.signature import Signature
-from wm.statistics import doubled_ranks, two_sided
+from wm.statistics import doubled_ranks, rank_p_value, two_sided
 from wm.verification.tails import log10_p_value
+
+PERMUTATIONS = 9999
+"""Of the columns of a codebook; the smallest p-value is 1 / (PERMUTATIONS + 1)."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +43,7 @@ class ValueScore:
     """Chance that a tree with bit 1 has the larger number, or the smaller if that is likelier; in
     [0.5, 1]."""
     p_value: float
-    """Two-sided exact rank-sum test (Mann-Whitney), ties included."""
+    """Two-sided exact rank-sum test (Mann-Whitney), ties included; of a codebook a permutation test."""
 
 
 def score_guess(guess: ArrayLike, signature: Signature) -> GuessScore:
@@ -86,10 +90,32 @@ def score_values(values: ArrayLike, signature: Signature) -> ValueScore:
     if not 0 < ones < trees:
         raise SignatureError("a signature whose bits are all alike cannot be compared with a ranking")
     ranks = doubled_ranks(array)
-    above = (ranks[signature.array == 1].sum() / 2 - ones * (ones + 1) / 2) / (ones * (trees - ones))
+    above = _area(ranks, signature)
     complement = Signature.of(1 - signature.array)
     upper, lower = (10.0 ** log10_p_value(ranks - ranks.min(), each) for each in (signature, complement))
     return ValueScore(auc=float(max(above, 1 - above)), p_value=two_sided(lower, upper))
+
+
+def score_values_of_rows(values: NDArray[np.float64], codebook: Codebook) -> ValueScore:
+    """Score a number for each tree, (m,), by how well it ranks the bits of all rows, in either direction.
+
+    Under the null hypothesis the columns of the codebook are exchangeable; p is taken over `PERMUTATIONS` of
+    them, drawn in the same way each time.
+    """
+    above = _area(doubled_ranks(repeated(values, codebook)), codebook.flat)
+    ranks, ones = doubled_ranks(values), codebook.array.sum(axis=0, dtype=np.int64)
+    centred = ranks - ranks.mean()
+    draws = np.random.default_rng(0).permuted(np.tile(ones, (PERMUTATIONS, 1)), axis=1)
+    null = np.abs(draws @ centred)
+    # Sums of equal terms in another order may differ in their last digits.
+    p = rank_p_value(round(abs(float(ones @ centred)), 6), np.round(null, 6))
+    return ValueScore(auc=float(max(above, 1 - above)), p_value=p)
+
+
+def _area(ranks: NDArray[np.int64], signature: Signature) -> float:
+    ones = signature.ones
+    total = ranks[signature.array == 1].sum() / 2 - ones * (ones + 1) / 2
+    return float(total / (ones * (len(signature) - ones)))
 
 
 def above_median(values: NDArray[np.float64]) -> NDArray[np.int64]:

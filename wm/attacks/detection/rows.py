@@ -6,11 +6,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wm.attacks.base import AttackRow
-from wm.attacks.detection.guesses import above_median, score_guess, score_values
-from wm.signature import Signature
+from wm.attacks.detection.guesses import above_median, score_guess, score_values, score_values_of_rows
+from wm.codebook import Codebook, Marks, flat_bits, repeated
 
 RANKING, SPLIT = "ranking", "median split"
 """Strategies of the two rows that a measure of the trees gets."""
+
+BEST_PROBE = "best probe"
+"""Strategy of the row of probes of single trigger rows."""
 
 
 class Row(AttackRow):
@@ -19,7 +22,7 @@ class Row(AttackRow):
     measure: str
     """Measure of the trees or of their votes."""
     strategy: str
-    """Rule for a guess: the paper's A and B, a ranking, a split at the median, a rank test."""
+    """Rule for a guess: the paper's A and B, a ranking, a median split, the best probe, a rank test."""
     mean: float | None = None
     """Of the measure over the trees."""
     std: float | None = None
@@ -44,10 +47,10 @@ class Row(AttackRow):
     """Instances that votes were taken on; for presence the honest forests."""
 
 
-def ranked(
-    measure: str, values: NDArray[np.float64], signature: Signature, **common: float | None
-) -> list[Row]:
+def ranked(measure: str, values: NDArray[np.float64], marks: Marks, **common: float | None) -> list[Row]:
     """Score a measure of the trees, (m,): as a ranking of the trees, and divided at the median.
+
+    Of a codebook the number of a tree counts for each of its bits.
 
     Parameters
     ----------
@@ -56,8 +59,13 @@ def ranked(
     common
         Further fields of both rows.
     """
+    signature = flat_bits(marks)
     trees = len(signature)
-    ranking, guess = score_values(values, signature), score_guess(above_median(values), signature)
+    if isinstance(marks, Codebook):
+        ranking = score_values_of_rows(values, marks)
+    else:
+        ranking = score_values(values, marks)
+    guess = score_guess(repeated(above_median(values), marks), signature)
     right = round(guess.bits * trees)
     both = common | {"measure": measure}
     return [

@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wm.attacks.detection.rows import Row, ranked
+from wm.codebook import Marks
 from wm.engines.encoding import LeafBounds, leaf_bounds
 from wm.forest import Forest
-from wm.signature import Signature
 
 _MIN_WIDTH = 2.0**-40
 """Smallest width of a box's side: a box outside [0, 1] has none, and 0 has no logarithm."""
@@ -76,7 +76,7 @@ def _log2_volume(bounds: LeafBounds) -> NDArray[np.float64]:
     return _sums(bounds.leaf, widths, len(bounds.node))
 
 
-def detect_by_shape(forest: Forest, signature: Signature) -> list[Row]:
+def detect_by_shape(forest: Forest, signature: Marks) -> list[Row]:
     """Score every shape against the true signature: a ranking and a split at the median of each."""
     bounds = leaf_bounds(forest)
     measured = [(shape, measure_shape(forest, shape, bounds)) for shape in Shape]

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wm.attacks.detection.rows import Row
+from wm.codebook import Marks, flat_bits, repeated
 from wm.forest import Forest
 from wm.signature import Signature
 
@@ -46,18 +47,19 @@ def guess_signature(values: NDArray[np.int64], strategy: Strategy) -> NDArray[np
     return np.select([values < mean - std, values > mean + std], [0, 1], UNDECIDED)
 
 
-def detect(forest: Forest, signature: Signature) -> list[Row]:
+def detect(forest: Forest, marks: Marks) -> list[Row]:
     """Try both strategies on both measures and score them against the true signature.
 
-    `p_value` is one-sided binomial: the chance that fair coins get as many of the decided bits right.
+    Of a codebook a guess for a tree counts for each of its bits. `p_value` is one-sided binomial: the chance
+    that fair coins get as many of the decided bits right.
     """
     from scipy import stats
 
-    rows = []
+    rows, signature = [], flat_bits(marks)
     for measure in Measure:
         values = measure_trees(forest, measure)
         for strategy in Strategy:
-            guess = guess_signature(values, strategy)
+            guess = repeated(guess_signature(values, strategy), marks)
             correct, wrong, uncertain = _count(guess, signature)
             rows.append(
                 Row(

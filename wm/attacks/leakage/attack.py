@@ -6,10 +6,12 @@ from collections.abc import Iterator
 from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from wm.attacks.base import Attack, AttackOptions, AttackRow, Result, Scene, Streams
 from wm.attacks.detection.guesses import score_guess
 from wm.attacks.leakage.inspection import LeakageReport, inspect
+from wm.codebook import Marks, flat_bits, repeated
 
 
 class Options(AttackOptions):
@@ -53,7 +55,7 @@ def _rows(form: str, report: LeakageReport, scene: Scene) -> Iterator[Row]:
     found = report.membership(X) == 1.0
     common = {
         "form": form,
-        "bits": None if report.signature is None else score_guess(report.signature, claim.bits).bits,
+        "bits": None if report.signature is None else _score(report.signature, claim.bits),
         "trigger_size": report.trigger_size,
         "triggers_found": int(np.count_nonzero(found & is_trigger)),
         "others_found": int(np.count_nonzero(found & ~is_trigger)),
@@ -64,6 +66,10 @@ def _rows(form: str, report: LeakageReport, scene: Scene) -> Iterator[Row]:
     for finding in report.findings:
         named = {"finding": finding.name, "severity": finding.severity.value}
         yield Row.model_validate(common | named | {"detail": finding.detail, "remedy": finding.remedy})
+
+
+def _score(guess: NDArray[np.int64], marks: Marks) -> float:
+    return score_guess(repeated(guess, marks), flat_bits(marks)).bits
 
 
 ATTACK = Attack(

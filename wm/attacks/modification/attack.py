@@ -112,7 +112,14 @@ def _divided(scene: Scene, rng: Streams, attempt: int) -> tuple[AttackerData, Ju
     own, others = shuffled[: len(shuffled) // 2], shuffled[len(shuffled) // 2 :]
     return (
         AttackerData(split.X_test[own], split.y_test[own], scene.caps),
-        Judged(trigger_set.X, trigger_set.y, scene.claim.bits, split.X_test[others], split.y_test[others]),
+        Judged(
+            trigger_set.X,
+            trigger_set.y,
+            scene.claim.bits,
+            split.X_test[others],
+            split.y_test[others],
+            scene.proof,
+        ),
     )
 
 
@@ -123,4 +130,5 @@ ATTACK = Attack(
     part=Curve,
     row=Row,
     run=run,
+    version=2,
 )

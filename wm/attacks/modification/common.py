@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
+from wm.embedding.proof import VotingModel as VotingModel
 from wm.embedding.training import Caps
 from wm.forest import Forest
 
@@ -23,20 +23,6 @@ class AttackerData:
     """(n,): their labels, values of the forest's classes."""
     caps: Caps
     """Limits on trees that the thief trains."""
-
-
-class VotingModel(Protocol):
-    """A model as a judge meets it: a `Forest`, or a wrapper that changes its votes."""
-
-    @property
-    def n_trees(self) -> int:
-        """Number of votes on each instance."""
-
-    def votes(self, X: ArrayLike) -> NDArray[Any]:
-        """Return each tree's class: (n, d) -> (n, m)."""
-
-    def predict(self, X: ArrayLike) -> NDArray[Any]:
-        """Return the majority: (n, d) -> (n,)."""
 
 
 Modification = Callable[[Forest, float, AttackerData, np.random.Generator], VotingModel]

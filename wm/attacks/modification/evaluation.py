@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,12 +17,14 @@ from wm.attacks.modification.distillation import collapse, distil_labels, distil
 from wm.attacks.modification.ensemble import drop, regrow, replace, shuffle
 from wm.attacks.modification.pruning import cost_complexity, reduced_error, truncate
 from wm.attacks.modification.splits import flip_leaves, noise, quantise
+from wm.codebook import Codebook, Marks
+from wm.embedding.proof import Proof, Scores
 from wm.errors import ModelError
 from wm.forest import Forest
-from wm.signature import Signature
 from wm.verification.alignment import align_in_order
+from wm.verification.codebook import log10_in_order, match_columns
 from wm.verification.evidence import verify
-from wm.verification.weak_evidence import verify_probabilities
+from wm.verification.weak_evidence import verify_labels, verify_probabilities
 
 
 @dataclass(frozen=True)
@@ -91,9 +95,12 @@ class Row(AttackRow):
     log10_p: float
     """Evidence from votes, as log10 p; where trees were dropped, of the best alignment in order."""
     p_null: str
-    """Which null it is: ``exact`` or ``aligned``."""
+    """Which null it is: ``exact``, or ``aligned`` where trees were dropped or a codebook's were shuffled;
+    ``lineup`` for that scheme."""
     log10_p_shares: float
     """Evidence from vote shares alone, which needs no order of the trees; the test rows are decoys."""
+    log10_p_labels: float
+    """Evidence from labels alone, in the same way."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,11 +110,13 @@ class Judged:
     X_trigger: NDArray[np.float32]
     y_trigger: NDArray[np.int64]
     """(k, d) and (k,): the owner's trigger set."""
-    signature: Signature
-    """m bits."""
+    signature: Marks
+    """m bits, or a codebook."""
     X_test: NDArray[np.float32]
     y_test: NDArray[np.int64]
     """(n, d) and (n,): rows for accuracy and fidelity, none of them the thief's."""
+    proof: Proof | None = None
+    """Evidence of schemes that mark no trigger rows."""
 
 
 def modify(
@@ -157,17 +166,11 @@ def evaluate(
     """
     before, after = forest.predict(judged.X_test), changed.predict(judged.X_test)
     votes = changed.votes(judged.X_trigger)
-    complete = changed.n_trees == len(judged.signature)
-    if complete:
-        evidence = verify(votes, judged.y_trigger, judged.signature)
-        bits, exact, log10_p = (
-            evidence.matched_bits / evidence.total_bits,
-            evidence.exact_match,
-            evidence.log10_p,
-        )
+    found = _evidence(changed, votes, judged, rng)
+    if judged.proof is None:
+        scores = _trigger_scores(changed, votes, judged, found)
     else:
-        aligned = align_in_order(votes != judged.y_trigger[:, None], judged.signature, rng)
-        bits, exact, log10_p = aligned.bits, False, aligned.log10_p
+        scores = judged.proof.scores(changed)
     accuracies = [float((found == judged.y_test).mean()) for found in (before, after)]
     return Row(
         modification="+".join(step.name for step in steps),
@@ -179,13 +182,64 @@ def evaluate(
         accuracy_after=accuracies[1],
         accuracy_change=accuracies[1] - accuracies[0],
         fidelity=float((before == after).mean()),
-        bits=bits,
-        exact_match=exact,
-        log10_p=log10_p,
-        p_null="exact" if complete else "aligned",
-        log10_p_shares=verify_probabilities(
-            (votes == judged.y_trigger[:, None]).mean(axis=1),
-            (changed.votes(judged.X_test) == judged.y_test[:, None]).mean(axis=1),
-            judged.signature,
-        ).log10_p,
+        bits=found.bits,
+        exact_match=found.exact_match,
+        log10_p=scores.votes,
+        p_null=scores.null,
+        log10_p_shares=scores.shares,
+        log10_p_labels=scores.labels,
     )
+
+
+@dataclass(frozen=True)
+class _Evidence:
+    bits: float
+    exact_match: bool
+    log10_p: float
+    null: str
+
+
+def _evidence(
+    changed: VotingModel, votes: NDArray[Any], judged: Judged, rng: np.random.Generator
+) -> _Evidence:
+    wrong, marks = votes != judged.y_trigger[:, None], judged.signature
+    if isinstance(marks, Codebook):
+        errors = (changed.votes(judged.X_test) != judged.y_test[:, None]).mean(axis=0)
+        return _of_codebook(wrong, marks, errors)
+    if changed.n_trees == marks.trees:
+        found = verify(votes, judged.y_trigger, marks)
+        share = found.matched_bits / found.total_bits
+        return _Evidence(share, found.exact_match, found.log10_p, "exact")
+    aligned = align_in_order(wrong, marks, rng)
+    return _Evidence(aligned.bits, False, aligned.log10_p, "aligned")
+
+
+def _of_codebook(wrong: NDArray[np.bool_], codebook: Codebook, errors: NDArray[np.float64]) -> _Evidence:
+    """Return the better of the votes in order and their best matching, Bonferroni-corrected for both."""
+    bits, rho = codebook.array == 1, codebook.share
+    aligned = match_columns(wrong, bits, rho, errors)
+    if wrong.shape != bits.shape:
+        return _Evidence(aligned.bits, False, aligned.log10_p, "aligned")
+    in_order = log10_in_order(wrong, bits, rho, float(errors.mean()))
+    matched = wrong == bits
+    best = min(in_order, aligned.log10_p)
+    return _Evidence(
+        float(matched.mean()),
+        bool(matched.all()),
+        min(0.0, best + math.log10(2)),
+        "exact" if best == in_order else "aligned",
+    )
+
+
+def _trigger_scores(changed: VotingModel, votes: NDArray[Any], judged: Judged, found: _Evidence) -> Scores:
+    shares = verify_probabilities(
+        (votes == judged.y_trigger[:, None]).mean(axis=1),
+        (changed.votes(judged.X_test) == judged.y_test[:, None]).mean(axis=1),
+        judged.signature,
+    )
+    labels = verify_labels(
+        changed.predict(judged.X_trigger) != judged.y_trigger,
+        changed.predict(judged.X_test) != judged.y_test,
+        judged.signature,
+    )
+    return Scores(found.log10_p, found.null, shares.log10_p, labels.log10_p)

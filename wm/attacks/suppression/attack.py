@@ -18,9 +18,8 @@ from wm.attacks.base import (
     Scene,
     Streams,
 )
-from wm.attacks.detection.guesses import score_guess
 from wm.attacks.suppression.filtering import Filtered, filter_and_verify
-from wm.attacks.suppression.recovery import BudgetPoint, budget_curve, recover_signature
+from wm.attacks.suppression.recovery import BudgetPoint, budget_curve, read_bits
 from wm.attacks.suppression.scores import (
     METHODS,
     SpotScore,
@@ -64,7 +63,8 @@ class Row(Filtered, SpotScore):
     """How well one method spots trigger queries, and the effect of acting on it."""
 
     bits: float | None
-    """Share of the signature read off the spotted queries, up to complement; none where none was spotted."""
+    """Share of the signature read off the spotted queries, up to complement, or of the codebook; none where
+    none was spotted."""
     null_bits: float | None
     """Mean of that share for an unrelated guess."""
     budget: tuple[BudgetPoint, ...]
@@ -165,8 +165,7 @@ def _row(
 ) -> Row:
     signature, spotted = claim.bits, judge.spot(stream)
     filtered = filter_and_verify(stream.codes, stream.is_trigger, spotted, claim.trigger_set.y, signature)
-    guess = recover_signature(stream.codes[spotted])
-    scored = None if guess is None else score_guess(guess, signature)
+    known = read_bits(stream.codes, stream.is_trigger, np.flatnonzero(spotted), signature)
     ordinary = np.flatnonzero(~stream.is_trigger)[:_BUDGET_ROWS]
     shorter = stream.part(np.concatenate([ordinary, np.flatnonzero(stream.is_trigger)]))
     budget = budget_curve(
@@ -181,8 +180,8 @@ def _row(
     return Row(
         **curve.model_dump(),
         **filtered.model_dump(),
-        bits=None if scored is None else scored.bits,
-        null_bits=None if scored is None else scored.null_bits,
+        bits=None if known is None else known.bits,
+        null_bits=None if known is None else known.null_bits,
         budget=budget,
     )
 

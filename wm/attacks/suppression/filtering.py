@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from wm.attacks.base import AttackRow
 from wm.attacks.divisions import majority
-from wm.signature import Signature
+from wm.codebook import Marks
 from wm.verification.evidence import verify
 
 
@@ -36,7 +36,7 @@ def filter_and_verify(
     is_trigger: NDArray[np.bool_],
     spotted: NDArray[np.bool_],
     trigger_codes: ArrayLike,
-    signature: Signature,
+    signature: Marks,
 ) -> Filtered:
     """Filter a stream and verify the claim on the filtered answers.
 
@@ -49,7 +49,7 @@ def filter_and_verify(
     trigger_codes : (k,)
         True classes of the trigger rows, in the stream's order, as class columns.
     signature
-        m bits.
+        m bits, or a codebook whose rows are in the stream's order.
     """
     after = filtered_codes(codes, spotted)
     before_p, after_p = (

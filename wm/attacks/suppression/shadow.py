@@ -20,11 +20,11 @@ from wm.attacks.detection.spectrum import vote_spectrum
 from wm.attacks.divisions import disagreement, majority, repeats
 from wm.attacks.populations import watermarked_forest
 from wm.attacks.suppression.scores import threshold_at_limit
+from wm.embedding import SCHEMES
 from wm.embedding.common import draw_trigger_rows
 from wm.embedding.training import Caps, honest_forest
 from wm.errors import EmbeddingError
 from wm.forest import Forest
-from wm.signature import random_signature
 from wm.streams import Role
 
 FEATURES = ("disagreement", "repeats", "nearest", "along", "surprise", "doubt")
@@ -179,7 +179,8 @@ def _shadow_stream(
     marked, ordinary, honest = np.split(order, [len(X) // 2, 3 * len(X) // 4])
     rows = draw_trigger_rows(X[marked], plan.trigger_rows, rng)
     seeds = rng.choice(2**31 - 1, size=2, replace=False)
-    signature = random_signature(plan.n_trees, 0.5, rng)
+    scheme = SCHEMES[plan.scheme]
+    signature = scheme.draw(plan.trigger_rows, plan.n_trees, scheme.ones_share, rng)
     forest = watermarked_forest(X[marked], y[marked], signature, rows, plan.caps, seeds, plan.scheme)
     queries = np.concatenate([X[marked][rows], X[ordinary]])
     reference = _reference(X[honest], y[honest], plan, number)

@@ -26,6 +26,9 @@ BEACONS: dict[str, Beacon] = {
 }
 """Kinds of beacons."""
 
+MAX_RECEIPTS = 2
+"""Beacons that can be combined: with more receipts the claimant could choose among too many sets of them."""
+
 
 def check_receipts(
     receipts: Sequence[Receipt],
@@ -60,3 +63,41 @@ def check_receipts(
         )
     values = [each.value for each in found]
     return (values[0] if len(values) == 1 else hashlib.sha256(b"".join(values)).digest()), tuple(found)
+
+
+def claimed_value(
+    receipts: Sequence[Receipt],
+    *,
+    commitment: str,
+    owner: str,
+    trust: Trust | None = None,
+    log: tuple[str, ...] = (),
+) -> tuple[bytes, tuple[BeaconValue, ...]]:
+    """Return the same as `check_receipts` for the receipts that a claim holds.
+
+    Raises
+    ------
+    ClaimError
+        As in `check_receipts`, too many receipts, or another order than `receipts_in_order`.
+    """
+    if len(receipts) > MAX_RECEIPTS:
+        raise ClaimError(f"the claim holds {len(receipts)} receipts, of which {MAX_RECEIPTS} can be combined")
+    value, beacons = check_receipts(receipts, commitment=commitment, owner=owner, trust=trust, log=log)
+    # One order, each once: else a claimant with two receipts could make any number of draws of them.
+    values = [each.value for each in beacons]
+    if values != sorted(set(values)):
+        raise ClaimError("the claim's receipts are not in ascending order of their values, each once")
+    return value, beacons
+
+
+def receipts_in_order(receipts: Sequence[Receipt], *, commitment: str, owner: str) -> tuple[Receipt, ...]:
+    """Return receipts in the order in which a claim may hold them, ascending by their values.
+
+    Raises
+    ------
+    ClaimError
+        No receipt, or one that is not of this claim.
+    """
+    _, beacons = check_receipts(receipts, commitment=commitment, owner=owner)
+    order = sorted(range(len(receipts)), key=lambda place: beacons[place].value)
+    return tuple(receipts[place] for place in order)

@@ -13,6 +13,7 @@ import hashlib
 import json
 import secrets
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -26,6 +27,10 @@ from wm.errors import ClaimError
 
 PAYLOAD_TYPE = "application/vnd.in-toto+json"
 PREDICATE_TYPE = "https://treeproof.example/receipt/v1"
+
+
+_MAX_LINE = 2**16
+"""Longest line of a log, in bytes; a receipt has about 900."""
 
 
 class _Strict(BaseModel):
@@ -147,11 +152,42 @@ def count_receipts(log: tuple[str, ...], *, notary: str, owner: str) -> int:
     """
     found = 0
     for line in log:
-        if owner not in line and owner not in _payload_text(line):
+        if not _mentions(line, owner):
             continue
         signer, statement, _ = read_statement(line)
         found += signer == notary and statement.predicate.owner == owner
     return found
+
+
+def read_log(path: str | Path, owner: str) -> tuple[str, ...]:
+    """Return the lines of a notary's log that name an owner's key, hex.
+
+    The others are read and not kept, so that a log may be of any size.
+
+    Raises
+    ------
+    ClaimError
+        No such file, or a line that is no receipt.
+    """
+    found = []
+    try:
+        with Path(path).open("rb") as file:
+            for number, content in enumerate(iter(lambda: file.readline(_MAX_LINE + 1), b""), start=1):
+                if len(content) > _MAX_LINE:
+                    raise ClaimError(f"{path}: line {number} is longer than a receipt may be")
+                line = content.decode(errors="replace").rstrip("\r\n")
+                try:
+                    if line.strip() and _mentions(line, owner):
+                        found.append(line)
+                except ClaimError as reason:
+                    raise ClaimError(f"{path}: line {number}: {reason}") from reason
+    except OSError as reason:
+        raise ClaimError(f"{path}: cannot be read ({reason.strerror})") from reason
+    return tuple(found)
+
+
+def _mentions(line: str, owner: str) -> bool:
+    return owner in line or owner in _payload_text(line)
 
 
 def _payload_text(line: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from wm.verification.answers import Answers
 from wm.verification.endpoint.endpoint import Endpoint, is_perhaps_refused
 from wm.verification.endpoint.formats import FORMATS, PLACED, PLAIN, Wire, wire_of
 from wm.verification.endpoint.json_path import JsonPath
-from wm.verification.endpoint.meaning import read_meaning
+from wm.verification.endpoint.meaning import AmbiguousError, read_meaning
 from wm.verification.endpoint.reply import Columns, read_reply
 from wm.verification.endpoint.transport import EndpointRefusedError
 
@@ -50,7 +51,7 @@ def ask(
     for start in range(0, len(X), size):
         part = _replied(endpoint, X[start : start + size], class_names, wire, understood=True)
         if not parts:
-            read_meaning(part, class_names=class_names, what=endpoint.what)  # a fault is found at once
+            _check(part, class_names, endpoint.what)
         elif _shapes(part) != _shapes(parts[0]):
             raise EndpointError(
                 f"{endpoint.what}: answered {_described(part)} for instances from {start} on, "
@@ -102,7 +103,7 @@ def find_wire(
             try:
                 wire = wire_of(name, endpoint, names, rows_at=rows_at, answers_at=answers_at)
                 found = _replied(endpoint, X, class_names, wire, understood=False)
-                read_meaning(found, class_names=class_names, what=endpoint.what)
+                _check(found, class_names, endpoint.what)
             except EndpointError as reason:
                 if _is_final(reason):
                     raise
@@ -110,6 +111,12 @@ def find_wire(
             else:
                 return wire
     raise EndpointError(f"{endpoint.what}: understood no format: {_reasons(failures, endpoint.what)}")
+
+
+def _check(columns: Columns, class_names: tuple[str, str], what: str) -> None:
+    """Raise `EndpointError` if the first answers are none; what they are, all of them together decide."""
+    with contextlib.suppress(AmbiguousError):
+        read_meaning(columns, class_names=class_names, what=what)
 
 
 def _is_final(reason: EndpointError) -> bool:
@@ -134,6 +141,8 @@ def _replied(
     *,
     understood: bool,
 ) -> Columns:
+    if not np.isfinite(rows).all():
+        raise EndpointError(f"{endpoint.what}: a row holds NaN or infinity, which JSON has no numbers for")
     document: Any = wire.encode(rows.astype(np.float64).tolist())
     reply = endpoint.post(document, rows=len(rows), understood=understood)
     return read_reply(reply, len(rows), class_names=class_names, what=endpoint.what, path=wire.answers)

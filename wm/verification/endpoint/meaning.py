@@ -3,7 +3,8 @@
 Arrays of these names are that. Others are told by their values over all rows: whole numbers and names of the
 classes are labels; numbers in [0, 1], one for each row or two that add up to 1, are probabilities; three or
 more of 0 and 1, or of names of classes, are votes. The most informative array counts. Two arrays that could
-both be it, and differ, are refused.
+both be it, and differ, are refused. Beside an array of names or integers that are labels, numbers with a
+point are probabilities, even if all happen to be 0 and 1.
 """
 
 from __future__ import annotations
@@ -21,6 +22,10 @@ _SUM = 0.02
 """Largest deviation from 1 of the sum of two probabilities, which may be rounded to two decimals."""
 
 
+class AmbiguousError(EndpointError):
+    """Several arrays could be the answers; more rows may tell which."""
+
+
 def read_meaning(columns: Columns, *, class_names: tuple[str, str], what: str) -> Answers:
     """Return the most informative answers in a reply's arrays.
 
@@ -33,15 +38,21 @@ def read_meaning(columns: Columns, *, class_names: tuple[str, str], what: str) -
 
     Raises
     ------
+    AmbiguousError
+        Several arrays could be the answers.
     EndpointError
-        None of the arrays are answers, or several could be.
+        None of the arrays are answers.
     """
     named = next((kind for kind in KINDS if kind in columns), None)
     if named is not None:
         return _checked(named, columns[named], class_names, what)
+    kinds = {name: _kind_of(array, class_names) for name, array in columns.items()}
+    has_labels = any(kind == "labels" and columns[name].dtype.kind != "f" for name, kind in kinds.items())
     found: dict[str, Answers] = {}
     for name, array in columns.items():
-        kind = _kind_of(array, class_names)
+        kind = kinds[name]
+        if has_labels and kind == "labels" and array.dtype.kind == "f" and _are_shares(array):
+            kind = "probabilities"
         if kind is not None:
             values = _coded(array, class_names) if kind == "votes" else array
             found[name] = _checked(kind, values, class_names, what)
@@ -51,7 +62,7 @@ def read_meaning(columns: Columns, *, class_names: tuple[str, str], what: str) -
         if names:
             first = found[names[0]]
             if any(not np.array_equal(found[name].values, first.values) for name in names[1:]):
-                raise EndpointError(
+                raise AmbiguousError(
                     f"{what}: answered with several arrays of {kind}, {_listed(names)}: choose one by "
                     "--json-path"
                 )

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.stats import fisher_exact
 from sklearn.tree import DecisionTreeClassifier
 
 from wm.attacks.modification import MODIFICATIONS, STRENGTHS
@@ -16,6 +18,7 @@ from wm.attacks.modification.ensemble import KEPT_LEVELS
 from wm.attacks.modification.evaluation import Judged, Step, evaluate, modify
 from wm.attacks.modification.pruning import class_counts, majority_below
 from wm.attacks.modification.rebuild import cut, grafted, student
+from wm.embedding.proof import Scores
 from wm.embedding.training import Caps
 from wm.errors import ModelError
 from wm.forest import Forest
@@ -382,3 +385,28 @@ def test_a_forest_of_one_leaf_survives_everything(thief):
     for name in sorted(set(MODIFICATIONS) - {"distil-labels"}):
         after = modify(leaf, [Step(name, STRENGTHS[name][-1])], thief, np.random.default_rng(0))
         assert after.votes(thief.X).shape == (len(thief.X), 1)
+
+
+@pytest.mark.parametrize("step", [("shuffle", 1.0), ("collapse", 1.0), ("noise", 0.1)])
+def test_evidence_from_labels_is_fishers_test_of_errors(owner, thief, judged, step):
+    found = result(owner, thief, judged, step)
+    changed = modify(owner.watermarked, [Step(*step)], thief, np.random.default_rng(0))
+    on, off = (
+        (changed.predict(X) != y)
+        for X, y in ((judged.X_trigger, judged.y_trigger), (judged.X_test, judged.y_test))
+    )
+    table = [[on.sum(), (~on).sum()], [off.sum(), (~off).sum()]]
+    assert 10**found.log10_p_labels == pytest.approx(fisher_exact(table, alternative="greater").pvalue)
+
+
+def test_a_schemes_own_proof_takes_the_place_of_trigger_rows(owner, thief, judged):
+    class Constant:
+        def scores(self, suspect):
+            return Scores(votes=-1.0 - suspect.n_trees, null="made up", shares=-3.0, labels=-2.0)
+
+    own = replace(judged, proof=Constant())
+    found, usual = result(owner, thief, own, ("drop", 0.5)), result(owner, thief, judged, ("drop", 0.5))
+    assert (found.log10_p, found.p_null) == (-1.0 - found.n_trees, "made up")
+    assert (found.log10_p_shares, found.log10_p_labels) == (-3.0, -2.0)
+    evidence = {"log10_p", "p_null", "log10_p_shares", "log10_p_labels"}
+    assert found.model_dump(exclude=evidence) == usual.model_dump(exclude=evidence)

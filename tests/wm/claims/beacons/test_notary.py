@@ -13,7 +13,7 @@ from securesystemslib.dsse import Envelope
 from tests.timestamp_authority import NOW, certify, stamp
 from wm.claims.beacons import check_receipts
 from wm.claims.beacons.base import Receipt, Trust
-from wm.claims.beacons.notary import PAYLOAD_TYPE, count_receipts, sign_receipt
+from wm.claims.beacons.notary import PAYLOAD_TYPE, count_receipts, read_log, sign_receipt
 from wm.claims.beacons.rfc3161 import timestamp_receipt
 from wm.claims.keys import is_signed, new_key, public_hex
 from wm.errors import ClaimError
@@ -176,3 +176,33 @@ def test_no_receipt_and_an_unknown_kind_are_refused():
         ClaimError, match="unknown kind of beacon, 'moon'; known: drand, none, notary, rfc3161"
     ):
         check(Receipt(kind="moon", content=""))
+
+
+def test_a_log_of_any_size_is_read_line_by_line(tmp_path, monkeypatch):
+    monkeypatch.setattr("wm.claims.document.MAX_DOCUMENT_BYTES", 1000)
+    own = [sign(number=number).content for number in (1, 2)]
+    other = [sign(owner=OTHER, number=number).content for number in range(1, 40)]
+    file = tmp_path / "notary.log"
+    file.write_text("\n".join([own[0], *other, "", own[1]]) + "\n")
+    assert file.stat().st_size > 30_000
+    assert read_log(file, OWNER) == tuple(own)
+    assert len(read_log(file, OTHER)) == 39
+    assert read_log(file, "0c" * 32) == ()
+
+
+@pytest.mark.parametrize(
+    ("content", "word"),
+    [
+        (b"receipt\n", "line 1: a line of the notary's log is no receipt"),
+        (b"\n{}\n", "line 2: a line of the notary's log is no receipt"),
+        (b"\xff\xfe", "line 1: "),
+        (b"x" * (2**16 + 1), "line 1 is longer than a receipt may be"),
+    ],
+)
+def test_other_lines_of_a_log_are_named(tmp_path, content, word):
+    file = tmp_path / "notary.log"
+    file.write_bytes(content)
+    with pytest.raises(ClaimError, match=word):
+        read_log(file, OWNER)
+    with pytest.raises(ClaimError, match="cannot be read"):
+        read_log(tmp_path / "none.log", OWNER)

@@ -10,15 +10,16 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from tests.pools import OWNER, STRANGER
 from wm.claims.beacons.notary import count_receipts, read_statement, read_unchecked, sign_receipt
 from wm.claims.beacons.notary_log import NotaryLog
-from wm.claims.beacons.request import CommitmentRequest
+from wm.claims.beacons.request import sign_request
 from wm.claims.keys import new_key, public_hex
 from wm.errors import ClaimError
 
 KEY = new_key()
-REQUEST = CommitmentRequest(commitment="c5" * 32, owner="0a" * 32)
-OTHER = CommitmentRequest(commitment="c5" * 32, owner="0b" * 32)
+REQUEST = sign_request("c5" * 32, OWNER)
+OTHER = sign_request("c5" * 32, STRANGER)
 
 
 @pytest.fixture

@@ -13,18 +13,19 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from tests.pools import OWNER
 from wm.claims.beacons import notary_service
 from wm.claims.beacons.base import Receipt
 from wm.claims.beacons.notary import read_statement, sign_receipt
 from wm.claims.beacons.notary_client import MAX_ANSWER_BYTES, request_receipt
 from wm.claims.beacons.notary_log import NotaryLog
 from wm.claims.beacons.notary_service import NotaryService
-from wm.claims.beacons.request import MAX_REQUEST_BYTES, CommitmentRequest
+from wm.claims.beacons.request import MAX_REQUEST_BYTES, sign_request
 from wm.claims.keys import new_key, public_hex
 from wm.errors import ClaimError, EndpointUnavailableError
 
 KEY, TOKEN = new_key(), "secret"
-REQUEST = CommitmentRequest(commitment="c5" * 32, owner="0a" * 32)
+REQUEST = sign_request("c5" * 32, OWNER)
 JSON = {"Content-Type": "application/json"}
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -149,6 +150,11 @@ def test_an_address_without_a_server_is_no_question_of_format():
         found(gone.url)
 
 
+def test_the_page_of_servers_has_every_format():
+    page = (Path(__file__).parents[4] / "docs" / "servers.md").read_text()
+    assert [name for name in FORMATS if f"| `{name}` |" not in page] == []
+
+
 # --- what arrays are
 
 
@@ -215,6 +221,28 @@ def test_other_arrays_are_one_clear_line(reply, word):
         meaning(reply)
     assert str(refused.value).startswith("it: ")
     assert str(refused.value).isprintable()
+
+
+def test_whole_scores_of_labels_are_scores():
+    """Of the first rows all may be sure."""
+    assert meaning([{"label": "no", "score": 1.0}, {"label": "yes", "score": 1.0}] * 2) == (
+        "probabilities",
+        [0.0, 1.0] * 2,
+    )
+    assert meaning([{"label": 0, "score": 1.0}, {"label": 1, "score": 1.0}] * 2)[1] == [0.0, 1.0] * 2
+
+    def answer(model, method, path, document):  # numbers without a point, as some languages write them
+        return [
+            {"label": int(share > 0.5), "score": 1 if row != X[22].tolist() else 0.75}
+            for row, (_, share) in zip(document, model.proba(document), strict=True)
+        ]
+
+    with Imitation(served(), answer, "/m") as server:
+        wire = found(server.url)
+        answers = ask(quick(server.url), X, class_names=CLASSES, wire=wire)
+    assert (wire.name, answers.kind) == ("list", "probabilities")
+    assert abs(answers.values[22] - 0.5) == 0.25
+    assert np.isin(answers.values[:22], (0.0, 1.0)).all()
 
 
 def test_probabilities_are_not_taken_for_names_of_the_other_classes():

@@ -84,3 +84,10 @@ def test_a_refusal_without_end_is_still_one(suspect, fault, monkeypatch):
     suspect.faults = [refuse]
     with pytest.raises(EndpointError, match="answered 400 Bad Request"):
         ask(Endpoint(suspect.url), X)
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+def test_rows_that_json_has_no_numbers_for_are_refused(suspect, value):
+    with pytest.raises(EndpointError, match="holds NaN or infinity"):
+        ask(Endpoint(suspect.url), np.full((2, 2), value, dtype=np.float32))
+    assert suspect.asked == []

@@ -1,0 +1,300 @@
+"""What `wm claim new`, `wm embed`, `wm queries` and `wm verify` do for claims of scheme `lineup`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+from click.core import ParameterSource
+
+from orchestrator.cli.common import INPUT, model_options, option_group, say
+from orchestrator.cli.endpoints import PROBES, TEXT_TO_URL, ask_endpoint
+from orchestrator.cli.owner_data import OwnerData, data_of_claim
+from orchestrator.cli.suspects import answers_in_files, check_sources, read_suspect_model
+from orchestrator.files import SECRET, write_new
+from wm.embedding import SCHEMES
+from wm.embedding.options import LineupOptions
+from wm.verification.lineup.order import Counts, LineupOrder
+
+if TYPE_CHECKING:
+    from wm.claims.beacons.base import Trust
+    from wm.claims.lineup import LineupClaim
+    from wm.claims.lineup_opened import OpenedLineup
+    from wm.claims.pooled import PooledClaim
+    from wm.embedding.lineup.context import TrainingRows
+    from wm.forest import Forest
+    from wm.verification.judgement import Judgement, Requirements
+    from wm.verification.lineup.candidates import Lineup
+    from wm.verification.lineup.order import LineupAnswers, LineupQuestions
+    from wm.verification.lineup.queries import Queries
+
+OF_OWNER = (*LineupOptions.model_fields, "committed", "customer")
+"""Options of an owner that only scheme `lineup` has."""
+
+OF_POOL = ("trigger_rows", "trigger_share", "ones_share", "pool_size", "level")
+"""Options of an owner that scheme `lineup` has not."""
+
+COMMITTED_HELP = "For lineup: commit to candidates, and write them to this file (npz): keep it secret."
+
+OF_JUDGE = (*Counts.model_fields, "rows", "candidates", "committed", "judge_seed", "jobs")
+"""Options of a judge that only scheme `lineup` has."""
+
+_ONES = ", ".join(
+    f"{scheme.ones_share:g} in scheme {name}" for name, scheme in SCHEMES.items() if scheme.marks_rows
+)
+
+scheme_options = option_group(
+    click.option(
+        "--scheme",
+        type=click.Choice(list(SCHEMES)),
+        default="paper",
+        help="Marked trigger rows, or an honest forest of keyed seeds (docs/schemes.md).",
+    ),
+    click.option(
+        "--ones-share",
+        type=click.FloatRange(0, 1, min_open=True, max_open=True),
+        help=f"Share of the trees that must err on trigger rows.  [default: {_ONES}]",
+    ),
+    click.option("--max-depth", type=click.IntRange(1, 1000), help="Depth of trees.  [default: no limit]"),
+    model_options(LineupOptions),
+)
+"""The scheme, and what an owner fixes before the draw for `lineup`."""
+
+judge_options = option_group(
+    click.option(
+        "--rows",
+        type=INPUT,
+        help="For a line-up: the owner's data, where the claim's file of them has moved; else as it says.",
+    ),
+    model_options(Counts),
+)
+"""Options of a line-up's queries."""
+
+
+def refuse_foreign(context: click.Context, names: Iterable[str], reason: str) -> None:
+    """Refuse options that were given to the command, for a reason as in "has no meaning for scheme paper".
+
+    Raises
+    ------
+    click.UsageError
+        One of the options was given.
+    """
+    for parameter in context.command.params:
+        source = context.get_parameter_source(parameter.name or "")
+        if parameter.name in names and source is not ParameterSource.DEFAULT:
+            raise click.UsageError(f"{parameter.opts[0]} {reason}: leave it out")
+
+
+def new_lineup_claim(
+    data: OwnerData, options: dict[str, Any], owner: str, committed: Path | None = None
+) -> LineupClaim:
+    """Return the claim that the options ask for, and write the candidates that it commits to, if any."""
+    from wm.datasets.preparation import claimed
+    from wm.embedding.lineup.claimed import commit_lineup
+
+    rows = data.split
+    chosen = LineupOptions.of(**{name: options[name] for name in LineupOptions.model_fields})
+    if committed is not None:
+        say(f"training {chosen.candidates} candidates for each of {options['trees']} trees")
+    made = commit_lineup(
+        rows.X_train,
+        rows.y_train,
+        trees=options["trees"],
+        training=chosen.training(options["max_depth"]),
+        owner=owner,
+        model_id=options["model_id"],
+        class_names=rows.class_names,
+        feature_names=rows.feature_names,
+        committed=None if committed is None else chosen.candidates,
+        preparation=claimed(data.interface.preparation),
+        seed=options["seed"],
+        source=data.source,
+        n_jobs=options["jobs"],
+    )
+    if committed is not None and made.candidates is not None:
+        write_new(committed, made.candidates.to_bytes(), mode=SECRET)
+    return made.claim
+
+
+@dataclass(frozen=True, eq=False)
+class EmbeddedModel:
+    """What `wm embed` writes and prints.
+
+    Attributes
+    ----------
+    forest
+        To be released.
+    claim
+        Complete.
+    facts
+        To be printed, by name.
+    """
+
+    forest: Forest
+    claim: PooledClaim | LineupClaim
+    facts: dict[str, Any]
+
+
+def embed_lineup_claim(
+    claim: LineupClaim, receipts: list[Any], data: OwnerData, options: dict[str, Any]
+) -> EmbeddedModel:
+    """Train, or take from the committed candidates, the forest that a claim's draw demands."""
+    from wm.embedding.lineup.claimed import embed_lineup
+    from wm.embedding.quality import quality
+
+    rows, file = data.split, options["committed"]
+    made = embed_lineup(
+        claim,
+        receipts,
+        rows.X_train,
+        rows.y_train,
+        candidates=None if file is None else read_candidates(file),
+        customer=options["customer"] or "",
+        n_jobs=options["jobs"],
+    )
+    found = quality(made.forest, rows.X_test, rows.y_test)
+    figures = {"accuracy": made.forest.accuracy(rows.X_test, rows.y_test)} if found is None else asdict(found)
+    return EmbeddedModel(
+        made.forest, made.claim, {"trees": claim.header.trees, "mode": claim.header.mode, **figures}
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Session:
+    """A judge's session: the claim, the rows that it is about, and the queries."""
+
+    claim: LineupClaim | OpenedLineup
+    order: LineupOrder
+    rows: TrainingRows
+    queries: Queries
+
+
+def _session(claim: LineupClaim | OpenedLineup, options: dict[str, Any], order: LineupOrder) -> Session:
+    from wm.embedding.lineup.context import canonical_rows, check_context, check_environment
+    from wm.verification.lineup.judge import Judge
+    from wm.verification.lineup.queries import build_queries
+
+    split = data_of_claim(claim, options["rows"]).split
+    rows = canonical_rows(split.X_train, split.y_train)
+    if claim.header.mode == "retrained":  # before minutes are spent on training
+        check_environment(claim.header)
+        check_context(claim.header, rows)
+    held_out = split.X_test, split.y_test
+    queries = build_queries(order.counts, rows, held_out, claim.header.training, Judge(order.seed))
+    return Session(claim, order, rows, queries)
+
+
+def _new_order(claim: LineupClaim | OpenedLineup, options: dict[str, Any]) -> LineupOrder:
+    from wm.verification.lineup.judge import Judge
+
+    seed = Judge.fresh().seed if options.get("judge_seed") is None else options["judge_seed"]
+    counts = Counts(**{name: options[name] for name in Counts.model_fields})
+    return LineupOrder(commitment=claim.commitment, units=options["units"], seed=seed, counts=counts)
+
+
+def lineup_questions(claim: LineupClaim | OpenedLineup, options: dict[str, Any]) -> LineupQuestions:
+    """Return the rows to ask a suspect."""
+    from wm.verification.lineup.order import ask_queries
+
+    session = _session(claim, options, _new_order(claim, options))
+    asked = session.order.asking(len(session.queries.y), options["repeats"])
+    return ask_queries(session.queries, asked, claim.header)
+
+
+def verify_lineup(
+    claim: LineupClaim | OpenedLineup,
+    options: dict[str, Any],
+    requirements: Requirements,
+    *,
+    trust: Trust | None,
+    log: tuple[str, ...],
+) -> tuple[Judgement, str]:
+    """Judge a suspect by a line-up; return the judgement and a description of the suspect."""
+    from wm.verification.lineup.judgement import judge_lineup
+
+    session, given, description = answers_of_suspect(claim, options)
+    lineup = _lined_up(session, options)
+    given = replace(given, notes=(*given.notes, *_platform_notes(session, options["jobs"])))
+    judged = judge_lineup(claim, lineup, session.queries, given, requirements, trust=trust, log=log)
+    return judged, f"{description}; judge's seed {session.order.seed!r}"
+
+
+def answers_of_suspect(
+    claim: LineupClaim | OpenedLineup, options: dict[str, Any]
+) -> tuple[Session, LineupAnswers, str]:
+    """Return the queries, the answers of the suspect that the options name, and its description."""
+    from wm.verification.lineup.judgement import model_lineup_answers
+    from wm.verification.lineup.order import ask_queries, read_lineup_order, sort_lineup_answers
+
+    check_sources(options)
+    order = _new_order(claim, options)
+    if options["order"] is not None:
+        order = read_lineup_order(options["order"])
+        if order.commitment != claim.commitment:
+            raise click.UsageError(f"{options['order']}: is the order of another claim's questions")
+    session = _session(claim, options, order)
+    queries = session.queries
+    if options["model"] is not None:
+        forest = read_suspect_model(options)
+        description = f"model {options['model']}, content hash {forest.content_hash}"
+        return session, model_lineup_answers(forest, claim.header, queries), description
+    if options["url"] is not None:
+        order = order.asking(len(queries.y), options["repeats"])
+        asked = ask_queries(queries, order, claim.header)
+        if asked.cells is not None:
+            raise click.UsageError(TEXT_TO_URL)
+        answers, endpoint, wire = ask_endpoint(asked.X, asked.X[:PROBES], claim.header, options)
+        given = sort_lineup_answers({answers.kind: answers}, order, len(queries.y))
+        given = replace(given, notes=(f"asked in format {wire.name}, answered by {answers.kind}",))
+        return session, given, f"endpoint {endpoint.what}, asked {len(order.asked)} rows"
+    found, description = answers_in_files(claim.header, options)
+    return session, sort_lineup_answers(found, order, len(queries.y)), description
+
+
+def _lined_up(session: Session, options: dict[str, Any]) -> Lineup:
+    from wm.claims.lineup import FORMAT
+    from wm.verification.lineup.candidates import committed_lineup, retrained_lineup
+    from wm.verification.lineup.judge import Judge
+
+    claim, X = session.claim, session.queries.X
+    if claim.header.mode == "committed":
+        if options["committed"] is None:
+            raise click.UsageError("the claim commits to candidates: give the file of them as --committed")
+        return committed_lineup(claim, read_candidates(options["committed"]), X)
+    if options["committed"] is not None:
+        raise click.UsageError("--committed: the claim commits to no candidates")
+    count = options["candidates"]
+    shown = f"{claim.header.trees}" if claim.format == FORMAT else "the opened"
+    say(f"training {count} candidates for each of {shown} trees")
+    return retrained_lineup(
+        claim,
+        session.rows,
+        X,
+        candidates=count,
+        judge=Judge(session.order.seed),
+        n_jobs=options["jobs"],
+    )
+
+
+def _platform_notes(session: Session, jobs: int) -> Iterator[str]:
+    from wm.claims.lineup import LineupClaim
+    from wm.embedding.lineup.claimed import is_reproduced
+
+    claim = session.claim
+    if not isinstance(claim, LineupClaim) or claim.header.mode != "retrained" or claim.released is None:
+        return
+    if not is_reproduced(claim, session.rows, n_jobs=jobs):
+        yield (
+            "trained again here, the owner's forest is not the one that the claim calls released: on another "
+            "platform equal seeds may give other trees"
+        )
+
+
+def read_candidates(path: Path) -> Forest:
+    """Read the committed candidates of a claim."""
+    from wm.forest import Forest
+
+    return Forest.load(path)

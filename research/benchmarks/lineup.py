@@ -1,0 +1,213 @@
+"""What evidence scheme `lineup` leaves on changed copies, and on honest forests of other seeds.
+
+    python -m research.benchmarks.lineup [--dataset NAME ...] [--candidates N ...] [--rows N] [--seeds N]
+        [--honest N] [--queries N] [-o research/benchmarks/results/lineup.json]
+
+For each seed an honest forest of the paper's size is trained on at most `--rows` rows and lined up among
+N - 1 decoys for each position. The thief has at most as many test rows; the judge asks rows of the other half,
+mixups and boundary points. Then honest forests of other seeds are judged by the same candidates, each with
+places drawn anew: the share with p at most 0.05 must not be above 0.05 by more than chance. For many of them
+`--queries` keeps the tests short.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import statistics
+import sys
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from research.benchmarks import common
+from wm.attacks.modification.common import AttackerData, VotingModel
+from wm.attacks.modification.evaluation import Step, modify
+from wm.claims.lineup import TreeSettings
+from wm.datasets import Source, Split, load, split
+from wm.embedding.lineup.claimed import trained_forest
+from wm.embedding.lineup.context import TrainingRows, canonical_rows
+from wm.embedding.training import Caps
+from wm.forest import Forest
+from wm.verification.lineup.candidates import Lineup
+from wm.verification.lineup.judge import Judge
+from wm.verification.lineup.order import Counts
+from wm.verification.lineup.proof import LineupProof
+
+SUSPECTS: dict[str, tuple[Step, ...]] = {
+    "unmodified": (Step("noise", 0.0),),
+    "noise 0.3": (Step("noise", 0.3),),
+    "reduced-error pruning": (Step("reduced-error", 1.0),),
+    "shuffled": (Step("shuffle", 1.0),),
+    "shuffled, half dropped": (Step("shuffle", 1.0), Step("drop", 0.5)),
+    "half replaced": (Step("replace", 0.5),),
+    "shuffled, half replaced": (Step("shuffle", 1.0), Step("replace", 0.5)),
+    "distilled from votes, 10 x": (Step("distil-votes", 10.0),),
+    "distilled from labels, 10 x": (Step("distil-labels", 10.0),),
+    "majority collapse": (Step("collapse", 1.0),),
+}
+
+
+@dataclass(frozen=True)
+class Row:
+    """One suspect; p-values as powers of ten."""
+
+    dataset: str
+    rows: int
+    trees: int
+    candidates: int
+    seed: int
+    suspect: str
+    accuracy_change: float  # of the changed copy against the released forest
+    log10_p_votes: float
+    log10_p_shares: float
+    log10_p_labels: float
+    lineup_s: float  # training and votes of all candidates
+    judge_s: float  # the tests of this suspect
+
+
+def measure(arguments: argparse.Namespace, name: str, candidates: int, seed: int) -> Iterator[Row]:
+    """Judge every suspect of one owner."""
+    hyperparameters, _ = common.SETTINGS[name]
+    trees, settings = hyperparameters.n_estimators, TreeSettings(max_depth=hyperparameters.max_depth)
+    data = split(load(Source(name=name)), test_share=0.3, seed=seed, scaling="train")
+    rng = np.random.default_rng([arguments.seed, seed])
+    chosen = rng.permutation(len(data.y_train))[: arguments.rows]
+    rows = canonical_rows(data.X_train[chosen], data.y_train[chosen])
+    half, each = len(data.y_test) // 2, arguments.queries
+    counts = None if each is None else Counts(natural=each, mixups=each, boundary=each)
+    seeds = rng.integers(2**31, size=trees).tolist()
+    started = time.perf_counter()
+    proof = LineupProof.of_seeds(
+        seeds,
+        rows,
+        settings,
+        (data.X_test[:half], data.y_test[:half]),
+        Judge(f"{arguments.seed}/{seed}"),
+        candidates=candidates,
+        counts=counts,
+    )
+    seconds = time.perf_counter() - started
+    forest = trained_forest(rows, settings, seeds)
+    own = slice(half, half + arguments.rows)
+    thief = AttackerData(data.X_test[own], data.y_test[own], Caps(settings.max_depth, None))
+    suspects: dict[str, VotingModel] = {
+        suspect: modify(forest, steps, thief, rng) for suspect, steps in SUSPECTS.items()
+    }
+    others = _others(arguments.honest, rows, settings, trees, rng)
+    suspects |= {f"honest {number}": each for number, each in enumerate(others)}
+    before = forest.accuracy(data.X_test[:half], data.y_test[:half])
+    for suspect, changed in suspects.items():
+        started = time.perf_counter()
+        scores = (_moved(proof, rng) if "honest" in suspect else proof).scores(changed)
+        yield Row(
+            dataset=name,
+            rows=len(rows.y),
+            trees=trees,
+            candidates=candidates,
+            seed=seed,
+            suspect=suspect,
+            accuracy_change=_accuracy(changed, data, half) - before,
+            log10_p_votes=scores.votes,
+            log10_p_shares=scores.shares,
+            log10_p_labels=scores.labels,
+            lineup_s=seconds,
+            judge_s=time.perf_counter() - started,
+        )
+
+
+def _others(
+    count: int, rows: TrainingRows, settings: TreeSettings, trees: int, rng: np.random.Generator
+) -> Iterator[Forest]:
+    for _ in range(count):
+        yield trained_forest(rows, settings, rng.integers(2**31, size=trees).tolist())
+
+
+def _moved(proof: LineupProof, rng: np.random.Generator) -> LineupProof:
+    """Return a line-up of the same candidates with other places."""
+    positions, candidates, _ = proof.lineup.votes.shape
+    places = rng.integers(candidates, size=(positions,))
+    return replace(proof, lineup=Lineup(proof.lineup.votes, places))
+
+
+def _accuracy(model: VotingModel, data: Split, half: int) -> float:
+    return float((model.predict(data.X_test[:half]) == data.y_test[:half]).mean())
+
+
+def summary(rows: Sequence[Row]) -> Iterator[tuple[str, str, int, int, float, float, float, float]]:
+    """Yield for each suspect the medians over seeds; honest forests are left out."""
+    copies = [row for row in rows if "honest" not in row.suspect]
+    groups: dict[tuple[str, str, int], list[Row]] = {}
+    for row in copies:
+        groups.setdefault((row.suspect, row.dataset, row.candidates), []).append(row)
+    for (suspect, dataset, candidates), of in groups.items():
+        figures = (
+            [row.accuracy_change for row in of],
+            [row.log10_p_votes for row in of],
+            [row.log10_p_shares for row in of],
+            [row.log10_p_labels for row in of],
+        )
+        change, votes, shares, labels = (statistics.median(each) for each in figures)
+        yield suspect, dataset, candidates, len(of), change, votes, shares, labels
+
+
+def options(arguments: Mapping[str, Any]) -> str:
+    """Return the options of a run, for its document."""
+    return "".join(
+        f" --{name} {' '.join(map(str, value)) if isinstance(value, list) else value}"
+        for name, value in arguments.items()
+        if name != "seed" and value is not None
+    )
+
+
+def table(rows: Sequence[Row]) -> str:
+    """Return the medians as a table."""
+    return common.table(
+        "suspect | data set | N | seeds | accuracy change | votes | shares | labels",
+        list(summary(rows)),
+        lambda line: (
+            f"{line[0]} | {line[1]} | {line[2]} | {line[3]} | {line[4]:+.3f} | {line[5]:.1f} | {line[6]:.1f} "
+            f"| {line[7]:.1f}"
+        ),
+    )
+
+
+def false_positives(rows: Sequence[Row]) -> tuple[int, dict[str, int]]:
+    """Return the number of honest forests, and how many have p at most 0.05 by each kind of answers."""
+    honest = [row for row in rows if "honest" in row.suspect]
+    level = math.log10(0.05)
+    return len(honest), {
+        "votes": sum(row.log10_p_votes <= level for row in honest),
+        "shares": sum(row.log10_p_shares <= level for row in honest),
+        "labels": sum(row.log10_p_labels <= level for row in honest),
+    }
+
+
+def main() -> int:
+    """Measure and print a table of medians and the false positives."""
+    parser = common.parser(__doc__)
+    parser.add_argument("--dataset", nargs="+", choices=list(common.SETTINGS), default=list(common.SETTINGS))
+    parser.add_argument("--candidates", nargs="+", type=int, default=[20])
+    parser.add_argument("--rows", type=int, default=3000, help="most rows of owner and thief")
+    parser.add_argument("--seeds", type=int, default=2)
+    parser.add_argument("--queries", type=int, help="of each kind; default: as wm verify")
+    parser.add_argument("--honest", type=int, default=10, help="honest forests for each seed")
+    arguments = parser.parse_args()
+    rows: list[Row] = []
+    for name in arguments.dataset:
+        for candidates in arguments.candidates:
+            for seed in range(arguments.seeds):
+                rows += measure(arguments, name, candidates, seed)
+                print(f"{name}, N = {candidates}, seed {seed}: {rows[-1].lineup_s:.0f} s", file=sys.stderr)
+                common.save_results(arguments, rows)
+    print(table(rows))
+    count, found = false_positives(rows)
+    print(f"{count} honest forests, p at most 0.05: {found}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

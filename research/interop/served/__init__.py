@@ -1,0 +1,1 @@
+"""What the servers serve: scripts for their own environments, which have no treeproof."""

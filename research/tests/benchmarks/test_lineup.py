@@ -1,0 +1,40 @@
+"""The benchmark of line-ups: every suspect is judged, and the tables say what the rows say."""
+
+from __future__ import annotations
+
+import pytest
+
+from research.benchmarks import lineup
+
+
+def test_copies_and_honest_forests_are_judged(run_benchmark):
+    few = ("--dataset", "breast-cancer", "--rows", 150, "--candidates", 4, "--seeds", 1, "--queries", 40)
+    out, document = run_benchmark("lineup", *few, "--honest", 2)
+    rows = {row["suspect"]: row for row in document["rows"]}
+    assert list(rows) == [*lineup.SUSPECTS, "honest 0", "honest 1"]
+    assert rows["unmodified"]["log10_p_votes"] < -35
+    assert rows["unmodified"]["accuracy_change"] == rows["shuffled"]["accuracy_change"] == 0
+    assert rows["honest 0"]["log10_p_votes"] > -4
+    assert "| unmodified | breast-cancer | 4 | 1 |" in out
+    assert "2 honest forests, p at most 0.05:" in out
+
+
+def test_medians_are_over_seeds():
+    def row(seed: int, votes: float, suspect: str = "shuffled") -> lineup.Row:
+        return lineup.Row("d", 1, 1, 20, seed, suspect, 0.0, votes, -1.0, -0.5, 1.0, 1.0)
+
+    rows = [row(0, -3.0), row(1, -9.0), row(2, -5.0), row(0, -2.0, "honest 0"), row(1, -0.1, "honest 1")]
+    (line,) = lineup.summary(rows)
+    assert line == ("shuffled", "d", 20, 3, 0.0, -5.0, -1.0, -0.5)
+    assert lineup.false_positives(rows) == (2, {"votes": 1, "shares": 0, "labels": 0})
+
+
+@pytest.mark.parametrize(
+    ("given", "text"),
+    [
+        ({"seed": 1, "dataset": ["a", "b"], "rows": 5, "queries": None}, " --dataset a b --rows 5"),
+        ({"seed": 1}, ""),
+    ],
+)
+def test_options_are_those_of_the_run(given, text):
+    assert lineup.options(given) == text

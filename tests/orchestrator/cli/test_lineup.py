@@ -1,0 +1,253 @@
+"""Scheme lineup from the command line: commit, train, ask, judge."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sklearn.ensemble import RandomForestClassifier
+
+from tests import lineups, witness
+from wm.claims.keys import new_key, to_pem
+from wm.claims.reading import read_whole_claim
+from wm.forest import Forest
+from wm.verification.answer_files import read_rows
+
+SETTINGS = ("--scheme", "lineup", "--trees", 10, "--max-depth", 5)
+FEW = ("--mixups", 100, "--boundary", 100)
+LATER = ("--suspect-since", "2025-06-30")
+
+
+def _write_rows(path: Path, seed: int = 0, count: int = 200) -> None:
+    X, y = lineups.rows_of(seed, count)
+    with path.open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow([*(f"x{number}" for number in range(6)), "risk"])
+        labels = np.where(y == 1, "yes", "no")
+        writer.writerows([*row, label] for row, label in zip(X.tolist(), labels.tolist(), strict=True))
+
+
+def _commit(wm, *more: object) -> None:
+    Path("owner.key").write_bytes(to_pem(new_key()))
+    Path("trust.json").write_text(witness.TRUST.to_json())
+    files = ("--key", "owner.key", "-o", "claim.json", "--commitment", "commitment.json")
+    ran = wm("claim", "new", "--path", "rows.csv", "--label", "risk", *SETTINGS, *files, *more)
+    assert ran.code == 0, ran.err
+    Path("receipt.json").write_text(witness.witness(read_whole_claim("claim.json")).to_json())
+
+
+@pytest.fixture
+def owned(wm, tmp_path, monkeypatch) -> None:
+    """A claim, its forest, and the judge's trust in the current folder."""
+    monkeypatch.chdir(tmp_path)
+    _write_rows(Path("rows.csv"))
+    _commit(wm)
+    made = wm("embed", "--claim", "claim.json", "--receipt", "receipt.json", "-o", "model")
+    assert made.code == 0, made.err
+
+
+def _mistake(ran) -> str:
+    """Return the message of a user's mistake."""
+    assert (ran.code, ran.out) == (2, "")
+    return ran.err.splitlines()[-1]
+
+
+VERIFY = ("verify", "model/claim.json", "--trust", "trust.json", *LATER)
+
+
+def test_from_a_commitment_to_a_verdict(wm, owned) -> None:
+    shown = wm("claim", "show", "claim.json", "--json").json()
+    assert (shown["scheme"], shown["mode"], shown["trees"]) == ("lineup", "retrained", 10)
+    found = wm(*VERIFY, "--model", "model/forest.npz", *FEW, "--json")
+    assert found.code == 0, found.err
+    facts = found.json()
+    assert (facts["verdict"], facts["log10_p"] < -10) == ("verified", True)
+    assert [each["name"] for each in facts["tests"]] == [
+        "line-up in order",
+        "line-up out of order",
+        "line-up by shares",
+    ]
+    assert wm("verify", "model/claim.json", "--model", "model/forest.npz", *FEW).code == 5
+    honest = wm("embed", "--path", "rows.csv", "--label", "risk", *SETTINGS, "-o", "other")
+    assert honest.code == 0, honest.err
+    assert wm(*VERIFY, "--model", "other/forest.npz", *FEW).code == 1
+
+
+def test_answers_in_files_are_judged_with_their_order(wm, owned) -> None:
+    ran = wm("queries", "model/claim.json", "-o", "rows.npz", "--order", "order.json", *FEW)
+    assert ran.code == 0, ran.err
+    forest, X = Forest.load("model/forest.npz"), read_rows("rows.npz")
+    np.savetxt("p.csv", forest.vote_shares(X)[:, 1], fmt="%.2f")
+    np.savetxt("labels.csv", forest.predict(X), fmt="%d")
+    judge = (*VERIFY, "--order", "order.json")
+    assert wm(*judge, "--probabilities", "p.csv").code == 0
+    by_labels = wm(*judge, "--labels", "labels.csv", "--json").json()
+    assert by_labels["log10_p"] < -0.5
+    assert "repeated" not in by_labels["reason"]
+    assert "--order" in _mistake(wm(*VERIFY, "--labels", "labels.csv"))
+
+
+def test_a_verdict_can_be_repeated_by_the_judges_seed(wm, owned) -> None:
+    words = (*VERIFY, "--model", "model/forest.npz", *FEW, "--judge-seed", "case 17", "--candidates", 5)
+    first, second = wm(*words, "--verbose"), wm(*words, "--verbose")
+    assert first.out == second.out
+    assert "judge's seed 'case 17'" in first.out
+    assert "5 retrained candidates for each of 10 positions" in first.out
+
+
+def test_the_data_may_have_moved_and_must_be_the_same(wm, owned) -> None:
+    Path("rows.csv").rename("elsewhere.csv")
+    words = (*VERIFY, "--model", "model/forest.npz", *FEW)
+    assert "rows.csv" in wm(*words).refusal()
+    assert wm(*words, "--rows", "elsewhere.csv").code == 0
+    _write_rows(Path("changed.csv"), seed=1)
+    assert (
+        "are not those that the claim's forest was trained on"
+        in wm(*words, "--rows", "changed.csv").refusal()
+    )
+
+
+def test_committed_candidates(wm, tmp_path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    _write_rows(Path("rows.csv"))
+    _commit(wm, "--committed", "candidates.npz", "--candidates", 8)
+    words = ("embed", "--claim", "claim.json", "--receipt", "receipt.json", "-o", "model")
+    assert "give the file of them" in wm(*words).refusal()
+    made = wm(*words, "--committed", "candidates.npz", "--json")
+    assert (made.code, made.json()["mode"]) == (0, "committed")
+    judge = (*VERIFY, "--model", "model/forest.npz", *FEW)
+    assert "--committed" in _mistake(wm(*judge))
+    assert wm(*judge, "--committed", "candidates.npz").code == 0
+    untrusted = wm(
+        "verify", "model/claim.json", "--model", "model/forest.npz", *FEW, "--committed", "candidates.npz"
+    )
+    assert untrusted.code == 5
+    assert "cannot be judged" in untrusted.out
+    assert "can commit to its trees among others afterwards" in untrusted.out
+
+
+@pytest.mark.parametrize(
+    ("words", "named"),
+    [
+        (("--trigger-rows", 3), "--trigger-rows has no meaning for scheme lineup"),
+        (("--pool", 30), "--pool has no meaning for scheme lineup"),
+        (("--training", "paper"), "--training has no meaning for scheme lineup"),
+        (("--max-features", "all"), "--max-features 'all' is neither sqrt, log2 nor a share below 1"),
+        (("--max-features", "1.0"), "--max-features '1.0' is neither sqrt, log2 nor a share below 1"),
+        (("--committed", "rows.csv"), "--committed needs --claim"),
+    ],
+)
+def test_options_of_the_other_scheme_are_refused(wm, tmp_path, monkeypatch, words, named) -> None:
+    monkeypatch.chdir(tmp_path)
+    _write_rows(Path("rows.csv"))
+    ran = wm("embed", "--path", "rows.csv", "--label", "risk", *SETTINGS, "-o", "model", *words)
+    assert named in _mistake(ran)
+
+
+def test_options_of_a_line_up_are_refused_for_other_claims(wm, model) -> None:
+    words = ("verify", model.claim, "--model", model.forest)
+    assert "--judge-seed is for claims of scheme lineup" in _mistake(wm(*words, "--judge-seed", "x"))
+    ran = wm("embed", "--dataset", "breast-cancer", "-o", "m", "--bootstrap")
+    assert "--bootstrap has no meaning for scheme paper" in _mistake(ran)
+
+
+def test_a_leaker_is_traced_among_customers(wm, tmp_path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    _write_rows(Path("rows.csv"))
+    _commit(wm, "--committed", "candidates.npz", "--candidates", 8)
+    words = ("embed", "--claim", "claim.json", "--receipt", "receipt.json", "--committed", "candidates.npz")
+    for name in ("ann", "bob"):
+        made = wm(*words, "--customer", name, "-o", name)
+        assert made.code == 0, made.err
+    judge = ("trace", "ann/claim.json", "--committed", "candidates.npz", *FEW, "--model")
+    customers = ("--customer", "ann", "--customer", "bob", "--customer", "eve")
+    found = wm(*judge, "bob/forest.npz", *customers, "--json")
+    assert found.code == 0, found.err
+    assert [each["customer"] for each in found.json() if each["accused"]] == ["bob"]
+    assert wm(*judge, "bob/forest.npz", "--customer", "eve").code == 1
+
+
+def test_a_seed_that_was_kept_is_an_indication(wm, tmp_path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    _write_rows(Path("rows.csv"))
+    X, y = lineups.rows_of(0)
+    for seed in (2_718_281_828, 2_718_281_829):
+        model = RandomForestClassifier(30, max_depth=5, random_state=seed).fit(X, y)
+        Forest.from_sklearn(model).save(f"{seed}.npz")
+    words = ("retro", "--path", "rows.csv", "--label", "risk", "--trees", 30, "--max-depth", 5)
+    words = (*words, "--settings-tried", 100, "--candidates", 8, *FEW, "--random-state", 2_718_281_828)
+    found = wm(*words, "--model", "2718281828.npz", "--json")
+    assert found.code == 5, found.err
+    assert (found.json()["verdict"], found.json()["log10_p"] < -8) == ("indication", True)
+    other = wm(*words, "--model", "2718281829.npz")
+    assert other.code == 1
+    assert "seeds to choose from: 4294967296" in other.out
+    assert "many people use" in wm(*words[:-1], 42, "--model", "2718281828.npz").refusal()
+
+
+def test_some_positions_are_opened_to_a_judge(wm, owned) -> None:
+    words = ("--key", "owner.key", "--draw", 7, "--challenge", "case 17", "-o", "opening.json")
+    ran = wm("open", "model/claim.json", *words, "--json")
+    assert (ran.code, ran.json()["opened"]) == (0, 7), ran.err
+    assert "--controls" in _mistake(wm("open", "model/claim.json", *words, "--controls", 3))
+    judge = ("verify", "opening.json", "--model", "model/forest.npz", "--trust", "trust.json", *LATER, *FEW)
+    assert "--challenge" in _mistake(wm(*judge))
+    assert wm(*judge, "--challenge", "case 17", "--open", 7).code == 0
+    assert wm(*judge, "--challenge", "case 18", "--open", 7).code == 5
+
+
+def test_a_forest_that_comes_out_otherwise_is_noted(wm, owned) -> None:
+    words = ("--model", "model/forest.npz", *FEW, "--candidates", 3, "--verbose")
+    assert "on another platform" not in wm(*VERIFY, *words).out
+    claim = read_whole_claim("model/claim.json")
+    Path("other.json").write_text(claim.model_copy(update={"released": "00" * 32}).to_json())
+    found = wm("verify", "other.json", "--trust", "trust.json", *LATER, *words)
+    assert "on another platform equal seeds may give other trees" in found.out
+
+
+CAMPAIGN = """\
+name = "both"
+seed = 3
+
+[dataset]
+path = "rows.csv"
+label = "risk"
+
+[forest]
+n_estimators = 12
+max_depth = 5
+
+[embedding]
+scheme = ["paper", "lineup"]
+trigger_share = 0.03
+candidates = 8
+
+[[attack]]
+kind = "modification"
+modifications = ["shuffle", "collapse"]
+strengths = [1.0]
+
+[[attack]]
+kind = "leakage"
+"""
+
+
+def test_a_campaign_puts_both_schemes_through_the_same_attacks(wm, tmp_path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    _write_rows(Path("rows.csv"), count=300)
+    Path("both.toml").write_text(CAMPAIGN)
+    store = ("--store", "sqlite:///wm.db")
+    ran = wm("campaign", "run", "both.toml", *store, "--workers", 1)
+    assert ran.code == 0, ran.err
+    rows = {
+        (row["scheme"], row["modification"]): row
+        for row in wm("results", "modification", "both", *store, "--json").json()
+    }
+    assert set(rows) == {(scheme, name) for scheme in ("paper", "lineup") for name in ("shuffle", "collapse")}
+    assert rows["lineup", "shuffle"]["p_null"] == "lineup"
+    assert rows["lineup", "shuffle"]["log10_p"] < -8 < rows["paper", "shuffle"]["log10_p"]
+    report = wm("report", "both", *store, "-o", "both.md")
+    assert report.code == 0, report.err
+    assert "lineup" in Path("both.md").read_text()

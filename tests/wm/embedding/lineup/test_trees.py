@@ -1,0 +1,58 @@
+"""Honest trees of keyed seeds, against scikit-learn's own forests."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.ensemble import RandomForestClassifier
+
+from tests import lineups
+from wm.claims.lineup import TreeSettings
+from wm.embedding.lineup.claimed import trained_forest
+from wm.embedding.lineup.context import canonical_rows
+from wm.embedding.lineup.trees import check_entropy, train_trees, tree_votes, votes_of_seeds
+from wm.errors import EmbeddingError
+from wm.forest import Forest
+
+
+@pytest.fixture(scope="module")
+def rows():
+    return canonical_rows(*lineups.rows_of(2))
+
+
+@pytest.mark.parametrize(
+    "settings", [TreeSettings(max_depth=4), TreeSettings(bootstrap=True, max_features=0.5)]
+)
+def test_trees_are_those_of_a_random_forest(rows, settings):
+    """A forest of scikit-learn with the same settings, whose trees' seeds are given again one by one."""
+    model = RandomForestClassifier(
+        7,
+        max_depth=settings.max_depth,
+        max_features=settings.max_features,
+        bootstrap=settings.bootstrap,
+        random_state=5,
+    ).fit(rows.X, rows.y)
+    ours = trained_forest(rows, settings, [tree.random_state for tree in model.estimators_])
+    X, _ = lineups.rows_of(8)
+    assert np.array_equal(ours.votes(X), Forest.from_sklearn(model).votes(X))
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_votes_are_those_of_the_forest_whatever_the_threads(rows, n_jobs):
+    seeds, X = list(range(70)), lineups.rows_of(8)[0]
+    votes = votes_of_seeds(rows, lineups.SETTINGS, seeds, X, n_jobs=n_jobs)
+    assert votes.dtype == np.uint8
+    assert np.array_equal(votes.T, trained_forest(rows, lineups.SETTINGS, seeds).votes(X))
+
+
+def test_a_tie_goes_to_the_first_class_as_in_a_forest(rows):
+    X = np.concatenate([rows.X, rows.X])
+    both = canonical_rows(X, np.concatenate([rows.y, 1 - rows.y]))  # every leaf is tied
+    (tree,) = train_trees(both, lineups.SETTINGS, [3])
+    assert not tree_votes(tree, rows.X).any()
+
+
+def test_settings_without_any_choice_are_refused():
+    with pytest.raises(EmbeddingError, match="rows of 1 feature leave no choice"):
+        check_entropy(TreeSettings(), 1)
+    check_entropy(TreeSettings(bootstrap=True), 1)

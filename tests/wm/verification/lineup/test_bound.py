@@ -1,0 +1,92 @@
+"""The bound on a line-up's p-value, against all possible places, and far below the range of a double."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from wm.verification.lineup.bound import log10_bound, log10_floor, standardised
+
+
+@st.composite
+def lineups(draw: st.DrawFn) -> tuple[np.ndarray, np.ndarray]:
+    """Return resemblances, (m, N), with ties, and places."""
+    positions, candidates = draw(st.integers(1, 5)), draw(st.integers(2, 5))
+    cells = st.integers(-3, 3)
+    count = positions * candidates
+    values = draw(st.lists(cells, min_size=count, max_size=count))
+    places = draw(st.lists(st.integers(0, candidates - 1), min_size=positions, max_size=positions))
+    return np.array(values, dtype=np.float64).reshape(positions, candidates), np.array(places)
+
+
+def exact(resemblance: np.ndarray, places: np.ndarray) -> float:
+    """Return P(T >= t) by counting all places."""
+    scores = standardised(resemblance)
+    total = scores[np.arange(len(places)), places].sum()
+    sums = [sum(row) for row in itertools.product(*scores)]
+    return float(np.mean(np.array(sums) >= total - 1e-9))
+
+
+@given(lineups())
+def test_the_bound_is_never_below_the_exact_tail(lineup):
+    resemblance, places = lineup
+    assert log10_bound(resemblance, places) >= math.log10(exact(resemblance, places)) - 1e-6
+
+
+@given(lineups(), st.floats(0.1, 50), st.floats(-5, 5))
+def test_units_of_a_resemblance_do_not_matter(lineup, factor, shift):
+    resemblance, places = lineup
+    assert log10_bound(factor * resemblance + shift, places) == pytest.approx(
+        log10_bound(resemblance, places), abs=1e-4
+    )
+
+
+@given(lineups(), st.randoms(use_true_random=False))
+def test_the_order_of_candidates_does_not_matter(lineup, random):
+    resemblance, places = lineup
+    order = list(range(resemblance.shape[1]))
+    random.shuffle(order)
+    moved = np.array([order.index(place) for place in places])
+    assert log10_bound(resemblance[:, order], moved) == pytest.approx(
+        log10_bound(resemblance, places), abs=1e-6
+    )
+
+
+def test_a_perfect_line_up_reaches_the_floor_far_below_a_double():
+    rng = np.random.default_rng(1)
+    resemblance = rng.uniform(0, 0.5, size=(300, 50))
+    resemblance[:, 7] = 1.0
+    found = log10_bound(resemblance, np.full(300, 7))
+    assert found == pytest.approx(log10_floor(300, 50), abs=0.01)
+    assert found < -500
+
+
+def test_positions_whose_candidates_are_alike_say_nothing():
+    rng = np.random.default_rng(2)
+    resemblance = rng.normal(size=(6, 4))
+    places = resemblance.argmax(axis=1)
+    found = log10_bound(resemblance, places)
+    # The flat rows hold rounding errors, whose largest is at the owner's place.
+    flat = 1 + 1e-16 * rng.normal(size=(3, 4))
+    both = np.concatenate([resemblance, flat])
+    assert log10_bound(both, np.concatenate([places, flat.argmax(axis=1)])) == pytest.approx(found, abs=1e-9)
+
+
+def test_owners_places_that_are_the_least_alike_give_one():
+    resemblance = np.random.default_rng(3).normal(size=(9, 5))
+    assert log10_bound(resemblance, resemblance.argmin(axis=1)) == 0.0
+
+
+def test_under_the_null_small_values_are_rare():
+    rng = np.random.default_rng(4)
+    resemblance = rng.normal(size=(12, 10)) ** 3
+    found = np.array([log10_bound(resemblance, rng.integers(10, size=12)) for _ in range(2000)])
+    for level in (0.3, 0.1, 0.05, 0.01):
+        # Four standard errors above the level would be one in 30,000.
+        assert (found <= math.log10(level)).mean() <= level + 4 * math.sqrt(level / 2000)
+    assert (found <= math.log10(0.3)).any()

@@ -1,0 +1,97 @@
+"""Claims of version 3 for the estimator: one for each of its forests, made and drawn before it is fitted."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wm.claims.claim import Claim, make_claim
+from wm.claims.pooled import PooledClaim
+from wm.codebook import Marks
+from wm.embedding.claimed import pool_places
+from wm.errors import FitError
+from wm.forest import Forest
+from wm.verification.samples import drawn, sample_of
+
+
+@dataclass(frozen=True)
+class DrawnRows:
+    """What a claim's draw says of training rows.
+
+    Attributes
+    ----------
+    scheme, signature
+        As in the claim, and as drawn.
+    trigger_rows
+        Indexes of the trigger rows among the training rows; None: not drawn by a claim.
+    """
+
+    scheme: str
+    signature: Marks
+    trigger_rows: tuple[int, ...] | None
+
+
+def listed(claim: PooledClaim | Sequence[PooledClaim] | None, count: int, trees: int) -> list[PooledClaim]:
+    """Return the claims for a number of forests, or none.
+
+    Raises
+    ------
+    FitError
+        Another number of claims, or claims of other numbers of trees.
+    """
+    if claim is None:
+        return []
+    claims = [claim] if isinstance(claim, PooledClaim) else list(claim)
+    if len(claims) != count or not all(isinstance(each, PooledClaim) for each in claims):
+        raise FitError(f"{count} claims of version 3 are needed, one for each forest")
+    for each in claims:
+        if each.header.trees != trees:
+            raise FitError(f"the claim is of {each.header.trees} trees, n_estimators is {trees}")
+    return claims
+
+
+def drawn_rows(
+    claim: PooledClaim, X: NDArray[np.float32], y: NDArray[np.int64], class_names: tuple[str, str]
+) -> DrawnRows:
+    """Return which training rows a claim's draw makes trigger rows.
+
+    Parameters
+    ----------
+    X : (n, d), y : (n,)
+        The training rows, and their labels, 0 or 1.
+    class_names
+        Names of classes 0 and 1.
+
+    Raises
+    ------
+    ClaimError
+        A claim without a receipt, or with one of another claim.
+    EmbeddingError
+        Other rows or classes than the claim's.
+    """
+    if claim.header.class_names != class_names:
+        names, wanted = (" and ".join(map(repr, each)) for each in (claim.header.class_names, class_names))
+        raise FitError(f"the claim is of classes {names}, the labels of {wanted}")
+    found, _ = drawn(claim)
+    places = pool_places(claim, X, y)
+    rows = tuple(places[index] for index in found.triggers)
+    return DrawnRows(claim.header.scheme, found.signature, rows)
+
+
+def by_trigger_rows(claim: Claim | PooledClaim, forest: Forest) -> Claim:
+    """Return a claim that shows nothing but trigger rows and signature, for `verify_together`."""
+    if isinstance(claim, Claim):
+        return claim
+    sample = sample_of(claim)
+    return make_claim(
+        scheme=claim.header.scheme,
+        signature=sample.draw.signature,
+        X=sample.X[sample.is_trigger],
+        y=sample.y[sample.is_trigger],
+        model_hash=forest.content_hash,
+        model_id=claim.header.model_id,
+        class_names=claim.header.class_names,
+    )

@@ -1,0 +1,5 @@
+"""The judge's part of scheme `lineup`: whether a suspect resembles the owner's trees more than decoys.
+
+`judge`: the judge's random choices; `queries`: what is asked; `candidates`: the line-up; `scores`:
+resemblance; `bound`: p-values; `evidence`: all tests; `judgement`: the verdict.
+"""

@@ -1,0 +1,73 @@
+"""Evidence of a line-up: every test that a suspect's answers allow, corrected for their number by Holm.
+
+| answers | test | candidates are compared with |
+| --- | --- | --- |
+| votes of m trees | in order | the suspect's tree of the same position |
+| votes of any number of trees | out of order | the tree that an assignment finds |
+| votes | by shares | the share of votes for class 1; if that is always 0 or 1, as for labels |
+| probabilities | by probabilities | the probability of class 1 |
+| labels | by labels | the label, on queries on which the candidates are divided |
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wm.verification.answers import AnswerKind, Answers
+from wm.verification.lineup.bound import log10_bound, log10_floor
+from wm.verification.lineup.candidates import Lineup
+from wm.verification.lineup.scores import Contrasts, by_shares, in_order, out_of_order
+from wm.verification.randomization import Test, holm
+
+
+def lineup_tests(lineup: Lineup, answers: Mapping[AnswerKind, Answers]) -> tuple[Test, ...]:
+    """Return every test that the answers allow, of votes the one by shares last.
+
+    Parameters
+    ----------
+    answers
+        Of each kind that the suspect gave, on all queries of the line-up.
+    """
+    contrasts = Contrasts.of(lineup.votes)
+    named = [each for given in answers.values() for each in _resemblances(contrasts, lineup, given)]
+    floor = log10_floor(*lineup.votes.shape[:2])
+    logs = [log10_bound(resemblance, lineup.places) for _, resemblance in named]
+    return tuple(
+        Test(name, log10_p, floor, adjusted, _figure(resemblance, lineup.places))
+        for (name, resemblance), log10_p, adjusted in zip(named, logs, holm(logs), strict=True)
+    )
+
+
+def _resemblances(
+    contrasts: Contrasts, lineup: Lineup, answers: Answers
+) -> Iterator[tuple[str, NDArray[np.float64]]]:
+    if answers.kind != "votes":
+        yield f"line-up by {answers.kind}", _by_shares(contrasts, answers.values.astype(np.float64))
+        return
+    trees = answers.values.shape[1]
+    if lineup.positions is not None and lineup.positions.max() < trees:
+        yield "line-up in order", in_order(contrasts, answers.values[:, lineup.positions])
+    elif lineup.positions is None and trees == len(contrasts.votes):
+        yield "line-up in order", in_order(contrasts, answers.values)
+    yield "line-up out of order", out_of_order(contrasts, answers.values)
+    yield "line-up by shares", _by_shares(contrasts, answers.values.mean(axis=1))
+
+
+def _by_shares(contrasts: Contrasts, shares: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the resemblance by shares, or by labels if that is all they are."""
+    are_labels = np.isin(shares, (0.0, 1.0)).all()
+    return by_shares(contrasts.divided() if are_labels else contrasts, shares)
+
+
+def _figure(resemblance: NDArray[np.float64], places: NDArray[np.int64]) -> str:
+    """Return how often the owner's candidate is the most alike; ties count in part."""
+    best = resemblance == resemblance.max(axis=1, keepdims=True)
+    hits = float((best[np.arange(len(places)), places] / best.sum(axis=1)).sum())
+    count, candidates = resemblance.shape
+    return (
+        f"the owner's candidate is the most alike in {hits:.3g} of {count} positions, "
+        f"{count / candidates:.3g} by chance"
+    )

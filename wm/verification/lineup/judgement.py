@@ -1,0 +1,208 @@
+"""The verdict of a line-up."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wm.claims.beacons.base import BeaconValue, Trust
+from wm.claims.lineup import Drawn, drawn_value
+from wm.claims.lineup_opened import OpenedLineup
+from wm.errors import ClaimError
+from wm.forest import Forest
+from wm.verification.adaptation import Header, balanced_accuracy, model_answers
+from wm.verification.answers import AnswerKind, Answers
+from wm.verification.judgement import (
+    GUESSING,
+    INCONSISTENT,
+    Judgement,
+    Requirements,
+    VerdictKind,
+    shares_of,
+)
+from wm.verification.lineup.candidates import Lineup
+from wm.verification.lineup.evidence import lineup_tests
+from wm.verification.lineup.order import LineupAnswers
+from wm.verification.lineup.queries import UNLABELLED, Queries
+from wm.verification.randomization import Test
+from wm.verification.witnesses import beacon_questions, choices_of_beacons
+
+
+@dataclass(frozen=True, eq=False)
+class Asked:
+    """The questions of a line-up with what is known of the model that they are meant for.
+
+    Attributes
+    ----------
+    header
+        What is known of the rows, as of a claim.
+    X : (q, d), y : (q,)
+        As in `wm.verification.lineup.queries.Queries`.
+    """
+
+    header: Header
+    X: NDArray[np.float32]
+    y: NDArray[np.int64]
+
+
+def model_lineup_answers(forest: Forest, header: Header, queries: Queries) -> LineupAnswers:
+    """Return a suspect model's votes on all queries, adapted by the labels of natural rows and mixups.
+
+    Parameters
+    ----------
+    header
+        Of the claim, or whatever else says how the rows were made.
+    """
+    adapted = model_answers(forest, Asked(header, queries.X, queries.y))
+    return LineupAnswers({"votes": adapted.answers}, notes=adapted.notes)
+
+
+def judge_lineup(
+    claim: Drawn,
+    lineup: Lineup,
+    queries: Queries,
+    given: LineupAnswers,
+    requirements: Requirements | None = None,
+    *,
+    trust: Trust | None = None,
+    log: tuple[str, ...] = (),
+) -> Judgement:
+    """Judge a suspect's answers by a line-up.
+
+    Parameters
+    ----------
+    trust, log
+        As in `wm.claims.beacons.check_receipts`.
+
+    Raises
+    ------
+    ClaimError
+        A claim without draw, no answers, or answers to other queries.
+    """
+    asked = requirements or Requirements()
+    if not given.answers or any(len(each) != len(queries.y) for each in given.answers.values()):
+        raise ClaimError(f"an answer to each of the {len(queries.y)} queries of the line-up is needed")
+    _, beacons = drawn_value(claim, trust=trust, log=log)
+    trusted = 0 if trust is None else trust.size
+    tests = lineup_tests(lineup, given.answers)
+    factors = [
+        *choices_of_beacons(beacons, trusted),
+        (float(asked.tried), f"suspects tried: {asked.tried}"),
+    ]
+    multiplicity = math.prod(value for value, _ in factors)
+    best = min(tests, key=lambda each: each.log10_adjusted)
+    log10_p = min(0.0, best.log10_adjusted + math.log10(multiplicity))
+    questions = (*beacon_questions(beacons, trusted, asked.suspect_since), *_opening_questions(claim, asked))
+    accuracy = _accuracy(given.answers, queries.y)
+    kind, reason, needed = _decided(claim, tests, log10_p, multiplicity, asked, beacons, questions)
+    if kind is VerdictKind.NOT_VERIFIED:
+        kind, reason, needed = _usable(given, accuracy) or (kind, reason, needed)
+    notes = [*given.notes, *_about(claim, lineup)]
+    if accuracy is not None:
+        notes.append(f"balanced accuracy {accuracy:.3g} on the queries whose class is known")
+    return Judgement(
+        verdict=kind,
+        reason=reason,
+        tests=tests,
+        log10_p=log10_p,
+        level=asked.level,
+        multiplicity=multiplicity,
+        factors=tuple(text for _, text in factors),
+        open_questions=questions,
+        notes=tuple(notes),
+        needed=needed,
+    )
+
+
+def _opening_questions(claim: Drawn, asked: Requirements) -> Iterator[str]:
+    if isinstance(claim, OpenedLineup):
+        if asked.challenge != claim.challenge:
+            yield "the opened positions were not drawn by your challenge"
+        if asked.opened != len(claim.positions):
+            yield f"{len(claim.positions)} positions are opened, {asked.opened} were asked for"
+
+
+_Decision = tuple[VerdictKind, str, str]
+"""Verdict, its reason, and what would be needed for another."""
+
+
+def _decided(
+    claim: Drawn,
+    tests: tuple[Test, ...],
+    log10_p: float,
+    multiplicity: float,
+    asked: Requirements,
+    beacons: tuple[BeaconValue, ...],
+    questions: tuple[str, ...],
+) -> _Decision:
+    level = math.log10(asked.level)
+    best = min(tests, key=lambda each: each.log10_adjusted)
+    floor = best.log10_floor + math.log10(len(tests) * multiplicity)
+    if floor > level:
+        return (
+            VerdictKind.UNJUDGED,
+            f"this line-up cannot give p below 10^{floor:.1f}, the level is {asked.level:g}",
+            "more candidates for each position",
+        )
+    if log10_p > level:
+        smallest = min(each.log10_p for each in tests)
+        return (
+            VerdictKind.NOT_VERIFIED,
+            f"no test is significant: the smallest p is 10^{smallest:.1f}",
+            "perhaps more candidates or queries; of a suspect known by labels, boundary points",
+        )
+    reason = f"{best.name}: p = 10^{log10_p:.1f} after all corrections, level {asked.level:g}"
+    if claim.header.mode == "committed" and not _is_older(beacons, asked):
+        return (
+            VerdictKind.UNJUDGED,
+            "whoever holds the suspect can commit to its trees among others afterwards and choose the draw; "
+            f"without that, {reason}",
+            "a draw that a beacon you trust gave before the suspect appeared, or a claim with retrained "
+            "candidates",
+        )
+    if questions:
+        return VerdictKind.INDICATION, f"{reason}; open: {questions[0]}", ""
+    return VerdictKind.VERIFIED, reason, ""
+
+
+def _is_older(beacons: tuple[BeaconValue, ...], asked: Requirements) -> bool:
+    """Return whether a trusted beacon gave the draw before the suspect appeared."""
+    times = [each.time for each in beacons if each.trusted and each.time is not None]
+    return bool(times) and asked.suspect_since is not None and max(times) < asked.suspect_since
+
+
+def _usable(given: LineupAnswers, accuracy: float | None) -> _Decision | None:
+    """Return why answers that show no resemblance cannot be judged; None if they can."""
+    if given.answered_differently > INCONSISTENT * max(1, given.asked_twice):
+        return (
+            VerdictKind.UNJUDGED,
+            f"{given.answered_differently} of {given.asked_twice} repeated questions had another answer",
+            "a suspect that answers equal questions alike, or more answers to each",
+        )
+    if accuracy is not None and accuracy < GUESSING:
+        return (
+            VerdictKind.UNJUDGED,
+            f"the suspect answers like a guess (balanced accuracy {accuracy:.2g}): other units, columns or "
+            "classes, or another task",
+            "the suspect's units, columns and class names",
+        )
+    return None
+
+
+def _about(claim: Drawn, lineup: Lineup) -> Iterator[str]:
+    positions, candidates, queries = lineup.votes.shape
+    yield (
+        f"{candidates} {claim.header.mode} candidates for each of {positions} positions, {queries} queries"
+    )
+
+
+def _accuracy(answers: Mapping[AnswerKind, Answers], y: NDArray[np.int64]) -> float | None:
+    known = y != UNLABELLED
+    if not known.any():
+        return None
+    predicted = shares_of(next(iter(answers.values())))[known] > 0.5
+    return balanced_accuracy(predicted, y[known])

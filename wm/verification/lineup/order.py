@@ -1,0 +1,174 @@
+"""A judge's questions to a suspect that is known by its answers: which there are, and in which order."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+
+from wm.claims.document import Document, Hash, named_errors, read_document
+from wm.claims.lineup import LineupHeader
+from wm.datasets.preparation import Preparation
+from wm.errors import ClaimError
+from wm.verification.answers import AnswerKind, Answers
+from wm.verification.questions import Units, places_of
+
+if TYPE_CHECKING:
+    from wm.verification.lineup.queries import Queries
+
+
+class Counts(Document):
+    """Number of queries of each kind; fewer natural ones where there are fewer rows."""
+
+    natural: int = Field(
+        default=500, ge=0, le=100_000, description="For a line-up: test rows to ask; all if there are fewer."
+    )
+    mixups: int = Field(
+        default=500, ge=0, le=100_000, description="For a line-up: mixtures of two training rows to ask."
+    )
+    boundary: int = Field(
+        default=2000,
+        ge=0,
+        le=100_000,
+        description="For a line-up: points to ask on which an honest forest is divided, for suspects that "
+        "give labels only.",
+    )
+
+
+class LineupOrder(Document):
+    """What each question is; keep it secret until the suspect has answered.
+
+    Attributes
+    ----------
+    commitment
+        Of the claim.
+    units
+        Whether rows are asked as model input or in the owner's raw units.
+    seed
+        The judge's, from which queries, decoys and places follow.
+    counts
+        Queries of each kind.
+    asked
+        For each question the number of the query; a number that comes again is a repeat.
+    """
+
+    format: Literal["treeproof-lineup-order"] = "treeproof-lineup-order"
+    version: Literal[1] = 1
+    commitment: Hash
+    units: Units
+    seed: str
+    counts: Counts
+    asked: tuple[Annotated[int, Field(ge=0, le=300_000)], ...] = ()
+
+    def asking(self, count: int, repeats: int) -> LineupOrder:
+        """Return the order in which so many queries are asked, shuffled, some of them twice."""
+        rng = np.random.default_rng(secrets.randbits(128))
+        again = rng.choice(count, size=min(repeats, count), replace=False)
+        asked = rng.permutation(np.concatenate([np.arange(count), again]))
+        return self.model_copy(update={"asked": tuple(asked.tolist())})
+
+
+@dataclass(frozen=True, eq=False)
+class LineupQuestions:
+    """Rows for a suspect to answer.
+
+    Attributes
+    ----------
+    X : (q, d) float32
+        In the order in which they are asked.
+    order
+        What they are.
+    names
+        Of the columns.
+    cells
+        The rows as raw cells, a column for each of `names`; None: `X` has all that there is.
+    """
+
+    X: NDArray[np.float32]
+    order: LineupOrder
+    names: tuple[str, ...]
+    cells: list[list[str | float]] | None = None
+
+
+def ask_queries(queries: Queries, order: LineupOrder, header: LineupHeader) -> LineupQuestions:
+    """Return queries as they are asked; raise `ClaimError` for raw units of a claim without any."""
+    rows, preparation = queries.X[list(order.asked)], header.preparation
+    if order.units == "model":
+        return LineupQuestions(rows, order, header.feature_names)
+    if preparation is None:
+        raise ClaimError("the claim has no preparation: its rows are in raw units already")
+    raw = preparation.inverse(rows)
+    if isinstance(preparation, Preparation):
+        names = tuple(column.name for column in preparation.columns)
+        return LineupQuestions(raw, order, names, preparation.cells(rows))
+    return LineupQuestions(raw, order, header.feature_names)
+
+
+@dataclass(frozen=True, eq=False)
+class LineupAnswers:
+    """A suspect's answers to all queries.
+
+    Attributes
+    ----------
+    answers
+        Of each kind that it gave.
+    asked_twice, answered_differently
+        Number of queries that were asked again, and of those with another answer.
+    notes
+        What was adapted, in words.
+    """
+
+    answers: Mapping[AnswerKind, Answers]
+    asked_twice: int = 0
+    answered_differently: int = 0
+    notes: tuple[str, ...] = ()
+
+
+def sort_lineup_answers(
+    answers: Mapping[AnswerKind, Answers], order: LineupOrder, count: int
+) -> LineupAnswers:
+    """Return the first answer to each query, and how often a repeated one was answered otherwise.
+
+    Parameters
+    ----------
+    count
+        Number of queries.
+
+    Raises
+    ------
+    ClaimError
+        Answers are missing, or the order is of other queries.
+    """
+    for kind, given in answers.items():
+        if given.ids is None and len(given) != len(order.asked):
+            raise ClaimError(
+                f"{len(order.asked)} rows were asked, but {len(given)} are answered by {kind}: a line for "
+                "each row is needed, in the order of the questions; a column id, as wm queries --ids "
+                "writes it, would tell which"
+            )
+    answers = {kind: given.take(places_of(given, len(order.asked), kind)) for kind, given in answers.items()}
+    numbers, first, where = np.unique(order.asked, return_index=True, return_inverse=True)
+    if not np.array_equal(numbers, np.arange(count)):
+        raise ClaimError(f"the order is of other questions than the {count} of this line-up")
+    again = np.setdiff1d(np.arange(len(order.asked)), first)
+    differs = np.zeros(len(again), dtype=bool)
+    for given in answers.values():
+        unequal = given.values[again] != given.values[first[where[again]]]
+        differs |= unequal.any(axis=tuple(range(1, unequal.ndim)))
+    return LineupAnswers(
+        answers={kind: given.take(first) for kind, given in answers.items()},
+        asked_twice=len(again),
+        answered_differently=int(differs.sum()),
+    )
+
+
+def read_lineup_order(path: str | Path) -> LineupOrder:
+    """Read an order file; raise `ClaimError` for a faulty one."""
+    with named_errors(str(path), "the order of a line-up's questions"):
+        return LineupOrder.model_validate_json(read_document(path, "an order"))

@@ -1,0 +1,125 @@
+"""The questions of a line-up: rows that no key had a part in choosing.
+
+- natural: rows that the owner's forest was not trained on, if there are enough;
+- mixups: (1 - l) a + l b of two training rows, l uniform below a half, with the label of a;
+- boundary: points between two training rows of different classes on which an honest screening forest of the
+  judge is divided, 40 to 60% for class 1. Only there a label says something about single trees.
+
+Queries need not be secret: an owner of another forest gains nothing from knowing them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wm.claims.lineup import TreeSettings
+from wm.embedding.lineup.context import TrainingRows
+from wm.embedding.lineup.trees import train_trees, tree_votes
+from wm.errors import ClaimError
+from wm.verification.lineup.judge import Judge
+from wm.verification.lineup.order import Counts
+
+DIVIDED = (0.4, 0.6)
+"""Vote share of the screening forest at a boundary point."""
+
+_SCREENING_TREES = 100
+
+_TRIED_AT_ONCE = 4096
+
+_MAX_TRIED = 500
+"""Times that so many points are tried: a forest that is hardly ever divided has no boundary to ask at."""
+
+UNLABELLED = -1
+"""Label of a query of which no class is known."""
+
+
+@dataclass(frozen=True, eq=False)
+class Queries:
+    """Rows to ask.
+
+    Attributes
+    ----------
+    X : (q, d) float32
+        As model input.
+    y : (q,)
+        0, 1, or `UNLABELLED`.
+    """
+
+    X: NDArray[np.float32]
+    y: NDArray[np.int64]
+
+
+def build_queries(
+    counts: Counts,
+    rows: TrainingRows,
+    held_out: tuple[NDArray[np.float32], NDArray[np.int64]],
+    training: TreeSettings,
+    judge: Judge,
+) -> Queries:
+    """Draw a judge's queries.
+
+    Parameters
+    ----------
+    rows
+        Rows to mix; those that the owner trained on, or others of the same kind.
+    held_out : (n, d), (n,)
+        Natural rows and their labels.
+    training
+        Settings of the screening forest.
+
+    Raises
+    ------
+    ClaimError
+        No queries are asked for, or the screening forest is hardly ever divided.
+    """
+    parts = [_natural(counts.natural, held_out, judge), _mixups(counts.mixups, rows, judge)]
+    if counts.boundary:
+        points = _boundary(counts.boundary, rows, training, judge)
+        parts.append((points, np.full(len(points), UNLABELLED, dtype=np.int64)))
+    X = np.concatenate([part for part, _ in parts])
+    if not len(X):
+        raise ClaimError("a line-up needs queries: natural rows, mixups or boundary points")
+    return Queries(np.ascontiguousarray(X), np.concatenate([labels for _, labels in parts]))
+
+
+def _natural(
+    count: int, held_out: tuple[NDArray[np.float32], NDArray[np.int64]], judge: Judge
+) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
+    X, y = held_out
+    chosen = np.sort(judge.generator("natural").permutation(len(y))[:count])
+    return X[chosen], y[chosen]
+
+
+def _mixups(count: int, rows: TrainingRows, judge: Judge) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
+    rng = judge.generator("mixups")
+    first, second = rng.integers(len(rows.y), size=(2, count))
+    return _between(rows.X[first], rows.X[second], rng.uniform(0, 0.5, size=count)), rows.y[first]
+
+
+def _boundary(count: int, rows: TrainingRows, training: TreeSettings, judge: Judge) -> NDArray[np.float32]:
+    rng = judge.generator("boundary")
+    seeds = [judge.tree_seed("screening", number) for number in range(_SCREENING_TREES)]
+    screening = list(train_trees(rows, training, seeds))
+    classes = [np.flatnonzero(rows.y == label) for label in (0, 1)]
+    found: list[NDArray[np.float32]] = []
+    for _ in range(_MAX_TRIED):
+        first, second = (rng.choice(members, size=_TRIED_AT_ONCE) for members in classes)
+        points = _between(rows.X[first], rows.X[second], rng.uniform(0, 1, size=_TRIED_AT_ONCE))
+        shares = np.mean([tree_votes(tree, points) for tree in screening], axis=0)
+        found.append(points[(shares > DIVIDED[0]) & (shares < DIVIDED[1])])
+        if sum(map(len, found)) >= count:
+            return np.concatenate(found)[:count]
+    raise ClaimError(
+        f"only {sum(map(len, found))} of {count} boundary points were found: an honest forest is hardly ever "
+        "divided here; ask fewer"
+    )
+
+
+def _between(
+    first: NDArray[np.float32], second: NDArray[np.float32], share: NDArray[np.float64]
+) -> NDArray[np.float32]:
+    part = share[:, None].astype(np.float32)
+    return (1 - part) * first + part * second
