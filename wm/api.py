@@ -29,7 +29,7 @@ from wm.claims.reading import AnyClaim
 from wm.datasets.applying import frame_input
 from wm.datasets.preparation import claimed
 from wm.datasets.preparing import Categorical
-from wm.embedding import SCHEMES
+from wm.embedding import scheme_of
 from wm.embedding.claimed import OwnedForest, commit_pool, embed_claim, own_receipt, owner_key
 from wm.embedding.common import trigger_size
 from wm.embedding.tuning import Hyperparameters
@@ -130,9 +130,7 @@ def embed(
     True
     >>> owned.save("forest.npz")  # doctest: +SKIP
     """
-    if scheme not in SCHEMES:
-        raise EmbeddingError(f"unknown scheme {scheme!r}; known are: {', '.join(sorted(SCHEMES))}")
-    chosen = SCHEMES[scheme].options.of(**options)
+    chosen = scheme_of(scheme).options.of(**options)
     try:
         hyperparameters = Hyperparameters(n_estimators, max_depth)
     except ValueError as reason:
