@@ -6,6 +6,7 @@ of an image.
 
 import importlib
 import pkgutil
+import sys
 
 import orchestrator
 import wm
@@ -13,10 +14,17 @@ import workers
 
 LATE = ("altair", "celery.concurrency.thread", "kombu.transport.redis", "sklearn.datasets", "vl_convert")
 OPTIONAL = ("orchestrator.store.migrations",)  # run by Alembic alone
+OURS = ("wm", "workers", "orchestrator")
 
 for package in (wm, workers, orchestrator):
     for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
-        if not module.name.startswith(OPTIONAL) and not module.name.endswith("__main__"):
+        if module.name.startswith(OPTIONAL) or module.name.endswith("__main__"):
+            continue
+        try:
             importlib.import_module(module.name)
+        except ModuleNotFoundError as missing:  # of an extra, which is not installed
+            if str(missing.name).partition(".")[0] in OURS:
+                raise
+            print(f"{module.name}: not without {missing.name}", file=sys.stderr)
 for name in LATE:
     importlib.import_module(name)

@@ -10,6 +10,7 @@ import pytest
 from sklearn.ensemble import RandomForestClassifier
 
 from tests import lineups, witness
+from tests.suspects import Suspect
 from wm.claims.keys import new_key, to_pem
 from wm.claims.reading import read_whole_claim
 from wm.forest import Forest
@@ -251,3 +252,23 @@ def test_a_campaign_puts_both_schemes_through_the_same_attacks(wm, tmp_path, mon
     report = wm("report", "both", *store, "-o", "both.md")
     assert report.code == 0, report.err
     assert "lineup" in Path("both.md").read_text()
+
+
+@pytest.mark.parametrize("kind", ["votes", "probabilities", "labels"])
+def test_a_suspect_at_an_address(wm, owned, monkeypatch, kind) -> None:
+    for name in ("http_proxy", "https_proxy", "all_proxy"):
+        monkeypatch.delenv(name, raising=False)
+        monkeypatch.delenv(name.upper(), raising=False)
+    forest = Forest.load("model/forest.npz")
+    answer = {
+        "votes": forest.votes,
+        "probabilities": lambda rows: forest.vote_shares(rows)[:, 1],
+        "labels": forest.predict,
+    }[kind]
+    with Suspect(lambda rows: {kind: answer(rows).tolist()}) as suspect:
+        found = wm(*VERIFY, "--url", suspect.url, "--format", "v1", *FEW, "--json")
+    assert found.code in (0, 1), found.err
+    facts = found.json()
+    assert (facts["log10_p"] < -8) == (kind != "labels")
+    assert f"asked in format v1, answered by {kind}" in facts["notes"]
+    assert "asked 265 rows" in facts["suspect"]  # 60 test rows, 200 others, 5 of them twice

@@ -216,3 +216,11 @@ def test_rules_that_are_none(rules, message):
     values = tuple(None if each is None else np.array(each, dtype=np.float32) for each in rules["values"])
     with pytest.raises(QueryError, match=message):
         Meaning(np.array(rules["may_miss"]), values, rules.get("groups", ()))
+
+
+def test_a_centre_may_miss_values_but_not_be_infinite():
+    asked = ForgeryQuery(signature=[0, 0], label=0, centre=[np.nan, 0.1], eps=0.1)
+    assert asked.is_constrained
+    assert not replace(asked, centre=[0.2, 0.1]).is_constrained
+    with pytest.raises(QueryError, match="finite numbers, or NaN"):
+        replace(asked, centre=[np.inf, 0.1])

@@ -52,6 +52,8 @@ def test_only_the_newest_proofs_are_kept(monkeypatch):
 class Solving:
     """Replaces the solving process: always gives the same answer, and counts."""
 
+    suspended_s = 0.0
+
     def __init__(self, answer):
         self.answer, self.asked = answer, 0
 

@@ -66,7 +66,11 @@ def outcome_of(monkeypatch, forest, *results):
         (Answer(GOOD + np.float32(0.125)), Status.ERROR, "the witness lies outside its box"),
         (Answer(GOOD[:2]), Status.ERROR, "the witness has type float32 and shape (2,)"),
         (Answer(GOOD.astype(np.float64)), Status.ERROR, "the witness has type float64 and shape (3,)"),
-        (Answer(np.full(3, np.nan, dtype=np.float32)), Status.ERROR, "the witness lies outside its box"),
+        (
+            Answer(np.full(3, np.nan, dtype=np.float32)),
+            Status.ERROR,
+            "the witness has or lacks a value against the query",
+        ),
     ],
 )
 def test_each_result_of_the_child_has_its_status(monkeypatch, figure_1, result, status, reason):

@@ -27,7 +27,6 @@ GOOD = {"signature": [0, 1], "label": 1, "centre": [0.4, 0.3, 0.5], "eps": 0.1}
         ({"signature": [[0], [0, 1]]}, "signature must be a one-dimensional array of 0 and 1"),
         ({"signature": "01"}, "signature must be a one-dimensional array of 0 and 1"),
         ({"signature": ["0", "1"]}, "signature must be a one-dimensional array of 0 and 1"),
-        ({"centre": [0.1, np.nan, 0.2]}, "centre must be a one-dimensional array of finite numbers"),
         ({"centre": [0.1, np.inf, 0.2]}, "centre must be a one-dimensional array of finite numbers"),
         ({"centre": 0.5}, "centre must be a one-dimensional array of finite numbers"),
         ({"centre": [[0.1, 0.2, 0.3]]}, "centre must be a one-dimensional array of finite numbers"),

@@ -65,7 +65,7 @@ def test_damage_is_refused_in_one_line(contents, name, tmp_path):
     content, rng = contents[name], np.random.default_rng(3)
     assert outcome(tmp_path, name, content)
     refused = 0
-    for _ in range(150):
+    for _ in range(80):
         damaged = bytearray(content)
         kind = rng.integers(4)
         for place in rng.integers(len(damaged), size=rng.integers(1, 4)):
@@ -80,7 +80,7 @@ def test_damage_is_refused_in_one_line(contents, name, tmp_path):
             else:
                 del damaged[place:]
         refused += not outcome(tmp_path, name, bytes(damaged))
-    assert refused > 20
+    assert refused > 10
 
 
 OTHERS = [None, True, -1, 3, 1e300, "x", "", [], [1, 2], {}, {"a": 1}, [[0]], float("nan"), 2**70]
@@ -102,7 +102,7 @@ def places(document):
 def test_other_types_in_any_place(contents, name, tmp_path):
     rng = np.random.default_rng(4)
     count = len(list(places(json.loads(contents[name]))))
-    for place in rng.permutation(count)[:150].tolist() + list(range(min(40, count))):
+    for place in rng.permutation(count)[:80].tolist() + list(range(min(40, count))):
         document = json.loads(contents[name])
         where, key = list(places(document))[place]
         where[key] = OTHERS[rng.integers(len(OTHERS))]
