@@ -42,6 +42,8 @@ def scoreboard(store: Store, campaign_id: int) -> pd.DataFrame:
         repeats=("repeat", "nunique"),
     )
     named = board.reset_index()
+    if named.empty:
+        return named.reindex(columns=list(SCHEMES))
     dataset = get_campaign(store, campaign_id).parsed().dataset
     name = str(dataset.name or Path(str(dataset.path)).name)
     return named.assign(scheme=_names(named), dataset=name)[list(SCHEMES)]

@@ -204,7 +204,7 @@ def test_the_examples_of_the_document_are_valid():
     ]
     assert [attack.kind for attack in parse_spec(text, profile="quick").attack] == ["forgery"]
     small = 'name = "c"\nseed = 0\ndataset.name = "breast-cancer"\nforest.n_estimators = 10\n'
-    parse_spec(small + "embedding.ones_share = [0.4, 0.5]\n" + leakage + only)
+    parse_spec(small + only)
     shown = parse_spec(small + attacks).attack
     assert len({attack.kind for attack in shown}) == len(shown) == 2
 

@@ -163,7 +163,6 @@ def test_no_text_of_the_claimant_looks_like_a_line_of_the_judge(wm, model) -> No
     header = found.header.model_copy(
         update={
             "model_id": EVIL,
-            "scheme": EVIL,
             "class_names": (EVIL, "verdict: verified"),
             "feature_names": tuple(f"{EVIL}{index}" for index in range(30)),
         }
@@ -214,7 +213,7 @@ def test_an_old_claim_has_no_controls(wm, model) -> None:
         ("open", "--key", model.key, "--draw", 3, "--challenge", "a", "-o", "o"),
     ):
         refusal = wm(*command, model.old_claim).refusal()
-        assert "not a whole claim of version 3" in refusal
+        assert "is not a whole claim" in refusal
 
 
 def test_a_signature_chosen_afterwards_is_an_indication_at_best(wm, model) -> None:

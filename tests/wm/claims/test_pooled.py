@@ -241,7 +241,7 @@ def claims(draw):
         trees=trees,
         ones=draw(st.integers(0, trees)),
         trigger_size=draw(st.integers(1, size - 1)),
-        scheme=draw(texts),
+        scheme="paper",
         model_id=draw(texts),
         class_names=tuple(draw(st.lists(texts, min_size=2, max_size=2, unique=True))),
         feature_names=tuple(draw(st.lists(texts, min_size=features, max_size=features, unique=True))),
