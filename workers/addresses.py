@@ -21,6 +21,9 @@ def masked(url: str) -> str:
         return f"{name}{colon}{_HIDDEN}{at}{host if at else ''}" if colon or at else url
     credentials, at, place = rest.rpartition("@")
     user, colon, _ = credentials.partition(":")
+    user = _SECRET_PARAMETER.sub(
+        rf"\1{_HIDDEN}", user
+    )  # an @ at the end of a parameter, which separates nothing
     shown = f"{user}:{_HIDDEN}@" if colon and user else f"{_HIDDEN}@"
     place = _SECRET_PARAMETER.sub(rf"\1{_HIDDEN}", place)
     return f"{scheme}://{shown if at else ''}{place}"

@@ -18,6 +18,7 @@ from orchestrator.store.campaigns import get_campaign
 from orchestrator.store.database import Store
 from wm.attacks.claims import RENAMED, TRUE
 from wm.attacks.detection.rows import RANKING
+from wm.embedding import scheme_of
 
 _PLACE = ["scheme", "trigger_share", "ones_share"]
 
@@ -76,10 +77,13 @@ def _modifications(store: Store, campaign_id: int) -> pd.DataFrame:
 
 
 def _suppression(store: Store, campaign_id: int) -> pd.DataFrame:
-    """Return the evidence after the filter, which changes no label."""
+    """Return the evidence after the filter, which changes no label; none of schemes without trigger rows."""
     frame = attack_rows(store, campaign_id, "suppression")
+    has_rows = frame["scheme"].map(lambda name: scheme_of(name).marks_rows).astype(bool)
     return frame.assign(
-        attack="suppression: " + frame["method"], accuracy_change=0.0, log10_p=frame["log10_p_after"]
+        attack="suppression: " + frame["method"],
+        accuracy_change=0.0,
+        log10_p=frame["log10_p_after"].where(has_rows),
     )
 
 

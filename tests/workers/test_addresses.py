@@ -22,6 +22,7 @@ from workers.addresses import masked
         ("redis://:s3cret@host:6379/0", "redis://***@host:6379/0"),
         ("redis://s3cret@host", "redis://***@host"),
         ("redis://host/0?password=s3cret", "redis://host/0?password=***"),
+        ("postgresql://h/x?password=s3cret:@", "postgresql://h/x?password=***:***@"),
         ("u:s3cret", "u:***"),
         ("wm.db", "wm.db"),
     ],

@@ -147,7 +147,12 @@ class _Suspect:
 
 
 def run(scene: Scene, options: Options, rng: Streams) -> Result:
-    """Judge every evasion and every honest forest by every kind of answers."""
+    """Judge every evasion and every honest forest by every kind of answers.
+
+    A scheme without trigger rows has no such claims, and no rows here: `modification` judges its suspects.
+    """
+    if scene.proof is not None:
+        return Result([])
     split = scene.split
     sample = sample_of_scene(scene, options.pool, rng.own("claims", "pool"))
     honest = [
