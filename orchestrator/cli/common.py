@@ -102,7 +102,7 @@ store_option = click.option(
 json_option = click.option("--json", is_flag=True, help="Print one JSON document, nothing else.")
 
 
-def _complete_campaign(
+def complete_campaign(
     ctx: click.Context, _parameter: click.Parameter, incomplete: str
 ) -> list[CompletionItem]:
     """Return the campaigns whose name begins so, of a store in a file: a server may not answer at once."""
@@ -120,7 +120,7 @@ def _complete_campaign(
     ]
 
 
-campaign_argument = click.argument("campaign_name", metavar="CAMPAIGN", shell_complete=_complete_campaign)
+campaign_argument = click.argument("campaign_name", metavar="CAMPAIGN", shell_complete=complete_campaign)
 
 
 def open_store(url: str) -> Store:

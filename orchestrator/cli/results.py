@@ -11,6 +11,7 @@ import pandas as pd
 
 from orchestrator.cli.common import (
     OUTPUT,
+    complete_campaign,
     json_option,
     named_campaign,
     open_store,
@@ -84,7 +85,11 @@ def _command(name: str, summary: str, *, several: bool = False) -> click.Command
 
     @click.command(name=name, help=f"{summary}, in {'each ' * several}CAMPAIGN (name or id).")
     @click.argument(
-        "names", metavar="CAMPAIGN..." if several else "CAMPAIGN", nargs=-1 if several else 1, required=True
+        "names",
+        metavar="CAMPAIGN..." if several else "CAMPAIGN",
+        nargs=-1 if several else 1,
+        required=True,
+        shell_complete=complete_campaign,
     )
     @store_option
     @_SELECTION
