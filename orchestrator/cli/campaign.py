@@ -161,12 +161,12 @@ def cancel(campaign_name: str, store_url: str, json: bool) -> None:
     count = 0 if is_over else launched.cancel(store, record.id)
     if json:
         print_json({"id": record.id, "name": record.name, "cancelled": count})
-    told = (
+    text = (
         f"already {record.state}, nothing to cancel"
         if is_over
         else f"{count} jobs cancelled; resume with: wm campaign resume {record.id}"
     )
-    click.echo(f"{record.name}: {told}", err=True)
+    click.echo(f"{record.name}: {text}", err=True)
 
 
 @campaign.command()

@@ -31,7 +31,7 @@ STORIES = [
     ("docs/start/owner.md", "docs/start/judge.md"),
     ("docs/start/researcher.md",),
 ]
-"""Documents that are told in one directory, one after the other."""
+"""Documents that are run in one directory, one after the other."""
 OPERATOR = "docs/start/operator.md"
 SERVERS = "docs/servers.md"
 WM = [sys.executable, "-P", "-m", "orchestrator.cli"]
@@ -46,8 +46,8 @@ class Ran(NamedTuple):
 
 
 @dataclass
-class Teller:
-    """Does what documents tell, in the current directory."""
+class StoryRunner:
+    """Runs the blocks of documents in the current directory."""
 
     wm: Callable[..., Any]
     places: Mapping[str, str] = field(default_factory=dict)
@@ -57,17 +57,17 @@ class Teller:
     environment: dict[str, str] = field(default_factory=lambda: os.environ | {"PYTHONPATH": str(ROOT)})
     background: list[subprocess.Popen[bytes]] = field(default_factory=list)
 
-    def tell(self, document: Path) -> int:
+    def run_document(self, document: Path) -> int:
         """Run all blocks of a document and return the number of its commands and programs."""
-        told = blocks(document)
+        found = blocks(document)
         count = 0
-        for number, block in enumerate(told):
+        for number, block in enumerate(found):
             if block.language == "console":
                 for step in steps(block):
                     self._run(step)
                     count += 1
             elif block.language == "python":
-                after = told[number + 1] if number + 1 < len(told) else Block("", "", 0)
+                after = found[number + 1] if number + 1 < len(found) else Block("", "", 0)
                 self._program(block, after.text if after.language == "text" else "")
                 count += 1
             elif block.language == "toml":
@@ -131,18 +131,18 @@ def _services(url: str) -> int:
 
 @pytest.mark.parametrize("documents", STORIES, ids=lambda documents: documents[-1])
 def test_the_story_happens_as_it_is_told(documents: tuple[str, ...], wm) -> None:
-    teller = Teller(wm)
-    assert sum(teller.tell(ROOT / document) for document in documents) > 8
+    runner = StoryRunner(wm)
+    assert sum(runner.run_document(ROOT / document) for document in documents) > 8
 
 
 def test_the_operators_story_happens_as_it_is_told(wm, postgres_url: str, broker_url: str) -> None:
-    teller = Teller(wm, {"POSTGRES": postgres_url, "BROKER": broker_url}, outside=True)
+    runner = StoryRunner(wm, {"POSTGRES": postgres_url, "BROKER": broker_url}, outside=True)
     try:
-        assert teller.tell(ROOT / OPERATOR) > 8
+        assert runner.run_document(ROOT / OPERATOR) > 8
     finally:
-        for process in teller.background:
+        for process in runner.background:
             process.terminate()
-        codes = [process.wait(60) for process in teller.background]
+        codes = [process.wait(60) for process in runner.background]
     assert codes == [0, 0]
 
 
@@ -151,7 +151,7 @@ def test_the_story_of_a_model_behind_a_server_happens_as_it_is_told(wm) -> None:
     names = tuple(load(Source(name="breast-cancer")).feature_names)
     copy = Served(lambda rows: Forest.load("mine/forest.npz").vote_shares(rows), names)
     with Imitation(copy, mlflow_shares, "") as server:
-        assert Teller(wm, {"http://127.0.0.1:5001": server.url}).tell(ROOT / SERVERS) > 7
+        assert StoryRunner(wm, {"http://127.0.0.1:5001": server.url}).run_document(ROOT / SERVERS) > 7
     assert Path("model.joblib").exists()
 
 
