@@ -128,7 +128,8 @@ def delete(store: Store, campaign_id: int) -> Removal:
         }
         for ids in _batches(own):
             for column in (
-                *(global_proof.c.embed_id, forgery_answer.c.job_id, attempt.c.job_id, outcome.c.job_id),
+                *(global_proof.c.embed_id, global_proof.c.job_id, forgery_answer.c.job_id, attempt.c.job_id),
+                outcome.c.job_id,
                 job.c.id,
             ):
                 connection.execute(sa.delete(column.table).where(store.is_one_of(column, ids)))

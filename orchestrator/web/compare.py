@@ -135,7 +135,7 @@ def compared(first: Table, second: Table) -> Table | None:
 
 
 def _never(_row: Any) -> Cell:
-    raise NotImplementedError("the cells are made with the table")
+    raise AssertionError("the cells are made with the table")
 
 
 def _rows(table: Table, names: tuple[str, ...]) -> dict[_Key, dict[str, Cell]]:

@@ -9,7 +9,16 @@ import sqlalchemy as sa
 
 from orchestrator.errors import InUseError, NotFoundError, SpecError
 from orchestrator.store import campaigns, launched, removal
-from orchestrator.store.tables import CampaignState, JobState, artifact, campaign, job, job_need, metadata
+from orchestrator.store.tables import (
+    CampaignState,
+    JobState,
+    artifact,
+    campaign,
+    global_proof,
+    job,
+    job_need,
+    metadata,
+)
 from wm.engines import Status
 from workers.jobs import ForgeryAnswer, GlobalProof, JobKind, Outcome, OutcomeStatus
 
@@ -70,6 +79,20 @@ def test_answers_and_proofs_go_with_their_jobs(workshop):
     assert {"forgery_answer", "global_proof"} <= rows_left(workshop)
     removal.delete(workshop.store, campaign_id)
     assert rows_left(workshop) == set()
+
+
+def test_a_proof_about_a_shared_forest_goes_with_the_job_that_found_it(workshop):
+    embed = workshop.job("embed", kind=JobKind.EMBED)
+    ask = workshop.job("ask", "embed", kind=JobKind.FORGERY, eps=0.1)
+    first = workshop.campaign(embed, ask)
+    workshop.campaign(embed, name="second")
+    finish_with(workshop, "embed", b"forest")
+    workshop.ledger.lease(workshop.id("ask"), "me")
+    workshop.ledger.save(workshop.id("ask"), [GlobalProof(1)])
+    workshop.ledger.hand_back(workshop.id("ask"), "me")
+    removal.delete(workshop.store, first)
+    assert keys(workshop) == {"embed"}
+    assert workshop.count(global_proof) == 0
 
 
 def test_what_another_campaign_uses_stays(workshop):
