@@ -94,8 +94,8 @@ class TreeModel:
 
     Attributes
     ----------
-    library
-        The library that made it, as in "xgboost".
+    framework
+        The framework that made it, as in "xgboost".
     forest
         The form that engines and attacks see. Its classes are the model's own where trees vote or where one
         margin decides between two classes; else 0 and 1, for at most the tree's centre and above it.
@@ -113,7 +113,7 @@ class TreeModel:
         Transformer of a scikit-learn pipeline that makes the trees' input from raw rows; None without one.
     """
 
-    library: str
+    framework: str
     forest: Forest
     margins: Margins | None = None
     adds_votes: bool = False
@@ -137,7 +137,7 @@ class TreeModel:
         """
         if self.answers == "margins":
             raise ModelError(
-                f"{what}: the trees of this {self.library} model add margins and do not vote, so it has no "
+                f"{what}: the trees of this {self.framework} model add margins and do not vote, so it has no "
                 "votes to judge: give its answers instead, as probabilities or labels"
             )
         if self.preparation is not None:

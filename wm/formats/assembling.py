@@ -159,7 +159,7 @@ def centre_of(margins: NDArray[np.float64]) -> float:
 
 
 def margin_model(
-    library: str,
+    framework: str,
     trees: Sequence[Tree],
     *,
     column: Any,
@@ -203,7 +203,7 @@ def margin_model(
     if classes is not None and len(start) not in (1, len(classes)):
         raise ModelError(f"the model has {len(start)} outputs for {len(classes)} classes")
     return TreeModel(
-        library=library,
+        framework=framework,
         forest=forest,
         margins=Margins(margins, columns, start, link, scale, is_mean, added_in),
         adds_votes=adds_votes,

@@ -78,7 +78,7 @@ def library_signs(model, leaves_of, X):
         values = margin[leaf]
         if found.dtype.kind == "f":  # the library gives margins
             own = found[:, tree]
-        elif model.library in ("LightGBM", "CatBoost"):  # leaves are numbered apart from other nodes
+        elif model.framework in ("LightGBM", "CatBoost"):  # leaves are numbered apart from other nodes
             own = values[found[:, tree].astype(int)]
         else:
             own = margin[nodes[found[:, tree].astype(int)]]

@@ -70,6 +70,6 @@ def _inspect_trees(model: Any) -> LeakageReport:
     if own and all(isinstance(each, Forest) for each in own):
         return inspect(**{name: getattr(own[0], name) for name in REQUIRED})
     found = model_of(model)
-    if found.margins is not None or found.library != "scikit-learn":
+    if found.margins is not None or found.framework != "scikit-learn":
         return inspect_model(found)
     return inspect(**from_model(last_step(model)).arguments())

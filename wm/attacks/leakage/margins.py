@@ -109,7 +109,7 @@ def _uneven(detail: str) -> Finding:
 def _first_hessian(model: TreeModel) -> float | None:
     """Return the second derivative of a row of weight 1 before the first tree; None if it varies."""
     margins = model.margins
-    if margins is None or margins.link not in (Link.IDENTITY, Link.LOGISTIC) or model.library != "XGBoost":
+    if margins is None or margins.link not in (Link.IDENTITY, Link.LOGISTIC) or model.framework != "XGBoost":
         return None
     if margins.link is Link.IDENTITY:
         return 1.0
