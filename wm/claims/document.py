@@ -13,8 +13,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from wm.errors import ClaimError
 from wm.formats.bounded import read_bounded
 
-MAX_DOCUMENT_BYTES = 256 * 2**20
-"""Largest file of this kind that is read."""
+MAX_DOCUMENT_BYTES = 96 * 2**20
+"""Largest file of this kind that is read: a judge parses it within ten seconds and a gigabyte."""
 
 MAX_PARTS = 2**22
 """Largest number of commas in a claim, which bounds its numbers and texts: each costs 100 bytes or more."""
@@ -33,8 +33,20 @@ class Document(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, strict=True)
 
     def to_json(self) -> str:
-        """Return the file's text, indented."""
-        return json.dumps(self.model_dump(mode="json"), indent=1) + "\n"
+        """Return the file's text, indented.
+
+        Raises
+        ------
+        ClaimError
+            It would be larger than `MAX_DOCUMENT_BYTES`: nobody could read it.
+        """
+        text = json.dumps(self.model_dump(mode="json"), indent=1) + "\n"
+        if len(text) > MAX_DOCUMENT_BYTES:
+            raise ClaimError(
+                f"it would have {len(text)} bytes, more than the {MAX_DOCUMENT_BYTES} that are read: choose "
+                "a smaller pool"
+            )
+        return text
 
     def to_line(self) -> str:
         """Return the document as one line of text, with its end."""

@@ -439,6 +439,15 @@ def test_a_claim_file_that_is_too_large_is_refused(tmp_path, monkeypatch):
         read_claim(path)
 
 
+def test_a_claim_that_nobody_could_read_is_not_written(monkeypatch):
+    claim = parse_claim(TEXT)
+    monkeypatch.setattr("wm.claims.document.MAX_DOCUMENT_BYTES", len(claim.to_json()))
+    assert claim.to_json()
+    monkeypatch.setattr("wm.claims.document.MAX_DOCUMENT_BYTES", len(claim.to_json()) - 1)
+    with pytest.raises(ClaimError, match=r"that are read: choose a smaller pool"):
+        claim.to_json()
+
+
 def test_a_refused_file_is_named(tmp_path):
     path = tmp_path / "edited.json"
     path.write_text(edited(flip_bit(0)))
