@@ -16,6 +16,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tests import ending
+
 Matrix = NDArray[np.float32]
 
 
@@ -310,7 +312,7 @@ class Imitation:
         self, kind: type[BaseException] | None, fault: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._server.shutdown()
-        self._thread.join()
+        ending.join(self._thread)
         self._server.server_close()
 
 

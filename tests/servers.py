@@ -7,6 +7,7 @@ directory of its own and can be stopped, killed, wiped and started again.
 from __future__ import annotations
 
 import atexit
+import ctypes
 import importlib.util
 import os
 import pwd
@@ -14,6 +15,7 @@ import shutil
 import signal
 import socket
 import subprocess
+import sys
 import tempfile
 import time
 import uuid
@@ -22,6 +24,8 @@ from pathlib import Path
 
 import psycopg
 import redis
+
+from tests import ending
 
 _START_LIMIT_S = 60.0
 
@@ -62,9 +66,13 @@ class _Server:
     def stop(self, number: int = signal.SIGINT) -> None:
         """Send a signal and wait for the end."""
         if self._process is not None:
-            self._process.send_signal(number)
-            self._process.wait(timeout=60)
-            self._process = None
+            process, self._process = self._process, None
+            process.send_signal(number)
+            try:
+                process.wait(timeout=60)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                raise
 
     def kill(self) -> None:
         """End it as a power cut would."""
@@ -80,6 +88,13 @@ class _Server:
 
     def _answers(self) -> bool:
         raise NotImplementedError
+
+
+def _end_with_parent() -> None:
+    """Have this process stopped when the one that started it has ended, however that happened."""
+    if sys.platform == "linux":
+        parent_death_signal = 1
+        ctypes.CDLL(None).prctl(parent_death_signal, signal.SIGINT)
 
 
 def cpu_seconds(pid: int) -> float:
@@ -139,7 +154,8 @@ class Valkey(_Server):
         if self._password is not None:
             options["requirepass"] = self._password
         words = [word for name, value in options.items() for word in (f"--{name}", str(value))]
-        return subprocess.Popen([str(get_binary_path()), *words], stdout=log, stderr=log)
+        command = [str(get_binary_path()), *words]
+        return subprocess.Popen(command, stdout=log, stderr=log, preexec_fn=_end_with_parent)
 
     def _answers(self) -> bool:
         try:
@@ -169,15 +185,13 @@ class Postgres(_Server):
             package = self._copied(package)
             os.chown(self.directory, nobody.pw_uid, nobody.pw_gid)
         self.programs = package / "pginstall" / "bin"
-        subprocess.run(
+        ending.run(
             [
                 str(self.programs / "initdb"),
                 *("-D", str(self.directory / "data"), "-U", "postgres", "-E", "utf8"),
                 *("--auth-local", "trust", "--auth-host", "scram-sha-256"),
                 *("--no-sync", "--no-instructions", "--locale=C"),
             ],
-            check=True,
-            stdout=subprocess.DEVNULL,
             cwd=self.directory,
             **self._as_user,
         )
@@ -226,6 +240,7 @@ class Postgres(_Server):
             stdout=log,
             stderr=log,
             cwd=self.directory,
+            preexec_fn=_end_with_parent,
             **self._as_user,
         )
 
@@ -249,8 +264,8 @@ def _package(name: str) -> Path:
     return Path(spec.origin).parent
 
 
-def new_database(url: str) -> tuple[str, Callable[[], None]]:
-    """Make an empty database on the server of a URL; return its URL and what drops it again."""
+def new_database(url: str, *, template: str | None = None) -> tuple[str, Callable[[], None]]:
+    """Make a database on a URL's server, empty or a copy of another; return its URL and what drops it."""
     import sqlalchemy as sa
 
     name = f"treeproof_{uuid.uuid4().hex}"
@@ -266,5 +281,5 @@ def new_database(url: str) -> tuple[str, Callable[[], None]]:
         execute(f"DROP DATABASE {name} WITH (FORCE)")
         engine.dispose()
 
-    execute(f"CREATE DATABASE {name}")
+    execute(f"CREATE DATABASE {name}" + (f" TEMPLATE {template}" if template else ""))
     return server.set(database=name).render_as_string(hide_password=False), drop

@@ -14,6 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tests import ending
+
 Answer = Callable[[NDArray[np.float32]], dict[str, Any]]
 Fault = Callable[["Handler"], None]
 
@@ -60,7 +62,7 @@ class Suspect:
     ) -> None:
         self.ended.set()
         self._server.shutdown()
-        self._thread.join()
+        ending.join(self._thread)
         self._server.server_close()
 
 

@@ -14,7 +14,7 @@ import pytest
 import yaml
 from psycopg import sql
 
-from tests import servers
+from tests import ending, servers
 from tests.commands import assert_exists, assert_is_read
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -44,8 +44,7 @@ def place(tmp_path):
 @pytest.mark.parametrize("profile", [(), ("--profile", "monitoring")])
 def test_compose_accepts_it(place, profile):
     program = Path(sys.executable).parent / "docker-compose"
-    done = subprocess.run([program, *profile, "config", "-q"], cwd=place, capture_output=True, text=True)
-    assert (done.returncode, done.stderr) == (0, "")
+    assert ending.run([program, *profile, "config", "-q"], cwd=place).stderr == ""
 
 
 @pytest.mark.parametrize("service", OWN)
@@ -74,7 +73,7 @@ def test_the_commands_of_the_document_make_secrets_that_every_service_can_read(c
     """Mounted files keep owner and mode, and each service is another user without any capability."""
     document = (ROOT / "docs" / "scaling.md").read_text()
     commands = document.split("## Compose\n```\n")[1].split("docker compose up")[0]
-    subprocess.run(["/bin/sh", "-euc", commands], cwd=tmp_path, check=True)
+    ending.run(["/bin/sh", "-euc", commands], cwd=tmp_path)
     assert (tmp_path / "secrets").stat().st_mode & 0o777 == 0o700
     for secret in compose["secrets"].values():
         file = tmp_path / secret["file"]
@@ -151,8 +150,9 @@ class Image:
     def __init__(self, directory, dockerfile, replaced):
         self.code, self.data, temporary = (directory / name for name in ("code", "data", "tmp"))
         for layer in ("wm", "workers", "orchestrator"):
-            shutil.copytree(ROOT / layer, self.code / layer, ignore=shutil.ignore_patterns("__pycache__"))
+            shutil.copytree(ROOT / layer, self.code / layer)  # compiled, as in the image
         self.logs = {}
+        self.processes = []
         self.data.mkdir()
         temporary.mkdir()
         self.replaced = {"/data": str(self.data), "/tmp": str(temporary)} | replaced  # noqa: S108 - in the image
@@ -183,6 +183,7 @@ class Image:
                 stderr=subprocess.STDOUT,
             )
         self.logs[process.pid] = log
+        self.processes.append(process)
         return process
 
     def said(self, process):
@@ -194,14 +195,12 @@ class Image:
         try:
             assert process.wait(timeout=within_s) == 0, self.said(process)
         except subprocess.TimeoutExpired as late:
-            process.kill()
-            process.wait()
             raise AssertionError("\n".join(log.read_text() for log in self.logs.values())) from late
         return self.said(process)
 
     def run(self, service, *command):
         """Run a service to its end, which must be a good one; return what it said."""
-        return self.end(self.start(service, *command), within_s=120)
+        return self.end(self.start(service, *command), within_s=240)
 
     def files(self):
         """Return the files of the code, which is read-only in the image."""
@@ -235,6 +234,9 @@ def image(tmp_path, dockerfile, compose):
         },
     )
     yield made
+    for process in made.processes:
+        process.kill()
+        process.wait(30)
     broker.close()
     database.close()
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import shlex
-import subprocess
 from pathlib import Path
 
 import pytest
 import yaml
 
+from tests import ending
 from tests.commands import assert_exists, assert_is_read
 from workers.runtime.stopping import STOP_LIMIT_S
 
@@ -67,7 +67,7 @@ def test_each_runs_without_rights_and_has_time_to_end(pod):
 
 def test_the_batch_script_is_shell_and_its_command_exists():
     script = DEPLOY / "workers.sbatch"
-    subprocess.run(["/bin/bash", "-n", str(script)], check=True)
+    ending.run(["/bin/bash", "-n", str(script)])
     (line,) = [line for line in script.read_text().splitlines() if "srun" in line]
     words = shlex.split(line.replace("$SLURM_CPUS_PER_TASK", "8"))
     assert words[:3] == ["exec", "srun", "wm"]

@@ -7,7 +7,6 @@ import importlib
 import json
 import re
 import shlex
-import subprocess
 import sys
 import tomllib
 from itertools import pairwise
@@ -20,6 +19,7 @@ from click.core import UNSET
 import wm
 from orchestrator.cli import cli
 from orchestrator.spec import parse_spec
+from tests import ending
 from tests.documents import DOCUMENTS, Block, blocks, matches
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -166,7 +166,7 @@ def test_importing_wm_imports_nothing_that_its_names_need():
     code = (
         "import sys, wm; print(*sorted({name.split('.')[0] for name in sys.modules} & {'numpy', 'pydantic'}))"
     )
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    done = ending.run([sys.executable, "-c", code], cwd=ROOT)
     assert done.stdout.split() == []
 
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import ast
 import graphlib
-import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+
+from tests import ending
 
 ROOT = Path(__file__).resolve().parent.parent
 LAYERS = ("wm", "workers", "orchestrator")
@@ -248,5 +249,5 @@ HEAVY = ("sklearn", "pandas", "altair", "sqlalchemy", "scipy.stats", "z3", "pysa
 def test_what_starts_often_is_light(module):
     """Solver children import the first two; the command line must answer at once."""
     code = f"import sys, {module}; print(*(name for name in {HEAVY} if name in sys.modules))"
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    done = ending.run([sys.executable, "-c", code], cwd=ROOT)
     assert done.stdout.split() == []

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import configparser
 import contextlib
-import subprocess
 import sys
 import zipfile
 from email.parser import HeaderParser
@@ -13,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import wm
+from tests import ending
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGES = ("wm", "workers", "orchestrator")
@@ -23,7 +23,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory):
     """The wheel as pip builds it, opened."""
     folder = tmp_path_factory.mktemp("wheel")
     command = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder)]
-    subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
+    ending.run(command, cwd=ROOT)
     (file,) = folder.glob("*.whl")
     with contextlib.closing(zipfile.ZipFile(file)) as archive:
         yield archive

@@ -21,6 +21,7 @@ from orchestrator.store.campaigns import create_campaign, find_campaign
 from orchestrator.store.database import Store
 from orchestrator.store.ledger import StoreLedger
 from orchestrator.store.tables import CampaignState, JobState, job, job_need, outcome
+from tests import ending
 from workers.jobs import Outcome, OutcomeStatus
 from workers.runtime.outage import Outage
 from workers.runtime.owners import machine, owner_name
@@ -192,10 +193,10 @@ def test_a_local_run_waits_for_a_store_that_another_program_keeps_locked(finishe
     holder = threading.Thread(target=hold)
     with closing(LocalExecutor(StoreLedger(finished), 2, outage=outage)) as executor:
         holder.start()
-        locked.wait()
+        assert locked.wait(60)
         silent = Outage("the store", lambda _line: None)
         state = run_campaign(finished, 1, executor, lambda _progress: None, silent)
-        holder.join()
+        ending.join(holder)
     assert state is CampaignState.FINISHED
     assert [line.partition(":")[0] for line in said] == [
         "the store does not answer, trying again",
@@ -274,8 +275,7 @@ def test_two_loops_at_once_are_harmless(store, campaign_id):
     ]
     for thread in threads:
         thread.start()
-    for thread in threads:
-        thread.join()
+    ending.join(*threads)
     assert states == [CampaignState.FINISHED] * 2
     with store.read() as connection:
         owners = connection.execute(sa.select(outcome.c.owner)).scalars().all()

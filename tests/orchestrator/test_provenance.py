@@ -13,6 +13,7 @@ import pytest
 
 from orchestrator import provenance as module
 from orchestrator.provenance import provenance
+from tests import ending
 
 
 def test_versions_and_machine_are_recorded():
@@ -38,13 +39,7 @@ def test_versions_and_machine_are_recorded():
 def test_the_revision_is_that_of_this_source_tree():
     root = Path(module.__file__).resolve().parent.parent
     if (root / ".git").exists():
-        head = subprocess.run(
-            ["git", "rev-parse", "HEAD"],  # noqa: S607 - git is where PATH says
-            cwd=root,
-            capture_output=True,
-            text=True,
-            check=True,
-        ).stdout.strip()
+        head = ending.run(["git", "rev-parse", "HEAD"], cwd=root).stdout.strip()
         shown = re.fullmatch(r"(?:.*-g)?([0-9a-f]{12,})\+?", provenance()["revision"])
         assert shown is not None
         assert head.startswith(shown[1])
@@ -53,7 +48,7 @@ def test_the_revision_is_that_of_this_source_tree():
 
 
 def test_a_repository_around_an_installed_package_is_not_ours(tmp_path, monkeypatch):
-    subprocess.run(["git", "init", "-q", tmp_path], check=True)  # noqa: S607 - git is where PATH says
+    ending.run(["git", "init", "-q", tmp_path])
     (tmp_path / "site" / "orchestrator").mkdir(parents=True)
     monkeypatch.setattr(module, "__file__", str(tmp_path / "site" / "orchestrator" / "provenance.py"))
     assert provenance()["revision"] == "unknown"

@@ -65,10 +65,19 @@ class Place:
             text=True,
         )
 
+    @contextmanager
+    def running(self, *arguments: str) -> Iterator[subprocess.Popen[str]]:
+        """Start a command, which is killed at the end of the block if it has not ended; not its children."""
+        with self.start(*arguments) as process:
+            try:
+                yield process
+            finally:
+                process.kill()
+
     def wm(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         """Run a command to its end."""
-        process = self.start(*arguments)
-        stdout, stderr = process.communicate(timeout=300)
+        with self.running(*arguments) as process:
+            stdout, stderr = process.communicate(timeout=240)
         return subprocess.CompletedProcess(process.args, process.returncode, stdout, stderr)
 
     def json(self, *arguments: str) -> Any:
@@ -126,9 +135,11 @@ class Place:
 
     def wait_until(self, moment: Callable[[Place], bool], process: subprocess.Popen[str]) -> bool:
         """Wait for a moment in a command's run; false if it ended before."""
+        end = time.monotonic() + 240
         while process.poll() is None:
             if moment(self):
                 return True
+            assert time.monotonic() < end
             time.sleep(0.002)
         return False
 

@@ -169,7 +169,7 @@ class Fleet:
     def wm(self, *arguments: str) -> str:
         """Run a command that must succeed; return its output."""
         process = self.start(*arguments)
-        assert process.wait(timeout=300) == 0, self.log(process)
+        assert process.wait(timeout=240) == 0, self.log(process)
         return self.log(process)
 
     def worker(self, concurrency: int = 2, **options: Any) -> subprocess.Popen[bytes]:
@@ -228,7 +228,7 @@ class Fleet:
         """Kill a command with SIGKILL; return how many processes of it still live some seconds later."""
         below = self.below(process.pid)
         process.kill()
-        process.wait()
+        process.wait(30)
         deadline = time.monotonic() + _ORPHANS_WITHIN_S
         while (orphans := set(below) & set(self.family.living())) and time.monotonic() < deadline:
             time.sleep(0.02)
@@ -378,4 +378,4 @@ def busy_processors(count: int) -> Iterator[None]:
     finally:
         for burner in burners:
             burner.send_signal(signal.SIGKILL)
-            burner.wait()
+            burner.wait(30)

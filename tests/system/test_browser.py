@@ -7,7 +7,9 @@ import json
 import re
 import signal
 import subprocess
+import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -48,16 +50,17 @@ class Web:
         assert "token" not in page.url
 
 
+@contextmanager
 def served(place: Place, *options: str) -> Iterator[Web]:
-    process = place.start("web", "--port", "0", "--json", *options)
-    assert process.stdout is not None
-    lines = []
-    while not lines or lines[-1].strip() != "}":
-        lines.append(process.stdout.readline())
-        assert lines[-1], process.communicate()[1]
-    yield Web(json.loads("".join(lines))["address"], process)
-    process.send_signal(signal.SIGINT)
-    _, said = process.communicate(timeout=30)
+    with place.running("web", "--port", "0", "--json", *options) as process:
+        assert process.stdout is not None
+        lines: list[str] = []
+        while not lines or lines[-1].strip() != "}":
+            lines.append(process.stdout.readline())
+            assert lines[-1], process.communicate(timeout=30)[1]
+        yield Web(json.loads("".join(lines))["address"], process)
+        process.send_signal(signal.SIGINT)
+        _, said = process.communicate(timeout=30)
     assert process.returncode == 0, said
     assert said.splitlines()[-1] == "wm: stopped"
     assert "Traceback" not in said
@@ -85,7 +88,8 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def web(made: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Web]:
     place = Place(tmp_path_factory.mktemp("web"))
     copy_store(made / "wm.db", place.database)
-    yield from served(place)
+    with served(place) as one:
+        yield one
 
 
 @pytest.fixture(scope="module")
@@ -210,37 +214,35 @@ def test_pages_are_accessible_and_fit_a_phone(browser: Browser, web: Web, path: 
 def test_a_running_campaign_fills_in(browser: Browser, place: Place) -> None:
     (place.directory / "c.toml").write_text(small_campaign(signatures=6, instances=100))
     assert place.wm("db", "upgrade").returncode == 0
-    for web in served(place):
-        with tab(browser) as opened:
-            web.go(opened.page)
-            expect(opened.page.get_by_text("This store has no campaign yet")).to_be_visible()
-            running = place.start("campaign", "run", "c.toml", "--workers", "1")
+    with served(place) as web, tab(browser) as opened:
+        web.go(opened.page)
+        expect(opened.page.get_by_text("This store has no campaign yet")).to_be_visible()
+        with place.running("campaign", "run", "c.toml", "--workers", "1") as running:
             opened.page.get_by_role("link", name="small").click(timeout=60_000)
             bar = opened.page.locator("[data-block=progress] progress")
-            seen = set()
+            seen, end = set(), time.monotonic() + 200
             while running.poll() is None:
+                assert time.monotonic() < end
                 seen.add(bar.get_attribute("value"))
                 opened.page.wait_for_timeout(200)
-            assert running.returncode == 0, running.communicate()[1]
-            assert len(seen) > 2, "it grew without a reload"
-            running.communicate()
-            expect(opened.page.locator(".state-finished").first).to_be_visible()
-            expect(bar).to_have_attribute("value", str(bar.get_attribute("max")))
-            expect(opened.page.locator(".card.good, .card.bad").first).to_be_visible(timeout=60_000)
-            drawn = opened.page.locator("[data-block=overview] img").first
-            expect(drawn).to_have_attribute("alt", re.compile("sat"), timeout=60_000)
+            assert running.returncode == 0, running.communicate(timeout=30)[1]
+        assert len(seen) > 2, "it grew without a reload"
+        expect(opened.page.locator(".state-finished").first).to_be_visible()
+        expect(bar).to_have_attribute("value", str(bar.get_attribute("max")))
+        expect(opened.page.locator(".card.good, .card.bad").first).to_be_visible(timeout=60_000)
+        drawn = opened.page.locator("[data-block=overview] img").first
+        expect(drawn).to_have_attribute("alt", re.compile("sat"), timeout=60_000)
 
 
 def test_actions_ask_for_the_right(browser: Browser, finished: Place) -> None:
     with finished.store() as store, store.write() as connection:
         connection.exec_driver_sql("UPDATE campaign SET state = 'interrupted', finished_at = NULL")
         connection.exec_driver_sql("UPDATE job SET state = 'ready' WHERE id = (SELECT max(id) FROM job)")
-    for web in served(finished, "--allow-actions"):
-        with tab(browser) as opened:
-            web.go(opened.page, "/campaigns/1")
-            opened.page.get_by_role("button", name="Cancel campaign").click()
-            expect(opened.page.locator(".state-cancelled").first).to_be_visible()
-            expect(opened.page.get_by_role("button", name="Cancel campaign")).to_have_count(0)
+    with served(finished, "--allow-actions") as web, tab(browser) as opened:
+        web.go(opened.page, "/campaigns/1")
+        opened.page.get_by_role("button", name="Cancel campaign").click()
+        expect(opened.page.locator(".state-cancelled").first).to_be_visible()
+        expect(opened.page.get_by_role("button", name="Cancel campaign")).to_have_count(0)
     assert finished.record().state.value == "cancelled"
 
 

@@ -90,7 +90,7 @@ def test_kill_at_any_moment_loses_nothing_and_changes_nothing(place, undisturbed
     command = ("run", "c.toml")
     for name, moment in (MOMENTS | BETWEEN_ANSWERS).items():
         workers = str(1 + len(struck) % 2)
-        with place.start("campaign", *command, "--workers", workers) as process:
+        with place.running("campaign", *command, "--workers", workers) as process:
             if place.wait_until(moment, process):
                 process.kill()
                 struck.append(name)
@@ -113,7 +113,7 @@ def test_kill_at_any_moment_loses_nothing_and_changes_nothing(place, undisturbed
 def test_ctrl_c_stops_it_and_it_can_be_resumed(place, undisturbed):
     command = ("run", "c.toml")
     for number, moment in ((signal.SIGINT, outcomes(2)), (signal.SIGTERM, outcomes(9))):
-        with place.start("campaign", *command, "--workers", "1") as process:
+        with place.running("campaign", *command, "--workers", "1") as process:
             assert place.wait_until(moment, process)
             process.send_signal(number)
             _, stderr = process.communicate(timeout=10)

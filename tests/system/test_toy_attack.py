@@ -5,13 +5,12 @@ from __future__ import annotations
 import csv
 import json
 import os
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from tests import toy_attack
+from tests import ending, toy_attack
 
 pytestmark = pytest.mark.system
 
@@ -47,10 +46,7 @@ def wm(tmp_path):
 
     def run(*words, code=0):
         command = [sys.executable, "-m", "orchestrator.cli", *map(str, words)]
-        done = subprocess.run(
-            command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
-        )
-        assert done.returncode == code, done.stderr
+        done = ending.run(command, cwd=tmp_path, env=environment, code=code)
         return done.stdout + (done.stderr if code else "")
 
     return run

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+from tests import ending
 
 pytestmark = pytest.mark.system
 ROOT = Path(__file__).resolve().parents[2]
@@ -37,8 +38,7 @@ def test_files_named_as_modules_are_not_imported(tmp_path, name):
     (tmp_path / "c.toml").write_text(CAMPAIGN)
     command = [sys.executable, "-P", "-m", "orchestrator.cli", "campaign", "run", "c.toml", "--workers", "1"]
     environment = os.environ | {"PYTHONPATH": str(ROOT)}
-    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
+    ending.run(command, cwd=tmp_path, env=environment)
     assert not (tmp_path / "ran").exists()
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 
@@ -11,6 +10,7 @@ import pytest
 from click.shell_completion import BashComplete
 
 from orchestrator.cli import cli
+from tests import ending
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -29,13 +29,7 @@ def test_bash_completes_commands(wm, tmp_path: Path) -> None:
     program.chmod(0o755)
     (tmp_path / "script").write_text(wm("completion", "bash").out)
     asked = f". ./script; COMP_WORDS=({program} campaign res); COMP_CWORD=2; _wm_completion {program}"
-    ran = subprocess.run(
-        ["bash", "-c", asked + '; echo "${COMPREPLY[@]}"'],  # noqa: S607 - the shell that is tested
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    ran = ending.run(["bash", "-c", asked + '; echo "${COMPREPLY[@]}"'], cwd=tmp_path)
     assert ran.stdout == "resume\n"
 
 

@@ -14,6 +14,7 @@ from pathlib import Path
 import httpx
 import pytest
 
+from tests import ending
 from tests.pools import OWNER
 from wm.claims.beacons import check_receipts
 from wm.claims.beacons.base import Trust, parse_receipt, read_trust
@@ -44,13 +45,12 @@ def signs(wm):
 def serving(*arguments):
     """A notary's service in a process of its own, and what it printed first."""
     command = [sys.executable, "-m", "orchestrator.cli", "notary", *(arguments or SERVE)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-        try:
-            lines = iter(process.stdout.readline, "}\n")
-            yield process, json.loads("".join(lines) + "}")
-        finally:
-            process.terminate()
-            process.wait()
+    with ending.started(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        lines = []
+        while not lines or lines[-1] != "}\n":
+            lines.append(process.stdout.readline())
+            assert lines[-1], process.communicate(timeout=60)[1]
+        yield process, json.loads("".join(lines))
 
 
 def test_a_receipt_is_signed_logged_and_checked(signs, notary) -> None:
@@ -116,7 +116,7 @@ def test_twenty_owners_at_once_get_twenty_numbers(signs, notary) -> None:
         assert signs("receipt.json", "--json").json()["number"] == 21
         last = request_receipt(started["address"], REQUEST)
         assert read_statement(last.content)[1].predicate.number == 22
-        lines = tuple(httpx.get(started["address"] + "/log", trust_env=False).text.splitlines())
+        lines = tuple(httpx.get(started["address"] + "/log", trust_env=False, timeout=60).text.splitlines())
         assert count_receipts(lines, notary=notary, owner=REQUEST.owner) == 22
         assert len({json.loads(line)["payload"] for line in lines}) == 22
         process.send_signal(signal.SIGTERM)

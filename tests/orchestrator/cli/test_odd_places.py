@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import resource
-import subprocess
 import sys
 from pathlib import Path
 
@@ -12,6 +11,7 @@ import pytest
 
 from orchestrator.cli.memory import memory_fault
 from orchestrator.store import database
+from tests import ending
 from tests.sharing import copy_store
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -24,14 +24,13 @@ def wm(*arguments: str, cwd: bytes | Path, address_space_mb: int | None = None):
         if address_space_mb is not None:
             resource.setrlimit(resource.RLIMIT_AS, (address_space_mb * 2**20,) * 2)
 
-    return subprocess.run(
+    return ending.run(
         [sys.executable, "-P", "-m", "orchestrator.cli", *arguments],
         cwd=cwd,
         env=os.environ | {"PYTHONPATH": str(ROOT)},
         preexec_fn=limit,
-        capture_output=True,
-        timeout=300,
-        check=False,
+        text=False,
+        code=None,
     )
 
 

@@ -20,6 +20,7 @@ from orchestrator import pace
 from orchestrator.cli import progress
 from orchestrator.store.campaigns import Progress
 from orchestrator.store.tables import JobState
+from tests import ending
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -82,7 +83,7 @@ class _Terminal:
 
     def text(self) -> str:
         """Return what was shown, without colours; the other end must be closed by all."""
-        self._reader.join(timeout=30)
+        ending.join(self._reader)
         os.close(self._master)
         return re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", self._shown.decode())
 
@@ -136,12 +137,10 @@ def test_a_run_on_a_terminal_keeps_stdout_for_data(tiny, tmp_path: Path) -> None
     assert re.search(r"\d+\.\d/s", text)
     assert "12 done" in text
     assert text.splitlines()[-1] == "tiny: finished"
-    listed = subprocess.run(
+    listed = ending.run(
         [sys.executable, "-m", "orchestrator.cli", "campaign", "list", "--json"],
         cwd=tmp_path,
         env=environment,
-        capture_output=True,
-        check=True,
     )
-    assert listed.stderr == b""
+    assert listed.stderr == ""
     assert [row["state"] for row in json.loads(listed.stdout)] == ["finished"]

@@ -20,6 +20,7 @@ import sqlalchemy as sa
 
 from orchestrator.store.database import Store
 from orchestrator.store.tables import orchestrator, worker
+from tests import ending
 from tests.documents import DOCUMENTS, ROOT, Block, Step, blocks, matches, steps
 from tests.imitations import Imitation, Served, mlflow_shares
 from wm.claims.keys import public_hex, read_key
@@ -82,7 +83,7 @@ class StoryRunner:
             name, _, value = arguments[0].partition("=")
             self.environment[name] = value
         elif program == "python":
-            subprocess.run([sys.executable, *arguments], check=True, env=self.environment)
+            ending.run([sys.executable, *arguments], env=self.environment)
         elif arguments[-1] == "&":
             self._start(arguments[:-1])
         else:
@@ -99,9 +100,7 @@ class StoryRunner:
         return word
 
     def _outside(self, arguments: list[str]) -> Ran:
-        done = subprocess.run(
-            [*WM, *arguments], env=self.environment, capture_output=True, text=True, check=False, timeout=300
-        )
+        done = ending.run([*WM, *arguments], env=self.environment, code=None)
         return Ran(done.returncode, done.stdout, done.stderr)
 
     def _start(self, arguments: list[str]) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,6 +13,7 @@ import pytest
 import wm as package
 from orchestrator.cli import cli
 from orchestrator.results import COLUMNS
+from tests import ending
 
 
 def _commands(command: click.Command, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
@@ -210,13 +210,10 @@ def test_help_and_completion_import_no_command(arguments: dict[str, str]) -> Non
         "try: c.main()\n"
         "finally: print(sorted(n for n in sys.modules if n.startswith('orchestrator.cli.')), file=sys.stderr)"
     )
-    ran = subprocess.run(
+    ran = ending.run(
         [sys.executable, "-c", code, "--help"],
         cwd=Path(__file__).resolve().parents[3],
         env=os.environ | arguments,
-        capture_output=True,
-        text=True,
-        check=True,
     )
     assert "campaign" in ran.stdout
     assert (
@@ -229,5 +226,5 @@ def test_importing_the_command_line_imports_no_heavy_library(tmp_path: Path) -> 
     heavy = ("sklearn", "pandas", "altair", "sqlalchemy", "z3", "alembic", "celery")
     code = f"import sys, orchestrator.cli; print([name for name in {heavy!r} if name in sys.modules])"
     root = Path(__file__).resolve().parents[3]
-    ran = subprocess.run([sys.executable, "-c", code], cwd=root, capture_output=True, text=True, check=True)
+    ran = ending.run([sys.executable, "-c", code], cwd=root)
     assert ran.stdout.strip() == "[]"

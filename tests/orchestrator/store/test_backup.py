@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import shlex
-import subprocess
 import sys
 from contextlib import closing
 from pathlib import Path
@@ -17,7 +16,7 @@ from orchestrator.archive import import_archive, write_archive
 from orchestrator.store.database import Store
 from orchestrator.store.ledger import StoreLedger
 from orchestrator.store.tables import JobState, job
-from tests import servers
+from tests import ending, servers
 
 TEXT = (Path(__file__).resolve().parents[3] / "docs/operations.md").read_text()
 SQLITE, POSTGRES = re.findall(r"^```\n(.*?)^```", TEXT.partition("## Backup")[2], re.M | re.S)
@@ -48,7 +47,7 @@ def test_sqlite(finished, tmp_path):
     with finished.write() as connection:  # somebody writes at this moment
         connection.execute(sa.update(job).where(job.c.id == job_id).values(failures=7))
         command = SQLITE.replace("python3", shlex.quote(sys.executable), 1)
-        subprocess.run(["/bin/sh", "-euc", command], cwd=tmp_path, check=True)
+        ending.run(["/bin/sh", "-euc", command], cwd=tmp_path)
     with closing(Store(f"sqlite:///{tmp_path / 'backup.db'}")) as restored:
         assert_restored(restored, finished, job_id)
         ((failures,),) = restored.rows(sa.select(job.c.failures).where(job.c.id == job_id))
@@ -68,7 +67,7 @@ def test_postgresql(finished, tmp_path):
             "PGUSER": "postgres",
             "DATABASE": "postgres",
         }
-        subprocess.run(["/bin/sh", "-euc", POSTGRES], cwd=tmp_path, env=environment, check=True)
+        ending.run(["/bin/sh", "-euc", POSTGRES], cwd=tmp_path, env=environment)
         with closing(Store(server.url("restored"))) as restored:
             assert_restored(restored, finished, job_id)
     server.close()

@@ -23,6 +23,7 @@ from orchestrator.errors import NotFoundError, SchemaError, StoreError, StoreUna
 from orchestrator.store import database, sqlite_file
 from orchestrator.store.database import Store, head_revision, known_revisions
 from orchestrator.store.tables import JobState, artifact, campaign, job, metadata
+from tests import ending
 
 ARTIFACT = {"sha256": hashlib.sha256(b"x").hexdigest(), "size": 1, "data": b"x"}
 
@@ -82,7 +83,7 @@ def test_upgrading_again_changes_nothing(store):
 
 
 def test_two_programs_may_upgrade_at_once(store_url):
-    barrier = threading.Barrier(3)
+    barrier = threading.Barrier(3, timeout=60)
     failures = []
 
     def upgrade():
@@ -97,8 +98,7 @@ def test_two_programs_may_upgrade_at_once(store_url):
     threads = [threading.Thread(target=upgrade) for _ in range(3)]
     for thread in threads:
         thread.start()
-    for thread in threads:
-        thread.join()
+    ending.join(*threads)
     assert failures == []
 
 

@@ -15,6 +15,7 @@ from orchestrator.store import campaigns, queue
 from orchestrator.store.database import Store
 from orchestrator.store.ledger import StoreLedger
 from orchestrator.store.tables import JobState, artifact, attempt, forgery_answer, outcome
+from tests import ending
 from workers.jobs import (
     ForgeryAnswer,
     ForgeryParameters,
@@ -144,7 +145,7 @@ def test_only_a_ready_job_can_be_leased(workshop):
 def test_of_two_racing_workers_one_gets_each_job(workshop, store_url, connections):
     """With `own`, each has a store of its own, as processes do."""
     job_ids = workshop.jobs(*(f"job {number}" for number in range(200)))
-    barrier = threading.Barrier(2)
+    barrier = threading.Barrier(2, timeout=60)
     taken: dict[str, list[int]] = {}
 
     def race(owner):
@@ -158,8 +159,7 @@ def test_of_two_racing_workers_one_gets_each_job(workshop, store_url, connection
     threads = [threading.Thread(target=race, args=(owner,)) for owner in ("one", "other")]
     for thread in threads:
         thread.start()
-    for thread in threads:
-        thread.join()
+    ending.join(*threads)
     assert sorted(taken["one"] + taken["other"]) == job_ids
     for owner, theirs in taken.items():
         assert {workshop.row(job_id).lease_owner for job_id in theirs} <= {owner}
@@ -329,7 +329,7 @@ def test_two_workers_that_end_one_job_at_once_do_not_wait_for_each_other_for_eve
     others = threading.Thread(target=end, args=(range(60),))
     others.start()
     end(range(60, 120))
-    others.join()
+    ending.join(others)
     assert sorted(won) == [False] * 20 + [True] * 20
 
 

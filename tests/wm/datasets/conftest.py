@@ -15,6 +15,7 @@ import pytest
 from numpy.typing import NDArray
 from sklearn.utils import resample
 
+from tests import ending
 from wm.datasets.files import parse_svmlight
 from wm.datasets.ijcnn1 import PAPER, Recipe, git_blob_sha1
 from wm.datasets.mnist import MNIST26_SHA256
@@ -71,7 +72,7 @@ def server() -> Iterator[LoopbackServer]:
     finally:
         loopback.closing.set()
         httpd.shutdown()
-        thread.join()
+        ending.join(thread)
         httpd.server_close()
 
 

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from tests import ending
 from wm.datasets.cache import default_data_dir, download, make_directory, write_atomically
 from wm.errors import DataError
 
@@ -130,8 +131,7 @@ def test_two_writers_leave_one_whole_file(tmp_path):
     threads = [threading.Thread(target=write_atomically, args=(target, content)) for content in contents]
     for thread in threads:
         thread.start()
-    for thread in threads:
-        thread.join()
+    ending.join(*threads)
     assert target.read_bytes() in contents
     assert list(tmp_path.iterdir()) == [target]
 

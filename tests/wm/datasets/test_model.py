@@ -1,9 +1,9 @@
-import subprocess
 import sys
 
 import numpy as np
 import pytest
 
+from tests import ending
 from wm.datasets import Dataset, Source, load
 
 
@@ -44,5 +44,5 @@ def test_arrays_cannot_be_written_to():
 def test_importing_the_package_does_not_import_the_heavy_libraries():
     heavy = {"sklearn", "pandas", "scipy"}
     script = f"import sys, wm.datasets, wm.embedding.tuning; print({heavy} & set(sys.modules))"
-    answer = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    answer = ending.run([sys.executable, "-c", script])
     assert answer.stdout.strip() == "set()"

@@ -26,7 +26,7 @@ def test_another_living_process_is_not_gone():
         owner = owner_of(other.pid, process_start(other.pid))
         assert not owner_is_gone(owner)
         other.stdin.close()
-        other.wait()
+        other.wait(60)
         assert owner_is_gone(owner)
 
 
@@ -84,5 +84,5 @@ def test_only_a_process_that_is_not_stopped_is_running():
         assert not owner_is_gone(owner)
         other.send_signal(signal.SIGCONT)
         other.stdin.close()
-        other.wait()
+        other.wait(60)
         assert not owner_is_running(owner)

@@ -5,12 +5,12 @@ from __future__ import annotations
 import hashlib
 import json
 import struct
-import subprocess
 import sys
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from tests import ending
 from tests.timestamp_authority import NOW, certify, stamp
 from wm.claims.beacons import check_receipts
 from wm.claims.beacons.base import DrandChain, Receipt, Trust
@@ -298,9 +298,7 @@ def test_without_py_ecc_the_extra_is_named():
         "try: is_round_signed(sys.argv[1], bytes(48), number=1, signature=bytes(96), previous=b'')\n"
         "except ClaimError as reason: print(reason)\n"
     )
-    ran = subprocess.run(
-        [sys.executable, "-c", script, DEFAULT.scheme], capture_output=True, text=True, check=True
-    )
+    ran = ending.run([sys.executable, "-c", script, DEFAULT.scheme])
     assert ran.stdout == (
         "a drand receipt cannot be checked: py-ecc is not installed: pip install 'treeproof[drand]'\n"
     )

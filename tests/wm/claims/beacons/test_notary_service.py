@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from tests import ending
 from tests.pools import OWNER
 from wm.claims.beacons import notary_service
 from wm.claims.beacons.base import Receipt
@@ -37,7 +38,7 @@ def running(server):
         yield server
     finally:
         server.shutdown()
-        thread.join()
+        ending.join(thread)
         server.server_close()
 
 

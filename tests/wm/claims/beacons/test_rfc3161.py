@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-import subprocess
 import sys
 from datetime import timedelta
 from pathlib import Path
@@ -15,6 +14,7 @@ from cryptography.x509.oid import ExtendedKeyUsageOID
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests import ending
 from tests.timestamp_authority import DAY, NOW, certify, stamp, tlv, token_of, whole
 from wm.claims.beacons import check_receipts
 from wm.claims.beacons.base import Trust
@@ -201,10 +201,5 @@ def test_without_the_library_the_extra_is_named():
         "    try: call()\n"
         "    except ClaimError as reason: print(reason)\n"
     )
-    ran = subprocess.run(
-        [sys.executable, "-c", script, timestamp_receipt(RESPONSE).content],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    ran = ending.run([sys.executable, "-c", script, timestamp_receipt(RESPONSE).content])
     assert ran.stdout.count("pip install 'treeproof[timestamps]'") == 2, ran.stderr

@@ -6,14 +6,13 @@ import asyncio
 import email.utils
 import json
 import shutil
-import subprocess
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 
 import numpy as np
 import pytest
 
-from tests import suspects
+from tests import ending, suspects
 from tests.suspects import Suspect
 from wm.errors import EndpointError, EndpointUnavailableError
 from wm.verification.endpoint import Endpoint, Limits, ask, check_address
@@ -295,9 +294,7 @@ def certificate(tmp_path_factory) -> tuple[str, str]:
     files = (str(folder / "certificate.pem"), str(folder / "key.pem"))
     request = ["req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "1", "-subj", "/CN=127.0.0.1"]
     names = ["-addext", "subjectAltName=IP:127.0.0.1"]
-    subprocess.run(
-        [program, *request, *names, "-out", files[0], "-keyout", files[1]], check=True, capture_output=True
-    )
+    ending.run([program, *request, *names, "-out", files[0], "-keyout", files[1]])
     return files
 
 
