@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 from collections.abc import Iterator, Mapping
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -12,6 +13,7 @@ from typing import Any, Literal
 import numpy as np
 import pytest
 import redis
+import sqlalchemy as sa
 from hypothesis import settings
 from numpy.typing import NDArray
 from sklearn.datasets import load_breast_cancer
@@ -19,6 +21,7 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.model_selection import train_test_split
 from sklearn.preprocessing import minmax_scale
 
+from orchestrator.store.database import Store
 from tests import servers
 from wm.forest import Forest
 
@@ -158,5 +161,23 @@ def postgres_server_url() -> Iterator[str]:
 def postgres_url(postgres_server_url: str) -> Iterator[str]:
     """URL of an empty PostgreSQL database."""
     url, drop = servers.new_database(postgres_server_url)
+    yield url
+    drop()
+
+
+@pytest.fixture(scope="session")
+def upgraded_postgres(postgres_server_url: str) -> Iterator[str]:
+    """Name of a PostgreSQL database with an empty store, to be copied: an upgrade runs every migration."""
+    url, drop = servers.new_database(postgres_server_url)
+    with closing(Store(url)) as store:
+        store.upgrade()
+    yield str(sa.make_url(url).database)
+    drop()
+
+
+@pytest.fixture
+def upgraded_postgres_url(postgres_server_url: str, upgraded_postgres: str) -> Iterator[str]:
+    """URL of a PostgreSQL database with an empty store."""
+    url, drop = servers.new_database(postgres_server_url, template=upgraded_postgres)
     yield url
     drop()

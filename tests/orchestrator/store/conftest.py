@@ -30,8 +30,9 @@ def sqlite_url(tmp_path: Path) -> str:
 
 @pytest.fixture(params=["sqlite_url", "postgres_url"])
 def store_url(request: pytest.FixtureRequest) -> str:
-    """URL of an empty database, of every kind that keeps the contract."""
-    return str(request.getfixturevalue(request.param))
+    """URL of an empty database, of every kind that keeps the contract; of an empty store for `store`."""
+    is_upgraded = request.param == "postgres_url" and "store" in request.fixturenames
+    return str(request.getfixturevalue("upgraded_postgres_url" if is_upgraded else request.param))
 
 
 @pytest.fixture
@@ -40,8 +41,6 @@ def store(store_url: str, empty_file: Path) -> Iterator[Store]:
     opened = Store(store_url)
     if opened.is_sqlite:
         copy_store(empty_file, Path(str(sa.make_url(store_url).database)))
-    else:
-        opened.upgrade()
     yield opened
     opened.close()
 

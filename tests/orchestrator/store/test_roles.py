@@ -24,9 +24,8 @@ PASSWORD = "it's $1$:"  # noqa: S105 - of a login that lives as long as the test
 
 
 @pytest.fixture
-def workshop(postgres_url, spec):
-    store = Store(postgres_url)
-    store.upgrade()
+def workshop(upgraded_postgres_url, spec):
+    store = Store(upgraded_postgres_url)
     made = Workshop(store, spec)
     made.campaign(made.job("a", kind=JobKind.EMBED), made.job("b", "a", kind=JobKind.FORGERY), made.job("c"))
     yield made
@@ -34,11 +33,11 @@ def workshop(postgres_url, spec):
 
 
 @pytest.fixture
-def worker(workshop, postgres_url):
+def worker(workshop, upgraded_postgres_url):
     """The same store with a worker's login."""
     name = f"worker_{uuid.uuid4().hex}"
     set_worker_login(workshop.store, name, PASSWORD)
-    url = sa.make_url(postgres_url).set(username=name, password=PASSWORD)
+    url = sa.make_url(upgraded_postgres_url).set(username=name, password=PASSWORD)
     store = Store(url.render_as_string(hide_password=False))
     yield store
     store.close()
