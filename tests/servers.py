@@ -1,7 +1,8 @@
 """Real servers for tests and benchmarks, from wheels: Valkey (Redis protocol) and PostgreSQL.
 
 Each is a child of this process, listens on loopback or a unix socket only, keeps its data in a temporary
-directory of its own and can be stopped, killed, wiped and started again.
+directory of its own and can be stopped, killed, wiped and started again. If this process is killed, the next
+one to start a server ends those that it left, and removes their directories.
 """
 
 from __future__ import annotations
@@ -16,7 +17,6 @@ import signal
 import socket
 import subprocess
 import sys
-import tempfile
 import time
 import uuid
 from collections.abc import Callable
@@ -26,6 +26,7 @@ import psycopg
 import redis
 
 from tests import ending
+from tests.server_folders import make_folder
 
 _START_LIMIT_S = 60.0
 
@@ -38,8 +39,7 @@ class _Server:
     """A server process that can be stopped and started again, with the same address and data."""
 
     def __init__(self) -> None:
-        # Not in pytest's directories: the path of a unix socket must be short, and another user must get in.
-        self.directory = Path(tempfile.mkdtemp(prefix="treeproof-"))
+        self.directory = make_folder()
         self._process: subprocess.Popen[bytes] | None = None
         atexit.register(self.close)
 
