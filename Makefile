@@ -3,7 +3,8 @@
 .DEFAULT_GOAL := help
 
 PYTHON ?= python3
-NEWEST ?= $(shell command -v python3.14 || command -v python3.13 || command -v python3.12 || echo $(PYTHON))
+# The newest that runs: of versions that are not selected, pyenv has a command that only says so.
+NEWEST ?= $(shell for each in python3.14 python3.13 python3.12; do "$$each" -c "" 2> /dev/null && echo "$$each" && exit; done; echo $(PYTHON))
 VENV := .venv
 BIN := $(VENV)/bin
 QUICK := -q -m "not system and not server"
