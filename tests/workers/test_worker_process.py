@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from types import SimpleNamespace
 
 import pytest
@@ -48,3 +51,8 @@ def test_what_passes_by_waiting_is_told_from_what_does_not(reason, passes):
             raise reason
 
     assert refusal(SimpleNamespace(set=set_key)) is (reason if passes else None)
+
+
+def test_time_zones_are_found_on_a_system_without_any():
+    words = [sys.executable, "-c", "import workers.celery.worker"]
+    subprocess.run(words, env=os.environ | {"PYTHONTZPATH": ""}, check=True)
