@@ -37,6 +37,9 @@ ROOT = Path(__file__).resolve().parents[2]
 _ORPHANS_WITHIN_S = 5.0
 """All processes of a killed worker must have ended after this long, also on a busy machine."""
 
+NAME = "faults"
+"""The campaign's."""
+
 OTHER_JOBS = 5
 """Of the small campaign: split, baseline, embed, detection, suppression."""
 
@@ -54,7 +57,7 @@ class Size:
     def text(self) -> str:
         """The campaign file."""
         return small_campaign(
-            name="faults",
+            name=NAME,
             engines=self.engines,
             signatures=self.signatures,
             instances=self.instances,
@@ -92,11 +95,18 @@ class Difference:
 
 
 class Fleet:
-    """The `wm` processes of one campaign, and its store."""
+    """The `wm` processes of one campaign, and its store.
+
+    Attributes
+    ----------
+    program
+        What a `wm` command begins with.
+    """
 
     def __init__(self, directory: Path, store_url: str, broker_url: str, size: Size) -> None:
         self.directory = directory
         self.size = size
+        self.program: Sequence[str] = (sys.executable, "-m", "orchestrator.cli")
         self.family = Family()
         self.environment = os.environ | {
             **self.family.environment,
@@ -145,7 +155,7 @@ class Fleet:
             environment["PYTHONPATH"] = os.pathsep.join([str(folder), str(ROOT)])
         with log.open("wb") as file:
             process = subprocess.Popen(
-                [*within, sys.executable, "-m", "orchestrator.cli", *arguments],
+                [*within, *self.program, *arguments],
                 cwd=self.directory,
                 env=environment,
                 stdin=subprocess.DEVNULL,
@@ -294,7 +304,7 @@ class Fleet:
 
     def state(self) -> CampaignState:
         """Return the campaign's state."""
-        return campaigns.find_campaign(self.store, "faults").state
+        return campaigns.find_campaign(self.store, NAME).state
 
     def jobs(self) -> dict[JobState, int]:
         """Return the numbers of jobs in the states that occur."""
