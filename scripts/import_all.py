@@ -4,7 +4,7 @@ All others are compiled when somebody imports them after all: the code of module
 of an image.
 """
 
-import importlib
+import importlib.util
 import pkgutil
 import sys
 
@@ -14,7 +14,6 @@ import workers
 
 LATE = ("altair", "celery.concurrency.thread", "kombu.transport.redis", "sklearn.datasets", "vl_convert")
 OPTIONAL = ("orchestrator.store.migrations",)  # run by Alembic alone
-OURS = ("wm", "workers", "orchestrator")
 
 for package in (wm, workers, orchestrator):
     for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
@@ -23,8 +22,8 @@ for package in (wm, workers, orchestrator):
         try:
             importlib.import_module(module.name)
         except ModuleNotFoundError as missing:  # of an extra, which is not installed
-            if str(missing.name).partition(".")[0] in OURS:
-                raise
+            if importlib.util.find_spec(str(missing.name).partition(".")[0]) is not None:
+                raise  # of a package that is installed
             print(f"{module.name}: not without {missing.name}", file=sys.stderr)
 for name in LATE:
     importlib.import_module(name)
