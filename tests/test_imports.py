@@ -23,6 +23,7 @@ TESTS_FOR_RESEARCH = (
     "tests.servers",
     "tests.system.faults",
     "tests.system.fleet",
+    "tests.system.line_faults",
     "tests.damage",
 )
 QUEUE = {"celery", "kombu", "redis"}

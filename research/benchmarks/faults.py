@@ -2,11 +2,12 @@
 
     python -m research.benchmarks.faults [FAULT ...] [--runs N] [--instances N] [--minutes M] [-o FILE] [options]
 
-Runs the faults of tests/system/faults.py, each on a fresh store, and holds what the campaign found against
-an undisturbed local run of it, row by row. Prints for each fault how often all rows were identical (but for
+Runs the faults of tests/system/faults.py and line_faults.py, each on a fresh store, and holds what the
+campaign found against an undisturbed local run of it, row by row. Prints for each fault how often all rows were identical (but for
 those that it rightly changes: the poison job, the query that never returns), duplicates, missing rows,
 processes that outlived their killed worker, and the seconds until work went on. Exit code 1 if any run
-failed its checks, or a worker's jobs were not run elsewhere within 45 s.
+failed its checks, or a worker's jobs were not run elsewhere within 45 s. With -o, the results so far are
+kept after each fault.
 """
 
 from __future__ import annotations
@@ -17,17 +18,19 @@ import sys
 import tempfile
 import time
 import traceback
-from collections.abc import Callable, Mapping
-from contextlib import ExitStack, closing
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from research.benchmarks import common
 from tests import servers
-from tests.system import faults
+from tests.proxy import BadLine
+from tests.system import faults, line_faults
 from tests.system.faults import Seen
 from tests.system.fleet import Fleet, RowKey, Size, fleet_of, undisturbed_rows
+from tests.system.line_faults import Remote, remote_broker, remote_fleet
 
 ELSEWHERE_S = 45.0
 """A killed worker's jobs must run elsewhere within this time."""
@@ -41,14 +44,50 @@ MARGIN = 1.25
 Rows = Mapping[RowKey, tuple[Any, ...]]
 
 
+DELAY_S = 0.1
+"""Time that everything takes in each direction over a line that delays."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a fault strikes: what its kind does not have is None."""
+
+    fleet: Fleet
+    broker: servers.Valkey
+    database: servers.Postgres | None = None
+    broker_line: BadLine | None = None
+    remote: Remote | None = None
+
+
+@contextmanager
+def place_of(kind: str, directory: Path, size: Size) -> Iterator[Place]:
+    """Make an empty store, a broker, and lines to them, as a kind has it.
+
+    These are ``sqlite``, ``postgresql``, ``broker line`` (with SQLite), ``lines`` and ``slow lines``.
+    """
+    with ExitStack() as stack:
+        broker = stack.enter_context(closing(servers.Valkey()))
+        if kind == "broker line":
+            fleet, line = stack.enter_context(remote_broker(directory, broker, size))
+            yield Place(fleet, broker, broker_line=line)
+        elif kind.endswith("lines"):
+            delay_s = DELAY_S if kind == "slow lines" else 0.0
+            remote = stack.enter_context(remote_fleet(directory, broker, size, delay_s=delay_s))
+            yield Place(remote.fleet, broker, remote=remote)
+        else:
+            database = stack.enter_context(closing(servers.Postgres())) if kind == "postgresql" else None
+            fleet = stack.enter_context(fleet_of(directory, kind, broker, size, database))
+            yield Place(fleet, broker, database)
+
+
 @dataclass(frozen=True)
 class Fault:
     """One way in which things break; letter and name as in docs/scaling.md."""
 
     letter: str
     name: str
-    store: str
-    strike: Callable[[Fleet, servers.Valkey, Any], Seen]  # given also the database server, None with SQLite
+    kind: str  # of its place
+    strike: Callable[[Place], Seen]
     size: Callable[[Size], Size] = lambda size: size  # turns the size that was asked for into this fault's
 
 
@@ -82,23 +121,29 @@ def known_faults(times: int, minutes: float) -> list[Fault]:
         return replace(size, engines=("z3",), timeout_s=3)
 
     return [
-        Fault("a", "worker killed, same machine", "postgresql", lambda fleet, _b, _d: faults.worker_killed_again_and_again(fleet, times=times)),
-        Fault("a", "worker killed, another machine", "postgresql", lambda fleet, _b, _d: faults.worker_killed_elsewhere(fleet)),
-        Fault("b", "job process killed", "sqlite", lambda fleet, _b, _d: faults.job_process_killed(fleet, times=2)),
-        Fault("b", "solver killed", "sqlite", lambda fleet, _b, _d: faults.solver_killed(fleet, times=times)),
-        Fault("c", "orchestrator killed", "postgresql", lambda fleet, _b, _d: faults.orchestrator_killed_again_and_again(fleet, times=times)),
-        Fault("d", "broker stopped 5 s, empty after", "postgresql", lambda fleet, broker, _d: faults.broker_stopped(fleet, broker)),
-        Fault("e", "broker wiped", "postgresql", lambda fleet, broker, _d: faults.broker_wiped(fleet, broker, times=times)),
-        Fault("f", "connections cut, database restarted", "postgresql", lambda fleet, _b, database: faults.database_restarted(fleet, database)),
-        Fault("g", "poison job", "sqlite", lambda fleet, _b, _d: faults.poison_job(fleet)),
-        Fault("h", "query never returns", "sqlite", lambda fleet, _b, _d: faults.query_that_never_returns(fleet), short_limit),
-        Fault("i", "second orchestrator", "postgresql", lambda fleet, _b, _d: faults.second_orchestrator(fleet)),
-        Fault("j", "full disk, SQLite", "sqlite", lambda fleet, _b, _d: faults.full_disk(fleet)),
-        Fault("j", "no space, PostgreSQL", "postgresql", lambda fleet, _b, _d: faults.store_out_of_space(fleet)),
-        Fault("j", "read-only, PostgreSQL", "postgresql", lambda fleet, _b, database: faults.read_only_store(fleet, database)),
-        Fault("k", "forged messages", "sqlite", lambda fleet, broker, _d: faults.forged_messages(fleet, broker)),
-        Fault("q", "all suspended", "sqlite", lambda fleet, _b, _d: faults.suspended_again_and_again(fleet, times=times), short_limit),
-        Fault("l", "heartbeats under load", "postgresql", lambda fleet, _b, _d: faults.heartbeats_under_load(fleet, at_least_s=60 * minutes), long),
+        Fault("a", "worker killed, same machine", "postgresql", lambda at: faults.worker_killed_again_and_again(at.fleet, times=times)),
+        Fault("a", "worker killed, another machine", "postgresql", lambda at: faults.worker_killed_elsewhere(at.fleet)),
+        Fault("b", "job process killed", "sqlite", lambda at: faults.job_process_killed(at.fleet, times=2)),
+        Fault("b", "solver killed", "sqlite", lambda at: faults.solver_killed(at.fleet, times=times)),
+        Fault("c", "orchestrator killed", "postgresql", lambda at: faults.orchestrator_killed_again_and_again(at.fleet, times=times)),
+        Fault("d", "broker stopped 5 s, empty after", "postgresql", lambda at: faults.broker_stopped(at.fleet, at.broker)),
+        Fault("e", "broker wiped", "postgresql", lambda at: faults.broker_wiped(at.fleet, at.broker, times=times)),
+        Fault("f", "connections cut, database restarted", "postgresql", lambda at: faults.database_restarted(at.fleet, at.database)),
+        Fault("g", "poison job", "sqlite", lambda at: faults.poison_job(at.fleet)),
+        Fault("h", "query never returns", "sqlite", lambda at: faults.query_that_never_returns(at.fleet), short_limit),
+        Fault("i", "second orchestrator", "postgresql", lambda at: faults.second_orchestrator(at.fleet)),
+        Fault("j", "full disk, SQLite", "sqlite", lambda at: faults.full_disk(at.fleet)),
+        Fault("j", "no space, PostgreSQL", "postgresql", lambda at: faults.store_out_of_space(at.fleet)),
+        Fault("j", "read-only, PostgreSQL", "postgresql", lambda at: faults.read_only_store(at.fleet, at.database)),
+        Fault("k", "forged messages", "sqlite", lambda at: faults.forged_messages(at.fleet, at.broker)),
+        Fault("m", "broker full", "sqlite", lambda at: line_faults.broker_full(at.fleet, at.broker)),
+        Fault("m", "broker a replica", "sqlite", lambda at: line_faults.broker_became_replica(at.fleet, at.broker)),
+        Fault("n", "broker silent", "broker line", lambda at: line_faults.broker_connections_forgotten(at.fleet, at.broker_line)),
+        Fault("o", "store silent", "lines", lambda at: line_faults.store_connections_forgotten(at.remote)),
+        Fault("p", "all mute, services stopped", "lines", lambda at: line_faults.stopped_while_all_is_mute(at.remote)),
+        Fault("q", "all suspended", "sqlite", lambda at: faults.suspended_again_and_again(at.fleet, times=times), short_limit),
+        Fault("r", "lines delay and break", "slow lines", lambda at: line_faults.lines_delay_and_break(at.remote)),
+        Fault("l", "heartbeats under load", "postgresql", lambda at: faults.heartbeats_under_load(at.fleet, at_least_s=60 * minutes), long),
     ]  # fmt: skip
 
 
@@ -123,15 +168,10 @@ def undisturbed_seconds(size: Size) -> float:
 def run(fault: Fault, size: Size, undisturbed: Rows, tally: Tally) -> None:
     """Let a fault strike once, and count what came of it."""
     tally.runs += 1
-    is_server = fault.store == "postgresql"
     try:
-        with ExitStack() as stack:
-            broker = stack.enter_context(closing(servers.Valkey()))
-            database = stack.enter_context(closing(servers.Postgres())) if is_server else None
-            directory = Path(stack.enter_context(tempfile.TemporaryDirectory()))
-            fleet = stack.enter_context(fleet_of(directory, fault.store, broker, size, database))
-            seen = fault.strike(fleet, broker, database)
-            found = fleet.difference(undisturbed)
+        with tempfile.TemporaryDirectory() as name, place_of(fault.kind, Path(name), size) as place:
+            seen = fault.strike(place)
+            found = place.fleet.difference(undisturbed)
     except Exception as failure:
         traceback.print_exc()
         tally.failures += (f"{type(failure).__name__}: {str(failure)[:200]}",)
@@ -157,7 +197,7 @@ def line(tally: Tally) -> str:
 def main() -> int:
     """Run and print a table; return 1 if anything was not as it must be."""
     parser = common.parser(__doc__, seed=None)
-    parser.add_argument("faults", nargs="*", metavar="FAULT", help="letters a to l; by default all")
+    parser.add_argument("faults", nargs="*", metavar="FAULT", help="letters a to r; by default all")
     parser.add_argument("--runs", type=int, default=5, help="times that each fault is provoked")
     parser.add_argument("--times", type=int, default=4, help="strikes in each run, where it can strike again")
     parser.add_argument("--instances", type=int, default=150, help="queries for each signature and distance")
@@ -190,7 +230,7 @@ def main() -> int:
         print(line(tally), flush=True)
         for failure in tally.failures:
             print(f"  {tally.fault}: {failure}", flush=True)
-    common.save_results(arguments, tallies)
+        common.save_results(arguments, tallies)
     return 0 if all(tally.is_good for tally in tallies) else 1
 
 

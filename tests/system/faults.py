@@ -1,7 +1,8 @@
 """One function for each fault of docs/scaling.md: it strikes a running campaign, and returns what was seen.
 
 Each launches the campaign, provokes its fault, fixes it as a person would, and waits for the end. The
-caller compares the rows with those of an undisturbed run.
+caller compares the rows with those of an undisturbed run. Faults m to p and r, of peers that are neither up
+nor down, are in line_faults.py.
 """
 
 from __future__ import annotations
@@ -19,7 +20,6 @@ import sqlalchemy as sa
 
 from orchestrator.store.tables import CampaignState, JobState, forgery_answer, job, outcome
 from tests import servers
-from tests.proxy import ForgetfulProxy
 from tests.system.fleet import Fleet, RowKey, busy_processors
 from workers.celery.app import QUEUE, TASK, make_app
 from workers.runtime.version import protocol_version
@@ -49,13 +49,13 @@ class Seen:
     attempts: tuple[str, ...] = ()
 
 
-def _seen(
+def seen_in(
     fleet: Fleet, recovery_s: list[float], *, orphans: int = 0, affected: frozenset[RowKey] = frozenset()
 ) -> Seen:
     return Seen(tuple(recovery_s), orphans, affected, tuple(fleet.attempts()))
 
 
-def _shares(times: int) -> list[float]:
+def shares(times: int) -> list[float]:
     """Return shares of the queries after which a fault strikes, from the first query to most of them."""
     return [0.8 * number / times for number in range(times)]
 
@@ -69,7 +69,7 @@ def worker_killed_again_and_again(fleet: Fleet, *, times: int = 3, with_orchestr
     orchestrator = fleet.start("orchestrate")
     worker = fleet.worker(SLOTS)
     recovery_s, orphans = [], 0
-    for share in _shares(times):
+    for share in shares(times):
         fleet.until(fleet.begun(share))
         fleet.until(fleet.running)
         orphans += fleet.kill(worker)
@@ -79,8 +79,8 @@ def worker_killed_again_and_again(fleet: Fleet, *, times: int = 3, with_orchestr
         again = fleet.taken_again()
         worker = fleet.worker(SLOTS)
         recovery_s.append(fleet.seconds_until(again))
-    fleet.finish(within_s=300)
-    return _seen(fleet, recovery_s, orphans=orphans)
+    fleet.finish()
+    return seen_in(fleet, recovery_s, orphans=orphans)
 
 
 ELSEWHERE = """
@@ -109,10 +109,10 @@ def worker_killed_elsewhere(fleet: Fleet) -> Seen:
         now = fleet.lease_counts()
         return all(now[at] > before[at] for at in held)
 
-    fleet.until(are_taken, within_s=90)
+    fleet.until(are_taken)
     recovery_s = [time.monotonic() - killed_at] if held else []
-    fleet.finish(within_s=300)
-    return _seen(fleet, recovery_s, orphans=orphans)
+    fleet.finish()
+    return seen_in(fleet, recovery_s, orphans=orphans)
 
 
 # Fault b: a job's process, a solver
@@ -133,13 +133,13 @@ def _kill_below(fleet: Fleet, module: str, times: int) -> Seen:
     fleet.start("orchestrate")
     worker = fleet.worker(SLOTS)
     recovery_s = []
-    for share in _shares(times):
+    for share in shares(times):
         fleet.until(fleet.begun(share))
         os.kill(fleet.until(lambda: fleet.below(worker.pid, module))[0], signal.SIGKILL)
         before = fleet.answers()
         recovery_s.append(fleet.seconds_until(fleet.more_answers(before)))
-    fleet.finish(within_s=300)
-    return _seen(fleet, recovery_s)
+    fleet.finish()
+    return seen_in(fleet, recovery_s)
 
 
 # Faults c and i: orchestrators
@@ -151,13 +151,13 @@ def orchestrator_killed_again_and_again(fleet: Fleet, *, times: int = 2) -> Seen
     orchestrator = fleet.start("orchestrate")
     fleet.worker(SLOTS)
     recovery_s = []
-    for share in _shares(times):
+    for share in shares(times):
         fleet.until(fleet.begun(share))
         fleet.kill(orchestrator)
         orchestrator = fleet.start("orchestrate")
         recovery_s.append(fleet.seconds_until(_leads(fleet, orchestrator)))
-    fleet.finish(within_s=300)
-    return _seen(fleet, recovery_s)
+    fleet.finish()
+    return seen_in(fleet, recovery_s)
 
 
 def _leads(fleet: Fleet, orchestrator: subprocess.Popen[bytes]) -> Callable[[], bool]:
@@ -175,8 +175,8 @@ def second_orchestrator(fleet: Fleet) -> Seen:
     fleet.until(fleet.begun())
     assert fleet.stop(first) == 0
     recovery_s = [fleet.seconds_until(_leads(fleet, second))]
-    fleet.finish(within_s=300)
-    return _seen(fleet, recovery_s)
+    fleet.finish()
+    return seen_in(fleet, recovery_s)
 
 
 # Faults d and e: the broker
@@ -186,7 +186,7 @@ def broker_stopped(
     fleet: Fleet, broker: servers.Valkey, *, away_s: float = 5.0, wiped_before: bool = False
 ) -> Seen:
     """The broker is away for a while, and comes back with nothing in it: lost for good, a new empty one."""
-    processes = _launch_all(fleet)
+    processes = launch_all(fleet)
     if wiped_before:
         broker.client().flushall()
         fleet.until(fleet.taken_again())
@@ -194,97 +194,24 @@ def broker_stopped(
     time.sleep(away_s)
     broker.start()
     recovery_s = [fleet.seconds_until(fleet.taken_again())]
-    fleet.finish(within_s=300)
+    fleet.finish()
     for process in processes:
         logged = fleet.log(process)
         assert "Traceback" not in logged
         assert len(re.findall("the broker .* does not answer, trying again", logged)) <= 1, logged
-    return _seen(fleet, recovery_s)
+    return seen_in(fleet, recovery_s)
 
 
 def broker_wiped(fleet: Fleet, broker: servers.Valkey, *, times: int = 1) -> Seen:
     """All messages are lost, the broker lives."""
-    _launch_all(fleet)
+    launch_all(fleet)
     recovery_s = []
-    for share in _shares(times):
+    for share in shares(times):
         fleet.until(fleet.begun(share))
         broker.client().flushall()
         recovery_s.append(fleet.seconds_until(fleet.taken_again()))
-    fleet.finish(within_s=300)
-    return _seen(fleet, recovery_s)
-
-
-def broker_refuses(fleet: Fleet, refuse: Callable[[], object], accept: Callable[[], object]) -> Seen:
-    """The broker answers, but writes nothing for a while: a full memory, or a replica."""
-    processes = _launch_all(fleet)
-    refuse()
-    late = fleet.worker()  # one that starts meanwhile waits like the others
-    waiting = (*processes, late)
-    time.sleep(4)
-    assert all(process.poll() is None for process in waiting), fleet.logs()
-    accept()
-    recovery_s = [fleet.seconds_until(fleet.taken_again())]
-    fleet.finish(within_s=300)
-    for process in waiting:
-        logged = fleet.log(process)
-        assert "Traceback" not in logged
-        assert len(re.findall("the broker .* does not answer, trying again", logged)) <= 1, logged
-    return _seen(fleet, recovery_s)
-
-
-def broker_connections_forgotten(fleet: Fleet, proxy: ForgetfulProxy) -> Seen:
-    """Connections to the broker fall silent; new ones would work."""
-    _launch_all(fleet)
-    proxy.forget()
-    fleet.finish(within_s=300)
-    return _seen(fleet, [])
-
-
-# Faults o and p: connections to the store that fall silent, and servers that say nothing at all
-
-IMPATIENT = """
-import orchestrator.store.silence, workers.runtime.stopping
-
-orchestrator.store.silence.SILENCE_S = 3.0
-workers.runtime.stopping.STOP_LIMIT_S = 8.0
-"""
-
-
-def store_connections_forgotten(fleet: Fleet, proxy: ForgetfulProxy) -> Seen:
-    """Connections to the store fall silent; new ones would work."""
-    fleet.launch()
-    processes = fleet.start("orchestrate", custom=IMPATIENT), fleet.worker(SLOTS, custom=IMPATIENT)
-    fleet.until(fleet.begun(), within_s=120)
-    before = fleet.answers()
-    proxy.forget()
-    recovery_s = [fleet.seconds_until(fleet.more_answers(before), within_s=120)]
-    fleet.finish(within_s=300)
-    for process in processes:
-        assert process.poll() is None
-        logged = fleet.log(process)
-        assert "Traceback" not in logged
-        assert logged.count("the store does not answer") == logged.count("the store is back") <= 1, logged
-    return _seen(fleet, recovery_s)
-
-
-def stopped_while_all_is_mute(fleet: Fleet, *proxies: ForgetfulProxy) -> list[float]:
-    """Store and broker say nothing any more, and the services are told to stop; return how long they take."""
-    fleet.launch()
-    processes = [fleet.start("orchestrate", custom=IMPATIENT), fleet.worker(SLOTS, custom=IMPATIENT)]
-    fleet.until(fleet.begun(), within_s=120)
-    below = [each for process in processes for each in fleet.below(process.pid)]
-    for proxy in proxies:
-        proxy.mute()
-    time.sleep(1)
-    took_s = []
-    for process in processes:
-        started = time.monotonic()
-        process.terminate()
-        assert process.wait(timeout=40) in (0, 4), fleet.log(process)
-        took_s.append(time.monotonic() - started)
-        assert "Traceback" not in fleet.log(process)
-    fleet.until(lambda: not set(below) & set(fleet.family.living()), within_s=5)
-    return took_s
+    fleet.finish()
+    return seen_in(fleet, recovery_s)
 
 
 # Fault q: all processes of a run are suspended together
@@ -294,15 +221,15 @@ def suspended_again_and_again(fleet: Fleet, *, times: int = 2) -> Seen:
     """Everything is suspended for longer than a query may take, as by ``docker pause``."""
     fleet.store.upgrade()
     run = fleet.start("campaign", "run", "c.toml", "--workers", str(SLOTS))
-    for share in _shares(times):
-        fleet.until(fleet.begun(share), within_s=120)
+    for share in shares(times):
+        fleet.until(fleet.begun(share))
         everyone = [run.pid, *fleet.below(run.pid)]
         for number in (signal.SIGSTOP, signal.SIGCONT):
             for pid in everyone:
                 os.kill(pid, number)
             time.sleep(fleet.size.timeout_s + 1 if number == signal.SIGSTOP else 0)
-    assert run.wait(timeout=300) == 0, fleet.log(run)
-    return _seen(fleet, [])
+    assert fleet.end_of(run) == 0
+    return seen_in(fleet, [])
 
 
 # Fault f: the database
@@ -310,7 +237,7 @@ def suspended_again_and_again(fleet: Fleet, *, times: int = 2) -> Seen:
 
 def database_restarted(fleet: Fleet, database: servers.Postgres, *, away_s: float = 3.0) -> Seen:
     """All connections to PostgreSQL are cut at once; then it is away for a while."""
-    processes = _launch_all(fleet)
+    processes = launch_all(fleet)
     recovery_s = []
 
     def cut() -> None:
@@ -331,13 +258,13 @@ def database_restarted(fleet: Fleet, database: servers.Postgres, *, away_s: floa
         strike()
         fleet.store.close()
         recovery_s.append(fleet.seconds_until(fleet.more_answers(before)))
-    fleet.finish(within_s=300)
+    fleet.finish()
     for process in processes:
         assert process.poll() is None
         logged = fleet.log(process)
         assert "Traceback" not in logged
         assert logged.count("the store does not answer") == logged.count("the store is back") <= 2, logged
-    return _seen(fleet, recovery_s)
+    return seen_in(fleet, recovery_s)
 
 
 # Faults g and h: jobs and queries
@@ -363,7 +290,7 @@ def poison_job(fleet: Fleet) -> Seen:
     fleet.launch()
     fleet.start("orchestrate")
     fleet.worker(1, custom=POISON)
-    fleet.finish(within_s=300)
+    fleet.finish()
     assert fleet.state() is CampaignState.INCOMPLETE
     poison = (
         sa.select(job.c.key, outcome.c.status, outcome.c.error)
@@ -378,7 +305,7 @@ def poison_job(fleet: Fleet) -> Seen:
     died = "the job's process died: the child process ended without an answer (killed by SIGKILL)"
     assert lines[1:] == [f"attempt {number}: {died}" for number in (1, 2, 3)]
     assert fleet.jobs() == {JobState.DONE: fleet.size.jobs - 1, JobState.FAILED: 1}
-    return _seen(fleet, [], affected=frozenset({(key, None)}))
+    return seen_in(fleet, [], affected=frozenset({(key, None)}))
 
 
 def query_that_never_returns(fleet: Fleet) -> Seen:
@@ -389,7 +316,7 @@ def query_that_never_returns(fleet: Fleet) -> Seen:
     fleet.until(fleet.begun())
     victim = fleet.until(lambda: fleet.below(worker.pid, "wm.engines.isolated"))[0]
     os.kill(victim, signal.SIGSTOP)
-    fleet.finish(within_s=300)
+    fleet.finish()
     assert fleet.state() is CampaignState.FINISHED
     late = (
         sa.select(job.c.key, forgery_answer.c.instance, forgery_answer.c.seconds)
@@ -399,7 +326,7 @@ def query_that_never_returns(fleet: Fleet) -> Seen:
     with fleet.store.read() as connection:
         ((key, instance, seconds),) = connection.execute(late)
     assert fleet.size.timeout_s <= seconds <= fleet.size.timeout_s + 1
-    return _seen(fleet, [seconds], affected=frozenset({(key, instance)}))
+    return seen_in(fleet, [seconds], affected=frozenset({(key, instance)}))
 
 
 # Fault j: a full disk, a read-only store
@@ -455,7 +382,7 @@ def read_only_store(fleet: Fleet, database: servers.Postgres) -> Seen:
 
     set_read_only("on")
     fleet.store.close()
-    assert orchestrator.wait(timeout=60) == 4
+    assert fleet.end_of(orchestrator) == 4
     assert "read-only transaction" in fleet.log(orchestrator).splitlines()[-1]
 
     def fix() -> None:
@@ -473,7 +400,7 @@ def _refused(
     reasons: tuple[str, ...],
     fix: Callable[[], None] = lambda: None,
 ) -> Seen:
-    assert worker.wait(timeout=90) == 4, fleet.log(worker)
+    assert fleet.end_of(worker) == 4
     logged = fleet.log(worker)
     assert "Traceback" not in logged
     last = logged.splitlines()[-1]
@@ -483,9 +410,9 @@ def _refused(
     fix()
     again = fleet.taken_again()
     fleet.worker(SLOTS)
-    recovery_s = [fleet.seconds_until(again, within_s=90)]
-    fleet.finish(within_s=300)
-    return _seen(fleet, recovery_s)
+    recovery_s = [fleet.seconds_until(again)]
+    fleet.finish()
+    return seen_in(fleet, recovery_s)
 
 
 def assert_nothing_half_written(fleet: Fleet) -> None:
@@ -531,14 +458,14 @@ def forged_messages(fleet: Fleet, broker: servers.Valkey) -> Seen:
             b"\x80\x04.", content_type="application/x-python-serialize", routing_key=QUEUE, exchange=""
         )
     fleet.start("orchestrate")
-    fleet.finish(within_s=300)
+    fleet.finish()
     assert worker.poll() is None
     logged = fleet.log(worker)
     assert "Traceback" not in logged
     refused = [line for line in logged.splitlines() if "refused" in line]
     assert len(refused) == len(FORGED) + 7, logged
     assert sum("version 0.0.0" in line for line in refused) == 1
-    return _seen(fleet, [])
+    return seen_in(fleet, [])
 
 
 # Fault l, load, is no fault at all
@@ -564,10 +491,10 @@ def heartbeats_under_load(
     assert [worker.poll() for worker in started] == [None] * workers
     assert fleet.attempts() == []
     assert "taken back" not in fleet.logs()
-    return _seen(fleet, [])
+    return seen_in(fleet, [])
 
 
-def _launch_all(fleet: Fleet) -> tuple[subprocess.Popen[bytes], ...]:
+def launch_all(fleet: Fleet) -> tuple[subprocess.Popen[bytes], ...]:
     fleet.launch()
     processes = fleet.start("orchestrate"), fleet.worker(SLOTS)
     fleet.until(fleet.begun())

@@ -34,7 +34,10 @@ from tests.family import Family
 from tests.small_campaign import BATCH, small_campaign
 
 ROOT = Path(__file__).resolve().parents[2]
-_ORPHANS_WITHIN_S = 5.0
+PATIENCE_S = 240.0
+"""Longest wait for what must come in the end; below the limit of each test in pyproject.toml."""
+
+_ORPHANS_WITHIN_S = 30.0
 """All processes of a killed worker must have ended after this long, also on a busy machine."""
 
 NAME = "faults"
@@ -179,7 +182,7 @@ class Fleet:
     def wm(self, *arguments: str) -> str:
         """Run a command that must succeed; return its output."""
         process = self.start(*arguments)
-        assert process.wait(timeout=240) == 0, self.log(process)
+        assert self.end_of(process) == 0
         return self.log(process)
 
     def worker(self, concurrency: int = 2, **options: Any) -> subprocess.Popen[bytes]:
@@ -194,9 +197,16 @@ class Fleet:
     def stop(self, process: subprocess.Popen[bytes]) -> int:
         """End a command in good order; return its exit code."""
         process.terminate()
-        return process.wait(timeout=30)
+        return self.end_of(process)
 
-    def until(self, moment: Callable[[], Any], *, within_s: float = 60.0) -> Any:
+    def end_of(self, process: subprocess.Popen[bytes]) -> int:
+        """Wait until a command has ended; return its exit code, and show its output if that is not 0."""
+        code = process.wait(timeout=PATIENCE_S)
+        if code:
+            print(self.log(process))
+        return code
+
+    def until(self, moment: Callable[[], Any], *, within_s: float = PATIENCE_S) -> Any:
         """Wait for a moment and return what it gave."""
         deadline = time.monotonic() + within_s
         while not (found := moment()):
@@ -204,10 +214,10 @@ class Fleet:
             time.sleep(0.02)
         return found
 
-    def seconds_until(self, moment: Callable[[], Any], *, within_s: float = 60.0) -> float:
+    def seconds_until(self, moment: Callable[[], Any]) -> float:
         """Wait for a moment and return how long that took."""
         started = time.monotonic()
-        self.until(moment, within_s=within_s)
+        self.until(moment)
         return time.monotonic() - started
 
     def below(self, pid: int, module: str = "") -> list[int]:
@@ -249,8 +259,8 @@ class Fleet:
         for process in self.processes:
             if process.poll() is None:
                 process.kill()
-                process.wait(timeout=30)
-        self.until(lambda: not self.family.living(), within_s=30)
+                process.wait(timeout=PATIENCE_S)
+        self.until(lambda: not self.family.living())
         self.store.close()
 
     # The store
@@ -311,7 +321,7 @@ class Fleet:
         counts = campaigns.progress(self.store, 1).jobs
         return {state: count for state, count in counts.items() if count}
 
-    def finish(self, *, within_s: float = 120.0) -> None:
+    def finish(self, *, within_s: float = PATIENCE_S) -> None:
         """Wait until the campaign is over."""
         over = (CampaignState.FINISHED, CampaignState.INCOMPLETE)
         self.until(lambda: self.state() in over, within_s=within_s)

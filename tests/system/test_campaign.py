@@ -116,7 +116,7 @@ def test_ctrl_c_stops_it_and_it_can_be_resumed(place, undisturbed):
         with place.running("campaign", *command, "--workers", "1") as process:
             assert place.wait_until(moment, process)
             process.send_signal(number)
-            _, stderr = process.communicate(timeout=10)
+            _, stderr = process.communicate(timeout=120)
         assert process.returncode == 130, stderr
         assert "small: interrupted; resume with: wm campaign resume small" in stderr.splitlines()
         assert "Traceback" not in stderr

@@ -1,7 +1,7 @@
 """Many machines, and whatever breaks: each time exactly the outcomes of an undisturbed run on one machine.
 
 Real servers and real processes; the lettered faults are those of docs/scaling.md, provoked by
-tests/system/faults.py, and at length by research/benchmarks/faults.py.
+tests/system/faults.py and line_faults.py, and at length by research/benchmarks/faults.py.
 """
 
 from __future__ import annotations
@@ -13,18 +13,18 @@ from typing import Any
 import pytest
 
 from orchestrator.store import campaigns, launched, services
-from orchestrator.store.database import Store
 from orchestrator.store.tables import CampaignState, JobState
 from tests import servers
-from tests.proxy import ForgetfulProxy
-from tests.system import faults
+from tests.system import faults, line_faults
 from tests.system.faults import Seen
 from tests.system.fleet import Fleet, RowKey, Size, fleet_of, undisturbed_rows
+from tests.system.line_faults import Remote, remote_broker, remote_fleet
 
 pytestmark = pytest.mark.system
 
 SIZE = Size()
 QUICK_LIMIT = Size(engines=("z3",), timeout_s=3)
+FEW_JOBS = Size(engines=("sat",))
 NOTHING_SEEN = Seen()
 Rows = Mapping[RowKey, tuple[Any, ...]]
 
@@ -115,61 +115,45 @@ def test_d_and_e_a_broker_wiped_stopped_and_lost_for_good(fleet, broker, undistu
 
 
 def test_m_a_broker_that_is_full(one_host, broker, undisturbed):
-    client = broker.client()
-    seen = faults.broker_refuses(
-        one_host,
-        lambda: client.config_set("maxmemory", "1mb"),
-        lambda: client.config_set("maxmemory", "0"),
-    )
-    assert_as(one_host, undisturbed, seen)
+    assert_as(one_host, undisturbed, line_faults.broker_full(one_host, broker))
 
 
 def test_m_a_broker_that_became_a_replica(one_host, broker, undisturbed):
-    primary = servers.Valkey()
-    client = broker.client()
-    seen = faults.broker_refuses(
-        one_host,
-        lambda: client.execute_command("REPLICAOF", "127.0.0.1", primary.port),
-        lambda: client.execute_command("REPLICAOF", "NO", "ONE"),
-    )
-    primary.close()
-    assert_as(one_host, undisturbed, seen)
+    assert_as(one_host, undisturbed, line_faults.broker_became_replica(one_host, broker))
 
 
 def test_n_connections_to_the_broker_that_fell_silent(tmp_path, broker, undisturbed):
-    proxy = ForgetfulProxy(broker.port)
-    with fleet_of(tmp_path, "sqlite", proxy, SIZE) as fleet:
-        seen = faults.broker_connections_forgotten(fleet, proxy)
-        assert_as(fleet, undisturbed, seen)
-    proxy.close()
+    with remote_broker(tmp_path, broker, SIZE) as (fleet, line):
+        assert_as(fleet, undisturbed, line_faults.broker_connections_forgotten(fleet, line))
 
 
 @pytest.fixture
-def remote_fleet(tmp_path: Path, broker: servers.Valkey) -> Iterator[tuple[Fleet, list[ForgetfulProxy]]]:
-    """Servers with an empty PostgreSQL store, each behind a proxy: that of the store, that of the broker."""
-    server = servers.Postgres(port=servers.free_port())
-    with server.connect() as connection:
-        connection.execute("ALTER ROLE postgres PASSWORD 'x'")
-    proxies = [ForgetfulProxy(port) for port in (server.port, broker.port)]
-    url = f"postgresql+psycopg://postgres:x@127.0.0.1:{proxies[0].port}/postgres?connect_timeout=3"
-    fleet = Fleet(tmp_path, url, proxies[1].url, SIZE)
-    fleet.store = Store(f"{server.url()}&port={server.port}")
-    yield fleet, proxies
-    fleet.close()
-    for closed in (*proxies, server):
-        closed.close()
+def remote(tmp_path: Path, broker: servers.Valkey) -> Iterator[Remote]:
+    """Servers with an empty PostgreSQL store, reached over lines."""
+    with remote_fleet(tmp_path, broker, SIZE) as made:
+        yield made
 
 
-def test_o_connections_to_the_store_that_fell_silent(remote_fleet, undisturbed):
-    fleet, proxies = remote_fleet
-    seen = faults.store_connections_forgotten(fleet, proxies[0])
-    assert_as(fleet, undisturbed, seen)
+def test_o_connections_to_the_store_that_fell_silent(remote, undisturbed):
+    seen = line_faults.store_connections_forgotten(remote)
+    assert_as(remote.fleet, undisturbed, seen)
     assert seen.attempts == ()
 
 
-def test_p_services_stop_in_time_although_store_and_broker_say_nothing(remote_fleet):
-    fleet, proxies = remote_fleet
-    assert max(faults.stopped_while_all_is_mute(fleet, *proxies)) < 20
+def test_p_services_stop_in_time_although_store_and_broker_say_nothing(remote, undisturbed):
+    seen = line_faults.stopped_while_all_is_mute(remote)
+    assert max(seen.recovery_s) < 30, "a promise, with a limit of 8 s"
+    assert_as(remote.fleet, undisturbed, seen)
+
+
+def test_r_lines_delay_everything_and_break_again_and_again(tmp_path, broker):
+    (tmp_path / "undisturbed").mkdir()
+    (tmp_path / "disturbed").mkdir()
+    rows = undisturbed_rows(tmp_path / "undisturbed", FEW_JOBS)
+    with remote_fleet(tmp_path / "disturbed", broker, FEW_JOBS, delay_s=0.02) as remote:
+        seen = line_faults.lines_delay_and_break(remote)
+        assert remote.fleet.difference(rows).is_none
+        assert seen.attempts == ()
 
 
 def test_q_suspended_processes_lose_no_answer(tmp_path, broker):
@@ -235,7 +219,7 @@ def test_cancel_stops_new_work_and_resume_takes_it_up_again(fleet, undisturbed):
     fleet.until(fleet.begun())
     assert launched.cancel(fleet.store, 1) > 0
     assert "faults: 0 jobs cancelled" in fleet.wm("campaign", "cancel", "faults")
-    fleet.until(lambda: campaigns.progress(fleet.store, 1).is_over, within_s=40)
+    fleet.until(lambda: campaigns.progress(fleet.store, 1).is_over)
     states = campaigns.progress(fleet.store, 1).jobs
     assert states[JobState.CANCELLED] > 0
     assert states[JobState.READY] == states[JobState.RUNNING] == 0
@@ -249,7 +233,7 @@ def test_cancel_stops_new_work_and_resume_takes_it_up_again(fleet, undisturbed):
 def test_a_worker_until_idle_ends_by_itself(one_host):
     one_host.wm("db", "upgrade")
     worker = one_host.start("worker", "--concurrency", "1", "--until-idle", "1")
-    assert worker.wait(timeout=90) == 0, one_host.log(worker)
+    assert one_host.end_of(worker) == 0
     assert "no job for 1 s: ending" in one_host.log(worker)
     assert services.workers(one_host.store) == []
 
@@ -258,7 +242,7 @@ def test_a_worker_of_another_version_is_refused_with_a_clear_message(one_host):
     one_host.wm("db", "upgrade")
     services.beat_orchestrator(one_host.store, "elsewhere:1:1", "0.0.1+abcdef01")
     worker = one_host.worker(1)
-    assert worker.wait(timeout=60) == 2
+    assert one_host.end_of(worker) == 2
     (line,) = one_host.log(worker).splitlines()
     assert line.startswith("wm: an orchestrator with version 0.0.1+abcdef01 is alive, this worker has ")
     assert "install the same version on both" in line

@@ -17,7 +17,7 @@ from orchestrator.errors import StoreUnavailableError
 from orchestrator.store import silence
 from orchestrator.store.database import Store
 from tests import servers
-from tests.proxy import ForgetfulProxy
+from tests.proxy import BadLine
 
 pytestmark = pytest.mark.server
 PASSWORD = "of a test"  # noqa: S105 - of a server that lives as long as these tests
@@ -36,7 +36,7 @@ def remote():
 
 @pytest.fixture
 def proxy(remote):
-    between = ForgetfulProxy(remote.port)
+    between = BadLine(remote.port)
     yield between
     between.close()
 
