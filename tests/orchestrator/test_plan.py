@@ -289,6 +289,7 @@ def changed(path, value):
         (["dataset", "drop"], ["id"], EVERYTHING),
         (["dataset", "missing"], "median", EVERYTHING),
         (["dataset", "categorical"], "onehot", EVERYTHING),
+        (["dataset", "rows"], 300, EVERYTHING),
         (["dataset", "test_share"], 0.25, EVERYTHING),
         (["dataset", "scaling"], "paper", EVERYTHING),
         (["dataset", "split_seed"], 7, EVERYTHING),

@@ -136,7 +136,14 @@ def _checked(array: NDArray[Any], name: str, dtype: type[np.generic], ndim: int)
     return array
 
 
-def split(dataset: Dataset, *, test_share: float = 0.3, seed: int, scaling: AnyScaling = "train") -> Split:
+def split(
+    dataset: Dataset,
+    *,
+    test_share: float = 0.3,
+    seed: int,
+    scaling: AnyScaling = "train",
+    rows: int | None = None,
+) -> Split:
     """Split a data set into training and test rows, and scale it.
 
     The split is scikit-learn's `train_test_split`, not stratified, as in the paper's notebooks; if the source
@@ -155,6 +162,8 @@ def split(dataset: Dataset, *, test_share: float = 0.3, seed: int, scaling: AnyS
         rows, which leaks test rows as the paper does; if the source reserves its test rows, the paper too
         fits on the training rows. "none": values are not changed and must lie in [0, 1]. "raw": values are
         not changed.
+    rows
+        Most rows to use, drawn by `seed` from all, training and test rows together; None: all.
 
     Raises
     ------
@@ -162,7 +171,7 @@ def split(dataset: Dataset, *, test_share: float = 0.3, seed: int, scaling: AnyS
         Too few rows, training rows without one of the classes, or a value that does not fit the scaling.
     """
     checked_scaling = _checked_scaling(scaling)
-    train_rows, test_rows = _cut(dataset, test_share, seed)
+    train_rows, test_rows = _cut(dataset, test_share, seed, rows)
     for code, name in enumerate(dataset.class_names):
         if not np.any(dataset.y[train_rows] == code):
             raise DataError(
@@ -172,7 +181,8 @@ def split(dataset: Dataset, *, test_share: float = 0.3, seed: int, scaling: AnyS
     sha256, dataset = dataset.sha256, with_medians(dataset, train_rows)
     reserved = dataset.test_mask is not None
     fitted_on_all = checked_scaling == "paper" and not reserved
-    fitted = dataset.X if fitted_on_all else dataset.X[train_rows]
+    used = np.concatenate([train_rows, test_rows]) if rows is not None else slice(None)
+    fitted = dataset.X[used if fitted_on_all else train_rows]
     constant = _ranges(dataset, fitted) == 0
     match checked_scaling:
         case "raw":
@@ -192,34 +202,47 @@ def split(dataset: Dataset, *, test_share: float = 0.3, seed: int, scaling: AnyS
         feature_names=dataset.feature_names,
         scaling=checked_scaling,
         seed=seed,
-        test_share=float(len(test_rows) / len(dataset.y)) if reserved else float(test_share),
+        test_share=float(len(test_rows) / (len(test_rows) + len(train_rows)))
+        if reserved
+        else float(test_share),
         dataset_sha256=sha256,
         constant_features=int(constant.sum()),
     )
 
 
-def split_sizes(dataset: Dataset, *, test_share: float) -> tuple[int, int]:
+def split_sizes(dataset: Dataset, *, test_share: float, rows: int | None = None) -> tuple[int, int]:
     """Return the numbers of training and test rows that `split` gives, without splitting."""
-    train_rows, test_rows = _cut(dataset, test_share, seed=0)
+    train_rows, test_rows = _cut(dataset, test_share, 0, rows)
     return len(train_rows), len(test_rows)
 
 
-def _cut(dataset: Dataset, test_share: float, seed: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _some(members: NDArray[np.int64], share: float, seed: int) -> NDArray[np.int64]:
+    """Return a random share of some rows, ascending."""
+    count = max(1, round(share * len(members)))
+    return np.sort(np.random.default_rng([seed, count]).choice(members, size=count, replace=False))
+
+
+def _cut(
+    dataset: Dataset, test_share: float, seed: int, rows: int | None
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     from sklearn.model_selection import train_test_split
 
-    if dataset.test_mask is not None:
-        return np.flatnonzero(~dataset.test_mask), np.flatnonzero(dataset.test_mask)
-    if not 0 < test_share < 1:
-        raise DataError(f"{dataset.name}: test_share = {test_share} is not between 0 and 1")
     if not 0 <= seed < 2**32:
         raise DataError(f"{dataset.name}: seed = {seed} is not in [0, 2^32)")
+    share = 1.0 if rows is None else min(1.0, rows / len(dataset.y))
+    if dataset.test_mask is not None:
+        train, test = np.flatnonzero(~dataset.test_mask), np.flatnonzero(dataset.test_mask)
+        return (train, test) if share == 1 else (_some(train, share, seed), _some(test, share, seed))
+    if not 0 < test_share < 1:
+        raise DataError(f"{dataset.name}: test_share = {test_share} is not between 0 and 1")
+    used = np.arange(len(dataset.y), dtype=np.int64)
+    if share < 1:
+        used = _some(used, share, seed)
     try:
-        train, test = train_test_split(
-            np.arange(len(dataset.y), dtype=np.int64), test_size=test_share, random_state=seed
-        )
+        train, test = train_test_split(used, test_size=test_share, random_state=seed)
     except ValueError as error:
         raise DataError(
-            f"{dataset.name}: {len(dataset.y)} rows are too few to split: test_share = {test_share} leaves "
+            f"{dataset.name}: {len(used)} rows are too few to split: test_share = {test_share} leaves "
             "none to train on or none to test"
         ) from error
     return train, test

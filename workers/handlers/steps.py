@@ -50,7 +50,11 @@ def split(parameters: SplitParameters, context: Context) -> SplitResult:
     with context.timed("load"):
         dataset = load(source)
     made = datasets.split(
-        dataset, test_share=parameters.test_share, seed=parameters.seed, scaling=parameters.scaling
+        dataset,
+        test_share=parameters.test_share,
+        seed=parameters.seed,
+        scaling=parameters.scaling,
+        rows=parameters.rows,
     )
     return SplitResult(
         split=context.keep(made.to_bytes()),

@@ -28,6 +28,7 @@ class SplitOptions(BaseModel):
     missing: Annotated[Missing, Unused] = "refuse"
     categorical: Annotated[Categorical, Unused] = "refuse"
     drop: Annotated[tuple[str | int, ...], Unused] = ()
+    rows: Annotated[int | None, Field(ge=4), Unused] = None
     test_share: Share = 0.3
     scaling: Literal["train", "paper", "none"] = "train"
 

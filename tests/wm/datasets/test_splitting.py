@@ -6,7 +6,7 @@ from hypothesis.extra.numpy import arrays
 from sklearn.model_selection import train_test_split
 from sklearn.preprocessing import MinMaxScaler
 
-from wm.datasets import Dataset, Source, Split, load, split
+from wm.datasets import Dataset, Source, Split, load, split, split_sizes
 from wm.errors import DataError
 from wm.formats.npz import pack, unpack
 
@@ -90,6 +90,30 @@ def test_rows_that_the_source_reserves_are_the_test_rows():
         assert result.train_rows.tolist() == [0, 2, 3, 5, 6]
         assert result.test_share == 3 / 8
     assert np.array_equal(split(dataset, seed=0, scaling="paper").X_test, result.X_test)
+
+
+@given(rows=st.integers(40, 700), seed=st.integers(0, 99), scaling=st.sampled_from(["train", "paper"]))
+def test_a_part_of_the_rows_is_split_like_a_data_set_of_its_own(breast_cancer, rows, seed, scaling):
+    result = split(breast_cancer, seed=seed, rows=rows, scaling=scaling)
+    used = np.concatenate([result.train_rows, result.test_rows])
+    assert len(set(used.tolist())) == len(used) == min(rows, 569)
+    assert split_sizes(breast_cancer, test_share=0.3, rows=rows) == (len(result.y_train), len(result.y_test))
+    fitted = breast_cancer.X[used if scaling == "paper" else result.train_rows]
+    spread = np.where(np.ptp(fitted, axis=0) == 0, np.inf, np.ptp(fitted, axis=0))
+    expected = (breast_cancer.X[result.test_rows] - fitted.min(axis=0)) / spread
+    np.testing.assert_allclose(result.X_test, expected, rtol=1e-5, atol=1e-6)
+    if rows >= 569:
+        assert result.sha256 == split(breast_cancer, seed=seed, scaling=scaling).sha256
+
+
+def test_a_part_keeps_the_share_of_reserved_test_rows():
+    mask = np.arange(60) % 3 == 0
+    dataset = dataset_of(np.arange(60)[:, np.newaxis], np.arange(60) % 2, test_mask=mask)
+    result = split(dataset, seed=4, rows=30)
+    assert (len(result.train_rows), len(result.test_rows)) == split_sizes(dataset, test_share=0.3, rows=30)
+    assert len(result.test_rows) == 10
+    assert mask[result.test_rows].all()
+    assert not mask[result.train_rows].any()
 
 
 def test_without_scaling_values_stay_as_they_are():
