@@ -10,11 +10,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, overload
 
 import numpy as np
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from wm.attacks.leakage import LeakageReport, inspect
 from wm.attacks.leakage.files import inspect_file, inspect_object
@@ -24,26 +24,42 @@ from wm.claims.claim import Claim
 from wm.claims.keys import public_hex
 from wm.claims.lineup import LineupClaim
 from wm.claims.lineup_opened import OpenedLineup
-from wm.claims.pooled import PooledClaim
 from wm.claims.reading import AnyClaim
-from wm.datasets.applying import frame_input
-from wm.datasets.preparation import claimed
 from wm.datasets.preparing import Categorical
 from wm.embedding import scheme_of
 from wm.embedding.claimed import OwnedForest, commit_pool, embed_claim, own_receipt, owner_key
 from wm.embedding.common import trigger_size
+from wm.embedding.lineup.claimed import OwnedLineup
+from wm.embedding.lineup.context import canonical_rows
+from wm.embedding.lineup.rows import embed_rows
+from wm.embedding.options import DEFAULT_CANDIDATES
 from wm.embedding.tuning import Hyperparameters
-from wm.errors import ClaimError, DataError, EmbeddingError
+from wm.errors import ClaimError, EmbeddingError
 from wm.forest import Forest
-from wm.formats.forest_checks import as_matrix
 from wm.formats.objects import model_of
 from wm.formats.sklearn_metadata import REQUIRED
-from wm.interface import Interface
 from wm.models import TreeModel
+from wm.owner_rows import OwnerRows, rows_of_claim
 from wm.verification.answers import checked_answers, model_votes
 from wm.verification.judgement import Judgement, Requirements, Response, judge_sample, model_response
+from wm.verification.lineup.models import judge_model
+from wm.verification.lineup.order import Counts
 from wm.verification.samples import sample_of
 from wm.verification.transcript import judge_old_claim
+
+
+@overload
+def embed(X: ArrayLike, y: ArrayLike, *, scheme: Literal["lineup"], **options: Any) -> OwnedLineup: ...
+
+
+@overload
+def embed(
+    X: ArrayLike, y: ArrayLike, *, scheme: Literal["paper", "codebook"] = ..., **options: Any
+) -> OwnedForest: ...
+
+
+@overload
+def embed(X: ArrayLike, y: ArrayLike, *, scheme: str, **options: Any) -> OwnedForest | OwnedLineup: ...
 
 
 def embed(
@@ -56,7 +72,7 @@ def embed(
     pool_size: int | None = None,
     scheme: str = "paper",
     key: Ed25519PrivateKey | None = None,
-    beacon: Callable[[PooledClaim], Receipt] | None = None,
+    beacon: Callable[[Any], Receipt] | None = None,
     feature_names: Sequence[str] | None = None,
     categorical: Categorical = "refuse",
     missing: Literal["refuse", "median"] = "refuse",
@@ -64,11 +80,12 @@ def embed(
     seed: int | None = None,
     n_jobs: int = 1,
     **options: Any,
-) -> OwnedForest:
+) -> OwnedForest | OwnedLineup:
     """Train a forest that carries a watermark, and make its owner's claim.
 
     The owner commits to a pool of rows, a beacon's value draws trigger rows and signature, and the forest is
-    trained as they say.
+    trained as they say. In scheme "lineup" the owner commits to keys, and the forest is an honest one whose
+    seeds follow from them and from the beacon's value.
 
     Parameters
     ----------
@@ -80,13 +97,14 @@ def embed(
     n_estimators
         m, number of trees; at least 2.
     max_depth
-        Depth of the standard forest, which sets the limits of the watermarked one; None: no limit.
+        Depth of the standard forest, which sets the limits of the watermarked one, or of the trees of a
+        line-up; None: no limit.
     trigger_rows
         k; None: ``trigger_share`` of the rows.
     pool_size
         N, rows that the owner commits to; None: all that occur once, up to 2,000.
     scheme
-        A key of `wm.embedding.SCHEMES`: how the forest is marked.
+        A key of `wm.embedding.SCHEMES`: how the forest is marked, or recognised (docs/schemes.md).
     key
         The owner's, from `wm.claims.keys`; None makes one that is lost: nobody can open this claim in parts.
     beacon
@@ -105,11 +123,13 @@ def embed(
         Threads, as joblib counts them; they change no result.
     **options
         Fields of the scheme's options, as `wm.embedding.options.PaperOptions`: ``trigger_share``,
-        ``ones_share``, ``training``, ``adjust``, ``weight_step``, ``max_rounds``.
+        ``ones_share``, ``training``, ``adjust``, ``weight_step``, ``max_rounds``; for "lineup"
+        ``min_samples_leaf``, ``max_features`` and ``bootstrap``, as `wm.embedding.options.LineupOptions`.
 
     Returns
     -------
-    `OwnedForest`: release its ``forest`` (``save`` keeps the names with it), keep its ``claim`` secret.
+    `OwnedForest`, or `OwnedLineup` for "lineup": release its ``forest`` (``save`` keeps the names with it),
+    keep its ``claim`` secret.
 
     Raises
     ------
@@ -129,64 +149,62 @@ def embed(
     >>> owned.forest.accuracy(X, y) > 0.9
     True
     >>> owned.save("forest.npz")  # doctest: +SKIP
+
+    An honest forest that can be recognised:
+
+    >>> owned = wm.embed(X, y, n_estimators=40, max_depth=8, scheme="lineup")
+    >>> wm.verify(owned.claim, owned.forest, rows=(X, y), candidates=10).log10_p < -20
+    True
     """
-    chosen = scheme_of(scheme).options.of(**options)
+    chosen = scheme_of(scheme)
+    given = OwnerRows.of(X, y, feature_names=feature_names, categorical=categorical, missing=missing)
+    owner = public_hex(owner_key(seed) if key is None else key)
+    if not chosen.marks_rows:
+        if trigger_rows is not None or pool_size is not None:
+            raise EmbeddingError(f"scheme {scheme} has no trigger rows and no pool: leave them out")
+        return embed_rows(
+            given,
+            trees=n_estimators,
+            max_depth=max_depth,
+            owner=owner,
+            model_id=model_id,
+            beacon=beacon,
+            seed=seed,
+            n_jobs=n_jobs,
+            options=options,
+        )
+    fields = chosen.options.of(**options)
     try:
         hyperparameters = Hyperparameters(n_estimators, max_depth)
     except ValueError as reason:
         raise EmbeddingError(str(reason)) from reason
-    given, preparation = frame_input(X, categorical=categorical, missing=missing)
-    rows, codes, names = _training_rows(given, y)
-    if feature_names is None:
-        feature_names = (
-            [f"x{index}" for index in range(rows.shape[1])]
-            if preparation is None
-            else preparation.feature_names
-        )
+    size = trigger_size(len(given.X), fields.trigger_share) if trigger_rows is None else trigger_rows
     claim = commit_pool(
-        rows,
-        codes,
+        given.X,
+        given.y,
         trees=n_estimators,
-        ones_share=chosen.ones_share,
-        trigger_size=trigger_size(len(rows), chosen.trigger_share) if trigger_rows is None else trigger_rows,
-        owner=public_hex(owner_key(seed) if key is None else key),
+        ones_share=fields.ones_share,
+        trigger_size=size,
+        owner=owner,
         model_id=model_id,
         scheme=scheme,
-        class_names=names,
-        feature_names=feature_names,
-        preparation=None if preparation is None else claimed(preparation),
+        class_names=given.class_names,
+        feature_names=given.feature_names,
+        preparation=given.claimed,
         pool_size=pool_size,
         seed=seed,
     )
     made = embed_claim(
         claim,
         [own_receipt(seed) if beacon is None else beacon(claim)],
-        rows,
-        codes,
+        given.X,
+        given.y,
         hyperparameters=hyperparameters,
-        options=chosen,
+        options=fields,
         seed=secrets.randbits(62) if seed is None else seed,
         n_jobs=n_jobs,
     )
-    if preparation is None:
-        return made
-    return replace(made, interface=Interface(class_names=names, preparation=preparation))
-
-
-def _training_rows(
-    X: ArrayLike, y: ArrayLike
-) -> tuple[NDArray[np.float32], NDArray[np.int64], tuple[str, str]]:
-    """Return the rows in float32, 0 or 1 for each label, and the names of the two classes."""
-    rows, labels = as_matrix(X, None, error=DataError), np.asarray(y)
-    if labels.shape != (len(rows),):
-        raise DataError(f"rows have shape {rows.shape}, labels {labels.shape}: (n, d) and (n,) are needed")
-    classes, codes = np.unique(labels, return_inverse=True)
-    if len(classes) != 2:
-        raise DataError(
-            f"the labels are of {len(classes)} classes: two are needed; for more, "
-            "WatermarkedForestClassifier makes a forest for each"
-        )
-    return rows, codes.astype(np.int64), (str(classes[0]), str(classes[1]))
+    return replace(made, interface=given.interface)
 
 
 def verify(
@@ -196,6 +214,10 @@ def verify(
     trust: Trust | None = None,
     log: Sequence[str] = (),
     requirements: Requirements | None = None,
+    rows: tuple[Any, ArrayLike] | None = None,
+    candidates: int = DEFAULT_CANDIDATES,
+    counts: Counts | None = None,
+    n_jobs: int = 1,
 ) -> Judgement:
     """Judge whether a suspect carries the watermark of a claim.
 
@@ -213,11 +235,15 @@ def verify(
         Lines of the notary's log, if the judge has it.
     requirements
         Level, age of the suspect, challenge; None: the defaults.
+    rows
+        For a claim of scheme "lineup": the owner's training rows and their labels, as they were embedded.
+    candidates, counts, n_jobs
+        For it: trees that each tree is compared with, number of queries of each kind, and threads.
 
     Raises
     ------
     ClaimError
-        Votes that do not fit the claim, or a claim without a draw.
+        Votes that do not fit the claim, a claim without a draw, or a line-up without its rows.
     ModelError
         A model that cannot be read, that adds margins and does not vote, or that does not take the claim's
         rows.
@@ -242,8 +268,21 @@ def verify(
         votes = suspect if forest is None else model_votes(forest, claim.trigger_set.X, claim.class_names)
         return judge_old_claim(claim, votes, level=asked.level, suspect=forest)
     if isinstance(claim, LineupClaim | OpenedLineup):
-        raise ClaimError(
-            "a claim of scheme lineup is judged with rows: call wm.verification.lineup.judgement.judge_lineup"
+        if rows is None or forest is None:
+            raise ClaimError(
+                "a claim of scheme lineup is judged with the owner's training rows, rows=(X, y), and the "
+                "suspect as a model; of votes or labels by wm.verification.lineup.judgement.judge_lineup"
+            )
+        return judge_model(
+            claim,
+            forest,
+            canonical_rows(*rows_of_claim(*rows, claim.header.class_names, claim.header.preparation)),
+            candidates=candidates,
+            counts=counts,
+            requirements=asked,
+            trust=trust,
+            log=tuple(log),
+            n_jobs=n_jobs,
         )
     sample = sample_of(claim, trust=trust, log=tuple(log))
     if forest is not None:

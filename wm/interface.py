@@ -60,6 +60,20 @@ def model_bytes(forest: Forest, interface: Interface | None) -> bytes:
     return npz.pack(arrays | {_ARRAY: np.frombuffer(interface.model_dump_json().encode(), dtype=np.uint8)})
 
 
+def write_model(path: str | Path, forest: Forest, interface: Interface | None) -> None:
+    """Write a model file, as `model_bytes`.
+
+    Raises
+    ------
+    ModelError
+        As in `model_bytes`, or the file cannot be written.
+    """
+    try:
+        Path(path).write_bytes(model_bytes(forest, interface))
+    except OSError as reason:
+        raise ModelError(f"{path}: cannot be written ({reason.strerror})") from reason
+
+
 def read_interface(path: str | Path, forest: Forest) -> Interface | None:
     """Return the interface in a forest's file; None if it has none, or cannot have one.
 

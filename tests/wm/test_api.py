@@ -6,6 +6,7 @@ import pkgutil
 from datetime import UTC, datetime
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.ensemble import RandomForestClassifier
@@ -17,6 +18,7 @@ from wm.claims.pooled import check_pooled, parse_pooled
 from wm.errors import ClaimError, DataError, EmbeddingError, ModelError
 from wm.formats.export import save_model, to_sklearn
 from wm.verification.judgement import Requirements
+from wm.verification.lineup.order import Counts
 
 X, y = load_breast_cancer(return_X_y=True)
 NAMES = np.array(["malignant", "benign"])[y]  # in the other order than 0 and 1
@@ -207,3 +209,48 @@ def test_other_models_are_not_audited(model, tmp_path, monkeypatch):
     with pytest.raises(ModelError) as failed:
         wm.audit(model)
     assert str(failed.value).isprintable()
+
+
+def test_an_honest_forest_that_a_notary_drew_is_verified_by_its_rows(tmp_path):
+    owned = wm.embed(X, NAMES, n_estimators=20, max_depth=8, scheme="lineup", beacon=witness.witness)
+    later = Requirements(suspect_since=datetime(2025, 6, 30, tzinfo=UTC))
+    judge = {"trust": witness.TRUST, "requirements": later, "rows": (X, NAMES), "candidates": 5}
+    assert wm.verify(owned.claim, owned.forest, **judge).verdict == "verified"
+    honest = RandomForestClassifier(n_estimators=20, random_state=0).fit(X, NAMES)
+    assert wm.verify(owned.claim, honest, **judge).verdict == "not verified"
+    owned.save(tmp_path / "model.npz")
+    assert wm.Forest.load(tmp_path / "model.npz").content_hash == owned.forest.content_hash
+
+
+def test_a_frame_of_raw_rows_is_lined_up_by_its_preparation(tmp_path):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(40, 10, (150, 5)), columns=["age", *"abcd"])
+    frame["job"] = rng.choice(["cook", "judge"], 150)
+    label = np.where(frame.age + rng.normal(0, 5, 150) > 40, "old", "young")
+    owned = wm.embed(frame, label, n_estimators=30, scheme="lineup", categorical="onehot", seed=1)
+    assert owned.interface.preparation.feature_names == owned.claim.header.feature_names
+    judge = {"rows": (frame, label), "candidates": 5, "counts": Counts(boundary=0)}
+    assert wm.verify(owned.claim, owned.forest, **judge).verdict == "indication"
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"trigger_rows": 5}, "scheme lineup has no trigger rows"),
+        ({"pool_size": 50}, "scheme lineup has no trigger rows"),
+        ({"candidates": 5}, r"wm\.verify\(candidates"),
+        ({"trigger_share": 0.1}, "impossible options: trigger_share"),
+    ],
+)
+def test_options_of_other_schemes_are_refused_for_a_line_up(options, message):
+    with pytest.raises(EmbeddingError, match=message):
+        wm.embed(X, y, n_estimators=4, scheme="lineup", **options)
+
+
+def test_a_line_up_is_judged_with_rows_and_a_model():
+    owned = wm.embed(X, y, n_estimators=4, scheme="lineup", seed=1)
+    for suspect, rows in ((owned.forest, None), (owned.forest.votes(X), (X, y))):
+        with pytest.raises(ClaimError, match=r"judged with the owner's training rows, rows=\(X, y\)"):
+            wm.verify(owned.claim, suspect, rows=rows)
+    with pytest.raises(DataError, match="'2' is no class of the claim: these are '0' and '1'"):
+        wm.verify(owned.claim, owned.forest, rows=(X, y + 1))

@@ -27,9 +27,9 @@ from wm.embedding.options import PaperOptions, TrainOptions
 from wm.embedding.training import adjusted_caps, honest_forest, standard_caps
 from wm.embedding.tuning import Hyperparameters
 from wm.embedding.watermark import Plan, watermark_rows
-from wm.errors import EmbeddingError, ModelError
+from wm.errors import EmbeddingError
 from wm.forest import Forest
-from wm.interface import Interface, model_bytes
+from wm.interface import Interface, write_model
 from wm.streams import Role
 from wm.verification.evidence import DEFAULT_LEVEL, Evidence
 from wm.verification.randomization import row_floor
@@ -161,17 +161,8 @@ class OwnedForest:
     interface: Interface | None = None
 
     def save(self, path: str | Path) -> None:
-        """Write what is to be released: the forest with its interface, as an npz file.
-
-        Raises
-        ------
-        ModelError
-            The file cannot be written.
-        """
-        try:
-            Path(path).write_bytes(model_bytes(self.forest, self.interface))
-        except OSError as reason:
-            raise ModelError(f"{path}: cannot be written ({reason.strerror})") from reason
+        """Write what is to be released; errors as in `wm.interface.write_model`."""
+        write_model(path, self.forest, self.interface)
 
 
 def embed_claim(

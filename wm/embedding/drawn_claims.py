@@ -1,4 +1,4 @@
-"""Claims of version 3 for the estimator: one for each of its forests, made and drawn before it is fitted."""
+"""Claims for the estimator, of version 3 or of line-ups: one for each forest, drawn before it is fitted."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wm.claims.claim import Claim, make_claim
+from wm.claims.lineup import LineupClaim
 from wm.claims.pooled import PooledClaim
 from wm.codebook import Marks
 from wm.embedding.claimed import pool_places
-from wm.errors import FitError
+from wm.errors import ClaimError, FitError
 from wm.forest import Forest
 from wm.verification.samples import drawn, sample_of
 
@@ -34,7 +35,11 @@ class DrawnRows:
     trigger_rows: tuple[int, ...] | None
 
 
-def listed(claim: PooledClaim | Sequence[PooledClaim] | None, count: int, trees: int) -> list[PooledClaim]:
+GivenClaim = PooledClaim | LineupClaim
+"""A claim that a beacon's value may draw from."""
+
+
+def listed(claim: GivenClaim | Sequence[GivenClaim] | None, count: int, trees: int) -> list[GivenClaim]:
     """Return the claims for a number of forests, or none.
 
     Raises
@@ -44,9 +49,9 @@ def listed(claim: PooledClaim | Sequence[PooledClaim] | None, count: int, trees:
     """
     if claim is None:
         return []
-    claims = [claim] if isinstance(claim, PooledClaim) else list(claim)
-    if len(claims) != count or not all(isinstance(each, PooledClaim) for each in claims):
-        raise FitError(f"{count} claims of version 3 are needed, one for each forest")
+    claims = [claim] if isinstance(claim, GivenClaim) else list(claim)
+    if len(claims) != count or not all(isinstance(each, GivenClaim) for each in claims):
+        raise FitError(f"{count} claims of version 3 are needed, or of line-ups: one for each forest")
     for each in claims:
         if each.header.trees != trees:
             raise FitError(f"the claim is of {each.header.trees} trees, n_estimators is {trees}")
@@ -72,19 +77,35 @@ def drawn_rows(
     EmbeddingError
         Other rows or classes than the claim's.
     """
-    if claim.header.class_names != class_names:
-        names, wanted = (" and ".join(map(repr, each)) for each in (claim.header.class_names, class_names))
-        raise FitError(f"the claim is of classes {names}, the labels of {wanted}")
+    check_classes(claim, class_names)
     found, _ = drawn(claim)
     places = pool_places(claim, X, y)
     rows = tuple(places[index] for index in found.triggers)
     return DrawnRows(claim.header.scheme, found.signature, rows)
 
 
-def by_trigger_rows(claim: Claim | PooledClaim, forest: Forest) -> Claim:
-    """Return a claim that shows nothing but trigger rows and signature, for `verify_together`."""
+def check_classes(claim: GivenClaim, class_names: tuple[str, str]) -> None:
+    """Raise `FitError` if a claim is of other classes."""
+    if claim.header.class_names != class_names:
+        names, wanted = (" and ".join(map(repr, each)) for each in (claim.header.class_names, class_names))
+        raise FitError(f"the claim is of classes {names}, the labels of {wanted}")
+
+
+def by_trigger_rows(claim: Claim | GivenClaim, forest: Forest) -> Claim:
+    """Return a claim that shows nothing but trigger rows and signature, for `verify_together`.
+
+    Raises
+    ------
+    ClaimError
+        A line-up, which has none.
+    """
     if isinstance(claim, Claim):
         return claim
+    if isinstance(claim, LineupClaim):
+        raise ClaimError(
+            "a line-up is judged with its training rows: wm.verify(claim, forest, rows=(X, y)) for each of "
+            "claim_ and forests_"
+        )
     sample = sample_of(claim)
     return make_claim(
         scheme=claim.header.scheme,

@@ -30,12 +30,22 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 
 from wm import streams
 from wm.claims.claim import NONCE_BYTES
+from wm.claims.lineup import LineupClaim
 from wm.claims.pooled import PooledClaim
 from wm.codebook import Marks
 from wm.embedding import SCHEMES
 from wm.embedding.common import trigger_size
-from wm.embedding.drawn_claims import DrawnRows, by_trigger_rows, drawn_rows, listed
+from wm.embedding.drawn_claims import (
+    DrawnRows,
+    GivenClaim,
+    by_trigger_rows,
+    check_classes,
+    drawn_rows,
+    listed,
+)
 from wm.embedding.importances import impurity_importances
+from wm.embedding.lineup.claimed import OwnedLineup
+from wm.embedding.lineup.rows import fitted_lineup
 from wm.embedding.matrices import dense, filled, medians
 from wm.embedding.merging import MergedRows, merged_rows
 from wm.embedding.options import DEFAULTS, Training, TrainOptions
@@ -52,6 +62,9 @@ from wm.verification.evidence import DEFAULT_LEVEL
 from wm.verification.pooling import PooledEvidence, verify_together
 
 Adjustment = Literal["auto", "paper", "artifact"] | None
+
+Source = Marks | GivenClaim | None
+"""What a forest is made from: marks, a claim, or, for an honest one, nothing yet."""
 
 
 class WatermarkedForestClassifier(Secretive, ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # sklearn is untyped
@@ -76,7 +89,8 @@ class WatermarkedForestClassifier(Secretive, ClassifierMixin, BaseEstimator):  #
         scheme's default.
     scheme
         A key of `wm.embedding.SCHEMES`. "codebook" draws bits for each trigger row: it takes no signature and
-        no owner_key.
+        no owner_key. Nor does "lineup", whose honest forests have no trigger rows, and limits on trees only
+        from the four parameters that scikit-learn has too; weights of rows must be whole numbers.
     training, least_weight, max_rounds
         As in `wm.embedding.options.TrainOptions`, with the defaults of `wm embed` and of campaigns.
     max_depth
@@ -102,7 +116,7 @@ class WatermarkedForestClassifier(Secretive, ClassifierMixin, BaseEstimator):  #
     ----------
     classes_ : (c,)
         Class labels.
-    claim_ : Claim or PooledClaim, or list of such
+    claim_ : Claim, PooledClaim or LineupClaim, or list of such
         The owner's evidence for a judge, that given to `fit` if any; for three or more classes one for each.
         Not in pickles.
     forests_ : tuple of Forest
@@ -141,7 +155,7 @@ class WatermarkedForestClassifier(Secretive, ClassifierMixin, BaseEstimator):  #
         "model_id": [str],
         "trigger_share": [Interval(Real, 0, 1, closed="neither")],
         "ones_share": [Interval(Real, 0, 1, closed="neither"), None],
-        "scheme": [StrOptions({name for name, scheme in SCHEMES.items() if scheme.marks_rows})],
+        "scheme": [StrOptions(set(SCHEMES))],
         "training": [StrOptions(set(get_args(Training)))],
         "least_weight": ["boolean"],
         "max_depth": [Interval(Integral, 1, None, closed="left"), None],
@@ -210,7 +224,7 @@ class WatermarkedForestClassifier(Secretive, ClassifierMixin, BaseEstimator):  #
         X: ArrayLike,
         y: ArrayLike,
         sample_weight: ArrayLike | None = None,
-        claim: PooledClaim | Sequence[PooledClaim] | None = None,
+        claim: GivenClaim | Sequence[GivenClaim] | None = None,
     ) -> Self:
         """Train the forest and embed the watermark.
 
@@ -223,10 +237,11 @@ class WatermarkedForestClassifier(Secretive, ClassifierMixin, BaseEstimator):  #
         sample_weight : (n,) or None
             Not negative; a row of weight 2 counts as two equal rows.
         claim
-            A claim of version 3 (`wm.embedding.claimed.commit_pool`) of these rows, with a beacon's receipt:
-            scheme, signature and trigger rows are those that it draws, `trigger_share`, `signature` and
-            `owner_key` have no meaning, and a judge can verify it. For three or more classes one for each
-            class against the rest. None: claims of version 2, which are indications at best.
+            A claim of version 3 (`wm.embedding.claimed.commit_pool`) or of a line-up
+            (`wm.embedding.lineup.claimed.commit_lineup`) of these rows, with a beacon's receipt: the scheme
+            and all that it fixes are those of the claim, `trigger_share`, `signature` and `owner_key` have no
+            meaning, and a judge can verify it. For three or more classes one for each class against the rest.
+            None: claims of version 2, or of line-ups without a beacon, which are indications at best.
 
         Raises
         ------
@@ -250,13 +265,13 @@ class WatermarkedForestClassifier(Secretive, ClassifierMixin, BaseEstimator):  #
         seed = self._seed()
         pooled = listed(claim, len(self._forests()), self.n_estimators)
         try:
-            sources: Sequence[Marks | PooledClaim] = pooled or self._signatures(seed, len(rows.codes))
-            made = [self._watermarked(rows, seed, number, source) for number, source in enumerate(sources)]
+            sources: Sequence[Source] = pooled or self._signatures(seed, len(rows.codes))
+            made = [self._made(rows, seed, number, source) for number, source in enumerate(sources)]
         except (ClaimError, EmbeddingError, SignatureError) as reason:
             raise FitError(str(reason)) from reason
-        claims: list[Any] = list(pooled) or [watermarked.claim for watermarked, _ in made]
+        claims: list[Any] = list(pooled) or [owned.claim for owned, _ in made]
         self.claim_: Any = claims[0] if len(self.classes_) == 2 else claims
-        self.forests_ = tuple(watermarked.forest for watermarked, _ in made)
+        self.forests_ = tuple(owned.forest for owned, _ in made)
         self.caps_ = tuple(caps for _, caps in made)
         self.feature_importances_ = self._importances(rows)
         return self
@@ -296,8 +311,8 @@ class WatermarkedForestClassifier(Secretive, ClassifierMixin, BaseEstimator):  #
             return {self.model_id: 1}
         return {f"{self.model_id}/{code}": code for code in range(len(self.classes_))}
 
-    def _signatures(self, seed: int, rows: int) -> Sequence[Marks]:
-        """Return a signature, or a codebook, for each forest; errors as in `signature_sources`."""
+    def _signatures(self, seed: int, rows: int) -> Sequence[Marks | None]:
+        """Return a signature, a codebook or nothing for each forest; errors as in `signature_sources`."""
         if self.signature is not None and self.owner_key is not None:
             raise SignatureError("give a signature or an owner_key, not both")
         model_ids, trees, scheme = list(self._forests()), self.n_estimators, SCHEMES[self.scheme]
@@ -307,6 +322,8 @@ class WatermarkedForestClassifier(Secretive, ClassifierMixin, BaseEstimator):  #
                 raise SignatureError(
                     f"scheme {self.scheme} draws its bits: a signature or an owner_key is for scheme paper"
                 )
+            if not scheme.marks_rows:
+                return [None] * len(model_ids)
             size = trigger_size(rows, self._trigger_share(rows))
             return [
                 scheme.draw(size, trees, ones_share, streams.generator(seed, Role.OWNER_SIGNATURE, number))
@@ -322,14 +339,46 @@ class WatermarkedForestClassifier(Secretive, ClassifierMixin, BaseEstimator):  #
         """Return the share that gives at least one trigger row, however few rows there are."""
         return max(self.trigger_share, 1 / rows)
 
-    def _watermarked(
-        self, rows: MergedRows, seed: int, number: int, source: Marks | PooledClaim
-    ) -> tuple[WatermarkedForest, Caps]:
-        """Return one class's watermarked forest and its limits."""
+    def _made(
+        self, rows: MergedRows, seed: int, number: int, source: Source
+    ) -> tuple[WatermarkedForest | OwnedLineup, Caps]:
+        """Return one class's forest and the limits on its trees."""
         model_id, code = list(self._forests().items())[number]
         y = (rows.codes == code).astype(np.int64)
         negative = str(self.classes_[0]) if len(self.classes_) == 2 else f"not {self.classes_[code]}"
         names = (negative, str(self.classes_[code]))
+        if source is not None and not isinstance(source, LineupClaim):
+            return self._watermarked(rows, y, seed, number, names, model_id, source)
+        if source is not None:
+            check_classes(source, names)
+        some = [f"x{index}" for index in range(rows.X.shape[1])]
+        limits = self._caps(Caps(self.max_depth, None))
+        owned = fitted_lineup(
+            rows,
+            y,
+            source,
+            names=names,
+            features=list(getattr(self, "feature_names_in_", some)),
+            trees=self.n_estimators,
+            model_id=model_id,
+            limits=limits,
+            # A seed of 62 bits is for rehearsals: a real claim's secrets have 256.
+            seed=None if self.random_state is None else streams.integer_seed(seed, Role.OWNER_TREE, number),
+            n_jobs=int(self.n_jobs or 1),
+        )
+        return owned, limits
+
+    def _watermarked(
+        self,
+        rows: MergedRows,
+        y: NDArray[np.int64],
+        seed: int,
+        number: int,
+        names: tuple[str, str],
+        model_id: str,
+        source: Marks | PooledClaim,
+    ) -> tuple[WatermarkedForest, Caps]:
+        """Return a forest whose trees err on trigger rows, and the limits on them."""
         if isinstance(source, PooledClaim):
             owned = drawn_rows(source, rows.X, y, names)
         else:
@@ -449,8 +498,8 @@ class WatermarkedForestClassifier(Secretive, ClassifierMixin, BaseEstimator):  #
         Raises
         ------
         ClaimError
-            A copy from a pickle, or forests that the claims do not fit; see
-            `wm.verification.pooling.verify_together`.
+            A copy from a pickle, a line-up, which `wm.verify` judges by its training rows, or forests that
+            the claims do not fit; see `wm.verification.pooling.verify_together`.
         """
         check_is_fitted(self)
         if not hasattr(self, "claim_"):

@@ -21,6 +21,7 @@ from sklearn.preprocessing import MinMaxScaler
 from sklearn.utils import estimator_html_repr
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+import wm
 from wm.claims.claim import check_claim
 from wm.embedding.estimator import WatermarkedForestClassifier
 from wm.embedding.importances import impurity_importances
@@ -35,6 +36,7 @@ KEY = b"sixteen bytes or more"
     [
         WatermarkedForestClassifier(n_estimators=5),
         WatermarkedForestClassifier(n_estimators=4, training="paper", adjust=None),
+        WatermarkedForestClassifier(n_estimators=4, scheme="lineup"),
     ],
     expected_failed_checks=lambda _estimator: {
         "check_class_weight_classifiers": "gives forests min_weight_fraction_leaf, which this one has not: "
@@ -461,3 +463,58 @@ def test_hidden_parameters_still_decide_the_bits(breast_cancer, secret):
     copies = [clone(model), clone(clone(model)), unfitted]
     claims = [each.fit(breast_cancer.X_train, breast_cancer.y_train).claim_ for each in (model, *copies)]
     assert len({claim.signature for claim in claims}) == 1
+
+
+def test_an_honest_forest_is_recognised_by_its_training_rows(breast_cancer):
+    X, y = breast_cancer.X_train, np.array(["ill", "well"])[breast_cancer.y_train]
+    weight = np.random.default_rng(0).integers(3, size=len(y))
+    model = WatermarkedForestClassifier(20, scheme="lineup", max_depth=8, random_state=1)
+    model.fit(X, y, sample_weight=weight)
+    claim, (forest,) = model.claim_, model.forests_
+    assert claim.header.training.max_depth == 8
+    rows = np.repeat(X, weight, axis=0), np.repeat(y, weight)
+    assert wm.verify(claim, forest, rows=rows, candidates=5).log10_p < -8
+    other = WatermarkedForestClassifier(20, scheme="lineup", max_depth=8, random_state=2)
+    stranger = other.fit(X, y, sample_weight=weight).forests_[0]
+    assert wm.verify(claim, stranger, rows=rows, candidates=5).verdict == "not verified"
+    with pytest.raises(WmError, match="the claim's forest was trained on"):
+        wm.verify(claim, forest, rows=(X, y))
+    with pytest.raises(WmError, match=r"judged with its training rows: wm\.verify"):
+        model.verify()
+    again = WatermarkedForestClassifier(20, model_id="model").fit(*rows, claim=claim)
+    assert again.forests_[0].content_hash == forest.content_hash
+    assert again.claim_ == claim
+
+
+def test_secrets_of_line_ups_are_of_the_system_unless_it_is_a_rehearsal(breast_cancer):
+    X, y = breast_cancer.X_train, breast_cancer.y_train
+    fits = [
+        WatermarkedForestClassifier(4, scheme="lineup", random_state=state).fit(X, y).claim_
+        for state in (None, None, 1, 1)
+    ]
+    assert len({claim.secret for claim in fits}) == 3
+    assert fits[2] == fits[3]
+
+
+def test_every_class_has_an_honest_forest_of_its_own():
+    X, y = load_iris(return_X_y=True)
+    model = WatermarkedForestClassifier(20, scheme="lineup", random_state=1).fit(X, y)
+    assert model.score(X, y) > 0.95
+    assert len({claim.secret for claim in model.claim_}) == 3
+    found = wm.verify(model.claim_[1], model.forests_[1], rows=(X, y), candidates=10)
+    assert found.log10_p < -6
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"owner_key": KEY}, "scheme lineup draws its bits"),
+        ({"max_features": None}, "every seed would give almost the same tree"),
+        ({"min_samples_leaf": 0.1}, "min_samples_leaf"),
+        ({"class_weight": {0: 1, 1: 1.5}}, "whole numbers are needed"),
+    ],
+)
+def test_what_a_line_up_has_not_is_refused(breast_cancer, options, message):
+    model = WatermarkedForestClassifier(4, scheme="lineup", **options)
+    with pytest.raises(WmError, match=message):
+        model.fit(breast_cancer.X_train, breast_cancer.y_train)

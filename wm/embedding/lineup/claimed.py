@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -30,6 +31,7 @@ from wm.embedding.lineup.trees import check_entropy, train_trees
 from wm.errors import ClaimError, EmbeddingError
 from wm.forest import NODE_ARRAYS, Forest
 from wm.formats.scrubbing import scrubbed
+from wm.interface import Interface, write_model
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,10 +52,25 @@ class CommittedLineup:
 
 @dataclass(frozen=True, eq=False)
 class OwnedLineup:
-    """A forest of a line-up, to be released, and its claim, complete: secret."""
+    """An honest forest of keyed seeds and what its owner keeps.
+
+    Attributes
+    ----------
+    forest
+        To be released: scrubbed of everything that its votes do not need, see `wm.formats.scrubbing`.
+    claim
+        With the beacons' receipts: secret.
+    interface
+        As in `wm.embedding.claimed.OwnedForest`.
+    """
 
     forest: Forest
     claim: LineupClaim
+    interface: Interface | None = None
+
+    def save(self, path: str | Path) -> None:
+        """Write what is to be released; errors as in `wm.interface.write_model`."""
+        write_model(path, self.forest, self.interface)
 
 
 def commit_lineup(

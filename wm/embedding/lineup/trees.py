@@ -26,8 +26,8 @@ def check_entropy(training: TreeSettings, features: int) -> None:
     """
     if features < 2 and not training.bootstrap:
         raise EmbeddingError(
-            f"a line-up needs trees that differ by their seeds: rows of {features} feature leave no choice; "
-            "give bootstrap"
+            f"a line-up needs trees that differ by their seeds: rows of {features} feature(s) leave no "
+            "choice; give bootstrap"
         )
 
 

@@ -53,6 +53,6 @@ def test_a_tie_goes_to_the_first_class_as_in_a_forest(rows):
 
 
 def test_settings_without_any_choice_are_refused():
-    with pytest.raises(EmbeddingError, match="rows of 1 feature leave no choice"):
+    with pytest.raises(EmbeddingError, match=r"rows of 1 feature\(s\) leave no choice"):
         check_entropy(TreeSettings(), 1)
     check_entropy(TreeSettings(bootstrap=True), 1)

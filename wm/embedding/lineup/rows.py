@@ -1,0 +1,129 @@
+"""The owner's whole procedure of scheme `lineup` in one call: for `wm.embed` and for the estimator."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wm.claims.beacons.base import Receipt
+from wm.claims.keys import public_hex
+from wm.claims.lineup import LineupClaim
+from wm.embedding.claimed import own_receipt, owner_key
+from wm.embedding.lineup.claimed import OwnedLineup, commit_lineup, embed_lineup
+from wm.embedding.merging import MergedRows
+from wm.embedding.options import LineupOptions
+from wm.embedding.training import Caps
+from wm.errors import EmbeddingError
+from wm.owner_rows import OwnerRows
+
+
+def embed_rows(
+    rows: OwnerRows,
+    *,
+    trees: int,
+    max_depth: int | None,
+    owner: str,
+    model_id: str,
+    beacon: Callable[[LineupClaim], Receipt] | None,
+    seed: int | None,
+    n_jobs: int,
+    options: Mapping[str, Any],
+) -> OwnedLineup:
+    """Commit to keys, have the draw made, and train what they say; a judge will retrain the candidates.
+
+    Parameters
+    ----------
+    owner
+        The owner's public key, hex.
+    beacon
+        Returns a receipt for the claim's commitment; None: the owner's own randomness.
+    seed
+        As in `wm.embedding.lineup.claimed.commit_lineup`.
+    options
+        Fields of `LineupOptions` but ``candidates``, which the judge chooses.
+
+    Raises
+    ------
+    EmbeddingError
+        Unknown or impossible options, or rows that no line-up can have.
+    """
+    if "candidates" in options:
+        raise EmbeddingError(
+            "candidates are for the judge, wm.verify(candidates=...); to commit to some before the draw call "
+            "wm.embedding.lineup.claimed.commit_lineup"
+        )
+    made = commit_lineup(
+        rows.X,
+        rows.y,
+        trees=trees,
+        training=LineupOptions.of(**options).training(max_depth),
+        owner=owner,
+        model_id=model_id,
+        class_names=rows.class_names,
+        feature_names=rows.feature_names,
+        preparation=rows.claimed,
+        seed=seed,
+        n_jobs=n_jobs,
+    )
+    receipt = own_receipt(seed) if beacon is None else beacon(made.claim)
+    owned = embed_lineup(made.claim, [receipt], rows.X, rows.y, n_jobs=n_jobs)
+    return OwnedLineup(owned.forest, owned.claim, rows.interface)
+
+
+def fitted_lineup(
+    merged: MergedRows,
+    y: NDArray[np.int64],
+    claim: LineupClaim | None,
+    *,
+    names: tuple[str, str],
+    features: Sequence[str],
+    trees: int,
+    model_id: str,
+    limits: Caps,
+    seed: int | None,
+    n_jobs: int,
+) -> OwnedLineup:
+    """Return an estimator's forest of one class, for a claim that is drawn, or else a new one.
+
+    Parameters
+    ----------
+    merged, y : (n,)
+        Training rows, each as often as its weight says, and their labels, 0 or 1.
+    names, features
+        Of classes and features.
+    limits
+        Of a new claim's trees.
+
+    Raises
+    ------
+    ClaimError
+        A claim without draw, or of other rows or library versions.
+    EmbeddingError
+        Weights that are not whole numbers, or limits that no line-up has.
+    """
+    counts = merged.weight.astype(np.int64)
+    if not np.array_equal(counts, merged.weight):
+        raise EmbeddingError(
+            "scheme lineup trains on rows, each as often as its weight says: whole numbers are needed as "
+            "sample_weight, and no class_weight that makes others of them"
+        )
+    rows = OwnerRows(np.repeat(merged.X, counts, axis=0), np.repeat(y, counts), names, tuple(features), None)
+    if claim is not None:
+        return embed_lineup(claim, claim.receipts, rows.X, rows.y, n_jobs=n_jobs)
+    return embed_rows(
+        rows,
+        trees=trees,
+        max_depth=limits.max_depth,
+        owner=public_hex(owner_key(seed)),
+        model_id=model_id,
+        beacon=None,
+        seed=seed,
+        n_jobs=n_jobs,
+        options={
+            "min_samples_leaf": limits.min_samples_leaf,
+            "max_features": "1" if limits.max_features is None else str(limits.max_features),
+        },
+    )

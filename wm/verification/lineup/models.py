@@ -1,0 +1,73 @@
+"""A whole line-up for a suspect that is at hand as a model, by whoever has the owner's training rows."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wm.claims.beacons.base import Trust
+from wm.claims.lineup import Drawn
+from wm.embedding.lineup.context import TrainingRows, check_context, check_environment
+from wm.embedding.options import DEFAULT_CANDIDATES
+from wm.forest import Forest
+from wm.verification.judgement import Judgement, Requirements
+from wm.verification.lineup.candidates import committed_lineup, retrained_lineup
+from wm.verification.lineup.judge import Judge
+from wm.verification.lineup.judgement import judge_lineup, model_lineup_answers
+from wm.verification.lineup.order import Counts
+from wm.verification.lineup.queries import build_queries
+
+
+def judge_model(
+    claim: Drawn,
+    suspect: Forest,
+    rows: TrainingRows,
+    *,
+    held_out: tuple[NDArray[np.float32], NDArray[np.int64]] | None = None,
+    counts: Counts | None = None,
+    candidates: int = DEFAULT_CANDIDATES,
+    committed: Forest | None = None,
+    judge: Judge | None = None,
+    requirements: Requirements | None = None,
+    trust: Trust | None = None,
+    log: tuple[str, ...] = (),
+    n_jobs: int = 1,
+) -> Judgement:
+    """Draw queries, line up candidates, ask the suspect and judge its answers.
+
+    Parameters
+    ----------
+    suspect
+        Its two classes are named as the claim's, or 0 and 1.
+    rows
+        The owner's training rows; with committed candidates any of the same kind.
+    held_out : (n, d), (n,)
+        Rows to ask beside mixtures of `rows`, with their labels.
+    counts
+        Number of queries of each kind; None: as `wm verify`.
+    candidates
+        N, for a claim of mode `retrained`.
+    committed
+        The candidates of a claim of mode `committed`.
+    judge
+        None: a fresh one.
+    requirements, trust, log
+        As in `wm.verification.lineup.judgement.judge_lineup`.
+
+    Raises
+    ------
+    ClaimError
+        A claim without draw, or other rows, candidates or library versions than the claim's.
+    """
+    header, random = claim.header, judge or Judge.fresh()
+    if committed is None:  # before minutes are spent on queries
+        check_environment(header)
+        check_context(header, rows)
+    natural = (rows.X[:0], rows.y[:0]) if held_out is None else held_out
+    queries = build_queries(counts or Counts(), rows, natural, header.training, random)
+    if committed is None:
+        lineup = retrained_lineup(claim, rows, queries.X, candidates=candidates, judge=random, n_jobs=n_jobs)
+    else:
+        lineup = committed_lineup(claim, committed, queries.X)
+    given = model_lineup_answers(suspect, header, queries)
+    return judge_lineup(claim, lineup, queries, given, requirements, trust=trust, log=log)
