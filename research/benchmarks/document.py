@@ -25,16 +25,15 @@ from research.benchmarks import (
     growth,
     hardness,
     lineup,
+    lineup_presence,
 )
 
 from research.benchmarks import overshoot, pages, tuning  # isort: skip
 
-MODULES = {
-    module.__name__.rpartition(".")[2]: module
-    for module in (forgery, forgery_grid, hardness, growth, overshoot, fuzz, tuning, embedding, lineup, pages)
-}
+_EACH = (forgery, forgery_grid, hardness, growth, overshoot, fuzz, tuning, embedding, lineup)
+MODULES = {module.__name__.rpartition(".")[2]: module for module in (*_EACH, lineup_presence, pages)}
 TYPED: dict[str, dict[str, Any]] = {name: {"rows": module.Row} for name, module in MODULES.items()}
-TYPED["lineup_large"] = TYPED["lineup_calibration"] = TYPED["lineup"]
+TYPED |= dict.fromkeys(("lineup_large", "lineup_calibration", "lineup_others"), TYPED["lineup"])
 TYPED["embedding"] |= {"differences": embedding.Difference, "memory": embedding.Peak}
 """Of each results file, what the entries of its lists are."""
 

@@ -1,13 +1,14 @@
 """What evidence scheme `lineup` leaves on changed copies, and on honest forests of other seeds.
 
     python -m research.benchmarks.lineup [--dataset NAME ...] [--candidates N ...] [--rows N] [--seeds N]
-        [--honest N] [--queries N] [-o research/benchmarks/results/lineup.json]
+        [--honest N] [--others N] [--queries N] [-o research/benchmarks/results/lineup.json]
 
 For each seed an honest forest of the paper's size is trained on at most `--rows` rows and lined up among
 N - 1 decoys for each position. The thief has at most as many test rows; the judge asks rows of the other half,
 mixups and boundary points. Then honest forests of other seeds are judged by the same candidates, each with
-places drawn anew: the share with p at most 0.05 must not be above 0.05 by more than chance. For many of them
-`--queries` keeps the tests short.
+places drawn anew: the share with p at most 0.05 must not be above 0.05 by more than chance; and so are forests
+that other owners watermarked on the same rows, by each scheme in turn. For many of them `--queries` keeps the
+tests short.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -26,8 +28,11 @@ import numpy as np
 from research.benchmarks import common
 from wm.attacks.modification.common import AttackerData, VotingModel
 from wm.attacks.modification.evaluation import Step, modify
+from wm.attacks.populations import watermarked_forest
 from wm.claims.lineup import TreeSettings
 from wm.datasets import Source, Split, load, split
+from wm.embedding import SCHEMES
+from wm.embedding.common import draw_trigger_rows
 from wm.embedding.lineup.claimed import trained_forest
 from wm.embedding.lineup.context import TrainingRows, canonical_rows
 from wm.embedding.training import Caps
@@ -97,12 +102,15 @@ def measure(arguments: argparse.Namespace, name: str, candidates: int, seed: int
     suspects: dict[str, VotingModel] = {
         suspect: modify(forest, steps, thief, rng) for suspect, steps in SUSPECTS.items()
     }
-    others = _others(arguments.honest, rows, settings, trees, rng)
-    suspects |= {f"honest {number}": each for number, each in enumerate(others)}
+    innocents = chain(
+        _honest(arguments.honest, rows, settings, trees, rng),
+        _others(arguments.others, rows, settings, trees, rng),
+    )
+    suspects |= {f"{population} {number}": each for population, number, each in innocents}
     before = forest.accuracy(data.X_test[:half], data.y_test[:half])
     for suspect, changed in suspects.items():
         started = time.perf_counter()
-        scores = (_moved(proof, rng) if "honest" in suspect else proof).scores(changed)
+        scores = (proof if suspect in SUSPECTS else _moved(proof, rng)).scores(changed)
         yield Row(
             dataset=name,
             rows=len(rows.y),
@@ -119,11 +127,27 @@ def measure(arguments: argparse.Namespace, name: str, candidates: int, seed: int
         )
 
 
+_Innocent = tuple[str, int, Forest]
+"""Population, number and forest."""
+
+
+def _honest(
+    count: int, rows: TrainingRows, settings: TreeSettings, trees: int, rng: np.random.Generator
+) -> Iterator[_Innocent]:
+    for number in range(count):
+        yield "honest", number, trained_forest(rows, settings, rng.integers(2**31, size=trees).tolist())
+
+
 def _others(
     count: int, rows: TrainingRows, settings: TreeSettings, trees: int, rng: np.random.Generator
-) -> Iterator[Forest]:
-    for _ in range(count):
-        yield trained_forest(rows, settings, rng.integers(2**31, size=trees).tolist())
+) -> Iterator[_Innocent]:
+    """Yield forests of other owners of the same rows, of each scheme in turn."""
+    caps, size = Caps(settings.max_depth, None), max(2, len(rows.y) // 50)
+    for number in range(count):
+        name = list(SCHEMES)[number % len(SCHEMES)]
+        marks = SCHEMES[name].draw(size, trees, SCHEMES[name].ones_share, rng)
+        chosen, seeds = draw_trigger_rows(rows.X, size, rng), rng.choice(2**31 - 1, size=2, replace=False)
+        yield "other owner", number, watermarked_forest(rows.X, rows.y, marks, chosen, caps, seeds, name)
 
 
 def _moved(proof: LineupProof, rng: np.random.Generator) -> LineupProof:
@@ -138,8 +162,8 @@ def _accuracy(model: VotingModel, data: Split, half: int) -> float:
 
 
 def summary(rows: Sequence[Row]) -> Iterator[tuple[str, str, int, int, float, float, float, float]]:
-    """Yield for each suspect the medians over seeds; honest forests are left out."""
-    copies = [row for row in rows if "honest" not in row.suspect]
+    """Yield for each suspect the medians over seeds; innocent forests are left out."""
+    copies = [row for row in rows if row.suspect in SUSPECTS]
     groups: dict[tuple[str, str, int], list[Row]] = {}
     for row in copies:
         groups.setdefault((row.suspect, row.dataset, row.candidates), []).append(row)
@@ -159,7 +183,7 @@ def options(arguments: Mapping[str, Any]) -> str:
     return "".join(
         f" --{name} {' '.join(map(str, value)) if isinstance(value, list) else value}"
         for name, value in arguments.items()
-        if name != "seed" and value is not None
+        if name != "seed" and value is not None and (name, value) != ("others", 0)
     )
 
 
@@ -175,14 +199,14 @@ def table(rows: Sequence[Row]) -> str:
     )
 
 
-def false_positives(rows: Sequence[Row]) -> tuple[int, dict[str, int]]:
-    """Return the number of honest forests, and how many have p at most 0.05 by each kind of answers."""
-    honest = [row for row in rows if "honest" in row.suspect]
+def false_positives(rows: Sequence[Row], population: str) -> tuple[int, dict[str, int]]:
+    """Return the number of innocent forests, and how many have p at most 0.05 by each kind of answers."""
+    some = [row for row in rows if row.suspect.startswith(f"{population} ")]
     level = math.log10(0.05)
-    return len(honest), {
-        "votes": sum(row.log10_p_votes <= level for row in honest),
-        "shares": sum(row.log10_p_shares <= level for row in honest),
-        "labels": sum(row.log10_p_labels <= level for row in honest),
+    return len(some), {
+        "votes": sum(row.log10_p_votes <= level for row in some),
+        "shares": sum(row.log10_p_shares <= level for row in some),
+        "labels": sum(row.log10_p_labels <= level for row in some),
     }
 
 
@@ -195,6 +219,7 @@ def main() -> int:
     parser.add_argument("--seeds", type=int, default=2)
     parser.add_argument("--queries", type=int, help="of each kind; default: as wm verify")
     parser.add_argument("--honest", type=int, default=10, help="honest forests for each seed")
+    parser.add_argument("--others", type=int, default=0, help="forests of other owners for each seed")
     arguments = parser.parse_args()
     rows: list[Row] = []
     for name in arguments.dataset:
@@ -204,8 +229,9 @@ def main() -> int:
                 print(f"{name}, N = {candidates}, seed {seed}: {rows[-1].lineup_s:.0f} s", file=sys.stderr)
                 common.save_results(arguments, rows)
     print(table(rows))
-    count, found = false_positives(rows)
-    print(f"{count} honest forests, p at most 0.05: {found}")
+    for population in ("honest", "other owner"):
+        count, found = false_positives(rows, population)
+        print(f"{count} forests ({population}), p at most 0.05: {found}")
     return 0
 
 

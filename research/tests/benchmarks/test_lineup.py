@@ -9,14 +9,16 @@ from research.benchmarks import lineup
 
 def test_copies_and_honest_forests_are_judged(run_benchmark):
     few = ("--dataset", "breast-cancer", "--rows", 150, "--candidates", 4, "--seeds", 1, "--queries", 40)
-    out, document = run_benchmark("lineup", *few, "--honest", 2)
+    out, document = run_benchmark("lineup", *few, "--honest", 2, "--others", 3)
     rows = {row["suspect"]: row for row in document["rows"]}
-    assert list(rows) == [*lineup.SUSPECTS, "honest 0", "honest 1"]
+    others = [f"other owner {number}" for number in range(3)]
+    assert list(rows) == [*lineup.SUSPECTS, "honest 0", "honest 1", *others]
     assert rows["unmodified"]["log10_p_votes"] < -35
     assert rows["unmodified"]["accuracy_change"] == rows["shuffled"]["accuracy_change"] == 0
-    assert rows["honest 0"]["log10_p_votes"] > -4
+    assert all(rows[name]["log10_p_votes"] > -4 for name in ("honest 0", *others))
     assert "| unmodified | breast-cancer | 4 | 1 |" in out
-    assert "2 honest forests, p at most 0.05:" in out
+    assert "2 forests (honest), p at most 0.05:" in out
+    assert "3 forests (other owner), p at most 0.05:" in out
 
 
 def test_medians_are_over_seeds():
@@ -26,7 +28,7 @@ def test_medians_are_over_seeds():
     rows = [row(0, -3.0), row(1, -9.0), row(2, -5.0), row(0, -2.0, "honest 0"), row(1, -0.1, "honest 1")]
     (line,) = lineup.summary(rows)
     assert line == ("shuffled", "d", 20, 3, 0.0, -5.0, -1.0, -0.5)
-    assert lineup.false_positives(rows) == (2, {"votes": 1, "shares": 0, "labels": 0})
+    assert lineup.false_positives(rows, "honest") == (2, {"votes": 1, "shares": 0, "labels": 0})
 
 
 @pytest.mark.parametrize(
