@@ -130,5 +130,5 @@ ATTACK = Attack(
     part=Curve,
     row=Row,
     run=run,
-    version=2,
+    version=3,
 )

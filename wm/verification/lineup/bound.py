@@ -2,13 +2,18 @@
 
 Null hypothesis: the suspect is independent of the owner's keys. Given the suspect and the candidates as they
 stand in the line-up, the owner's places are then independent and uniform, whatever the suspect and the
-candidates are. With A[i, k] the resemblance of candidate k of position i, standardised for each position, the
-statistic is T = sum_i A[i, place_i], and for every t >= 0 (Chernoff)
+candidates are. With A[i, k] the resemblance of candidate k of position i, standardised for each position, a
+statistic is T = sum_i f(A[i, place_i]), and for every t >= 0 (Chernoff)
 
-    P(T' >= T) <= exp(-t T) prod_i mean_k exp(t A[i, k]),
+    P(T' >= T) <= exp(-t T) prod_i mean_k exp(t f(A[i, k])),
 
 which is minimised over t. Every t gives a valid bound: rounding in the search costs power, never validity.
 Ties need no rule: the bound is of "at least T", and equal candidates count alike.
+
+Two functions f are tried, and the smaller bound is doubled for the choice. With f(a) = a every position
+counts a little, which finds a weak resemblance of all trees. With f(a) = exp(a) one candidate that stands out
+counts as much as many that are a little more alike, which finds the few trees that are left of a copy whose
+others were replaced.
 """
 
 from __future__ import annotations
@@ -25,6 +30,12 @@ _MAX_T = 1e6
 """Largest t that is tried: there the bound is within 10^-5 of its limit for any gap that rounding leaves."""
 
 _HALVINGS = 30
+
+_OUTSTANDING = 6.0
+"""Resemblance, in standard deviations, above which all candidates stand out alike: no position outweighs the
+others. Of N candidates one can be (N - 1)^(1/2) above their mean; of 1,000 strangers hardly one is 4."""
+
+_FUNCTIONS = 2
 
 
 def standardised(resemblance: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -52,6 +63,18 @@ def log10_bound(resemblance: NDArray[np.float64], places: NDArray[np.int64]) -> 
         The owner's candidate of each position.
     """
     scores = standardised(resemblance)
+    smallest = min(_log10_chernoff(each, places) for each in (scores, _outstanding(scores)))
+    return min(0.0, smallest + math.log10(_FUNCTIONS))
+
+
+def _outstanding(scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return exp of standardised resemblances, (m, N), with mean 0 in each row."""
+    found: NDArray[np.float64] = np.exp(np.minimum(scores, _OUTSTANDING) - _OUTSTANDING)
+    return found - found.mean(axis=1, keepdims=True)
+
+
+def _log10_chernoff(scores: NDArray[np.float64], places: NDArray[np.int64]) -> float:
+    """Return the bound for scores, (m, N), with mean 0 in each row."""
     total = float(scores[np.arange(len(scores)), places].sum())
     if total <= 0:
         return 0.0
@@ -65,8 +88,8 @@ def log10_bound(resemblance: NDArray[np.float64], places: NDArray[np.int64]) -> 
 
 
 def log10_floor(trees: int, candidates: int) -> float:
-    """Return the smallest log10 p that a line-up can give: N^-m."""
-    return -trees * math.log10(candidates)
+    """Return the smallest log10 p that a line-up can give: N^-m, times the functions that are tried."""
+    return min(0.0, math.log10(_FUNCTIONS) - trees * math.log10(candidates))
 
 
 def _exponent(scores: NDArray[np.float64], total: float, t: float) -> float:

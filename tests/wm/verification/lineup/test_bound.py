@@ -24,18 +24,39 @@ def lineups(draw: st.DrawFn) -> tuple[np.ndarray, np.ndarray]:
     return np.array(values, dtype=np.float64).reshape(positions, candidates), np.array(places)
 
 
-def exact(resemblance: np.ndarray, places: np.ndarray) -> float:
+def exact(scores: np.ndarray, places: np.ndarray) -> float:
     """Return P(T >= t) by counting all places."""
-    scores = standardised(resemblance)
     total = scores[np.arange(len(places)), places].sum()
     sums = [sum(row) for row in itertools.product(*scores)]
     return float(np.mean(np.array(sums) >= total - 1e-9))
 
 
 @given(lineups())
-def test_the_bound_is_never_below_the_exact_tail(lineup):
+def test_the_bound_is_never_below_the_exact_tail_of_the_better_statistic_doubled(lineup):
     resemblance, places = lineup
-    assert log10_bound(resemblance, places) >= math.log10(exact(resemblance, places)) - 1e-6
+    scores = standardised(resemblance)
+    tails = [exact(scores, places), exact(np.exp(scores), places)]
+    assert log10_bound(resemblance, places) >= min(0.0, math.log10(2 * min(tails))) - 1e-6
+
+
+@given(lineups())
+def test_the_bound_is_valid_whatever_the_resemblances_are(lineup):
+    resemblance, _ = lineup
+    every = itertools.product(range(resemblance.shape[1]), repeat=len(resemblance))
+    found = np.sort([log10_bound(resemblance, np.array(places)) for places in every])
+    counts = np.searchsorted(found, found + 1e-9, side="right")
+    assert (np.log10(counts / len(found)) <= found + 1e-6).all()
+
+
+@pytest.mark.parametrize(("candidates", "expected"), [(20, -6.5), (200, -12.0)])
+def test_a_tenth_of_the_trees_is_found_among_strangers(candidates, expected):
+    rng = np.random.default_rng(5)
+    resemblance = rng.normal(0.5, 0.05, size=(80, candidates))
+    places = rng.integers(candidates, size=80)
+    resemblance[np.arange(8), places[:8]] = 1.0
+    assert log10_bound(resemblance, places) < expected
+    others = np.roll(places, 40)
+    assert log10_bound(resemblance, others) > -2
 
 
 @given(lineups(), st.floats(0.1, 50), st.floats(-5, 5))

@@ -62,7 +62,7 @@ def test_a_copy_is_verified_and_an_honest_forest_is_not(owner, lineup):
     found = judged(owner, lineup, owner.forest)
     assert (found.verdict, found.open_questions) == (VerdictKind.VERIFIED, ())
     assert found.log10_p < -9.5
-    assert found.tests[0].log10_floor == pytest.approx(-lineups.TREES * math.log10(N))
+    assert found.tests[0].log10_floor == pytest.approx(math.log10(2) - lineups.TREES * math.log10(N))
     honest = judged(owner, lineup, other(owner))
     assert honest.verdict is VerdictKind.NOT_VERIFIED
     assert honest.log10_p > -2
