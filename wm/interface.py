@@ -16,7 +16,7 @@ from wm.claims.document import MAX_DOCUMENT_BYTES, Document, first_error
 from wm.datasets.preparation import NumberColumn, Preparation
 from wm.errors import ModelError
 from wm.forest import Forest
-from wm.formats import npz
+from wm.formats import forest_file, npz
 from wm.formats.bounded import read_bounded
 
 _ARRAY = "interface"
@@ -52,12 +52,11 @@ def model_bytes(forest: Forest, interface: Interface | None) -> bytes:
     ModelError
         An interface of another number of features or classes.
     """
-    content = forest.to_bytes()
     if interface is None:
-        return content
+        return forest.to_bytes()
     _check(interface, forest)
-    arrays = npz.unpack(content, error=ModelError, what="the forest")
-    return npz.pack(arrays | {_ARRAY: np.frombuffer(interface.model_dump_json().encode(), dtype=np.uint8)})
+    text = np.frombuffer(interface.model_dump_json().encode(), dtype=np.uint8)
+    return forest_file.pack(forest, **{_ARRAY: text})
 
 
 def write_model(path: str | Path, forest: Forest, interface: Interface | None) -> None:
@@ -85,7 +84,7 @@ def read_interface(path: str | Path, forest: Forest) -> Interface | None:
     if Path(path).suffix != ".npz":
         return None
     data = read_bounded(path, error=ModelError, max_bytes=npz.MAX_BYTES, kind="a model file")
-    content = npz.unpack(data, error=ModelError, what=str(path)).get(_ARRAY)
+    content = npz.unpack(data, error=ModelError, what=str(path), only=(_ARRAY,)).get(_ARRAY)
     if content is None:
         return None
     if content.dtype != np.uint8 or content.nbytes > MAX_DOCUMENT_BYTES:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import reduce
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -12,6 +13,9 @@ from wm.errors import ModelError, WmError
 
 InputDtype = Literal["float32", "float64"]
 """Types to which a model casts numbers before it compares them."""
+
+_BLOCK_NODES = 2**17
+"""Nodes that are checked together, so that what a check computes of them stays in the processor's cache."""
 
 
 def check_arrays(
@@ -26,8 +30,14 @@ def check_arrays(
     classes: ArrayLike,
     missing_left: ArrayLike | None = None,
     input_dtype: str = "float32",
+    copy: bool = True,
 ) -> dict[str, NDArray[Any]]:
     """Return private, read-only copies of a forest's arrays in their canonical types.
+
+    Parameters
+    ----------
+    copy
+        False takes arrays that nobody else has as they are, where their types and numbers are canonical.
 
     Raises
     ------
@@ -35,12 +45,12 @@ def check_arrays(
         Arrays with which a walk down a tree could leave the arrays or never end, or a vote be undefined.
     """
     arrays: dict[str, NDArray[Any]] = {
-        "offset": _integers("offset", offset, np.int64),
-        "left": _integers("left", left, np.int32),
-        "right": _integers("right", right, np.int32),
-        "feature": _integers("feature", feature, np.int32),
-        "threshold": _floats("threshold", threshold, 1),
-        "value": _floats("value", value, 2),
+        "offset": _integers("offset", offset, np.int64, copy),
+        "left": _integers("left", left, np.int32, copy),
+        "right": _integers("right", right, np.int32, copy),
+        "feature": _integers("feature", feature, np.int32, copy),
+        "threshold": _floats("threshold", threshold, 1, copy),
+        "value": _floats("value", value, 2, copy),
         "classes": _class_values(classes),
     }
     if isinstance(n_features, bool) or not isinstance(n_features, int | np.integer) or n_features < 1:
@@ -56,13 +66,15 @@ def check_arrays(
     if arrays["value"].shape[1] != len(arrays["classes"]):
         raise ModelError(f"value has {arrays['value'].shape[1]} columns for {len(arrays['classes'])} classes")
     _check_offset(arrays["offset"], nodes)
-    _check_nodes(arrays, n_features)
-    _check_trees(arrays["offset"], arrays["left"], arrays["right"])
+    for trees in _blocks(arrays["offset"]):
+        _check_nodes(arrays, trees, n_features)
+        _check_children(arrays, trees)
     leaf = arrays["left"] < 0
-    arrays["feature"][leaf] = -1
-    arrays["threshold"][leaf] = 0.0
-    if "missing_left" in arrays:
-        arrays["missing_left"][leaf] = False
+    for name, unused in (("feature", -1), ("threshold", 0.0), ("missing_left", False)):
+        if name in arrays and (used := leaf & (arrays[name] != unused)).any():
+            if not arrays[name].flags.writeable:
+                arrays[name] = arrays[name].copy()
+            arrays[name][used] = unused
     for array in arrays.values():
         array.setflags(write=False)
     return arrays
@@ -139,22 +151,22 @@ def as_array(name: str, values: ArrayLike) -> NDArray[Any]:
         raise ModelError(f"{name} is not an array: its rows differ in length") from reason
 
 
-def _integers(name: str, values: ArrayLike, dtype: type[np.signedinteger[Any]]) -> NDArray[Any]:
+def _integers(name: str, values: ArrayLike, dtype: type[np.signedinteger[Any]], copy: bool) -> NDArray[Any]:
     array = as_array(name, values)
     if array.ndim != 1 or array.dtype.kind not in "iu":
         raise ModelError(f"{name} must be a one-dimensional array of whole numbers")
     limits = np.iinfo(dtype)
     if len(array) and (array.min() < limits.min or array.max() > limits.max):
         raise ModelError(f"{name} holds a number that does not fit {np.dtype(dtype).name}")
-    return array.astype(dtype)
+    return array.astype(dtype, order="C", copy=copy)
 
 
-def _floats(name: str, values: ArrayLike, dimensions: int) -> NDArray[np.float64]:
+def _floats(name: str, values: ArrayLike, dimensions: int, copy: bool) -> NDArray[np.float64]:
     array = as_array(name, values)
     if array.ndim != dimensions or array.dtype.kind not in "fiu":
         raise ModelError(f"{name} must be a {dimensions}-dimensional array of numbers")
     with np.errstate(all="ignore"):  # values beyond float64 become infinite and are refused later
-        return array.astype(np.float64)
+        return array.astype(np.float64, order="C", copy=copy)
 
 
 def _booleans(name: str, values: ArrayLike) -> NDArray[np.bool_]:
@@ -191,40 +203,67 @@ def _check_offset(offset: NDArray[np.int64], nodes: int) -> None:
         raise ModelError(f"tree {int(np.argmax(empty))} has no node")
 
 
-def _check_nodes(arrays: dict[str, NDArray[Any]], n_features: int) -> None:
-    left, right, offset = arrays["left"], arrays["right"], arrays["offset"]
-    size = np.repeat(np.diff(offset), np.diff(offset))
+def _blocks(offset: NDArray[np.int64]) -> Iterator[slice]:
+    """Yield the trees in runs of about `_BLOCK_NODES` nodes, or of one tree that has more."""
+    first, trees = 0, len(offset) - 1
+    while first < trees:
+        last = int(np.searchsorted(offset, offset[first] + _BLOCK_NODES, side="right")) - 1
+        last = max(first + 1, last)
+        yield slice(first, last)
+        first = last
+
+
+def _check_nodes(arrays: dict[str, NDArray[Any]], trees: slice, n_features: int) -> None:
+    """Refuse nodes of some trees by their own numbers."""
+    offset = arrays["offset"]
+    nodes = slice(offset[trees.start], offset[trees.stop])
+    left, right = arrays["left"][nodes], arrays["right"][nodes]
+    lengths = np.diff(offset[trees.start : trees.stop + 1])
+    size = np.repeat(lengths, lengths)
     leaf = left < 0
-    _refuse((left < -1) | (right < -1), offset, "a child index below -1")
-    _refuse(leaf != (right < 0), offset, "only one child")
-    _refuse(~leaf & ((left >= size) | (right >= size)), offset, "a child index outside its tree")
-    feature, threshold = arrays["feature"], arrays["threshold"]
-    _refuse(~leaf & ((feature < 0) | (feature >= n_features)), offset, "a feature index out of range")
-    _refuse(~leaf & ~np.isfinite(threshold), offset, "a threshold that is not a finite number")
-    value = arrays["value"]
+    faults = [
+        ((left < -1) | (right < -1), "a child index below -1"),
+        (leaf != (right < 0), "only one child"),
+        (~leaf & ((left >= size) | (right >= size)), "a child index outside its tree"),
+    ]
+    feature, threshold = arrays["feature"][nodes], arrays["threshold"][nodes]
+    faults += [
+        (~leaf & ((feature < 0) | (feature >= n_features)), "a feature index out of range"),
+        (~leaf & ~np.isfinite(threshold), "a threshold that is not a finite number"),
+    ]
+    columns = arrays["value"][nodes].T
     with np.errstate(over="ignore", invalid="ignore"):  # an infinite sum is refused just below
-        total = value.sum(axis=1)
-    bad = ~np.isfinite(total) | ~(value >= 0).all(axis=1) | ~(total > 0)
-    _refuse(bad, offset, "class values that are not finite, or negative, or all zero")
+        total = reduce(np.add, columns)
+    bad = ~np.isfinite(total) | ~reduce(np.logical_and, columns >= 0) | ~(total > 0)
+    faults.append((bad, "class values that are not finite, or negative, or all zero"))
+    for found, what in faults:
+        _refuse(found, offset, nodes.start, what)
 
 
-def _refuse(bad: NDArray[np.bool_], offset: NDArray[np.int64], what: str) -> None:
-    if bad.any():
-        node = int(np.argmax(bad))
-        tree = int(np.searchsorted(offset, node, side="right")) - 1
-        raise ModelError(f"tree {tree}, node {node - offset[tree]}: {what}")
-
-
-def _check_trees(offset: NDArray[np.int64], left: NDArray[np.int32], right: NDArray[np.int32]) -> None:
+def _check_children(arrays: dict[str, NDArray[Any]], trees: slice) -> None:
     """Refuse nodes with two parents, roots with one, and nodes that no root reaches (cycles)."""
+    start, stop = arrays["offset"][trees.start], arrays["offset"][trees.stop]
+    left, right = arrays["left"][start:stop], arrays["right"][start:stop]
+    offset = arrays["offset"][trees.start : trees.stop + 1] - start
     base = np.repeat(offset[:-1], np.diff(offset))
-    inner = left >= 0
+    inner = np.flatnonzero(left >= 0)
     children = np.concatenate([base[inner] + left[inner], base[inner] + right[inner]])
     parents = np.bincount(children, minlength=len(left))
     expected = np.ones(len(left), dtype=np.int64)
     expected[offset[:-1]] = 0
-    _refuse(parents > expected, offset, "more than one parent, or a root with a parent: a cycle")
+    twice = "more than one parent, or a root with a parent: a cycle"
+    _refuse(parents > expected, arrays["offset"], start, twice)
+    if (parents == expected).all() and (children > np.concatenate([inner, inner])).all():
+        return  # each node but a root has a parent that comes before it: so a root is above every node
     reached = np.zeros(len(left), dtype=bool)
     for nodes in tree_levels(offset, left, right):
         reached[nodes] = True
-    _refuse(~reached, offset, "no path from the root leads there")
+    _refuse(~reached, arrays["offset"], start, "no path from the root leads there")
+
+
+def _refuse(bad: NDArray[np.bool_], offset: NDArray[np.int64], start: int, what: str) -> None:
+    """Raise `ModelError` for the first bad node; the nodes are numbered from `start`."""
+    if bad.any():
+        node = start + int(np.argmax(bad))
+        tree = int(np.searchsorted(offset, node, side="right")) - 1
+        raise ModelError(f"tree {tree}, node {node - offset[tree]}: {what}")

@@ -39,14 +39,14 @@ def contents(forest: Forest) -> dict[str, NDArray[Any]]:
     return arrays
 
 
-def pack(forest: Forest) -> bytes:
-    """Return a forest as npz bytes."""
+def pack(forest: Forest, **others: NDArray[Any]) -> bytes:
+    """Return a forest as npz bytes, with other arrays beside its own."""
     arrays = contents(forest)
     header = {
         "schema_version": np.array(1 if arrays.keys() == {*ARRAYS, "n_features"} else 2),
         "content_hash": np.frombuffer(bytes.fromhex(forest.content_hash), dtype=np.uint8),
     }
-    return npz.pack(header | arrays)
+    return npz.pack(header | arrays | others)
 
 
 def unpack(data: bytes, *, what: str, max_bytes: int) -> tuple[dict[str, Any], str]:

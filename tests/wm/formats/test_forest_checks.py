@@ -6,9 +6,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
 
 from wm.errors import ModelError
 from wm.forest import Forest
+from wm.formats import forest_checks
 
 # Two trees: a lone leaf; a root with a leaf on its left and, on its right, a node with two leaves.
 ARRAYS = {
@@ -217,3 +219,74 @@ def test_a_chain_of_many_nodes_is_a_tree():
     assert forest.tree_leaves.tolist() == [2001]
     # Left at the first threshold not below x: node 2x holds threshold x, its leaf is node 2x + 1.
     assert forest.apply([[-1.0], [0.0], [0.5], [1999.0], [5000.0]])[:, 0].tolist() == [1, 1, 3, 3999, 4000]
+
+
+def follows_every_parent_to_a_root(left, right, sizes):
+    """Return, by the definition, whether children within trees of some sizes form trees."""
+    start = 0
+    for size in sizes:
+        found, open_ = [], [0]
+        while open_ and len(found) <= size:
+            node = open_.pop()
+            found.append(node)
+            open_ += [side[start + node] for side in (left, right) if side[start + node] >= 0]
+        if sorted(found) != list(range(size)):
+            return False
+        start += size
+    return True
+
+
+@given(st.data())
+def test_blocks_of_any_size_tell_trees_from_other_graphs(data):
+    sizes = data.draw(st.lists(st.sampled_from([1, 3, 5]), min_size=1, max_size=4))
+    left, right = [], []
+    for size in sizes:
+        # Each node but the root once, in any order; then perhaps a fault.
+        order = data.draw(st.permutations(range(1, size)))
+        parents = data.draw(st.permutations(range(size)))[: size // 2]
+        sides = np.full((2, size), -1)
+        sides[:, parents] = np.array(order, dtype=int).reshape(2, -1)
+        if parents and data.draw(st.booleans()):
+            sides[data.draw(st.integers(0, 1)), parents[0]] = data.draw(st.integers(0, size - 1))
+        left += sides[0].tolist()
+        right += sides[1].tolist()
+    nodes = sum(sizes)
+    arrays = {
+        "offset": np.cumsum([0, *sizes]),
+        "left": left,
+        "right": right,
+        "feature": [0] * nodes,
+        "threshold": [0.5] * nodes,
+        "value": [[1, 0]] * nodes,
+    }
+    expected = follows_every_parent_to_a_root(left, right, sizes)
+    for block in (1, 4, 2**17):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(forest_checks, "_BLOCK_NODES", block)
+            try:
+                Forest.from_arrays(**arrays, n_features=1, classes=[0, 1])
+                accepted = True
+            except ModelError:
+                accepted = False
+        assert accepted == expected
+
+
+def test_arrays_that_are_given_away_are_kept_and_others_copied():
+    given_away = {
+        name: np.array(ARRAYS[name], dtype=kind) for name, kind in (("left", "i4"), ("value", "f8"))
+    }
+    kept = Forest.from_arrays(**ARRAYS | given_away, copy=False)
+    assert all(np.shares_memory(getattr(kept, name), array) for name, array in given_away.items())
+    copied = Forest.from_arrays(**ARRAYS | given_away)
+    assert not any(np.shares_memory(getattr(copied, name), array) for name, array in given_away.items())
+    locked = np.array([3, 0, -1, 1, -1, -1], dtype=np.int32)  # a feature at a leaf, which is not canonical
+    locked.setflags(write=False)
+    assert Forest.from_arrays(**ARRAYS | {"feature": locked}, copy=False).feature[0] == -1
+    assert locked[0] == 3
+
+
+@given(hnp.arrays(np.float64, st.tuples(st.just(6), st.integers(2, 4)), elements=st.integers(0, 2)))
+def test_a_node_votes_for_the_first_largest_value(value):
+    value = value + (value.sum(axis=1, keepdims=True) == 0)  # all 0 is refused
+    forest = Forest.from_arrays(**ARRAYS | {"value": value, "classes": range(value.shape[1])})
+    assert forest.node_class.tolist() == np.argmax(value, axis=1).tolist()

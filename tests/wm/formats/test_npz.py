@@ -241,3 +241,25 @@ def test_a_truncated_file_is_refused():
     for length in range(len(data)):
         with pytest.raises(ModelError, match="not a readable npz file"):
             unpack(data[:length])
+
+
+@given(some_arrays, st.data())
+def test_only_the_wanted_arrays_are_read(arrays, data):
+    wanted = data.draw(st.sets(st.sampled_from([*arrays, "none"])))
+    found = unpack(npz.pack(arrays), only=wanted)
+    assert found.keys() == wanted & arrays.keys()
+    assert not any(array.flags.writeable for array in found.values() if array.nbytes)
+
+
+def test_columns_first_and_odd_places_are_read_as_they_were_written():
+    array = np.arange(12.0).reshape(3, 4)
+    member = io.BytesIO()
+    np.lib.format.write_array(member, np.asfortranarray(array))
+    assert (unpack(archive(x=member.getvalue()))["x"] == array).all()
+    # A header of any length puts the numbers where no processor would have them.
+    header = b"{'descr': '<f8', 'fortran_order': False, 'shape': (2,), }   \n"
+    assert (10 + len(header)) % 8
+    odd = b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header + np.array([0.5, 2.0]).tobytes()
+    found = unpack(archive(x=odd))["x"]
+    assert found.flags.aligned
+    assert found.tolist() == [0.5, 2.0]

@@ -120,6 +120,8 @@ def votes_only(nodes: NodeWeights) -> bool:
     Then class shares and impurities are those of the leaves below each node, counts and weights their number.
     In small trees such numbers may take two values by chance, which reveal nothing.
     """
+    if not _roots_count_leaves(nodes):
+        return False  # before the leaves below each of perhaps millions of nodes are counted
     leaves = leaves_below(nodes.forest)
     total = leaves.sum(axis=1)
     shares = leaves / total[:, None]
@@ -129,6 +131,15 @@ def votes_only(nodes: NodeWeights) -> bool:
         and (nodes.weight is None or np.allclose(nodes.weight, total))
         and (nodes.impurity is None or np.allclose(nodes.impurity, 1.0 - (shares**2).sum(axis=1)))
     )
+
+
+def _roots_count_leaves(nodes: NodeWeights) -> bool:
+    """Return whether the class shares at the roots are those of the trees' leaves."""
+    forest, classes = nodes.forest, nodes.forest.value.shape[1]
+    leaves = np.flatnonzero(forest.is_leaf)
+    places = forest.node_tree[leaves] * classes + forest.node_class[leaves]
+    votes = np.bincount(places, minlength=forest.n_trees * classes).reshape(-1, classes)
+    return bool(np.allclose(nodes.shares[nodes.roots], votes / votes.sum(axis=1, keepdims=True)))
 
 
 def two_groups(values: NDArray[np.float64]) -> NDArray[np.int64] | None:
@@ -224,13 +235,13 @@ def _positive(name: str, values: ArrayLike, nodes: int) -> NDArray[np.float64]:
 
 
 def _real(name: str, values: ArrayLike, length: int | None) -> NDArray[np.float64]:
-    """Return a float64 copy of an array of finite numbers, of one dimension where a length is given."""
+    """Return an array of finite numbers as float64, of one dimension where a length is given."""
     array = as_array(name, values)
     if array.dtype.kind not in "fiu" or not array.size:
         raise ModelError(f"{name} must be an array of numbers")
     if length is not None and array.shape != (length,):
         raise ModelError(f"{name} has shape {array.shape}; one number for each of {length} is needed")
-    exact = array.astype(np.float64)
+    exact = array.astype(np.float64, copy=False)
     if not np.isfinite(exact).all():
         raise ModelError(f"{name} holds a number that is not finite")
     return exact
