@@ -213,6 +213,7 @@ def embed_claim(
         n_trees=hyperparameters.n_estimators,
         caps=standard_caps(hyperparameters),
         seed=streams.integer_seed(seed, Role.STANDARD_FOREST),
+        n_jobs=n_jobs,
     )
     plan = Plan(
         scheme=claim.header.scheme,

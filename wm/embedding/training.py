@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from wm.embedding.growing import Grower
 from wm.embedding.options import Adjust
 from wm.embedding.tuning import Hyperparameters
 from wm.forest import Forest
@@ -90,7 +91,7 @@ def fit_tree(
 
 
 def honest_forest(
-    X: NDArray[np.float32], y: NDArray[np.int64], *, n_trees: int, caps: Caps, seed: int
+    X: NDArray[np.float32], y: NDArray[np.int64], *, n_trees: int, caps: Caps, seed: int, n_jobs: int = 1
 ) -> Forest:
     """Return a forest with no watermark.
 
@@ -105,8 +106,14 @@ def honest_forest(
         watermarked one.
     seed
         scikit-learn's `random_state`.
+    n_jobs
+        Threads, as joblib counts them; they change no result.
     """
-    return Forest.from_sklearn(fit_trees(X, y, n_trees=n_trees, caps=caps, seed=seed))
+    if caps == Caps(caps.max_depth, None):
+        grower = Grower.of(X, y, n_trees=n_trees, seed=seed, max_depth=caps.max_depth)
+        if grower is not None:
+            return grower.forest(caps.max_depth, np.unique(y), n_jobs)
+    return Forest.from_sklearn(fit_trees(X, y, n_trees=n_trees, caps=caps, seed=seed, n_jobs=n_jobs))
 
 
 def standard_caps(hyperparameters: Hyperparameters) -> Caps:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from wm.embedding.growing import Grower, sklearn_tree, tree_seeds
 from wm.errors import DataError
 
 
@@ -129,8 +130,6 @@ def fold_accuracies(
 
     Parameters and errors as in `grid_search`; `fold` counts from 0.
     """
-    from sklearn.base import clone
-    from sklearn.ensemble import RandomForestClassifier
     from sklearn.model_selection import StratifiedKFold
 
     grid = grid_points(n_estimators, max_depth)
@@ -138,25 +137,53 @@ def fold_accuracies(
     train, test = list(StratifiedKFold(folds).split(X, y))[fold]
     rows, rows_test = X[train].astype(np.float32), X[test].astype(np.float32)
     depths = sorted(set(max_depth), key=lambda depth: math.inf if depth is None else depth)
-    model = RandomForestClassifier(
-        n_estimators=max(n_estimators), max_depth=depths[0], bootstrap=False, random_state=seed
-    ).fit(rows, y[train])
-    codes = np.searchsorted(model.classes_, y[train])
-    trees = list(model.estimators_)
-    shares = [tree.predict_proba(rows_test, check_input=False) for tree in trees]
+    size = max(n_estimators)
+    grow = _growing(rows, y[train], rows_test, n_trees=size, seed=seed, depths=depths)
+    classes = np.unique(y[train])
+    shares = np.empty((size, len(test), len(classes)))
+    reached: list[int | None] = [None] * size
+    last: int | None = None
     found: dict[Hyperparameters, float] = {}
-    for limit, depth in itertools.pairwise([depths[0], *depths]):
-        # Ascending: a tree that did not reach one limit is the same under every larger one.
-        for number, tree in enumerate(trees):
-            if tree.get_depth() == limit != depth:
-                grown = clone(tree).set_params(max_depth=depth).fit(rows, codes)
-                trees[number], shares[number] = grown, grown.predict_proba(rows_test, check_input=False)
+    for depth in depths:
+        for number in range(size):
+            # Ascending: a tree that did not reach one limit is the same under every larger one.
+            if reached[number] == last:
+                reached[number], shares[number] = grow(number, depth)
+        last = depth
         # As scikit-learn predicts: added tree by tree, divided, the first of equal classes.
         totals = np.cumsum(shares, axis=0)
-        for size in n_estimators:
-            predicted = model.classes_.take(np.argmax(totals[size - 1] / size, axis=1))
-            found[Hyperparameters(size, depth)] = float(np.average(predicted == y[test]))
+        for trees in n_estimators:
+            predicted = classes.take(np.argmax(totals[trees - 1] / trees, axis=1))
+            found[Hyperparameters(trees, depth)] = float(np.average(predicted == y[test]))
     return tuple(found[point] for point in grid)
+
+
+def _growing(
+    X: NDArray[np.float32],
+    y: NDArray[Any],
+    X_test: NDArray[np.float32],
+    *,
+    n_trees: int,
+    seed: int,
+    depths: Sequence[int | None],
+) -> Callable[[int, int | None], tuple[int, NDArray[np.float64]]]:
+    """Return what grows a tree, by its number, to a limit: its depth, and its class shares on test rows."""
+    grower = Grower.of(X, y, n_trees=n_trees, seed=seed, max_depth=depths[-1], times=len(depths))
+    if grower is not None:
+        ranked = grower
+
+        def fast(number: int, limit: int | None) -> tuple[int, NDArray[np.float64]]:
+            tree = ranked.grow(number, limit)
+            return tree.depth, tree.shares(X_test)
+
+        return fast
+    seeds, codes = tree_seeds(seed, n_trees), np.unique(y, return_inverse=True)[1]
+
+    def plain(number: int, limit: int | None) -> tuple[int, NDArray[np.float64]]:
+        tree = sklearn_tree(X, codes, seeds[number], limit)
+        return tree.get_depth(), tree.predict_proba(X_test, check_input=False)
+
+    return plain
 
 
 def choose(

@@ -1,0 +1,104 @@
+"""Trees grown from ranks are those of scikit-learn, node for node and bit for bit."""
+
+from __future__ import annotations
+
+import platform
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.ensemble import RandomForestClassifier
+
+from wm.embedding import growing
+from wm.embedding.growing import Grower, sklearn_tree
+from wm.embedding.training import Caps, fit_trees, honest_forest
+from wm.forest import Forest
+
+pytestmark = pytest.mark.skipif(
+    platform.machine() not in ("x86_64", "AMD64"), reason="scikit-learn may be compiled otherwise here"
+)
+
+STEP = 1e-7
+"""Columns in such units hold numbers that scikit-learn takes for equal, and others that it does not."""
+
+
+@pytest.fixture(autouse=True)
+def _use_it_for_little_work(monkeypatch):
+    monkeypatch.setattr(growing, "_LEAST_WORK", 0)
+
+
+def rows(seed, n, d):
+    """Return rows whose columns have few values, many, close ones or a single one, and labels."""
+    rng = np.random.default_rng(seed)
+    kinds = (
+        lambda: rng.integers(0, 3, n),
+        lambda: rng.standard_normal(n),
+        lambda: 0.25 + STEP * rng.integers(0, 6, n),
+        lambda: np.full(n, -2.0),
+        lambda: np.where(rng.random(n) < 0.9, 0.0, rng.standard_normal(n) * 1e30),
+    )
+    X = np.stack([kinds[rng.integers(len(kinds))]() for _ in range(d)], axis=1).astype(np.float32)
+    y = (X[:, 0] + rng.standard_normal(n) > 0).astype(np.int64)
+    y[:2] = 0, 1
+    return X, y
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    seed=st.integers(0, 2**31 - 1),
+    n=st.integers(2, 300),
+    d=st.integers(1, 40),
+    max_depth=st.none() | st.integers(1, 9),
+)
+def test_trees_are_those_of_scikit_learn(seed, n, d, max_depth):
+    X, y = rows(seed, n, d)
+    grower = Grower.of(X, y, n_trees=4, seed=seed, max_depth=max_depth)
+    assert grower is not None
+    forest = RandomForestClassifier(4, max_depth=max_depth, bootstrap=False, random_state=seed).fit(X, y)
+    asked = np.concatenate([X, X + np.float32(STEP), rows(seed + 1, 20, d)[0]])
+    for number, theirs in enumerate(forest.estimators_):
+        ours = grower.grow(number, max_depth)
+        assert ours.depth == theirs.get_depth()
+        assert (ours.shares(asked) == theirs.predict_proba(asked)).all()
+    made = grower.forest(max_depth, np.unique(y), n_jobs=2)
+    assert made.content_hash == Forest.from_sklearn(forest).content_hash
+
+
+def test_large_nodes_with_sparse_ranks_are_sorted():
+    """300 rows of a column whose thousands of other values lie elsewhere."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((12_000, 2)).astype(np.float32)
+    y = (rng.random(len(X)) < 0.5).astype(np.int64)
+    X[:300, 0] += 100
+    grower = Grower.of(X, y, n_trees=3, seed=1, max_depth=None)
+    forest = RandomForestClassifier(3, bootstrap=False, random_state=1).fit(X, y)
+    assert grower.forest(None, np.unique(y)).content_hash == Forest.from_sklearn(forest).content_hash
+
+
+def test_an_honest_forest_is_the_same_either_way(monkeypatch):
+    X, y = rows(3, 200, 12)
+    caps = Caps(6, None)
+    fast = honest_forest(X, y, n_trees=5, caps=caps, seed=9)
+    theirs = Forest.from_sklearn(fit_trees(X, y, n_trees=5, caps=caps, seed=9))
+    assert fast.content_hash == theirs.content_hash
+    monkeypatch.setattr(growing, "_LEAST_WORK", 10**12)
+    assert honest_forest(X, y, n_trees=5, caps=caps, seed=9).content_hash == theirs.content_hash
+
+
+@pytest.mark.parametrize("fault", ["classes", "missing", "little work", "processor", "another tree"])
+def test_what_may_come_out_otherwise_is_left_to_scikit_learn(monkeypatch, fault):
+    X, y = rows(5, 60, 6)
+    if fault == "classes":
+        y[0] = 2
+    elif fault == "missing":
+        X[3, 2] = np.nan
+    elif fault == "little work":
+        monkeypatch.setattr(growing, "_LEAST_WORK", 10**6)
+    elif fault == "processor":
+        monkeypatch.setattr(platform, "machine", lambda: "aarch64")
+    else:  # a scikit-learn that draws features otherwise
+        monkeypatch.setattr(
+            growing, "sklearn_tree", lambda X, codes, seed, depth: sklearn_tree(X, codes, seed + 1, depth)
+        )
+    assert Grower.of(X, y, n_trees=2, seed=0, max_depth=4) is None
