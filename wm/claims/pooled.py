@@ -187,7 +187,7 @@ def new_claim(
     Raises
     ------
     ClaimError
-        A pool that `check_pooled` refuses.
+        A pool that `check_pooled` refuses, or whose file would be larger than is read.
     """
     if not len(X) == len(y) == header.pool_size:
         raise ClaimError(f"{len(X)} rows and {len(y)} labels are no pool of {header.pool_size} rows")
@@ -195,7 +195,7 @@ def new_claim(
     salt = secrets.token_bytes(SECRET_BYTES) if salt is None else salt
     secret = secrets.token_bytes(SECRET_BYTES) if secret is None else secret
     try:
-        return PooledClaim(
+        made = PooledClaim(
             header=header,
             rows=packed_rows(X),
             labels=packed_labels(y),
@@ -206,6 +206,8 @@ def new_claim(
         )
     except ValidationError as reason:
         raise ClaimError(f"no claim can be made of this: {first_error(reason)}") from reason
+    made.to_json()  # a claim too large to be read is refused here, not after hours of training
+    return made
 
 
 def leaf_nonce(salt: bytes, name: bytes) -> bytes:

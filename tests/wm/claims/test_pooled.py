@@ -311,6 +311,13 @@ def test_the_hashed_header_is_canonical_json():
 # --- hostile sizes are refused before they cost memory or time
 
 
+def test_a_claim_that_nobody_could_read_is_refused_where_it_is_made(monkeypatch):
+    X = rows_of(6)
+    monkeypatch.setattr("wm.claims.document.MAX_DOCUMENT_BYTES", 1000)
+    with pytest.raises(ClaimError, match=r"more than the 1000 that are read: choose a smaller pool$"):
+        new_claim(header_of(X), X, np.arange(6) % 2)
+
+
 def test_a_claim_of_too_many_parts_is_refused_before_it_is_parsed(monkeypatch, tmp_path):
     monkeypatch.setattr("wm.claims.document.MAX_PARTS", 100)
     text = TEXT.rstrip()[:-1] + ', "more": [' + "0," * 100 + "0]}"
