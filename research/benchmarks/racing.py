@@ -1,7 +1,7 @@
 """An engine for many small forests, one after the other: what engines cost, without their start.
 
 `wm.engines.create` starts an interpreter for each forest, and a race over many would measure little else:
-here a child process goes from forest to forest. This is also the `wm.isolation.ChildService` that runs in
+here a child process goes from forest to forest. This is also the `wm.fork_server.ChildService` that runs in
 that child.
 """
 

@@ -18,7 +18,7 @@ from wm.isolation import ChildError, ChildKilledError, Sandbox
 SERVICE = """
     import ctypes, os, resource, signal, sys, time
     from pathlib import Path
-    from wm.isolation import requests
+    from wm.fork_server import requests
 
     def prepare(greeting, then=None):
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
@@ -273,7 +273,7 @@ def test_closing_ends_child_and_template_without_output(service, capfd, asked):
 def test_a_template_whose_parent_ended_before_sending_its_arguments_says_nothing(service, sent):
     ours, theirs = socket.socketpair()
     with theirs:
-        command = [sys.executable, "-P", "-m", "wm.isolation", str(theirs.fileno()), service]
+        command = [sys.executable, "-P", "-m", "wm.fork_server", str(theirs.fileno()), service]
         template = subprocess.Popen(command, pass_fds=[theirs.fileno()], stderr=subprocess.PIPE)
     with ours:
         ours.sendall(sent)

@@ -1,6 +1,6 @@
 """An engine: a solver in a child process under hard limits, with every witness replayed here.
 
-The module is also the `wm.isolation.ChildService` that runs in that child.
+The module is also the `wm.fork_server.ChildService` that runs in that child.
 """
 
 from __future__ import annotations
@@ -27,7 +27,8 @@ from wm.engines.protocol import (
 )
 from wm.errors import QueryError
 from wm.forest import Forest
-from wm.isolation import ChildError, ChildKilledError, Closing, Sandbox, SuspendedError, requests
+from wm.fork_server import requests
+from wm.isolation import ChildError, ChildKilledError, Closing, Sandbox, SuspendedError
 
 
 class IsolatedEngine(Closing):

@@ -1,4 +1,4 @@
-"""Run handlers in a child process: a `wm.isolation.ChildService`."""
+"""Run handlers in a child process: a `wm.fork_server.ChildService`."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ import traceback
 from multiprocessing.connection import Connection
 
 from wm.errors import WmError
-from wm.isolation import ChildError, requests
+from wm.fork_server import requests
+from wm.isolation import ChildError
 from workers.jobs import KINDS, LeasedJob, Outcome, OutcomeStatus
 from workers.runtime.context import ArtifactCache, Context
 from workers.runtime.messages import End, Run, Start
