@@ -146,6 +146,15 @@ class _Suspect:
     forest: Forest
 
 
+@dataclass(frozen=True)
+class _OnTestRows:
+    """What a suspect's labels of the test rows say."""
+
+    accuracy: float
+    shared_mistakes: float | None
+    mistakes_p: float | None = None
+
+
 def run(scene: Scene, options: Options, rng: Streams) -> Result:
     """Judge every evasion and every honest forest by every kind of answers.
 
@@ -173,25 +182,28 @@ def run(scene: Scene, options: Options, rng: Streams) -> Result:
         for name in options.evasions
     ]
     mistakes = scene.forest.predict(split.X_test) != split.y_test
-    shared = [_shared(each.forest, scene, mistakes) for each in (*stolen, *honest)]
-    null = [share for share in shared[len(stolen) :] if share is not None]
-    passive = [
-        (share, None if each.name == "honest" or share is None else rank_p_value(share, null))
-        for each, share in zip((*stolen, *honest), shared, strict=True)
+    looks = [_on_test_rows(each.forest, scene, mistakes) for each in (*stolen, *honest)]
+    null = [look.shared_mistakes for look in looks[len(stolen) :] if look.shared_mistakes is not None]
+    ranked = [
+        look
+        if look.shared_mistakes is None
+        else replace(look, mistakes_p=rank_p_value(look.shared_mistakes, null))
+        for look in looks[: len(stolen)]
     ]
-    own = list(zip((*stolen, *honest), passive, strict=True))
-    released = [(_Suspect("as released", 0, scene.forest), (None, None)), *own[len(stolen) :]]
+    own = list(zip((*stolen, *honest), (*ranked, *looks[len(stolen) :]), strict=True))
+    released = _OnTestRows(float(1 - np.mean(mistakes)), None)
+    others = [(_Suspect("as released", 0, scene.forest), released), *own[len(stolen) :]]
     judged = [(TRUE, sample, own)]
     for name in options.false_claims:
         draws = rng.own("claims", "false", name)
         false = false_sample(name, sample, split.X_test, split.y_test, honest[0].forest, draws)
-        judged.append((name, false, released))
+        judged.append((name, false, others))
     return Result(
         [
-            _judged(claim, each, source, shown, scene, options.level, found)
+            row
             for claim, shown, suspects in judged
-            for each, found in suspects
-            for source in options.answers
+            for each, look in suspects
+            for row in _judged(claim, each, look, shown, options)
         ]
     )
 
@@ -241,35 +253,29 @@ def sample_of_scene(scene: Scene, pool: int, rng: np.random.Generator) -> Sample
 
 
 def _judged(
-    claim: str,
-    suspect: _Suspect,
-    source: Source,
-    sample: Sample,
-    scene: Scene,
-    level: float,
-    shared: tuple[float | None, float | None],
-) -> Row:
-    asked = Requirements(level=level, suspect_since=datetime.max.replace(tzinfo=UTC))
-    found = judge_sample(sample, _response(suspect.forest, source, sample), asked)
-    best = min(found.tests, key=lambda each: each.log10_p)
-    labels = suspect.forest.predict(_widened(suspect.forest, scene.split.X_test))
-    return Row(
-        claim=claim,
-        suspect=suspect.name,
-        number=suspect.number,
-        answers=source,
-        accuracy=float(np.mean(labels.astype(str) == scene.split.y_test.astype(str))),
-        verdict=str(found.verdict),
-        test=best.name,
-        log10_p=found.log10_p,
-        shared_mistakes=shared[0],
-        mistakes_p=shared[1],
-    )
+    claim: str, suspect: _Suspect, look: _OnTestRows, sample: Sample, options: Options
+) -> Iterator[Row]:
+    """Yield what a judge finds by each kind of answers; the suspect is asked once for all."""
+    asked = Requirements(level=options.level, suspect_since=datetime.max.replace(tzinfo=UTC))
+    response = model_response(suspect.forest, sample)
+    for source in options.answers:
+        found = judge_sample(sample, _limited(response, source), asked)
+        yield Row(
+            claim=claim,
+            suspect=suspect.name,
+            number=suspect.number,
+            answers=source,
+            accuracy=look.accuracy,
+            verdict=str(found.verdict),
+            test=min(found.tests, key=lambda each: each.log10_p).name,
+            log10_p=found.log10_p,
+            shared_mistakes=look.shared_mistakes,
+            mistakes_p=look.mistakes_p,
+        )
 
 
-def _response(forest: Forest, source: Source, sample: Sample) -> Response:
-    """Return the votes of a model that the judge has, or the answers of one that answers rows."""
-    response = model_response(forest, sample)
+def _limited(response: Response, source: Source) -> Response:
+    """Return a model's response, or what is left of it where the judge only gets answers to rows."""
     if source == "model":
         return response
     shares = response.answers["votes"].values.mean(axis=1)
@@ -278,11 +284,11 @@ def _response(forest: Forest, source: Source, sample: Sample) -> Response:
     return replace(response, answers={kind: Answers(kind, values)})
 
 
-def _shared(forest: Forest, scene: Scene, mistakes: NDArray[np.bool_]) -> float | None:
-    if not mistakes.any():
-        return None
-    labels = forest.predict(_widened(forest, scene.split.X_test[mistakes])).astype(str)
-    return float(np.mean(labels != scene.split.y_test[mistakes].astype(str)))
+def _on_test_rows(forest: Forest, scene: Scene, mistakes: NDArray[np.bool_]) -> _OnTestRows:
+    labels = forest.predict(_widened(forest, scene.split.X_test)).astype(str)
+    truth = scene.split.y_test.astype(str)
+    shared = float(np.mean((labels != truth)[mistakes])) if mistakes.any() else None
+    return _OnTestRows(float(np.mean(labels == truth)), shared)
 
 
 def _widened(forest: Forest, X: NDArray[np.float32]) -> NDArray[np.float32]:
