@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 from collections.abc import Iterator, Mapping
@@ -24,6 +25,8 @@ from sklearn.preprocessing import minmax_scale
 from orchestrator.store.database import Store
 from tests import servers
 from wm.forest import Forest
+
+gc.disable()  # until the tests are collected: what that makes is kept
 
 # A slow or busy machine is no failure.
 settings.register_profile("untimed", deadline=None)
@@ -77,6 +80,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if is_stored or fixtures & {"broker_server_url", "postgres_server_url"}:
             item.add_marker("server")
     items.sort(key=lambda item: not (item.get_closest_marker("system") or item.get_closest_marker("server")))
+
+
+def pytest_collection_finish() -> None:
+    """Collect garbage again, but never look for it among the modules and tests: there are many objects."""
+    gc.freeze()
+    gc.enable()
 
 
 @pytest.fixture(scope="session")
