@@ -1,5 +1,5 @@
 # Everything happens in .venv: nothing is installed globally, no root is needed.
-.PHONY: demo test quick browser coverage check lowest interop docs wheel release audit image lock clean
+.PHONY: demo test thorough quick browser coverage check lowest interop docs wheel release audit image lock clean
 .DEFAULT_GOAL := help
 
 PYTHON ?= python3
@@ -13,6 +13,7 @@ help:
 	@echo "make demo    run the main job on breast-cancer and open-able report (about a minute)"
 	@echo "make test    run every check: formatting, lint, types, all tests"
 	@echo "make coverage  run all tests, and say which lines they do not reach"
+	@echo "make thorough  run all tests, with four times as many examples of each property"
 	@echo "make quick   run the tests that need no server and no other processes"
 	@echo "make browser run the tests in a real browser, which is installed if it is missing"
 	@echo "make lowest  run these on the lowest dependencies allowed, and on the newest Python here"
@@ -46,6 +47,9 @@ test: check
 
 coverage: $(VENV)/.dev
 	scripts/test.sh "$(BIN)" --cov --cov-report=term:skip-covered
+
+thorough: $(VENV)/.dev
+	scripts/test.sh "$(BIN)" --hypothesis-profile=thorough
 
 quick: $(VENV)/.dev
 	scripts/test.sh "$(BIN)" $(QUICK)

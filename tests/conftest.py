@@ -29,8 +29,9 @@ from wm.forest import Forest
 gc.disable()  # until the tests are collected: what that makes is kept
 
 # A slow or busy machine is no failure.
-settings.register_profile("untimed", deadline=None)
-settings.load_profile("untimed")
+settings.register_profile("quick", deadline=None, max_examples=25)
+settings.register_profile("thorough", deadline=None, max_examples=100)  # make thorough
+settings.load_profile("quick")
 
 # A shell that starts the tests in the background makes them, and all that they start, deaf to Ctrl-C.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:

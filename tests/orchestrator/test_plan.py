@@ -10,13 +10,14 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from orchestrator.errors import SpecError
 from orchestrator.plan import DataFacts, GridPoint, plan, split_seed
 from orchestrator.plan.attacks import Watermark, attacks_on_watermark
 from orchestrator.spec import CampaignSpec
+from tests.examples import examples
 from wm import streams
 from wm.attacks.forgery import attacker_signature
 from wm.attacks.forgery.following import query_order
@@ -226,7 +227,7 @@ def enlarged(campaign):
     return larger
 
 
-@settings(max_examples=30)  # enlarged campaigns have many jobs
+@examples(30)  # enlarged campaigns have many jobs
 @given(campaigns)
 def test_a_larger_grid_keeps_all_keys(campaign):
     before, after = planned(campaign), planned(enlarged(campaign))

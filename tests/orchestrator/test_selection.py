@@ -7,13 +7,14 @@ import statistics
 
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from orchestrator.errors import SelectionError
 from orchestrator.frames import records
 from orchestrator.results.rows import typed
 from orchestrator.results.selection import Condition, Selection, parse_conditions, select
+from tests.examples import examples
 
 NAMES = ["engine", "repeat", "eps", "certified", "note"]
 
@@ -43,7 +44,7 @@ def expected(rows, holds):
     return [row for row in every if holds(row)]
 
 
-@settings(max_examples=20)
+@examples(20)
 @given(rows_of_results)
 @pytest.mark.parametrize(
     ("text", "holds"),
@@ -74,7 +75,7 @@ def test_what_rounding_makes_different_is_equal():
     assert len(chosen([("sat", 0, 0.1 + 0.2, True, "")], "eps=0.3")) == 1
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(rows_of_results, st.sampled_from([("engine",), ("engine", "repeat"), ("certified", "eps")]))
 def test_groups_are_counted_and_averaged(rows, names):
     every = records(frame_of(rows))
@@ -102,7 +103,7 @@ def test_a_statistic_a_choice_of_columns_an_order_and_a_limit():
     ]
 
 
-@settings(max_examples=20)
+@examples(20)
 @given(rows_of_results, st.integers(1, 5))
 def test_a_limit_keeps_the_first_rows(rows, limit):
     assert records(select(frame_of(rows), Selection(limit=limit))) == records(frame_of(rows))[:limit]

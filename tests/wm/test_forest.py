@@ -9,11 +9,12 @@ from dataclasses import FrozenInstanceError
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.datasets import load_breast_cancer
 from sklearn.ensemble import RandomForestClassifier
 
+from tests.examples import examples
 from wm.errors import ModelError
 from wm.forest import Forest
 from wm.formats import npz
@@ -350,7 +351,7 @@ MEMBERS = members(DATA)
 
 
 @given(st.integers(0, len(DATA) - 1), st.integers(0, 255))
-@settings(max_examples=1000)
+@examples(1000)
 def test_any_changed_byte_is_refused_or_harmless(position, byte):
     changed = bytearray(DATA)
     changed[position] = byte
@@ -378,7 +379,7 @@ def test_every_truncation_is_refused():
 
 
 @given(st.data())
-@settings(max_examples=1000)
+@examples(1000)
 def test_a_changed_member_with_a_right_checksum_is_refused_or_harmless(data):
     """Damage that passes the zip's checksum: in npy headers, arrays and content hash."""
     name = data.draw(st.sampled_from(sorted(MEMBERS)))

@@ -6,8 +6,10 @@ import json
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+
+from tests.examples import examples
 
 GARBAGE = bytes(range(256)) * 8
 
@@ -179,7 +181,7 @@ SPOILING = {
 }
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(**SPOILING)
 def test_a_damaged_claim_is_refused_or_has_the_same_content(wm, model, spoilt_file, at, patch, cut) -> None:
     spoilt_file.write_bytes(_spoilt(model.claim.read_bytes(), at, patch, cut))
@@ -192,7 +194,7 @@ def test_a_damaged_claim_is_refused_or_has_the_same_content(wm, model, spoilt_fi
             assert read[key] == original[key]
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(**SPOILING)
 def test_a_damaged_forest_is_refused_or_is_the_same(wm, model, spoilt_file, at, patch, cut) -> None:
     spoilt_file.write_bytes(_spoilt(model.forest.read_bytes(), at, patch, cut))
@@ -201,7 +203,7 @@ def test_a_damaged_forest_is_refused_or_is_the_same(wm, model, spoilt_file, at, 
     assert ran.code in (2, 5), "a content hash covers every value"
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(data=st.binary(max_size=300) | st.text(alphabet='01,; \n"\t.-eNa\x00', max_size=300).map(str.encode))
 def test_any_votes_file_is_judged_or_refused(wm, model, spoilt_votes, order_of_claim, data: bytes) -> None:
     spoilt_votes.write_bytes(data)
@@ -211,7 +213,7 @@ def test_any_votes_file_is_judged_or_refused(wm, model, spoilt_votes, order_of_c
         assert ran.code == 2, "no random text is 7 rows of 24 votes"
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(
     data=st.binary(max_size=200) | st.text(alphabet='[]{}="#.,\n\t aetrue019-_', max_size=200).map(str.encode)
 )

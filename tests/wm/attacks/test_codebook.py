@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import roc_auc_score
 
+from tests.examples import examples
 from wm.attacks import registry
 from wm.attacks.base import LoadedScene, Streams
 from wm.attacks.detection.guesses import score_values_of_rows
@@ -56,7 +57,7 @@ def test_on_a_codebook_shapes_and_spectra_guess_little(scene):
 
 
 @given(st.integers(0, 2**32 - 1))
-@settings(max_examples=20)
+@examples(20)
 def test_a_ranking_of_the_trees_is_scored_over_all_bits(seed):
     rng = np.random.default_rng(seed)
     book, values = random_codebook(6, 12, 0.25, rng), rng.integers(5, size=12).astype(float)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.examples import examples
 from wm import engines
 from wm.attacks.divisions import disagreement
 from wm.attacks.forgery import Target
@@ -109,7 +110,7 @@ def test_clones_fill_one_cell_and_are_stopped_for_it(owner):
         clones(owner.watermarked, row, label, 0, np.random.default_rng(0))
 
 
-@settings(max_examples=30)
+@examples(30)
 @given(row=st.integers(0, 170), data=st.data())
 def test_a_cell_is_a_largest_box(owner, row, data):
     point = owner.data.X_test[row]
@@ -129,7 +130,7 @@ def test_a_cell_is_a_largest_box(owner, row, data):
 # --- local search
 
 
-@settings(max_examples=25)
+@examples(25)
 @given(seed=st.integers(0, 2**32), eps=st.sampled_from([0.05, 0.3, 1.0]))
 def test_what_local_search_finds_is_a_forgery(owner, seed, eps):
     """The signature is that of some other row, so that it can be had; the search may miss it."""

@@ -6,10 +6,11 @@ import contextlib
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.ensemble import RandomForestClassifier
 
+from tests.examples import examples
 from wm.attacks.leakage import Severity, inspect
 from wm.attacks.leakage.findings import GUESSED_SEEDS
 from wm.errors import ModelError
@@ -111,7 +112,7 @@ def test_each_missing_array_costs_only_what_it_said(released_forests, published_
 # --- forests made here
 
 
-@settings(max_examples=10)
+@examples(10)
 @given(
     seed=st.integers(0, 2**31),
     size=st.integers(1, 6),
@@ -257,7 +258,7 @@ def test_arrays_that_fit_no_forest_are_refused_with_one_line(change, words):
     assert "\n" not in str(refused.value)
 
 
-@settings(max_examples=200)
+@examples(200)
 @given(data=st.data())
 def test_damaged_arrays_are_refused_or_read_but_never_crash(data):
     arrays = {name: array.copy() for name, array in STUMPS.items()} | {

@@ -9,9 +9,10 @@ import struct
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.examples import examples
 from wm.claims.claim import (
     NONCE_BYTES,
     Claim,
@@ -113,7 +114,7 @@ def made_claims(draw):
     )
 
 
-@settings(max_examples=50)
+@examples(50)
 @given(made_claims())
 def test_round_trip(claim):
     again = parse_claim(claim.to_json())
@@ -351,7 +352,7 @@ def test_every_truncated_file_is_refused():
         refusal(whole[:length])
 
 
-@settings(max_examples=400)
+@examples(400)
 @given(st.lists(st.tuples(st.integers(0, len(TEXT) - 1), st.integers(0, 255)), min_size=1, max_size=3))
 def test_damaged_bytes_are_refused_or_leave_the_committed_fields_unchanged(flips):
     damaged = bytearray(TEXT.encode())

@@ -7,9 +7,10 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.examples import examples
 from tests.pools import CHALLENGE, OWNER, STRANGER, opening, receipt_of, small_claim, witnessed
 from wm.claims.keys import public_hex
 from wm.claims.opened import challenged_rows, open_claim, parse_opened, signed_text
@@ -74,7 +75,7 @@ def test_over_challenges_every_row_of_its_kind_is_opened_equally_often():
 
 
 @given(st.integers(1, 3), st.integers(1, 10), st.text("ab\n1,", min_size=1))
-@settings(max_examples=30)
+@examples(30)
 def test_an_opening_shows_rows_of_the_claim_and_the_same_draw(shown, controls, challenge):
     found = opening(CLAIM, shown=shown, controls=controls, challenge=challenge)
     assert parse_opened(found.to_json()) == found
@@ -114,7 +115,7 @@ PLACES = [place for place in leaves(json.loads(TEXT)) if place[0] != "proofs" or
 
 @pytest.mark.parametrize("place", PLACES, ids=lambda place: ".".join(map(str, place)))
 @given(data=st.data())
-@settings(max_examples=15)
+@examples(15)
 def test_an_opening_with_any_field_edited_is_refused(place, data):
     document = json.loads(TEXT)
     part = document
@@ -136,7 +137,7 @@ def test_an_opening_with_any_field_edited_is_refused(place, data):
 
 
 @given(spot=st.integers(0, len(TEXT) - 1), byte=st.characters(min_codepoint=32, max_codepoint=126))
-@settings(max_examples=300)
+@examples(300)
 def test_an_opening_with_any_byte_edited_is_refused_or_means_the_same(spot, byte):
     try:
         read = parse_opened(TEXT[:spot] + byte + TEXT[spot + 1 :])

@@ -7,10 +7,11 @@ import json
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
+from tests.examples import examples
 from tests.pools import header_of, own_receipt, pledge, rows_of, small_claim, witnessed
 from tests.second_implementation import commitment_and_draw
 from wm.claims.pooled import MAX_ROWS, MinMax, new_claim, parse_pooled, read_pooled
@@ -76,7 +77,7 @@ PLACES = [place for place in leaves(json.loads(TEXT)) if place[0] not in FREE]
 
 @pytest.mark.parametrize("place", PLACES, ids=lambda place: ".".join(map(str, place)))
 @given(data=st.data())
-@settings(max_examples=25)
+@examples(25)
 def test_a_claim_with_any_field_edited_is_refused(place, data):
     old = at(place)
     match old:
@@ -96,7 +97,7 @@ def test_a_claim_with_any_field_edited_is_refused(place, data):
 
 
 @given(spot=st.integers(0, len(TEXT) - 1), byte=st.characters(min_codepoint=32, max_codepoint=126))
-@settings(max_examples=400)
+@examples(400)
 def test_a_claim_file_with_any_byte_edited_is_refused_or_means_the_same(spot, byte):
     try:
         read = parse_pooled(TEXT[:spot] + byte + TEXT[spot + 1 :])
@@ -251,7 +252,7 @@ def claims(draw):
 
 
 @given(claims())
-@settings(max_examples=1000)
+@examples(1000)
 def test_a_second_implementation_agrees_on_commitment_and_draw(claim):
     commitment, triggers, bits = commitment_and_draw(claim.to_json())
     found, _ = drawn(parse_pooled(claim.to_json()))

@@ -9,11 +9,12 @@ import itertools
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 from sklearn.preprocessing import MinMaxScaler
 
+from tests.examples import examples
 from wm.datasets import Source, load, split
 from wm.datasets.applying import model_rows
 from wm.datasets.csv_file import parse_csv, read_csv
@@ -58,7 +59,7 @@ def text_of(names, rows):
     return stream.getvalue().encode()
 
 
-@settings(max_examples=120)
+@examples(120)
 @example(  # a blank line would be no row
     (["c0", "label"], [["x", "no"], ["x", "yes"], ["x", "no"], ["x", "yes"], ["x", "no"], ["", "yes"]]),
     "onehot",

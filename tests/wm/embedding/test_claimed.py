@@ -6,9 +6,10 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.examples import examples
 from tests.pools import JUDGE, OWNER, STRANGER, TRUST, receipt_of
 from wm.claims.keys import public_hex
 from wm.claims.pooled import MinMax, parse_pooled
@@ -56,7 +57,7 @@ def test_the_pool_is_training_rows_with_their_labels():
 
 
 @given(st.lists(st.integers(0, SIZE - 1), min_size=1, max_size=60))
-@settings(max_examples=20)
+@examples(20)
 def test_rows_that_occur_more_than_once_are_not_in_the_pool(copied):
     claim = committed(np.vstack([X, X[copied]]), np.concatenate([y, 1 - y[copied]]))
     assert len(claim.X) == SIZE - len(set(copied))
@@ -81,7 +82,7 @@ def test_every_row_is_in_the_pool_equally_often():
 
 
 @given(st.integers(1, 160), st.integers(-1, 160), st.floats(-12, -1).map(lambda power: 10**power))
-@settings(max_examples=100)
+@examples(100)
 def test_a_claim_is_made_exactly_if_it_can_be_verified(size, pool, level):
     if size < pool <= SIZE and row_floor(pool, size) + math.log10(2) <= math.log10(level):
         assert committed(trigger_size=size, pool_size=pool, level=level).header.pool_size == pool

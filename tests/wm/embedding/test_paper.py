@@ -6,10 +6,11 @@ import dataclasses
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.datasets import make_classification
 
+from tests.examples import examples
 from wm.embedding import SCHEMES, together
 from wm.embedding.common import EmbeddingTask, draw_trigger_rows
 from wm.embedding.options import PaperOptions, TrainOptions
@@ -88,7 +89,7 @@ def test_the_papers_step_of_one_also_ends(breast_cancer):
     check_embedded(embed_paper(task), task)
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(
     bits=st.text("01", min_size=1, max_size=6),
     seed=st.integers(0, 10**6),

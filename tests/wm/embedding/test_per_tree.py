@@ -7,11 +7,12 @@ import re
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.datasets import make_classification
 from sklearn.ensemble import RandomForestClassifier
 
+from tests.examples import examples
 from wm.embedding import per_tree
 from wm.embedding.common import EmbeddingTask, draw_trigger_rows
 from wm.embedding.options import TrainOptions
@@ -80,7 +81,7 @@ def check_promise(embedded, task):
     assert embedded.forest.tree_depths.max() <= (task.caps.max_depth or np.inf)
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(
     bits=st.text("01", min_size=1, max_size=9),
     seed=st.integers(0, 1000),

@@ -1,10 +1,11 @@
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.model_selection import GridSearchCV
 
+from tests.examples import examples
 from wm.datasets import Source, load, split
 from wm.embedding.tuning import Hyperparameters, grid_search
 from wm.errors import DataError
@@ -27,7 +28,7 @@ def compare(X, y, *, n_estimators, max_depth, folds, seed):
     return ours
 
 
-@settings(max_examples=8, deadline=None)
+@examples(8)
 @given(
     seed=st.integers(0, 2**31 - 1),
     n_estimators=st.lists(st.integers(1, 6), min_size=1, max_size=3),

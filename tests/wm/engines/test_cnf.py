@@ -5,9 +5,10 @@ from __future__ import annotations
 import itertools
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.examples import examples
 from tests.strategies import forgery_queries, small_forests
 from wm.engines.cnf import decode_keys, encode, encode_keys, whole_forest
 from wm.engines.encoding import build_problem, leaf_bounds
@@ -33,7 +34,7 @@ def holds(literal, truth):
     return truth[abs(literal) - 1] == (literal > 0)
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(data=st.data())
 def test_both_forms_are_true_of_a_point_iff_it_answers_the_query(data):
     forest = data.draw(small_forests())

@@ -7,9 +7,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.examples import examples
 from wm import engines
 from wm.engines import ForgeryQuery, Status, solver_class
 from wm.engines.encoding import query_box
@@ -105,7 +106,7 @@ def cases(seed):
 
 @pytest.mark.parametrize("engine", ["sat", "portfolio"])
 @given(st.integers(0, 2**32))
-@settings(max_examples=120)
+@examples(120)
 def test_engines_agree_with_brute_force(engine, seed):
     for forest, query in cases(seed):
         if not query.is_constrained:
@@ -131,7 +132,7 @@ def test_the_cases_reach_both_answers_and_all_rules():
 
 
 @given(st.integers(0, 2**32))
-@settings(max_examples=25)
+@examples(25)
 def test_least_distances_are_least(seed):
     class Direct:
         """An engine in this process."""

@@ -8,9 +8,10 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import assume, example, given, settings
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
+from tests.examples import examples
 from tests.strategies import edge_numbers, small_forests
 from wm.engines import ForgeryQuery
 from wm.engines.encoding import (
@@ -120,7 +121,7 @@ def boxes(draw):
     return z, draw(widths | st.just(abs(z - draw(near))))
 
 
-@settings(max_examples=300)
+@examples(300)
 @given(box=boxes())
 @example(box=(0.75, 0.25 - 2.0**-55))  # z - eps rounds down to 1/2, which is outside
 @example(box=(0.25, 0.25 - 2.0**-55))  # z + eps rounds up to 1/2, which is outside
@@ -191,7 +192,7 @@ def draw_points(data, forest, number):
     return np.array(data.draw(st.lists(row, min_size=number, max_size=number)), dtype=np.float32)
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(data=st.data())
 def test_leaf_bounds_say_which_points_reach_a_leaf(data):
     forest = data.draw(small_forests())
@@ -211,7 +212,7 @@ def test_leaf_bounds_say_which_points_reach_a_leaf(data):
         }
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(data=st.data())
 def test_every_leaf_with_bounds_is_reached_from_its_corners(data):
     forest = data.draw(small_forests())
@@ -247,7 +248,7 @@ def test_contradicting_paths_have_no_leaf():
     assert np.bincount(bounds.tree).tolist() == [2, 2]
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(data=st.data())
 def test_a_problem_has_the_leaves_that_the_box_meets(data):
     forest = data.draw(small_forests())
@@ -282,7 +283,7 @@ def draw_query(data, forest, number):
     return ForgeryQuery(signature=bits, label=label, centre=centre, eps=eps)
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(data=st.data())
 def test_the_nearest_witness_is_the_nearest_of_its_cell(data):
     forest = data.draw(small_forests())

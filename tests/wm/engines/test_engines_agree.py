@@ -6,10 +6,11 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import assume, event, given, note, settings
+from hypothesis import assume, event, given, note
 from hypothesis import strategies as st
 from sklearn.tree import DecisionTreeClassifier
 
+from tests.examples import examples
 from tests.strategies import forgery_queries, small_forests
 from wm import engines
 from wm.attacks.hardness import assignment, brute_force, random_3cnf, satisfies, to_forest
@@ -43,7 +44,7 @@ def solvers(forest):
         yield engines.solver_class(engine)(forest)
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(data=st.data())
 def test_engines_agree_with_brute_force(data):
     forest = data.draw(small_forests())
@@ -54,7 +55,7 @@ def test_engines_agree_with_brute_force(data):
         check_answer(solver, forest, query, is_forgeable)
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(data=st.data())
 def test_engines_agree_near_the_edges_of_cells(data):
     """Trees over one feature whose thresholds are neighbours; the box is one point or a few wide."""
@@ -160,7 +161,7 @@ def test_impossible_queries_are_proved_impossible(engine):
         assert check_answer(solver, nested, query) is None
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(
     seed=st.integers(0, 2**32 - 1),
     n_variables=st.integers(3, 7),
@@ -181,7 +182,7 @@ def test_random_3cnf_is_forgeable_iff_satisfiable(seed, n_variables, ratio, thre
             assert satisfies(formula, assignment(witness, formula, threshold=threshold))
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(data=st.data())
 def test_a_larger_distance_never_forges_less(data):
     forest = data.draw(small_forests())

@@ -8,9 +8,10 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.examples import examples
 from wm.engines import ForgeryOutcome, ForgeryQuery, Status, solver_class
 from wm.engines.encoding import distance, query_box
 from wm.engines.isolated import replay_fault
@@ -71,7 +72,7 @@ def brute_force(forest: Forest, query: ForgeryQuery) -> float | None:
     return best if best is not None and best <= query.eps else None
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(data=st.data())
 def test_the_minimal_distance_is_that_of_brute_force(data):
     d = data.draw(st.integers(1, 3))

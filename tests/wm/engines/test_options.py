@@ -7,9 +7,10 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import event, given, settings
+from hypothesis import event, given
 from hypothesis import strategies as st
 
+from tests.examples import examples
 from tests.strategies import forgery_queries, small_forests
 from wm import engines
 from wm.engines import Answer, ForgeryQuery, Status
@@ -131,7 +132,7 @@ def test_brute_force_with_margin_answers_the_narrow_case(narrow):
     assert not forgeable_with_margin(*narrow, 1e-4)
 
 
-@settings(max_examples=80, deadline=None)
+@examples(80)
 @given(data=st.data(), margin=st.sampled_from([1e-4, 0.01, 0.1]))
 def test_a_margin_gives_what_the_published_encoding_gives(data, margin):
     threshold = st.sampled_from(
@@ -154,7 +155,7 @@ def test_a_margin_gives_what_the_published_encoding_gives(data, margin):
     assert witness is None or replay_fault(forest, query, witness) is None
 
 
-@settings(max_examples=80, deadline=None)
+@examples(80)
 @given(data=st.data(), margin=st.sampled_from([5e-324, 1e-12, 1e-8, 1e-4]))
 def test_witnesses_replay_whatever_the_margin(data, margin):
     # A margin below the distance between float32 numbers must not let rounding cross a threshold.

@@ -8,10 +8,11 @@ import re
 
 import numpy as np
 import pytest
-from hypothesis import event, given, settings
+from hypothesis import event, given
 from hypothesis import strategies as st
 from pysat.solvers import Solver
 
+from tests.examples import examples
 from tests.strategies import edge_numbers, forgery_queries, small_forests
 from wm import engines
 from wm.attacks.hardness import random_3cnf, to_forest
@@ -55,7 +56,7 @@ TERNARY = [
 ]
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(clauses=clause_lists)
 def test_proofs_of_a_solver_are_accepted(clauses):
     if has_model(clauses):
@@ -65,7 +66,7 @@ def test_proofs_of_a_solver_are_accepted(clauses):
     assert steps >= 1
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(clauses=clause_lists, data=st.data())
 def test_no_proof_of_a_formula_with_a_model_is_accepted(clauses, data):
     """Neither a random one, nor one of a formula with more clauses, nor a mixture."""
@@ -186,7 +187,7 @@ def test_wrong_names_make_a_proof_fail(case):
     assert refused(case, case.proof, names=[*case.names, (0, 0.75), (3, 0.25)]) is None
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(data=st.data())
 def test_certified_answers_are_those_of_sat(data):
     forest = data.draw(small_forests())
@@ -246,7 +247,7 @@ def test_wrong_reasons_that_need_no_solver_are_caught(monkeypatch, figure_1, rea
         SatSolver(figure_1, certify=True).answer(query)
 
 
-@settings(max_examples=200)
+@examples(200)
 @given(data=st.data())
 def test_the_exact_box_is_the_box_of_the_engines(data):
     centre = np.array(data.draw(st.lists(edge_numbers(), min_size=1, max_size=3)))

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from tests.examples import examples
 from tests.strategies import forgery_queries, small_forests
 from wm.engines.box_search import Geometry, row_table
 from wm.engines.encoding import query_box, wanted_leaves
@@ -31,7 +32,7 @@ def meet(geometry, lower, upper):
     return np.bincount(bounds.leaf[outside], minlength=len(bounds.node)) == 0
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(data=st.data())
 def test_walks_and_rows_of_small_forests(data):
     forest = data.draw(small_forests())

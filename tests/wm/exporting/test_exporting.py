@@ -10,9 +10,10 @@ import pandas as pd
 import pytest
 import skops.io
 import xgboost
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.examples import examples
 from wm.attacks.leakage import inspect
 from wm.datasets.applying import model_rows
 from wm.datasets.csv_file import read_csv
@@ -46,7 +47,7 @@ def interface_of(forest, names=None):
     return Interface(class_names=names, preparation=Preparation(columns=columns))
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(SEEDS)
 def test_onnx_runtime_answers_as_the_forest(seed):
     rng = np.random.default_rng(seed)
@@ -60,7 +61,7 @@ def test_onnx_runtime_answers_as_the_forest(seed):
     assert np.allclose(shares, forest.vote_shares(X), atol=1e-3)
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(SEEDS)
 def test_xgboost_answers_as_the_forest(seed):
     rng = np.random.default_rng(seed)
@@ -97,7 +98,7 @@ def test_xgboosts_own_classifier_reads_it(tmp_path):
     assert np.array_equal(model.predict(X), forest.predict(X))
 
 
-@settings(max_examples=20, deadline=None)
+@examples(20)
 @given(SEEDS)
 def test_scikit_learn_answers_as_the_forest(seed):
     rng = np.random.default_rng(seed)

@@ -9,13 +9,14 @@ from pathlib import Path
 import joblib
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.tree import export_text
 from sklearn.utils.validation import check_is_fitted
 
+from tests.examples import examples
 from wm.embedding.training import Caps, fit_trees, honest_forest
 from wm.errors import ModelError
 from wm.forest import Forest
@@ -130,7 +131,7 @@ def test_parameters_are_those_of_any_forest_and_the_same_for_every_tree(owner, r
     assert fitted == {"estimators_", "estimator_", "classes_", "n_classes_", "n_outputs_", "n_features_in_"}
 
 
-@settings(max_examples=25)
+@examples(25)
 @given(seed=st.integers(0, 2**32))
 def test_every_attribute_is_a_function_of_structure_and_votes(owner, seed):
     """A forest with other class shares gives the same model."""

@@ -9,10 +9,11 @@ import zipfile
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
+from tests.examples import examples
 from wm.errors import DataError, ModelError
 from wm.formats import npz
 
@@ -59,7 +60,7 @@ def peak_bytes(function):
         tracemalloc.stop()
 
 
-@settings(max_examples=50)
+@examples(50)
 @given(some_arrays)
 def test_round_trip(arrays):
     unpacked = unpack(npz.pack(arrays))

@@ -6,10 +6,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.ensemble import RandomForestClassifier
 
+from tests.examples import examples
 from tests.pools import TRUST, pledge, witnessed
 from wm.claims.pooled import MinMax
 from wm.errors import ClaimError
@@ -114,7 +115,7 @@ def test_every_row_counts_alike_in_the_choice_of_an_adaptation():
 
 
 @given(st.permutations(range(SIZE)))
-@settings(max_examples=10)
+@examples(10)
 def test_rows_in_another_order_are_answered_alike(order):
     other = replace(SAMPLE, X=SAMPLE.X[order], y=SAMPLE.y[order], is_trigger=SAMPLE.is_trigger[order])
     for name in ("itself", "everything"):

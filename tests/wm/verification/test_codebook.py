@@ -7,9 +7,10 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.examples import examples
 from wm.verification.codebook import (
     FIDELITIES,
     in_old_order,
@@ -49,7 +50,7 @@ def cases(draw):
     return wrong, bits, draw(st.sampled_from([0.1, 0.25, 0.5, 0.8])), draw(st.sampled_from([0.01, 0.05, 0.4]))
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(cases())
 def test_the_p_value_in_order_is_that_of_all_codebooks(case):
     wrong, bits, rho, error = case
@@ -62,7 +63,7 @@ def test_the_p_value_in_order_is_that_of_all_codebooks(case):
     assert log10_in_order(wrong, bits, rho, error) == pytest.approx(math.log10(min(1.0, exact)), abs=1e-9)
 
 
-@settings(max_examples=25, deadline=None)
+@examples(25)
 @given(cases())
 def test_no_p_value_in_order_is_below_the_floor_and_a_perfect_copy_reaches_it(case):
     _, bits, rho, error = case
@@ -114,7 +115,7 @@ def matchings(trees, columns):
                 yield some, places, list(places) == sorted(places)
 
 
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(st.integers(0, 2**32 - 1), st.integers(1, 4), st.integers(1, 4))
 def test_no_matching_is_worth_more_than_its_e_values_over_their_number(seed, trees, columns):
     # The bound by brute force: the number of matchings of that many trees, over the product of the e-values.

@@ -7,9 +7,10 @@ from datetime import UTC, datetime, timedelta
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.examples import examples
 from tests.pools import (
     CHALLENGE,
     DRAWN,
@@ -170,7 +171,7 @@ def test_another_challenge_leaves_an_indication(challenge):
 
 
 @given(st.integers(0, 10**6), st.floats(0.01, 0.5))
-@settings(max_examples=40)
+@examples(40)
 def test_an_innocent_suspect_is_not_verified(seed, error):
     found = judge_sample(SAMPLE, honest(SAMPLE, error, seed), JUDGE)
     # One in 10^6 would be; the seeds that fail are kept by hypothesis and can be counted.

@@ -8,10 +8,11 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from tests.examples import examples
 from wm.claims.claim import Claim, make_claim
 from wm.errors import ClaimError
 from wm.signature import Signature, random_signature
@@ -69,7 +70,7 @@ def claims(draw):
     return cases
 
 
-@settings(max_examples=150)
+@examples(150)
 @given(claims())
 def test_the_p_value_is_exact(cases):
     pooled = pooled_evidence(cases)

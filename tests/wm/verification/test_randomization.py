@@ -7,10 +7,11 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import rankdata
 
+from tests.examples import examples
 from wm.signature import Signature
 from wm.statistics import holm
 from wm.verification.answers import Answers
@@ -82,7 +83,7 @@ def rank_within_label(of_wrong):
 
 
 @given(truths(), st.data())
-@settings(max_examples=100)
+@examples(100)
 def test_votes_against_all_draws(truth, data):
     shape = (len(truth.labels), len(truth.signature))
     wrong = np.array(
@@ -100,7 +101,7 @@ def test_votes_against_all_draws(truth, data):
 
 
 @given(truths(), st.data())
-@settings(max_examples=100)
+@examples(100)
 def test_probabilities_against_all_draws(truth, data):
     values = np.array(data.draw(st.lists(few, min_size=len(truth.labels), max_size=len(truth.labels))))
     found = p_of(Answers("probabilities", values), truth)
@@ -113,7 +114,7 @@ def test_probabilities_against_all_draws(truth, data):
 
 
 @given(truths(), st.data())
-@settings(max_examples=100)
+@examples(100)
 def test_labels_against_all_draws(truth, data):
     size = len(truth.labels)
     wrong = np.array(data.draw(st.lists(st.integers(0, 1), min_size=size, max_size=size)))
@@ -123,7 +124,7 @@ def test_labels_against_all_draws(truth, data):
 
 
 @given(truths(), st.data(), st.sampled_from(["votes", "probabilities", "labels"]))
-@settings(max_examples=60)
+@examples(60)
 def test_over_all_draws_no_p_value_is_small_too_often(truth, data, kind):
     size, trees = len(truth.labels), len(truth.signature)
     values = {

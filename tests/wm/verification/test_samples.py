@@ -6,9 +6,10 @@ from itertools import permutations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.examples import examples
 from tests.pools import (
     NOTARY,
     STRANGER,
@@ -135,7 +136,7 @@ def test_damaged_receipts_are_refused(kind, content):
 @given(
     st.integers(3, 400), st.data(), st.floats(-12, -0.5).map(lambda power: 10**power), st.integers(1, 10**6)
 )
-@settings(max_examples=50)
+@examples(50)
 def test_as_many_controls_as_the_level_needs_and_no_more(pool, data, level, number):
     size = data.draw(st.integers(1, min(pool - 1, 12)))
     claim = pledge(rows_of(pool), np.arange(pool) % 2, trigger_size=size)

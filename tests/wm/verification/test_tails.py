@@ -7,10 +7,11 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import hypergeom
 
+from tests.examples import examples
 from wm.signature import Signature
 from wm.verification import tails
 from wm.verification.tails import log10_p_value, log10_tail, sums
@@ -31,7 +32,7 @@ def subsets(draw, values=scores):
 
 
 @given(subsets())
-@settings(max_examples=300)
+@examples(300)
 def test_the_exact_tail_is_that_of_all_subsets(case):
     values, size = case
     found, exact = log10_tail(values, size)
@@ -40,7 +41,7 @@ def test_the_exact_tail_is_that_of_all_subsets(case):
 
 
 @given(scores, st.data())
-@settings(max_examples=200)
+@examples(200)
 def test_the_p_value_of_a_signature_is_that_of_all_signatures(errors, data):
     bits = data.draw(st.lists(st.integers(0, 1), min_size=len(errors), max_size=len(errors)))
     signature, counts = Signature.of(bits), np.array(errors)
@@ -87,7 +88,7 @@ def only_bounds(monkeypatch):
 
 
 @given(subsets(st.lists(st.integers(0, 30), min_size=1, max_size=40)))
-@settings(max_examples=300)
+@examples(300)
 def test_the_bound_is_never_below_the_exact_tail(case):
     values, size = case
     exact, _ = log10_tail(values, size)
@@ -99,7 +100,7 @@ def test_the_bound_is_never_below_the_exact_tail(case):
 
 
 @given(st.integers(1, 200), st.data())
-@settings(max_examples=200)
+@examples(200)
 def test_the_bound_of_zeros_and_ones_is_never_below_the_hypergeometric_tail(count, data):
     size, wrong = data.draw(st.integers(1, count)), data.draw(st.integers(0, count))
     among = data.draw(st.integers(max(0, size + wrong - count), min(size, wrong)))
@@ -114,7 +115,7 @@ def test_the_bound_of_zeros_and_ones_is_never_below_the_hypergeometric_tail(coun
 
 
 @given(subsets(st.lists(st.integers(0, 10**12), min_size=2, max_size=12)))
-@settings(max_examples=100)
+@examples(100)
 def test_scores_of_any_size_are_bounded(case):
     values, size = case
     expected = all_subsets(values.tolist(), size, values[:size].sum())

@@ -7,11 +7,12 @@ from dataclasses import astuple
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 from sklearn.metrics import roc_auc_score
 
+from tests.examples import examples
 from wm.attacks.detection.guesses import score_guess, score_values
 from wm.errors import SignatureError
 from wm.signature import Signature
@@ -46,7 +47,7 @@ def test_a_guess_is_scored_up_to_complement_as_by_brute_force(case):
     assert astuple(other) == pytest.approx(astuple(result))
 
 
-@settings(max_examples=30)
+@examples(30)
 @given(bits_pairs.filter(lambda case: 0 < sum(case[1]) < len(case[1])), st.data())
 def test_a_ranking_is_scored_as_by_brute_force(case, data):
     bits = np.array(case[1])

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.examples import examples
 from wm.attacks.detection.guesses import above_median
 from wm.attacks.detection.rows import ranked
 from wm.attacks.detection.spectrum import leaf_probes, vote_spectrum
@@ -43,7 +44,7 @@ def test_the_spectrum_is_that_of_the_centred_plain_votes(votes):
     assert found.scores.sum() == pytest.approx(0.0, abs=1e-7)  # every row of the centred matrix sums to 0
 
 
-@settings(max_examples=30)
+@examples(30)
 @given(st.integers(0, 2**32))
 def test_a_planted_signature_is_found_through_noise(seed):
     rng = np.random.default_rng(seed)

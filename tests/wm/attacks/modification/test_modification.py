@@ -7,11 +7,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import fisher_exact
 from sklearn.tree import DecisionTreeClassifier
 
+from tests.examples import examples
 from wm.attacks.modification import MODIFICATIONS, STRENGTHS
 from wm.attacks.modification.common import AttackerData
 from wm.attacks.modification.ensemble import KEPT_LEVELS
@@ -105,7 +106,7 @@ def test_a_stripped_forest_is_changed_alike(owner, thief, name):
 # --- the ensemble
 
 
-@settings(max_examples=20)
+@examples(20)
 @given(strength=st.floats(0, 1), seed=st.integers(0, 2**32))
 def test_shuffling_keeps_the_trees_and_dropping_their_order(owner, thief, strength, seed):
     hashes = tree_hashes(owner.watermarked)
@@ -154,7 +155,7 @@ def test_replaced_trees_know_the_thiefs_rows(owner, thief):
 # --- rebuilding
 
 
-@settings(max_examples=30)
+@examples(30)
 @given(seed=st.integers(0, 2**32))
 def test_cutting_and_grafting_are_those_of_a_walk(owner, seed):
     rng = np.random.default_rng(seed)
@@ -206,7 +207,7 @@ def test_a_student_that_saw_one_class_votes_for_it():
 # --- pruning
 
 
-@settings(max_examples=10)
+@examples(10)
 @given(strength=st.floats(0, 1))
 def test_truncated_trees_are_no_deeper(owner, thief, strength):
     deepest = int(owner.watermarked.tree_depths.max())

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.examples import examples
 from wm.attacks.suppression.scores import evaluate
 from wm.attacks.suppression.shadow import FEATURES, ShadowPlan, query_features, train_spotter
 from wm.embedding.training import Caps
@@ -51,7 +52,7 @@ def test_features_do_not_depend_on_the_order_of_trees_or_queries(owner):
     assert mixed == pytest.approx(found[order], abs=1e-6)
 
 
-@settings(max_examples=5)
+@examples(5)
 @given(st.integers(1, 4))
 def test_unanimous_votes_have_finite_features(count):
     class Unanimous:

@@ -7,9 +7,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.examples import examples
 from tests.imitations import SERVERS, Imitation, RefusedError, Served, crashing, mlflow
 from wm.errors import EndpointError, EndpointUnavailableError
 from wm.verification.endpoint import FORMATS, Endpoint, Limits, ask, find_wire, read_path, wire_of
@@ -279,7 +280,7 @@ KEYS = st.text(st.characters(codec="utf-8", exclude_characters="[].*$", categori
 
 
 @given(st.lists(KEYS, max_size=4), st.integers())
-@settings(max_examples=50)
+@examples(50)
 def test_a_part_is_found_where_it_was_placed(keys, part):
     path = read_path(".".join(keys))
     assert path == tuple(keys)
