@@ -7,14 +7,15 @@ PYTHON ?= python3
 NEWEST ?= $(shell for each in python3.14 python3.13 python3.12; do "$$each" -c "" 2> /dev/null && echo "$$each" && exit; done; echo $(PYTHON))
 VENV := .venv
 BIN := $(VENV)/bin
-QUICK := -q -m "not system and not server"
+ALONE := -q -m "not system and not server"
+QUICK := $(ALONE) tests
 
 help:
 	@echo "make demo    run the main job on breast-cancer and open-able report (about a minute)"
 	@echo "make test    run every check: formatting, lint, types, all tests"
 	@echo "make coverage  run all tests, and say which lines they do not reach"
 	@echo "make thorough  run all tests, with four times as many examples of each property"
-	@echo "make quick   run the tests that need no server and no other processes"
+	@echo "make quick   run the product's tests that need no server and run no campaign in processes of its own"
 	@echo "make browser run the tests in a real browser, which is installed if it is missing"
 	@echo "make lowest  run these on the lowest dependencies allowed, and on the newest Python here"
 	@echo "make docs    build the documentation site in docs/_build/html"
@@ -60,9 +61,9 @@ browser: $(VENV)/.dev
 
 lowest:
 	scripts/setup.sh "$(PYTHON)" $(VENV)-lowest requirements/lowest.txt
-	scripts/test.sh $(VENV)-lowest/bin $(QUICK)
+	scripts/test.sh $(VENV)-lowest/bin $(ALONE)
 	scripts/setup.sh "$(NEWEST)" $(VENV)-newest requirements/dev.txt
-	scripts/test.sh $(VENV)-newest/bin $(QUICK)
+	scripts/test.sh $(VENV)-newest/bin $(ALONE)
 
 $(VENV)-docs/.made: requirements/docs.txt pyproject.toml scripts/setup.sh
 	scripts/setup.sh "$(PYTHON)" $(VENV)-docs requirements/docs.txt

@@ -15,6 +15,8 @@ from orchestrator.store.database import Store
 from tests.sharing import copy_store, made_once, run_to_end
 from wm.attacks.calibration import LEVELS, calibrate
 
+pytestmark = pytest.mark.system
+
 ATTACKS = """\
 name = "attacks"
 seed = 1

@@ -13,6 +13,8 @@ from orchestrator.store.database import Store
 from orchestrator.store.tables import campaign_job, cell, forgery_answer
 from tests.sharing import run_to_end
 
+pytestmark = pytest.mark.system
+
 EPS = (0.1, 0.3, 0.5, 0.7, 0.9)
 INSTANCES = 24
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 import sqlalchemy as sa
 
 from orchestrator import results
@@ -19,6 +20,8 @@ from tests.sharing import run_to_end
 from wm.engines.protocol import GLOBAL_REASON
 from workers.jobs import GlobalProof, JobKind
 from workers.runtime.sandbox import JobSandbox
+
+pytestmark = pytest.mark.system
 
 
 def ends(store, signature):

@@ -30,6 +30,7 @@ def file(tmp_path: Path) -> Path:
     return tmp_path / "calibration.toml"
 
 
+@pytest.mark.system
 def test_promises_that_hold_are_no_news(wm, file: Path) -> None:
     ran = wm("campaign", "run", file, "--store", "sqlite:///wm.db", "--workers", 1)
     assert ran.code == 0
@@ -39,6 +40,7 @@ def test_promises_that_hold_are_no_news(wm, file: Path) -> None:
     assert not any(row["anti_conservative"] for row in rows)
 
 
+@pytest.mark.system
 def test_a_p_value_that_promises_too_much_is_a_negative_verdict(
     wm, file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

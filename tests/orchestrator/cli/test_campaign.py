@@ -41,6 +41,7 @@ def test_running_a_finished_campaign_again_computes_nothing(wm, tiny) -> None:
     assert len(wm("campaign", "list", "--store", tiny.url, "--json").json()) == 1
 
 
+@pytest.mark.system
 def test_enlarging_a_grid_computes_only_new_jobs(wm, tiny, tmp_path: Path) -> None:
     copy = copy_store(_database(tiny.url), tmp_path / "copy.db")
     larger = tmp_path / "larger.toml"
@@ -136,6 +137,7 @@ def test_faults_against_the_data_are_reported_before_anything_runs(wm, tiny, tmp
     assert not (tmp_path / "wm.db").exists()
 
 
+@pytest.mark.system
 def test_an_incomplete_campaign_exits_3_and_its_results_can_still_be_read(wm, tiny, tmp_path: Path) -> None:
     file = tmp_path / "hasty.toml"
     slow = tiny.text.replace('"tiny"', '"hasty"').replace("n_estimators = 24", "n_estimators = 5000")
@@ -190,6 +192,7 @@ def test_sigterm_interrupts_as_ctrl_c_does(wm, tiny, monkeypatch: pytest.MonkeyP
     assert wm("campaign", "status", "tiny", "--json").json()["state"] == "interrupted"
 
 
+@pytest.mark.system
 def test_an_interrupted_campaign_exits_130_and_is_resumed_to_the_same_end(
     wm, tiny, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -209,6 +212,7 @@ def test_an_interrupted_campaign_exits_130_and_is_resumed_to_the_same_end(
     assert fingerprint(Store("sqlite:///wm.db"), 1) == fingerprint(Store(tiny.url), 1)
 
 
+@pytest.mark.system
 def test_a_full_disk_under_the_workers_is_infrastructure(wm, tiny, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(*_: object) -> bool:
         raise OSError(28, "No space left on device")

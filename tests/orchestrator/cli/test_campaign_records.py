@@ -84,6 +84,7 @@ def test_at_a_terminal_it_is_asked(wm, two, terminal) -> None:
     assert wm("campaign", "show", "tiny", "--json").json()["id"] == 2, "the newest unless another is chosen"
 
 
+@pytest.mark.system
 def test_rename(wm, two, tiny, tmp_path: Path) -> None:
     ran = wm("campaign", "rename", "2", "larger")
     assert (ran.code, ran.out, ran.err) == (0, "", "tiny (id 2) is now larger\n")

@@ -235,6 +235,7 @@ kind = "leakage"
 """
 
 
+@pytest.mark.system
 def test_a_campaign_puts_both_schemes_through_the_same_attacks(wm, tmp_path, monkeypatch) -> None:
     monkeypatch.chdir(tmp_path)
     _write_rows(Path("rows.csv"), count=300)

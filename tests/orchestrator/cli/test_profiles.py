@@ -42,6 +42,7 @@ def test_an_unknown_profile_is_refused(wm, file: Path, command: str):
     assert line == f"wm: {file}: profile: there is no profile 'slow'; there are: quick, fast"
 
 
+@pytest.mark.system
 def test_several_files_run_one_after_the_other(wm, file: Path, tmp_path: Path):
     failing = tmp_path / "failing.toml"
     failing.write_text(

@@ -13,6 +13,7 @@ from orchestrator.spec import parse_spec
 from tests.report_page import leave_undrawn
 
 
+@pytest.mark.system
 def test_report_names_the_files_it_wrote(wm, tiny) -> None:
     detection_alone = "[[attack]]".join(tiny.text.split("[[attack]]")[:2])  # every chart takes half a second
     Path("tiny.toml").write_text(detection_alone.replace("[0.01, 0.02]", "0.02"))
@@ -58,6 +59,7 @@ def small_demo(tiny, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("orchestrator.cli.demo.parse_spec", parse)
 
 
+@pytest.mark.system
 def test_demo_does_the_main_job_and_again_computes_nothing(wm, small_demo: None) -> None:
     ran = wm("demo", "-o", "demo", "--workers", 1)
     assert ran.code == 0, ran.err

@@ -217,6 +217,7 @@ def _campaign(**options: str) -> None:
     )
 
 
+@pytest.mark.system
 def test_campaigns_read_the_same_tables(wm) -> None:
     _written(ADULT)
     _campaign(label="5", header="false", sep='","', categorical='"onehot"', missing='"drop"', drop="[3]")

@@ -13,6 +13,8 @@ from workers.runtime import sandbox
 from workers.runtime.messages import End
 from workers.runtime.sandbox import JobSandbox
 
+pytestmark = pytest.mark.system
+
 ENDLESS = {"n_estimators": [10_000], "max_depth": [None], "folds": 100}
 """Changes that make a tuning job take hours."""
 
