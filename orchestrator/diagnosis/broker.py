@@ -47,7 +47,7 @@ def diagnose_broker(url: str, *, is_named: bool) -> list[CheckResult]:
             fix = _WRONG_URL
         return [CheckResult("broker", found, fix, is_fault=True)]
     try:
-        return _details(masked(url), connection.default_channel.client)
+        return check_server(masked(url), connection.default_channel.client)
     except RedisError as reason:
         found = f"{masked(url)}: {' '.join(str(reason).split())}"
         return [CheckResult("broker", found, "read the broker's log", is_fault=True)]
@@ -55,7 +55,8 @@ def diagnose_broker(url: str, *, is_named: bool) -> list[CheckResult]:
         connection.release()
 
 
-def _details(name: str, client: Any) -> list[CheckResult]:
+def check_server(name: str, client: Any) -> list[CheckResult]:
+    """Check a broker that answers: its version, and its settings; `client` is that of the Redis library."""
     server = _asked(lambda: client.info("server"))
     what = "Valkey" if "valkey_version" in server else "Redis"
     version = str(server.get("valkey_version") or server.get("redis_version") or "of unknown version")

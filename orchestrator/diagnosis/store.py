@@ -91,7 +91,7 @@ def _server(store: Store) -> list[CheckResult]:
     skew = abs(store.rows(sa.select(store.clock()))[0][0] - time.time())
     version = 0 if store.is_sqlite else _setting(store, "server_version_num")
     fix = "" if skew <= SKEW_LIMIT_S else "synchronize the clocks of this machine and the store, as with NTP"
-    found = [_version(version), CheckResult("clock", f"{skew:.1f} s apart from the store's", fix)]
+    found = [check_version(version), CheckResult("clock", f"{skew:.1f} s apart from the store's", fix)]
     if not worker_role_exists(store):
         missing = f"there is no {WORKER_ROLE}: workers log in with all rights"
         fix = f"as an administrator: CREATE ROLE {WORKER_ROLE}; and grant it the rights in migration 0002"
@@ -99,7 +99,7 @@ def _server(store: Store) -> list[CheckResult]:
     return found
 
 
-def _version(postgres: int) -> CheckResult:
+def check_version(postgres: int) -> CheckResult:
     """Check PostgreSQL's version; if it is 0, that of SQLite."""
     if postgres:
         major, minor = divmod(postgres, 10_000)

@@ -10,6 +10,8 @@ from celery.backends.base import DisabledBackend
 
 from orchestrator import celery_executor
 from orchestrator.celery_executor import CeleryExecutor, look_pause_s
+from orchestrator.plan import plan
+from orchestrator.store.campaigns import create_campaign
 from tests import servers
 from workers.celery.app import QUEUE, make_app
 
@@ -60,7 +62,8 @@ def test_an_outage_and_its_end_are_reported_once(store, broker, monkeypatch):
     assert came.endswith("is back")
 
 
-def test_variables_of_another_celery_program_are_not_heeded(store, broker, monkeypatch):
+def test_variables_of_another_celery_program_are_not_heeded(store, spec, facts, broker, monkeypatch):
+    create_campaign(store, spec, plan(spec, facts), {})
     stranger = servers.Valkey()
     for name in ("CELERY_BROKER_URL", "CELERY_BROKER_READ_URL", "CELERY_BROKER_WRITE_URL"):
         monkeypatch.setenv(name, stranger.url)
@@ -74,7 +77,7 @@ def test_variables_of_another_celery_program_are_not_heeded(store, broker, monke
         assert connect().host == wanted
     executor = CeleryExecutor(store, broker.url, pytest.fail)
     try:
-        executor._publish([1])
+        executor.submit([1])
         with broker.client() as ours, stranger.client() as theirs:
             assert (ours.llen(QUEUE), theirs.keys()) == (1, [])
     finally:

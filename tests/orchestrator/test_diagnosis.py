@@ -259,7 +259,7 @@ def test_a_read_only_file(sqlite_url, tmp_path):
 
 @pytest.mark.parametrize(("version", "is_fault"), [(140022, True), (150000, False), (180006, False)])
 def test_versions_of_the_database(version, is_fault):
-    finding = store_diagnosis._version(version)
+    finding = store_diagnosis.check_version(version)
     assert (finding.is_fault, bool(finding.fix)) == (is_fault, is_fault)
     assert finding.found == f"PostgreSQL {version // 10000}.{version % 10000}"
 
@@ -364,7 +364,7 @@ class Old:
     ],
 )
 def test_versions_of_the_broker(server, is_fault):
-    first = broker_diagnosis._details("redis://here", Old(**server))[0]
+    first = broker_diagnosis.check_server("redis://here", Old(**server))[0]
     assert (first.is_fault, bool(first.fix)) == (is_fault, is_fault)
 
 

@@ -71,7 +71,6 @@ def queued():
 @pytest.fixture
 def served(store, port, queued):
     metrics = Metrics(store, lambda: queued[0])
-    metrics._queue_due = module.Due(0.0)
     close = metrics.serve("127.0.0.1", port)
     yield metrics
     close()

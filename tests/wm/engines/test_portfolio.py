@@ -172,24 +172,35 @@ def test_hard_queries_that_sat_settles_first_have_answers_without_history(forest
     assert {True, False} <= set(settled)
 
 
-def test_work_earned_without_room_is_limited_when_spent(forest, monkeypatch):
-    monkeypatch.setattr(portfolio, "GLOBAL_WORK", 50)
-    monkeypatch.setattr(portfolio, "_SLICE", 1)
+def test_work_on_a_global_search_is_limited_however_much_is_earned(forest, monkeypatch):
+    rng = np.random.default_rng(11)
+    hopeless = [replace(hopeless_query(forest, rng), centre=rng.random(forest.n_features)) for _ in range(5)]
+    limits = {"SMALL_FOREST": 0, "QUICK_CHOICES": 1, "_SLICE": 1, "GLOBAL_WORK": 50, "EASY_SHARE": 10.0**12}
+    for name, value in limits.items():
+        monkeypatch.setattr(portfolio, name, value)
+    start, advance = portfolio.start_search, portfolio.BoxSearch.advance
+    spent = {}
+
+    def started(geometry, query, box):
+        search = start(geometry, query, box)
+        if not box[0].any() and (box[1] == 1).all():
+            spent[search] = 0
+        return search
+
+    def advanced(search, *choices):
+        if search not in spent:
+            return advance(search, *choices)
+        spent[search] += choices[0] * search.words
+        return False
+
+    monkeypatch.setattr(portfolio, "start_search", started)
+    monkeypatch.setattr(portfolio.BoxSearch, "advance", advanced)
     solver = PortfolioSolver(forest)
-    advanced = []
-    monkeypatch.setattr(
-        portfolio.BoxSearch, "advance", lambda search, choices: advanced.append(choices * search.words)
-    )
-    query = some_queries(forest, 1)[0]
-    record = carried_proofs.PairRecord(earned=10.0**12)
-    solver._advance_global(query, record)
-    assert sum(advanced) <= 50 + global_words(forest, query)
-    assert record.is_settled, "given up"
-
-
-def global_words(forest: Forest, query: ForgeryQuery) -> int:
-    domain = np.zeros(forest.n_features, dtype=np.float32), np.ones(forest.n_features, dtype=np.float32)
-    return start_search(Geometry.of(forest), query, domain).words
+    for eps in (0.3, 0.4):
+        for query in hopeless:
+            solver.answer(replace(query, eps=eps))
+    assert any(work >= 50 for work in spent.values()), "given up"
+    assert all(work <= 50 + search.words for search, work in spent.items())
 
 
 def test_a_query_about_the_domain_is_searched_once(forest, monkeypatch):
