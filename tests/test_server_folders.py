@@ -35,7 +35,7 @@ def test_a_folder_outlives_its_owner_until_the_next_is_made(tmp_path):
     assert Path(folder).is_dir(), "its owner lives"
     os.kill(int(pid), 0)
     owner.kill()
-    owner.communicate()
+    owner.communicate(timeout=60)
     mine = make_folder(tmp_path)
     assert [each.name for each in tmp_path.iterdir()] == [mine.name]
     assert not Path(f"/proc/{pid}").exists() or "Z" in Path(f"/proc/{pid}/stat").read_text()

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 from types import SimpleNamespace
 
 import pytest
 from redis.exceptions import NoPermissionError, OutOfMemoryError, ReadOnlyError, ResponseError
 
+from tests import ending
 from workers.celery import worker as worker_module
 from workers.celery.consumer import refusal
 from workers.celery.worker import Worker
@@ -55,4 +55,4 @@ def test_what_passes_by_waiting_is_told_from_what_does_not(reason, passes):
 
 def test_time_zones_are_found_on_a_system_without_any():
     words = [sys.executable, "-c", "import workers.celery.worker"]
-    subprocess.run(words, env=os.environ | {"PYTHONTZPATH": ""}, check=True)
+    ending.run(words, env=os.environ | {"PYTHONTZPATH": ""})

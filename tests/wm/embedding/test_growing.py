@@ -6,10 +6,11 @@ import platform
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.ensemble import RandomForestClassifier
 
+from tests.examples import examples
 from wm.embedding import growing
 from wm.embedding.growing import Grower, sklearn_tree
 from wm.embedding.training import Caps, fit_trees, honest_forest
@@ -44,7 +45,7 @@ def rows(seed, n, d):
     return X, y
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(
     seed=st.integers(0, 2**31 - 1),
     n=st.integers(2, 300),
