@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -14,26 +15,34 @@ from tests.examples import examples
 GARBAGE = bytes(range(256)) * 8
 
 
-@pytest.fixture
-def places(wm, tiny, model, tmp_path: Path) -> dict[str, str]:
-    """Files of every wrong kind, and some right ones, by the names that the tables below use."""
-    order = tmp_path / "order.json"
-    assert wm("queries", model.claim, "-o", tmp_path / "asked.csv", "--order", order).code == 0
-    (tmp_path / "directory").mkdir()
+@pytest.fixture(scope="module")
+def wrong(wm, model, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Files of every wrong kind, and an order of questions; to be copied."""
+    folder = tmp_path_factory.mktemp("wrong")
+    asked = ("-o", folder / "asked.csv", "--order", folder / "order.json")
+    assert wm("queries", model.claim, *asked).code == 0
+    (folder / "directory").mkdir()
     for ending in ("toml", "json", "npz", "csv", "bin"):
-        (tmp_path / f"garbage.{ending}").write_bytes(GARBAGE)
-        (tmp_path / f"empty.{ending}").touch()
-    (tmp_path / "deep.json").write_text("[" * 100_000)
-    (tmp_path / "deep.toml").write_text("a = " + "[" * 100_000)
-    (tmp_path / "number.json").write_text("1" * 10_000)
-    (tmp_path / "bomb.csv").write_bytes(b'"' + b"0," * 200_000)
+        (folder / f"garbage.{ending}").write_bytes(GARBAGE)
+        (folder / f"empty.{ending}").touch()
+    (folder / "deep.json").write_text("[" * 100_000)
+    (folder / "deep.toml").write_text("a = " + "[" * 100_000)
+    (folder / "number.json").write_text("1" * 10_000)
+    (folder / "bomb.csv").write_bytes(b'"' + b"0," * 200_000)
+    return folder
+
+
+@pytest.fixture
+def places(tiny, model, wrong: Path, tmp_path: Path) -> dict[str, str]:
+    """Those files here, and some right ones, by the names that the tables below use."""
+    shutil.copytree(wrong, tmp_path, dirs_exist_ok=True)
     return {
         "file": str(tiny.file),
         "url": tiny.url,
         "claim": str(model.claim),
         "forest": str(model.forest),
         "key": str(model.key),
-        "order": str(order),
+        "order": str(tmp_path / "order.json"),
     }
 
 
