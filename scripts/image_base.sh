@@ -9,8 +9,6 @@ make_base() {
     mmdebstrap --quiet --variant=essential --include="$2" --hook-dir=/usr/share/mmdebstrap/hooks/merged-usr \
         --dpkgopt='path-exclude=/usr/share/doc/*' --dpkgopt='path-exclude=/usr/share/man/*' \
         --dpkgopt='path-exclude=/usr/share/locale/*' --dpkgopt='path-exclude=/usr/lib/*/gconv/*' \
-        --dpkgopt='path-exclude=/usr/share/info/*' --dpkgopt='path-exclude=/usr/lib/python3*/pydoc_data/*' \
-        --dpkgopt='path-exclude=/usr/lib/python3*/test/*' \
         --setup-hook='mkdir -p "$1/etc/apt/preferences.d" && printf "Package: perl usrmerge\nPin: release *\nPin-Priority: -1\n" > "$1/etc/apt/preferences.d/without-perl"' \
         --customize-hook='ln -sf python3 "$1/usr/bin/python"' \
         --customize-hook="$3" \
@@ -21,7 +19,8 @@ make_base() {
 }
 # media-types and usr-is-merged, because their alternatives bring all of Perl.
 common=python3,libstdc++6,media-types,usr-is-merged
-# Only the installation of packages needs Perl and answers to its questions.
+# Only the installation of packages needs Perl, answers to its questions, and Python's tests and help, which it compiles.
 make_base localhost/treeproof-base "$common,ca-certificates,passwd" \
-    'rm -rf "$1"/usr/bin/perl* "$1"/usr/lib/*/perl-base "$1"/usr/share/perl5 "$1"/var/cache/debconf/*'
+    'cd "$1" && rm -rf usr/bin/perl* usr/lib/*/perl-base usr/share/perl5 usr/share/info var/cache/debconf/* \
+        usr/lib/python3*/test usr/lib/python3*/pydoc_data'
 make_base localhost/treeproof-build-base "$common,python3-venv,binutils" true
