@@ -1,4 +1,4 @@
-"""A report page, read back read back."""
+"""A report page, read back."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import pytest
 
 from orchestrator.report.data import Findings
 from orchestrator.report.page import report_html
+from orchestrator.report.rendering import as_part
 
 _VOID = {"meta", "img", "br", "link", "hr", "input"}
 
@@ -71,7 +72,7 @@ class Page(HTMLParser):
         assert self.open.pop() == tag
 
     def handle_data(self, data: str) -> None:
-        if self.open and self.open[-1] in ("style", "script"):
+        if (self.open and self.open[-1] in ("style", "script")) or "svg" in self.open:
             return
         self.texts.append(data)
         if "td" in self.open or "th" in self.open:
@@ -120,6 +121,17 @@ class Page(HTMLParser):
             columns=["middle", "min", "max"],
         )
 
+    @property
+    def charts(self) -> list[str]:
+        """The texts of the page's charts."""
+        return [str(found["aria-label"]) for found in self.all_of("svg")]
+
+    @property
+    def told(self) -> list[str]:
+        """What the marks of all charts tell."""
+        marks = [found for _, found in self.attributes if found.get("role") == "graphics-symbol"]
+        return [str(mark["aria-label"]) for mark in marks]
+
     def all_of(self, tag: str) -> list[dict[str, str | None]]:
         return [attributes for name, attributes in self.attributes if name == tag]
 
@@ -144,4 +156,4 @@ def undrawn(findings: Findings) -> str:
 
 def leave_undrawn(patched: pytest.MonkeyPatch) -> None:
     """Let pages have empty pictures, for which no chart is made."""
-    patched.setattr("orchestrator.report.page._address", lambda _figure: "data:,")
+    patched.setattr("orchestrator.report.page.inline", lambda figure: as_part("<svg ></svg>", figure))

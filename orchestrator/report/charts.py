@@ -1,39 +1,29 @@
-"""Parts of all charts, made with Altair: looks that differ in grey too, lines, panels, files."""
+"""Parts of all charts, made with Altair: looks that differ in grey too, lines, panels, told values."""
 
 from __future__ import annotations
 
-import re
-import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import altair as alt
+import numpy as np
 import pandas as pd
-import vl_convert
 
+from orchestrator.files import write_whole
 from orchestrator.report.data import Findings, chunked
+from orchestrator.report.rendering import Chart as Chart  # for all sections
+from orchestrator.report.rendering import interactive, render
 from orchestrator.report.table import in_words
 from orchestrator.report.wording import declared
 
-
-@cache
-def _theme() -> dict[str, Any]:
-    """Return the looks of all charts, as Vega-Lite's configuration."""
-    return tomllib.loads(Path(__file__).with_name("theme.toml").read_text(encoding="utf-8"))
-
-
-Chart = Any
-"""A chart of Altair, whose methods return one of many types, or say that they return any."""
-
-FORMATS = ("png", "svg", "pdf")
-_SCALE = 2.0
-"""Pixels of a PNG for each unit of a chart."""
-
 WIDTH = 680
 """Width of a chart without its axes, about that of a page's text."""
+
+_TOLD = 24
+"""Points of a stepped line that tell their values: such a line may have hundreds."""
 
 PANELS = 6
 """Panels of one figure: more would not fit a page."""
@@ -60,6 +50,22 @@ class Figure:
     """The content in words, for those who do not see it."""
     draw: Callable[[], Chart]
     """Returns the chart: making it takes longer than everything else."""
+
+    def save(self, path: Path) -> None:
+        """Write it as a file of the path's ending, one of `FORMATS`.
+
+        Raises
+        ------
+        ValueError
+            It has another ending.
+        OutputError
+            The file cannot be written.
+        """
+        write_whole(path, render(self.draw(), path.suffix[1:].lower(), description=self.alt_text))
+
+    def _repr_html_(self) -> str:
+        """Return it as notebooks show it: as the report does, with its caption."""
+        return interactive(self)
 
 
 def figure(
@@ -108,33 +114,25 @@ def figures(
         yield figure(key, ending, partial(draw, rows), findings.origin(some), rows, **values)
 
 
-def render(chart: Chart, file_format: str, *, description: str = "") -> bytes:
-    """Return a chart as a file's content: the same bytes for the same chart.
+def telling(marks: Chart) -> Chart:
+    """Return marks that tell the text in their rows' column `said`; others are silent.
 
-    Parameters
-    ----------
-    file_format
-        One of `FORMATS`.
-    description
-        Goes into an SVG as its label.
+    In a file it is the mark's label, which `marks.js` shows and screen readers read; viewers of Altair's own
+    charts show it as a tooltip.
     """
-    if file_format not in FORMATS:
-        raise ValueError(f"unknown figure format {file_format!r}; known are: {', '.join(FORMATS)}")
-    with alt.data_transformers.disable_max_rows():
-        spec = chart.to_dict()
-    spec["config"] = _theme() | ({"aria": True} if description else {})
-    spec["description"] = description
-    if file_format == "png":
-        return bytes(vl_convert.vegalite_to_png(spec, scale=_SCALE))
-    if file_format == "pdf":
-        # The converter lists what a page refers to in an order that differs from run to run.
-        entries = re.compile(rb"(?:^ +/(?:fo|gs|xo|cs|sh|p)\d+ .*\n)+", re.MULTILINE)
-        return entries.sub(_sorted, bytes(vl_convert.vegalite_to_pdf(spec)))
-    return str(vl_convert.vegalite_to_svg(spec)).encode()
+    told = marks.encode(description=alt.Description("said:N"), tooltip=alt.Tooltip("said:N"))
+    kind = {"type": told.mark} if isinstance(told.mark, str) else told.mark.to_dict()
+    told.mark = alt.MarkDef(**kind | {"aria": True})
+    return told
 
 
-def _sorted(lines: re.Match[bytes]) -> bytes:
-    return b"".join(sorted(lines[0].splitlines(keepends=True)))
+def thinned(frame: pd.DataFrame, each: str) -> pd.Series[bool]:
+    """Mark at most `_TOLD` rows for each value of a column, evenly spread, with both ends."""
+    groups = frame.groupby(each, sort=False)
+    place, size = groups.cumcount(), groups[each].transform("size")
+    every = np.ceil(size / (_TOLD - 1))
+    kept: pd.Series[bool] = (place % every == 0) | (place == size - 1)
+    return kept
 
 
 def look(field: str, names: Sequence[str], *channels: str) -> dict[str, Any]:
@@ -197,7 +195,7 @@ def series(
     Parameters
     ----------
     frame
-        The column of `x`, `field`, the value `middle`, and with `ends` also `low` and `high`.
+        The column of `x`, `field`, the value `middle`, with `ends` also `low` and `high`, and `said`.
     x, y
         The horizontal axis; options of the vertical one.
     names
@@ -208,7 +206,7 @@ def series(
         Whether a value holds up to the next one; such lines have no markers.
     """
     interpolate: Any = "step-after" if is_step else "linear"
-    base = alt.Chart(frame).encode(x=x)
+    base = alt.Chart(frame.assign(told=thinned(frame, field)) if is_step else frame).encode(x=x)
     middle = base.encode(y=alt.Y("middle:Q", **y))
     line = middle.mark_line(interpolate=interpolate)
     layers = [line.encode(**look(field, names, "color", "strokeDash"))]
@@ -221,8 +219,12 @@ def series(
         )
         low = alt.Y("low:Q", **y)
         layers.insert(0, drawn.encode(y=low, y2="high:Q", **look(field, names, "color")))
-    if not is_step:
-        layers.append(middle.mark_point(filled=True, size=35).encode(**look(field, names, "color", "shape")))
+    if is_step:
+        unseen = middle.transform_filter("datum.told").mark_point(filled=True, fillOpacity=0)
+        layers.append(telling(unseen))
+    else:
+        points = middle.mark_point(filled=True, size=35).encode(**look(field, names, "color", "shape"))
+        layers.append(telling(points))
     return alt.layer(*layers)
 
 
@@ -242,16 +244,32 @@ def faint(
     return line.encode(x=x, y=alt.Y("middle:Q", **y), color=colour, detail=[f"{name}:N" for name in each])
 
 
-def stack(frame: pd.DataFrame, key: str, parts: Mapping[str, str], fills: Mapping[str, str]) -> Chart:
-    """Return stacked bars of `amount` for each `key`: of each part its column, with its filling."""
+def stack(
+    frame: pd.DataFrame, key: str, parts: Mapping[str, str], fills: Mapping[str, str], *, title: str = ""
+) -> Chart:
+    """Return stacked bars of `amount` for each `key`: of each part its column, with its filling.
+
+    A part tells its amount and that of the whole bar: after `title` and the key, before the frame's column
+    `sample`, if it has one.
+    """
+    total = frame[list(parts.values())].sum(axis=1)
+    sample = frame["sample"] if "sample" in frame else [""] * len(frame)
     long = pd.concat(
-        frame[[key]].assign(part=name, order=place, amount=frame[source])
+        frame[[key]].assign(
+            part=name,
+            order=place,
+            amount=frame[source],
+            said=[
+                f"{title}{where}: {name} {amount:,.4g} of {whole:,.4g}{ending}"
+                for where, amount, whole, ending in zip(frame[key], frame[source], total, sample, strict=True)
+            ],
+        )
         for place, (name, source) in enumerate(parts.items())
     )
     scale = alt.Scale(domain=list(fills), range=list(fills.values()))
     bars = alt.Chart(long).mark_bar(stroke=INK, strokeWidth=0.6)
-    return bars.encode(
-        color=alt.Color("part:N", title=None, sort=None, scale=scale), order=alt.Order("order:Q")
+    return telling(
+        bars.encode(color=alt.Color("part:N", title=None, sort=None, scale=scale), order=alt.Order("order:Q"))
     )
 
 

@@ -82,6 +82,11 @@ class Findings:
         return f"{text}; n = {repeats} repeats (0 to {repeats - 1}), each with its own random streams."
 
 
+def each_row(frame: pd.DataFrame) -> Iterator[Any]:
+    """Return an iterator over a frame's rows, whose columns are attributes of any type."""
+    return iter(frame.itertuples())
+
+
 def configuration(row: Any) -> str:
     """Return a way of embedding in words, of a row that has its columns."""
     return f"{row.scheme}, {percent(row.trigger_share)} trigger rows, {percent(row.ones_share)} ones"

@@ -10,9 +10,11 @@ from pathlib import Path
 import wm
 from orchestrator.files import write_whole
 from orchestrator.report.data import Findings
+from orchestrator.report.overview import cards
 from orchestrator.report.sections import SECTIONS, Section, Shown, sections
+from orchestrator.report.sections.section import Question
 from orchestrator.report.table import Cell, Table
-from orchestrator.report.wording import counted, declared, listed
+from orchestrator.report.wording import MISSING, counted, declared, listed
 from orchestrator.results import fingerprint
 from orchestrator.store.campaigns import CampaignRecord
 from orchestrator.store.database import Store
@@ -42,6 +44,7 @@ def report_markdown(campaigns: Sequence[Findings]) -> str:
     """Return the report, section by section, each with what every campaign says of it."""
     shown = [(one.record.name, list(sections(one))) for one in campaigns]
     blocks = list(_beginning(campaigns))
+    blocks.append(_overview(shown))
     blocks.append(_list((name, text) for name, parts in shown for _, part in parts for text in part.caveats))
     found = {section.name: section for _, parts in shown for section, _ in parts}
     for section in sorted(found.values(), key=_place):
@@ -80,6 +83,27 @@ def _beginning(campaigns: Sequence[Findings]) -> Iterator[str]:
     ]
     titles = ("Campaign", "State", "Data set", "Seed", "Specification (SHA-256)", "Results (fingerprint)")
     yield table(titles, [[escaped(text) for text in row] for row in rows])
+
+
+def _overview(shown: Sequence[tuple[str, list[tuple[Section, Shown]]]]) -> str:
+    """Return the page's cards as a table: questions in their order, the worst answer of each first."""
+    rows = [
+        (
+            question.value,
+            name,
+            f"{answer.grade.sign} {answer.grade}",
+            f"{answer.number} {answer.of}",
+            answer.spread or MISSING,
+            section.title,
+        )
+        for question in Question
+        for name, parts in shown
+        for card in cards(parts)
+        if card.question is question
+        for section, answer in card.answers
+    ]
+    titles = ("Question", "Campaign", "Grade", "Answer", "Spread", "Section")
+    return table(titles, [[escaped(text) for text in row] for row in rows]) if rows else ""
 
 
 def _section(section: Section, parts: Sequence[tuple[str, Shown]], *, is_one_of_many: bool) -> Iterator[str]:

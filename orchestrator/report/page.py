@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+from contextlib import closing
 from pathlib import Path
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -11,13 +12,14 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 import wm
 from orchestrator.errors import OutputError
 from orchestrator.files import write_whole, writing
-from orchestrator.report.charts import FORMATS, Figure, render
+from orchestrator.report.charts import Figure
 from orchestrator.report.data import Findings
 from orchestrator.report.overview import cards
+from orchestrator.report.rendering import FORMATS, inline, own
 from orchestrator.report.sections import not_asked_for, sections
 from orchestrator.report.table import MAX_ROWS
 from orchestrator.report.wording import counted, declared
-from orchestrator.store.campaigns import CampaignRecord
+from orchestrator.store.campaigns import CampaignRecord, find_campaign
 from orchestrator.store.database import Store
 
 
@@ -37,7 +39,6 @@ def write_report(store: Store, record: CampaignRecord, path: Path) -> None:
 def report_html(findings: Findings) -> str:
     """Return the page."""
     found = list(sections(findings))
-    script = _own("tables.js")
     about = declared()
     return (
         environment()
@@ -55,8 +56,8 @@ def report_html(findings: Findings) -> str:
                 )
                 for section, shown in found
             },
-            style=_own("page.css"),
-            script=script,
+            style=own("page.css") + own("marks.css"),
+            script=SCRIPT,
             policy=POLICY,
             version=wm.__version__,
             max_rows=MAX_ROWS,
@@ -73,30 +74,42 @@ def environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.filters["svg"] = _address
+    made.filters["svg"] = lambda figure: inline(figure)  # looked up late: tests leave charts out
     made.globals["counted"] = counted
     return made
 
 
-def _own(name: str) -> str:
-    return Path(__file__).with_name(name).read_text(encoding="utf-8")
-
-
-_SCRIPT_HASH = base64.b64encode(hashlib.sha256(_own("tables.js").encode()).digest()).decode("ascii")
+SCRIPT = own("tables.js") + own("marks.js")
+_SCRIPT_HASH = base64.b64encode(hashlib.sha256(SCRIPT.encode()).digest()).decode("ascii")
 
 POLICY = f"default-src 'none'; style-src 'unsafe-inline'; img-src data:; script-src 'sha256-{_SCRIPT_HASH}'"
 """The page's content security policy: no script but its own, nothing from outside."""
 
 
-def _address(figure: Figure) -> str:
-    # Behind a data address each figure keeps its element ids to itself: inline, those of several clash.
-    content = base64.b64encode(render(figure.draw(), "svg")).decode("ascii")
-    return f"data:image/svg+xml;base64,{content}"
-
-
 def figures_of(findings: Findings) -> list[Figure]:
     """Return every figure that a campaign's results allow, in the order of the page."""
     return [figure for _, shown in sections(findings) for figure in shown.figures]
+
+
+def figures_in(store_url: str, campaign: str) -> dict[str, Figure]:
+    """Return the figures of a campaign's report by name, for a notebook, which shows them as the page does.
+
+    Parameters
+    ----------
+    store_url
+        As `WM_STORE_URL` has it.
+    campaign
+        Name or id.
+
+    Raises
+    ------
+    OrchestratorError
+        There is no such store or campaign, or several have the name.
+    """
+    with closing(Store(store_url)) as store:
+        store.check()
+        findings = Findings(store, find_campaign(store, campaign))
+        return {figure.name: figure for figure in figures_of(findings)}
 
 
 def write_figures(store: Store, record: CampaignRecord, directory: Path) -> list[Path]:
@@ -118,7 +131,7 @@ def write_figures(store: Store, record: CampaignRecord, directory: Path) -> list
     for figure in figures:
         for name in FORMATS:
             paths.append(directory / f"{figure.name}.{name}")
-            write_whole(paths[-1], render(figure.draw(), name, description=figure.alt_text))
+            figure.save(paths[-1])
     if figures:
         paths.append(directory / "captions.txt")
         captions = "\n\n".join(f"{figure.name}: {figure.title}\n{figure.caption}" for figure in figures)

@@ -8,7 +8,7 @@ import altair as alt
 import numpy as np
 import pandas as pd
 
-from orchestrator.report.charts import COLOURS, FAINT, WIDTH, Chart
+from orchestrator.report.charts import COLOURS, FAINT, WIDTH, Chart, telling
 from orchestrator.report.sections.images import image_side, images_chart
 from orchestrator.results.forged_sets import Forgery
 from wm.datasets import Split
@@ -28,8 +28,9 @@ def witness_chart(found: Forgery, split: Split) -> Chart:
     y = alt.Y("feature:N", sort=names, title=None)
     base = alt.Chart(shown).encode(y=y)
     long = shown.melt("feature", ["original", "forged"], "row", "value")
+    long["said"] = [f"{one.feature}: {one.row} {one.value:.4g}" for one in long.itertuples()]
     fills: dict[str, Any] = {"domain": ["original", "forged"], "range": [FAINT, COLOURS[0]]}
-    points = (
+    points = telling(
         alt.Chart(long)
         .mark_point(filled=True, size=60, opacity=1)
         .encode(

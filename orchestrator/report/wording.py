@@ -145,3 +145,34 @@ def interval(hits: int, trials: int) -> str:
 def times(hits: int, trials: int, thing: str) -> str:
     """Return how often something happened, with the exact 95% interval of its chance."""
     return f"{hits:,} of {counted(trials, thing)} ({interval(hits, trials)})"
+
+
+def sampled(
+    name: str,
+    middle: float,
+    ends: tuple[float, float] | None = None,
+    *,
+    what: str = "",
+    n: int | None = None,
+    thing: str = "repeat",
+    write: Callable[[float], str] = "{:.4g}".format,
+) -> str:
+    """Return what a mark of a chart shows: "mean 0.95 (0.93 to 0.96), n = 3 repeats".
+
+    Parameters
+    ----------
+    name, middle
+        What is shown, and its value.
+    ends
+        Low and high of its spread; left out where they are missing or read as the value does.
+    what
+        What the ends are, where they are not the smallest and the largest value.
+    n, thing
+        Size of the sample, and what it consists of.
+    write
+        Returns the text of a value.
+    """
+    known = ends is not None and not any(pd.isna(end) for end in ends)
+    texts = [write(middle), *(write(end) for end in ends or () if known)]
+    spread = f" ({f'{what}: ' if what else ''}{texts[1]} to {texts[2]})" if len(set(texts)) > 1 else ""
+    return f"{name} {texts[0]}{spread}{'' if n is None else f', n = {counted(n, thing)}'}"

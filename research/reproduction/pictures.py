@@ -8,7 +8,7 @@ from pathlib import Path
 
 from orchestrator.errors import OutputError
 from orchestrator.files import write_whole
-from orchestrator.report.charts import Chart, render
+from orchestrator.report.rendering import Chart, render
 from orchestrator.report.sections.distances import distances_chart
 from orchestrator.report.sections.embedding import accuracy_chart
 from orchestrator.report.sections.images import image_side, images_chart, spread_out
@@ -26,7 +26,7 @@ class Drawn:
 
     name: str  # file name without ending
     caption: str  # stands alone: what is drawn, sample sizes, seed
-    file_format: str  # one of `orchestrator.report.charts.FORMATS`
+    file_format: str  # one of `orchestrator.report.rendering.FORMATS`
     figure: Chart
 
     @property

@@ -11,10 +11,10 @@ import pandas as pd
 
 from orchestrator.report import charts, table
 from orchestrator.report.charts import Chart, Figure
-from orchestrator.report.data import Findings
+from orchestrator.report.data import Findings, each_row
 from orchestrator.report.sections.section import Shown
 from orchestrator.report.table import Cell, Column, in_words, make_table
-from orchestrator.report.wording import counted, listed, percent
+from orchestrator.report.wording import counted, listed, percent, sampled
 
 LEVEL = 0.05
 """Level at which tables give the rate: the one for which the fewest forests suffice."""
@@ -137,6 +137,19 @@ def _chart(frame: pd.DataFrame) -> Chart:
     populations = [name for name in POPULATIONS if (frame["population"] == name).any()]
     levels = sorted(frame["level"].unique(), reverse=True)
     shown = frame.assign(**{name: 100 * frame[name].astype(float) for name in ("rate", "low", "high")})
+    shown["said"] = [
+        f"{row.p_value}, {row.population}: "
+        + sampled(
+            f"p at most {row.level:g} in",
+            row.rate,
+            (row.low, row.high),
+            what="95% interval",
+            n=row.trials,
+            thing="forest",
+            write="{:.3g}%".format,
+        )
+        for row in each_row(shown)
+    ]
 
     def panel(level: float) -> Chart:
         axis = alt.Axis(labels=bool(level == levels[0]), ticks=False, domain=False, grid=True)
@@ -152,9 +165,11 @@ def _chart(frame: pd.DataFrame) -> Chart:
             base.mark_rule(strokeWidth=1.5).encode(
                 x="low:Q", x2="high:Q", **charts.look("population", populations, "color")
             ),
-            base.mark_point(filled=True).encode(
-                x=alt.X("rate:Q", title="Rate (%)"),
-                **charts.look("population", populations, "color", "shape"),
+            charts.telling(
+                base.mark_point(filled=True).encode(
+                    x=alt.X("rate:Q", title="Rate (%)"),
+                    **charts.look("population", populations, "color", "shape"),
+                )
             ),
             rings.encode(x="rate:Q"),
         ).properties(

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
+
+import altair as alt
 import pandas as pd
 
-from orchestrator.report.data import STATISTICS, Findings
+from orchestrator.report.charts import COLOURS, WIDTH, Chart, figure, telling
+from orchestrator.report.data import STATISTICS, Findings, each_row
 from orchestrator.report.sections.section import Shown
 from orchestrator.report.table import make_table
 from orchestrator.report.wording import across, counted, seconds
@@ -37,6 +41,24 @@ def show(findings: Findings) -> Shown:
     fits = frame["fit_seconds"].dropna()
     plain = f"One plain fit took {across(fits, seconds)} s (n = {len(fits)}). " if len(fits) else ""
     total = f"{counted(len(frame), 'job')} took {seconds(frame['seconds'].sum())} s in all."
+    text = f"{plain}{total}" if len(frame) else ""
+    summary = cost_summary(frame)
+    drawn = figure("cost", "", partial(cost_chart, summary), findings.origin(frame), summary=text)
     return Shown(
-        lead=f"{plain}{total}" if len(frame) else "", tables=(make_table("cost-table", cost_summary(frame)),)
+        lead=text,
+        figures=(drawn,) if len(frame) else (),
+        tables=(make_table("cost-table", summary),),
     )
+
+
+def cost_chart(summary: pd.DataFrame) -> Chart:
+    """Draw the seconds of all jobs of each kind; `summary` is of `cost_summary`."""
+    kinds = summary.groupby("kind", sort=False)[["jobs", "total"]].sum().reset_index()
+    kinds["mean"] = kinds["total"] / kinds["jobs"]
+    said = [
+        f"{row.kind}: {seconds(row.total)} s in {counted(row.jobs, 'job')} (mean {seconds(row.mean)} s)"
+        for row in each_row(kinds)
+    ]
+    bars = alt.Chart(kinds.assign(said=said)).mark_bar(color=COLOURS[0])
+    drawn = bars.encode(x=alt.X("total:Q", title="Seconds"), y=alt.Y("kind:N", title=None, sort=None))
+    return telling(drawn).properties(width=WIDTH * 0.6, height=alt.Step(16))

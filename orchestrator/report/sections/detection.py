@@ -12,11 +12,11 @@ import pandas as pd
 
 from orchestrator.report import charts, table
 from orchestrator.report.charts import Chart, Figure
-from orchestrator.report.data import Findings, by_configuration, chunked, configuration, summarise
+from orchestrator.report.data import Findings, by_configuration, chunked, configuration, each_row, summarise
 from orchestrator.report.sections import calibration
 from orchestrator.report.sections.section import Answer, Grade, Question, Shown
 from orchestrator.report.table import make_table
-from orchestrator.report.wording import across, counted, p_value, percent, percent_of, times
+from orchestrator.report.wording import across, counted, p_value, percent, percent_of, sampled, times
 from wm.attacks.detection import Measure
 from wm.attacks.detection.rows import BEST_PROBE, RANKING, SPLIT
 
@@ -163,6 +163,7 @@ def strategy_chart(summary: pd.DataFrame) -> Chart:
         chance=(summary["correct_mean"] + summary["wrong_mean"]) / 2,
         total=sum(summary[f"{name}_mean"] for name in BITS),
         p="p = " + p + ", exact " + exact,
+        sample=[f" (mean of {counted(n, 'repeat')})" for n in summary["n"]],
     )
     x, y = alt.X("amount:Q", title="Bits of the signature"), alt.Y("guess:N", title=None, sort=None)
 
@@ -183,7 +184,18 @@ def guess_chart(summary: pd.DataFrame) -> Chart:
     def panel(part: pd.DataFrame, name: str, p: str, title: str) -> Chart:
         is_first = name == "bits"
         labels = alt.Axis(labels=is_first, grid=True, ticks=False)
-        base = alt.Chart(part.assign(text="p = " + part[p].map(p_value))).encode(
+        said = [
+            f"{row.measure}: "
+            + sampled(
+                title,
+                getattr(row, f"{name}_mean"),
+                (getattr(row, f"{name}_min"), getattr(row, f"{name}_max")),
+                n=row.n,
+                write="{:.3f}".format,
+            )
+            for row in each_row(part)
+        ]
+        base = alt.Chart(part.assign(text="p = " + part[p].map(p_value), said=said)).encode(
             y=alt.Y("measure:N", title=None, sort=None, axis=labels)
         )
         scale = alt.Scale(domain=[0.5, 1.25], nice=False)
@@ -192,7 +204,9 @@ def guess_chart(summary: pd.DataFrame) -> Chart:
             base.mark_rule(strokeWidth=2.5, color=charts.COLOURS[0]).encode(
                 x=alt.X(f"{name}_min:Q", title=title, scale=scale, axis=axis), x2=f"{name}_max:Q"
             ),
-            base.mark_point(filled=True, size=60, color=charts.COLOURS[0]).encode(x=f"{name}_mean:Q"),
+            charts.telling(
+                base.mark_point(filled=True, size=60, color=charts.COLOURS[0]).encode(x=f"{name}_mean:Q")
+            ),
             base.mark_text(align="left", color=charts.INK).encode(x=alt.datum(1.03), text="text:N"),
         ]
         if is_first:
@@ -259,20 +273,29 @@ def _spectrum_chart(shown: list[tuple[str, pd.DataFrame, list[float]]]) -> Chart
 
 
 def _spectrum_panel(title: str, trees: pd.DataFrame, strengths: list[float]) -> Chart:
-    entries = alt.Chart(trees).encode(
+    told = [
+        f"tree {row.tree} of {len(trees)}: entry {row.entry:.3g}, {row.bit}" for row in trees.itertuples()
+    ]
+    entries = alt.Chart(trees.assign(said=told)).encode(
         x=alt.X("tree:Q", title="Trees in the order of their entries"),
         y=alt.Y("entry:Q", title="Entry in leading direction"),
         **charts.look("bit", ["bit 0", "bit 1"], "color", "shape"),
     )
-    left = alt.layer(entries.mark_point(size=50), charts.rule(x=(len(trees) + 1) / 2))
+    left = alt.layer(charts.telling(entries.mark_point(size=50)), charts.rule(x=(len(trees) + 1) / 2))
     directions = pd.DataFrame({"variance": 100 * np.asarray(strengths, float)})
+    directions["said"] = [
+        f"direction {place}: {variance:.1f}% of the variance"
+        for place, variance in enumerate(directions["variance"], 1)
+    ]
     right = alt.Chart(directions.assign(direction=directions.index + 1)).encode(
         x=alt.X("direction:O", title="Direction", axis=alt.Axis(labelAngle=0, labelOverlap=True)),
         y=alt.Y("variance:Q", title="Variance (%)"),
     )
     return alt.hconcat(
         left.properties(width=charts.WIDTH * 0.6, height=150, title=title),
-        right.mark_bar(color=charts.COLOURS[0]).properties(width=charts.WIDTH * 0.28, height=150),
+        charts.telling(right.mark_bar(color=charts.COLOURS[0])).properties(
+            width=charts.WIDTH * 0.28, height=150
+        ),
     )
 
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from orchestrator.report.charts import FAINT, PANELS, Chart, Figure, faint, figure, panels, rule, series
 from orchestrator.report.data import CONFIGURATION, Findings, configuration, summarise
 from orchestrator.report.table import Table, make_table
-from orchestrator.report.wording import across, counted, number, percent_of, ranged, times
+from orchestrator.report.wording import across, counted, number, percent_of, ranged, sampled, times
 
 LOW, HIGH = 0.1, 0.9
 """Quantiles over signatures that are shown with the mean."""
@@ -271,24 +271,34 @@ def sizes_panel(lines: pd.DataFrame, true_size: float, axis: alt.Axis, *, is_ste
     )
 
 
-def size_line(name: str, eps: Any, middle: Any, low: Any = np.nan, high: Any = np.nan) -> pd.DataFrame:
-    """Return a line of `sizes_panel`, with a band if it has ends."""
-    return pd.DataFrame({"line": name, "eps": eps, "middle": middle, "low": low, "high": high}).astype(
-        {"middle": float, "low": float, "high": float}
-    )
+def size_line(
+    name: str, eps: Any, middle: Any, low: Any = np.nan, high: Any = np.nan, *, n: Any = None
+) -> pd.DataFrame:
+    """Return a line of `sizes_panel`, with a band if it has ends; `n` is its number of signatures."""
+    line = pd.DataFrame({"line": name, "eps": eps, "middle": middle, "low": low, "high": high, "n": n})
+    line = line.astype({"middle": float, "low": float, "high": float})
+    return line.assign(said=[_said(row) for row in line.itertuples()])
+
+
+def _said(row: Any) -> str:
+    n = None if row.n is None or pd.isna(row.n) else int(row.n)
+    quantiles = f"{percent_of(LOW)} to {percent_of(HIGH)} of signatures"
+    size = sampled("forged set", row.middle, (row.low, row.high), what=quantiles, n=n, thing="signature")
+    return f"eps {row.eps:.3g}, {row.line}: {size}"
 
 
 def _drawn(curve: SizeCurve) -> pd.DataFrame:
     """Return all lines of a curve's panel."""
     mean, several = curve.known.mean(axis=0), len(curve.known) > 1
     band = np.quantile(curve.known, [LOW, HIGH], axis=0) if several else ()
-    lines = [size_line("mean", curve.eps, mean, *band)]
+    n = len(curve.known)
+    lines = [size_line("mean", curve.eps, mean, *band, n=n)]
     if several:
-        lines.append(size_line("maximum", curve.eps, curve.known.max(axis=0)))
+        lines.append(size_line("maximum", curve.eps, curve.known.max(axis=0), n=n))
     if 1 < len(curve.known) <= _MAX_LINES:
         lines += [size_line(f"signature {place}", curve.eps, one) for place, one in enumerate(curve.known)]
     if curve.undecided:
-        lines.append(size_line(LINES[2], curve.eps, curve.possible.mean(axis=0)))
+        lines.append(size_line(LINES[2], curve.eps, curve.possible.mean(axis=0), n=n))
     return pd.concat(lines).assign(true_size=np.nan if curve.trigger_size is None else curve.trigger_size)
 
 

@@ -10,8 +10,18 @@ from typing import Any
 import altair as alt
 import pandas as pd
 
-from orchestrator.report.charts import Chart, Figure, figure, look, panels, series
-from orchestrator.report.data import Findings, summarise
+from orchestrator.report.charts import (
+    WIDTH,
+    Chart,
+    Figure,
+    figure,
+    look,
+    panels,
+    rule,
+    series,
+    telling,
+)
+from orchestrator.report.data import Findings, configuration, summarise
 from orchestrator.report.sections import calibration
 from orchestrator.report.sections.section import NOTHING_YET, Answer, Grade, Question, Shown
 from orchestrator.report.table import make_table
@@ -23,6 +33,7 @@ from orchestrator.report.wording import (
     p_value_of_log10,
     percent,
     ranged,
+    sampled,
     signed,
 )
 from wm.verification.evidence import DEFAULT_LEVEL
@@ -222,6 +233,7 @@ def accuracy_chart(frame: pd.DataFrame, axis: str) -> Chart:
                 {
                     # Next to each other, so that forests do not cover one another.
                     "at": 100 * part[axis].astype(float) + 0.02 * step * side,
+                    "place": 100 * part[axis].astype(float),
                     "middle": part[f"accuracy_{name}"].astype(float),
                     "forest": forest,
                 }
@@ -235,9 +247,10 @@ def accuracy_chart(frame: pd.DataFrame, axis: str) -> Chart:
             scale=alt.Scale(domain=domain, zero=False, nice=False),
             axis=alt.Axis(values=[100 * at for at in places], format="~g"),
         )
-        means = long.groupby(["forest", "at"], sort=False)["middle"].agg(["mean", "std"]).reset_index()
-        ends = {"low": means["mean"] - means["std"], "high": means["mean"] + means["std"]}
-        means = means.rename(columns={"mean": "middle"}).assign(**ends)
+        groups = long.groupby(["forest", "at", "place"], sort=False)["middle"]
+        means = groups.agg(middle="mean", std="std", n="size").reset_index()
+        means = means.assign(low=means["middle"] - means["std"], high=means["middle"] + means["std"])
+        means["said"] = [_said(row, other=AXES[axis][2]) for row in means.itertuples()]
         each = alt.Chart(long).mark_point(size=9, opacity=0.6)
         return alt.layer(
             each.encode(x=x, y=alt.Y("middle:Q", **y), **look("forest", names, "color")),
@@ -247,12 +260,62 @@ def accuracy_chart(frame: pd.DataFrame, axis: str) -> Chart:
     return panels(titled, draw)
 
 
+def _said(row: Any, other: str) -> str:
+    mean = sampled(
+        "mean accuracy",
+        row.middle,
+        (row.low, row.high),
+        what="one standard deviation",
+        n=row.n,
+        write=lambda share: percent(share, 2),
+    )
+    return f"{row.forest}, {row.place:g}% {other}: {mean}"
+
+
+def evidence_chart(frame: pd.DataFrame) -> Chart:
+    """Draw the evidence of each claim against its watermarked forest, and against the honest one."""
+    columns = {"watermarked": "log10_p", "standard (honest)": "log10_p_standard"}
+    long = pd.concat(
+        pd.DataFrame(
+            {
+                "where": [configuration(row) for row in frame.itertuples()],
+                "forest": forest,
+                "evidence": -frame[column].astype(float),
+                "said": [
+                    f"{configuration(row)}, repeat {row.repeat}, {forest}: p = "
+                    f"{p_value_of_log10(getattr(row, column))}"
+                    for row in frame.itertuples()
+                ],
+            }
+        )
+        for forest, column in columns.items()
+    )
+    points = alt.Chart(long).mark_point(filled=True, size=50, opacity=0.7)
+    drawn = points.encode(
+        x=alt.X("evidence:Q", title="Evidence (\N{MINUS SIGN}log10 of p)"),
+        y=alt.Y("where:N", title=None, sort=None),
+        **look("forest", list(columns), "color", "shape"),
+    )
+    return alt.layer(telling(drawn), rule(x=-_LOG_LEVEL)).properties(width=WIDTH * 0.6, height=alt.Step(22))
+
+
 def verification(findings: Findings) -> Shown:
     """Show the evidence of each claim against its forest, and against an honest one."""
     frame = findings.frame("accuracy")
     by_chance = calibration.columns(findings, "p-value", lambda _: calibration.VOTES)
+    text = _verified(frame)
     return Shown(
         answers=(verified_answer(frame),),
-        headline=(("Verified", _verified(frame)),),
+        headline=(("Verified", text),),
+        figures=(
+            figure(
+                "evidence",
+                "",
+                partial(evidence_chart, frame),
+                findings.origin(frame),
+                level=p_value(DEFAULT_LEVEL),
+                summary=text,
+            ),
+        ),
         tables=(make_table("verification-table", frame, *by_chance),),
     )

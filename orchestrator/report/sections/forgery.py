@@ -198,16 +198,17 @@ def forgery_chart(frame: pd.DataFrame) -> Chart:
         begun = rows[rows["signatures"] > 0]
         own = each[(each["engine"] == engine) & (each["ended"] > 0)]
         mean, maximum, possible = distances.LINES
+        n = begun["signatures"] * begun["repeats"]
         lines = [
-            size_line(mean, begun["eps"], begun["forged_mean"], begun["low"], begun["high"]),
-            size_line(maximum, begun["eps"], begun["forged_max"]),
+            size_line(mean, begun["eps"], begun["forged_mean"], begun["low"], begun["high"], n=n),
+            size_line(maximum, begun["eps"], begun["forged_max"], n=n),
             *(
                 size_line(f"signature {place}", part["eps"], part["forged"])
                 for place, part in own.groupby(["repeat", "signature"])
             ),
         ]
         if begun["undecided"].any():
-            lines.append(size_line(possible, begun["eps"], begun["possible_mean"]))
+            lines.append(size_line(possible, begun["eps"], begun["possible_mean"], n=n))
         size = pd.to_numeric(rows["trigger_size"]).astype(float).max()
         domain = alt.Scale(domain=[0, top])
         panel = distances.sizes_panel(pd.concat(lines), size, alt.Axis(), is_step=False, scale=domain)
@@ -216,7 +217,7 @@ def forgery_chart(frame: pd.DataFrame) -> Chart:
     above = alt.hconcat(*[sizes(str(engine), rows) for engine, rows in engines])
     below = alt.hconcat(
         *[
-            stack(rows, "eps", total, FILLS).encode(x=x, y=y).properties(width=width, height=90)
+            stack(rows, "eps", total, FILLS, title="eps ").encode(x=x, y=y).properties(width=width, height=90)
             for _, rows in engines
         ]
     )

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 from collections import Counter
+from functools import partial
 
+import altair as alt
 import pandas as pd
 
+from orchestrator.report.charts import COLOURS, WIDTH, Chart, figure, rule, telling
 from orchestrator.report.data import Findings, summarise
 from orchestrator.report.sections.section import Answer, Grade, Question, Shown
 from orchestrator.report.table import make_table
-from orchestrator.report.wording import counted, listed
+from orchestrator.report.wording import counted, listed, sampled
 
 _RULES = ("stopped_by", "stopped_but_for_commitment")
 """Columns of the rules that refuse a set."""
+
+_OUTCOMES = ("every set is refused", "a set stands")
 
 
 def free_summary(frame: pd.DataFrame) -> pd.DataFrame:
@@ -57,12 +62,42 @@ def _stopped(rules: pd.Series[str]) -> str:
 def show(findings: Findings) -> Shown:
     """Show how large freely forged sets get, and what stops them."""
     frame = findings.frame("free-forgery")
-    summary = free_summary(frame)
+    summary, text = free_summary(frame), _headline(frame)
+    drawn = figure("free-forgery", "", partial(sets_chart, frame), findings.origin(frame), summary=text)
     return Shown(
         answers=(free_answer(frame),),
-        headline=(("Free forgery", _headline(frame)),),
+        headline=(("Free forgery", text),),
+        figures=(drawn,),
         tables=(make_table("rules-table", summary), make_table("free-forgery-table", summary)),
     )
+
+
+def sets_chart(frame: pd.DataFrame) -> Chart:
+    """Draw the mean size of each kind of forged set over the true one's, and whether it is refused."""
+    rows = []
+    for method, part in frame.groupby("method", sort=False):
+        sizes = part["size_over_k"].astype(float)
+        rules = part.loc[part["size"] > 0, "stopped_by"].fillna("").astype(str)
+        size = sampled("size / k", sizes.mean(), (sizes.min(), sizes.max()), n=len(part), thing="set")
+        rows.append(
+            {
+                "method": str(method),
+                "size": sizes.mean(),
+                "outcome": _OUTCOMES[bool((rules == "").any())],
+                "said": f"{method}: {size}; {_stopped(rules)}",
+            }
+        )
+    outcome = alt.Color("outcome:N", title=None).scale(domain=list(_OUTCOMES), range=[COLOURS[0], COLOURS[1]])
+    bars = (
+        alt.Chart(pd.DataFrame(rows))
+        .mark_bar()
+        .encode(
+            x=alt.X("size:Q", title="Size over that of the true set (mean)"),
+            y=alt.Y("method:N", title=None, sort=None),
+            color=outcome,
+        )
+    )
+    return alt.layer(telling(bars), rule(x=1.0)).properties(width=WIDTH * 0.6, height=alt.Step(20))
 
 
 def free_answer(frame: pd.DataFrame) -> Answer:

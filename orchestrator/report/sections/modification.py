@@ -12,11 +12,19 @@ import pandas as pd
 
 from orchestrator.report import charts
 from orchestrator.report.charts import Chart, Figure
-from orchestrator.report.data import Findings, by_configuration, chunked, configuration, slug, summarise
+from orchestrator.report.data import (
+    Findings,
+    by_configuration,
+    chunked,
+    configuration,
+    each_row,
+    slug,
+    summarise,
+)
 from orchestrator.report.sections import calibration
 from orchestrator.report.sections.section import Answer, Grade, Question, Shown
 from orchestrator.report.table import make_table
-from orchestrator.report.wording import counted, listed, p_value, signed
+from orchestrator.report.wording import counted, listed, p_value, p_value_of_log10, sampled, signed
 from wm.verification.alignment import DRAWS
 from wm.verification.evidence import DEFAULT_LEVEL
 
@@ -190,6 +198,7 @@ def _overview_chart(summary: pd.DataFrame) -> Chart:
     shown = summary.assign(
         size=np.where(summary.duplicated(path, keep="last"), 35, 130),
         strength_rank=summary.groupby(path).cumcount(),
+        said=[_said(row) for row in summary.itertuples()],
     )
 
     def draw(part: pd.DataFrame) -> Chart:
@@ -202,15 +211,31 @@ def _overview_chart(summary: pd.DataFrame) -> Chart:
                 order=alt.Order("strength_rank:Q"),
                 **charts.look("modification", names, "color", "strokeDash"),
             ),
-            base.mark_point(opacity=0.85).encode(
-                size=alt.Size("size:Q", scale=None, legend=None),
-                **charts.look("modification", names, "color", "shape"),
+            charts.telling(
+                base.mark_point(opacity=0.85).encode(
+                    size=alt.Size("size:Q", scale=None, legend=None),
+                    **charts.look("modification", names, "color", "shape"),
+                )
             ),
             charts.rule(x=0, dash=[1, 0]),
             charts.rule(y=LOG_LEVEL),
         )
 
     return charts.panels(charts.by_text(shown), draw, height=280)
+
+
+def _said(row: Any) -> str:
+    """Return what a modification of one strength costs, and leaves."""
+    change = sampled(
+        "accuracy",
+        row.change_mean,
+        (row.change_min, row.change_max),
+        write=lambda points: f"{signed(points)}",
+    )
+    left = p_value_of_log10(row.better)
+    return (
+        f"{row.modification} {row.strengths}: {change} points, median p = {left}, n = {counted(row.n, 'run')}"
+    )
 
 
 def _detail_figures(findings: Findings, frame: pd.DataFrame) -> Iterator[Figure]:
@@ -234,6 +259,9 @@ def _detail_figures(findings: Findings, frame: pd.DataFrame) -> Iterator[Figure]
 
 
 _PANELS = ("Accuracy change (points)", "Kept (%)", "log10 p")
+_WRITTEN = (lambda points: f"{signed(points)} points", "{:.1f}%".format, p_value_of_log10)
+"""How each panel's values are written."""
+
 _SERIES = {
     "accuracy change": (0, "change", "mean", 1.0),
     "fidelity": (1, "fidelity", "mean", 100.0),
@@ -255,9 +283,16 @@ def detail_chart(summary: pd.DataFrame) -> Chart:
             for end, what in ends.items()
         }
         aligned = summary["nulls"].str.contains("aligned") & (name == "p from votes")
-        part = summary[["modification", "strengths"]].assign(panel=place, series=name, aligned=aligned)
+        part = summary[["modification", "strengths", "n"]].assign(panel=place, series=name, aligned=aligned)
         long.append(part.assign(**drawn))
     data = pd.concat(long)
+    data["said"] = [
+        f"{row.modification} {row.strengths}: "
+        + sampled(
+            row.series, row.middle, (row.low, row.high), n=row.n, thing="run", write=_WRITTEN[row.panel]
+        )
+        for row in each_row(data)
+    ]
     spans = (_span(data, 0, -1.0, 1.0), [0.0, 100.0], _span(data, 2, 1.3 * LOG_LEVEL, 0.3))
     levels = (0.0, None, LOG_LEVEL)
 

@@ -12,10 +12,21 @@ import pandas as pd
 
 from orchestrator.report import charts
 from orchestrator.report.charts import Chart, Figure
-from orchestrator.report.data import CONFIGURATION, Findings, chunked, configuration, summarise
+from orchestrator.report.data import CONFIGURATION, Findings, chunked, configuration, each_row, summarise
 from orchestrator.report.sections.section import Answer, Grade, Question, Shown
 from orchestrator.report.table import make_table
-from orchestrator.report.wording import across, listed, number, p_value_of_log10, percent_of, ranged, times
+from orchestrator.report.wording import (
+    across,
+    counted,
+    listed,
+    number,
+    p_value_of_log10,
+    percent,
+    percent_of,
+    ranged,
+    sampled,
+    times,
+)
 from wm.attacks.suppression import FALSE_POSITIVE_LIMIT
 from wm.verification.evidence import DEFAULT_LEVEL
 
@@ -169,6 +180,12 @@ def _roc_chart(frame: pd.DataFrame) -> Chart:
         means = pd.concat(
             mean_curve(rows).assign(method=method) for method, rows in part.groupby("method", sort=True)
         ).rename(columns={"true_positive_rate": "middle"})
+        repeats = counted(part["repeat"].nunique(), "repeat")
+        means["said"] = [
+            f"{row.method}: {percent(row.middle, 1)} of trigger queries spotted with "
+            f"{percent(row.false_positive_rate, 1)} of ordinary ones suspected (mean of {repeats})"
+            for row in each_row(means)
+        ]
         every = max(2, len(means) // (8 * len(methods)))
         marked = pd.concat(
             rows.iloc[place::every] for place, (_, rows) in enumerate(means.groupby("method", sort=True))
@@ -204,6 +221,11 @@ def _budget_chart(summary: pd.DataFrame) -> Chart:
         low=100 * summary["low"].astype(float),
         high=100 * summary["high"].astype(float),
     )
+    shown["said"] = [
+        f"{row.method}, {counted(row.trigger_queries, 'trigger query', 'trigger queries')}: "
+        + sampled("mean", row.middle, (row.low, row.high), what="any order", n=row.n, write="{:.1f}%".format)
+        for row in each_row(shown)
+    ]
     x = alt.X("at:Q", title="Trigger queries answered", axis=alt.Axis(tickMinStep=1, format="d"))
     y: dict[str, Any] = {
         "title": "Signature known (% of bits)",

@@ -11,8 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchestrator.report.charts import COLOURS, DASHES, FORMATS, SHAPES, look, render
+from orchestrator.report.charts import COLOURS, DASHES, SHAPES, look
 from orchestrator.report.data import Findings, by_configuration, chunked, summarise
+from orchestrator.report.rendering import FORMATS, render
 from orchestrator.report.sections import (
     cost,
     detection,

@@ -15,8 +15,8 @@ from matplotlib.image import imread
 from sklearn.datasets import load_breast_cancer, load_digits
 
 from orchestrator.launch import launch
-from orchestrator.report.charts import render
 from orchestrator.report.data import Findings
+from orchestrator.report.rendering import render
 from orchestrator.report.sections.images import figures, image_side, images_chart, picture, spread_out
 from orchestrator.results.forged_sets import Forgery, largest_attempt
 from orchestrator.results.stored_models import StoredModels

@@ -9,7 +9,9 @@ import pytest
 
 from orchestrator.report.data import Findings
 from orchestrator.report.markdown import escaped, report_markdown
+from orchestrator.report.overview import cards
 from orchestrator.report.sections import NOTHING_YET, sections
+from orchestrator.report.sections.section import Question
 from orchestrator.report.wording import declared
 from tests.orchestrator.report.conftest import Made
 
@@ -45,6 +47,26 @@ def test_every_sentence_and_row_of_the_page_is_there(attacked: Findings, attacke
             for title, cell in table.same:
                 assert f"{escaped(title)} {escaped(cell.text)}" in attacked_markdown
     assert "nothing was forged" in attacked_markdown
+
+
+def test_cards_of_the_page_are_a_table(paper: Findings, attacked: Findings) -> None:
+    text = report_markdown([paper, attacked])
+    rows = [line for line in text.splitlines() if re.match(r"\| (Is|What|Can|Does) [^|]*\? \|", line)]
+    expected = [
+        (card.question, one.record.name, answer)
+        for one in (paper, attacked)
+        for card in cards(sections(one))
+        for _, answer in card.answers
+    ]
+    assert len(rows) == len(expected) > 5
+    for question, name, answer in expected:
+        begins = f"| {question} | {name} | {answer.grade.sign} {answer.grade} | "
+        assert [
+            line for line in rows if line.startswith(f"{begins}{escaped(f'{answer.number} {answer.of}')} |")
+        ]
+    assert [line.split("|")[1].strip() for line in rows] == sorted(
+        (line.split("|")[1].strip() for line in rows), key=[str(one) for one in Question].index
+    )
 
 
 def test_tables_are_well_formed(attacked_markdown: str) -> None:

@@ -7,7 +7,7 @@ import math
 import pandas as pd
 import pytest
 
-from orchestrator.report.charts import render
+from orchestrator.report.rendering import render
 from orchestrator.report.sections import SECTIONS, sections, shown_of
 from orchestrator.report.sections.schemes import heat_map
 from orchestrator.results import COLUMNS, schemes
