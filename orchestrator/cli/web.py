@@ -29,7 +29,7 @@ from orchestrator.errors import MissingExtraError, OutputError
     help="Another name of this server, for other machines or behind a proxy; may be repeated.",
 )
 @click.option("--token/--no-token", default=True, help="Ask for the token of the printed link.")
-@click.option("--allow-actions", is_flag=True, help="Let the page retry failed jobs and cancel campaigns.")
+@click.option("--allow-actions", is_flag=True, help="Let the page retry and cancel campaigns and jobs.")
 @json_option
 def web(
     store_url: str,

@@ -1,13 +1,14 @@
 """Read jobs page by page, and what failed: for the live page.
 
 A page is found by the job ids that it begins after, never by counting rows: it takes as long in a campaign of
-10^6 jobs as in one of ten.
+10^6 jobs as in one of ten. For coordinates or durations at most `WINDOW` jobs are looked at,
+and the page says how far.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import sqlalchemy as sa
@@ -18,6 +19,9 @@ from orchestrator.store.tables import JobState, campaign_job, cell, job, outcome
 
 PAGE = 50
 """Jobs of a page."""
+
+WINDOW = 5000
+"""Jobs that are looked at for one page by coordinates or durations; a few tens of milliseconds."""
 
 COORDINATES = tuple(GridPoint.__dataclass_fields__)
 """Columns of a cell."""
@@ -48,6 +52,8 @@ class JobPage:
     jobs: tuple[JobRow, ...]
     has_earlier: bool
     has_later: bool
+    looked_to: int | None = None
+    """The job where the search ended before the page was full; None if it looked at all that matter."""
 
 
 @dataclass(frozen=True)
@@ -60,6 +66,17 @@ class Wanted:
     """Any state if None."""
     is_every_kind: bool = True
     """Whether `kinds` leaves none out."""
+    place: Mapping[str, str | float | int] = field(default_factory=dict)
+    """Coordinates of the grid with the value that each must have."""
+    least_s: float | None = None
+    """Shortest time that a job may have taken, in seconds; jobs without an outcome have none."""
+    most_s: float | None = None
+    """Longest."""
+
+    @property
+    def is_narrowed(self) -> bool:
+        """Whether more is asked for than kind and state."""
+        return bool(self.place) or self.least_s is not None or self.most_s is not None
 
 
 def page_of_jobs(
@@ -82,8 +99,15 @@ def page_of_jobs(
             lowest = max(lowest, after + 1)
         if before is not None:
             highest = min(highest, before - 1)
-        query = _ids(campaign_id, wanted, lowest, highest, backwards, limit + 1)
-        ids = list(connection.execute(query).scalars())
+        looked_to = None
+        if wanted.is_narrowed:
+            near, is_all = _near(connection, campaign_id, wanted, lowest, highest, backwards)
+            ids = _narrowed(store, connection, campaign_id, wanted, near, backwards, limit + 1)
+            if not is_all and len(ids) <= limit:
+                looked_to = near[-1]
+        else:
+            query = _ids(campaign_id, wanted, lowest, highest, backwards, limit + 1)
+            ids = list(connection.execute(query).scalars())
         is_more, ids = len(ids) > limit, sorted(ids[:limit])
         found = _rows(store, connection, campaign_id, ids)
     is_inside = before is not None or after is not None
@@ -91,7 +115,68 @@ def page_of_jobs(
         found,
         has_earlier=is_more if backwards else is_inside,
         has_later=is_inside if backwards else is_more,
+        looked_to=looked_to,
     )
+
+
+def coordinates(store: Store, campaign_id: int) -> dict[str, tuple[str | float | int, ...]]:
+    """Return the values of each coordinate that has any in a campaign, sorted."""
+    with store.read() as connection:
+        found = {}
+        for name in COORDINATES:
+            column = cell.c[name]
+            query = sa.select(column).where(cell.c.campaign_id == campaign_id, column.is_not(None))
+            values = tuple(connection.execute(query.distinct().order_by(column)).scalars())
+            if values:
+                found[name] = values
+    return found
+
+
+def _near(
+    connection: sa.Connection, campaign_id: int, wanted: Wanted, lowest: int, highest: int, backwards: bool
+) -> tuple[list[int], bool]:
+    """Return ids among which to look, in the order of the search, and whether no other can match."""
+    if wanted.place:
+        cells = sa.select(cell.c.id).where(
+            cell.c.campaign_id == campaign_id,
+            *(cell.c[name] == value for name, value in wanted.place.items()),
+        )
+        there = sa.select(campaign_job.c.job_id).where(campaign_job.c.cell_id.in_(cells))
+        ids = list(connection.execute(there.limit(WINDOW + 1)).scalars())
+        if len(ids) <= WINDOW:
+            return [one for one in ids if lowest <= one <= highest], True
+    ids = list(
+        connection.execute(_ids(campaign_id, wanted, lowest, highest, backwards, WINDOW + 1)).scalars()
+    )
+    return ids[:WINDOW], len(ids) <= WINDOW
+
+
+def _narrowed(
+    store: Store,
+    connection: sa.Connection,
+    campaign_id: int,
+    wanted: Wanted,
+    near: Sequence[int],
+    backwards: bool,
+    limit: int,
+) -> list[int]:
+    """Return the first ids among some of the jobs that meet every condition."""
+    seconds = outcome.c.timings["job"].as_float()
+    conditions = [cell.c[name] == value for name, value in wanted.place.items()]
+    conditions += [] if wanted.least_s is None else [seconds >= wanted.least_s]
+    conditions += [] if wanted.most_s is None else [seconds <= wanted.most_s]
+    conditions += [] if wanted.is_every_kind else [job.c.kind.in_(wanted.kinds)]
+    conditions += [] if wanted.state is None else [job.c.state == wanted.state]
+    query = (
+        sa.select(job.c.id)
+        .join(campaign_job, campaign_job.c.job_id == job.c.id)
+        .join(cell, cell.c.id == campaign_job.c.cell_id)
+        .outerjoin(outcome, outcome.c.job_id == job.c.id)
+        .where(campaign_job.c.campaign_id == campaign_id, store.is_one_of(job.c.id, near), *conditions)
+        .order_by(job.c.id.desc() if backwards else job.c.id.asc())
+        .limit(limit)
+    )
+    return list(connection.execute(query).scalars())
 
 
 def _ends(connection: sa.Connection, campaign_id: int) -> tuple[int, int]:

@@ -19,14 +19,12 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response, Stream
 from starlette.routing import Route
 
 import wm
-from orchestrator.errors import NotFoundError, StoreError
+from orchestrator.errors import InUseError, NotFoundError, StoreError
 from orchestrator.monitoring.watch import duration
 from orchestrator.report.page import POLICY as REPORT_POLICY
 from orchestrator.report.wording import counted, moment, seconds
-from orchestrator.store import campaigns, launched
 from orchestrator.store.database import Store
-from orchestrator.store.services import orchestrators
-from orchestrator.store.tables import CampaignState
+from orchestrator.web.actions import Actions
 from orchestrator.web.guard import Access, Guard
 from orchestrator.web.live import LOOK_EVERY_S, Live
 from orchestrator.web.pages import Page, Pages, place
@@ -34,9 +32,13 @@ from orchestrator.web.pages import Page, Pages, place
 _KEEP_ALIVE = 15
 """Rounds without a change after which something is sent all the same: proxies end silent connections."""
 
+_MEDIA = {"svg": "image/svg+xml", "png": "image/png", "pdf": "application/pdf"}
+
 _STATIC = {
     "page.css": ("orchestrator.report", "text/css"),
+    "marks.css": ("orchestrator.report", "text/css"),
     "tables.js": ("orchestrator.report", "text/javascript"),
+    "marks.js": ("orchestrator.report", "text/javascript"),
     "web.css": ("orchestrator.web", "text/css"),
     "live.js": ("orchestrator.web", "text/javascript"),
     "icon.svg": ("orchestrator.web", "image/svg+xml"),
@@ -69,10 +71,12 @@ def make_app(store: Store, access: Access, is_stopping: Callable[[], bool] = lam
         Route("/", site.home),
         Route("/campaigns/{id:int}", site.campaign),
         Route("/campaigns/{id:int}/report", site.report),
-        Route("/campaigns/{id:int}/figures/{name}.svg", site.figure),
+        Route("/campaigns/{id:int}/figures/{name}.{ending}", site.figure),
         Route("/campaigns/{id:int}/retry", site.retry, methods=["POST"]),
         Route("/campaigns/{id:int}/cancel", site.cancel, methods=["POST"]),
         Route("/jobs/{id:int}", site.job),
+        Route("/jobs/{id:int}/retry", site.retry_job, methods=["POST"]),
+        Route("/jobs/{id:int}/cancel", site.cancel_job, methods=["POST"]),
         Route("/jobs/{id:int}/witnesses/{instance:int}.svg", site.witness),
         Route("/compare", site.compare),
         Route("/events", site.events),
@@ -81,7 +85,12 @@ def make_app(store: Store, access: Access, is_stopping: Callable[[], bool] = lam
     app = Starlette(
         routes=routes,
         middleware=[Middleware(Guard, access=access)],
-        exception_handlers={HTTPException: site.refused, NotFoundError: site.missing, StoreError: site.away},
+        exception_handlers={
+            HTTPException: site.refused,
+            NotFoundError: site.missing,
+            InUseError: site.in_use,
+            StoreError: site.away,
+        },
         lifespan=lifespan,
     )
     app.state.live = live
@@ -119,11 +128,10 @@ class _Site:
     """The endpoints; each that reads the store is run in a thread."""
 
     def __init__(self, store: Store, live: Live, access: Access, is_stopping: Callable[[], bool]) -> None:
-        self._store = store
-        self._live = live
         self._access = access
         self._is_stopping = is_stopping
         self._pages = Pages(store, live)
+        self._actions = Actions(store, live)
         self._templates = templates(access)
 
     # Pages
@@ -145,8 +153,9 @@ class _Site:
         return HTMLResponse(html, headers={"content-security-policy": REPORT_POLICY})
 
     def figure(self, request: Request) -> Response:
-        svg = self._pages.figure(request.path_params["id"], request.path_params["name"])
-        return Response(svg, media_type="image/svg+xml")
+        asked = request.path_params
+        content = self._pages.figure(asked["id"], asked["name"], asked["ending"])
+        return Response(content, media_type=_MEDIA[asked["ending"]])
 
     def witness(self, request: Request) -> Response:
         svg = self._pages.witness(request.path_params["id"], request.path_params["instance"])
@@ -214,35 +223,24 @@ class _Site:
     # Actions
 
     async def retry(self, request: Request) -> Response:
-        return await self._act(request, self._retry)
+        return await self._act(request, self._actions.retry, "campaigns")
 
     async def cancel(self, request: Request) -> Response:
-        return await self._act(request, self._cancel)
+        return await self._act(request, self._actions.cancel, "campaigns")
 
-    async def _act(self, request: Request, act: Callable[[campaigns.CampaignRecord], None]) -> Response:
+    async def retry_job(self, request: Request) -> Response:
+        return await self._act(request, self._actions.retry_job, "jobs")
+
+    async def cancel_job(self, request: Request) -> Response:
+        return await self._act(request, self._actions.cancel_job, "jobs")
+
+    async def _act(self, request: Request, act: Callable[[int], None], back: str) -> Response:
         form = parse_qs((await request.body()).decode("utf-8", errors="replace"))
         if not self._access.knows(form.get("form_token", [""])[0], self._access.form_token):
             raise HTTPException(403, "the form is old: load the page again")
-        campaign_id = request.path_params["id"]
-        record = await run_in_threadpool(campaigns.get_campaign, self._store, campaign_id)
-        await run_in_threadpool(act, record)
-        self._live.forget(campaign_id)
-        return RedirectResponse(f"/campaigns/{campaign_id}", status_code=303)
-
-    def _retry(self, record: campaigns.CampaignRecord) -> None:
-        """Queue failed jobs again; orchestrators, if there are any, run a campaign that was over."""
-        if record.state is CampaignState.CANCELLED:
-            raise HTTPException(409, f"{record.name} is cancelled: wm campaign resume {record.id}")
-        campaigns.retry_failed(self._store, record.id)
-        if record.state is not CampaignState.RUNNING:
-            campaigns.mark(self._store, record.id, CampaignState.INTERRUPTED)
-            if any(service.is_alive for service in orchestrators(self._store)):
-                launched.hand_over(self._store, record.id)
-
-    def _cancel(self, record: campaigns.CampaignRecord) -> None:
-        if record.state in (CampaignState.FINISHED, CampaignState.INCOMPLETE):
-            raise HTTPException(409, f"{record.name} is {record.state.value}: there is nothing to cancel")
-        launched.cancel(self._store, record.id)
+        one = request.path_params["id"]
+        await run_in_threadpool(act, one)
+        return RedirectResponse(f"/{back}/{one}", status_code=303)
 
     # Faults
 
@@ -253,6 +251,9 @@ class _Site:
 
     def missing(self, _request: Request, reason: Exception) -> Response:
         return self._show(Page("fault.html.j2", {"status": 404, "text": str(reason)}), 404)
+
+    def in_use(self, _request: Request, reason: Exception) -> Response:
+        return self._show(Page("fault.html.j2", {"status": 409, "text": str(reason)}), 409)
 
     def away(self, _request: Request, reason: Exception) -> Response:
         return self._show(Page("fault.html.j2", {"status": 503, "text": str(reason)}), 503)

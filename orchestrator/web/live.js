@@ -15,6 +15,7 @@ if (document.body.hasAttribute("data-live")) {
       if (found) found.open = isOpen;
     });
     block.querySelectorAll("table").forEach(enhance);
+    tellMarks(block);
     block.querySelectorAll(".scroll").forEach((one, place) => { one.scrollLeft = scrolled[place] || 0; });
     if (held >= 0) block.querySelectorAll(reachable)[held]?.focus({preventScroll: true});
   };

@@ -8,12 +8,15 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
+from markupsafe import Markup
+
 from orchestrator.errors import NotFoundError, OrchestratorError, StoreError
 from orchestrator.monitoring.watch import View, Watch
 from orchestrator.pace import Due
-from orchestrator.report.charts import Figure, render
+from orchestrator.report.charts import Figure
 from orchestrator.report.data import Findings
 from orchestrator.report.overview import Card, cards
+from orchestrator.report.rendering import inline
 from orchestrator.report.sections import answering
 from orchestrator.store import campaigns
 from orchestrator.store.browse import JobRow, Wanted, failed_by_kind, page_of_jobs
@@ -31,7 +34,7 @@ _MAX_SHARE = 0.1
 """Largest share of the time in which figures are made: those of a large campaign take seconds."""
 
 _FIRST_ERRORS = 5
-_DRAWN = ("forgery", "accuracy")
+_DRAWN = ("forgery", "verification", "accuracy")
 """Sections whose first figures the page shows."""
 
 
@@ -56,10 +59,11 @@ class Seen:
 
 @dataclass(frozen=True)
 class Drawing:
-    """A figure as a file."""
+    """A figure, drawn."""
 
     figure: Figure
-    svg: bytes
+    part: Markup
+    """Its chart, as a part of a page."""
 
 
 @dataclass(frozen=True)
@@ -183,7 +187,7 @@ def _overview(store: Store, seen: Seen) -> Overview:
         found = list(answering(findings))
         shown = {section.name: part for section, part in found}
         figures = [figure for name in _DRAWN if name in shown for figure in shown[name].figures[:1]]
-        drawings = {figure.name: Drawing(figure, render(figure.draw(), "svg")) for figure in figures}
+        drawings = {figure.name: Drawing(figure, inline(figure)) for figure in figures}
     except OrchestratorError as reason:
         return Overview(_stage(seen), (), {}, str(reason))
     except Exception as reason:  # one campaign's odd results must not end the views of the others

@@ -8,22 +8,23 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
-from starlette.exceptions import HTTPException
 
 from orchestrator.errors import NotFoundError
 from orchestrator.plan import GridPoint
-from orchestrator.report.charts import render
 from orchestrator.report.data import Findings
 from orchestrator.report.page import report_html
+from orchestrator.report.rendering import FORMATS, render
 from orchestrator.report.witness import witness_chart
 from orchestrator.results.forged_sets import Forgery
 from orchestrator.results.stored_models import StoredModels
 from orchestrator.store import campaigns, details
-from orchestrator.store.browse import Wanted, page_of_jobs
+from orchestrator.store.browse import WINDOW, coordinates, page_of_jobs
 from orchestrator.store.campaigns import CampaignRecord
 from orchestrator.store.database import Store
+from orchestrator.store.single_jobs import CANCELLABLE, RETRIABLE
 from orchestrator.store.tables import CampaignState, JobState
 from orchestrator.web.compare import compare
+from orchestrator.web.job_list import JobList, Places, whole
 from orchestrator.web.live import Live
 from workers.jobs import KINDS, JobKind
 
@@ -47,6 +48,7 @@ class Pages:
         self._store = store
         self._live = live
         self._drawing = threading.Lock()
+        self._places: dict[int, Places] = {}
 
     def home(self) -> Page:
         """Return the list of campaigns, the newest first."""
@@ -57,13 +59,9 @@ class Pages:
     def campaign(self, campaign_id: int, query: Mapping[str, str]) -> Page:
         """Return a campaign's page; `query` has the filters and place of its list of jobs."""
         record = campaigns.get_campaign(self._store, campaign_id)
-        kinds, listed = _kinds(record), JobList.of(query, _kinds(record))
+        kinds, places = _kinds(record), self._coordinates(campaign_id)
+        listed = JobList.of(query, kinds, places)
         seen = self._live.seen(campaign_id)
-        wanted = (
-            Wanted((listed.kind,), listed.state, is_every_kind=False)
-            if listed.kind
-            else Wanted(kinds, listed.state)
-        )
         errors = () if seen is None else seen.first_failed
         context = {
             "record": record,
@@ -73,20 +71,36 @@ class Pages:
             "errors": errors,
             "listed": listed,
             "kinds": kinds,
+            "places": places,
             "states": [state.value for state in JobState],
-            "page": page_of_jobs(self._store, campaign_id, wanted, after=listed.after, before=listed.before),
+            "page": page_of_jobs(
+                self._store, campaign_id, listed.wanted(kinds), after=listed.after, before=listed.before
+            ),
             "max_running": MAX_RUNNING,
+            "window": WINDOW,
+            "endings": FORMATS,
             "may_cancel": record.state not in _OVER,
             "may_retry": bool(errors) and record.state is not CampaignState.CANCELLED,
         }
         blocks = ("problem", "progress", "actions", "overview", "running", "errors", "jobs")
         return Page("campaign.html.j2", context, blocks)
 
+    def _coordinates(self, campaign_id: int) -> Places:
+        """Return the values of a campaign's coordinates, which are the same from its beginning on."""
+        if campaign_id not in self._places:
+            self._places[campaign_id] = coordinates(self._store, campaign_id)
+        return self._places[campaign_id]
+
     def job(self, job_id: int) -> Page:
         """Return a job's page."""
         found = details.job_details(self._store, job_id)
-        context = {"job": found, "problem": self._live.problem}
-        return Page("job.html.j2", context, ("problem", "job"))
+        context = {
+            "job": found,
+            "problem": self._live.problem,
+            "may_retry": found.state in RETRIABLE,
+            "may_cancel": found.state in CANCELLABLE,
+        }
+        return Page("job.html.j2", context, ("problem", "actions", "job"))
 
     def comparison(self, query: Mapping[str, str]) -> Page:
         """Return two campaigns side by side, those that `first` and `second` name."""
@@ -94,7 +108,7 @@ class Pages:
         context: dict[str, Any] = {"records": records, "first": None, "second": None, "found": None}
         if "first" in query or "second" in query:
             first, second = (
-                campaigns.get_campaign(self._store, _whole(query.get(name, ""), name))
+                campaigns.get_campaign(self._store, whole(query.get(name, ""), name))
                 for name in ("first", "second")
             )
             found = compare(self._store, first, second)
@@ -107,12 +121,14 @@ class Pages:
         with self._drawing:  # one at a time: its charts keep a processor busy for seconds
             return report_html(Findings(self._store, record))
 
-    def figure(self, campaign_id: int, name: str) -> bytes:
-        """Return a figure of the last overview, as SVG."""
+    def figure(self, campaign_id: int, name: str, file_format: str) -> bytes:
+        """Return a figure of the last overview as a file."""
         overview = self._live.overview(campaign_id)
-        if overview is None or name not in overview.drawings:
-            raise NotFoundError(f"campaign {campaign_id} has no figure {name!r} now")
-        return overview.drawings[name].svg
+        if overview is None or name not in overview.drawings or file_format not in FORMATS:
+            raise NotFoundError(f"campaign {campaign_id} has no figure {name}.{file_format} now")
+        drawn = overview.drawings[name].figure
+        with self._drawing:
+            return render(drawn.draw(), file_format, description=drawn.alt_text)
 
     def witness(self, job_id: int, instance: int) -> bytes:
         """Return the picture of a forged instance, as SVG."""
@@ -135,43 +151,6 @@ def _kinds(record: CampaignRecord) -> tuple[str, ...]:
     steps = set(JobKind) - {JobKind.FORGERY}
     order = {kind: place for place, kind in enumerate(KINDS)}
     return tuple(str(kind) for kind in sorted(attacks | steps, key=lambda kind: order.get(kind, len(order))))
-
-
-@dataclass(frozen=True)
-class JobList:
-    """Which jobs a page lists, as its address says."""
-
-    kind: str = ""
-    state: JobState | None = None
-    after: int | None = None
-    before: int | None = None
-
-    @classmethod
-    def of(cls, query: Mapping[str, str], kinds: tuple[str, ...]) -> JobList:
-        """Read an address; empty values mean all.
-
-        Raises
-        ------
-        HTTPException
-            No such kind or state, or a place that is no number.
-        """
-        kind, state = query.get("kind", ""), query.get("state", "")
-        if kind and kind not in kinds:
-            raise HTTPException(400, f"kind={kind}: this campaign has {', '.join(kinds)}")
-        if state and state not in set(JobState):
-            raise HTTPException(400, f"state={state}: a job is one of {', '.join(JobState)}")
-        after, before = (
-            _whole(query[name], name) if query.get(name) else None for name in ("after", "before")
-        )
-        if after is not None and before is not None:
-            raise HTTPException(400, "give after or before, not both")
-        return cls(kind, JobState(state) if state else None, after, before)
-
-
-def _whole(text: str, name: str) -> int:
-    if not text.isascii() or not text.isdigit() or len(text) > 9:
-        raise HTTPException(400, f"{name}={text}: not a whole number")
-    return int(text)
 
 
 def place(cell: GridPoint) -> str:

@@ -194,6 +194,11 @@ def pages(campaign_id: int, start: int, jobs: int) -> dict[str, str]:
         "embed, failed (1 in all)": f"{at}?kind=embed&state=failed",
         "forgery, done (nearly all)": f"{at}?kind=forgery&state=done&after={middle}",
         "detection, failed (none)": f"{at}?kind=detection&state=failed",
+        "eps 0.1 (half of all), in the middle": f"{at}?eps=0.1&after={middle}",
+        "one place of the grid (1 in 200)": f"{at}?eps=0.1&repeat=7",
+        "the same, failed (1 in 200,000)": f"{at}?eps=0.1&repeat=7&state=failed",
+        "at most 2 s (all), in the middle": f"{at}?most_s=2&after={middle}",
+        "at least 2 s (none), its first look": f"{at}?least_s=2",
         "one job": f"/jobs/{middle}",
     }
 

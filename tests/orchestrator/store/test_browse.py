@@ -6,7 +6,9 @@ import pytest
 import sqlalchemy as sa
 
 from orchestrator.errors import NotFoundError
-from orchestrator.store.browse import Wanted, failed_by_kind, page_of_jobs
+from orchestrator.plan import GridPoint
+from orchestrator.store import browse
+from orchestrator.store.browse import Wanted, coordinates, failed_by_kind, page_of_jobs
 from orchestrator.store.details import job_details, witness_of
 from orchestrator.store.ledger import StoreLedger
 from orchestrator.store.tables import JobState, forgery_answer, job
@@ -88,6 +90,70 @@ def test_a_page_is_found_without_reading_all_jobs(browsed, analyzed):
     plan = "\n".join(str(row[-1]) for row in rows)
     assert "ix_job_kind_state_id" in plan, plan
     assert "SCAN job" not in plan, plan
+
+
+@pytest.fixture
+def gridded(workshop):
+    """A campaign of 90 jobs at nine points of the grid, every third without an outcome."""
+    points = [GridPoint(repeat=repeat, eps=eps) for repeat in range(3) for eps in (0.1, 0.3, 0.5)]
+    jobs = [
+        workshop.job(f"{place:03}", kind=_KINDS[place % 2], cell=points[place % 9]) for place in range(90)
+    ]
+    made = workshop.campaign(*jobs)
+    for place in range(90):
+        if place % 3:
+            workshop.finish([f"{place:03}"], Outcome(OutcomeStatus.DONE, {}, {"job": place / 10}))
+    return workshop.store, made
+
+
+@pytest.mark.parametrize("window", [5, 10, 1000])
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"place": {"eps": 0.3}},
+        {"place": {"eps": 0.3, "repeat": 1}},
+        {"place": {"repeat": 2}, "least_s": 4.0},
+        {"least_s": 2.0, "most_s": 6.05},
+        {"most_s": 0.05},
+        {"place": {"eps": 0.5}, "kinds": ("detection",), "is_every_kind": False},
+        {"place": {"eps": 0.1}, "state": JobState.READY},
+    ],
+)
+def test_narrowed_pages_together_are_all_jobs_wanted(gridded, monkeypatch, window, more):
+    store, made = gridded
+    monkeypatch.setattr(browse, "WINDOW", window)
+    wanted = Wanted(**{"kinds": _KINDS} | more)
+
+    def is_wanted(row):
+        taken = row.seconds
+        return (
+            row.kind in wanted.kinds
+            and wanted.state in (None, row.state)
+            and all(getattr(row.cell, name) == value for name, value in wanted.place.items())
+            and (wanted.least_s is None or (taken is not None and taken >= wanted.least_s))
+            and (wanted.most_s is None or (taken is not None and taken <= wanted.most_s))
+        )
+
+    every = page_of_jobs(store, made, Wanted(_KINDS), limit=1000).jobs
+    expected = [row.id for row in every if is_wanted(row)]
+    for name, step in (("after", 1), ("before", -1)):
+        found, at = [], {"after": 0, "before": every[-1].id + 1}[name]
+        while True:
+            page = page_of_jobs(store, made, wanted, limit=4, **{name: at})
+            ids = [row.id for row in page.jobs]
+            found += ids[::step]
+            is_more = page.has_later if step == 1 else page.has_earlier
+            assert len(ids) <= 4
+            assert not (is_more and page.looked_to is not None)
+            if not is_more and page.looked_to is None:
+                break
+            at = page.looked_to if page.looked_to is not None else ids[::step][-1]
+        assert found == expected[::step]
+
+
+def test_coordinates_have_their_values(gridded):
+    store, made = gridded
+    assert coordinates(store, made) == {"repeat": (0, 1, 2), "eps": (0.1, 0.3, 0.5)}
 
 
 def test_failures_are_counted_by_kind_and_status(workshop):

@@ -25,7 +25,7 @@ from orchestrator.store.tables import CampaignState, JobState, forgery_answer, j
 from orchestrator.web import app as application
 from orchestrator.web.live import Live
 from tests.orchestrator.web.conftest import ACTIVE, MakeSite, Site
-from tests.report_page import Page
+from tests.report_page import Page, leave_undrawn
 from workers.jobs import JobKind, Outcome, OutcomeStatus
 
 SPEC = """
@@ -96,7 +96,7 @@ def test_campaign_shows_first_errors_with_their_log(store, site_of: MakeSite) ->
     page = site_of(store).page(f"/campaigns/{made}")
     assert page.text.count("Traceback (most recent call last):") == 5
     assert f"ValueError: {HOSTILE}" in page.text
-    assert len(page.all_of("script")) == 2, "only those of every page"
+    assert len(page.all_of("script")) == 3, "only those of every page"
 
 
 def test_campaign_shows_running_queries_and_workers(store, site_of: MakeSite) -> None:
@@ -159,6 +159,9 @@ def test_filters_are_in_the_address(store, site_of: MakeSite) -> None:
         ("state=nope", "state=nope: a job is one of waiting, ready"),
         ("kind=nope", "kind=nope: this campaign has split"),
         ("after=x", "after=x: not a whole number"),
+        ("repeat=7", "repeat=7: this campaign has 0"),
+        ("least_s=-1", "least_s=-1: not a number of seconds"),
+        ("most_s=long", "most_s=long: not a number of seconds"),
         ("after=1&before=2", "give after or before, not both"),
         ("after=99999999999999999999", "not a whole number"),
     ],
@@ -173,6 +176,7 @@ def test_an_address_that_makes_no_sense_is_explained(finished, site_of: MakeSite
     "path",
     [
         *("/campaigns/9", "/jobs/9999", "/campaigns/1/figures/nope.svg", "/static/nope", "/nope"),
+        "/campaigns/1/figures/accuracy-over-trigger-share.gif",
         *("/jobs/1/witnesses/0.svg", "/compare?first=1&second=9", "/static/..%2fapp.py"),
     ],
 )
@@ -233,13 +237,17 @@ def test_results_so_far_are_the_cards_of_the_report(finished, site_of: MakeSite)
     for card in cards(sections(findings)):
         for _, answer in card.answers:
             assert f"{answer.number} {answer.of}" in page.text
-    (figure, *_) = [image["src"] for image in page.all_of("img")]
-    assert site.get(str(figure)).text.startswith("<svg")
+    findings_told = [text for text in page.told if "mean accuracy" in text]
+    assert len(findings_told) == 3 * findings.frame("accuracy")["trigger_share"].nunique()
+    figures = [str(link["href"]) for link in page.all_of("a") if "/figures/" in str(link["href"])]
+    magic = {"svg": b"<svg", "png": b"\x89PNG", "pdf": b"%PDF"}
+    for link in figures[:3]:
+        assert site.get(link).content.startswith(magic[link.rpartition(".")[2]])
     site.live.draw()  # nothing has changed: nothing is drawn
 
 
 def test_report_is_the_one_of_the_command(finished, site_of: MakeSite, monkeypatch) -> None:
-    monkeypatch.setattr("orchestrator.report.page._address", lambda _figure: "data:,")
+    leave_undrawn(monkeypatch)
     answer = site_of(finished).get("/campaigns/1/report")
     page = Page(answer.text)
     assert "Watermark report: small" in page.text
@@ -286,9 +294,9 @@ def test_events_of_each_page_are_its_own_blocks(finished, site_of: MakeSite) -> 
     assert site.get("/events", params={"page": "/nope"}).status_code == 404
 
 
-def _act(site: Site, what: str, campaign: int = 1, **more: str):
+def _act(site: Site, what: str, one: int = 1, *, of: str = "campaigns", **more: str):
     given = {"form_token": site.access.form_token} | more
-    return site.ask("POST", f"/campaigns/{campaign}/{what}", data=given)
+    return site.ask("POST", f"/{of}/{one}/{what}", data=given)
 
 
 def test_forms_are_there_only_with_the_right(store, site_of: MakeSite) -> None:
@@ -351,6 +359,41 @@ def test_retry_queues_failed_jobs_and_hands_an_ended_campaign_over(
     site.live.look()
     text = site.page(f"/campaigns/{made}").text
     assert ("no worker is alive" if has_orchestrator else "not running: wm campaign resume") in text
+
+
+def test_a_single_job_is_queued_again_while_its_campaign_goes_on(store, site_of: MakeSite) -> None:
+    made = add_campaign(store)
+    site = site_of(store, ACTIVE)
+    failed = store.rows(sa.select(job.c.id).where(job.c.state == JobState.FAILED))[0].id
+
+    def offered() -> list[str]:
+        forms = site.page(f"/jobs/{failed}").all_of("form")
+        return [str(form["action"]).rpartition("/")[2] for form in forms]
+
+    assert offered() == ["retry"]
+    assert _act(site, "retry", failed, of="jobs").headers["location"] == f"/jobs/{failed}"
+    assert campaigns.progress(store, made).jobs[JobState.FAILED] == 2
+    assert campaigns.get_campaign(store, made).state is CampaignState.RUNNING
+    assert offered() == ["cancel"]
+    assert _act(site, "cancel", failed, of="jobs").status_code == 303
+    assert offered() == ["retry"]
+    refused = _act(site, "cancel", failed, of="jobs")
+    assert (refused.status_code, "is cancelled: this is for jobs" in refused.text) == (409, True)
+    assert not site_of(store).page(f"/jobs/{failed}").all_of("form")
+    assert site_of(store).ask("POST", f"/jobs/{failed}/retry").status_code == 403
+
+
+def test_jobs_are_filtered_by_place_and_duration(store, site_of: MakeSite) -> None:
+    made = add_campaign(store)
+    site = site_of(store)
+    page = site.page(f"/campaigns/{made}?repeat=2&kind=detection")
+    (row,) = rows_of(page, "jobs-table")
+    assert row[3] == "scheme paper, repeat 2"
+    shown = [str(found["name"]) for found in page.all_of("select")]
+    assert shown == ["kind", "state", "repeat"], "scheme has one value"
+    assert [len(rows_of(site.page(f"/campaigns/{made}?{query}"), "jobs-table")) for query in (
+        "least_s=1", "least_s=1.5", "most_s=1.5", "least_s=3"
+    )] == [4, 1, 3, 0]  # fmt: skip
 
 
 def test_campaigns_that_are_over_are_looked_at_once(finished, monkeypatch) -> None:
