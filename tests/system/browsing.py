@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -27,6 +28,11 @@ _PATIENCE_MS = 30_000
 
 expect.set_options(timeout=_PATIENCE_MS)
 
+TEST_S = 400.0
+"""Longest time of a test: scripts that a page evaluates have no limit of their own."""
+
+_CLOSING_S = 60.0
+
 _SEVERE = ("serious", "critical")
 
 
@@ -45,13 +51,38 @@ def chromium() -> str:
 
 
 @contextmanager
+def bounded(seconds: float) -> Iterator[None]:
+    """Raise `TimeoutError` within a block that takes longer, and go on until it has ended.
+
+    Whatever the main thread waits for then, in the browser's event loop or elsewhere.
+    """
+
+    def strike(*_: object) -> None:
+        raise TimeoutError(f"nothing came of it within {seconds:g} s")
+
+    before = signal.signal(signal.SIGALRM, strike)
+    signal.setitimer(signal.ITIMER_REAL, seconds, 5.0)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0.0)
+        signal.signal(signal.SIGALRM, before)
+
+
+@contextmanager
 def browser() -> Iterator[Browser]:
     """Run a browser until the block ends."""
     path = chromium()
-    with sync_playwright() as playwright:
-        opened = playwright.chromium.launch(executable_path=path, args=_QUIET)
+    with bounded(_CLOSING_S):
+        manager = sync_playwright()
+        playwright = manager.start()
+        opened = playwright.chromium.launch(executable_path=path, args=_QUIET, timeout=_PATIENCE_MS)
+    try:
         yield opened
-        opened.close()
+    finally:
+        with bounded(_CLOSING_S):
+            opened.close()
+            playwright.stop()
 
 
 @dataclass
@@ -97,6 +128,8 @@ def tab(
     scheme = "dark" if dark else "light"
     context = browser.new_context(viewport={"width": width, "height": height}, color_scheme=scheme)
     opened = Tab(context.new_page(), expected)
-    yield opened
-    context.close()
+    with bounded(TEST_S):
+        yield opened
+    with bounded(_CLOSING_S):
+        context.close()
     assert opened.faults == []

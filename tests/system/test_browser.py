@@ -15,12 +15,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Locator, Page, expect
 
 from tests.sharing import copy_store, made_once
 from tests.small_campaign import small_campaign
 from tests.system import browsing
-from tests.system.browsing import tab
+from tests.system.browsing import bounded, tab
 from tests.system.conftest import Place
 
 pytestmark = pytest.mark.system
@@ -55,9 +55,10 @@ def served(place: Place, *options: str) -> Iterator[Web]:
     with place.running("web", "--port", "0", "--json", *options) as process:
         assert process.stdout is not None
         lines: list[str] = []
-        while not lines or lines[-1].strip() != "}":
-            lines.append(process.stdout.readline())
-            assert lines[-1], process.communicate(timeout=30)[1]
+        with bounded(120):
+            while not lines or lines[-1].strip() != "}":
+                lines.append(process.stdout.readline())
+                assert lines[-1], process.communicate(timeout=30)[1]
         yield Web(json.loads("".join(lines))["address"], process)
         process.send_signal(signal.SIGINT)
         _, said = process.communicate(timeout=30)
@@ -132,11 +133,15 @@ def test_jobs_are_filtered_and_the_address_keeps_it(browser: Browser, web: Web) 
         web.go(opened.page, "/campaigns/1")
         opened.page.get_by_role("combobox", name="Kind").select_option("forgery")
         opened.page.get_by_role("combobox", name="State").select_option("done")
+        opened.page.get_by_role("combobox", name="Engine").select_option("sat")
+        opened.page.get_by_role("spinbutton", name="Seconds, at least").fill("0")
         opened.page.get_by_role("button", name="Filter").click()
-        expect(opened.page).to_have_url(re.compile(r"kind=forgery&state=done"))
+        expect(opened.page).to_have_url(re.compile(r"kind=forgery&state=done&.*engine=sat&.*least_s=0"))
         assert set(column(opened.page, "jobs-table", 1)) == {"forgery"}
         opened.page.reload()
         assert set(column(opened.page, "jobs-table", 1)) == {"forgery"}
+        assert all("engine sat" in place for place in column(opened.page, "jobs-table", 3))
+        expect(opened.page.get_by_role("combobox", name="Engine")).to_have_value("sat")
         seconds = opened.page.get_by_role("button", name="Seconds", exact=True)
         seconds.click()
         values = opened.page.locator("#jobs-table td data").evaluate_all(
@@ -150,11 +155,36 @@ def test_results_and_a_forged_instance_are_drawn(browser: Browser, web: Web) -> 
     with tab(browser) as opened:
         web.go(opened.page, "/campaigns/1")
         expect(opened.page.locator(".card .number").first).to_be_visible(timeout=60_000)
-        figure = opened.page.locator("[data-block=overview] img").first
+        figure = opened.page.locator("[data-block=overview] .chart svg").first
         expect(figure).to_be_visible()
-        assert figure.evaluate("image => image.naturalWidth") > 100
+        assert figure.evaluate("one => one.getBoundingClientRect().width") > 100
+        _points_at_marks(opened.page, opened.page.locator("[data-block=overview] .chart").first)
         opened.page.locator("#jobs-table a").last.click()
         expect(opened.page.locator("h1")).to_contain_text("forgery job")
+
+
+def _points_at_marks(page: Page, chart: Locator) -> None:
+    """Point at each fifth mark of a chart, and reach others by keys: its text must be shown, beside it."""
+    marks, told = chart.locator("[role=graphics-symbol]"), chart.locator(".told")
+    texts = marks.evaluate_all("all => all.map(one => one.ariaLabel)")
+    assert len(texts) > 2
+    for place in range(0, len(texts), 5):
+        marks.nth(place).scroll_into_view_if_needed()
+        box = marks.nth(place).bounding_box()
+        assert box is not None
+        page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+        expect(told).to_be_visible()
+        assert told.inner_text() in texts
+    page.mouse.move(0, 0)
+    expect(told).to_be_hidden()
+    marks.first.focus()
+    expect(told).to_have_text(texts[0])
+    page.keyboard.press("ArrowRight")
+    expect(told).to_have_text(texts[1])
+    page.keyboard.press("End")
+    expect(told).to_have_text(texts[-1])
+    page.keyboard.press("Escape")
+    expect(told).to_be_hidden()
 
 
 def test_everything_can_be_done_with_the_keyboard(browser: Browser, web: Web) -> None:
@@ -230,8 +260,8 @@ def test_a_running_campaign_fills_in(browser: Browser, place: Place) -> None:
         expect(opened.page.locator(".state-finished").first).to_be_visible()
         expect(bar).to_have_attribute("value", str(bar.get_attribute("max")))
         expect(opened.page.locator(".card.good, .card.bad").first).to_be_visible(timeout=60_000)
-        drawn = opened.page.locator("[data-block=overview] img").first
-        expect(drawn).to_have_attribute("alt", re.compile("sat"), timeout=60_000)
+        drawn = opened.page.locator("[data-block=overview] .chart svg").first
+        expect(drawn).to_have_attribute("aria-label", re.compile("sat"), timeout=60_000)
 
 
 def test_actions_ask_for_the_right(browser: Browser, finished: Place) -> None:
@@ -244,6 +274,24 @@ def test_actions_ask_for_the_right(browser: Browser, finished: Place) -> None:
         expect(opened.page.locator(".state-cancelled").first).to_be_visible()
         expect(opened.page.get_by_role("button", name="Cancel campaign")).to_have_count(0)
     assert finished.record().state.value == "cancelled"
+
+
+def test_a_page_that_never_answers_ends_its_test() -> None:
+    with (
+        browsing.browser() as opened,
+        pytest.raises(TimeoutError, match="nothing came of it"),
+        bounded(5),
+    ):
+        opened.new_page().evaluate("() => { for (;;); }")
+
+
+def test_report_tells_what_its_marks_show(browser: Browser, report: Path) -> None:
+    for width in (1280, 390):
+        with tab(browser, width=width, height=900) as opened:
+            opened.page.goto(report.as_uri())
+            _points_at_marks(opened.page, opened.page.locator("#accuracy .chart").first)
+            marks = opened.page.locator("[role=graphics-symbol][tabindex='0']")
+            assert marks.count() <= opened.page.locator(".chart svg").count(), "one stop for each chart"
 
 
 def test_report_sorts_filters_and_saves(browser: Browser, report: Path) -> None:
