@@ -17,18 +17,45 @@ if [ "$(id -u)" -eq 0 ]; then
     DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends -o Acquire::Retries=3 chromium
     exit 0
 fi
-# A simulated installation names what is missing on this machine; nothing of it needs root to be unpacked.
-mkdir -p "$folder/packages" "$folder/root"
+# Without root: package lists of our own, as those of the machine may be missing or old. A simulated installation
+# names what is missing here; nothing of it needs root to be unpacked.
+mkdir -p "$folder"
 folder=$(cd "$folder" && pwd)
-missing=$(apt-get install --simulate --no-install-recommends chromium | sed -n 's/^Inst \([^ ]*\) .*/\1/p')
-(cd "$folder/packages" && apt-get download -qq $missing)
+rm -rf "$folder/packages" "$folder/root"
+mkdir -p "$folder/packages" "$folder/root" "$folder/lists/partial" "$folder/cache/archives/partial"
+apt() {
+    command=$1
+    shift
+    apt-get "$command" -q -o Acquire::Retries=3 -o Dir::State::Lists="$folder/lists" -o Dir::Cache="$folder/cache" \
+        -o Debug::NoLocking=1 "$@"
+}
+apt update >&2
+apt install --simulate --no-install-recommends chromium >"$folder/simulated"
+missing=$(sed -n 's/^Inst \([^ ]*\) .*/\1/p' "$folder/simulated")
+[ -n "$missing" ] || {
+    echo "apt-get knows of nothing to install: name the Chromium of this machine in WM_TEST_CHROMIUM" >&2
+    exit 1
+}
+(cd "$folder/packages" && apt download $missing >&2)
 for package in "$folder"/packages/*.deb; do
     dpkg -x "$package" "$folder/root"
 done
-rm -r "$folder/packages"
-libraries=$(find "$folder/root/lib" "$folder/root/usr/lib" -maxdepth 1 -name '*-linux-gnu*' 2>/dev/null | tr '\n' ':')
+rm -r "$folder/packages" "$folder/lists" "$folder/cache" "$folder/simulated"
+libraries=$(find "$folder/root" -name '*.so*' -printf '%h\n' | sort -u | tr '\n' ':')
+# Where the machine has no fonts, those that were unpacked.
+fonts=
+[ -e /etc/fonts/fonts.conf ] || {
+    fonts="$folder/fonts.conf"
+    cat >"$fonts" <<END
+<?xml version="1.0"?>
+<!DOCTYPE fontconfig SYSTEM "fonts.dtd">
+<fontconfig><dir>$folder/root/usr/share/fonts</dir><cachedir>$folder/fonts</cachedir></fontconfig>
+END
+}
 cat >"$folder/chromium" <<END
 #!/bin/sh
+[ -z "$fonts" ] || export FONTCONFIG_FILE="$fonts"
 LD_LIBRARY_PATH="$libraries\${LD_LIBRARY_PATH-}" exec "$folder/root/usr/lib/chromium/chromium" "\$@"
 END
 chmod +x "$folder/chromium"
+"$folder/chromium" --version
