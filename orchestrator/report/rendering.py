@@ -92,7 +92,11 @@ def inline(figure: Drawn) -> Markup:
 def as_part(svg: str, figure: Drawn) -> Markup:
     """Return an SVG file of a figure as part of a page."""
     bare = re.sub(r' xmlns(:\w+)?="[^"]*"', "", svg)
-    mine = re.sub(r'(\bid="|url\(#|href="#)', lambda found: f"{found[0]}{figure.name}-", bare)
+    # vl-convert numbers ids on from chart to chart: equal charts would not be equal.
+    ids = {one: f"{figure.name}-{place}" for place, one in enumerate(re.findall(r'\bid="([^"]*)"', bare), 1)}
+    mine = re.sub(
+        r'(\bid="|url\(#|href="#)([^")]*)', lambda found: f"{found[1]}{ids.get(found[2], found[2])}", bare
+    )
     label = escape(figure.alt_text)
     labelled = mine.replace("<svg ", f'<svg role="graphics-document" aria-label="{label}" ', 1)
     return Markup(labelled)  # noqa: S704 - made here: Vega escapes the texts of marks

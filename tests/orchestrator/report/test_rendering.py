@@ -24,9 +24,9 @@ def _figure(chart: alt.Chart, name: str = "one") -> Figure:
     return Figure(name, "A title", "A caption.", f"Bars. {_HOSTILE}", lambda: chart)
 
 
-def _bars(said: str = _HOSTILE) -> alt.Chart:
-    frame = pd.DataFrame({"x": [1, 2], "y": ["a", "b"], "said": [said, "two"]})
-    bars = alt.Chart(frame).mark_bar(clip=True).encode(x="x:Q", y="y:N")
+def _bars(*, clip: bool = False) -> alt.Chart:
+    frame = pd.DataFrame({"x": [1, 2], "y": ["a", "b"], "said": [_HOSTILE, "two"]})
+    bars = alt.Chart(frame).mark_bar(clip=clip).encode(x="x:Q", y="y:N")
     return alt.layer(telling(bars), bars.mark_line())
 
 
@@ -38,10 +38,11 @@ def test_only_marks_that_tell_something_are_labelled() -> None:
 
 
 def test_charts_of_one_page_share_no_ids() -> None:
-    parts = [inline(_figure(_bars(), name)) for name in ("one", "two")]
+    parts = [inline(_figure(_bars(clip=True), name)) for name in ("one", "two")]
     ids = [re.findall(r'\bid="([^"]*)"', part) for part in parts]
     assert ids[0]
     assert not set(ids[0]) & set(ids[1])
+    assert inline(_figure(_bars(clip=True), "one")) == parts[0]
     for found, part in zip(ids, parts, strict=True):
         assert set(re.findall(r"url\(#([^)]*)\)", part)) <= set(found)
 
