@@ -41,7 +41,7 @@ for package in "$folder"/packages/*.deb; do
     dpkg -x "$package" "$folder/root"
 done
 rm -r "$folder/packages" "$folder/lists" "$folder/cache" "$folder/simulated"
-libraries=$(find "$folder/root" -name '*.so*' -printf '%h\n' | sort -u | tr '\n' ':')
+libraries=$(find "$folder/root" \( -name '*.so' -o -name '*.so.*' \) -printf '%h\n' | sort -u | tr '\n' ':')
 # Where the machine has no fonts, those that were unpacked.
 fonts=
 [ -e /etc/fonts/fonts.conf ] || {
