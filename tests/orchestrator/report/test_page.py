@@ -260,8 +260,9 @@ def test_missing_values_are_dashes(attacked: Findings, small: Findings, seed: in
 
 def test_file_of_rows_is_named_without_its_folder(make_campaign: MakeCampaign) -> None:
     made = make_campaign(text=_bare(dataset='path = "/home/someone/rows.csv"\nlabel = "y"'), repeats=1)
-    (figure,) = figures_of(made.findings)
-    assert "Data set rows.csv;" in figure.caption
+    figures = figures_of(made.findings)
+    assert [figure.name for figure in figures] == ["accuracy-over-trigger-share", "evidence", "cost"]
+    assert all("Data set rows.csv;" in figure.caption for figure in figures)
     page = made.page
     assert page.text.count("/home/someone") == 1, "in the specification alone"
 
@@ -286,7 +287,7 @@ def test_campaign_without_attacks_says_so(make_campaign: MakeCampaign) -> None:
     assert everything in page.text
     assert not {section["id"] for section in page.all_of("section")} & set(_ATTACKS)
     assert set(page.tables) == {"accuracy-table", "embeddings-table", "verification-table", "cost-table"}
-    assert len(page.charts) == 1
+    assert len(page.charts) == 3
 
 
 def test_attacks_asked_for_and_not_done_say_so(make_attacked: MakeCampaign) -> None:
@@ -318,7 +319,9 @@ def test_incomplete_campaign_names_what_failed_and_what_that_blocks(
 
 def test_single_repeat_is_said_to_have_no_spread(small: Findings, small_page: Page, nothing: Made) -> None:
     assert small_page.text.count("Each configuration was embedded only once") == 1
-    captions = [figure.caption for figure in figures_of(small) if not figure.name.startswith("calibration")]
+    captions = [
+        figure.caption for figure in figures_of(small) if not figure.name.startswith(("calibration", "cost"))
+    ]
     assert all(text.endswith("n = 1 repeat: there is no spread over seeds.") for text in captions)
     assert not [title for title in small_page.table("accuracy-table").columns if "sd" in title]
     assert "embedded only once" not in nothing.page.text
@@ -373,7 +376,8 @@ def test_figures_are_written_in_each_format_twice_the_same(
     made = make_campaign(text=_bare('[[attack]]\nkind = "detection"\nmethods = ["strategies"]'), repeats=2)
     first = write_figures(made.store, made.record, tmp_path / "new" / "first")
     second = write_figures(made.store, made.record, tmp_path / "second")
-    names = [f"{name}.{ending}" for name in ("accuracy-over-trigger-share", "detection") for ending in _MAGIC]
+    drawn = ("accuracy-over-trigger-share", "evidence", "detection", "cost")
+    names = [f"{name}.{ending}" for name in drawn for ending in _MAGIC]
     assert [path.name for path in first] == [*names, "captions.txt"]
     for one, other in zip(first, second, strict=True):
         assert one.read_bytes() == other.read_bytes()
