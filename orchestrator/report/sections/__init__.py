@@ -20,6 +20,7 @@ from orchestrator.report.sections import (
     provenance,
     schemes,
     suppression,
+    verification,
 )
 from orchestrator.report.sections.section import NOTHING_YET, Shown
 from orchestrator.report.table import frame_table
@@ -54,7 +55,7 @@ class Section:
 
 SECTIONS = (
     Section("accuracy", "Accuracy", embedding.accuracy, "embed"),
-    Section("verification", "Verification", embedding.verification, "embed", "accuracy"),
+    Section("verification", "Verification", verification.show, "embed", "accuracy"),
     Section("leakage", "Leakage", leakage.show, "leakage", "leakage"),
     Section("detection", "Detection", detection.show, "detection", "detection"),
     Section("suppression", "Suppression", suppression.show, "suppression", "suppression"),

@@ -1,8 +1,7 @@
-"""What was embedded, its cost in accuracy, and whether it verifies."""
+"""What was embedded, and its cost in accuracy."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from functools import partial
 from typing import Any
@@ -11,32 +10,25 @@ import altair as alt
 import pandas as pd
 
 from orchestrator.report.charts import (
-    WIDTH,
     Chart,
     Figure,
     figure,
     look,
     panels,
-    rule,
     series,
-    telling,
 )
-from orchestrator.report.data import Findings, configuration, summarise
-from orchestrator.report.sections import calibration
+from orchestrator.report.data import Findings, summarise
 from orchestrator.report.sections.section import NOTHING_YET, Answer, Grade, Question, Shown
 from orchestrator.report.table import make_table
 from orchestrator.report.wording import (
     MINUS,
     counted,
     listed,
-    p_value,
-    p_value_of_log10,
     percent,
     ranged,
     sampled,
     signed,
 )
-from wm.verification.evidence import DEFAULT_LEVEL
 
 AXES = {
     "trigger_share": ("ones_share", "Trigger rows (% of training rows)", "trigger rows"),
@@ -52,8 +44,6 @@ FORESTS = {
 
 LITTLE, MUCH = 1.0, 3.0
 """Points of accuracy up to which a watermark costs little, and from which it costs much."""
-
-_LOG_LEVEL = math.log10(DEFAULT_LEVEL)
 
 _MIN_SPAN = 0.02
 """Smallest height of the axis: a difference of one test row must not look like a cliff."""
@@ -118,23 +108,6 @@ def _cost(frame: pd.DataFrame) -> str:
     return f"Accuracy {percent(frame['accuracy_watermarked'].mean(), 2)}: {listed(texts)}.{means}"
 
 
-def _verified(frame: pd.DataFrame) -> str:
-    whole = int((frame["matched_bits"] == frame["total_bits"]).sum())
-    weakest = p_value_of_log10(float(frame["log10_p"].max()))
-    honest = p_value_of_log10(float(frame["log10_p_standard"].min()))
-    matched, total = int(frame["matched_bits"].sum()), int(frame["total_bits"].sum())
-    if len(frame) == 1:
-        return (
-            f"{matched:,} of {total:,} bits match, p = {weakest}. The same claim against the honest standard "
-            f"forest: p = {honest}."
-        )
-    return (
-        f"In {whole} of {len(frame)} watermarked forests every bit matches ({matched:,} of {total:,} bits in "
-        f"all); the weakest evidence is p = {weakest}. The same claims against the honest standard forests: "
-        f"smallest p = {honest}."
-    )
-
-
 def cost_answer(frame: pd.DataFrame) -> Answer:
     """Return the mean difference to the standard forest; `frame` is the accuracy frame, not empty."""
     against = points(frame, "accuracy_standard")
@@ -146,23 +119,6 @@ def cost_answer(frame: pd.DataFrame) -> Answer:
         signed(mean),
         "points of accuracy against an honest forest",
         f"{ranged(against, '{:+.2f}').replace('-', MINUS)} over {counted(len(frame), 'forest')}",
-    )
-
-
-def verified_answer(frame: pd.DataFrame) -> Answer:
-    """Return how many claims are significant against their forests; `frame` as in `cost_answer`."""
-    found, honest = frame["log10_p"] <= _LOG_LEVEL, frame["log10_p_standard"] <= _LOG_LEVEL
-    grade = Grade.BAD if honest.any() or not found.any() else Grade.GOOD if found.all() else Grade.MIXED
-    strongest, weakest = (
-        p_value_of_log10(float(end)) for end in (frame["log10_p"].min(), frame["log10_p"].max())
-    )
-    return Answer(
-        Question.VERIFIED,
-        grade,
-        f"{int(found.sum())} of {len(frame)}",
-        f"claims have p \N{LESS-THAN OR EQUAL TO} {p_value(DEFAULT_LEVEL)}, {int(honest.sum())} of them "
-        "against an honest forest",
-        f"p = {weakest}" if weakest == strongest else f"p from {strongest} to {weakest}",
     )
 
 
@@ -270,52 +226,3 @@ def _said(row: Any, other: str) -> str:
         write=lambda share: percent(share, 2),
     )
     return f"{row.forest}, {row.place:g}% {other}: {mean}"
-
-
-def evidence_chart(frame: pd.DataFrame) -> Chart:
-    """Draw the evidence of each claim against its watermarked forest, and against the honest one."""
-    columns = {"watermarked": "log10_p", "standard (honest)": "log10_p_standard"}
-    long = pd.concat(
-        pd.DataFrame(
-            {
-                "where": [configuration(row) for row in frame.itertuples()],
-                "forest": forest,
-                "evidence": -frame[column].astype(float),
-                "said": [
-                    f"{configuration(row)}, repeat {row.repeat}, {forest}: p = "
-                    f"{p_value_of_log10(getattr(row, column))}"
-                    for row in frame.itertuples()
-                ],
-            }
-        )
-        for forest, column in columns.items()
-    )
-    points = alt.Chart(long).mark_point(filled=True, size=50, opacity=0.7)
-    drawn = points.encode(
-        x=alt.X("evidence:Q", title="Evidence (\N{MINUS SIGN}log10 of p)"),
-        y=alt.Y("where:N", title=None, sort=None),
-        **look("forest", list(columns), "color", "shape"),
-    )
-    return alt.layer(telling(drawn), rule(x=-_LOG_LEVEL)).properties(width=WIDTH * 0.6, height=alt.Step(22))
-
-
-def verification(findings: Findings) -> Shown:
-    """Show the evidence of each claim against its forest, and against an honest one."""
-    frame = findings.frame("accuracy")
-    by_chance = calibration.columns(findings, "p-value", lambda _: calibration.VOTES)
-    text = _verified(frame)
-    return Shown(
-        answers=(verified_answer(frame),),
-        headline=(("Verified", text),),
-        figures=(
-            figure(
-                "evidence",
-                "",
-                partial(evidence_chart, frame),
-                findings.origin(frame),
-                level=p_value(DEFAULT_LEVEL),
-                summary=text,
-            ),
-        ),
-        tables=(make_table("verification-table", frame, *by_chance),),
-    )

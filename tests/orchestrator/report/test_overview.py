@@ -9,9 +9,10 @@ import pytest
 from orchestrator.report.data import Findings
 from orchestrator.report.overview import Card, cards
 from orchestrator.report.sections import sections
-from orchestrator.report.sections.embedding import cost_answer, verified_answer
+from orchestrator.report.sections.embedding import cost_answer
 from orchestrator.report.sections.leakage import leak_answers
 from orchestrator.report.sections.section import Grade, Question
+from orchestrator.report.sections.verification import verified_answer
 from tests.orchestrator.report.conftest import Made, MakeCampaign
 from tests.report_page import Page
 
