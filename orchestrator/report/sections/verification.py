@@ -59,7 +59,7 @@ def _verified(frame: pd.DataFrame) -> str:
 
 
 def verified_answer(frame: pd.DataFrame) -> Answer:
-    """Return how many claims are significant against their forests; `frame` is that of accuracy, not empty."""
+    """Return how many claims are significant against their forests; `frame` is of accuracy, not empty."""
     found, honest = frame["log10_p"] <= _LOG_LEVEL, frame["log10_p_standard"] <= _LOG_LEVEL
     grade = Grade.BAD if honest.any() or not found.any() else Grade.GOOD if found.all() else Grade.MIXED
     strongest, weakest = (
