@@ -21,6 +21,7 @@ _SOLVERS = {
     "z3-bool": ("wm.engines.z3_bool", "Z3BoolSolver"),
     "sat": ("wm.engines.sat", "SatSolver"),
     "sat-incremental": ("wm.engines.sat_incremental", "SatIncrementalSolver"),
+    "learning": ("wm.engines.learning", "LearningSolver"),
     "search": ("wm.engines.search", "SearchSolver"),
     "portfolio": ("wm.engines.portfolio", "PortfolioSolver"),
 }

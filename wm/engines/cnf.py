@@ -32,6 +32,11 @@ class Encoding:
     leaves: list[list[int]]
     """One clause for each forbidden leaf, by ascending leaf."""
 
+    @property
+    def tests(self) -> list[tuple[int, float]]:
+        """Feature and threshold of each variable, from 1 on."""
+        return list(zip(self.feature.tolist(), self.threshold.tolist(), strict=True))
+
     def point(self, model: NDArray[np.int64], upper: NDArray[np.float32]) -> NDArray[np.float32]:
         """Return the largest point of a box that a model describes.
 

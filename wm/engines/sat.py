@@ -11,7 +11,7 @@ checks. That module shares no code with the solver or the encoding.
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +29,32 @@ if TYPE_CHECKING:
 
 BACK_END = "glucose4"
 """CDCL solver that is fast on these formulas and can write proofs."""
+
+
+class Formula(Protocol):
+    """Decides one query's formula; see `PrunedFormula`."""
+
+    def __init__(
+        self, bounds: LeafBounds, problem: Problem, centre: NDArray[np.float64], *, with_proof: bool = False
+    ) -> None:
+        """Prepare; parameters as of `PrunedFormula`."""
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(self, *_: object) -> None: ...
+
+    @property
+    def tests(self) -> list[tuple[int, float]]:
+        """Feature and threshold of each variable, from 1 on."""
+
+    def has_witness(self, max_conflicts: int = -1) -> bool | None:
+        """Return whether it has a witness; None if more conflicts than a limit (-1: none) are needed."""
+
+    def point(self) -> NDArray[np.float32]:
+        """Return a point of the box that draws the wanted votes, after a witness was found: (d,)."""
+
+    def proof(self) -> list[str]:
+        """Return the proof that there is no witness, if one is written."""
 
 
 class PrunedFormula:
@@ -67,8 +93,7 @@ class PrunedFormula:
     @property
     def tests(self) -> list[tuple[int, float]]:
         """Feature and threshold of each variable, from 1 on."""
-        encoding = self._encoding
-        return list(zip(encoding.feature.tolist(), encoding.threshold.tolist(), strict=True))
+        return self._encoding.tests
 
     @property
     def propagations(self) -> int:
@@ -110,6 +135,8 @@ class SatSolver:
 
     Options = SatOptions
     answers_constrained = True
+    formula: ClassVar[type[Formula]] = PrunedFormula
+    """What decides a query's formula."""
 
     def __init__(self, forest: Forest, **options: Any) -> None:
         self._forest = forest
@@ -131,9 +158,8 @@ class SatSolver:
         problem = build_problem(self._forest, self._bounds, query)
         if problem.trivial_reason:
             return self._trivial(query, problem.trivial_reason)
-        with PrunedFormula(
-            self._bounds, problem, query.centre, with_proof=self._checker is not None
-        ) as formula:
+        with_proof = self._checker is not None
+        with self.formula(self._bounds, problem, query.centre, with_proof=with_proof) as formula:
             if formula.has_witness():
                 return Answer(nearest_witness(self._forest, self._bounds, formula.point(), query))
             if self._checker is None:
@@ -153,7 +179,7 @@ class SatSolver:
             raise OutOfResourcesError(Status.ERROR, f"not certified: {reason}; the checker finds {found}")
         return Answer(None, f"{reason}, checked", certified=True)
 
-    def _proved(self, checker: ProofChecker, query: ForgeryQuery, formula: PrunedFormula) -> Answer:
+    def _proved(self, checker: ProofChecker, query: ForgeryQuery, formula: Formula) -> Answer:
         from wm.engines.proof import ProofError
 
         proof = formula.proof()
