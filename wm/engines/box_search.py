@@ -98,6 +98,11 @@ class BoxSearch:
                 self._next_box()
         return True
 
+    @property
+    def progress(self) -> float:
+        """Share of the search that is done, if the subtrees of a level are alike; 0 for a halved box."""
+        return 0.0 if self._running is None or self._boxes else self._running.progress()
+
     def _next_box(self) -> None:
         """Start on the next box that shrinking does not settle; without one there is no witness."""
         self._running = None
@@ -181,6 +186,15 @@ class _Run:
 
     def advance(self, max_choices: int) -> int:
         return int(kernel.search(max_choices, *self._arguments))
+
+    def progress(self) -> float:
+        """Return the share of the tree of choices that lies before the current one."""
+        (level, *_), (_, number, place, _) = self._arguments[0], self._arguments[3]
+        done, share = 0.0, 1.0
+        for count, tried in zip(number[: level + 1].tolist(), place[: level + 1].tolist(), strict=True):
+            share /= max(1, count)
+            done += share * max(0, tried - 1)
+        return done
 
     def choice(self) -> Choice:
         return Choice(self._leaf_at[self._choice], self._box)

@@ -1,10 +1,11 @@
-"""`portfolio`: cheap checks, carried-over proofs, then search, shared with a global search and a SAT solver.
+"""`portfolio`: cheap checks, carried-over proofs, then two searches that take turns, and a global one.
 
 A query that is not settled quickly shares its time with a search for its signature and label in the domain
 [0, 1]^d. If that one proves impossible, every later query of the pair is answered at once. Budgets are
 counted in choices of a leaf, not in seconds. In a small forest an incremental SAT solver is asked first
 whether there is a witness, in the domain and then in the query's box. A query that stays hard is also given
-to a SAT solver of its own, in turn with the search: each is sometimes hopeless where the other is quick.
+to `learning`, in turn with `search`: each is sometimes hopeless where the other is quick. How much of its
+tree `search` has seen tells which of them gets most of the time.
 
 Earlier queries can only contribute proofs of `impossible`; a witness is found from its query alone, so
 answers, apart from reasons, do not depend on history.
@@ -12,20 +13,21 @@ answers, apart from reasons, do not depend on history.
 
 from __future__ import annotations
 
-from contextlib import ExitStack
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
+from wm.engines import learning
+from wm.engines import search as searching
 from wm.engines.box_search import BoxSearch, Geometry
 from wm.engines.carried_proofs import PairRecord, ProofMemory
 from wm.engines.constrained import ConstrainedSolver
 from wm.engines.encoding import Box, build_problem, nearest_witness, query_box
+from wm.engines.learning import LearnedFormula
 from wm.engines.protocol import GLOBAL_REASON, Answer, ForgeryQuery
-from wm.engines.sat import PrunedFormula
 from wm.engines.sat_incremental import IncrementalStatus
-from wm.engines.search import compile_kernel, start_search, witness
+from wm.engines.search import start_search, witness
 from wm.forest import Forest
 
 QUICK_CHOICES = 1_000
@@ -44,17 +46,24 @@ global proof saves all later queries, which soon costs less if these are hard.""
 GLOBAL_WORK = 1_700_000_000
 """A pair's global search is given up after this much work (some 2 seconds); proofs on ijcnn1 take 1e9."""
 
-SAT_AFTER = 200_000_000
-"""A query still open after this much work (some 0.25 seconds) is also given to a SAT solver."""
+GLOBAL_PROBE, GLOBAL_HOPE = 250_000_000, 5e-4
+"""A global search is given up after this much work (some 0.3 seconds) if less than this share of its tree is
+done: one that succeeds in time has seen several times as much by then."""
 
-SAT_SHARE = 0.5
-"""Time for that solver for each second of search."""
+LEARN_AFTER = 120_000_000
+"""A query still open after this much work (some 0.15 seconds) is also given to `learning`."""
 
-_PROPAGATION = 200.0
-"""Work that takes as long as a propagation of the SAT solver, within a factor of a few."""
+EVEN_WORK = 320_000_000_000
+"""Where `search` seems to need this much work in all (some 400 seconds), both get the same time."""
 
-_CONFLICTS = 10
-"""Conflicts of that solver between two looks at its time: on large forests one takes milliseconds."""
+LEAST_SHARE, LARGEST_SHARE = 0.25, 8.0
+"""Limits on the time of `learning` for each second of `search`."""
+
+_LEARNING_WORK = 1.6
+"""Work of `search` that takes as long as a unit of `learning`."""
+
+_CONFLICTS = 200
+"""Conflicts of `learning` (some 10 milliseconds) between two looks at its work."""
 
 SMALL_CONFLICTS = 2_000
 """Limit on the conflicts (some 10 milliseconds) of the solver that is asked first in small forests."""
@@ -69,7 +78,8 @@ class PortfolioSolver:
     answers_constrained = True
 
     def __init__(self, forest: Forest) -> None:
-        compile_kernel()
+        searching.compile_kernel()
+        learning.compile_kernel()
         self._geometry = Geometry.of(forest)
         self._memory = ProofMemory()
         lower = np.zeros(forest.n_features, dtype=np.float32)
@@ -123,37 +133,37 @@ class PortfolioSolver:
     def _share(
         self, search: BoxSearch, query: ForgeryQuery, box: Box, record: PairRecord
     ) -> NDArray[np.float32] | None:
-        """Advance a query's search, the global search and SAT in turn until one of them settles the query.
+        """Advance `search`, the global search and `learning` in turn until one of them settles the query.
 
-        Returns the witness of SAT if that was first.
+        Returns the witness of `learning` if that was first.
         """
         geometry = self._geometry
-        choices, work = QUICK_CHOICES, 0.0
+        choices, work, granted = QUICK_CHOICES, 0.0, 0.0
         is_domain = self._is_domain(box)
-        with ExitStack() as stack:
-            formula = None
-            while not search.is_over:
-                if not record.is_settled and not is_domain:
-                    self._advance_global(query, record)
-                    if record.is_impossible:
-                        return None
-                search.advance(_SLICE)
-                choices += _SLICE
-                work += _SLICE * search.words
-                share = EASY_SHARE if choices <= EASY_CHOICES else HARD_SHARE
-                record.earned += share * _SLICE * search.words
-                if work < SAT_AFTER:
-                    continue
-                if formula is None:
-                    problem = build_problem(geometry.forest, geometry.bounds, query)
-                    formula = stack.enter_context(PrunedFormula(geometry.bounds, problem, query.centre))
-                has_witness = None
-                while has_witness is None and formula.propagations * _PROPAGATION < SAT_SHARE * work:
-                    has_witness = formula.has_witness(_CONFLICTS)
-                if has_witness:
-                    return nearest_witness(geometry.forest, geometry.bounds, formula.point(), query)
-                if has_witness is False:
+        formula = None
+        while not search.is_over:
+            if not record.is_settled and not is_domain:
+                self._advance_global(query, record)
+                if record.is_impossible:
                     return None
+            search.advance(_SLICE)
+            choices += _SLICE
+            work += _SLICE * search.words
+            share = EASY_SHARE if choices <= EASY_CHOICES else HARD_SHARE
+            record.earned += share * _SLICE * search.words
+            if work < LEARN_AFTER or search.is_over:
+                continue
+            if formula is None:
+                problem = build_problem(geometry.forest, geometry.bounds, query)
+                formula = LearnedFormula(geometry.bounds, problem, query.centre)
+            granted += learning_share(work, search.progress) * _SLICE * search.words
+            has_witness = None
+            while has_witness is None and formula.work * _LEARNING_WORK < granted:
+                has_witness = formula.has_witness(_CONFLICTS)
+            if has_witness:
+                return nearest_witness(geometry.forest, geometry.bounds, formula.point(), query)
+            if has_witness is False:
+                return None
         return None
 
     def _is_domain(self, box: Box) -> bool:
@@ -173,5 +183,20 @@ class PortfolioSolver:
         record.work += choices * record.search.words
         if record.search.advance(choices):
             record.settle(impossible=record.search.found is None)
-        elif record.work >= GLOBAL_WORK:
+        elif record.work >= GLOBAL_WORK or (
+            record.work >= GLOBAL_PROBE and record.search.progress < GLOBAL_HOPE
+        ):
             record.settle(impossible=False)
+
+
+def learning_share(work: float, progress: float) -> float:
+    """Return the time for `learning` for each second of `search`.
+
+    Parameters
+    ----------
+    work
+        Work that `search` has done.
+    progress
+        Share of its tree that it has seen by that, 0 to 1.
+    """
+    return min(max(work / EVEN_WORK / max(progress, 1e-12), LEAST_SHARE), LARGEST_SHARE)

@@ -146,20 +146,20 @@ def test_a_limited_number_of_boxes_and_pairs_is_kept(forest, monkeypatch):
     assert memory.record(first) is not record
 
 
-def test_hard_queries_that_sat_settles_first_have_answers_without_history(forest, monkeypatch):
+def test_hard_queries_that_learning_settles_first_have_answers_without_history(forest, monkeypatch):
     monkeypatch.setattr(portfolio, "SMALL_FOREST", 0)
-    monkeypatch.setattr(portfolio, "SAT_AFTER", 0)
-    monkeypatch.setattr(portfolio, "SAT_SHARE", 10.0**9)
+    monkeypatch.setattr(portfolio, "LEARN_AFTER", 0)
+    monkeypatch.setattr(portfolio, "learning_share", lambda work, progress: 10.0**9)
     monkeypatch.setattr(portfolio, "_SLICE", 1)
     monkeypatch.setattr(portfolio, "QUICK_CHOICES", 1)
     settled = []
-    has_witness = portfolio.PrunedFormula.has_witness
+    has_witness = portfolio.LearnedFormula.has_witness
 
     def counted(formula, conflicts):
         settled.append(has_witness(formula, conflicts))
         return settled[-1]
 
-    monkeypatch.setattr(portfolio.PrunedFormula, "has_witness", counted)
+    monkeypatch.setattr(portfolio.LearnedFormula, "has_witness", counted)
     experienced, reference = PortfolioSolver(forest), solver_class("search")(forest)
     for query in some_queries(forest, 60):
         witness = experienced.answer(query).witness
