@@ -28,9 +28,9 @@ from research.benchmarks import (
     lineup_presence,
 )
 
-from research.benchmarks import overshoot, pages, tuning  # isort: skip
+from research.benchmarks import overshoot, pages, peak, tuning  # isort: skip
 
-_EACH = (forgery, forgery_grid, hardness, growth, overshoot, fuzz, tuning, embedding, lineup)
+_EACH = (forgery, forgery_grid, hardness, growth, peak, overshoot, fuzz, tuning, embedding, lineup)
 MODULES = {module.__name__.rpartition(".")[2]: module for module in (*_EACH, lineup_presence, pages)}
 TYPED: dict[str, dict[str, Any]] = {name: {"rows": module.Row} for name, module in MODULES.items()}
 TYPED |= dict.fromkeys(("lineup_large", "lineup_calibration", "lineup_others"), TYPED["lineup"])
