@@ -21,7 +21,7 @@ from wm.verification.lineup.queries import Queries, build_queries
 TREES = 10
 SETTINGS = TreeSettings(max_depth=5)
 JUDGE = Judge("court of X, case 17")
-COUNTS = Counts(natural=60, mixups=100, boundary=150)
+COUNTS = Counts(natural=60, mixups=100, boundary=150, leaning=0)
 
 
 def rows_of(seed: int, count: int = 200) -> tuple[NDArray[np.float32], NDArray[np.int64]]:

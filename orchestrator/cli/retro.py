@@ -80,7 +80,7 @@ def retro(path: Path, json: bool, **options: Any) -> None:
     settings = LineupOptions.of(**{name: options[name] for name in names}).training(options["max_depth"])
     rows = TrainingRows(np.ascontiguousarray(table.X, dtype=np.float32), table.y)
     judge = Judge.fresh() if options["judge_seed"] is None else Judge(options["judge_seed"])
-    counts = Counts(natural=0, mixups=options["mixups"], boundary=options["boundary"])
+    counts = Counts(natural=0, mixups=options["mixups"], boundary=options["boundary"], leaning=0)
     mixed = canonical_rows(rows.X, rows.y)  # refuses what no tree can use
     queries = build_queries(counts, mixed, (rows.X[:0], rows.y[:0]), settings, judge)
     forest = read_suspect_model(options)

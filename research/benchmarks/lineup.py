@@ -1,7 +1,7 @@
 """What evidence scheme `lineup` leaves on changed copies, and on honest forests of other seeds.
 
     python -m research.benchmarks.lineup [--dataset NAME ...] [--candidates N ...] [--rows N] [--seeds N]
-        [--honest N] [--others N] [--queries N] [-o research/benchmarks/results/lineup.json]
+        [--honest N] [--others N] [--queries N] [--leaning N] [-o research/benchmarks/results/lineup.json]
 
 For each seed an honest forest of the paper's size is trained on at most `--rows` rows and lined up among
 N - 1 decoys for each position. The thief has at most as many test rows; the judge asks rows of the other half,
@@ -42,6 +42,9 @@ from wm.verification.lineup.judge import Judge
 from wm.verification.lineup.order import Counts
 from wm.verification.lineup.proof import LineupProof
 
+_UNUSED = (("others", 0), ("leaning", 0))
+"""Options that change nothing, and are not worth showing."""
+
 SUSPECTS: dict[str, tuple[Step, ...]] = {
     "unmodified": (Step("noise", 0.0),),
     "noise 0.3": (Step("noise", 0.3),),
@@ -53,6 +56,10 @@ SUSPECTS: dict[str, tuple[Step, ...]] = {
     "distilled from votes, 10 x": (Step("distil-votes", 10.0),),
     "distilled from labels, 10 x": (Step("distil-labels", 10.0),),
     "majority collapse": (Step("collapse", 1.0),),
+    "three quarters replaced": (Step("replace", 0.75),),
+    "90% replaced": (Step("replace", 0.9),),
+    "labels, hedged by 0.1": (Step("hedge", 0.1),),
+    "labels, hedged by 0.2": (Step("hedge", 0.2),),
 }
 
 
@@ -83,7 +90,10 @@ def measure(arguments: argparse.Namespace, name: str, candidates: int, seed: int
     chosen = rng.permutation(len(data.y_train))[: arguments.rows]
     rows = canonical_rows(data.X_train[chosen], data.y_train[chosen])
     half, each = len(data.y_test) // 2, arguments.queries
-    counts = None if each is None else Counts(natural=each, mixups=each, boundary=each)
+    leaning = arguments.leaning
+    counts = Counts(leaning=leaning)
+    if each is not None:
+        counts = Counts(natural=each, mixups=each, boundary=each, leaning=leaning)
     seeds = rng.integers(2**31, size=trees).tolist()
     started = time.perf_counter()
     proof = LineupProof.of_seeds(
@@ -183,7 +193,7 @@ def options(arguments: Mapping[str, Any]) -> str:
     return "".join(
         f" --{name} {' '.join(map(str, value)) if isinstance(value, list) else value}"
         for name, value in arguments.items()
-        if name != "seed" and value is not None and (name, value) != ("others", 0)
+        if name != "seed" and value is not None and (name, value) not in _UNUSED
     )
 
 
@@ -218,6 +228,7 @@ def main() -> int:
     parser.add_argument("--rows", type=int, default=3000, help="most rows of owner and thief")
     parser.add_argument("--seeds", type=int, default=2)
     parser.add_argument("--queries", type=int, help="of each kind; default: as wm verify")
+    parser.add_argument("--leaning", type=int, default=0, help="leaning points to ask")
     parser.add_argument("--honest", type=int, default=10, help="honest forests for each seed")
     parser.add_argument("--others", type=int, default=0, help="forests of other owners for each seed")
     arguments = parser.parse_args()

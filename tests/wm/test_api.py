@@ -229,7 +229,7 @@ def test_a_frame_of_raw_rows_is_lined_up_by_its_preparation(tmp_path):
     label = np.where(frame.age + rng.normal(0, 5, 150) > 40, "old", "young")
     owned = wm.embed(frame, label, n_estimators=30, scheme="lineup", categorical="onehot", seed=1)
     assert owned.interface.preparation.feature_names == owned.claim.header.feature_names
-    judge = {"rows": (frame, label), "candidates": 5, "counts": Counts(boundary=0)}
+    judge = {"rows": (frame, label), "candidates": 5, "counts": Counts(boundary=0, leaning=0)}
     assert wm.verify(owned.claim, owned.forest, **judge).verdict == "indication"
 
 

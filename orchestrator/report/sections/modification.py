@@ -49,6 +49,7 @@ UNITS = dict.fromkeys(
     "flip-leaves": "share of leaves",
     "distil-votes": "queries / thief's rows",
     "distil-labels": "queries / thief's rows",
+    "hedge": "distance from one half",
 }
 """Unit of the strength of each modification of `wm.attacks.modification`."""
 

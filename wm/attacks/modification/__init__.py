@@ -3,7 +3,7 @@
 - `ensemble`: shuffle, drop, replace, regrow trees;
 - `pruning`: truncate, cost-complexity, reduced-error;
 - `splits`: noise on thresholds, coarser thresholds, flipped leaves;
-- `distillation`: students of votes or labels; majority collapse, a wrapper of votes;
+- `distillation`: students of votes or labels; majority collapse and hedging, wrappers of votes;
 - `evaluation`: the registry, one or several in a row, and the score of the changed forest;
 - `attack`: all of them over their strengths.
 

@@ -37,8 +37,9 @@ def _chain(name: object) -> object:
                     f"unknown modification {step!r}; known are: {', '.join(MODIFICATIONS)}, "
                     'and several in a row joined by "+"'
                 )
-        if "collapse" in name.split("+")[:-1]:
-            raise ValueError(f"{name!r}: collapse changes votes alone: put it last")
+        for step in name.split("+")[:-1]:
+            if MODIFICATIONS[step].changes_votes:
+                raise ValueError(f"{name!r}: {step} changes votes alone: put it last")
     return name
 
 
@@ -130,5 +131,5 @@ ATTACK = Attack(
     part=Curve,
     row=Row,
     run=run,
-    version=3,
+    version=4,
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hmac
 from dataclasses import dataclass
 from typing import Any
 
@@ -106,3 +107,42 @@ class Collapsed:
 def collapse(forest: Forest, strength: float, data: AttackerData, rng: np.random.Generator) -> Collapsed:
     """Let a share of the trees report the majority; predicted labels do not change."""
     return Collapsed(forest, some_trees(forest, strength, rng))
+
+
+@dataclass(frozen=True, eq=False)
+class Hedged:
+    """A forest that answers one label from all trees, by a coin where its own are divided."""
+
+    forest: Forest
+    """The stolen one."""
+    margin: float
+    """Distance of the vote share from one half up to which a coin decides."""
+    key: bytes
+    """Secret of the coins: a row that is asked again is answered alike."""
+
+    @property
+    def n_trees(self) -> int:
+        """Number of votes on each instance."""
+        return self.forest.n_trees
+
+    def votes(self, X: ArrayLike) -> NDArray[Any]:
+        """Return the label as the vote of each tree: (n, m)."""
+        return np.repeat(self.predict(X)[:, None], self.n_trees, axis=1)
+
+    def predict(self, X: ArrayLike) -> NDArray[Any]:
+        """Return the labels: (n,)."""
+        rows = np.ascontiguousarray(X, dtype=np.float32)
+        labels = self.forest.predict(rows).copy()
+        top = self.forest.vote_shares(rows).max(axis=1)
+        unsure = np.flatnonzero(top < 0.5 + self.margin)
+        coins = [hmac.digest(self.key, rows[row].tobytes(), "sha256")[0] % 2 for row in unsure]
+        labels[unsure] = self.forest.classes[np.array(coins, dtype=np.int64)]
+        return labels
+
+
+def hedge(forest: Forest, strength: float, data: AttackerData, rng: np.random.Generator) -> Hedged | Forest:
+    """Answer with labels, by a coin where the vote share is within the strength of one half.
+
+    Labels near the boundary are what a judge without votes goes by.
+    """
+    return Hedged(forest, strength, rng.bytes(32)) if strength else forest

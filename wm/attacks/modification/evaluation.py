@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from wm.attacks.base import AttackRow
 from wm.attacks.modification.common import AttackerData, Modification, VotingModel
-from wm.attacks.modification.distillation import collapse, distil_labels, distil_votes
+from wm.attacks.modification.distillation import collapse, distil_labels, distil_votes, hedge
 from wm.attacks.modification.ensemble import drop, regrow, replace, shuffle
 from wm.attacks.modification.pruning import cost_complexity, reduced_error, truncate
 from wm.attacks.modification.splits import flip_leaves, noise, quantise
@@ -37,6 +37,8 @@ class Kind:
     """Default strengths of a curve."""
     is_share: bool = True
     """Whether a strength is a share, at most 1."""
+    changes_votes: bool = False
+    """Whether votes alone are changed, so that no other modification can follow."""
 
 
 MODIFICATIONS = {
@@ -52,7 +54,8 @@ MODIFICATIONS = {
     "flip-leaves": Kind(flip_leaves, (0.01, 0.03, 0.1, 0.2)),
     "distil-votes": Kind(distil_votes, (1.0, 3.0, 10.0), is_share=False),
     "distil-labels": Kind(distil_labels, (1.0, 3.0, 10.0), is_share=False),
-    "collapse": Kind(collapse, (0.5, 0.9, 1.0)),
+    "collapse": Kind(collapse, (0.5, 0.9, 1.0), changes_votes=True),
+    "hedge": Kind(hedge, (0.05, 0.1, 0.2), changes_votes=True),
 }
 """By name."""
 
@@ -136,7 +139,7 @@ def modify(
         if step.name not in MODIFICATIONS:
             raise ModelError(f"unknown modification {step.name!r}; known are: {', '.join(MODIFICATIONS)}")
         if not isinstance(changed, Forest):
-            raise ModelError(f"{step.name} cannot follow a change of votes alone: put collapse last")
+            raise ModelError(f"{step.name} cannot follow a change of votes alone: put that last")
         kind = MODIFICATIONS[step.name]
         if not 0 <= step.strength <= (1 if kind.is_share else sys.float_info.max):
             needed = "a share from 0 to 1" if kind.is_share else "a finite number of at least 0"

@@ -1,7 +1,8 @@
 """Scheme `lineup` in campaigns: an honest forest, and the line-up that its suspects are judged by.
 
 A campaign's owner streams stand for keys and beacon: they draw the trees' seeds, as they draw signatures for
-other schemes. The judge's stream draws decoys, places and queries.
+other schemes. The judge's stream draws decoys, places and queries; leaning points, for suspects that hedge,
+are left to `wm verify`.
 """
 
 from __future__ import annotations
@@ -49,6 +50,7 @@ def make_proof(
     from wm.claims.lineup import TreeSettings
     from wm.embedding.lineup.context import canonical_rows
     from wm.verification.lineup.judge import Judge
+    from wm.verification.lineup.order import Counts
     from wm.verification.lineup.proof import LineupProof
 
     return LineupProof.of_seeds(
@@ -58,6 +60,7 @@ def make_proof(
         held_out,
         Judge(rng.bytes(32).hex()),
         candidates=candidates,
+        counts=Counts(leaning=0),
         n_jobs=task.fit.n_jobs,
     ).to_bytes()
 

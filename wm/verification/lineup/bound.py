@@ -69,8 +69,9 @@ def log10_bound(resemblance: NDArray[np.float64], places: NDArray[np.int64]) -> 
 
 def _outstanding(scores: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return exp of standardised resemblances, (m, N), with mean 0 in each row."""
-    found: NDArray[np.float64] = np.exp(np.minimum(scores, _OUTSTANDING) - _OUTSTANDING)
-    return found - found.mean(axis=1, keepdims=True)
+    powers = np.exp(np.minimum(scores, _OUTSTANDING) - _OUTSTANDING)
+    found: NDArray[np.float64] = powers - powers.mean(axis=1, keepdims=True)
+    return found
 
 
 def _log10_chernoff(scores: NDArray[np.float64], places: NDArray[np.int64]) -> float:

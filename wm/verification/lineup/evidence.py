@@ -7,6 +7,7 @@
 | votes | by shares | the share of votes for class 1; if that is always 0 or 1, as for labels |
 | probabilities | by probabilities | the probability of class 1 |
 | labels | by labels | the label, on queries on which the candidates are divided |
+| labels | by labels, all queries | the label, for suspects that hide behind a coin there |
 """
 
 from __future__ import annotations
@@ -22,9 +23,12 @@ from wm.verification.lineup.candidates import Lineup
 from wm.verification.lineup.scores import Contrasts, by_shares, in_order, out_of_order
 from wm.verification.randomization import Test, holm
 
+BY_SHARES = "line-up by shares"
+"""How the tests are called that see of votes only what a service that answers with shares gives."""
+
 
 def lineup_tests(lineup: Lineup, answers: Mapping[AnswerKind, Answers]) -> tuple[Test, ...]:
-    """Return every test that the answers allow, of votes the one by shares last.
+    """Return every test that the answers allow.
 
     Parameters
     ----------
@@ -45,7 +49,7 @@ def _resemblances(
     contrasts: Contrasts, lineup: Lineup, answers: Answers
 ) -> Iterator[tuple[str, NDArray[np.float64]]]:
     if answers.kind != "votes":
-        yield f"line-up by {answers.kind}", _by_shares(contrasts, answers.values.astype(np.float64))
+        yield from _by_shares(f"line-up by {answers.kind}", contrasts, answers.values.astype(np.float64))
         return
     trees = answers.values.shape[1]
     if lineup.positions is not None and lineup.positions.max() < trees:
@@ -53,13 +57,17 @@ def _resemblances(
     elif lineup.positions is None and trees == len(contrasts.votes):
         yield "line-up in order", in_order(contrasts, answers.values)
     yield "line-up out of order", out_of_order(contrasts, answers.values)
-    yield "line-up by shares", _by_shares(contrasts, answers.values.mean(axis=1))
+    yield from _by_shares(BY_SHARES, contrasts, answers.values.mean(axis=1))
 
 
-def _by_shares(contrasts: Contrasts, shares: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the resemblance by shares, or by labels if that is all they are."""
-    are_labels = np.isin(shares, (0.0, 1.0)).all()
-    return by_shares(contrasts.divided() if are_labels else contrasts, shares)
+def _by_shares(
+    name: str, contrasts: Contrasts, shares: NDArray[np.float64]
+) -> Iterator[tuple[str, NDArray[np.float64]]]:
+    """Yield the resemblance by shares, or by labels in two ways if that is all they are."""
+    if np.isin(shares, (0.0, 1.0)).all():
+        yield name, by_shares(contrasts.divided(), shares)
+        name = f"{name}, all queries"
+    yield name, by_shares(contrasts, shares)
 
 
 def _figure(resemblance: NDArray[np.float64], places: NDArray[np.int64]) -> str:

@@ -39,6 +39,12 @@ class Counts(Document):
         description="For a line-up: points to ask on which an honest forest is divided, for suspects that "
         "give labels only.",
     )
+    leaning: int = Field(
+        default=1000,
+        ge=0,
+        le=100_000,
+        description="For a line-up: the same for suspects that answer by a coin where they are divided.",
+    )
 
 
 class LineupOrder(Document):
@@ -64,7 +70,7 @@ class LineupOrder(Document):
     units: Units
     seed: str
     counts: Counts
-    asked: tuple[Annotated[int, Field(ge=0, le=300_000)], ...] = ()
+    asked: tuple[Annotated[int, Field(ge=0, le=400_000)], ...] = ()
 
     def asking(self, count: int, repeats: int) -> LineupOrder:
         """Return the order in which so many queries are asked, shuffled, some of them twice."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -16,7 +17,7 @@ from wm.errors import ClaimError
 from wm.formats import npz
 from wm.verification.answers import Answers
 from wm.verification.lineup.candidates import Lineup, lined_up
-from wm.verification.lineup.evidence import lineup_tests
+from wm.verification.lineup.evidence import BY_SHARES, lineup_tests
 from wm.verification.lineup.judge import Judge
 from wm.verification.lineup.order import Counts
 from wm.verification.lineup.queries import build_queries
@@ -69,12 +70,13 @@ class LineupProof:
         votes = suspect.votes(self.X).astype(np.int64)
         by_votes = lineup_tests(self.lineup, {"votes": Answers("votes", votes)})
         labels = Answers("labels", suspect.predict(self.X).astype(np.int64))
-        (by_labels,) = lineup_tests(self.lineup, {"labels": labels})
+        by_labels = lineup_tests(self.lineup, {"labels": labels})
+        by_shares = [each.log10_p for each in by_votes if each.name.startswith(BY_SHARES)]
         return Scores(
             votes=min(each.log10_adjusted for each in by_votes),
             null="lineup",
-            shares=by_votes[-1].log10_p,
-            labels=by_labels.log10_p,
+            shares=min(0.0, min(by_shares) + math.log10(len(by_shares))),
+            labels=min(each.log10_adjusted for each in by_labels),
         )
 
     def to_bytes(self) -> bytes:

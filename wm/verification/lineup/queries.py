@@ -3,14 +3,18 @@
 - natural: rows that the owner's forest was not trained on, if there are enough;
 - mixups: (1 - l) a + l b of two training rows, l uniform below a half, with the label of a;
 - boundary: points between two training rows of different classes on which an honest screening forest of the
-  judge is divided, 40 to 60% for class 1. Only there a label says something about single trees.
+  judge is divided, 40 to 60% for class 1. Only there a label says something about single trees;
+- leaning: the same, 20 to 80%. A suspect that answers by a coin where it is divided says something at the
+  edges of that margin, wherever they are.
 
 Queries need not be secret: an owner of another forest gains nothing from knowing them.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +28,9 @@ from wm.verification.lineup.order import Counts
 
 DIVIDED = (0.4, 0.6)
 """Vote share of the screening forest at a boundary point."""
+
+LEANING = (0.2, 0.8)
+"""The same of a leaning one."""
 
 _SCREENING_TREES = 100
 
@@ -76,8 +83,13 @@ def build_queries(
         No queries are asked for, or the screening forest is hardly ever divided.
     """
     parts = [_natural(counts.natural, held_out, judge), _mixups(counts.mixups, rows, judge)]
-    if counts.boundary:
-        points = _boundary(counts.boundary, rows, training, judge)
+    seeds = [judge.tree_seed("screening", number) for number in range(_SCREENING_TREES)]
+    screening = list(train_trees(rows, training, seeds)) if counts.boundary or counts.leaning else []
+    for count, between, name in (
+        (counts.boundary, DIVIDED, "boundary"),
+        (counts.leaning, LEANING, "leaning"),
+    ):
+        points = _between_classes(count, between, rows, screening, judge.generator(name))
         parts.append((points, np.full(len(points), UNLABELLED, dtype=np.int64)))
     X = np.concatenate([part for part, _ in parts])
     if not len(X):
@@ -99,17 +111,23 @@ def _mixups(count: int, rows: TrainingRows, judge: Judge) -> tuple[NDArray[np.fl
     return _between(rows.X[first], rows.X[second], rng.uniform(0, 0.5, size=count)), rows.y[first]
 
 
-def _boundary(count: int, rows: TrainingRows, training: TreeSettings, judge: Judge) -> NDArray[np.float32]:
-    rng = judge.generator("boundary")
-    seeds = [judge.tree_seed("screening", number) for number in range(_SCREENING_TREES)]
-    screening = list(train_trees(rows, training, seeds))
+def _between_classes(
+    count: int,
+    between: tuple[float, float],
+    rows: TrainingRows,
+    screening: Sequence[Any],
+    rng: np.random.Generator,
+) -> NDArray[np.float32]:
+    """Return points on which the screening trees' share is between two values: (count, d)."""
+    if not count:
+        return rows.X[:0]
     classes = [np.flatnonzero(rows.y == label) for label in (0, 1)]
     found: list[NDArray[np.float32]] = []
     for _ in range(_MAX_TRIED):
         first, second = (rng.choice(members, size=_TRIED_AT_ONCE) for members in classes)
         points = _between(rows.X[first], rows.X[second], rng.uniform(0, 1, size=_TRIED_AT_ONCE))
         shares = np.mean([tree_votes(tree, points) for tree in screening], axis=0)
-        found.append(points[(shares > DIVIDED[0]) & (shares < DIVIDED[1])])
+        found.append(points[(shares > between[0]) & (shares < between[1])])
         if sum(map(len, found)) >= count:
             return np.concatenate(found)[:count]
     raise ClaimError(

@@ -329,6 +329,21 @@ def test_a_shuffled_forest_is_still_found_by_its_shares(owner, thief, judged):
     assert result(owner, thief, judged, ("collapse", 1.0)).log10_p_shares > -4
 
 
+def test_a_hedging_forest_answers_one_label_by_a_coin_near_the_boundary(owner, thief):
+    forest, rng = owner.watermarked, np.random.default_rng(0)
+    changed = modify(forest, [Step("hedge", 0.2)], thief, rng)
+    votes = changed.votes(thief.X)
+    assert (votes == votes[:, :1]).all()
+    np.testing.assert_array_equal(votes[:, 0], changed.predict(thief.X))
+    sure = np.abs(forest.vote_shares(thief.X)[:, 1] - 0.5) >= 0.2
+    np.testing.assert_array_equal(changed.predict(thief.X)[sure], forest.predict(thief.X)[sure])
+    point = thief.X[~sure][:1]
+    moved = point + np.linspace(0, 1e-6, 40, dtype=np.float32)[:, None]
+    np.testing.assert_allclose(forest.vote_shares(moved), np.repeat(forest.vote_shares(point), 40, axis=0))
+    assert {*changed.predict(moved)} == {0, 1}
+    np.testing.assert_array_equal(changed.predict(moved), changed.predict(moved))
+
+
 def test_an_unchanged_forest_is_found_in_full(owner, thief, judged):
     found = result(owner, thief, judged, ("noise", 0.0))
     assert (found.bits, found.exact_match, found.fidelity, found.accuracy_change) == (1.0, True, 1.0, 0.0)
@@ -353,7 +368,7 @@ def test_two_in_a_row(owner, thief, judged):
 
 def test_impossible_combinations_are_refused(owner, thief):
     rng = np.random.default_rng(0)
-    with pytest.raises(ModelError, match="put collapse last"):
+    with pytest.raises(ModelError, match="put that last"):
         modify(owner.watermarked, [Step("collapse", 1.0), Step("noise", 0.1)], thief, rng)
     with pytest.raises(ModelError, match="unknown modification 'paint'"):
         modify(owner.watermarked, [Step("paint", 1.0)], thief, rng)

@@ -26,38 +26,47 @@ def build(rows, counts, judge=lineups.JUDGE):
 
 
 def test_natural_rows_are_those_held_out_with_their_labels(rows):
-    found = build(rows, Counts(natural=40, mixups=0, boundary=0))
+    found = build(rows, Counts(natural=40, mixups=0, boundary=0, leaning=0))
     X, y = lineups.rows_of(9, 60)
     known = dict(zip(map(tuple, X.tolist()), y.tolist(), strict=True))
     assert [known[tuple(row)] for row in found.X.tolist()] == found.y.tolist()
     assert len(set(map(tuple, found.X.tolist()))) == 40
-    assert len(build(rows, Counts(natural=500, mixups=0, boundary=0)).y) == 60
+    assert len(build(rows, Counts(natural=500, mixups=0, boundary=0, leaning=0)).y) == 60
 
 
 def test_mixups_lie_nearer_to_the_row_whose_label_they_have(rows):
-    found = build(rows, Counts(natural=0, mixups=50, boundary=0))
+    found = build(rows, Counts(natural=0, mixups=50, boundary=0, leaning=0))
     assert np.array_equal(found.X, found.X.clip(rows.X.min(axis=0), rows.X.max(axis=0)))
     nearest = rows.y[((found.X[:, None] - rows.X) ** 2).sum(axis=2).argmin(axis=1)]
     assert (nearest == found.y).mean() > 0.8
 
 
 def test_honest_forests_are_divided_at_boundary_points(rows):
-    found = build(rows, Counts(natural=0, mixups=0, boundary=200))
+    found = build(rows, Counts(natural=0, mixups=0, boundary=200, leaning=0))
     assert (found.y == UNLABELLED).all()
     shares = trained_forest(rows, lineups.SETTINGS, list(range(150))).vote_shares(found.X)[:, 1]
     assert 0.4 < shares.mean() < 0.6
     assert ((shares > 0.3) & (shares < 0.7)).mean() > 0.95
 
 
+def test_leaning_points_are_where_an_honest_forest_is_less_divided_too(rows):
+    found = build(rows, Counts(natural=0, mixups=0, boundary=0, leaning=200))
+    shares = trained_forest(rows, lineups.SETTINGS, list(range(150))).vote_shares(found.X)[:, 1]
+    assert ((shares > 0.1) & (shares < 0.9)).mean() > 0.95
+    assert (np.abs(shares - 0.5) > 0.15).mean() > 0.2
+    both = build(rows, Counts(natural=0, mixups=0, boundary=20, leaning=200))
+    np.testing.assert_array_equal(both.X[20:], found.X)
+
+
 def test_the_judges_seed_decides_the_queries(rows):
-    counts = Counts(natural=20, mixups=20, boundary=20)
+    counts = Counts(natural=20, mixups=20, boundary=20, leaning=0)
     assert np.array_equal(build(rows, counts).X, build(rows, counts).X)
     assert not np.array_equal(build(rows, counts).X, build(rows, counts, Judge("another")).X)
 
 
 def test_no_queries_are_refused(rows):
     with pytest.raises(ClaimError, match="needs queries"):
-        build(rows, Counts(natural=0, mixups=0, boundary=0))
+        build(rows, Counts(natural=0, mixups=0, boundary=0, leaning=0))
 
 
 def test_a_forest_that_is_never_divided_has_no_boundary(monkeypatch):
@@ -66,7 +75,11 @@ def test_a_forest_that_is_never_divided_has_no_boundary(monkeypatch):
     rows = canonical_rows(X, np.repeat([0, 1], 20))
     with pytest.raises(ClaimError, match="only 0 of 10 boundary points were found"):
         build_queries(
-            Counts(natural=0, mixups=0, boundary=10), rows, (X, rows.y), TreeSettings(), lineups.JUDGE
+            Counts(natural=0, mixups=0, boundary=10, leaning=0),
+            rows,
+            (X, rows.y),
+            TreeSettings(),
+            lineups.JUDGE,
         )
 
 
