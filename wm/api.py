@@ -29,6 +29,7 @@ from wm.datasets.preparing import Categorical
 from wm.embedding import scheme_of
 from wm.embedding.claimed import OwnedForest, commit_pool, embed_claim, own_receipt, owner_key
 from wm.embedding.common import trigger_size
+from wm.embedding.divided import PoolRows
 from wm.embedding.lineup.claimed import OwnedLineup
 from wm.embedding.lineup.context import canonical_rows
 from wm.embedding.lineup.rows import embed_rows
@@ -70,6 +71,7 @@ def embed(
     max_depth: int | None = None,
     trigger_rows: int | None = None,
     pool_size: int | None = None,
+    pool_rows: PoolRows = "any",
     scheme: str = "paper",
     key: Ed25519PrivateKey | None = None,
     beacon: Callable[[Any], Receipt] | None = None,
@@ -103,6 +105,8 @@ def embed(
         k; None: ``trigger_share`` of the rows.
     pool_size
         N, rows that the owner commits to; None: all that occur once, up to 2,000.
+    pool_rows
+        "any", or "divided": rows on which honest trees are divided, for scheme "codebook" (docs/schemes.md).
     scheme
         A key of `wm.embedding.SCHEMES`: how the forest is marked, or recognised (docs/schemes.md).
     key
@@ -160,7 +164,7 @@ def embed(
     given = OwnerRows.of(X, y, feature_names=feature_names, categorical=categorical, missing=missing)
     owner = public_hex(owner_key(seed) if key is None else key)
     if not chosen.marks_rows:
-        if trigger_rows is not None or pool_size is not None:
+        if trigger_rows is not None or pool_size is not None or pool_rows != "any":
             raise EmbeddingError(f"scheme {scheme} has no trigger rows and no pool: leave them out")
         return embed_rows(
             given,
@@ -192,6 +196,7 @@ def embed(
         feature_names=given.feature_names,
         preparation=given.claimed,
         pool_size=pool_size,
+        pool_rows=pool_rows,
         seed=seed,
     )
     made = embed_claim(

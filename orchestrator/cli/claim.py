@@ -124,6 +124,7 @@ def new_claim(data: OwnerData, options: dict[str, Any], owner: str) -> PooledCla
         feature_names=rows.feature_names,
         preparation=claimed(data.interface.preparation),
         pool_size=options["pool_size"],
+        pool_rows=options["pool_rows"],
         level=options["level"],
         seed=options["seed"],
         source=data.source,

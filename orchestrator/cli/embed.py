@@ -63,6 +63,7 @@ _FIXED = (
         "trigger_share",
         "ones_share",
         "pool_size",
+        "pool_rows",
         "level",
         "model_id",
         "seed",

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 OF_OWNER = (*LineupOptions.model_fields, "committed", "customer")
 """Options of an owner that only scheme `lineup` has."""
 
-OF_POOL = ("trigger_rows", "trigger_share", "ones_share", "pool_size", "level")
+OF_POOL = ("trigger_rows", "trigger_share", "ones_share", "pool_size", "pool_rows", "level")
 """Options of an owner that scheme `lineup` has not."""
 
 COMMITTED_HELP = "For lineup: commit to candidates, and write them to this file (npz): keep it secret."

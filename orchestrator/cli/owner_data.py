@@ -66,6 +66,12 @@ claim_options = option_group(
     click.option(
         "--pool", "pool_size", type=click.IntRange(min=2), help="Rows to commit to.  [default: up to 2000]"
     ),
+    click.option(
+        "--pool-rows",
+        type=click.Choice(["any", "divided"]),
+        default="any",
+        help="Rows to commit to: any, or such as honest trees are divided on (docs/schemes.md).",
+    ),
     level_option("p-value that a judge will ask for."),
     click.option("--model-id", default="model", help="Your name for this model; in the claim."),
     click.option("--seed", type=click.IntRange(min=0), help="For rehearsals: makes all secrets guessable."),

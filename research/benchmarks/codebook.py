@@ -14,7 +14,7 @@ import json
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 
@@ -24,8 +24,9 @@ from wm.attacks import registry
 from wm.attacks.base import LoadedScene, Streams
 from wm.datasets import Source, Split, load, split
 from wm.embedding import SCHEMES
-from wm.embedding.common import trigger_size
-from wm.embedding.training import adjusted_caps, fit_trees, standard_caps
+from wm.embedding.common import single_rows, trigger_size
+from wm.embedding.divided import DIVIDED_POOL, PoolRows, divided_rows
+from wm.embedding.training import Caps, adjusted_caps, fit_trees, standard_caps
 from wm.embedding.watermark import Plan, watermark
 from wm.forest import Forest
 from wm.streams import Role
@@ -70,8 +71,10 @@ def part_of(whole: Split, rows: int, seed: int) -> Split:
     )
 
 
-def measured(dataset: str, scheme: str, share: float, rows: int, seed: int) -> Iterator[Found]:
-    """Yield what each attack leaves of one watermark."""
+def measured(
+    dataset: str, scheme: str, share: float, rows: int, seed: int, pool_rows: PoolRows
+) -> Iterator[Found]:
+    """Yield what each attack leaves of one watermark; the attacker knows how its rows were chosen."""
     data = part_of(split(load(Source(name=dataset)), seed=seed), rows, seed)
     (chosen, _), marker = SETTINGS[dataset], SCHEMES[scheme]
     trees = chosen.n_estimators
@@ -79,7 +82,13 @@ def measured(dataset: str, scheme: str, share: float, rows: int, seed: int) -> I
     caps = adjusted_caps(Forest.from_sklearn(model), chosen, "paper")
     size = trigger_size(len(data.y_train), share)
     bits = marker.draw(size, trees, marker.ones_share, streams.generator(seed, Role.OWNER_SIGNATURE, 0))
-    plan = Plan(scheme, bits, share, caps, seed=seed, repeat=0, model_id=dataset)
+    chosen_rows = None
+    if pool_rows == "divided":
+        X, y, rng = data.X_train, data.y_train, np.random.default_rng(seed)
+        most = DIVIDED_POOL * size
+        pool = divided_rows(X, y, single_rows(X), most, marker.ones_share, caps=Caps(None, None), rng=rng)
+        chosen_rows = tuple(np.sort(rng.choice(pool, size, replace=False)).tolist())
+    plan = Plan(scheme, bits, share, caps, seed=seed, repeat=0, model_id=dataset, trigger_rows=chosen_rows)
     made = watermark(data, plan)
     scene = LoadedScene.of(data, made, model, caps)
     honest = Forest.from_sklearn(model).accuracy(data.X_test, data.y_test)
@@ -93,7 +102,8 @@ def measured(dataset: str, scheme: str, share: float, rows: int, seed: int) -> I
 
     for row in run("detection", methods=("spectrum", "rows")):
         yield _found(dataset, scheme, seed, f"detection: {row.measure}, {row.strategy}", row)
-    for row in run("suppression", methods=("disagreement", "repeats", "shadow"), shadows=3, orders=1):
+    methods = ("disagreement", "repeats", "shadow")
+    for row in run("suppression", methods=methods, shadows=3, orders=1, shadow_rows=pool_rows):
         found = _found(dataset, scheme, seed, f"suppression: {row.method}", row)
         yield replace(found, tpr=row.tpr_at_1pct_fpr, log10_p=row.log10_p_after)
     for names, strengths in _MODIFICATIONS.items():
@@ -117,6 +127,7 @@ def main() -> None:
     parser.add_argument("--dataset", choices=list(SETTINGS), default="breast-cancer")
     parser.add_argument("--scheme", choices=list(SCHEMES), nargs="+", default=["codebook"])
     parser.add_argument("--trigger-share", type=float, default=0.02)
+    parser.add_argument("--pool-rows", choices=get_args(PoolRows), default="any")
     parser.add_argument("--rows", type=int, default=3000)
     parser.add_argument("--seeds", type=int, default=2)
     parser.add_argument("-o", "--output", type=Path)
@@ -124,7 +135,9 @@ def main() -> None:
     results = []
     for seed in range(given.seeds):
         for scheme in given.scheme:
-            for found in measured(given.dataset, scheme, given.trigger_share, given.rows, seed):
+            for found in measured(
+                given.dataset, scheme, given.trigger_share, given.rows, seed, given.pool_rows
+            ):
                 print(json.dumps(asdict(found)), flush=True)
                 results.append(asdict(found))
     if given.output is not None:

@@ -140,7 +140,8 @@ def main() -> int:
             rows.append(row)
             if len(rows) % 20 == 0:
                 print(f"{name}: {len(rows)} forests", file=sys.stderr)
-        common.save_results(arguments, rows)
+                common.save_results(arguments, rows)
+    common.save_results(arguments, rows)
     print(table(rows, arguments.seed))
     return 0
 

@@ -23,8 +23,9 @@ from wm.codebook import Marks
 from wm.datasets.preparation import MinMax, Preparation
 from wm.embedding import Embedded
 from wm.embedding.common import OnRound, single_rows
+from wm.embedding.divided import DIVIDED_POOL, PoolRows, divided_rows
 from wm.embedding.options import PaperOptions, TrainOptions
-from wm.embedding.training import adjusted_caps, honest_forest, standard_caps
+from wm.embedding.training import Caps, adjusted_caps, honest_forest, standard_caps
 from wm.embedding.tuning import Hyperparameters
 from wm.embedding.watermark import Plan, watermark_rows
 from wm.errors import EmbeddingError
@@ -57,6 +58,7 @@ def commit_pool(
     scheme: str = "paper",
     preparation: MinMax | Preparation | None = None,
     pool_size: int | None = None,
+    pool_rows: PoolRows = "any",
     level: float = DEFAULT_LEVEL,
     seed: int | None = None,
     source: dict[str, Any] | None = None,
@@ -72,7 +74,10 @@ def commit_pool(
     owner
         The owner's public key, hex.
     pool_size
-        N; None: all rows that occur once, up to `MAX_POOL`.
+        N; None: all rows that occur once, up to `MAX_POOL`; of divided rows `DIVIDED_POOL` for each trigger
+        row, or more if the level asks for it.
+    pool_rows
+        "any", or "divided": those on which about the share of honest trees errs, see `wm.embedding.divided`.
     level
         p-value that a judge will ask for.
     seed
@@ -90,7 +95,7 @@ def commit_pool(
     """
     tests_of(scheme)
     single = single_rows(X)
-    size = min(len(single), MAX_POOL) if pool_size is None else pool_size
+    size = pool_size or _pool_size(len(single), trigger_size, pool_rows, level)
     if not trigger_size < size <= len(single):
         raise EmbeddingError(
             f"a pool of {size} rows with {trigger_size} trigger rows is impossible: {len(single)} training "
@@ -109,7 +114,11 @@ def commit_pool(
         )
     salt, secret, choice = (random_bytes(seed, name) for name in ("salt", "secret", "pool"))
     rng = np.random.default_rng(np.frombuffer(choice, dtype="<u4").tolist())
-    rows = np.sort(rng.choice(single, size=size, replace=False))
+    if pool_rows == "divided":
+        caps = Caps(None, None)
+        rows = divided_rows(X, y, single, size, ones_share, caps=caps, rng=rng)
+    else:
+        rows = np.sort(rng.choice(single, size=size, replace=False))
     try:
         header = Header(
             scheme=scheme,
@@ -245,6 +254,16 @@ def pool_places(claim: PooledClaim, X: NDArray[np.float32], y: NDArray[np.int64]
             "the claim's pool is not among these training rows: give the data and options that made the claim"
         )
     return places
+
+
+def _pool_size(available: int, trigger_size: int, pool_rows: PoolRows, level: float) -> int:
+    """Return the size of a pool where the owner names none."""
+    if pool_rows == "any":
+        return min(available, MAX_POOL)
+    sizes = range(min(available, DIVIDED_POOL * trigger_size), min(available, MAX_POOL))
+    goal = math.log10(level / _TESTS)
+    enough = (size for size in sizes if row_floor(size, trigger_size) <= goal)
+    return next(enough, min(available, MAX_POOL))
 
 
 def _remedy(available: int, trigger_size: int, level: float) -> str:

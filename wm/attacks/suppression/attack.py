@@ -29,6 +29,7 @@ from wm.attacks.suppression.scores import (
 )
 from wm.attacks.suppression.shadow import ShadowPlan, Spotter, train_spotter
 from wm.claims.claim import Claim
+from wm.embedding.divided import PoolRows
 from wm.forest import Forest
 from wm.streams import Role
 
@@ -55,6 +56,8 @@ class Options(AttackOptions):
     shadow models."""
     shadows: int = Field(default=4, ge=2, le=1_000)
     """Forests that method "shadow" watermarks itself."""
+    shadow_rows: PoolRows = Field(default="any", exclude_if=lambda value: value == "any")
+    """How they choose trigger rows: any, or such as honest trees are divided on."""
     orders: int = Field(default=10, ge=1, le=1_000)
     """Random orders of the stream that the query-budget curve is averaged over."""
 
@@ -156,6 +159,7 @@ def _spotter(scene: Scene, own: NDArray[np.int64], options: Options, rng: Stream
         scheme=scene.claim.scheme,
         seed=rng.seed,
         repeat=rng.repeat,
+        pool_rows=options.shadow_rows,
     )
     return train_spotter(scene.split.X_test[own], scene.split.y_test[own], plan)
 
