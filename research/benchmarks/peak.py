@@ -22,8 +22,9 @@ from dataclasses import dataclass, replace
 from research.benchmarks import common
 from research.benchmarks.common import ContradictionError
 from research.benchmarks.growth import Point, build
-from wm.engines import ForgeryQuery, Solver, solver_class
+from wm.engines import ForgeryQuery, solver_class
 from wm.engines.isolated import replay_fault
+from wm.engines.protocol import Solver
 from wm.forest import Forest
 
 
