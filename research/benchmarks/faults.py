@@ -26,11 +26,10 @@ from typing import Any
 
 from research.benchmarks import common
 from tests import servers
-from tests.proxy import BadLine
 from tests.system import faults, line_faults
 from tests.system.faults import Seen
 from tests.system.fleet import Fleet, RowKey, Size, fleet_of, undisturbed_rows
-from tests.system.line_faults import Remote, remote_broker, remote_fleet
+from tests.system.line_faults import remote_broker, remote_fleet
 
 ELSEWHERE_S = 45.0
 """A killed worker's jobs must run elsewhere within this time."""
@@ -50,13 +49,13 @@ DELAY_S = 0.1
 
 @dataclass(frozen=True)
 class Place:
-    """Where a fault strikes: what its kind does not have is None."""
+    """Where a fault strikes. Untyped is what only some kinds of places have; a fault takes its own kind's."""
 
     fleet: Fleet
     broker: servers.Valkey
-    database: servers.Postgres | None = None
-    broker_line: BadLine | None = None
-    remote: Remote | None = None
+    database: Any = None  # servers.Postgres
+    broker_line: Any = None  # tests.proxy.BadLine
+    remote: Any = None  # tests.system.line_faults.Remote
 
 
 @contextmanager

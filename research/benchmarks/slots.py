@@ -84,8 +84,11 @@ def measure(slots: int, jobs: int, limit_s: float, predicted_per_s: float | None
         while (done := recorded(store)) < jobs and time.monotonic() - began < limit_s:
             time.sleep(LOOK_S)
         seconds, after = time.monotonic() - began, list(used())
-        each_ms = [1000 * (end - start) / (done - first) for start, end in zip(before, after, strict=True)]
-        return Row(slots, done - first, seconds, *each_ms, predicted_per_s)
+        store_ms, broker_ms, orchestrator_ms, workers_ms = (
+            1000 * (end - start) / (done - first) for start, end in zip(before, after, strict=True)
+        )
+        parts = store_ms, broker_ms, orchestrator_ms, workers_ms
+        return Row(slots, done - first, seconds, *parts, predicted_per_s)
 
 
 def recorded(store: Store) -> int:
