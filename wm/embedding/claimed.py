@@ -22,7 +22,7 @@ from wm.claims.pooled import Header, PooledClaim, new_claim
 from wm.codebook import Marks
 from wm.datasets.preparation import MinMax, Preparation
 from wm.embedding import Embedded
-from wm.embedding.common import OnRound, single_rows
+from wm.embedding.common import OnRound, row_sums, single_rows
 from wm.embedding.divided import DIVIDED_POOL, PoolRows, divided_rows
 from wm.embedding.options import PaperOptions, TrainOptions
 from wm.embedding.training import Caps, adjusted_caps, honest_forest, standard_caps
@@ -96,6 +96,12 @@ def commit_pool(
     tests_of(scheme)
     single = single_rows(X)
     size = pool_size or _pool_size(len(single), trigger_size, pool_rows, level)
+    if pool_size is None and size <= trigger_size < len(single):
+        raise EmbeddingError(
+            f"{trigger_size} trigger rows need a larger pool than the {size} rows by default; a few dozen "
+            "do, however many rows there are: give their number (trigger_rows), a smaller trigger_share, or "
+            "a pool_size"
+        )
     if not trigger_size < size <= len(single):
         raise EmbeddingError(
             f"a pool of {size} rows with {trigger_size} trigger rows is impossible: {len(single)} training "
@@ -247,8 +253,10 @@ def pool_places(claim: PooledClaim, X: NDArray[np.float32], y: NDArray[np.int64]
     EmbeddingError
         Other training rows than the claim's.
     """
-    known = {row: index for index, row in enumerate(row_bytes(X))}
-    places = [known.get(row, -1) for row in row_bytes(claim.X)]
+    pool = claim.X
+    near = np.flatnonzero(np.isin(row_sums(X), row_sums(pool)))
+    known = dict(zip(row_bytes(X[near]), near.tolist(), strict=True))
+    places = [known.get(row, -1) for row in row_bytes(pool)]
     if -1 in places or not np.array_equal(y[places], claim.y):
         raise EmbeddingError(
             "the claim's pool is not among these training rows: give the data and options that made the claim"

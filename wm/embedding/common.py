@@ -125,7 +125,8 @@ class Embedded:
 
 
 OnRound = Callable[[TreeKind, int, int], None]
-"""Called after each round with the kind of trees, the round (from 1) and how many of them do not fit yet."""
+"""Called after each round, or after some trees, with the kind of trees, the number of the round or report
+(from 1) and how many of them do not fit yet."""
 
 
 def trigger_size(n_train: int, trigger_share: float) -> int:
@@ -176,6 +177,27 @@ def draw_trigger_rows(X: NDArray[np.float32], size: int, rng: np.random.Generato
 
 def single_rows(X: NDArray[np.float32]) -> NDArray[np.int64]:
     """Return the indexes, ascending, of the rows that occur only once: (n, d) -> (s,)."""
-    keys = row_bytes(X)
+    sums = row_sums(X)
+    _, place, count = np.unique(sums, return_inverse=True, return_counts=True)
+    alone = count[place] == 1
+    # Equal sums mostly mean equal rows; their bytes tell. Those of all rows would take more memory than X.
+    shared = np.flatnonzero(~alone)
+    keys = row_bytes(X[shared])
     counts = Counter(keys)
-    return np.array([index for index, key in enumerate(keys) if counts[key] == 1], dtype=np.int64)
+    alone[shared] = [counts[key] == 1 for key in keys]
+    return np.flatnonzero(alone)
+
+
+def row_sums(X: NDArray[np.float32]) -> NDArray[np.uint64]:
+    """Return a number for each row, (n, d) -> (n,): equal for equal rows, hardly ever for others."""
+    factors = np.random.default_rng(0).integers(2**63, size=X.shape[1], dtype=np.uint64) | np.uint64(1)
+    sums = np.zeros(len(X), dtype=np.uint64)
+    for column, factor in zip(
+        X.T, factors, strict=True
+    ):  # a column at a time: nothing of the size of X is made
+        bits = (
+            (column.astype(np.float32) + np.float32(0)).view(np.uint32).astype(np.uint64)
+        )  # -0.0 equals 0.0
+        bits *= factor
+        sums += bits ^ (bits >> np.uint64(29))
+    return sums

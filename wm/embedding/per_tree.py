@@ -15,6 +15,7 @@ Measured on breast-cancer, MNIST2-6 and ijcnn1: 1.2 fits a tree.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -41,6 +42,9 @@ MIN_START: dict[TreeKind, float] = {"right": 32.0, "wrong": 1.0}
 
 PRECISION = 1.05
 """Factor between the weight that `least_weight` finds and one that is known to be too small."""
+
+REPORTED = 16
+"""Trees after which a wave's progress is reported: the last waves of large forests take hours."""
 
 MAX_WEIGHT = 2.0**20
 """A tree that fails with trigger rows a million times as heavy as other rows is too small to fit them."""
@@ -135,17 +139,22 @@ def train_each(
     from joblib import Parallel, delayed
 
     fitted: dict[int, FittedTree] = {}
-    with Parallel(n_jobs=task.fit.n_jobs, require="sharedmem") as parallel:
-        for number, wave in enumerate(_waves(task), start=1):
+    reports = 0
+    with Parallel(n_jobs=task.fit.n_jobs, require="sharedmem", return_as="generator") as parallel:
+        for wave in _waves(task):
             starts = {kind: _start(task, kind, fitted) for kind in labels}
-            results = parallel(
+            fits = parallel(
                 delayed(fit_one)(task, labels[kind], position, starts[kind]) for kind, position in wave
             )
+            results: list[TreeFits] = []
+            while part := list(itertools.islice(fits, REPORTED)):
+                kinds = dict(wave[len(results) : len(results) + len(part)])
+                results += part
+                fitted.update((one.position, one.fitted()) for one in part if one.found is not None)
+                reports += 1
+                for kind in kinds if on_round is not None else ():
+                    on_round(kind, reports, sum(position not in fitted for position in task.trees_of(kind)))
             raise_on_failure(task, wave, results)
-            fitted.update((one.position, one.fitted()) for one in results)
-            if on_round is not None:
-                for kind in dict(wave):
-                    on_round(kind, number, sum(position not in fitted for position in task.trees_of(kind)))
     return [fitted[position] for position in range(task.signature.trees)]
 
 

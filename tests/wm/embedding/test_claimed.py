@@ -92,6 +92,15 @@ def test_a_claim_is_made_exactly_if_it_can_be_verified(size, pool, level):
     assert str(refused.value).isprintable()
 
 
+def test_a_share_of_many_rows_that_fills_the_default_pool_is_told_from_one_that_is_too_large(monkeypatch):
+    monkeypatch.setattr("wm.embedding.claimed.MAX_POOL", 100)
+    with pytest.raises(
+        EmbeddingError, match="120 trigger rows need a larger pool than the 100 rows by default"
+    ):
+        committed(trigger_size=120)
+    assert committed(trigger_size=120, pool_size=140)
+
+
 def test_a_refusal_says_what_would_do():
     with pytest.raises(
         EmbeddingError, match=r"p = 10\^-1.9 at best.* 4 trigger rows in a pool of 150 would do"

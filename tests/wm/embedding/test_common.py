@@ -8,9 +8,11 @@ import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
 from scipy import stats
 
-from wm.embedding.common import draw_trigger_rows, trigger_size
+from wm.embedding import common
+from wm.embedding.common import draw_trigger_rows, row_sums, single_rows, trigger_size
 from wm.errors import EmbeddingError
 
 
@@ -91,3 +93,25 @@ def test_all_rows_that_occur_once_are_equally_likely():
     single = [0, 1, 2, 4, 5, 6, 8, 9, 10, 11]
     assert counts[single].sum() == 3000
     assert 0.001 < stats.chisquare(counts[single]).pvalue < 0.999
+
+
+FEW_VALUES = st.sampled_from([0.0, -0.0, 1.0, float(np.float32(0.1)), 3e38])
+
+
+@given(hnp.arrays(np.float32, st.tuples(st.integers(1, 30), st.integers(1, 3)), elements=FEW_VALUES))
+def test_single_rows_are_those_that_equal_no_other(X):
+    equal = (X[:, None] == X[None]).all(axis=2)
+    assert single_rows(X).tolist() == np.flatnonzero(equal.sum(axis=1) == 1).tolist()
+    sums = row_sums(X)
+    assert (sums[:, None] == sums[None])[equal].all()
+
+
+def test_rows_whose_sums_are_equal_by_chance_are_told_apart(monkeypatch):
+    monkeypatch.setattr(common, "row_sums", lambda X: np.zeros(len(X), dtype=np.uint64))
+    X = np.array([[1, 2], [3, 4], [1, 2], [5, 6]], dtype=np.float32)
+    assert common.single_rows(X).tolist() == [1, 3]
+
+
+def test_sums_of_other_rows_differ():
+    X = np.random.default_rng(0).integers(0, 3, (20_000, 8)).astype(np.float32)
+    assert len(np.unique(row_sums(X))) == len(np.unique(X, axis=0))

@@ -250,6 +250,18 @@ def test_rounds_are_reported_until_no_tree_is_left(task):
     ]
 
 
+def test_long_waves_are_reported_in_parts_and_give_the_same_forest(task, monkeypatch):
+    whole = embed_paper(task)
+    monkeypatch.setattr(per_tree, "REPORTED", 1)
+    reports = []
+    assert embed_paper(task, lambda *report: reports.append(report)).forest.content_hash == (
+        whole.forest.content_hash
+    )
+    assert [number for _, number, _ in reports] == list(range(1, 11))
+    for kind, trees in (("right", 4), ("wrong", 6)):
+        assert [unfit for each, _, unfit in reports if each == kind] == list(range(trees))[::-1]
+
+
 def test_trees_that_are_too_small_are_an_error_that_says_how_far_it_came():
     X, y = synthetic(3)
     task = task_of(X, y, "0110100", size=20, caps=Caps(1, 2))
