@@ -28,7 +28,7 @@ from research.benchmarks import (
     lineup_presence,
 )
 
-from research.benchmarks import overshoot, pages, peak, tuning  # isort: skip
+from research.benchmarks import overshoot, pages, peak, run, tuning  # isort: skip
 
 _EACH = (forgery, forgery_grid, hardness, growth, peak, overshoot, fuzz, tuning, embedding, lineup)
 MODULES = {module.__name__.rpartition(".")[2]: module for module in (*_EACH, lineup_presence, pages)}
@@ -38,6 +38,7 @@ TYPED["embedding"] |= {"differences": embedding.Difference, "memory": embedding.
 """Of each results file, what the entries of its lists are."""
 
 MODULES["embedding_tables"] = embedding_tables
+MODULES["run"] = run
 
 
 def listed(by_name: Mapping[str, int]) -> str:
@@ -45,12 +46,18 @@ def listed(by_name: Mapping[str, int]) -> str:
     return ", ".join(f"{name} {count}" for name, count in by_name.items())
 
 
-def read(path: Path) -> dict[str, Any]:
-    """Return a results file with its rows as what the benchmark wrote; empty if it is not there."""
+def read(path: Path, row: type[Any] | None = None) -> dict[str, Any]:
+    """Return a results file with its rows as what the benchmark wrote; empty if it is not there.
+
+    Parameters
+    ----------
+    row
+        What the rows are; None: as `TYPED` says of the file's name.
+    """
     if not path.exists():
         return {}
     document: dict[str, Any] = json.loads(path.read_text())
-    for name, kind in TYPED[path.stem].items():
+    for name, kind in (TYPED[path.stem] if row is None else {"rows": row}).items():
         document[name] = [TypeAdapter(kind).validate_python(entry) for entry in document[name]]
     return document
 
@@ -75,7 +82,13 @@ def write(results: Path) -> str:
             f"Python {given['python']}; {given['date']}{seeds}."
         )
 
-    values = {"provenance": provenance, "listed": listed, "modules": SimpleNamespace(**MODULES)}
+    history = [read(path, run.Row) for path in sorted((results / "history").glob("*.json"))]
+    values = {
+        "history": history,
+        "provenance": provenance,
+        "listed": listed,
+        "modules": SimpleNamespace(**MODULES),
+    }
     return common.from_template(Path(__file__).with_name("benchmarks.md.j2"), **values, **found)
 
 
