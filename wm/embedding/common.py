@@ -190,7 +190,8 @@ def single_rows(X: NDArray[np.float32]) -> NDArray[np.int64]:
 
 def row_sums(X: NDArray[np.float32]) -> NDArray[np.uint64]:
     """Return a number for each row, (n, d) -> (n,): equal for equal rows, hardly ever for others."""
-    factors = np.random.default_rng(0).integers(2**63, size=X.shape[1], dtype=np.uint64) | np.uint64(1)
+    rng = np.random.default_rng(0)
+    factors = [int(rng.integers(2**63)) for _ in range(X.shape[1])]
     sums = np.zeros(len(X), dtype=np.uint64)
     for column, factor in zip(
         X.T, factors, strict=True
@@ -198,6 +199,6 @@ def row_sums(X: NDArray[np.float32]) -> NDArray[np.uint64]:
         bits = (
             (column.astype(np.float32) + np.float32(0)).view(np.uint32).astype(np.uint64)
         )  # -0.0 equals 0.0
-        bits *= factor
+        bits *= np.uint64(factor | 1)
         sums += bits ^ (bits >> np.uint64(29))
     return sums

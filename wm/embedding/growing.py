@@ -133,10 +133,13 @@ class Grower:
         grown: list[GrownTree] = Parallel(n_jobs=n_jobs, require="sharedmem")(
             delayed(self.grow)(tree, max_depth) for tree in range(len(self.seeds))
         )
-        names = ("left", "right", "feature", "threshold", "value")
         return Forest.from_arrays(
             offset=np.cumsum([0, *(len(tree.left) for tree in grown)]),
-            **{name: np.concatenate([getattr(tree, name) for tree in grown]) for name in names},
+            left=np.concatenate([tree.left for tree in grown]),
+            right=np.concatenate([tree.right for tree in grown]),
+            feature=np.concatenate([tree.feature for tree in grown]),
+            threshold=np.concatenate([tree.threshold for tree in grown]),
+            value=np.concatenate([tree.value for tree in grown]),
             n_features=len(self._columns[0]),
             classes=classes,
             copy=False,
@@ -151,11 +154,14 @@ class Grower:
         room = 2 * len(self._samples) - 1
         if max_depth is not None and max_depth < math.log2(room):
             room = 2 ** (max_depth + 1) - 1
-        kinds = (np.int32, np.int32, np.int32, np.float64, np.int64, np.int64)
-        nodes = tuple(np.empty(room, dtype=kind) for kind in kinds)
+        left, right, feature = (np.empty(room, dtype=np.int32) for _ in range(3))
+        threshold, rows, ones = np.empty(room), np.empty(room, dtype=np.int64), np.empty(room, dtype=np.int64)
+        nodes = left, right, feature, threshold, rows, ones
         limit = 2**31 - 1 if max_depth is None else max_depth
         size, depth = grow(self._columns, self._samples.copy(), limit, self._max_features, state, nodes)
-        return GrownTree(*(array[:size].copy() for array in nodes), depth=depth)
+        left, right, feature = left[:size].copy(), right[:size].copy(), feature[:size].copy()
+        threshold, rows, ones = threshold[:size].copy(), rows[:size].copy(), ones[:size].copy()
+        return GrownTree(left, right, feature, threshold, rows, ones, depth)
 
     def _agrees(self, X: NDArray[np.float32], codes: NDArray[np.int64], max_depth: int | None) -> bool:
         """Return whether scikit-learn grows the same first tree."""

@@ -71,7 +71,7 @@ def grow(columns, samples, max_depth, max_features, state, nodes):
         known, ones, impurity = stack[top, 4], stack[top, 5], impurities[top]
         rows = end - start
         chosen = -1
-        best, best_rank, best_threshold, best_left, best_ones = -np.inf, 0, 0.0, 0, 0
+        best, best_rank, best_threshold, best_left, best_ones = -np.inf, np.int64(0), 0.0, 0, 0
         if depth < max_depth and rows >= 2 and impurity > EPSILON:
             # Features are drawn without replacement, constant ones set aside: features[:drawn] are known to
             # be constant and drawn, [drawn:known] known, [known:total] found so here, [undrawn:] tried.
@@ -115,12 +115,12 @@ def grow(columns, samples, max_depth, max_features, state, nodes):
                     if dense:
                         while counts[at] == 0:
                             at += 1
-                        rank = low + at
+                        rank = np.int64(low + at)
                         group, group_ones = counts[at] & 0xFFFFFFFF, counts[at] >> 32
                         counts[at] = 0
                         at += 1
                     else:
-                        rank, group, group_ones = np.int64(keys[at] >> 1), 0, 0
+                        rank, group, group_ones = np.int64(keys[at] >> 1), np.int64(0), np.int64(0)
                         while at < rows and np.int64(keys[at] >> 1) == rank:
                             group_ones += np.int64(keys[at] & 1)
                             group += 1
@@ -223,9 +223,9 @@ def order(keys, count, spare, digits):
         for digit in range(256):
             place, digits[digit] = place + digits[digit], place
         for i in range(count):
-            digit = (np.int64(keys[i]) >> shift) & 255
-            spare[digits[digit]] = keys[i]
-            digits[digit] += 1
+            own = (np.int64(keys[i]) >> shift) & 255
+            spare[digits[own]] = keys[i]
+            digits[own] += 1
         for i in range(count):
             keys[i] = spare[i]
         shift += 8

@@ -152,8 +152,10 @@ def train_each(
                 results += part
                 fitted.update((one.position, one.fitted()) for one in part if one.found is not None)
                 reports += 1
-                for kind in kinds if on_round is not None else ():
-                    on_round(kind, reports, sum(position not in fitted for position in task.trees_of(kind)))
+                if on_round is not None:
+                    for kind in kinds:
+                        left = sum(position not in fitted for position in task.trees_of(kind))
+                        on_round(kind, reports, left)
             raise_on_failure(task, wave, results)
     return [fitted[position] for position in range(task.signature.trees)]
 
