@@ -36,10 +36,10 @@ def embed() -> Work:
 
 
 def tune() -> Work:
-    """Return a grid search over 2 x 6 forests, in 3,000 rows of 20 features."""
+    """Return a grid search over 2 x 6 forests, in 4,000 rows of 20 features."""
     from wm.embedding.tuning import grid_search
 
-    X, y = _rows(3000, 20)
+    X, y = _rows(4000, 20)
     return lambda: grid_search(
         X, y, n_estimators=[20, 40], max_depth=[4, 8, 12, 16, 20, None], folds=3, seed=1
     )

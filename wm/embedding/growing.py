@@ -28,7 +28,7 @@ _EXACT_ON = ("x86_64", "AMD64")
 _MAX_ROWS = 2**30
 """Twice a row's index and its label fit 32 bits."""
 
-_LEAST_WORK = 5 * 10**6
+_LEAST_WORK = 2 * 10**6
 """Rows times features tried at a split times trees; for less, loading compiled code is not worth its time."""
 
 
