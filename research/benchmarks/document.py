@@ -33,7 +33,9 @@ from research.benchmarks import overshoot, pages, peak, run, tuning  # isort: sk
 _EACH = (forgery, forgery_grid, hardness, growth, peak, overshoot, fuzz, tuning, embedding, lineup)
 MODULES = {module.__name__.rpartition(".")[2]: module for module in (*_EACH, lineup_presence, pages)}
 TYPED: dict[str, dict[str, Any]] = {name: {"rows": module.Row} for name, module in MODULES.items()}
-TYPED |= dict.fromkeys(("lineup_large", "lineup_hard", "lineup_calibration", "lineup_others"), TYPED["lineup"])
+TYPED |= dict.fromkeys(
+    ("lineup_large", "lineup_hard", "lineup_calibration", "lineup_others"), TYPED["lineup"]
+)
 TYPED["embedding"] |= {"differences": embedding.Difference, "memory": embedding.Peak}
 """Of each results file, what the entries of its lists are."""
 

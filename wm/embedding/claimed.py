@@ -95,7 +95,8 @@ def commit_pool(
     """
     tests_of(scheme)
     single = single_rows(X)
-    size = pool_size or _pool_size(len(single), trigger_size, pool_rows, level)
+    default = _pool_size(len(single), trigger_size, pool_rows, level)
+    size = default if pool_size is None else pool_size
     if pool_size is None and size <= trigger_size < len(single):
         raise EmbeddingError(
             f"{trigger_size} trigger rows need a larger pool than the {size} rows by default; a few dozen "
