@@ -272,4 +272,4 @@ def test_a_suspect_at_an_address(wm, owned, monkeypatch, kind) -> None:
     facts = found.json()
     assert (facts["log10_p"] < -8) == (kind != "labels")
     assert f"asked in format v1, answered by {kind}" in facts["notes"]
-    assert "asked 265 rows" in facts["suspect"]  # 60 test rows, 200 others, 5 of them twice
+    assert "asked 315 rows" in facts["suspect"]  # 60 test rows, 250 others, 5 of them twice

@@ -161,7 +161,7 @@ def test_a_line_up_that_is_too_small_says_so(owner):
     small = retrained_lineup(owner.claim, owner.rows, owner.queries.X, candidates=2, judge=lineups.JUDGE)
     found = judged(owner, small, owner.forest)
     assert found.verdict is VerdictKind.UNJUDGED
-    assert "cannot give p below 10^-2.5" in found.reason
+    assert "cannot give p below 10^-2.2" in found.reason
     assert found.needed == "more candidates for each position"
 
 
