@@ -232,7 +232,7 @@ def verify(
         As `wm.claims.reading.read_any_claim` returns it, which refuses edited files.
     suspect
         A `Forest`, a model that `wm.formats.objects.model_of` reads and whose trees vote, a
-        `WatermarkedForestClassifier` for two classes, or votes of 0 and 1: a row for each row that the
+        `WatermarkedForestClassifier`, or votes of 0, 1, ...: a row for each row that the
         claim shows, a column for each tree in order.
     trust
         Beacons that the judge trusts; None: none, so that no verdict is better than an indication.

@@ -10,7 +10,7 @@ class ModelError(WmError):
 
 
 class DataError(WmError):
-    """A data set is missing, malformed or unfit for a binary watermark."""
+    """A data set is missing, malformed or unfit for a watermark."""
 
 
 class SignatureError(WmError):

@@ -9,6 +9,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from wm.claims.document import MAX_CLASSES
 from wm.datasets.applying import frame_input, frame_rows
 from wm.datasets.preparation import MinMax, Preparation, claimed
 from wm.datasets.preparing import Categorical
@@ -19,14 +20,14 @@ from wm.interface import Interface
 
 @dataclass(frozen=True, eq=False)
 class OwnerRows:
-    """Rows of two classes.
+    """Rows of two classes or more.
 
     Attributes
     ----------
     X : (n, d) float32, y : (n,)
-        As model input, and 0 or 1.
+        As model input, and 0, 1, ....
     class_names
-        Of 0 and 1.
+        Of 0, 1, ....
     feature_names
         d names.
     preparation
@@ -35,7 +36,7 @@ class OwnerRows:
 
     X: NDArray[np.float32]
     y: NDArray[np.int64]
-    class_names: tuple[str, str]
+    class_names: tuple[str, ...]
     feature_names: tuple[str, ...]
     preparation: Preparation | None
 
@@ -66,15 +67,12 @@ class OwnerRows:
         given, preparation = frame_input(X, categorical=categorical, missing=missing)
         rows, labels = _matrix(given, y)
         classes, codes = np.unique(labels, return_inverse=True)
-        if len(classes) != 2:
-            raise DataError(
-                f"the labels are of {len(classes)} classes: two are needed; for more, "
-                "WatermarkedForestClassifier makes a forest for each"
-            )
+        if not 2 <= len(classes) <= MAX_CLASSES:
+            raise DataError(f"the labels are of {len(classes)} classes: 2 to {MAX_CLASSES} are needed")
         if feature_names is None:
             some = (f"x{index}" for index in range(rows.shape[1]))
             feature_names = tuple(some) if preparation is None else preparation.feature_names
-        names = (str(classes[0]), str(classes[1]))
+        names = tuple(map(str, classes))
         return cls(rows, codes.astype(np.int64), names, tuple(feature_names), preparation)
 
     @property
@@ -91,7 +89,7 @@ class OwnerRows:
 
 
 def rows_of_claim(
-    X: Any, y: ArrayLike, class_names: tuple[str, str], preparation: MinMax | Preparation | None
+    X: Any, y: ArrayLike, class_names: tuple[str, ...], preparation: MinMax | Preparation | None
 ) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
     """Return rows as model input and codes of their labels, for a claim that is there already.
 

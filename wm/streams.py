@@ -30,6 +30,7 @@ class Role(StrEnum):
     OWNER_TREES_RIGHT = "owner-trees-right"
     OWNER_TREES_WRONG = "owner-trees-wrong"
     OWNER_TREE = "owner-tree"
+    OWNER_WRONG_LABELS = "owner-wrong-labels"
     ATTACKER_SIGNATURE = "attacker-signature"
     ATTACKER_INSTANCES = "attacker-instances"
     ATTACKER_PROBES = "attacker-probes"

@@ -13,7 +13,7 @@ from wm.attacks.forgery import attacker_instances
 from wm.datasets import AnyScaling, Source, load, split
 from wm.datasets.applying import model_rows
 from wm.datasets.files import read_arrays, read_bytes, read_labelled
-from wm.datasets.labels import encode_labels, two_classes
+from wm.datasets.labels import chosen_classes, encode_labels
 from wm.datasets.loading import load_table
 from wm.datasets.model import median_filled
 from wm.datasets.source import OF_NUMBERS, file_format
@@ -55,7 +55,7 @@ def attacker_rows(
     if rows is not None and model.classes is None:
         X, y = read_arrays(read_bytes(_npz(rows)), "X", options["label"] or "y", where=str(rows))
     elif rows is not None:
-        X, y, class_names = _labelled_rows(interface, rows, options, classes=_classes(model))
+        X, y, class_names = _labelled_rows(interface, rows, options)
     else:
         scaling: AnyScaling = options["scaling"] or ("train" if _is_scaled(forest) else "raw")
         made = split(
@@ -79,12 +79,11 @@ def attacker_rows(
 
 
 def _labelled_rows(
-    interface: Interface | None, path: Path, options: dict[str, Any], *, classes: int
+    interface: Interface | None, path: Path, options: dict[str, Any]
 ) -> tuple[NDArray[np.floating], NDArray[np.int64], tuple[str, ...]]:
     """Return model input, the code of each label, and the names of the classes.
 
-    A raw table is prepared as the model says, unless the options say how. The rows have two classes, or as
-    many as they may have if the model has more than two.
+    A raw table is prepared as the model says, unless the options say how.
     """
     import numpy as np
 
@@ -102,18 +101,12 @@ def _labelled_rows(
             X = median_filled(table.X, table.feature_names, where=table.where)
     for note in notes:
         say(note)
-    if classes > 2 and source.positive is None:
-        return X, labels.codes, labels.classes
-    return X, *two_classes(labels, positive=source.positive, where=str(path), naming=as_flag)
+    return X, *chosen_classes(labels, positive=source.positive, where=str(path), naming=as_flag)
 
 
 def _is_raw(path: Path, options: dict[str, Any]) -> bool:
     is_told = (options["missing"], options["categorical"]) != ("refuse", "refuse")
     return file_format(path) not in OF_NUMBERS and not is_told
-
-
-def _classes(model: TreeModel) -> int:
-    return 0 if model.classes is None else len(model.classes)
 
 
 def _npz(path: Path) -> Path:
@@ -140,10 +133,10 @@ def _labels(
         names = list(own)
     if set(class_names) <= set(names):
         values = values[[names.index(name) for name in class_names]]
-    elif names != ["0", "1"]:
+    elif names != list(map(str, range(len(class_names)))):
         raise QueryError(
             f"the model has classes {', '.join(names)[:80]}, the rows {', '.join(class_names)[:80]}: give "
-            "rows with labels of the model's classes"
+            "rows with labels of the model's classes; --positive sets one class against all others"
         )
     chosen: NDArray[Any] = np.asarray(values)[y]
     return chosen
@@ -161,7 +154,7 @@ def _domain(
 
     forest = model.forest
     if file is not None:
-        domain = Domain.of(_labelled_rows(interface, file, options, classes=_classes(model))[0])
+        domain = Domain.of(_labelled_rows(interface, file, options)[0])
         if len(domain.low) != forest.n_features:
             raise QueryError(f"{file}: has {len(domain.low)} features, the model {forest.n_features}")
         if outside := int((~domain.holds(X)).sum()):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -238,7 +237,7 @@ def _or_say_nothing_written(train: Callable[..., _Made], *arguments: Any, **opti
 
 def _figures(name: str, accuracy: float, found: Any) -> dict[str, float]:
     """Return a forest's figures, each with the forest's name."""
-    figures = {"accuracy": accuracy} if found is None else asdict(found)
+    figures = {"accuracy": accuracy} if found is None else found.figures()
     return {f"{figure}_{name}": value for figure, value in figures.items()}
 
 

@@ -52,8 +52,8 @@ class Named(Protocol):
     """The part of a claim's header that says what rows and answers mean."""
 
     @property
-    def class_names(self) -> tuple[str, str]:
-        """Names of the classes 0 and 1."""
+    def class_names(self) -> tuple[str, ...]:
+        """Names of the classes 0, 1, ...."""
 
     @property
     def feature_names(self) -> tuple[str, ...]:

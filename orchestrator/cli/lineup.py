@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -156,7 +156,8 @@ def embed_lineup_claim(
         n_jobs=options["jobs"],
     )
     found = quality(made.forest, rows.X_test, rows.y_test)
-    figures = {"accuracy": made.forest.accuracy(rows.X_test, rows.y_test)} if found is None else asdict(found)
+    accuracy = made.forest.accuracy(rows.X_test, rows.y_test)
+    figures = {"accuracy": accuracy} if found is None else found.figures()
     return EmbeddedModel(
         made.forest, made.claim, {"trees": claim.header.trees, "mode": claim.header.mode, **figures}
     )

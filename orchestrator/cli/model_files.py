@@ -63,7 +63,9 @@ data_options = option_group(
         default="refuse",
         help="Refuse columns of text, one feature for each value, or sorted values numbered.",
     ),
-    click.option("--positive", help="Class that counts as 1.  [needed for three classes or more]"),
+    click.option(
+        "--positive", help="Class that counts as 1, against all others.  [default: each class by itself]"
+    ),
     click.option("--test-share", type=float, default=0.3, help="Share of rows kept for testing."),
 )
 

@@ -51,7 +51,7 @@ _OF_TABLES = ("header", "sep", "drop", "missing", "categorical")
 
 
 source_options = option_group(
-    click.option("--dataset", help="breast-cancer, mnist2-6, ijcnn1 or openml:<id>."),
+    click.option("--dataset", help="breast-cancer, iris, wine, digits, mnist2-6, ijcnn1 or openml:<id>."),
     click.option("--path", type=INPUT, help="Training data instead: csv, npz or svmlight file."),
     data_options,
     scaling_option("Train on raw values, or scaled to [0, 1] as in the paper.", default="raw"),

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 class _Header:
     """What is known of the rows: they are model input as they are."""
 
-    class_names: tuple[str, str]
+    class_names: tuple[str, ...]
     domain: tuple[tuple[float, float], ...]
     preparation: MinMax | Preparation | None = None
 

@@ -71,7 +71,7 @@ suspect_options = option_group(
     trust_options,
     click.option("--votes", type=INPUT, help="Suspect's votes of each tree (csv or npz)."),
     click.option(
-        "--probabilities", type=INPUT, help="Suspect's probabilities of class 1, or of both classes."
+        "--probabilities", type=INPUT, help="Suspect's probabilities of each class, or of class 1 of two."
     ),
     click.option("--labels", type=INPUT, help="Suspect's labels."),
     click.option("--order", type=INPUT, help="File of wm queries --order, for files of answers."),

@@ -75,9 +75,11 @@ EVASIONS: dict[str, _Evade] = {
     "every tree twice": lambda forest, _, __: forest.select([*range(forest.n_trees)] * 2),
     "merged with an honest forest": _joined,
     "classes exchanged": lambda forest, _, __: replace(forest, value=forest.value[:, ::-1]),
-    "classes renamed": lambda forest, _, __: replace(forest, classes=np.array(["no", "yes"])),
+    "classes renamed": lambda forest, _, __: replace(
+        forest, classes=np.array([f"class {code:02}" for code in range(len(forest.classes))])
+    ),
     "unused class": lambda forest, _, __: replace(
-        forest, value=np.pad(forest.value, ((0, 0), (0, 1))), classes=np.array([0, 1, 2])
+        forest, value=np.pad(forest.value, ((0, 0), (0, 1))), classes=np.arange(len(forest.classes) + 1)
     ),
     "unused feature": lambda forest, _, __: replace(forest, n_features=forest.n_features + 1),
     "columns permuted": lambda forest, _, rng: _permuted(forest, rng),
@@ -259,7 +261,7 @@ def _judged(
     asked = Requirements(level=options.level, suspect_since=datetime.max.replace(tzinfo=UTC))
     response = model_response(suspect.forest, sample)
     for source in options.answers:
-        found = judge_sample(sample, _limited(response, source), asked)
+        found = judge_sample(sample, _limited(response, source, len(sample.header.class_names)), asked)
         yield Row(
             claim=claim,
             suspect=suspect.name,
@@ -274,13 +276,14 @@ def _judged(
         )
 
 
-def _limited(response: Response, source: Source) -> Response:
+def _limited(response: Response, source: Source, classes: int) -> Response:
     """Return a model's response, or what is left of it where the judge only gets answers to rows."""
     if source == "model":
         return response
-    shares = response.answers["votes"].values.mean(axis=1)
+    shares = response.answers["votes"].shares(classes)
     kind: AnswerKind = source
-    values = shares if source == "probabilities" else (shares > 0.5).astype(np.int64)
+    of_classes = shares[:, 1] if shares.shape[1] == 2 else shares
+    values = of_classes if source == "probabilities" else shares.argmax(axis=1)
     return replace(response, answers={kind: Answers(kind, values)})
 
 

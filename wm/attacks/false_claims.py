@@ -26,25 +26,36 @@ _STEPS = 21
 """Points on each line between two rows of different labels."""
 
 
+def _mislabelled(y: Labels, which: NDArray[np.bool_], seen: Forest) -> Labels:
+    """Return labels of which some are those of the next class."""
+    return np.where(which, (y + 1) % len(seen.classes), y)
+
+
+def _every_second(y: Labels) -> NDArray[np.bool_]:
+    return np.arange(len(y)) % 2 == 1
+
+
 def _half_mislabelled(X: Rows, y: Labels, seen: Forest, size: int, rng: np.random.Generator) -> Pool:
     sure = np.argsort(-seen.vote_shares(X).max(axis=1), kind="stable")[:size]
-    return X[sure], y[sure] ^ (np.arange(len(sure)) % 2)
+    return X[sure], _mislabelled(y[sure], _every_second(sure), seen)
 
 
 def _all_mislabelled(X: Rows, y: Labels, seen: Forest, size: int, rng: np.random.Generator) -> Pool:
-    return X[:size], 1 - y[:size]
+    return X[:size], _mislabelled(y[:size], np.ones(len(y[:size]), dtype=bool), seen)
 
 
 def _border_rows(X: Rows, y: Labels, seen: Forest, size: int, rng: np.random.Generator) -> Pool:
-    """Half of the rows lie where the model's trees are divided, with labels at random."""
-    if len(np.unique(y)) < 2:  # there is nothing between
+    """Half of the rows lie where the model's trees are divided between two classes, labelled at random."""
+    present = np.unique(y)[:2]
+    if len(present) < 2:  # there is nothing between
         return X[:size], y[:size]
     half = max(1, size // 2)
-    ends = [X[rng.choice(np.flatnonzero(y == label), half)] for label in (0, 1)]
+    ends = [X[rng.choice(np.flatnonzero(y == label), half)] for label in present]
     lines: Rows = ends[0] + np.linspace(0, 1, _STEPS, dtype=np.float32)[:, None, None] * (ends[1] - ends[0])
-    shares = seen.vote_shares(lines.reshape(-1, X.shape[1]))[:, 1].reshape(_STEPS, half)
-    border = lines[np.abs(shares - 0.5).argmin(axis=0), np.arange(half)]
-    return np.vstack([X[:half], border]), np.concatenate([y[:half], rng.integers(0, 2, half)])
+    shares = seen.vote_shares(lines.reshape(-1, X.shape[1]))[:, present]
+    division = np.abs(np.round(shares[:, 1] - shares[:, 0], 9)).reshape(_STEPS, half)
+    border = lines[division.argmin(axis=0), np.arange(half)]
+    return np.vstack([X[:half], border]), np.concatenate([y[:half], present[rng.integers(0, 2, half)]])
 
 
 def _near_duplicates(X: Rows, y: Labels, seen: Forest, size: int, rng: np.random.Generator) -> Pool:
@@ -53,7 +64,7 @@ def _near_duplicates(X: Rows, y: Labels, seen: Forest, size: int, rng: np.random
     copies = np.repeat(X[:10], times, axis=0)
     step = np.spacing(np.abs(X[:, 0]).max(initial=np.float32(1)))
     copies[:, 0] += np.tile(np.arange(times, dtype=np.float32) * step, len(X[:10]))
-    return copies, np.repeat(y[:10] ^ (np.arange(len(y[:10])) % 2), times)
+    return copies, np.repeat(_mislabelled(y[:10], _every_second(y[:10]), seen), times)
 
 
 def _one_label(X: Rows, y: Labels, seen: Forest, size: int, rng: np.random.Generator) -> Pool:
@@ -61,7 +72,7 @@ def _one_label(X: Rows, y: Labels, seen: Forest, size: int, rng: np.random.Gener
 
 
 def _noisy_labels(X: Rows, y: Labels, seen: Forest, size: int, rng: np.random.Generator) -> Pool:
-    return X[:size], y[:size] ^ (rng.random(len(y[:size])) < 0.3)
+    return X[:size], _mislabelled(y[:size], rng.random(len(y[:size])) < 0.3, seen)
 
 
 def _true_rows(X: Rows, y: Labels, seen: Forest, size: int, rng: np.random.Generator) -> Pool:
@@ -90,7 +101,7 @@ def false_sample(
     name
         Of `FALSE_CLAIMS`.
     X : (n, d), y : (n,)
-        Rows that the claimant has, and their labels, 0 or 1.
+        Rows that the claimant has, and their labels, 0, 1, ....
     seen
         The model that the claimant has seen.
     """

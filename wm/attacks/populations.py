@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from wm import streams
 from wm.codebook import Codebook, Marks
-from wm.embedding.common import draw_trigger_rows
+from wm.embedding.common import draw_trigger_rows, draw_wrong_labels
 from wm.embedding.options import TrainOptions
 from wm.embedding.training import Caps, honest_forest
 from wm.errors import ModelError
@@ -24,7 +24,7 @@ class Case:
     """A forest and a false claim to it."""
 
     forest: Forest
-    """Classes 0 and 1."""
+    """Classes 0, 1, ...."""
     signature: Signature
     """m bits, drawn independently of the forest."""
     X_trigger: NDArray[np.float32]
@@ -117,6 +117,9 @@ def watermarked_forest(
         seed_wrong=int(seeds[1]),
         fit=TrainOptions() if is_codebook else TrainOptions(training="paper", weight_step=30.0),
         tree_seeds=tuple(trees.tolist()),
+        wrong_labels=draw_wrong_labels(
+            y[trigger_rows], int(y.max()) + 1, np.random.default_rng([*seeds.tolist(), 1])
+        ),
     )
     return SCHEMES[scheme].embed(task, None).forest
 

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from pydantic import Field, ValidationError
 
 from wm.claims import commitment as commitments
-from wm.claims.document import Document, first_error, named_errors, read_document
+from wm.claims.document import MAX_CLASSES, Document, first_error, named_errors, read_document
 from wm.codebook import Codebook, Marks, flat_bits
 from wm.errors import ClaimError, SignatureError
 from wm.signature import Signature
@@ -34,11 +34,11 @@ class TriggerSet(Document):
     rows
         k lists of d numbers, each exactly a float32.
     labels
-        k class values, 0 or 1.
+        k class values, 0, 1, ....
     """
 
     rows: tuple[tuple[float, ...], ...] = Field(min_length=1)
-    labels: tuple[Annotated[int, Field(ge=0, le=1)], ...]
+    labels: tuple[Annotated[int, Field(ge=0, lt=MAX_CLASSES)], ...]
 
     @property
     def X(self) -> NDArray[np.float32]:  # noqa: N802 - the field's name for a data matrix
@@ -75,7 +75,7 @@ class Claim(Document):
     model_id
         The owner's name for the model.
     class_names
-        Names of the classes 0 and 1.
+        Names of the classes 0, 1, ....
     created
         Date of the claim, ISO 8601; None in campaigns, whose outcomes must not depend on the clock.
     """
@@ -90,7 +90,7 @@ class Claim(Document):
     commitment: str
     model_hash: str
     model_id: str
-    class_names: tuple[str, str]
+    class_names: Annotated[tuple[str, ...], Field(min_length=2, max_length=MAX_CLASSES)]
     created: str | None
 
     @property
@@ -129,7 +129,7 @@ def make_claim(
     y: NDArray[np.int64],
     model_hash: str,
     model_id: str,
-    class_names: tuple[str, str],
+    class_names: tuple[str, ...],
     nonce: bytes | None = None,
     created: str | None = None,
     version: Literal[1, 2] = commitments.LATEST,
@@ -141,7 +141,7 @@ def make_claim(
     X : (k, d) float32
         The trigger set.
     y : (k,)
-        Its true labels, 0 or 1.
+        Its true labels, 0, 1, ....
     nonce
         `NONCE_BYTES` secret bytes; None draws them.
     version
@@ -192,8 +192,10 @@ def read_claim(path: str | Path) -> Claim:
 
 
 def check_claim(claim: Claim) -> None:
-    """Raise `ClaimError` unless `check_trigger_set` passes and the commitment fits."""
+    """Raise `ClaimError` unless `check_trigger_set` passes, labels are named, and the commitment fits."""
     check_trigger_set(claim.trigger_set)
+    if max(claim.trigger_set.labels) >= len(claim.class_names):
+        raise ClaimError(f"a label is none of the {len(claim.class_names)} classes that are named")
     expected = commitment_of(claim.bits, claim.trigger_set, bytes.fromhex(claim.nonce), claim.version)
     if expected != claim.commitment:
         raise ClaimError("the commitment does not fit: signature, trigger set or nonce was edited")

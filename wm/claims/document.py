@@ -19,6 +19,9 @@ MAX_DOCUMENT_BYTES = 96 * 2**20
 MAX_PARTS = 2**22
 """Largest number of commas in a claim, which bounds its numbers and texts: each costs 100 bytes or more."""
 
+MAX_CLASSES = 100
+"""Most classes of one model: more labels are mostly quantities. A claim has a byte for each row's label."""
+
 Hash = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 """32 bytes as hex: a hash, a nonce, or an Ed25519 public key."""
 

@@ -111,7 +111,7 @@ class LineupHeader(Document):
     candidates_root: Hash | None
     owner: Hash
     model_id: str
-    class_names: Annotated[tuple[str, str], AfterValidator(_distinct)]
+    class_names: Annotated[tuple[str, ...], Field(min_length=2, max_length=2), AfterValidator(_distinct)]
     feature_names: Annotated[tuple[str, ...], Field(min_length=1), AfterValidator(_distinct)]
     domain: tuple[tuple[float, float], ...]
     preparation: MinMax | Preparation | None

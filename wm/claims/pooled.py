@@ -32,7 +32,15 @@ from pydantic import AfterValidator, Field, ValidationError, model_validator
 
 from wm.claims.beacons.base import Receipt
 from wm.claims.commitment import merkle_root, whole
-from wm.claims.document import Document, Hash, check_parts, first_error, named_errors, read_document
+from wm.claims.document import (
+    MAX_CLASSES,
+    Document,
+    Hash,
+    check_parts,
+    first_error,
+    named_errors,
+    read_document,
+)
 from wm.claims.draw import SECRET_BYTES
 from wm.claims.packing import packed_labels, packed_rows, unpacked_labels, unpacked_rows
 from wm.codebook import MAX_BITS
@@ -84,7 +92,7 @@ class Header(Document):
     model_id
         The owner's name for the model.
     class_names
-        Names of the classes 0 and 1.
+        Names of the classes 0, 1, ....
     feature_names
         d names.
     domain
@@ -100,7 +108,9 @@ class Header(Document):
     pool_size: int = Field(ge=2, le=MAX_ROWS)
     owner: Hash
     model_id: str
-    class_names: Annotated[tuple[str, str], AfterValidator(_distinct_names)]
+    class_names: Annotated[
+        tuple[str, ...], Field(min_length=2, max_length=MAX_CLASSES), AfterValidator(_distinct_names)
+    ]
     feature_names: Annotated[tuple[str, ...], Field(min_length=1), AfterValidator(_distinct_names)]
     domain: tuple[tuple[float, float], ...]
     preparation: MinMax | Preparation | None
@@ -133,7 +143,7 @@ class PooledClaim(Document):
     Attributes
     ----------
     rows, labels
-        The pool: (N, d) little-endian float32 and N bytes of 0 and 1, each as base64.
+        The pool: (N, d) little-endian float32 and N bytes of 0, 1, ..., each as base64.
     salt, secret
         Random bytes, hex; the salt hides what the commitment fixes, the secret makes the draw.
     commitment
@@ -259,9 +269,9 @@ def check_pooled(claim: PooledClaim) -> None:
 
 
 def check_rows(header: Header, X: NDArray[np.float32], y: NDArray[np.int64]) -> None:
-    """Raise `ClaimError` for repeated rows, labels other than 0 and 1, or values outside the domain."""
-    if not np.isin(y, (0, 1)).all():
-        raise ClaimError("the pool has labels other than 0 and 1")
+    """Raise `ClaimError` for repeated rows, labels of no class, or values outside the domain."""
+    if not np.isin(y, np.arange(len(header.class_names))).all():
+        raise ClaimError(f"the pool has labels other than 0 to {len(header.class_names) - 1}")
     with np.errstate(over="ignore"):  # numbers beyond float32 become infinite
         low, high = np.array(header.domain).T.astype(np.float32)
     # Written so that a NaN fails too.

@@ -1,11 +1,11 @@
-"""Data sets for a binary watermark: found, checked, split, scaled and hashed.
+"""Data sets: found, checked, split, scaled and hashed.
 
-A `Source` names the rows, `load` makes a `Dataset` of them (class 0 or 1 for each row), `split` a `Split` for
-training. `source` and `model` hold the types. `files` reads the user's files as `cells` of `columns`:
+A `Source` names the rows, `load` makes a `Dataset` of them (class 0, 1, ... for each row), `split` a `Split`
+for training. `source` and `model` hold the types. `files` reads the user's files as `cells` of `columns`:
 `csv_file` (`dialect`: encoding and separator, `heading`: names or values), `arff`, and `frames`, also of
 pandas. `preparing` makes numbers of them (`problems`: what is refused, `oddities`: what is said);
 `preparation` is what travels with a model, `applying` does it to raw rows. `mnist`, `ijcnn1` and `openml`
-read the public sets; `cache` finds, downloads and keeps files; `labels` encodes labels as two classes;
+read the public sets; `cache` finds, downloads and keeps files; `labels` encodes labels as classes;
 `loading` holds the registry; `splitting` splits and scales.
 
 May import `wm.errors`, `wm.formats` and `wm.claims.document`. scikit-learn and pandas are imported only

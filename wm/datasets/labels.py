@@ -1,4 +1,4 @@
-"""Encoding of text, numbers or booleans as classes 0 and 1."""
+"""Encoding of text, numbers or booleans as classes 0, 1, ...."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from wm.claims.document import MAX_CLASSES
 from wm.datasets.wording import Naming, as_key, shown
 from wm.errors import DataError
 
@@ -70,31 +71,32 @@ def encode_labels(values: NDArray[Any], *, where: str, naming: Naming | None = N
     return Labels(merged[codes].astype(np.int64), tuple(_number_name(value) for value in distinct.tolist()))
 
 
-def two_classes(
+def chosen_classes(
     labels: Labels, *, positive: str | None, where: str, naming: Naming = as_key
-) -> tuple[NDArray[np.int64], tuple[str, str]]:
-    """Return y, (n,) of 0 and 1, and the names of classes 0 and 1.
+) -> tuple[NDArray[np.int64], tuple[str, ...]]:
+    """Return y, (n,), and the names of its classes 0, 1, ...: those that occur, or `positive` and all others.
 
     Raises
     ------
     DataError
-        There is one class only, there are three or more and no `positive`, or `positive` is not among them.
+        There is one class only, there are more than `MAX_CLASSES` and no `positive`, or `positive` is not
+        among them.
     """
     present = np.bincount(labels.codes, minlength=len(labels.classes)) > 0
     classes = [name for name, occurs in zip(labels.classes, present, strict=True) if occurs]
     if len(classes) == 1:
         raise DataError(f"{where}: all rows have the same label {classes[0]!r}: two classes are needed")
     if positive is None:
-        if len(classes) > 2:
+        if len(classes) > MAX_CLASSES:
             raise DataError(
-                f"{where}: {len(classes)} classes, {shown(classes)}: say which one counts as 1 "
-                f"against all others with {naming('positive', None)}"
+                f"{where}: {len(classes)} classes, {shown(classes)}: a model has at most {MAX_CLASSES}; say "
+                f"which one counts as 1 against all others with {naming('positive', None)}"
             )
-        negative_name, positive_name = classes
-    else:
-        positive_name = _match(positive, classes, where, naming)
-        others = [name for name in classes if name != positive_name]
-        negative_name = others[0] if len(others) == 1 else f"not {positive_name}"
+        places: NDArray[np.int64] = np.cumsum(present) - 1
+        return places[labels.codes], tuple(classes)
+    positive_name = _match(positive, classes, where, naming)
+    others = [name for name in classes if name != positive_name]
+    negative_name = others[0] if len(others) == 1 else f"not {positive_name}"
     y = (labels.codes == labels.classes.index(positive_name)).astype(np.int64)
     return y, (negative_name, positive_name)
 

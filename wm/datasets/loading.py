@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,23 +16,23 @@ from wm.datasets.frames import frame_cells
 from wm.datasets.ijcnn1 import read_ijcnn1
 from wm.datasets.labels import Labels
 from wm.datasets.mnist import read_mnist26
-from wm.datasets.model import Dataset, RawTable, binary_dataset
+from wm.datasets.model import Dataset, RawTable, checked_dataset
 from wm.datasets.openml import read_openml
 from wm.datasets.preparing import Categorical, Missing, Preparing, settled
-from wm.datasets.source import Source
+from wm.datasets.source import BUNDLED_NAMES, Source
 from wm.datasets.wording import as_key
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
-def read_breast_cancer(data_dir: Path, *, download: bool) -> RawTable:
-    """Return scikit-learn's breast-cancer set: 569 rows, 30 features; it is part of the package."""
-    from sklearn.datasets import load_breast_cancer
+def read_bundled(name: str, data_dir: Path, *, download: bool) -> RawTable:
+    """Return a set that is part of scikit-learn's package, as in its function ``load_<name>``."""
+    from sklearn import datasets
 
-    bunch = load_breast_cancer()
+    bunch = getattr(datasets, f"load_{name.replace('-', '_')}")()
     return RawTable(
-        where="breast-cancer",
+        where=name,
         X=np.asarray(bunch.data, dtype=np.float64),
         labels=Labels(np.asarray(bunch.target, dtype=np.int64), tuple(map(str, bunch.target_names))),
         feature_names=tuple(map(str, bunch.feature_names)),
@@ -39,7 +40,7 @@ def read_breast_cancer(data_dir: Path, *, download: bool) -> RawTable:
 
 
 READERS: dict[str, Callable[..., RawTable]] = {
-    "breast-cancer": read_breast_cancer,
+    **{name: partial(read_bundled, name) for name in BUNDLED_NAMES},
     "mnist2-6": read_mnist26,
     "ijcnn1": read_ijcnn1,
 }
@@ -47,9 +48,9 @@ READERS: dict[str, Callable[..., RawTable]] = {
 
 
 def load(source: Source, *, data_dir: Path | None = None, download: bool = True) -> Dataset:
-    """Return the rows of a source as a binary data set; parameters and errors as in `load_table`."""
+    """Return the rows of a source as a data set; parameters and errors as in `load_table`."""
     table = load_table(source, data_dir=data_dir, download=download)
-    return binary_dataset(table, name=source.title, positive=source.positive, naming=source.naming)
+    return checked_dataset(table, name=source.title, positive=source.positive, naming=source.naming)
 
 
 def load_table(source: Source, *, data_dir: Path | None = None, download: bool = True) -> RawTable:
@@ -92,7 +93,7 @@ def load_frame(
     categorical: Categorical = "refuse",
     drop: tuple[str | int, ...] = (),
 ) -> Dataset:
-    """Return the rows of a pandas frame as a binary data set; its index is no column.
+    """Return the rows of a pandas frame as a data set; its index is no column.
 
     Parameters
     ----------
@@ -108,4 +109,4 @@ def load_frame(
     """
     cells = frame_cells(frame, where=name, label=label, drop=drop)
     table = prepared_table(cells, Preparing(missing, categorical, drop), as_key)
-    return binary_dataset(table, name=name, positive=positive)
+    return checked_dataset(table, name=name, positive=positive)

@@ -1,4 +1,4 @@
-"""Types of data sets: `RawTable` (any number of classes, as read) and `Dataset` (two classes, checked)."""
+"""Types of data sets: `RawTable` (as read) and `Dataset` (checked)."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from wm.datasets.labels import Labels, two_classes
+from wm.datasets.labels import Labels, chosen_classes
 from wm.datasets.preparation import CategoryColumn, NumberColumn
-from wm.datasets.wording import Naming, as_key
+from wm.datasets.wording import Naming, as_key, shown
 from wm.errors import DataError
 from wm.formats.npz import content_hash
 
 
 @dataclass(frozen=True, eq=False)
 class RawTable:
-    """Rows as read from a source, before they are checked and made binary."""
+    """Rows as read from a source, before they are checked."""
 
     where: str
     """Name of the source in errors."""
@@ -41,16 +41,16 @@ class RawTable:
 
 @dataclass(frozen=True, eq=False)
 class Dataset:
-    """A binary data set; its arrays cannot be written to."""
+    """A data set to train a model on; its arrays cannot be written to."""
 
     name: str
     """The set's public name, or the file's."""
     X: NDArray[np.float64]
     """Features, (n, d), finite; NaN where `split` puts the median of the training rows."""
     y: NDArray[np.int64]
-    """Classes, (n,), 0 or 1; both occur."""
-    class_names: tuple[str, str]
-    """Names of classes 0 and 1 in the source."""
+    """Classes, (n,), 0, 1, ...; each occurs."""
+    class_names: tuple[str, ...]
+    """Names of classes 0, 1, ... in the source."""
     feature_names: tuple[str, ...]
     """d names."""
     test_mask: NDArray[np.bool_] | None = None
@@ -88,20 +88,31 @@ def column_names(count: int) -> tuple[str, ...]:
     return tuple(f"column_{index}" for index in range(count))
 
 
-def binary_dataset(table: RawTable, *, name: str, positive: str | None, naming: Naming = as_key) -> Dataset:
-    """Make a table binary, whose values are finite, or NaN where a median will be put.
+def checked_dataset(table: RawTable, *, name: str, positive: str | None, naming: Naming = as_key) -> Dataset:
+    """Make a data set of a table whose values are finite, or NaN where a median will be put.
+
+    Parameters
+    ----------
+    positive
+        As in `wm.datasets.Source`.
 
     Raises
     ------
     DataError
-        Too few rows, no features, or as in `two_classes`.
+        Too few rows, no features, or as in `chosen_classes`.
     """
     n_rows, n_features = table.X.shape
     if n_rows < 2:
         raise DataError(f"{table.where}: {n_rows} rows are too few: a split needs at least 2")
     if n_features == 0:
         raise DataError(f"{table.where}: there is no feature, only the label")
-    y, class_names = two_classes(table.labels, positive=positive, where=table.where, naming=naming)
+    y, class_names = chosen_classes(table.labels, positive=positive, where=table.where, naming=naming)
+    notes = table.notes
+    if len(class_names) > 2:
+        notes += (
+            f"{len(class_names)} classes, {shown(class_names)}: one model for all; "
+            f"{naming('positive', None)} sets one against all others",
+        )
     return Dataset(
         name=name,
         X=np.ascontiguousarray(table.X),
@@ -109,7 +120,7 @@ def binary_dataset(table: RawTable, *, name: str, positive: str | None, naming: 
         class_names=class_names,
         feature_names=table.feature_names,
         test_mask=None if table.test_mask is None else table.test_mask.copy(),
-        notes=table.notes,
+        notes=notes,
         columns=table.columns or tuple(NumberColumn(name=each) for each in table.feature_names),
     )
 

@@ -15,8 +15,12 @@ from wm.datasets.wording import Naming, as_key
 from wm.errors import DataError
 from wm.user_cache import expanded
 
-FIXED_NAMES = ("breast-cancer", "mnist2-6", "ijcnn1")
-"""Public sets with a binary label of their own; `loading` has a reader for each."""
+BUNDLED_NAMES = ("breast-cancer", "iris", "wine", "digits")
+"""Sets that are part of scikit-learn: 569 rows of 30 features, 150 of 4, 178 of 13, 1,797 of 64; the last
+three have three, three and ten classes."""
+
+FIXED_NAMES = (*BUNDLED_NAMES, "mnist2-6", "ijcnn1")
+"""Public sets with a label of their own; `loading` has a reader for each."""
 
 _OPENML_NAME = re.compile(r"openml:([1-9][0-9]{0,8})")
 
@@ -64,7 +68,7 @@ class Source:
     """
 
     name: str | None = None
-    """One of "breast-cancer", "mnist2-6", "ijcnn1" and "openml:<id>"."""
+    """One of `FIXED_NAMES`, or "openml:<id>"."""
     path: Path | None = None
     """A file: .csv (also .tsv, .data), .arff, .parquet, .feather, .npz, or svmlight (.svm, .svmlight,
     .libsvm, .txt); text may be .gz or .bz2. A relative path is looked for in the working directory, then in
@@ -78,8 +82,8 @@ class Source:
     sep: str | None = None
     """csv: what separates cells: "," ";" "tab" "|" or "space". None: found out."""
     positive: str | None = None
-    """The class that becomes 1, against all others. Required for three or more classes. By default the second
-    of two: numbers in numeric order, other labels in alphabetical order."""
+    """The class that becomes 1, against all others. None: each class counts, in order: numbers in numeric
+    order, other labels in alphabetical order."""
     missing: Missing = "refuse"
     """Missing values: "refuse", "drop" their rows, or put the "median" of the training rows."""
     categorical: Categorical = "refuse"

@@ -39,13 +39,15 @@ def _checked_scaling(name: str) -> AnyScaling:
     return cast(AnyScaling, name)
 
 
-def _pair(names: Any) -> tuple[str, str]:
-    negative, positive = names
-    return str(negative), str(positive)
+def _class_names(names: Any) -> tuple[str, ...]:
+    found = tuple(map(str, names))
+    if len(found) < 2:
+        raise ValueError(f"{len(found)} class names")
+    return found
 
 
 _FACTS: dict[str, Callable[[Any], Any]] = {
-    "class_names": _pair,
+    "class_names": _class_names,
     "feature_names": lambda names: tuple(map(str, names)),
     "scaling": _checked_scaling,
     "seed": int,
@@ -65,11 +67,11 @@ class Split:
     """Scaled features, float32, (n, d) each."""
     y_train: NDArray[np.int64]
     y_test: NDArray[np.int64]
-    """Classes, 0 or 1."""
+    """Classes, 0, 1, ...."""
     train_rows: NDArray[np.int64]
     test_rows: NDArray[np.int64]
     """Each row's index in the data set."""
-    class_names: tuple[str, str]
+    class_names: tuple[str, ...]
     feature_names: tuple[str, ...]
     """As in the data set."""
     scaling: AnyScaling
@@ -176,7 +178,7 @@ def split(
         if not np.any(dataset.y[train_rows] == code):
             raise DataError(
                 f"{dataset.name}: class {name!r} is not among the {len(train_rows)} training rows: "
-                "choose another seed or a smaller test_share"
+                "choose another seed or a smaller test_share, or leave rows of rare classes out"
             )
     sha256, dataset = dataset.sha256, with_medians(dataset, train_rows)
     reserved = dataset.test_mask is not None

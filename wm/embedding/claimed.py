@@ -53,7 +53,7 @@ def commit_pool(
     trigger_size: int,
     owner: str,
     model_id: str,
-    class_names: tuple[str, str],
+    class_names: tuple[str, ...],
     feature_names: Sequence[str],
     scheme: str = "paper",
     preparation: MinMax | Preparation | None = None,
@@ -68,7 +68,7 @@ def commit_pool(
     Parameters
     ----------
     X : (n, d), y : (n,)
-        The training rows as model input, and their labels, 0 or 1.
+        The training rows as model input, and their labels, 0, 1, ....
     trees, ones_share, trigger_size
         m, the share of trees that will err on trigger rows, and k.
     owner
@@ -91,7 +91,7 @@ def commit_pool(
         A claim that could never be verified at this level; the text says what would do. Or values that no
         claim can hold, such as numbers that are not finite.
     ClaimError
-        Labels other than 0 and 1, or a scheme that no judge can read.
+        Labels without a class name, or a scheme that no judge can read.
     """
     tests_of(scheme)
     single = single_rows(X)

@@ -10,8 +10,8 @@ from __future__ import annotations
 from wm.codebook import Codebook
 from wm.embedding.common import Embedded, EmbeddingTask, FittedTree, OnRound
 from wm.embedding.per_tree import fit_one, raise_on_failure, start_after
+from wm.embedding.training import forest_of
 from wm.errors import EmbeddingError
-from wm.forest import Forest
 
 
 def embed_codebook(task: EmbeddingTask, on_round: OnRound | None = None) -> Embedded:
@@ -43,7 +43,7 @@ def embed_codebook(task: EmbeddingTask, on_round: OnRound | None = None) -> Embe
                 on_round("wrong", number, codebook.trees - len(fitted))
     trees = tuple(one.tree for one in fitted)
     return Embedded(
-        Forest.from_sklearn(list(trees)).changed(classes=[0, 1]),
+        forest_of(trees),
         rounds_right=0,
         rounds_wrong=max(one.fits for one in fitted),
         weight_right=1.0,

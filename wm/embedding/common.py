@@ -6,6 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -32,7 +33,7 @@ class EmbeddingTask:
     X: NDArray[np.float32]
     """(n, d): training rows."""
     y: NDArray[np.int64]
-    """(n,): labels, 0 or 1."""
+    """(n,): labels 0, 1, ..., each of which occurs."""
     signature: Marks
     """m bits, one for each tree; in scheme codebook a row of them for each trigger row."""
     trigger_rows: NDArray[np.int64]
@@ -50,6 +51,19 @@ class EmbeddingTask:
     sample_weight: NDArray[np.float64] | None = None
     """(n,) or None: weights of the training rows, above 0; those of the trigger rows are multiplied. None:
     all 1."""
+    wrong_labels: NDArray[np.int64] | None = None
+    """(k,) or None: for each trigger row the class for which trees with bit 1 vote, not its own; see
+    `draw_wrong_labels`. None: the other one of two classes."""
+
+    @cached_property
+    def n_classes(self) -> int:
+        """Number of classes."""
+        return int(self.y.max(initial=0)) + 1
+
+    @cached_property
+    def wrong(self) -> NDArray[np.int64]:
+        """For each trigger row the class for which trees with bit 1 vote: (k,)."""
+        return 1 - self.y[self.trigger_rows] if self.wrong_labels is None else self.wrong_labels
 
     def weights(self, trigger_weight: float) -> NDArray[np.float64]:
         """Return the training rows' weights when every trigger row weighs `trigger_weight` times its own."""
@@ -59,13 +73,23 @@ class EmbeddingTask:
 
     def check(self) -> None:
         """Raise `EmbeddingError` for a malformed task."""
-        if not np.isin(self.y, (0, 1)).all() or len(np.unique(self.y)) < 2:
-            raise EmbeddingError("labels must be 0 and 1, both of them present")
+        if not np.array_equal(np.unique(self.y), np.arange(max(2, self.n_classes))):
+            raise EmbeddingError("labels must be 0, 1, ..., at least two classes, each of them present")
         rows = self.trigger_rows
         if not len(rows) or len(np.unique(rows)) != len(rows) or rows.min() < 0 or rows.max() >= len(self.y):
             raise EmbeddingError("trigger rows must be distinct indexes into the training rows, at least one")
-        if any(np.ptp(self.labels_of(tree)) == 0 for tree in range(self.signature.trees)):
-            raise EmbeddingError("flipping the trigger rows leaves one class only: draw another trigger set")
+        if self.wrong_labels is None and self.n_classes > 2:
+            raise EmbeddingError("of three classes or more each trigger row needs a wrong label")
+        possible = np.isin(self.wrong, np.arange(self.n_classes)) & (self.wrong != self.y[rows])
+        if self.wrong.shape != rows.shape or not possible.all():
+            raise EmbeddingError("a wrong label must be one of the other classes, one for each trigger row")
+        if any(
+            np.bincount(self.labels_of(tree), minlength=self.n_classes).min() == 0
+            for tree in range(self.signature.trees)
+        ):
+            raise EmbeddingError(
+                "flipping the trigger rows leaves a class without rows: draw another trigger set"
+            )
         weight = self.sample_weight
         if weight is not None and (weight.shape != self.y.shape or not (weight > 0).all()):
             raise EmbeddingError("sample_weight must hold a number above 0 for each training row")
@@ -83,9 +107,8 @@ class EmbeddingTask:
 
     def labels_of(self, tree: int) -> NDArray[np.int64]:
         """Return the labels that a tree is trained on, flipped where its bits say so: (n,)."""
-        labels = self.y.copy()
-        flipped = self.trigger_rows[self.signature.wanted(len(self.trigger_rows))[:, tree]]
-        labels[flipped] = 1 - labels[flipped]
+        labels, errs = self.y.copy(), self.signature.wanted(len(self.trigger_rows))[:, tree]
+        labels[self.trigger_rows[errs]] = self.wrong[errs]
         return labels
 
     def trees_of(self, kind: TreeKind) -> NDArray[np.int64]:
@@ -173,6 +196,14 @@ def draw_trigger_rows(X: NDArray[np.float32], size: int, rng: np.random.Generato
             "just once: lower trigger_share"
         )
     return np.sort(rng.choice(single, size=size, replace=False))
+
+
+def draw_wrong_labels(y: NDArray[np.int64], n_classes: int, rng: np.random.Generator) -> NDArray[np.int64]:
+    """Draw for each trigger row one of the other classes, uniformly: (k,) -> (k,).
+
+    All trees with bit 1 vote for the same one. No verdict reads which it is: a vote is right or wrong.
+    """
+    return (y + rng.integers(1, n_classes, size=len(y))) % n_classes
 
 
 def single_rows(X: NDArray[np.float32]) -> NDArray[np.int64]:

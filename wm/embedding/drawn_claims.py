@@ -1,8 +1,7 @@
-"""Claims for the estimator, of version 3 or of line-ups: one for each forest, drawn before it is fitted."""
+"""Claims for the estimator, of version 3 or of a line-up, made and drawn before it is fitted."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -39,60 +38,40 @@ GivenClaim = PooledClaim | LineupClaim
 """A claim that a beacon's value may draw from."""
 
 
-def listed(claim: GivenClaim | Sequence[GivenClaim] | None, count: int, trees: int) -> list[GivenClaim]:
-    """Return the claims for a number of forests, or none.
-
-    Raises
-    ------
-    FitError
-        Another number of claims, or claims of other numbers of trees.
-    """
-    if claim is None:
-        return []
-    claims = [claim] if isinstance(claim, GivenClaim) else list(claim)
-    if len(claims) != count or not all(isinstance(each, GivenClaim) for each in claims):
-        raise FitError(f"{count} claims of version 3 are needed, or of line-ups: one for each forest")
-    for each in claims:
-        if each.header.trees != trees:
-            raise FitError(f"the claim is of {each.header.trees} trees, n_estimators is {trees}")
-    return claims
+def check_claim(claim: GivenClaim, class_names: tuple[str, ...], *, trees: int) -> None:
+    """Raise `FitError` for another object than a claim, or one of other classes or number of trees."""
+    if not isinstance(claim, GivenClaim):
+        raise FitError("the claim is not one of version 3, or of a line-up")
+    if claim.header.trees != trees:
+        raise FitError(f"the claim is of {claim.header.trees} trees, n_estimators is {trees}")
+    if claim.header.class_names != class_names:
+        names, wanted = (" and ".join(map(repr, each)) for each in (claim.header.class_names, class_names))
+        raise FitError(f"the claim is of classes {names}, the labels of {wanted}")
 
 
-def drawn_rows(
-    claim: PooledClaim, X: NDArray[np.float32], y: NDArray[np.int64], class_names: tuple[str, str]
-) -> DrawnRows:
+def drawn_rows(claim: PooledClaim, X: NDArray[np.float32], y: NDArray[np.int64]) -> DrawnRows:
     """Return which training rows a claim's draw makes trigger rows.
 
     Parameters
     ----------
     X : (n, d), y : (n,)
-        The training rows, and their labels, 0 or 1.
-    class_names
-        Names of classes 0 and 1.
+        The training rows, and their labels, 0, 1, ....
 
     Raises
     ------
     ClaimError
         A claim without a receipt, or with one of another claim.
     EmbeddingError
-        Other rows or classes than the claim's.
+        Other rows than the claim's.
     """
-    check_classes(claim, class_names)
     found, _ = drawn(claim)
     places = pool_places(claim, X, y)
     rows = tuple(places[index] for index in found.triggers)
     return DrawnRows(claim.header.scheme, found.signature, rows)
 
 
-def check_classes(claim: GivenClaim, class_names: tuple[str, str]) -> None:
-    """Raise `FitError` if a claim is of other classes."""
-    if claim.header.class_names != class_names:
-        names, wanted = (" and ".join(map(repr, each)) for each in (claim.header.class_names, class_names))
-        raise FitError(f"the claim is of classes {names}, the labels of {wanted}")
-
-
 def by_trigger_rows(claim: Claim | GivenClaim, forest: Forest) -> Claim:
-    """Return a claim that shows nothing but trigger rows and signature, for `verify_together`.
+    """Return a claim that shows nothing but trigger rows and signature.
 
     Raises
     ------
@@ -103,8 +82,7 @@ def by_trigger_rows(claim: Claim | GivenClaim, forest: Forest) -> Claim:
         return claim
     if isinstance(claim, LineupClaim):
         raise ClaimError(
-            "a line-up is judged with its training rows: wm.verify(claim, forest, rows=(X, y)) for each of "
-            "claim_ and forests_"
+            "a line-up is judged with its training rows: wm.verify(claim_, forest_, rows=(X, y))"
         )
     sample = sample_of(claim)
     return make_claim(

@@ -1,11 +1,6 @@
 """WatermarkedForestClassifier: a random forest with a watermark, as a scikit-learn estimator.
 
-Two classes are one watermarked forest. Three or more are one for each class against the rest, as in the
-paper, each with its own signature, trigger set and claim; a class's score is the share of its trees that vote
-for it. `WatermarkedForestClassifier.verify` judges each claim and all of them together
-(`wm.verification.pooling`).
-
-The fitted estimator is secret: it holds claims and perhaps a key. Release `forests_`, or exports of them by
+The fitted estimator is secret: it holds claims and perhaps a key. Release `forest_`, or exports of it by
 `wm.formats.export`. Features are not scaled, only converted to float32, as by scikit-learn's trees: claims
 hold the raw rows. (Forgery attacks search [0, 1] only; to run them, scale first, in a pipeline.)
 """
@@ -35,14 +30,7 @@ from wm.claims.pooled import PooledClaim
 from wm.codebook import Marks
 from wm.embedding import SCHEMES
 from wm.embedding.common import trigger_size
-from wm.embedding.drawn_claims import (
-    DrawnRows,
-    GivenClaim,
-    by_trigger_rows,
-    check_classes,
-    drawn_rows,
-    listed,
-)
+from wm.embedding.drawn_claims import DrawnRows, GivenClaim, by_trigger_rows, check_claim, drawn_rows
 from wm.embedding.importances import impurity_importances
 from wm.embedding.lineup.claimed import OwnedLineup
 from wm.embedding.lineup.rows import fitted_lineup
@@ -50,7 +38,7 @@ from wm.embedding.matrices import dense, filled, medians
 from wm.embedding.merging import MergedRows, merged_rows
 from wm.embedding.options import DEFAULTS, Training, TrainOptions
 from wm.embedding.secretive import Secretive
-from wm.embedding.signature_sources import derived_signatures, drawn_signatures, given_signatures
+from wm.embedding.signature_sources import derived_signature, drawn_signature, given_signature
 from wm.embedding.training import Caps, adjusted_caps, fit_trees
 from wm.embedding.tuning import Hyperparameters
 from wm.embedding.watermark import Plan, WatermarkedForest, watermark_rows
@@ -58,13 +46,9 @@ from wm.errors import ClaimError, EmbeddingError, FitError, SignatureError
 from wm.forest import Forest
 from wm.signature import Signature
 from wm.streams import Role
-from wm.verification.evidence import DEFAULT_LEVEL
-from wm.verification.pooling import PooledEvidence, verify_together
+from wm.verification.evidence import DEFAULT_LEVEL, Evidence, verify
 
 Adjustment = Literal["auto", "paper", "artifact"] | None
-
-Source = Marks | GivenClaim | None
-"""What a forest is made from: marks, a claim, or, for an honest one, nothing yet."""
 
 
 class WatermarkedForestClassifier(Secretive, ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # sklearn is untyped
@@ -73,12 +57,12 @@ class WatermarkedForestClassifier(Secretive, ClassifierMixin, BaseEstimator):  #
     Parameters
     ----------
     n_estimators
-        m, trees of each forest; at least 2.
+        m, trees of the forest; at least 2.
     signature
-        m bits (a string, a sequence or a `Signature`), zeros and ones among them; for three or more classes
-        a sequence of such, one for each class. None: derived from `owner_key`, else drawn.
+        m bits (a string, a sequence or a `Signature`), zeros and ones among them. None: derived from
+        `owner_key`, else drawn.
     owner_key
-        At least 16 secret bytes, or the path of a file that holds them, from which signatures are derived.
+        At least 16 secret bytes, or the path of a file that holds them, from which the signature is derived.
         A path, unlike the bytes, is no secret when parameters are printed.
     model_id
         The owner's name for the model, written into claims; distinguishes the models of one key.
@@ -89,8 +73,9 @@ class WatermarkedForestClassifier(Secretive, ClassifierMixin, BaseEstimator):  #
         scheme's default.
     scheme
         A key of `wm.embedding.SCHEMES`. "codebook" draws bits for each trigger row: it takes no signature and
-        no owner_key. Nor does "lineup", whose honest forests have no trigger rows, and limits on trees only
-        from the four parameters that scikit-learn has too; weights of rows must be whole numbers.
+        no owner_key. Nor does "lineup", for two classes only, whose honest forests have no trigger rows, and
+        limits on trees only from the four parameters that scikit-learn has too; weights of rows must be whole
+        numbers.
     training, least_weight, max_rounds
         As in `wm.embedding.options.TrainOptions`, with the defaults of `wm embed` and of campaigns.
     max_depth
@@ -116,18 +101,16 @@ class WatermarkedForestClassifier(Secretive, ClassifierMixin, BaseEstimator):  #
     ----------
     classes_ : (c,)
         Class labels.
-    claim_ : Claim, PooledClaim or LineupClaim, or list of such
-        The owner's evidence for a judge, that given to `fit` if any; for three or more classes one for each.
-        Not in pickles.
-    forests_ : tuple of Forest
-        One, or one for each class; scrubbed, to be released. Class 1 is `classes_[1]`, or the forest's own
-        class against the rest.
-    caps_ : tuple of Caps
-        The limits on each forest's trees.
+    claim_ : Claim, PooledClaim or LineupClaim
+        The owner's evidence for a judge, that given to `fit` if any. Not in pickles.
+    forest_ : Forest
+        Scrubbed, to be released. Its classes 0, 1, ... are `classes_` in order.
+    caps_ : Caps
+        The limits on the trees.
     fill_ : (d,), or None
-        What stands for a missing value in each column: `forests_` take filled rows. None: they are refused.
+        What stands for a missing value in each column: `forest_` takes filled rows. None: they are refused.
     feature_importances_ : (d,)
-        See `wm.embedding.importances`; for three or more classes the mean over their forests.
+        See `wm.embedding.importances`.
     n_features_in_, feature_names_in_
         As everywhere in scikit-learn.
 
@@ -143,7 +126,7 @@ class WatermarkedForestClassifier(Secretive, ClassifierMixin, BaseEstimator):  #
     True
     >>> model.verify().exact_match
     True
-    >>> claim = model.claim_  # a secret; model.forests_[0] is to be released
+    >>> claim = model.claim_  # a secret; model.forest_ is to be released
     >>> len(claim.signature)
     40
     """
@@ -224,7 +207,7 @@ class WatermarkedForestClassifier(Secretive, ClassifierMixin, BaseEstimator):  #
         X: ArrayLike,
         y: ArrayLike,
         sample_weight: ArrayLike | None = None,
-        claim: GivenClaim | Sequence[GivenClaim] | None = None,
+        claim: GivenClaim | None = None,
     ) -> Self:
         """Train the forest and embed the watermark.
 
@@ -240,8 +223,8 @@ class WatermarkedForestClassifier(Secretive, ClassifierMixin, BaseEstimator):  #
             A claim of version 3 (`wm.embedding.claimed.commit_pool`) or of a line-up
             (`wm.embedding.lineup.claimed.commit_lineup`) of these rows, with a beacon's receipt: the scheme
             and all that it fixes are those of the claim, `trigger_share`, `signature` and `owner_key` have no
-            meaning, and a judge can verify it. For three or more classes one for each class against the rest.
-            None: claims of version 2, or of line-ups without a beacon, which are indications at best.
+            meaning, and a judge can verify it. None: a claim of version 2, or of a line-up without a beacon,
+            which is an indication at best.
 
         Raises
         ------
@@ -263,39 +246,38 @@ class WatermarkedForestClassifier(Secretive, ClassifierMixin, BaseEstimator):  #
         rows = merged_rows(matrix, codes.astype(np.int64), weight)
         self._check_classes(rows)
         seed = self._seed()
-        pooled = listed(claim, len(self._forests()), self.n_estimators)
         try:
-            sources: Sequence[Source] = pooled or self._signatures(seed, len(rows.codes))
-            made = [self._made(rows, seed, number, source) for number, source in enumerate(sources)]
+            if claim is not None:
+                check_claim(claim, self._class_names(), trees=self.n_estimators)
+            if isinstance(claim, LineupClaim) or (claim is None and not SCHEMES[self.scheme].marks_rows):
+                made, self.caps_ = self._recognised(rows, seed, claim)
+            else:
+                made, self.caps_ = self._watermarked(rows, seed, self._owned(rows, seed, claim))
         except (ClaimError, EmbeddingError, SignatureError) as reason:
             raise FitError(str(reason)) from reason
-        claims: list[Any] = list(pooled) or [owned.claim for owned, _ in made]
-        self.claim_: Any = claims[0] if len(self.classes_) == 2 else claims
-        self.forests_ = tuple(owned.forest for owned, _ in made)
-        self.caps_ = tuple(caps for _, caps in made)
-        self.feature_importances_ = self._importances(rows)
+        self.claim_: Any = made.claim if claim is None else claim
+        self.forest_ = made.forest
+        self.feature_importances_ = impurity_importances(self.forest_, rows.X, rows.codes, rows.weight)
         return self
 
     def _matrix_rules(self) -> dict[str, Any]:
         return {"dtype": np.float32, "ensure_all_finite": "allow-nan" if self.missing == "median" else True}
 
-    def _importances(self, rows: MergedRows) -> NDArray[np.float64]:
-        each = [
-            impurity_importances(forest, rows.X, (rows.codes == code).astype(np.int64), rows.weight)
-            for forest, code in zip(self.forests_, self._forests().values(), strict=True)
-        ]
-        mean: NDArray[np.float64] = np.mean(each, axis=0)
-        return mean
-
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         tags.input_tags.allow_nan = self.missing == "median"
+        tags.classifier_tags.multi_class = self.scheme != "lineup"
         return tags
 
     def _check_classes(self, rows: MergedRows) -> None:
         if len(self.classes_) < 2:
             raise FitError(f"the labels are of one class, {self.classes_[0]!r}: two classes are needed")
+        if self.scheme == "lineup" and len(self.classes_) > 2:
+            raise FitError(
+                "Only binary classification is supported. The type of the target is multiclass: scheme lineup "
+                "compares how trees of two classes vote"
+            )
         present = np.bincount(rows.codes, minlength=len(self.classes_)) > 0
         if not present.all():
             raise FitError(f"class {self.classes_[np.argmin(present)]!r} has no row of weight above 0")
@@ -305,120 +287,105 @@ class WatermarkedForestClassifier(Secretive, ClassifierMixin, BaseEstimator):  #
             return secrets.randbits(62)
         return int(check_random_state(self.random_state).randint(2**31 - 1))
 
-    def _forests(self) -> dict[str, int]:
-        """Return each forest's identifier and the class that is positive in it."""
-        if len(self.classes_) == 2:
-            return {self.model_id: 1}
-        return {f"{self.model_id}/{code}": code for code in range(len(self.classes_))}
+    def _class_names(self) -> tuple[str, ...]:
+        return tuple(map(str, self.classes_))
 
-    def _signatures(self, seed: int, rows: int) -> Sequence[Marks | None]:
-        """Return a signature, a codebook or nothing for each forest; errors as in `signature_sources`."""
+    def _owned(self, rows: MergedRows, seed: int, claim: PooledClaim | None) -> DrawnRows:
+        """Return signature or codebook, and the trigger rows if a claim draws them.
+
+        Errors as in `drawn_rows` and `signature_sources`.
+        """
+        if claim is not None:
+            return drawn_rows(claim, rows.X, rows.codes)
+        return DrawnRows(self.scheme, self._marks(seed, len(rows.codes)), None)
+
+    def _marks(self, seed: int, rows: int) -> Marks:
         if self.signature is not None and self.owner_key is not None:
             raise SignatureError("give a signature or an owner_key, not both")
-        model_ids, trees, scheme = list(self._forests()), self.n_estimators, SCHEMES[self.scheme]
+        trees, scheme = self.n_estimators, SCHEMES[self.scheme]
         ones_share = scheme.ones_share if self.ones_share is None else self.ones_share
+        rng = streams.generator(seed, Role.OWNER_SIGNATURE, 0)
         if self.scheme != "paper":
             if self.signature is not None or self.owner_key is not None:
                 raise SignatureError(
                     f"scheme {self.scheme} draws its bits: a signature or an owner_key is for scheme paper"
                 )
-            if not scheme.marks_rows:
-                return [None] * len(model_ids)
-            size = trigger_size(rows, self._trigger_share(rows))
-            return [
-                scheme.draw(size, trees, ones_share, streams.generator(seed, Role.OWNER_SIGNATURE, number))
-                for number in range(len(model_ids))
-            ]
+            return scheme.draw(trigger_size(rows, self._trigger_share(rows)), trees, ones_share, rng)
         if self.signature is not None:
-            return given_signatures(self.signature, len(model_ids), trees)
+            return given_signature(self.signature, trees)
         if self.owner_key is not None:
-            return derived_signatures(self.owner_key, model_ids, trees, ones_share)
-        return drawn_signatures(seed, len(model_ids), trees, ones_share)
+            return derived_signature(self.owner_key, self.model_id, trees, ones_share)
+        return drawn_signature(rng, trees, ones_share)
 
     def _trigger_share(self, rows: int) -> float:
         """Return the share that gives at least one trigger row, however few rows there are."""
         return max(self.trigger_share, 1 / rows)
 
-    def _made(
-        self, rows: MergedRows, seed: int, number: int, source: Source
-    ) -> tuple[WatermarkedForest | OwnedLineup, Caps]:
-        """Return one class's forest and the limits on its trees."""
-        model_id, code = list(self._forests().items())[number]
-        y = (rows.codes == code).astype(np.int64)
-        negative = str(self.classes_[0]) if len(self.classes_) == 2 else f"not {self.classes_[code]}"
-        names = (negative, str(self.classes_[code]))
-        if source is not None and not isinstance(source, LineupClaim):
-            return self._watermarked(rows, y, seed, number, names, model_id, source)
-        if source is not None:
-            check_classes(source, names)
-        some = [f"x{index}" for index in range(rows.X.shape[1])]
+    def _recognised(self, rows: MergedRows, seed: int, claim: LineupClaim | None) -> tuple[OwnedLineup, Caps]:
+        """Return the honest forest of a line-up, and the limits on its trees."""
+        if self.signature is not None or self.owner_key is not None:
+            raise SignatureError(
+                "scheme lineup draws its bits: a signature or an owner_key is for scheme paper"
+            )
         limits = self._caps(Caps(self.max_depth, None))
+        some = [f"x{index}" for index in range(rows.X.shape[1])]
         owned = fitted_lineup(
             rows,
-            y,
-            source,
-            names=names,
+            rows.codes,
+            claim,
+            names=self._class_names(),
             features=list(getattr(self, "feature_names_in_", some)),
             trees=self.n_estimators,
-            model_id=model_id,
+            model_id=self.model_id,
             limits=limits,
             # A seed of 62 bits is for rehearsals: a real claim's secrets have 256.
-            seed=None if self.random_state is None else streams.integer_seed(seed, Role.OWNER_TREE, number),
+            seed=None if self.random_state is None else streams.integer_seed(seed, Role.OWNER_TREE, 0),
             n_jobs=int(self.n_jobs or 1),
         )
         return owned, limits
 
-    def _watermarked(
-        self,
-        rows: MergedRows,
-        y: NDArray[np.int64],
-        seed: int,
-        number: int,
-        names: tuple[str, str],
-        model_id: str,
-        source: Marks | PooledClaim,
-    ) -> tuple[WatermarkedForest, Caps]:
-        """Return a forest whose trees err on trigger rows, and the limits on them."""
-        if isinstance(source, PooledClaim):
-            owned = drawn_rows(source, rows.X, y, names)
-        else:
-            owned = DrawnRows(self.scheme, source, None)
-        attempts = list(self._limits(rows, y, seed, number))
+    def _watermarked(self, rows: MergedRows, seed: int, owned: DrawnRows) -> tuple[WatermarkedForest, Caps]:
+        """Return the watermarked forest and its limits."""
+        attempts = list(self._limits(rows, seed))
         for attempt, caps in enumerate(attempts, start=1):
             plan = Plan(
                 scheme=owned.scheme,
                 signature=owned.signature,
                 trigger_rows=owned.trigger_rows,
-                trigger_share=self._trigger_share(len(y)),
+                trigger_share=self._trigger_share(len(rows.codes)),
                 caps=caps,
                 seed=seed,
-                repeat=number,
-                model_id=model_id,
+                repeat=0,
+                model_id=self.model_id,
                 fit=TrainOptions.of(
                     training=str(self.training),
                     max_rounds=int(self.max_rounds),
                     least_weight=bool(self.least_weight),
                     n_jobs=int(self.n_jobs or 1),
                 ),
-                nonce=streams.generator(seed, Role.OWNER_NONCE, number).bytes(NONCE_BYTES),
+                nonce=streams.generator(seed, Role.OWNER_NONCE, 0).bytes(NONCE_BYTES),
             )
             try:
-                return watermark_rows(rows.X, y, names, plan, sample_weight=rows.weight), caps
+                made = watermark_rows(
+                    rows.X, rows.codes, self._class_names(), plan, sample_weight=rows.weight
+                )
             except EmbeddingError:
                 if attempt == len(attempts):
                     raise
+            else:
+                return made, caps
         raise AssertionError("no limits were tried")
 
-    def _limits(self, rows: MergedRows, y: NDArray[np.int64], seed: int, number: int) -> Iterator[Caps]:
+    def _limits(self, rows: MergedRows, seed: int) -> Iterator[Caps]:
         """Yield the limits to try, the strictest first."""
         chosen = Hyperparameters(self.n_estimators, self.max_depth)
         if self.adjust is not None:
             standard = fit_trees(
                 rows.X,
-                y,
+                rows.codes,
                 n_trees=self.n_estimators,
                 caps=self._caps(Caps(self.max_depth, None)),
-                seed=streams.integer_seed(seed, Role.STANDARD_FOREST, number),
+                seed=streams.integer_seed(seed, Role.STANDARD_FOREST, 0),
                 sample_weight=rows.weight,
                 n_jobs=self.n_jobs or 1,
             )
@@ -447,29 +414,14 @@ class WatermarkedForestClassifier(Secretive, ClassifierMixin, BaseEstimator):  #
 
         Returns
         -------
-        (n, m) class labels for two classes; (n, c, m) of 0 and 1 for more: whether the trees of each class's
-        forest vote for that class.
+        (n, m) class labels.
         """
-        matrix = self._checked(X)
-        votes = np.stack([forest.vote_codes(matrix) for forest in self.forests_], axis=1)
-        if len(self.classes_) == 2:
-            labels: NDArray[Any] = self.classes_[votes[:, 0]]
-            return labels
-        return votes
+        labels: NDArray[Any] = self.classes_[self.forest_.vote_codes(self._checked(X))]
+        return labels
 
     def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
-        """Return the share of votes for each class: (n, c), rows sum to 1.
-
-        For three or more classes the shares of the classes' forests are divided by their sum; where no tree
-        votes for any class, all are equal.
-        """
-        matrix = self._checked(X)
-        if len(self.classes_) == 2:
-            return self.forests_[0].vote_shares(matrix)
-        shares = np.stack([forest.vote_shares(matrix)[:, 1] for forest in self.forests_], axis=1)
-        shares[shares.sum(axis=1) == 0] = 1.0
-        result: NDArray[np.float64] = shares / shares.sum(axis=1, keepdims=True)
-        return result
+        """Return the share of votes for each class: (n, c), rows sum to 1."""
+        return self.forest_.vote_shares(self._checked(X))
 
     def predict_log_proba(self, X: ArrayLike) -> NDArray[np.float64]:
         """Return the logarithm of `predict_proba`: (n, c); -inf for a class without votes."""
@@ -483,30 +435,27 @@ class WatermarkedForestClassifier(Secretive, ClassifierMixin, BaseEstimator):  #
         labels: NDArray[Any] = self.classes_[np.argmax(share, axis=1)]
         return labels
 
-    def verify(
-        self, suspects: Sequence[Forest] | None = None, *, level: float = DEFAULT_LEVEL
-    ) -> PooledEvidence:
-        """Judge this estimator's claims against a suspect's forests, by default its own.
+    def verify(self, suspect: Forest | None = None, *, level: float = DEFAULT_LEVEL) -> Evidence:
+        """Judge this estimator's claim against a suspect's forest, by default its own.
 
         Parameters
         ----------
-        suspects
-            A forest for each of `forests_`, with classes 0 and 1.
+        suspect
+            Its classes are 0, 1, ..., as those of `forest_`.
         level
-            Level for each p-value and for the pooled one, in (0, 1).
+            Level for the p-value, in (0, 1).
 
         Raises
         ------
         ClaimError
-            A copy from a pickle, a line-up, which `wm.verify` judges by its training rows, or forests that
-            the claims do not fit; see `wm.verification.pooling.verify_together`.
+            A copy from a pickle, a line-up, which `wm.verify` judges by its training rows, or a forest that
+            the claim does not fit; see
+            `wm.verification.evidence.verify`.
         """
         check_is_fitted(self)
         if not hasattr(self, "claim_"):
             raise ClaimError("a copy from a pickle has no claim: verify with the claim that was kept")
-        kept = self.claim_ if isinstance(self.claim_, list) else [self.claim_]
-        claims = [by_trigger_rows(*pair) for pair in zip(kept, self.forests_, strict=True)]
-        forests = self.forests_ if suspects is None else suspects
-        pairs = zip(claims, forests, strict=True)
-        votes = [forest.votes(claim.trigger_set.X) for claim, forest in pairs]
-        return verify_together(claims, votes, level=level)
+        claim = by_trigger_rows(self.claim_, self.forest_)
+        forest = self.forest_ if suspect is None else suspect
+        triggers = claim.trigger_set
+        return verify(forest.votes(triggers.X), triggers.y, claim.bits, level=level)

@@ -1,8 +1,8 @@
 """Scheme `paper`: Algorithm 1.
 
 Trees with bit 0 are trained on the training set, trees with bit 1 on the same set with the trigger rows'
-labels flipped. The weights of the trigger rows are raised until every tree fits all of them; the task's
-training says how.
+labels flipped: to the other class, of several to one that is drawn for each row. The weights of the trigger
+rows are raised until every tree fits all of them; the task's training says how.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from wm.embedding.common import Embedded, EmbeddingTask, FittedTree, OnRound, Tr
 from wm.embedding.options import Training
 from wm.embedding.per_tree import train_each
 from wm.embedding.together import train_together
+from wm.embedding.training import forest_of
 from wm.errors import EmbeddingError
-from wm.forest import Forest
 from wm.signature import Signature
 
 Train = Callable[[EmbeddingTask, Mapping[TreeKind, NDArray[np.int64]], OnRound | None], list[FittedTree]]
@@ -47,10 +47,10 @@ def embed_paper(task: EmbeddingTask, on_round: OnRound | None = None) -> Embedde
         raise EmbeddingError("scheme paper needs one signature for all trigger rows")
     task.check()
     flipped = task.y.copy()
-    flipped[task.trigger_rows] = 1 - flipped[task.trigger_rows]
+    flipped[task.trigger_rows] = task.wrong
     fitted = TRAININGS[task.fit.training](task, {"right": task.y, "wrong": flipped}, on_round)
     trees = tuple(one.tree for one in fitted)
-    forest = Forest.from_sklearn(list(trees)).changed(classes=[0, 1])  # single trees encode them as 0.0, 1.0
+    forest = forest_of(trees)
     rounds_right, weight_right = _largest(task, "right", fitted)
     rounds_wrong, weight_wrong = _largest(task, "wrong", fitted)
     return Embedded(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,51 +16,57 @@ _HARM = 0.03
 
 @dataclass(frozen=True)
 class Quality:
-    """Figures of a forest of two classes on n rows, all in [0, 1].
+    """Figures of a forest of c classes on n rows, all in [0, 1].
 
     Attributes
     ----------
     accuracy, balanced_accuracy
         Of the majority of votes.
-    recall_0, recall_1
-        Recall of either class.
+    recalls
+        Recall of each class, c numbers.
     auc
-        Area under the ROC curve of the share of votes for class 1.
+        Area under the ROC curve of the share of votes for a class, mean over the classes; for two classes
+        equal for both.
     brier
-        Mean squared error of that share; smaller is better.
+        Squared error of these shares, summed over the classes and halved, mean over the rows: for two classes
+        the usual score; smaller is better.
     """
 
     accuracy: float
     balanced_accuracy: float
-    recall_0: float
-    recall_1: float
+    recalls: tuple[float, ...]
     auc: float
     brier: float
 
+    def figures(self) -> dict[str, float]:
+        """Return the figures by name; recalls as ``recall_0``, ``recall_1``, ...."""
+        each = {f"recall_{label}": value for label, value in enumerate(self.recalls)}
+        ends = {"auc": self.auc, "brier": self.brier}
+        return {"accuracy": self.accuracy, "balanced_accuracy": self.balanced_accuracy, **each, **ends}
+
 
 def quality(forest: Forest, X: NDArray[np.float32], y: NDArray[np.int64]) -> Quality | None:
-    """Return a forest's figures on rows, (n, d), with labels 0 and 1; None if only one label occurs."""
-    from sklearn.metrics import brier_score_loss, recall_score, roc_auc_score
+    """Return a forest's figures on rows, (n, d), with labels 0, 1, ...; None unless each label occurs."""
+    from sklearn.metrics import recall_score, roc_auc_score
 
-    if len(np.unique(y)) < 2:
+    classes = np.arange(len(forest.classes))
+    if not np.isin(classes, y).all():
         return None
-    shares = forest.vote_shares(X)[:, 1]
-    predicted = forest.predict(X)
-    recalls = [float(recall_score(y, predicted, pos_label=label)) for label in (0, 1)]
+    shares, predicted, is_class = forest.vote_shares(X), forest.predict(X), y[:, None] == classes
+    recalls = tuple(map(float, recall_score(y, predicted, labels=classes, average=None)))
     return Quality(
         accuracy=float((predicted == y).mean()),
         balanced_accuracy=float(np.mean(recalls)),
-        recall_0=recalls[0],
-        recall_1=recalls[1],
-        auc=float(roc_auc_score(y, shares)),
-        brier=float(brier_score_loss(y, shares)),
+        recalls=recalls,
+        auc=float(np.mean([roc_auc_score(is_class[:, code], shares[:, code]) for code in classes])),
+        brier=float(((shares - is_class) ** 2).sum(axis=1).mean() / 2),
     )
 
 
 def harms(standard: Quality, watermarked: Quality) -> Iterator[str]:
     """Yield a sentence for each figure that the watermark makes clearly worse."""
-    after = asdict(watermarked)
-    for name, before in asdict(standard).items():
+    after = watermarked.figures()
+    for name, before in standard.figures().items():
         loss = after[name] - before if name == "brier" else before - after[name]
         if loss > _HARM:
             words = name.replace("_", " ")

@@ -1,4 +1,4 @@
-"""The signatures of a model's forests: given, derived from the owner's key, or drawn.
+"""A forest's signature: given, derived from the owner's key, or drawn.
 
 All raise `SignatureError` for a signature that does not fit the forest: its length is not the number of
 trees, or it has no zeros or no ones.
@@ -11,31 +11,21 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from wm import streams
+import numpy as np
+
 from wm.errors import SignatureError
 from wm.signature import Signature, keyed_signature, random_signature
-from wm.streams import Role
 
 
-def given_signatures(given: Signature | str | Sequence[Any], count: int, n_trees: int) -> list[Signature]:
-    """Read one signature (for one forest), or a sequence of `count` of them.
-
-    Raises
-    ------
-    SignatureError
-        Another number of signatures or values that are not bits.
-    """
-    if count == 1:
-        return [_checked(_read(given), n_trees)]
-    if isinstance(given, str | Signature) or len(given) != count:
-        raise SignatureError(f"{count} classes need a sequence of as many signatures")
-    return [_checked(_read(one), n_trees) for one in given]
+def given_signature(given: Signature | str | Sequence[Any], n_trees: int) -> Signature:
+    """Read a signature; raise `SignatureError` also for values that are not bits."""
+    return _checked(given if isinstance(given, Signature) else Signature.of(given), n_trees)
 
 
-def derived_signatures(
-    key: bytes | str | PathLike[str], model_ids: Sequence[str], n_trees: int, ones_share: float
-) -> list[Signature]:
-    """Derive a signature for each model identifier from the owner's key, given as bytes or as a file.
+def derived_signature(
+    key: bytes | str | PathLike[str], model_id: str, n_trees: int, ones_share: float
+) -> Signature:
+    """Derive the signature of a model identifier from the owner's key, given as bytes or as a file.
 
     Raises
     ------
@@ -43,19 +33,12 @@ def derived_signatures(
         A file that cannot be read or a short key.
     """
     secret = key if isinstance(key, bytes) else _key_in(Path(key))
-    return [
-        _checked(keyed_signature(n_trees, ones_share, secret, model_id), n_trees) for model_id in model_ids
-    ]
+    return _checked(keyed_signature(n_trees, ones_share, secret, model_id), n_trees)
 
 
-def drawn_signatures(seed: int, count: int, n_trees: int, ones_share: float) -> list[Signature]:
-    """Draw each signature from a stream of the owner."""
-    rngs = (streams.generator(seed, Role.OWNER_SIGNATURE, number) for number in range(count))
-    return [_checked(random_signature(n_trees, ones_share, rng), n_trees) for rng in rngs]
-
-
-def _read(given: Signature | str | Sequence[int]) -> Signature:
-    return given if isinstance(given, Signature) else Signature.of(given)
+def drawn_signature(rng: np.random.Generator, n_trees: int, ones_share: float) -> Signature:
+    """Draw a signature from a stream of the owner."""
+    return _checked(random_signature(n_trees, ones_share, rng), n_trees)
 
 
 def _checked(signature: Signature, n_trees: int) -> Signature:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -75,7 +76,7 @@ def fit_tree(
     X : (n, d) float32, finite
         Not checked again.
     y : (n,)
-        0 or 1, both present.
+        0, 1, ..., each present.
     sample_weight : (n,)
     """
     from sklearn.tree import DecisionTreeClassifier
@@ -88,6 +89,12 @@ def fit_tree(
         random_state=seed,
     )
     return tree.fit(X, y, sample_weight=sample_weight, check_input=False)
+
+
+def forest_of(trees: Sequence[Any]) -> Forest:
+    """Return the forest of trees trained on classes 0, 1, ..., which single trees keep as 0.0, 1.0, ...."""
+    forest = Forest.from_sklearn(list(trees))
+    return forest.changed(classes=np.arange(len(forest.classes)))
 
 
 def honest_forest(

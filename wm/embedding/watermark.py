@@ -15,7 +15,7 @@ from wm.claims.claim import Claim, make_claim
 from wm.codebook import Marks
 from wm.datasets import Split
 from wm.embedding import Embedded, EmbeddingTask, scheme_of
-from wm.embedding.common import OnRound, draw_trigger_rows, trigger_size
+from wm.embedding.common import OnRound, draw_trigger_rows, draw_wrong_labels, trigger_size
 from wm.embedding.options import TrainOptions
 from wm.embedding.training import Caps
 from wm.errors import EmbeddingError
@@ -81,7 +81,7 @@ def watermark(split: Split, plan: Plan, on_round: OnRound | None = None) -> Wate
 def watermark_rows(
     X: NDArray[np.float32],
     y: NDArray[np.int64],
-    class_names: tuple[str, str],
+    class_names: tuple[str, ...],
     plan: Plan,
     *,
     sample_weight: NDArray[np.float64] | None = None,
@@ -93,9 +93,9 @@ def watermark_rows(
     ----------
     X : (n, d) float32
     y : (n,)
-        0 or 1.
+        0, 1, ....
     class_names
-        Names of classes 0 and 1, written into the claim.
+        Names of these classes, written into the claim.
     sample_weight : (n,) or None
         As in `wm.embedding.EmbeddingTask`.
 
@@ -117,6 +117,9 @@ def watermark_rows(
         fit=plan.fit,
         tree_seeds=streams.distinct_seeds(plan.seed, Role.OWNER_TREE, plan.signature.trees, plan.repeat),
         sample_weight=sample_weight,
+        wrong_labels=draw_wrong_labels(
+            y[rows], len(class_names), streams.generator(plan.seed, Role.OWNER_WRONG_LABELS, plan.repeat)
+        ),
     )
     embedded = scheme.embed(task, on_round)
     forest = scrubbed(embedded.forest)

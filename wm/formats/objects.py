@@ -68,9 +68,8 @@ def model_of(model: Any) -> TreeModel:
             file = Path(folder) / "model.json"
             model.save_model(str(file), format="json")
             return catboost_json.read(file.read_bytes())
-    own: tuple[Any, ...] = getattr(model, "forests_", ())
-    if len(own) == 1 and isinstance(own[0], Forest):
-        return TreeModel("treeproof", own[0], classes=own[0].classes)
+    if isinstance(own := getattr(model, "forest_", None), Forest):
+        return TreeModel("treeproof", own, classes=own.classes)
     if (found := sklearn_margins.read(model)) is not None:
         return found
     forest = Forest.from_arrays(**sklearn_trees.arrays(model, unseen_missing=True))

@@ -4,7 +4,7 @@ Claims of version 3: `samples` (what a judge sees), `randomization` (the tests),
 scheme has), `adaptation` (suspect models), `questions`, `answers`, `answer_files` and `endpoint` (suspects
 known by their answers), `witnesses` (beacons), `multiplicity`, `judgement` and `transcript`. Claims of scheme
 `lineup`: the package `lineup`. Claims of versions 1 and 2, and campaigns: `evidence` (votes), `weak_evidence`
-(probabilities, labels), `alignment` (missing trees), `pooling` (several claims), `rules` and `verdict`.
+(probabilities, labels), `alignment` (missing trees), `rules` and `verdict`.
 `tails` counts for all. May import `claims`, `formats` and what these may; `lineup` also `embedding.lineup`,
 which trains its decoys.
 """

@@ -37,8 +37,8 @@ class Header(Protocol):
     """What a claim says of its rows."""
 
     @property
-    def class_names(self) -> tuple[str, str]:
-        """Names of the classes 0 and 1."""
+    def class_names(self) -> tuple[str, ...]:
+        """Names of the classes 0, 1, ...."""
 
     @property
     def domain(self) -> tuple[tuple[float, float], ...]:
@@ -62,7 +62,7 @@ class Rows(Protocol):
 
     @property
     def y(self) -> NDArray[np.int64]:
-        """(n,): labels; other than 0 and 1 where no class is known."""
+        """(n,): labels 0, 1, ...; another number where no class is known."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,7 +72,7 @@ class AdaptedVotes:
     Attributes
     ----------
     answers
-        Votes as 0 and 1, (n, trees).
+        Votes as 0, 1, ..., (n, trees).
     notes
         What was adapted, in words.
     """
@@ -95,7 +95,7 @@ def model_answers(forest: Forest, sample: Rows) -> AdaptedVotes:
     best: tuple[float, AdaptedVotes] | None = None
     for rows, notes in _inputs(forest, used, sample):
         votes, class_notes = _coded(compact.vote_codes(rows), forest, sample)
-        quality = _agreement(votes, sample.y)
+        quality = _agreement(votes, sample)
         if best is None or quality > best[0] + _CLEARLY_BETTER:
             best = quality, AdaptedVotes(Answers("votes", votes), (*notes, *class_notes))
         if best[0] + _CLEARLY_BETTER >= 1.0:
@@ -108,16 +108,20 @@ def model_answers(forest: Forest, sample: Rows) -> AdaptedVotes:
     return best[1]
 
 
-def balanced_accuracy(predicted: NDArray[np.bool_], labels: NDArray[np.int64]) -> float:
-    """Return the mean of both classes' recall, of the class that occurs if there is only one."""
+def balanced_accuracy(predicted: NDArray[np.int64], labels: NDArray[np.int64]) -> float:
+    """Return the mean recall of the classes that occur among the labels; both (n,)."""
     found = [float((predicted[labels == label] == label).mean()) for label in np.unique(labels)]
     return float(np.mean(found))
 
 
-def _agreement(votes: NDArray[np.int64], y: NDArray[np.int64]) -> float:
-    """Return the majority's balanced accuracy where a class is known; 0.5 if it is known nowhere."""
-    known = np.isin(y, (0, 1))
-    return balanced_accuracy(votes[known].mean(axis=1) > 0.5, y[known]) if known.any() else 0.5
+def _agreement(votes: NDArray[np.int64], sample: Rows) -> float:
+    """Return the majority's balanced accuracy where a class is known; that of a guess if it is nowhere."""
+    classes = len(sample.header.class_names)
+    known = np.isin(sample.y, np.arange(classes))
+    if not known.any():
+        return 1 / classes
+    majority = Answers("votes", votes[known]).shares(classes).argmax(axis=1)
+    return balanced_accuracy(majority, sample.y[known])
 
 
 def _used_features(forest: Forest) -> tuple[NDArray[np.int64], Forest]:
@@ -167,27 +171,27 @@ def _columns(rows: NDArray[np.float32], columns: NDArray[np.int64]) -> NDArray[n
 def _coded(
     codes: NDArray[np.int64], forest: Forest, sample: Rows
 ) -> tuple[NDArray[np.int64], tuple[str, ...]]:
-    """Return votes as 0 and 1: classes by name if they fit, else by agreement with the labels."""
-    names = [name_of(each) for each in forest.classes.tolist()]
+    """Return votes as 0, 1, ...: classes by name if they fit, else by agreement with the labels."""
+    names, wanted = [name_of(each) for each in forest.classes.tolist()], sample.header.class_names
     by_name: NDArray[np.int64] | None = None
-    for known in (sample.header.class_names, ("0", "1")):
+    for known in (wanted, tuple(map(str, range(len(wanted))))):
         if set(names) <= set(known):
             by_name = np.array([known.index(name) for name in names], dtype=np.int64)
             break
-    if by_name is not None:
-        votes = by_name[codes]
-        if _agreement(votes, sample.y) >= 0.5:
-            return votes, ()
     shares = np.stack(
         [
             np.bincount(codes[sample.y == label].ravel(), minlength=len(names))
             / max(1, int((sample.y == label).sum()))
-            for label in (0, 1)
+            for label in range(len(wanted))
         ]
     )
-    by_agreement = (shares[1] > shares[0]).astype(np.int64)
-    note = "classes exchanged" if by_name is not None else "classes matched by the labels"
-    return by_agreement[codes], (note,)
+    votes = shares.argmax(axis=0)[codes]
+    if by_name is None:
+        return votes, ("classes matched by the labels",)
+    named = by_name[codes]
+    if _agreement(named, sample) >= _agreement(votes, sample):
+        return named, ()
+    return votes, ("classes exchanged",)
 
 
 def _matched_columns(forest: Forest, X: NDArray[np.float32]) -> NDArray[np.int64]:

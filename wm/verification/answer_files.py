@@ -1,10 +1,11 @@
 """Answer files: a suspect model's answers, and instances, as csv or npz.
 
 csv: one line for each instance, in the order of the questions; a header line is recognised and skipped. Votes
-have one column for each tree in the forest's order, 0 and 1; probabilities one column (class 1) or two;
-labels one column, 0 and 1 or the names of the classes. npz: an array ``votes``, ``probabilities`` or
-``labels``; for instances ``X``. A column or array ``id`` holds the numbers of the questions, if answers come
-in another order or some are missing; columns that a header names as features are passed over.
+have one column for each tree in the forest's order, 0, 1, ...; probabilities a column for each class, of two
+classes also one (class 1); labels one column, 0, 1, ... or the names of the classes. npz: an array ``votes``,
+``probabilities`` or ``labels``; for instances ``X``. A column or array ``id`` holds the numbers of the
+questions, if answers come in another order or some are missing; columns that a header names as features are
+passed over.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from wm.errors import ClaimError
 from wm.formats import npz
 from wm.formats.bounded import read_bounded
 from wm.formats.csv_cells import number, rows_of
-from wm.verification.answers import AnswerKind, Answers, checked_answers
+from wm.verification.answers import AnswerKind, Answers, checked_answers, numbers_of
 
 MAX_ANSWER_BYTES = 2**30
 """Largest file of answers or rows that is read."""
@@ -50,7 +51,7 @@ def parse_answers(
     content: bytes,
     kind: AnswerKind,
     *,
-    class_names: tuple[str, str] = ("0", "1"),
+    class_names: tuple[str, ...] = ("0", "1"),
     feature_names: Collection[str] = (),
     what: str,
 ) -> Answers:
@@ -59,7 +60,7 @@ def parse_answers(
     Parameters
     ----------
     class_names
-        Names of classes 0 and 1; for labels.
+        Names of classes 0, 1, ....
     feature_names
         Names of columns that are no answers.
     what
@@ -71,7 +72,7 @@ def parse_answers(
         The file holds no such answers.
     """
     cells: dict[AnswerKind, Callable[[str], Any]] = {
-        "votes": _vote,
+        "votes": lambda cell: _vote(cell, len(class_names)),
         "probabilities": _finite,
         "labels": lambda cell: _label(cell, class_names),
     }
@@ -170,10 +171,10 @@ def _id(cell: str) -> int:
     return int(cell)
 
 
-def _vote(cell: str) -> int:
+def _vote(cell: str, classes: int) -> int:
     value = number(cell)
-    if value not in (0.0, 1.0):
-        raise ValueError(f"{cell!r} is not a vote: 0 or 1")
+    if value is None or value not in range(classes):
+        raise ValueError(f"{cell!r} is not a vote: {numbers_of(classes)}")
     return int(value)
 
 
@@ -184,7 +185,7 @@ def _finite(cell: str) -> float:
     return value
 
 
-def _label(cell: str, class_names: tuple[str, str]) -> str:
+def _label(cell: str, class_names: tuple[str, ...]) -> str:
     if cell.lower() in _LABEL_HEADERS and cell not in class_names:
         raise ValueError(f"{cell!r} is not a label")
     return cell

@@ -29,7 +29,8 @@ class Answers:
     kind
         Kind of the answers.
     values
-        votes: (n, m) int64, 0 and 1; probabilities: (n,) float64, of class 1; labels: (n,) int64, 0 and 1.
+        votes: (n, m) int64, classes 0, 1, ...; probabilities: (n,) float64, of class 1 of two, or (n, c), of
+        each class of more; labels: (n,) int64.
     ids
         (n,) int64: the numbers of the questions that are answered, from 1; None: they come in order.
     """
@@ -45,12 +46,32 @@ class Answers:
         """Return the answers at some places, in their order."""
         return Answers(self.kind, self.values[np.asarray(places, dtype=np.int64)])
 
+    def shares(self, classes: int) -> NDArray[np.float64]:
+        """Return for each row and class the share of votes, the probability, or 1 for its label: (n, c)."""
+        if self.kind == "probabilities":
+            exact = self.values.astype(np.float64)
+            return exact if exact.ndim == 2 else np.stack([1.0 - exact, exact], axis=1)
+        each = self.values.reshape(len(self.values), -1)
+        return np.stack([(each == code).mean(axis=1) for code in range(classes)], axis=1)
+
+    def wrong(self, labels: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return for each row the share of wrong votes, the probability of wrong classes, or 0 or 1: (n,)."""
+        if self.kind != "probabilities":
+            off: NDArray[np.float64] = (
+                (self.values.reshape(len(labels), -1) != labels[:, None]).mean(axis=1).astype(np.float64)
+            )
+            return off
+        if self.values.ndim == 1:
+            return np.where(labels == 1, 1.0 - self.values, self.values)
+        of_label: NDArray[np.float64] = 1.0 - self.values[np.arange(len(labels)), labels]
+        return of_label
+
 
 def checked_answers(
     kind: AnswerKind,
     values: Any,
     *,
-    class_names: tuple[str, str],
+    class_names: tuple[str, ...],
     error: type[WmError],
     what: str,
 ) -> Answers:
@@ -59,10 +80,10 @@ def checked_answers(
     Parameters
     ----------
     values
-        votes: (n, m) of 0 and 1. probabilities: (n,) of class 1, or (n, 2) of both classes. labels: (n,) of 0
-        and 1, or of class names. n and m are at least 1.
+        votes: (n, m) of 0, 1, .... probabilities: (n, c) of each class; of two classes also (n,) of class 1.
+        labels: (n,) of 0, 1, ..., or of class names. n and m are at least 1.
     class_names
-        Names of classes 0 and 1.
+        Names of classes 0, 1, ....
     error
         Type of the exception, with one line of text, for anything else.
     what
@@ -77,9 +98,9 @@ def checked_answers(
     try:
         match kind:
             case "votes":
-                return Answers(kind, _votes(array))
+                return Answers(kind, _votes(array, len(class_names)))
             case "probabilities":
-                return Answers(kind, _probabilities(array))
+                return Answers(kind, _probabilities(array, len(class_names)))
             case "labels":
                 return Answers(kind, _labels(array, class_names))
     except ValueError as reason:
@@ -87,15 +108,15 @@ def checked_answers(
 
 
 def model_votes(
-    forest: Forest, X: NDArray[np.float32], class_names: tuple[str, str], *, what: str = "the suspect"
+    forest: Forest, X: NDArray[np.float32], class_names: tuple[str, ...], *, what: str = "the suspect"
 ) -> NDArray[np.int64]:
-    """Return a model's votes as 0 and 1, (n, m), for a model with classes 0 and 1 or the claim's classes.
+    """Return a model's votes as 0, 1, ..., (n, m), for a model with these classes or the claim's by name.
 
     Parameters
     ----------
     X : (n, d)
     class_names
-        Names of classes 0 and 1 in the claim.
+        Names of classes 0, 1, ... in the claim.
     what
         Name of the model in errors.
 
@@ -108,61 +129,79 @@ def model_votes(
     """
     classes = forest.classes.tolist()
     names = [name_of(each) for each in classes]
-    if classes == [0, 1]:
-        codes = [0, 1]
+    if classes == list(range(len(class_names))):
+        codes = classes
     elif sorted(names) == sorted(class_names):
         codes = [class_names.index(name) for name in names]
     else:
         raise ClaimError(
-            f"{what}: has classes {classes}, not 0 and 1, nor {' and '.join(map(repr, class_names))} as the "
-            "claim"
+            f"{what}: has classes {classes}, not {numbers_of(len(class_names))}, nor "
+            f"{' and '.join(map(repr, class_names))} as the claim"
         )
     # `vote_codes` are indexes into the forest's classes.
     votes: NDArray[np.int64] = np.array(codes)[forest.vote_codes(X)]
     return votes
 
 
-def _votes(array: NDArray[Any]) -> NDArray[np.int64]:
-    if array.ndim != 2 or array.dtype.kind not in "iufb" or not np.isin(array, (0, 1)).all():
-        raise ValueError("votes must be an (instances, trees) array of 0 and 1")
+def numbers_of(classes: int) -> str:
+    """Return the codes of classes in words: "0 and 1", or "0 to 9"."""
+    return "0 and 1" if classes == 2 else f"0 to {classes - 1}"
+
+
+def _votes(array: NDArray[Any], classes: int) -> NDArray[np.int64]:
+    if array.ndim != 2 or array.dtype.kind not in "iufb" or not np.isin(array, np.arange(classes)).all():
+        raise ValueError(f"votes must be an (instances, trees) array of {numbers_of(classes)}")
     return array.astype(np.int64)
 
 
-def _probabilities(array: NDArray[Any]) -> NDArray[np.float64]:
-    if not array.ndim or array.shape[1:] not in ((), (1,), (2,)) or array.dtype.kind not in "iuf":
-        raise ValueError("probabilities must be one number (of class 1) or two for each instance")
+def _probabilities(array: NDArray[Any], classes: int) -> NDArray[np.float64]:
+    shapes: tuple[tuple[int, ...], ...] = ((), (1,), (2,)) if classes == 2 else ((classes,),)
+    if not array.ndim or array.shape[1:] not in shapes or array.dtype.kind not in "iuf":
+        wanted = "one number (of class 1) or two" if classes == 2 else f"{classes} numbers"
+        raise ValueError(f"probabilities must be {wanted} for each instance")
     exact = array.astype(np.float64).reshape(len(array), -1)
     if not ((exact >= 0) & (exact <= 1)).all():
         raise ValueError("probabilities hold a number outside [0, 1]")
-    if exact.shape[1] == 2 and (np.abs(exact.sum(axis=1) - 1.0) > _ROUNDING).any():
-        raise ValueError("the probabilities of the two classes do not add up to 1")
-    found: NDArray[np.float64] = exact[:, -1]
+    if exact.shape[1] > 1 and (np.abs(exact.sum(axis=1) - 1.0) > most_rounded(classes)).any():
+        raise ValueError(
+            f"the probabilities of the {'two' if classes == 2 else classes} classes do not add up to 1"
+        )
+    found: NDArray[np.float64] = exact[:, -1] if classes == 2 else exact
     return found
 
 
-def _labels(array: NDArray[Any], class_names: tuple[str, str]) -> NDArray[np.int64]:
+def most_rounded(classes: int) -> float:
+    """Return the largest deviation from 1 of a sum of probabilities, each rounded."""
+    return _ROUNDING * classes / 2
+
+
+def _labels(array: NDArray[Any], class_names: tuple[str, ...]) -> NDArray[np.int64]:
     flat = array.reshape(-1) if array.ndim == 2 and array.shape[1] == 1 else array
     if flat.ndim == 1 and flat.dtype.kind in "iufbU":
         found = codes_of([name_of(value) for value in flat.tolist()], class_names)
         if found is not None:
             return found
     names = " and ".join(map(repr, class_names))
-    raise ValueError(f"labels must be 0 and 1, or {names}, one for each instance")
+    raise ValueError(f"labels must be {numbers_of(len(class_names))}, or {names}, one for each instance")
 
 
-def codes_of(names: list[str], class_names: tuple[str, str]) -> NDArray[np.int64] | None:
-    """Return 0 and 1 for class names, or for the texts 0 and 1: (n,); None if there are other names.
+def codes_of(names: list[str], class_names: tuple[str, ...]) -> NDArray[np.int64] | None:
+    """Return 0, 1, ... for class names, or for these numbers as text: (n,); None if there are other names.
 
-    If a class is itself named 0 or 1, the name counts. In a claim on one class against all others, every
-    other name is class 0, if the one class occurs at all: else these may be answers of another task.
+    If classes are themselves named by numbers, the names count. In a claim on one class against all others,
+    every other name is class 0, if the one class occurs at all: else these may be answers of another task.
     """
-    negative, positive = class_names
-    coded = set(names) <= {"0", "1"}
+    places = {name: place for place, name in enumerate(class_names)}
+    codes = [str(place) for place in range(len(class_names))]
+    coded = set(names) <= set(codes)
+    positive = class_names[1]
     one_against_all = (
-        negative == f"not {positive}" and positive in names and (not coded or positive in ("0", "1"))
+        class_names == (f"not {positive}", positive)
+        and positive in names
+        and (not coded or positive in codes)
     )
-    if set(names) <= {negative, positive} or one_against_all:
-        return np.array([int(name == positive) for name in names], dtype=np.int64)
+    if set(names) <= set(places) or one_against_all:
+        return np.array([places.get(name, 0) for name in names], dtype=np.int64)
     return np.array([int(name) for name in names], dtype=np.int64) if coded else None
 
 

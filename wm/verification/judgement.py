@@ -22,8 +22,8 @@ from wm.verification.samples import Sample
 from wm.verification.schemes import tests_of
 from wm.verification.witnesses import beacon_questions
 
-GUESSING = 0.6
-"""Balanced accuracy on all rows below which a suspect does not seem to know the task."""
+_KNOWS = 0.2
+"""Share of the way from a guess to full balanced accuracy that a suspect who knows the task has gone."""
 
 INCONSISTENT = 0.05
 """Share of repeated questions with another answer from which answers cannot be used."""
@@ -165,11 +165,12 @@ def judge_sample(sample: Sample, response: Response, requirements: Requirements 
     log10_p = min(0.0, best.log10_adjusted + math.log10(multiplicity))
     needed_log = math.log10(asked.level)
     open_questions = tuple(_open_questions(sample, asked))
-    accuracy = _accuracy(response.answers, truth)
+    classes = len(sample.header.class_names)
+    accuracy = _accuracy(response.answers, truth, classes)
     notes = (
         *response.notes,
         f"balanced accuracy {accuracy:.3g} on the controls",
-        *_contradictions(response.answers),
+        *_contradictions(response.answers, classes),
     )
     needed = ""
     if log10_p <= needed_log:
@@ -178,7 +179,7 @@ def judge_sample(sample: Sample, response: Response, requirements: Requirements 
         if open_questions:
             reason += f"; open: {open_questions[0]}"
     else:
-        kind, reason, needed = _negative(tests, response, truth, accuracy, multiplicity, asked.level)
+        kind, reason, needed = _negative(tests, response, truth, accuracy, multiplicity, asked.level, classes)
         unasked = len(sample.y) - len(response.asked)
         if unasked and not needed:
             needed = f"perhaps answers to the other {unasked} controls that the claim shows"
@@ -203,6 +204,7 @@ def _negative(
     accuracy: float,
     multiplicity: float,
     level: float,
+    classes: int,
 ) -> tuple[VerdictKind, str, str]:
     """Return verdict, reason and what is needed if no test is significant."""
     floor = min(each.log10_floor for each in tests) + math.log10(len(tests) * multiplicity)
@@ -222,7 +224,7 @@ def _negative(
             "answer",
             "a suspect that answers equal questions alike, or more answers to each",
         )
-    if accuracy < GUESSING:
+    if accuracy < guessing(classes):
         return (
             VerdictKind.UNJUDGED,
             f"the suspect answers the controls like a guess (balanced accuracy {accuracy:.2g}): other units, "
@@ -249,23 +251,25 @@ def _open_questions(sample: Sample, asked: Requirements) -> Iterator[str]:
         yield f"{controls} controls are opened, {asked.controls} were asked for"
 
 
-def _accuracy(answers: Mapping[AnswerKind, Answers], truth: RowTruth) -> float:
-    predicted = shares_of(next(iter(answers.values()))) > 0.5
+def guessing(classes: int) -> float:
+    """Return the balanced accuracy below which a suspect does not seem to know a task of so many classes."""
+    return 1 / classes + _KNOWS * (1 - 1 / classes)
+
+
+def _accuracy(answers: Mapping[AnswerKind, Answers], truth: RowTruth, classes: int) -> float:
+    predicted = next(iter(answers.values())).shares(classes).argmax(axis=1)
     controls = ~truth.is_trigger
     return balanced_accuracy(predicted[controls], truth.labels[controls])
 
 
-def shares_of(answers: Answers) -> NDArray[np.float64]:
-    """Return for each row the share of votes for class 1, its probability, or the label."""
-    values = answers.values.mean(axis=1) if answers.kind == "votes" else answers.values
-    return values.astype(np.float64)
-
-
-def _contradictions(answers: Mapping[AnswerKind, Answers]) -> Iterator[str]:
-    first, *others = answers
-    for other in others:
+def _contradictions(answers: Mapping[AnswerKind, Answers], classes: int) -> Iterator[str]:
+    first, *others = (each.shares(classes) for each in answers.values())
+    for kind, other in zip(list(answers)[1:], others, strict=True):
         # A tie contradicts neither class, and trigger rows are tied if half of the bits are 1.
-        product = (shares_of(answers[first]) - 0.5) * (shares_of(answers[other]) - 0.5)
-        share = float((product < 0).mean())
+        tops = [shares >= shares.max(axis=1, keepdims=True) for shares in (first, other)]
+        share = float((~(tops[0] & tops[1]).any(axis=1)).mean())
         if share > _CONTRADICTION:
-            yield f"{first} and {other} contradict each other on {share:.0%} of the rows: both are judged"
+            yield (
+                f"{next(iter(answers))} and {kind} contradict each other on {share:.0%} of the rows: both "
+                "are judged"
+            )

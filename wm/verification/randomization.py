@@ -4,14 +4,15 @@ Null hypothesis: the suspect is independent of the beacon's value. Whatever the 
 and the claimant's intentions are, the draw is then uniform: the k trigger rows are a random subset of the
 pool (and, in an opening, of the rows that are shown), and the ones of the signature are a random subset of
 the trees, independently of the rows. So every p-value is one over these draws; nothing is assumed about data.
+Of several classes a vote is right or wrong too; which wrong class it is for, no test reads.
 
 | answers | test | statistic |
 | --- | --- | --- |
 | votes of m trees | bits | errors on trigger rows in the trees with bit 1; of a codebook `log10_in_order` |
 | votes, codebook | bits, aligned | the best matching of the trees with the codebook's columns, `match_columns` |
 | votes | rows by votes | rank of closeness of the share of wrong trees to the share of ones |
-| probabilities | rows by probabilities | the same with the probability of the wrong class |
-| probabilities | rows by rank | rank of the wrong class's probability among the rows of the same label, which no monotone recalibration changes |
+| probabilities | rows by probabilities | the same with the probability of the wrong classes |
+| probabilities | rows by rank | rank of the wrong classes' probability among the rows of the same label, which no monotone recalibration changes |
 | labels | rows by labels | wrong labels on trigger rows (hypergeometric) |
 """  # noqa: E501 - a table's rows are one line each
 
@@ -65,7 +66,7 @@ class RowTruth:
     Attributes
     ----------
     labels : (n,)
-        0 or 1.
+        0, 1, ....
     is_trigger : (n,) bool
         Which of them are trigger rows.
     signature
@@ -151,16 +152,15 @@ def _codebook(wrong: NDArray[np.bool_], is_trigger: NDArray[np.bool_], codebook:
 
 
 def _probabilities(answers: Answers, truth: RowTruth) -> Iterator[Test]:
-    of_wrong = np.where(truth.labels == 1, 1.0 - answers.values, answers.values)
+    of_wrong = answers.wrong(truth.labels)
     yield _closeness("rows by probabilities", of_wrong, truth, "probability of the wrong class")
     # Ranks within each label, so that a monotone change of the probabilities changes nothing.
     scores = np.zeros(len(of_wrong), dtype=np.int64)
-    for label in (0, 1):
+    for label in np.unique(truth.labels):
         rows = truth.labels == label
-        if rows.any():
-            ranks = doubled_ranks(of_wrong[rows])
-            # The same top score for either label, however many rows it has.
-            scores[rows] = 2 * len(scores) + ranks - 2 * len(ranks)
+        ranks = doubled_ranks(of_wrong[rows])
+        # The same top score for each label, however many rows it has.
+        scores[rows] = 2 * len(scores) + ranks - 2 * len(ranks)
     yield _rows("rows by rank", scores, truth, _means(of_wrong, truth, "probability of the wrong class"))
 
 

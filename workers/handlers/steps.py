@@ -62,8 +62,8 @@ def split(parameters: SplitParameters, context: Context) -> SplitResult:
         rows_train=len(made.y_train),
         rows_test=len(made.y_test),
         features=made.X_train.shape[1],
-        positive_train=int(made.y_train.sum()),
-        positive_test=int(made.y_test.sum()),
+        positive_train=int((made.y_train == 1).sum()),
+        positive_test=int((made.y_test == 1).sum()),
         constant_features=made.constant_features,
         class_names=made.class_names,
     )

@@ -55,7 +55,7 @@ class SplitParameters(SplitOptions, Parameters):
 
 
 class SplitResult(JobResult):
-    """`split` is an artifact: `wm.datasets.Split` as bytes."""
+    """`split` is an artifact: `wm.datasets.Split` as bytes; `positive_...` counts rows of class 1."""
 
     split: Sha256
     dataset_sha256: str
@@ -65,7 +65,7 @@ class SplitResult(JobResult):
     positive_train: int
     positive_test: int
     constant_features: int
-    class_names: tuple[str, str]
+    class_names: tuple[str, ...]
 
 
 class TuneParameters(Parameters):

@@ -25,12 +25,15 @@ def show(findings: Findings) -> Shown:
         ("data set", findings.dataset),
     ]
     if split is not None:
+        positive = [f" ({count:,} positive)" for count in (split.positive_train, split.positive_test)]
+        classes = f"{split.class_names[0]} (negative), {split.class_names[-1]} (positive)"
+        if len(split.class_names) > 2:
+            positive, classes = ["", ""], ", ".join(split.class_names)
         rows = (
-            f"{counted(split.rows_train, 'training row')} ({split.positive_train:,} positive), "
-            f"{counted(split.rows_test, 'test row')} ({split.positive_test:,} positive), "
+            f"{counted(split.rows_train, 'training row')}{positive[0]}, "
+            f"{counted(split.rows_test, 'test row')}{positive[1]}, "
             f"{counted(split.features, 'feature')} ({split.constant_features:,} constant)"
         )
-        classes = f"{split.class_names[0]} (negative), {split.class_names[1]} (positive)"
         facts += [("data set (SHA-256)", split.dataset_sha256), ("rows", rows), ("classes", classes)]
     facts += [(name, str(value)) for name, value in record.provenance.items()]
     spec = json.dumps(record.spec, indent=2, ensure_ascii=False)

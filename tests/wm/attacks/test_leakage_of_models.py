@@ -92,6 +92,6 @@ def test_a_pickled_model_that_holds_its_claim(owned, tmp_path):
 
 def test_an_estimator_is_audited_by_its_forest_and_its_attributes(owned):
     estimator = wm.WatermarkedForestClassifier(n_estimators=16, random_state=1).fit(ROWS, TRUTH)
-    assert not wm.audit(estimator.forests_[0]).leaks
+    assert not wm.audit(estimator.forest_).leaks
     estimator.signature_ = owned.signature
     assert any("Signature as model.signature_" in each.detail for each in wm.audit(estimator).findings)

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wm.datasets.labels import Labels, encode_labels, two_classes
+from wm.datasets.labels import Labels, chosen_classes, encode_labels
 from wm.errors import DataError
 
 
@@ -58,11 +58,11 @@ def test_labels_of_other_types_are_refused():
         encode_labels(np.array([1j, 2j]), where="w")
 
 
-def test_two_classes_take_their_order_or_the_wanted_one():
+def test_chosen_classes_take_their_order_or_the_wanted_one():
     labels = Labels(np.array([0, 1, 1]), ("no", "yes"))
-    y, names = two_classes(labels, positive=None, where="w")
+    y, names = chosen_classes(labels, positive=None, where="w")
     assert (y.tolist(), names) == ([0, 1, 1], ("no", "yes"))
-    y, names = two_classes(labels, positive="no", where="w")
+    y, names = chosen_classes(labels, positive="no", where="w")
     assert (y.tolist(), names) == ([1, 0, 0], ("yes", "no"))
 
 
@@ -70,20 +70,29 @@ def test_two_classes_take_their_order_or_the_wanted_one():
 def test_one_class_against_all_others(codes):
     labels = encode_labels(np.array(codes), where="w")
     wanted = codes[0]
-    y, names = two_classes(labels, positive=f"{wanted}.0", where="w")
+    y, names = chosen_classes(labels, positive=f"{wanted}.0", where="w")
     assert y.tolist() == [int(code == wanted) for code in codes]
     assert names == (f"not {wanted}", str(wanted))
-    with pytest.raises(DataError, match=r"classes, .*positive ="):
-        two_classes(labels, positive=None, where="w")
+    y, names = chosen_classes(labels, positive=None, where="w")
+    assert names == tuple(map(str, sorted(set(codes))))
+    assert [names[code] for code in y] == list(map(str, codes))
 
 
 def test_a_class_that_no_row_has_does_not_count():
     labels = Labels(np.array([0, 2]), ("a", "b", "c"))
-    assert two_classes(labels, positive=None, where="w")[1] == ("a", "c")
+    y, names = chosen_classes(labels, positive=None, where="w")
+    assert (y.tolist(), names) == ([0, 1], ("a", "c"))
     with pytest.raises(DataError, match=re.escape("positive = 'b' is not one of the classes 'a', 'c'")):
-        two_classes(labels, positive="b", where="w")
+        chosen_classes(labels, positive="b", where="w")
+
+
+def test_labels_that_are_quantities_are_no_classes():
+    labels = encode_labels(np.arange(101), where="w")
+    with pytest.raises(DataError, match=r"w: 101 classes, '0', .*: a model has at most 100; .*positive ="):
+        chosen_classes(labels, positive=None, where="w")
+    assert chosen_classes(labels, positive="7", where="w")[1] == ("not 7", "7")
 
 
 def test_one_class_only_is_refused():
     with pytest.raises(DataError, match="w: all rows have the same label 'a'"):
-        two_classes(Labels(np.array([0, 0]), ("a",)), positive=None, where="w")
+        chosen_classes(Labels(np.array([0, 0]), ("a",)), positive=None, where="w")

@@ -19,7 +19,7 @@ from wm.datasets import Source, load, split
 from wm.datasets.applying import model_rows
 from wm.datasets.csv_file import parse_csv, read_csv
 from wm.datasets.frames import frame_cells
-from wm.datasets.model import binary_dataset
+from wm.datasets.model import checked_dataset
 from wm.datasets.preparation import CategoryColumn, MinMax, NumberColumn, Preparation, claimed, fitted
 from wm.datasets.preparing import Preparing
 from wm.errors import DataError
@@ -72,7 +72,7 @@ def test_raw_rows_give_the_numbers_that_were_trained_on(table, categorical, scal
     options = Preparing(missing="median", categorical=categorical)
     try:
         raw = parse_csv(content, where="w", label="label", header=True, preparing=options)
-        data = binary_dataset(raw, name="w", positive="yes")
+        data = checked_dataset(raw, name="w", positive="yes")
         cut = split(data, seed=0, scaling=scaling)
     except DataError:  # a column with nothing but words among numbers, or without a value
         return

@@ -15,7 +15,10 @@ from wm.errors import DataError
     [
         ({}, "neither name nor path"),
         ({"name": "ijcnn1", "path": Path("a.csv")}, "both name 'ijcnn1' and path 'a.csv'"),
-        ({"name": "iris"}, "unknown data set 'iris': known are breast-cancer, mnist2-6, ijcnn1, openml:<id>"),
+        (
+            {"name": "irises"},
+            "unknown data set 'irises': known are breast-cancer, iris, wine, digits, mnist2-6",
+        ),
         ({"name": "openml:0"}, "unknown data set 'openml:0'"),
         ({"name": "openml:iris"}, "unknown data set 'openml:iris'"),
         ({"name": "ijcnn1", "label": "y"}, "leave label out"),

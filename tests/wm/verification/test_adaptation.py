@@ -104,6 +104,23 @@ def test_a_changed_copy_answers_as_the_copy_would(forest, notes):
     assert bool(notes) == bool(found.notes)
 
 
+def test_several_classes_are_matched_by_name_or_by_the_labels():
+    labels = (X[:, 0] * 3).astype(np.int64)
+    claim = pledge(X, labels, trees=9, ones=4, trigger_size=4, class_names=("a", "b", "c"))
+    sample = sample_of(witnessed(claim), trust=TRUST)
+    forest = Forest.from_sklearn(RandomForestClassifier(9, random_state=1, bootstrap=False).fit(X, labels))
+    votes, turned = forest.votes(X), np.roll(forest.value, 1, axis=1)
+    for suspect, notes in (
+        (forest, ()),
+        (forest.changed(classes=["a", "b", "c"]), ()),
+        (forest.changed(value=turned, classes=["d", "e", "f"]), ("classes matched by the labels",)),
+        (forest.changed(value=turned), ("classes exchanged",)),
+    ):
+        found = model_answers(suspect, sample)
+        np.testing.assert_array_equal(found.answers.values, votes)
+        assert found.notes == notes
+
+
 def test_every_row_counts_alike_in_the_choice_of_an_adaptation():
     for forest, _ in SAME.values():
         first = model_answers(forest, SAMPLE)

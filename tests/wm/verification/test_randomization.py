@@ -17,13 +17,18 @@ from wm.statistics import holm
 from wm.verification.answers import Answers
 from wm.verification.randomization import RowTruth, bit_floor, row_floor, run_tests
 
+codes = st.integers(0, 3)
 few = st.sampled_from([0.0, 0.1, 0.25, 0.5, 0.5, 0.75, 0.9, 1.0])  # so that there are ties
 
 
+MOST_CLASSES = 4
+
+
 @st.composite
-def truths(draw):
+def truths(draw, most_classes=MOST_CLASSES):
     size, trees = draw(st.integers(2, 8)), draw(st.integers(1, 7))
-    labels = draw(st.lists(st.integers(0, 1), min_size=size, max_size=size))
+    classes = draw(st.integers(2, most_classes))
+    labels = draw(st.lists(st.integers(0, classes - 1), min_size=size, max_size=size))
     triggers = draw(st.sets(st.integers(0, size - 1), min_size=1, max_size=size - 1))
     bits = draw(st.lists(st.integers(0, 1), min_size=trees, max_size=trees))
     return RowTruth(np.array(labels), np.isin(np.arange(size), sorted(triggers)), Signature.of(bits))
@@ -50,6 +55,20 @@ def share(statistic, truth, draws):
     return math.log10(sum(found) / len(found))
 
 
+def given_classes(labels, wrong, data):
+    """Return a class for each label, another one where it is wrong; (n,) or (n, m) as `wrong`."""
+    steps = data.draw(st.lists(st.integers(1, MOST_CLASSES - 1), min_size=wrong.size, max_size=wrong.size))
+    off = np.array(steps, dtype=np.int64).reshape(wrong.shape)
+    return (labels.reshape(-1, *[1] * (wrong.ndim - 1)) + wrong * off) % MOST_CLASSES
+
+
+def with_classes(of_label, labels):
+    """Return probabilities of each class, (n, c), of which those of the labels are given."""
+    rest = np.repeat((1 - of_label)[:, None] / (MOST_CLASSES - 1), MOST_CLASSES, axis=1)
+    rest[np.arange(len(labels)), labels] = of_label
+    return rest
+
+
 def p_of(answers, truth):
     return {test.name: test.log10_p for test in run_tests({answers.kind: answers}, truth)}
 
@@ -69,7 +88,7 @@ def rank_within_label(of_wrong):
 
     def statistic(truth):
         total = 0.0
-        for label in (0, 1):
+        for label in range(MOST_CLASSES):
             rows = truth.labels == label
             if rows.any():
                 ranks = rankdata(of_wrong[rows]) - rows.sum()
@@ -90,7 +109,7 @@ def test_votes_against_all_draws(truth, data):
         data.draw(st.lists(st.integers(0, 1), min_size=math.prod(shape), max_size=math.prod(shape)))
     )
     wrong = wrong.reshape(shape)
-    found = p_of(Answers("votes", truth.labels[:, None] ^ wrong), truth)
+    found = p_of(Answers("votes", given_classes(truth.labels, wrong, data)), truth)
 
     def bits(each):
         return wrong[each.is_trigger][:, each.signature.array == 1].sum()
@@ -100,12 +119,14 @@ def test_votes_against_all_draws(truth, data):
     assert found["rows by votes"] == pytest.approx(expected, abs=1e-9)
 
 
-@given(truths(), st.data())
-@examples(100)
-def test_probabilities_against_all_draws(truth, data):
+@given(truths(), st.data(), st.booleans())
+@settings(max_examples=100)
+def test_probabilities_against_all_draws(truth, data, of_one_class):
     values = np.array(data.draw(st.lists(few, min_size=len(truth.labels), max_size=len(truth.labels))))
-    found = p_of(Answers("probabilities", values), truth)
     of_wrong = np.where(truth.labels == 1, 1 - values, values)
+    if truth.labels.max() > 1 or not of_one_class:
+        values = with_classes(1 - of_wrong, truth.labels)
+    found = p_of(Answers("probabilities", values), truth)
     for name, statistic in (
         ("rows by probabilities", closeness(of_wrong)),
         ("rows by rank", rank_within_label(of_wrong)),
@@ -118,7 +139,7 @@ def test_probabilities_against_all_draws(truth, data):
 def test_labels_against_all_draws(truth, data):
     size = len(truth.labels)
     wrong = np.array(data.draw(st.lists(st.integers(0, 1), min_size=size, max_size=size)))
-    found = p_of(Answers("labels", truth.labels ^ wrong), truth)
+    found = p_of(Answers("labels", given_classes(truth.labels, wrong, data)), truth)
     expected = share(lambda each: wrong[each.is_trigger].sum(), truth, all_rows(truth))
     assert found["rows by labels"] == pytest.approx(expected, abs=1e-9)
 
@@ -128,13 +149,12 @@ def test_labels_against_all_draws(truth, data):
 def test_over_all_draws_no_p_value_is_small_too_often(truth, data, kind):
     size, trees = len(truth.labels), len(truth.signature)
     values = {
-        "votes": st.lists(
-            st.lists(st.integers(0, 1), min_size=trees, max_size=trees), min_size=size, max_size=size
-        ),
+        "votes": st.lists(st.lists(codes, min_size=trees, max_size=trees), min_size=size, max_size=size),
         "probabilities": st.lists(few, min_size=size, max_size=size),
-        "labels": st.lists(st.integers(0, 1), min_size=size, max_size=size),
+        "labels": st.lists(codes, min_size=size, max_size=size),
     }[kind]
-    answers = Answers(kind, np.array(data.draw(values)))
+    drawn = np.array(data.draw(values))
+    answers = Answers(kind, with_classes(drawn, truth.labels) if kind == "probabilities" else drawn)
     draws = [each for rows in all_rows(truth) for each in all_bits(rows)][:400]
     if len(draws) == 400:
         return

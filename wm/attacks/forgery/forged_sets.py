@@ -115,6 +115,6 @@ def _verdict(forged: ForgedSet, forest: Forest) -> Verdict:
         y=forged.labels[rows],
         model_hash=forest.content_hash,
         model_id="forged",
-        class_names=("0", "1"),
+        class_names=tuple(map(str, forest.classes.tolist())),
     )
     return judge(claim, forest.votes(forged.X[rows]), published=(), suspect=forest)

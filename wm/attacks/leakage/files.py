@@ -66,9 +66,8 @@ def inspect_object(model: Any) -> LeakageReport:
 
 
 def _inspect_trees(model: Any) -> LeakageReport:
-    own: tuple[Forest, ...] = getattr(model, "forests_", ())
-    if own and all(isinstance(each, Forest) for each in own):
-        return inspect(**{name: getattr(own[0], name) for name in REQUIRED})
+    if isinstance(own := getattr(model, "forest_", None), Forest):
+        return inspect(**{name: getattr(own, name) for name in REQUIRED})
     found = model_of(model)
     if found.margins is not None or found.framework != "scikit-learn":
         return inspect_model(found)

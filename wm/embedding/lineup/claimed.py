@@ -28,6 +28,7 @@ from wm.embedding.lineup.context import (
     environment,
 )
 from wm.embedding.lineup.trees import check_entropy, train_trees
+from wm.embedding.training import forest_of
 from wm.errors import ClaimError, EmbeddingError
 from wm.forest import NODE_ARRAYS, Forest
 from wm.formats.scrubbing import scrubbed
@@ -81,7 +82,7 @@ def commit_lineup(
     training: TreeSettings,
     owner: str,
     model_id: str,
-    class_names: tuple[str, str],
+    class_names: tuple[str, ...],
     feature_names: Sequence[str],
     committed: int | None = None,
     preparation: MinMax | Preparation | None = None,
@@ -223,7 +224,7 @@ def trained_forest(
 ) -> Forest:
     """Return the forest of some seeds, scrubbed of all that its votes do not need."""
     trees = list(train_trees(rows, training, seeds, n_jobs=n_jobs))
-    return scrubbed(Forest.from_sklearn(trees).changed(classes=[0, 1]))
+    return scrubbed(forest_of(trees))
 
 
 def candidates_root(candidates: Forest) -> str:

@@ -50,6 +50,11 @@ def canonical_rows(X: NDArray[np.float32], y: NDArray[np.int64]) -> TrainingRows
     EmbeddingError
         Values that are not finite, or labels other than 0 and 1, both present.
     """
+    if y.max(initial=0) > 1:
+        raise EmbeddingError(
+            f"scheme lineup compares how trees of two classes vote, these rows have {y.max() + 1}: set one "
+            "against all others (positive), or use scheme paper or codebook"
+        )
     if not np.isfinite(X).all() or set(np.unique(y).tolist()) != {0, 1}:
         raise EmbeddingError("training rows must be finite, with labels 0 and 1, both of them present")
     plain = np.ascontiguousarray(X, dtype=np.float32) + np.float32(0.0)

@@ -78,7 +78,7 @@ def fitted_lineup(
     y: NDArray[np.int64],
     claim: LineupClaim | None,
     *,
-    names: tuple[str, str],
+    names: tuple[str, ...],
     features: Sequence[str],
     trees: int,
     model_id: str,

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from wm.embedding.common import Embedded, EmbeddingTask, OnRound
 from wm.embedding.proof import Proof, ProofKind
+from wm.embedding.training import forest_of
 from wm.errors import EmbeddingError
-from wm.forest import Forest
 
 # The other modules of this scheme are imported on use: they import parts of this package themselves.
 
@@ -36,7 +36,7 @@ def embed_task(task: EmbeddingTask, on_round: OnRound | None = None) -> Embedded
     check_entropy(training, task.X.shape[1])
     rows = canonical_rows(task.X, task.y)
     trees = tuple(train_trees(rows, training, _seeds(task), n_jobs=task.fit.n_jobs))
-    forest = Forest.from_sklearn(list(trees)).changed(classes=[0, 1])
+    forest = forest_of(trees)
     return Embedded(forest, 1, 1, 1.0, 1.0, fits=len(trees), trees=trees)
 
 

@@ -25,7 +25,7 @@ def ask(
     endpoint: Endpoint,
     X: NDArray[np.float32],
     *,
-    class_names: tuple[str, str] = ("0", "1"),
+    class_names: tuple[str, ...] = ("0", "1"),
     wire: Wire = PLAIN,
 ) -> Answers:
     """Return an endpoint's answers to instances.
@@ -35,7 +35,7 @@ def ask(
     X : (n, d)
         At least one instance.
     class_names
-        Names of classes 0 and 1; for labels.
+        Names of classes 0, 1, ....
     wire
         How it is asked.
 
@@ -67,7 +67,7 @@ def find_wire(
     X: NDArray[np.float32],
     *,
     names: tuple[str, ...],
-    class_names: tuple[str, str] = ("0", "1"),
+    class_names: tuple[str, ...] = ("0", "1"),
     rows_at: JsonPath = (),
     answers_at: JsonPath | None = None,
 ) -> Wire:
@@ -113,7 +113,7 @@ def find_wire(
     raise EndpointError(f"{endpoint.what}: understood no format: {_reasons(failures, endpoint.what)}")
 
 
-def _check(columns: Columns, class_names: tuple[str, str], what: str) -> None:
+def _check(columns: Columns, class_names: tuple[str, ...], what: str) -> None:
     """Raise `EndpointError` if the first answers are none; what they are, all of them together decide."""
     with contextlib.suppress(AmbiguousError):
         read_meaning(columns, class_names=class_names, what=what)
@@ -136,7 +136,7 @@ def _reasons(failures: dict[str, EndpointError], what: str) -> str:
 def _replied(
     endpoint: Endpoint,
     rows: NDArray[np.float32],
-    class_names: tuple[str, str],
+    class_names: tuple[str, ...],
     wire: Wire,
     *,
     understood: bool,

@@ -1,10 +1,10 @@
 """What the arrays in an endpoint's replies are: votes, probabilities or labels.
 
 Arrays of these names are that. Others are told by their values over all rows: whole numbers and names of the
-classes are labels; numbers in [0, 1], one for each row or two that add up to 1, are probabilities; three or
-more of 0 and 1, or of names of classes, are votes. The most informative array counts. Two arrays that could
-both be it, and differ, are refused. Beside an array of names or integers that are labels, numbers with a
-point are probabilities, even if all happen to be 0 and 1.
+classes are labels; numbers in [0, 1], one for each class that add up to 1, or of two classes one, are
+probabilities; other rows of numbers or names of classes are votes. The most informative array counts. Two
+arrays that could both be it, and differ, are refused. Beside an array of names or integers that are labels of
+two classes, numbers with a point are probabilities, even if all happen to be 0 and 1.
 """
 
 from __future__ import annotations
@@ -15,24 +15,29 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wm.errors import EndpointError
-from wm.verification.answers import KINDS, AnswerKind, Answers, checked_answers, codes_of, name_of
+from wm.verification.answers import (
+    KINDS,
+    AnswerKind,
+    Answers,
+    checked_answers,
+    codes_of,
+    most_rounded,
+    name_of,
+)
 from wm.verification.endpoint.reply import Columns
-
-_SUM = 0.02
-"""Largest deviation from 1 of the sum of two probabilities, which may be rounded to two decimals."""
 
 
 class AmbiguousError(EndpointError):
     """Several arrays could be the answers; more rows may tell which."""
 
 
-def read_meaning(columns: Columns, *, class_names: tuple[str, str], what: str) -> Answers:
+def read_meaning(columns: Columns, *, class_names: tuple[str, ...], what: str) -> Answers:
     """Return the most informative answers in a reply's arrays.
 
     Parameters
     ----------
     class_names
-        Names of classes 0 and 1.
+        Names of classes 0, 1, ....
     what
         Name of the endpoint in errors.
 
@@ -52,7 +57,7 @@ def read_meaning(columns: Columns, *, class_names: tuple[str, str], what: str) -
     for name, array in columns.items():
         kind = kinds[name]
         if has_labels and kind == "labels" and array.dtype.kind == "f" and _are_shares(array):
-            kind = "probabilities"
+            kind = "probabilities" if len(class_names) == 2 else None
         if kind is not None:
             values = _coded(array, class_names) if kind == "votes" else array
             found[name] = _checked(kind, values, class_names, what)
@@ -73,16 +78,18 @@ def read_meaning(columns: Columns, *, class_names: tuple[str, str], what: str) -
     )
 
 
-def _kind_of(array: NDArray[Any], class_names: tuple[str, str]) -> AnswerKind | None:
+def _kind_of(array: NDArray[Any], class_names: tuple[str, ...]) -> AnswerKind | None:
     if not array.size or array.dtype.kind not in "iufbU":
         return None
     if array.ndim == 1 or array.shape[1:] == (1,):
         if _names_classes(array, class_names):
             return "labels"
-        return "probabilities" if _are_shares(array) else None
+        return "probabilities" if len(class_names) == 2 and _are_shares(array) else None
     if array.ndim != 2:
         return None
-    if array.shape[1] == 2 and _are_shares(array) and (abs(array.sum(axis=1) - 1.0) <= _SUM).all():
+    classes = len(class_names)
+    adds_up = _are_shares(array) and (abs(array.sum(axis=1) - 1.0) <= most_rounded(classes)).all()
+    if array.shape[1] == classes and adds_up:
         return "probabilities"
     return "votes" if array.shape[1] > 1 and _names_classes(array, class_names) else None
 
@@ -91,14 +98,14 @@ def _are_shares(array: NDArray[Any]) -> bool:
     return array.dtype.kind in "iuf" and bool(((array >= 0) & (array <= 1)).all())
 
 
-def _names_classes(array: NDArray[Any], class_names: tuple[str, str]) -> bool:
+def _names_classes(array: NDArray[Any], class_names: tuple[str, ...]) -> bool:
     if array.dtype.kind == "f" and not (array == np.round(array)).all():
         return False
     return codes_of([name_of(value) for value in np.unique(array).tolist()], class_names) is not None
 
 
-def _coded(array: NDArray[Any], class_names: tuple[str, str]) -> NDArray[np.int64]:
-    """Return labels of any shape as 0 and 1."""
+def _coded(array: NDArray[Any], class_names: tuple[str, ...]) -> NDArray[np.int64]:
+    """Return labels of any shape as 0, 1, ...."""
     values, place = np.unique(array, return_inverse=True)
     codes = codes_of([name_of(value) for value in values.tolist()], class_names)
     assert codes is not None  # noqa: S101 - `_names_classes` has said so
@@ -128,7 +135,7 @@ def _turn_scores(found: dict[str, Answers], columns: Columns) -> None:
         del found[scores[0]]
 
 
-def _checked(kind: AnswerKind, array: NDArray[Any], class_names: tuple[str, str], what: str) -> Answers:
+def _checked(kind: AnswerKind, array: NDArray[Any], class_names: tuple[str, ...], what: str) -> Answers:
     return checked_answers(kind, array, class_names=class_names, error=EndpointError, what=what)
 
 

@@ -40,14 +40,14 @@ def strict_json(body: bytes) -> Any:
 
 
 def read_reply(
-    body: bytes, count: int, *, class_names: tuple[str, str], what: str, path: JsonPath | None = None
+    body: bytes, count: int, *, class_names: tuple[str, ...], what: str, path: JsonPath | None = None
 ) -> Columns:
     """Return the arrays with answers to `count` instances.
 
     Parameters
     ----------
     class_names
-        Names of classes 0 and 1: objects with these keys are both classes' probabilities.
+        Names of classes 0, 1, ...: objects with these keys are the classes' probabilities.
     what
         Name of the endpoint in errors.
     path
@@ -109,7 +109,7 @@ def _keys(document: Any) -> str:
 
 
 def _columns(
-    name: str, value: Any, count: int, class_names: tuple[str, str]
+    name: str, value: Any, count: int, class_names: tuple[str, ...]
 ) -> Iterator[tuple[str, NDArray[Any]]]:
     """Yield the arrays in a part of a reply; raise `ValueError` if it is none."""
     if isinstance(value, list) and value and all(_is_tensor(each) for each in value):
@@ -143,7 +143,7 @@ def _of_tensor(tensor: dict[str, Any]) -> NDArray[Any]:
 
 
 def _of_objects(
-    name: str, rows: list[dict[str, Any]], class_names: tuple[str, str]
+    name: str, rows: list[dict[str, Any]], class_names: tuple[str, ...]
 ) -> Iterator[tuple[str, NDArray[Any]]]:
     """Yield an array for each key; one for all if keys are the classes' names, or numbers of columns."""
     keys = list(rows[0])

@@ -17,12 +17,11 @@ from wm.forest import Forest
 from wm.verification.adaptation import Header, balanced_accuracy, model_answers
 from wm.verification.answers import AnswerKind, Answers
 from wm.verification.judgement import (
-    GUESSING,
     INCONSISTENT,
     Judgement,
     Requirements,
     VerdictKind,
-    shares_of,
+    guessing,
 )
 from wm.verification.lineup.candidates import Lineup
 from wm.verification.lineup.evidence import lineup_tests
@@ -30,6 +29,9 @@ from wm.verification.lineup.order import LineupAnswers
 from wm.verification.lineup.queries import UNLABELLED, Queries
 from wm.verification.randomization import Test
 from wm.verification.witnesses import beacon_questions, choices_of_beacons
+
+_CLASSES = 2
+"""Classes of a line-up."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -183,7 +185,7 @@ def _usable(given: LineupAnswers, accuracy: float | None) -> _Decision | None:
             f"{given.answered_differently} of {given.asked_twice} repeated questions had another answer",
             "a suspect that answers equal questions alike, or more answers to each",
         )
-    if accuracy is not None and accuracy < GUESSING:
+    if accuracy is not None and accuracy < guessing(_CLASSES):
         return (
             VerdictKind.UNJUDGED,
             f"the suspect answers like a guess (balanced accuracy {accuracy:.2g}): other units, columns or "
@@ -204,5 +206,5 @@ def _accuracy(answers: Mapping[AnswerKind, Answers], y: NDArray[np.int64]) -> fl
     known = y != UNLABELLED
     if not known.any():
         return None
-    predicted = shares_of(next(iter(answers.values())))[known] > 0.5
-    return balanced_accuracy(predicted, y[known])
+    predicted = next(iter(answers.values())).shares(_CLASSES).argmax(axis=1)
+    return balanced_accuracy(predicted[known], y[known])
