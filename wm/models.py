@@ -19,6 +19,8 @@ from wm.forest import Forest
 from wm.formats.forest_checks import InputDtype
 from wm.signature import Signature
 
+_ANSWERS = "it has no votes to judge, give its answers instead, as probabilities or labels"
+
 
 class Link(StrEnum):
     """What turns a model's margins into its answer."""
@@ -127,8 +129,13 @@ class TreeModel:
         """What the model's trees give: "votes" or "margins"."""
         return "votes" if self.margins is None or self.adds_votes else "margins"
 
-    def voting_forest(self, what: str) -> Forest:
-        """Return the forest of a model whose trees vote; `what` names the model in errors.
+    def voting_forest(self, what: str, advice: str = _ANSWERS) -> Forest:
+        """Return the forest of a model whose trees vote.
+
+        Parameters
+        ----------
+        what, advice
+            Name of the model in errors, and what they end in.
 
         Raises
         ------
@@ -137,13 +144,12 @@ class TreeModel:
         """
         if self.answers == "margins":
             raise ModelError(
-                f"{what}: the trees of this {self.framework} model add margins and do not vote, so it has no "
-                "votes to judge: give its answers instead, as probabilities or labels"
+                f"{what}: the trees of this {self.framework} model add margins and do not vote: {advice}"
             )
         if self.preparation is not None:
             raise ModelError(
                 f"{what}: the pipeline prepares rows ({_names_of(self.preparation)}) before its trees see "
-                "them: give its answers instead, as probabilities or labels, or the last step alone"
+                f"them: {advice}, or give the last step alone"
             )
         return self.forest
 

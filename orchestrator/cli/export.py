@@ -50,12 +50,16 @@ def export(
     """
     from wm.exporting import exported
     from wm.formats.export import load_model
+    from wm.formats.reading import ENDINGS, read_model
     from wm.interface import read_interface
 
     chosen = TARGETS[target]
     if output.suffix != chosen.ending:
         raise OutputError(f"{output}: the ending must be {chosen.ending} for {target}")
-    forest = load_model(model, trusted=trusted, trust_pickle=trust_pickle)
+    if model.suffix in ENDINGS:
+        forest = read_model(model).voting_forest(str(model), "a model of votes is exported")
+    else:
+        forest = load_model(model, trusted=trusted, trust_pickle=trust_pickle)
     interface = read_interface(model, forest)
     if units == "raw" and (interface is None or not chosen.takes_raw):
         raise click.UsageError(

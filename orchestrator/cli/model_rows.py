@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from orchestrator.cli.common import say
 from orchestrator.cli.model_files import column
-from wm.datasets.applying import model_rows
+from wm.datasets.applying import model_rows, number_rows
 from wm.datasets.files import read_raw
 from wm.datasets.preparation import NumberColumn, Preparation
 from wm.datasets.source import OF_NUMBERS, file_format
@@ -21,12 +21,12 @@ from wm.verification.questions import Units
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from wm.forest import Forest
     from wm.interface import Interface
+    from wm.models import TreeModel
 
 
 def read_model_rows(
-    forest: Forest,
+    model: TreeModel,
     interface: Interface | None,
     path: Path,
     *,
@@ -34,8 +34,11 @@ def read_model_rows(
     header: bool | None,
     sep: str | None,
     drop: tuple[str, ...],
-) -> NDArray[np.float32]:
+) -> NDArray[np.floating[Any]]:
     """Return the model input of the rows in a file, and print how they were read.
+
+    It is float32 for a model that says how raw rows become its input. Others have float64, which their trees
+    compare as their library does, with NaN for a missing value if the model takes such.
 
     Parameters
     ----------
@@ -50,13 +53,15 @@ def read_model_rows(
     DataError, QueryError
         The file cannot be read, or its rows are none that the model takes.
     """
+    forest = model.forest
     if units == "raw" and interface is None:
         raise QueryError(
             "the model does not say what raw rows are: it takes model input only (--units model)"
         )
     chosen = units or ("model" if file_format(path) in OF_NUMBERS else "raw")
     is_raw = interface is not None and chosen == "raw"
-    preparation = interface.preparation if interface is not None and is_raw else _numbers(forest.n_features)
+    names = _names(model)
+    preparation = interface.preparation if interface is not None and is_raw else _numbers(names)
     cells = read_raw(
         path,
         preparation,
@@ -65,18 +70,33 @@ def read_model_rows(
         drop=tuple(column(each) for each in drop),
         naming=as_flag,
     )
-    if not is_raw:
+    if interface is None and cells.is_named and set(names) <= {each.name for each in cells.columns}:
+        pass  # found by name, in any order
+    elif not is_raw:
         if len(cells.columns) != forest.n_features:
             raise QueryError(
                 f"{path}: has {len(cells.columns)} columns, the model {forest.n_features} features: leave "
                 "others out with --drop" + ("" if interface is None else ", or give --units raw")
             )
         cells = replace(cells, is_named=False)
-    found = model_rows(preparation, cells)
-    for note in (*cells.notes, *found.notes):
+    X: NDArray[np.floating[Any]]
+    if interface is None:
+        X, notes = number_rows(names, cells, may_miss=forest.missing_left is not None)
+    else:
+        found = model_rows(preparation, cells)
+        X, notes = found.X, found.notes
+    for note in (*cells.notes, *notes):
         say(note)
-    return found.X
+    return X
 
 
-def _numbers(count: int) -> Preparation:
-    return Preparation(columns=tuple(NumberColumn(name=f"feature {index + 1}") for index in range(count)))
+def _names(model: TreeModel) -> tuple[str, ...]:
+    """Return the names of a model's features: its own if they are distinct, else numbers from 1."""
+    own = model.feature_names
+    if len(set(own)) == model.forest.n_features == len(own):
+        return own
+    return tuple(f"feature {index + 1}" for index in range(model.forest.n_features))
+
+
+def _numbers(names: tuple[str, ...]) -> Preparation:
+    return Preparation(columns=tuple(NumberColumn(name=name) for name in names))

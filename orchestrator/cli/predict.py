@@ -14,6 +14,7 @@ from orchestrator.cli.model_files import table_options, trust_options
 from orchestrator.cli.model_rows import read_model_rows
 from orchestrator.files import writing
 from orchestrator.frames import records, write_frame
+from wm.errors import ModelError
 from wm.verification.questions import Units
 
 Answer = Literal["labels", "probabilities", "votes"]
@@ -53,25 +54,37 @@ def predict(
     """Print the answers of a MODEL to ROWS, as csv.
 
     The rows may be raw: a model of wm embed knows its columns by name, their categories, and what stands for
-    missing values. Other columns, such as the label, are not used.
+    missing values. Other columns, such as the label, are not used. A model of another library
+    (docs/formats.md) takes numbers, by name if its file has names, and missing values if its trees say where
+    they go.
     """
-    import numpy as np
     import pandas as pd
 
-    from wm.formats.export import load_model
+    from wm.formats.reading import read_model
     from wm.interface import read_interface
 
-    forest = load_model(model, trusted=trusted, trust_pickle=trust_pickle)
-    interface = read_interface(model, forest)
-    X = read_model_rows(forest, interface, rows, units=units, header=header, sep=sep, drop=drop)
-    names = list(map(str, forest.classes.tolist())) if interface is None else list(interface.class_names)
+    given = read_model(model, trusted=trusted, trust_pickle=trust_pickle)
+    if answer == "votes" or given.preparation is not None:
+        given.voting_forest(str(model))  # refuses margins and pipelines by name
+    interface = read_interface(model, given.forest)
+    X = read_model_rows(given, interface, rows, units=units, header=header, sep=sep, drop=drop)
     if answer == "votes":
-        found = pd.DataFrame(forest.vote_codes(X), columns=[f"tree_{tree}" for tree in range(forest.n_trees)])
-    elif answer == "probabilities":
-        found = pd.DataFrame(forest.predict_proba(X), columns=names)
+        trees = [f"tree_{tree}" for tree in range(given.forest.n_trees)]
+        found = pd.DataFrame(given.forest.vote_codes(X), columns=trees)
+    elif given.classes is None:
+        if answer == "probabilities":
+            raise ModelError(f"{model}: is a regression, which has no classes: leave --answer out")
+        found = pd.DataFrame({"value": given.predict(X)})
     else:
-        codes = np.searchsorted(forest.classes, forest.predict(X))
-        found = pd.DataFrame({"label": np.array(names, dtype=object)[codes]})
+        own = given.classes.tolist()
+        names = list(map(str, own)) if interface is None else list(interface.class_names)
+        if answer == "probabilities":
+            found = pd.DataFrame(given.predict_proba(X), columns=names)
+        else:
+            # The paper's rule is the majority of votes; other libraries have rules of their own.
+            predicted = given.forest.predict(X) if given.framework == "treeproof" else given.predict(X)
+            name_of = dict(zip(own, names, strict=True))
+            found = pd.DataFrame({"label": [name_of[label] for label in predicted.tolist()]})
     if output is not None:
         with writing(output):
             write_frame(found, output)

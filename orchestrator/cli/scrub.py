@@ -14,7 +14,9 @@ from orchestrator.files import write_new, write_whole
 
 @click.command()
 @click.argument("model", type=INPUT)
-@click.option("-o", "--output", type=OUTPUT, required=True, help="npz file for the scrubbed model.")
+@click.option(
+    "-o", "--output", type=OUTPUT, required=True, help="File for the scrubbed model: npz, or of its library."
+)
 @trust_options
 @click.option("--force", is_flag=True, help="Replace an existing file.")
 @json_option
@@ -24,15 +26,34 @@ def scrub(
     """Write a MODEL without what wm audit finds.
 
     Class shares, sample counts, seeds and the order of nodes give a watermark away. The vote of each tree
-    stays; probabilities become shares of votes, so that the class of a few rows may change.
+    stays; probabilities become shares of votes, so that the class of a few rows may change. A boosted model
+    of XGBoost, LightGBM or CatBoost keeps its format and every prediction; its counts and sums become 0.
     """
     from wm.formats.export import load_model
+    from wm.formats.reading import ENDINGS, parse_model, read_file, read_model
     from wm.formats.scrubbing import scrubbed
+    from wm.formats.scrubbing_files import scrubbed_endings, scrubbed_file
     from wm.interface import model_bytes, read_interface
 
-    if output.suffix != ".npz":
-        raise OutputError(f"{output}: the ending must be .npz; wm export writes other formats")
-    forest = load_model(model, trusted=trusted, trust_pickle=trust_pickle)
-    content = model_bytes(scrubbed(forest), read_interface(model, forest))
+    given = read_model(model) if model.suffix in ENDINGS else None
+    endings = (".npz",) if given is None else scrubbed_endings(given)
+    if output.suffix not in endings:
+        raise OutputError(
+            f"{output}: the ending must be {' or '.join(endings)}; wm export writes other formats"
+        )
+    if given is not None and endings != (".npz",):
+        trees = given.forest.n_trees
+        content = scrubbed_file(
+            given,
+            read_file(model),
+            lambda data: parse_model(data, output.suffix, what=f"{model}, scrubbed"),
+        )
+    else:
+        if given is None:
+            forest = load_model(model, trusted=trusted, trust_pickle=trust_pickle)
+        else:
+            forest = given.voting_forest(str(model), "a model of votes is scrubbed")
+        trees = forest.n_trees
+        content = model_bytes(scrubbed(forest), read_interface(model, forest))
     (write_whole if force else write_new)(output, content)
-    print_either({"output": str(output), "trees": forest.n_trees}, json)
+    print_either({"output": str(output), "trees": trees}, json)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -49,6 +50,36 @@ def model_rows(preparation: Preparation, cells: Cells) -> ModelRows:
     DataError
         Columns are missing, or have cells that cannot be model input; each has a line.
     """
+    X, notes = _gathered(preparation, cells, may_miss=False)
+    X = X if preparation.scaling is None else preparation.scaling.scaled(X)
+    return ModelRows(_as_float32(X, preparation, cells), notes)
+
+
+def number_rows(
+    names: Sequence[str], cells: Cells, *, may_miss: bool
+) -> tuple[NDArray[np.float64], tuple[str, ...]]:
+    """Return the numbers of a raw table for a model of plain columns, (n, d), and what was done, a line each.
+
+    Parameters
+    ----------
+    names
+        The model's d columns; found as in `model_rows`.
+    may_miss
+        Whether a missing value is NaN, or refused.
+
+    Raises
+    ------
+    DataError
+        As in `model_rows`.
+    """
+    plain = Preparation(columns=tuple(NumberColumn(name=name) for name in names))
+    return _gathered(plain, cells, may_miss=may_miss)
+
+
+def _gathered(
+    preparation: Preparation, cells: Cells, *, may_miss: bool
+) -> tuple[NDArray[np.float64], tuple[str, ...]]:
+    """Return a preparation's features before they are scaled, and what was done, a line each."""
     found = _found(preparation, cells)
     rows = len(found[0].values)
     situation = Situation(rows, rows, cells.place, as_key)
@@ -65,18 +96,16 @@ def model_rows(preparation: Preparation, cells: Cells) -> ModelRows:
                     f"know ({quoted(_words(column, bad | of_none))}): as none of its values"
                 )
         else:
-            problems += _problems(part, column, bad, of_none, situation)
+            problems += _problems(part, column, bad, of_none & (not may_miss), situation)
         parts.append(values.values)
     if problems:
         raise DataError(refusal(cells.where, problems))
-    X = np.hstack(parts)
-    X = X if preparation.scaling is None else preparation.scaling.scaled(X)
     used = {column.name for column in found}
     if unused := [column.name for column in cells.columns if column.name not in used]:
         notes.append(f"the model does not use {shown(unused)}")
     if cells.is_named and _by_place(preparation, cells):
         notes.append("none of its columns has a name that the model knows: they go by their places")
-    return ModelRows(_as_float32(X, preparation, cells), tuple(f"{cells.where}: {note}" for note in notes))
+    return np.hstack(parts), tuple(f"{cells.where}: {note}" for note in notes)
 
 
 def frame_input(

@@ -79,8 +79,13 @@ def read(data: bytes) -> TreeModel:
         input_dtype="float32",
         feature_names=names if all(names) else [],
         traced=("leaf_weights",),
-        notes=[("model_info.params", "training parameters")],
+        notes=_notes(document["model_info"]["params"]),
     )
+
+
+def _notes(parameters: Any) -> list[tuple[str, str]]:
+    told = {name for name, value in parameters.items() if value} - {"loss_function"}
+    return [("model_info.params", "training parameters")] if told else []
 
 
 def _base(document: Any) -> NDArray[np.float64]:

@@ -211,7 +211,9 @@ def _tests(
 
 def _notes(header: dict[str, str], tail: str) -> list[tuple[str, str]]:
     notes: list[tuple[str, str]] = [
-        (name, shown(header[name])) for name in ("feature_infos", "monotone_constraints") if name in header
+        (name, shown(header[name]))
+        for name in ("feature_infos", "monotone_constraints")
+        if set(header.get(name, "").split()) - {"none"}
     ]
     if "\nparameters:" in tail:
         lines = tail.partition("\nparameters:")[2].partition("\nend of parameters")[0].splitlines()

@@ -67,20 +67,35 @@ def read_model(path: str | Path, *, trusted: Sequence[str] = (), trust_pickle: b
         from wm.formats.objects import load_object, model_of
 
         return load_object(file, model_of, trusted=trusted, trust_pickle=trust_pickle)
-    chosen = [each for each in _FORMATS if file.suffix in each.endings]
-    if not chosen:
+    if file.suffix not in ENDINGS:
         known = ", ".join([".npz", *ENDINGS, *OBJECT_ENDINGS])
         raise ModelError(f"{file}: a model file ends in one of {known}")
-    data = read_bounded(file, error=ModelError, max_bytes=MAX_BYTES, kind="a model file")
+    return parse_model(read_file(file), file.suffix, what=str(file))
+
+
+def read_file(file: Path) -> bytes:
+    """Return the content of a file of another library; raise `ModelError` if it is too large or not there."""
+    return read_bounded(file, error=ModelError, max_bytes=MAX_BYTES, kind="a model file")
+
+
+def parse_model(data: bytes, ending: str, *, what: str) -> TreeModel:
+    """Return the model in the content of a file with one of `ENDINGS`; errors name it `what`.
+
+    Raises
+    ------
+    ModelError
+        As in `read_model`.
+    """
+    chosen = [each for each in _FORMATS if ending in each.endings]
     for each in chosen:
         if each.mark in data:
             try:
                 model: TreeModel = importlib.import_module(each.module).read(data)
             except ModelError as reason:
-                raise ModelError(f"{file}: {reason}") from reason
+                raise ModelError(f"{what}: {reason}") from reason
             except Exception as reason:  # hostile content may raise anything
                 text = shown(f"{type(reason).__name__}: {reason}")
-                raise ModelError(f"{file}: not a readable {each.name} file ({text})") from reason
+                raise ModelError(f"{what}: not a readable {each.name} file ({text})") from reason
             return model
     names = " or ".join(each.name for each in chosen)
-    raise ModelError(f"{file}: is not a model of {names}: it lacks {shown(chosen[0].mark.decode())}")
+    raise ModelError(f"{what}: is not a model of {names}: it lacks {shown(chosen[0].mark.decode())}")

@@ -1,0 +1,132 @@
+"""`wm predict`, `wm export` and `wm scrub` on models of other libraries, against these libraries."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+import joblib
+import lightgbm
+import numpy as np
+import pytest
+import xgboost
+from sklearn.datasets import load_breast_cancer, load_iris
+from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from wm.formats.reading import read_model
+
+NAMES = ["a", "b", "c", "d"]
+
+
+def write_rows(X, names=NAMES, path="rows.csv"):
+    with Path(path).open("w") as stream:
+        writer = csv.writer(stream)
+        writer.writerow(names)
+        writer.writerows([["" if np.isnan(value) else repr(float(value)) for value in row] for row in X])
+
+
+def answers(ran):
+    assert ran.code == 0, ran.err
+    return list(csv.reader(ran.out.splitlines()))[1:]
+
+
+@pytest.fixture
+def rows():
+    """Rows on thresholds of float64 and with missing values, and labels."""
+    X, y = load_breast_cancer(return_X_y=True)
+    X = X[:, :4].copy()
+    X[::7, 1] = np.nan
+    return X, y
+
+
+def test_lightgbm_reads_float64_rows_and_missing_values_as_itself(wm, rows) -> None:
+    X, y = rows
+    model = lightgbm.LGBMClassifier(n_estimators=8, num_leaves=7, verbose=-1, n_jobs=1)
+    booster = model.fit(X, y, feature_name=NAMES).booster_
+    booster.save_model("m.txt")
+    forest = read_model("m.txt").forest
+    inner = np.flatnonzero(~forest.is_leaf)[:40]
+    tested = np.repeat(X[:1], 2 * len(inner), axis=0)
+    # On each threshold, and one float64 step above: both are one number in float32.
+    tested[np.arange(len(inner)), forest.feature[inner]] = forest.threshold[inner]
+    above = np.nextafter(forest.threshold[inner], np.inf)
+    tested[len(inner) + np.arange(len(inner)), forest.feature[inner]] = above
+    tested = np.vstack([X, tested])
+    write_rows(tested[:, ::-1], NAMES[::-1])  # found by name
+    found = answers(wm("predict", "m.txt", "rows.csv", "--answer", "probabilities"))
+    np.testing.assert_allclose(
+        np.array(found, dtype=float)[:, 1], booster.predict(tested), rtol=1e-12, atol=0
+    )
+    labels = answers(wm("predict", "m.txt", "rows.csv"))
+    assert [int(label) for (label,) in labels] == (booster.predict(tested) > 0.5).astype(int).tolist()
+
+
+def test_xgboost_of_three_classes_and_a_regression(wm) -> None:
+    X, y = load_iris(return_X_y=True)
+    model = xgboost.XGBClassifier(n_estimators=4, max_depth=3, n_jobs=1).fit(X, y)
+    model.save_model("m.ubj")
+    np.savez("rows.npz", X=X)
+    labels = answers(wm("predict", "m.ubj", "rows.npz"))
+    assert [int(label) for (label,) in labels] == model.predict(X).tolist()
+    number = xgboost.XGBRegressor(n_estimators=4, max_depth=3, n_jobs=1).fit(X, X[:, 0] * 2)
+    number.save_model("r.json")
+    found = np.array(answers(wm("predict", "r.json", "rows.npz")), dtype=float)[:, 0]
+    np.testing.assert_array_equal(found.astype(np.float32), number.predict(X))
+    assert "is a regression" in wm("predict", "r.json", "rows.npz", "--answer", "probabilities").err
+
+
+def test_what_a_model_cannot_answer_is_refused_by_name(wm, rows) -> None:
+    X, y = rows
+    xgboost.XGBClassifier(n_estimators=2, n_jobs=1).fit(X, y).save_model("m.json")
+    write_rows(X)
+    refused = wm("predict", "m.json", "rows.csv", "--answer", "votes")
+    assert refused.code == 2
+    assert "add margins and do not vote" in refused.err
+    joblib.dump(make_pipeline(StandardScaler(), RandomForestClassifier(2)).fit(X, y), "p.joblib")
+    refused = wm("predict", "p.joblib", "rows.csv", "--trust-pickle")
+    assert refused.code == 2
+    assert "the pipeline prepares rows (StandardScaler)" in refused.err
+    filled = np.nan_to_num(X)
+    joblib.dump(ExtraTreesClassifier(3, random_state=0).fit(filled, y), "e.joblib")
+    model = joblib.load("e.joblib")
+    write_rows(filled)
+    labels = answers(wm("predict", "e.joblib", "rows.csv", "--trust-pickle"))
+    assert [int(label) for (label,) in labels] == model.predict(filled).tolist()
+    Path("bad.csv").write_text("a,b,c,d\n1,2,3,word\n")
+    assert "text instead of numbers" in wm("predict", "m.json", "bad.csv").err
+
+
+def test_votes_of_another_format_are_exported_and_margins_are_not(wm, rows) -> None:
+    X, y = np.nan_to_num(rows[0]), rows[1]
+    joblib.dump(RandomForestClassifier(5, random_state=0, bootstrap=False).fit(X, y), "f.joblib")
+    one = wm("scrub", "f.joblib", "--trust-pickle", "-o", "f.npz")
+    assert one.code == 0, one.err
+    assert wm("export", "f.npz", "--to", "onnx", "-o", "f.onnx").code == 0
+    again = wm("export", "f.onnx", "--to", "xgboost-json", "-o", "f.json")
+    assert again.code == 2
+    assert "says where missing values go" in again.err
+    back = wm("scrub", "f.onnx", "-o", "again.npz")
+    assert back.code == 0, back.err
+    np.testing.assert_array_equal(
+        read_model("again.npz").forest.vote_codes(X), read_model("f.npz").forest.vote_codes(X)
+    )
+    xgboost.XGBClassifier(n_estimators=2, n_jobs=1).fit(X, y).save_model("m.json")
+    refused = wm("export", "m.json", "--to", "onnx", "-o", "m.onnx")
+    assert refused.code == 2
+    assert "add margins and do not vote: a model of votes is exported" in refused.err
+
+
+def test_scrubbed_files_predict_alike_and_show_nothing(wm, rows) -> None:
+    X, y = rows
+    lightgbm.LGBMClassifier(n_estimators=3, verbose=-1, n_jobs=1).fit(X, y).booster_.save_model("m.txt")
+    assert "training-counts" in wm("audit", "m.txt", "--json").out
+    assert wm("scrub", "m.txt", "-o", "m.npz").code == 2
+    done = wm("scrub", "m.txt", "-o", "s.txt")
+    assert done.code == 0, done.err
+    assert "training-counts" not in wm("audit", "s.txt", "--json").out
+    np.testing.assert_array_equal(
+        lightgbm.Booster(model_file="s.txt").predict(X), lightgbm.Booster(model_file="m.txt").predict(X)
+    )
+    assert wm("scrub", "m.txt", "-o", "s.txt").code == 2  # it exists
