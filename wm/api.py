@@ -42,10 +42,11 @@ from wm.formats.sklearn_metadata import REQUIRED
 from wm.models import TreeModel
 from wm.owner_rows import OwnerRows, rows_of_claim
 from wm.verification.answers import checked_answers, model_votes
-from wm.verification.judgement import Judgement, Requirements, Response, judge_sample, model_response
+from wm.verification.judgement import Judgement, Requirements, Response, judge_sample
 from wm.verification.lineup.models import judge_model
 from wm.verification.lineup.order import Counts
 from wm.verification.samples import sample_of
+from wm.verification.suspects import suspect_response
 from wm.verification.transcript import judge_old_claim
 
 
@@ -267,8 +268,10 @@ def verify(
     >>> print(wm.verify(owned.claim, honest).verdict)
     not verified
     """
-    forest = _forest_of(suspect)
+    model = _model_of(suspect)
     asked = requirements or Requirements()
+    if isinstance(claim, Claim | LineupClaim | OpenedLineup):
+        forest = None if model is None else model.voting_forest("the suspect")
     if isinstance(claim, Claim):
         votes = suspect if forest is None else model_votes(forest, claim.trigger_set.X, claim.class_names)
         return judge_old_claim(claim, votes, level=asked.level, suspect=forest)
@@ -290,8 +293,8 @@ def verify(
             n_jobs=n_jobs,
         )
     sample = sample_of(claim, trust=trust, log=tuple(log))
-    if forest is not None:
-        return judge_sample(sample, model_response(forest, sample), asked)
+    if model is not None:
+        return judge_sample(sample, suspect_response(model, sample, what="the suspect"), asked)
     votes = checked_answers(
         "votes", suspect, class_names=sample.header.class_names, error=ClaimError, what="the suspect"
     )
@@ -300,16 +303,16 @@ def verify(
     return judge_sample(sample, Response({"votes": votes}, np.arange(len(sample.y))), asked)
 
 
-def _forest_of(suspect: Any) -> Forest | None:
-    """Return a suspect's forest, None for votes."""
+def _model_of(suspect: Any) -> TreeModel | None:
+    """Return a suspect model, None for votes."""
     if isinstance(suspect, Forest):
-        return suspect
+        return TreeModel("treeproof", suspect, classes=suspect.classes)
     if isinstance(suspect, TreeModel):
-        return suspect.voting_forest("the suspect")
+        return suspect
     trees = isinstance(suspect, list | tuple) and bool(suspect) and hasattr(suspect[0], "predict")
     if not trees and not hasattr(suspect, "predict"):
         return None
-    return model_of(suspect).voting_forest("the suspect")
+    return model_of(suspect)
 
 
 def audit(model: Any, *, trusted: Sequence[str] = ()) -> LeakageReport:

@@ -142,14 +142,25 @@ class TreeModel:
         ModelError
             The trees add margins, or the model prepares its rows before.
         """
-        if self.answers == "margins":
-            raise ModelError(
-                f"{what}: the trees of this {self.framework} model add margins and do not vote: {advice}"
-            )
+        forest = self.trees_that_vote(what, advice)
         if self.preparation is not None:
             raise ModelError(
                 f"{what}: the pipeline prepares rows ({_names_of(self.preparation)}) before its trees see "
                 f"them: {advice}, or give the last step alone"
+            )
+        return forest
+
+    def trees_that_vote(self, what: str, advice: str = _ANSWERS) -> Forest:
+        """Return the forest whose trees vote, whatever prepares its rows; parameters as in `voting_forest`.
+
+        Raises
+        ------
+        ModelError
+            The trees add margins.
+        """
+        if self.answers == "margins":
+            raise ModelError(
+                f"{what}: the trees of this {self.framework} model add margins and do not vote: {advice}"
             )
         return self.forest
 

@@ -12,10 +12,12 @@ from orchestrator.cli.common import say
 from orchestrator.cli.model_files import column
 from wm.datasets.applying import model_rows, number_rows
 from wm.datasets.files import read_raw
+from wm.datasets.frames import frame_of
 from wm.datasets.preparation import NumberColumn, Preparation
 from wm.datasets.source import OF_NUMBERS, file_format
 from wm.datasets.wording import as_flag
 from wm.errors import QueryError
+from wm.formats.pipelines import prepared
 from wm.verification.questions import Units
 
 if TYPE_CHECKING:
@@ -54,6 +56,8 @@ def read_model_rows(
         The file cannot be read, or its rows are none that the model takes.
     """
     forest = model.forest
+    if model.preparation is not None:
+        return _prepared(model, path, units, header=header, sep=sep, drop=drop)
     if units == "raw" and interface is None:
         raise QueryError(
             "the model does not say what raw rows are: it takes model input only (--units model)"
@@ -88,6 +92,32 @@ def read_model_rows(
     for note in (*cells.notes, *notes):
         say(note)
     return X
+
+
+def _prepared(
+    model: TreeModel,
+    path: Path,
+    units: Units | None,
+    *,
+    header: bool | None,
+    sep: str | None,
+    drop: tuple[str, ...],
+) -> NDArray[np.float64]:
+    """Return the rows of a file as a pipeline prepares them for its trees."""
+    if units == "model":
+        raise QueryError("a pipeline takes raw rows, which it prepares itself: leave --units out")
+    names = tuple(map(str, getattr(model.preparation, "feature_names_in_", ("feature 1",))))
+    cells = read_raw(
+        path,
+        _numbers(names),
+        header=header,
+        sep=sep,
+        drop=tuple(column(each) for each in drop),
+        naming=as_flag,
+    )
+    for note in cells.notes:
+        say(note)
+    return prepared(model.preparation, frame_of(cells))
 
 
 def _names(model: TreeModel) -> tuple[str, ...]:

@@ -64,8 +64,8 @@ def predict(
     from wm.interface import read_interface
 
     given = read_model(model, trusted=trusted, trust_pickle=trust_pickle)
-    if answer == "votes" or given.preparation is not None:
-        given.voting_forest(str(model))  # refuses margins and pipelines by name
+    if answer == "votes":
+        given.trees_that_vote(str(model))  # refuses margins by name
     interface = read_interface(model, given.forest)
     X = read_model_rows(given, interface, rows, units=units, header=header, sep=sep, drop=drop)
     if answer == "votes":

@@ -26,6 +26,7 @@ from wm.verification.questions import Units, build_questions, controls_needed, r
 
 if TYPE_CHECKING:
     from wm.forest import Forest
+    from wm.models import TreeModel
     from wm.verification.judgement import Response
     from wm.verification.questions import Questions
     from wm.verification.samples import Sample
@@ -114,12 +115,14 @@ suspect_options = option_group(
 
 
 def read_suspect_model(options: dict[str, Any]) -> Forest:
-    """Read the model that --model names, whose trees must vote."""
+    """Read the model that --model names, whose trees must vote, on rows as they are given."""
+    return _read_model(options).voting_forest(str(options["model"]))
+
+
+def _read_model(options: dict[str, Any]) -> TreeModel:
     from wm.formats.reading import read_model
 
-    file = options["model"]
-    model = read_model(file, trusted=options["trusted"], trust_pickle=options["trust_pickle"])
-    return model.voting_forest(str(file))
+    return read_model(options["model"], trusted=options["trusted"], trust_pickle=options["trust_pickle"])
 
 
 def ask_suspect(sample: Sample, options: dict[str, Any], level: float) -> Suspect:
@@ -134,11 +137,11 @@ def ask_suspect(sample: Sample, options: dict[str, Any], level: float) -> Suspec
     """
     check_sources(options)
     if options["model"] is not None:
-        from wm.verification.judgement import model_response
+        from wm.verification.suspects import suspect_response
 
-        forest = read_suspect_model(options)
-        description = f"model {options['model']}, content hash {forest.content_hash}"
-        return Suspect(model_response(forest, sample), description)
+        model, what = _read_model(options), str(options["model"])
+        response = suspect_response(model, sample, what=what)
+        return Suspect(response, f"model {what}, content hash {model.forest.content_hash}")
     if options["url"] is not None:
         return _from_endpoint(sample, options, level)
     return _from_files(sample, options)

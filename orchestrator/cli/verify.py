@@ -179,7 +179,9 @@ def _judge_old(claim: Claim, options: dict[str, Any], level: float) -> tuple[Jud
         raise click.UsageError(
             f"a claim of version {claim.version} has no controls: give the suspect as --model or --votes"
         )
-    found = parse_answers(read_file(options["votes"]), "votes", what=str(options["votes"]))
+    found = parse_answers(
+        read_file(options["votes"]), "votes", class_names=claim.class_names, what=str(options["votes"])
+    )
     return judge_old_claim(claim, found.values, level=level), f"votes in {options['votes']}"
 
 

@@ -10,12 +10,33 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from wm.datasets.cells import Cells, feature_places, label_place
-from wm.datasets.columns import Column, ColumnBuilder
+from wm.datasets.columns import Column, ColumnBuilder, is_missing
+from wm.datasets.preparation import number_name
 from wm.datasets.wording import Naming, as_key, reason, shown
 from wm.errors import DataError
 
 if TYPE_CHECKING:
     import pandas as pd
+
+
+def frame_of(cells: Cells) -> pd.DataFrame:
+    """Return a table as pandas reads it from csv: numbers, Booleans, or text; NaN for a missing value."""
+    import pandas as pd
+
+    return pd.DataFrame({column.name: _series(column) for column in cells.columns})
+
+
+def _series(column: Column) -> Any:
+    words = {word.lower() for word in column.words if not is_missing(word)}
+    if not words or column.codes is None:
+        return column.values
+    texts = np.array([*column.words, ""], dtype=object)[column.codes]
+    if words <= {"true", "false"} and not column.missing.any() and (column.codes >= 0).all():
+        return np.array([text.lower() == "true" for text in texts])
+    numbers = column.codes < 0
+    texts[numbers] = [number_name(value) for value in column.values[numbers].tolist()]
+    texts[column.missing] = np.nan
+    return texts
 
 
 def frame_cells(

@@ -81,6 +81,11 @@ class NumberColumn(Document):
         """The feature's name."""
         return (self.name,)
 
+    @property
+    def is_truth(self) -> bool:
+        """Whether pandas reads the column's words as Booleans."""
+        return self.words is not None and tuple(map(str.lower, self.words)) == ("false", "true")
+
 
 class CategoryColumn(Document):
     """A column of text: a feature for each value, or one of the values' places.

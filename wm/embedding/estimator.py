@@ -275,8 +275,8 @@ class WatermarkedForestClassifier(Secretive, ClassifierMixin, BaseEstimator):  #
             raise FitError(f"the labels are of one class, {self.classes_[0]!r}: two classes are needed")
         if self.scheme == "lineup" and len(self.classes_) > 2:
             raise FitError(
-                "Only binary classification is supported. The type of the target is multiclass: scheme lineup "
-                "compares how trees of two classes vote"
+                "Only binary classification is supported. The type of the target is multiclass: scheme "
+                "lineup compares how trees of two classes vote"
             )
         present = np.bincount(rows.codes, minlength=len(self.classes_)) > 0
         if not present.all():

@@ -70,12 +70,7 @@ def _example(column: NumberColumn | CategoryColumn) -> list[Any]:
     """Return two cells of the type that a frame has for a column."""
     if isinstance(column, CategoryColumn):
         return [column.values[0]] * 2
-    return [0.0, 1.0] if column.words is None or _is_truth(column.words) else list(column.words)
-
-
-def _is_truth(words: tuple[str, str]) -> bool:
-    """Return whether pandas reads these words as Booleans."""
-    return tuple(map(str.lower, words)) == ("false", "true")
+    return [0.0, 1.0] if column.words is None or column.is_truth else list(column.words)
 
 
 def _transformer(column: NumberColumn | CategoryColumn) -> Any:
@@ -93,7 +88,7 @@ def _transformer(column: NumberColumn | CategoryColumn) -> Any:
             return encoder
         return make_pipeline(SimpleImputer(strategy="constant", fill_value=NO_VALUE), encoder)
     steps: list[Any] = []
-    if column.words is not None and not _is_truth(column.words):
+    if column.words is not None and not column.is_truth:
         gap = [] if column.fill is None else [np.nan]
         steps.append(OrdinalEncoder(categories=[np.array([*column.words, *gap], dtype=object)]))
     if column.fill is not None:

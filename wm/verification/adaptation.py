@@ -94,7 +94,7 @@ def model_answers(forest: Forest, sample: Rows) -> AdaptedVotes:
     used, compact = _used_features(forest)
     best: tuple[float, AdaptedVotes] | None = None
     for rows, notes in _inputs(forest, used, sample):
-        votes, class_notes = _coded(compact.vote_codes(rows), forest, sample)
+        votes, class_notes = coded(compact.vote_codes(rows), forest, sample)
         quality = _agreement(votes, sample)
         if best is None or quality > best[0] + _CLEARLY_BETTER:
             best = quality, AdaptedVotes(Answers("votes", votes), (*notes, *class_notes))
@@ -168,7 +168,7 @@ def _columns(rows: NDArray[np.float32], columns: NDArray[np.int64]) -> NDArray[n
     return found
 
 
-def _coded(
+def coded(
     codes: NDArray[np.int64], forest: Forest, sample: Rows
 ) -> tuple[NDArray[np.int64], tuple[str, ...]]:
     """Return votes as 0, 1, ...: classes by name if they fit, else by agreement with the labels."""

@@ -8,12 +8,16 @@ from pathlib import Path
 import joblib
 import lightgbm
 import numpy as np
+import pandas as pd
 import pytest
+import skops.io
 import xgboost
+from sklearn.compose import make_column_transformer
 from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
+from sklearn.impute import SimpleImputer
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from wm.formats.reading import read_model
 
@@ -84,10 +88,6 @@ def test_what_a_model_cannot_answer_is_refused_by_name(wm, rows) -> None:
     refused = wm("predict", "m.json", "rows.csv", "--answer", "votes")
     assert refused.code == 2
     assert "add margins and do not vote" in refused.err
-    joblib.dump(make_pipeline(StandardScaler(), RandomForestClassifier(2)).fit(X, y), "p.joblib")
-    refused = wm("predict", "p.joblib", "rows.csv", "--trust-pickle")
-    assert refused.code == 2
-    assert "the pipeline prepares rows (StandardScaler)" in refused.err
     filled = np.nan_to_num(X)
     joblib.dump(ExtraTreesClassifier(3, random_state=0).fit(filled, y), "e.joblib")
     model = joblib.load("e.joblib")
@@ -96,6 +96,55 @@ def test_what_a_model_cannot_answer_is_refused_by_name(wm, rows) -> None:
     assert [int(label) for (label,) in labels] == model.predict(filled).tolist()
     Path("bad.csv").write_text("a,b,c,d\n1,2,3,word\n")
     assert "text instead of numbers" in wm("predict", "m.json", "bad.csv").err
+
+
+def test_a_pipeline_prepares_raw_rows_itself(wm, rows) -> None:
+    X, y = rows
+    frame = pd.DataFrame(X, columns=NAMES).assign(
+        kind=np.array(["x", "y", None], dtype=object)[np.arange(len(y)) % 3]
+    )
+    columns = make_column_transformer(
+        (make_pipeline(SimpleImputer(), StandardScaler()), NAMES),
+        (OneHotEncoder(handle_unknown="ignore"), ["kind"]),
+    )
+    model = make_pipeline(columns, RandomForestClassifier(5, random_state=0)).fit(frame, y)
+    joblib.dump(model, "p.joblib")
+    frame.assign(label=y).sample(frac=1.0, axis=1, random_state=1).to_csv("rows.csv", index=False)
+    labels = answers(wm("predict", "p.joblib", "rows.csv", "--trust-pickle"))
+    assert [int(label) for (label,) in labels] == model.predict(frame).tolist()
+    votes = answers(wm("predict", "p.joblib", "rows.csv", "--trust-pickle", "--answer", "votes"))
+    prepared = model[:-1].transform(frame)
+    expected = np.stack([tree.predict(prepared) for tree in model[-1].estimators_], axis=1)
+    np.testing.assert_array_equal(np.array(votes, dtype=float), expected)
+    Path("few.csv").write_text("a,b\n1,2\n")
+    refused = wm("predict", "p.joblib", "few.csv", "--trust-pickle")
+    assert refused.code == 2
+    assert "the pipeline cannot prepare these rows" in refused.err
+
+
+@pytest.mark.parametrize("scaling", ["raw", "train"])
+def test_an_exported_pipeline_of_raw_rows_is_judged(wm, scaling) -> None:
+    X, y = load_breast_cancer(return_X_y=True)
+    frame = pd.DataFrame(X[:, :5], columns=[*NAMES, "e"]).assign(
+        kind=np.where(X[:, 6] > 0.1, "x", "y"), flag=np.arange(len(y)) % 2 == 0, label=y
+    )
+    frame.loc[::9, "a"] = np.nan
+    frame.loc[::11, "kind"] = np.nan
+    frame.to_csv("raw.csv", index=False)
+    options = ("--path", "raw.csv", "--label", "label", "--categorical", "onehot", "--missing", "median")
+    ran = wm(
+        "embed", *options, "--scaling", scaling, "--trees", 24, "--trigger-rows", 6, "--seed", 3, "-o", "m"
+    )
+    assert ran.code == 0, ran.err
+    assert wm("export", "m/forest.npz", "--to", "sklearn", "-o", "p.skops").code == 0
+    types = skops.io.get_untrusted_types(file="p.skops")
+    trusted = [word for name in types for word in ("--trust-type", name)]
+    judged = wm("verify", "m/claim.json", "--model", "p.skops", *trusted, "--json")
+    assert judged.code == 5, judged.err
+    found = judged.json()
+    assert "the pipeline prepared raw rows" in found["notes"]
+    own = wm("verify", "m/claim.json", "--model", "m/forest.npz", "--json").json()
+    assert found["tests"] == own["tests"]
 
 
 def test_votes_of_another_format_are_exported_and_margins_are_not(wm, rows) -> None:
