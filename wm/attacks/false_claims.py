@@ -32,7 +32,8 @@ def _mislabelled(y: Labels, which: NDArray[np.bool_], seen: Forest) -> Labels:
 
 
 def _every_second(y: Labels) -> NDArray[np.bool_]:
-    return np.arange(len(y)) % 2 == 1
+    second: NDArray[np.bool_] = np.arange(len(y)) % 2 == 1
+    return second
 
 
 def _half_mislabelled(X: Rows, y: Labels, seen: Forest, size: int, rng: np.random.Generator) -> Pool:

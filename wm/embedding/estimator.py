@@ -246,6 +246,7 @@ class WatermarkedForestClassifier(Secretive, ClassifierMixin, BaseEstimator):  #
         rows = merged_rows(matrix, codes.astype(np.int64), weight)
         self._check_classes(rows)
         seed = self._seed()
+        made: WatermarkedForest | OwnedLineup
         try:
             if claim is not None:
                 check_claim(claim, self._class_names(), trees=self.n_estimators)

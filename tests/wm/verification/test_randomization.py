@@ -120,7 +120,7 @@ def test_votes_against_all_draws(truth, data):
 
 
 @given(truths(), st.data(), st.booleans())
-@settings(max_examples=100)
+@examples(100)
 def test_probabilities_against_all_draws(truth, data, of_one_class):
     values = np.array(data.draw(st.lists(few, min_size=len(truth.labels), max_size=len(truth.labels))))
     of_wrong = np.where(truth.labels == 1, 1 - values, values)
