@@ -314,8 +314,8 @@ def test_the_hashed_header_is_canonical_json():
 
 def test_a_claim_that_nobody_could_read_is_refused_where_it_is_made(monkeypatch):
     X = rows_of(6)
-    monkeypatch.setattr("wm.claims.document.MAX_DOCUMENT_BYTES", 1000)
-    with pytest.raises(ClaimError, match=r"more than the 1000 that are read: choose a smaller pool$"):
+    monkeypatch.setattr("wm.claims.document.MAX_DOCUMENT_BYTES", 500)
+    with pytest.raises(ClaimError, match=r"more than the 500 that are read: choose a smaller pool$"):
         new_claim(header_of(X), X, np.arange(6) % 2)
 
 
