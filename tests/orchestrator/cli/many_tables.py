@@ -311,9 +311,13 @@ def _labels() -> dict[str, Case]:
         "few of class 1": _text(Rows.made(rows=120, share=0.15)),
         "three classes": Case(
             three.text().encode(),
+            labels=tuple(three.labels),
+            said=("3 classes, 'high', 'low', 'top'", "--positive"),
+        ),
+        "one of three classes": Case(
+            three.text().encode(),
             labels=tuple("low" if label == "low" else "not low" for label in three.labels),
-            refusal=("3 classes, 'high', 'low', 'top'", "--positive"),
-            fix="--positive low",
+            options="--label y --positive low",
         ),
         "one class": _refused(alone, "all rows have the same label '1': two classes are needed"),
         "labels that lack": Case(
