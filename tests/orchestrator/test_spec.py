@@ -176,7 +176,7 @@ memory_mb = 1.5
             (8, "attack.0.engine"),
             "lists 'sat' twice",
         ),
-        (BASE.replace("breast-cancer", "iris"), (3, "dataset"), "unknown data set 'iris': known are"),
+        (BASE.replace("breast-cancer", "irises"), (3, "dataset"), "unknown data set 'irises': known are"),
         (
             BASE.replace("forest.n_estimators = 10", "forest.tune = { max_depth = 3 }"),
             (4, "forest.tune.n_estimators"),

@@ -7,6 +7,7 @@ import json
 import re
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,10 +18,11 @@ import numpy as np
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
+from tests import ending
 from tests.sharing import copy_store, made_once
 from tests.small_campaign import small_campaign
 from tests.system import browsing
-from tests.system.browsing import bounded, tab
+from tests.system.browsing import ROOT, bounded, tab
 from tests.system.conftest import Place
 
 pytestmark = pytest.mark.system
@@ -277,12 +279,15 @@ def test_actions_ask_for_the_right(browser: Browser, finished: Place) -> None:
 
 
 def test_a_page_that_never_answers_ends_its_test() -> None:
-    with (
-        browsing.browser() as opened,
-        pytest.raises(TimeoutError, match="nothing came of it"),
-        bounded(5),
-    ):
-        opened.new_page().evaluate("() => { for (;;); }")
+    """In a process of its own, as the other tests' browser is driven from this one."""
+    script = """
+from tests.system import browsing
+
+with browsing.browser() as opened, browsing.bounded(5):
+    opened.new_page().evaluate("() => { for (;;); }")
+"""
+    done = ending.run([sys.executable, "-c", script], code=1, cwd=ROOT)
+    assert "TimeoutError: nothing came of it within 5 s" in done.stderr
 
 
 def test_report_tells_what_its_marks_show(browser: Browser, report: Path) -> None:

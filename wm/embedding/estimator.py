@@ -417,12 +417,14 @@ class WatermarkedForestClassifier(Secretive, ClassifierMixin, BaseEstimator):  #
         -------
         (n, m) class labels.
         """
-        labels: NDArray[Any] = self.classes_[self.forest_.vote_codes(self._checked(X))]
+        rows = self._checked(X)
+        labels: NDArray[Any] = self.classes_[self.forest_.vote_codes(rows)]
         return labels
 
     def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
         """Return the share of votes for each class: (n, c), rows sum to 1."""
-        return self.forest_.vote_shares(self._checked(X))
+        rows = self._checked(X)
+        return self.forest_.vote_shares(rows)
 
     def predict_log_proba(self, X: ArrayLike) -> NDArray[np.float64]:
         """Return the logarithm of `predict_proba`: (n, c); -inf for a class without votes."""

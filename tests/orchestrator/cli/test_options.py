@@ -90,7 +90,7 @@ def test_errors_of_the_library_name_options_as_the_command_line_does(text: str, 
     [
         (("--weight-step", 1), "impossible options: --weight-step has no meaning for --training per-tree"),
         (
-            ("--trees", 4, "--trigger-share", 0.9),
+            ("--trees", 4, "--trigger-share", 0.9, "--seed", 1),
             "raise --max-rounds, lower --trigger-share, or use --adjust artifact",
         ),
     ],

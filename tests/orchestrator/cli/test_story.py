@@ -35,6 +35,7 @@ STORIES = [
 """Documents that are run in one directory, one after the other."""
 OPERATOR = "docs/start/operator.md"
 SERVERS = "docs/servers.md"
+TABLES = "docs/tables.md"
 WM = [sys.executable, "-P", "-m", "orchestrator.cli"]
 
 
@@ -154,10 +155,14 @@ def test_the_story_of_a_model_behind_a_server_happens_as_it_is_told(wm) -> None:
     assert Path("model.joblib").exists()
 
 
+def test_forests_of_several_classes_are_judged_as_documented(wm) -> None:
+    assert StoryRunner(wm, {}).run_document(ROOT / TABLES) == 3
+
+
 def test_every_document_with_commands_and_output_is_told() -> None:
     with_console = {
         str(path.relative_to(ROOT))
         for path in DOCUMENTS
         if any(block.language == "console" for block in blocks(path))
     }
-    assert with_console == {OPERATOR, SERVERS, *(document for story in STORIES for document in story)}
+    assert with_console == {OPERATOR, SERVERS, TABLES, *(document for story in STORIES for document in story)}

@@ -254,11 +254,13 @@ def test_an_impossible_fit_is_refused_in_one_line(breast_cancer, parameters, rea
     assert "\n" not in str(failed.value)
 
 
-@pytest.mark.parametrize("signature", ["0101", ["0101", "0011"]])
-def test_three_classes_need_three_signatures(signature):
+def test_three_classes_have_one_signature():
     X, y = load_iris(return_X_y=True)
-    with pytest.raises(FitError, match="3 classes need a sequence of as many signatures"):
-        WatermarkedForestClassifier(4, signature=signature).fit(X, y)
+    model = WatermarkedForestClassifier(6, signature="010110", trigger_share=0.03, random_state=0).fit(X, y)
+    assert model.claim_.signature == "010110"
+    assert model.verify().exact_match
+    with pytest.raises(ValueError, match="bits are 0 or 1"):
+        WatermarkedForestClassifier(6, signature=["010110", "010110"]).fit(X, y)
 
 
 def test_a_class_without_weight_is_refused(breast_cancer):
@@ -320,7 +322,7 @@ def test_parameters_of_trees_reach_every_tree(breast_cancer):
         forest = model.forest_
         leaves = forest.apply(X)
         assert min(np.unique(column, return_counts=True)[1].min() for column in leaves.T) >= 8
-        assert model.caps_[0].max_features == 1.0
+        assert model.caps_.max_features == 1.0
         checked_claim(model)
     roots = {max_features: set() for max_features in (1, None)}
     for max_features, features in roots.items():

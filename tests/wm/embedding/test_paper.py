@@ -228,9 +228,9 @@ def test_the_trees_that_must_be_wrong_can_also_fail():
         ({"trigger_rows": np.array([4, 4])}, "distinct"),
         ({"trigger_rows": np.array([-1, 4])}, "indexes"),
         ({"trigger_rows": np.array([4, 200])}, "indexes"),
-        ({"y": np.full(200, 1)}, "both of them"),
-        ({"y": np.arange(200) % 3}, "0 and 1"),
-        ({"y": np.where(np.arange(200) % 2, 1, -1)}, "0 and 1"),
+        ({"y": np.full(200, 1)}, "at least two classes"),
+        ({"y": np.arange(200) % 3}, "of three classes or more each trigger row needs a wrong label"),
+        ({"y": np.where(np.arange(200) % 2, 1, -1)}, "labels must be 0, 1, ..."),
     ],
 )
 def test_a_malformed_task_is_refused_before_any_fit(changes, reason, monkeypatch):
@@ -243,7 +243,7 @@ def test_flipping_the_only_rows_of_a_class_is_refused():
     y = np.zeros(200, dtype=np.int64)
     y[:2] = 1
     alone = np.array([0, 1])
-    with pytest.raises(EmbeddingError, match="leaves one class only"):
+    with pytest.raises(EmbeddingError, match="leaves a class without rows"):
         embed_paper(overfull_task(y=y, trigger_rows=alone))
     # Without a tree that must be wrong nothing is flipped.
     honest = overfull_task(y=y, trigger_rows=alone, signature=Signature.of("00"), caps=Caps(None, None))
