@@ -33,7 +33,7 @@ _HALVINGS = 30
 
 _OUTSTANDING = 6.0
 """Resemblance, in standard deviations, above which all candidates stand out alike: no position outweighs the
-others. Of N candidates one can be (N - 1)^(1/2) above their mean; of 1,000 strangers hardly one is 4."""
+others. Of N candidates one can be (N - 1)^(1/2) above their mean; of 1,000 independent, hardly one is 4."""
 
 _FUNCTIONS = 2
 
