@@ -114,6 +114,7 @@ class Fleet:
         self.environment = os.environ | {
             **self.family.environment,
             "PYTHONPATH": str(ROOT),
+            "PYTHONFAULTHANDLER": "1",  # see `hung`
             "WM_STORE_URL": store_url,
             "WM_BROKER_URL": broker_url,
         }
@@ -210,9 +211,18 @@ class Fleet:
         """Wait for a moment and return what it gave."""
         deadline = time.monotonic() + within_s
         while not (found := moment()):
-            assert time.monotonic() < deadline, self.logs()
+            assert time.monotonic() < deadline, self.hung()
             time.sleep(0.02)
         return found
+
+    def hung(self) -> str:
+        """Abort all commands; return the jobs' states, the running ones, and all output with all stacks."""
+        state = f"jobs: {self.jobs()}, running: {self.running()}, leased: {self.lease_counts()}"
+        for process in self.processes:
+            if process.poll() is None:
+                process.send_signal(signal.SIGABRT)
+                process.wait(30)
+        return f"{state}\n{self.logs()}"
 
     def seconds_until(self, moment: Callable[[], Any]) -> float:
         """Wait for a moment and return how long that took."""
