@@ -7,7 +7,8 @@ import os
 import signal
 import subprocess
 import threading
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -57,3 +58,11 @@ def join(*threads: threading.Thread, within_s: float = LIMIT_S) -> None:
     for thread in threads:
         thread.join(within_s)
         assert not thread.is_alive(), f"{thread.name} has not ended after {within_s:g} s"
+
+
+def until(moment: Callable[[], object], *, within_s: float = LIMIT_S) -> None:
+    """Wait until something is true."""
+    deadline = time.monotonic() + within_s
+    while not moment():
+        assert time.monotonic() < deadline, f"not within {within_s:g} s"
+        time.sleep(0.02)

@@ -19,8 +19,17 @@ _LIMITS: dict[str, Any] = {
     "tcp_user_timeout": 20_000,
 }
 
-_OPTIONS = "-c idle_in_transaction_session_timeout=20s"
-"""A worker that is suspended during a transaction must not lock its jobs for ever."""
+_OPTIONS = " ".join(
+    f"-c {name}={value}"
+    for name, value in {
+        "idle_in_transaction_session_timeout": "20s",
+        "tcp_keepalives_idle": 10,
+        "tcp_keepalives_interval": 5,
+        "tcp_keepalives_count": 3,
+        "tcp_user_timeout": "20s",
+    }.items()
+)
+"""A worker that is suspended, or whose host vanishes, must not lock its jobs for ever: see also `silence`."""
 
 _POOL: dict[str, Any] = {
     "pool_pre_ping": True,

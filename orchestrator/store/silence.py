@@ -4,6 +4,10 @@ A firewall, a load balancer or address translation may forget a connection witho
 acknowledges packets any more the limits of TCP end it (see `orchestrator.store.postgres_url`). Where
 something in between does, a server that works for long looks like one that was never asked, or whose answer
 is lost: a new connection asks what the server does for the old one.
+
+The server's side of a silent connection is ended too, because its transaction may hold locks. In the middle
+of a pipeline, which psycopg uses for many rows, PostgreSQL has no limit of its own: the session counts as
+active, not as idle in a transaction.
 """
 
 from __future__ import annotations
@@ -33,6 +37,15 @@ SELECT pg_backend_pid() <> %s, (
     SELECT state = 'active' AND wait_event_type IS DISTINCT FROM 'Client' FROM pg_stat_activity WHERE pid = %s
 )
 """
+
+_END = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid = %s AND usename = current_user"
+
+_END_SILENT_BLOCKERS = """
+SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+WHERE pid = ANY(pg_blocking_pids(%s)) AND usename = current_user AND state = 'active'
+    AND wait_event = 'ClientRead' AND state_change < clock_timestamp() - make_interval(secs => %s)
+"""
+"""Other sessions of this role in the middle of a pipeline: their process may be suspended."""
 
 
 class SilentConnectionError(psycopg.OperationalError):
@@ -88,7 +101,7 @@ class WatchedConnection(_LimitedConnection):
         if self._is_sending():
             return SILENCE_S
         try:
-            is_working = self._is_working()
+            is_working = self._is_working(is_again=is_again)
         except psycopg.OperationalError as reason:
             if "FATAL" in str(reason):  # a server that refuses, as with too many clients, is not silent
                 return SILENCE_S
@@ -108,12 +121,18 @@ class WatchedConnection(_LimitedConnection):
             return bool(struct.unpack("i", unsent)[0])
         return False
 
-    def _is_working(self) -> bool:
-        """Ask a new connection whether the server works on what this one asked."""
+    def _is_working(self, *, is_again: bool) -> bool:
+        """Ask a new connection whether the server works on what this one asked; end what does not go on."""
         arguments, options = self._given
+        pid = self.info.backend_pid
         with _LimitedConnection.connect(*arguments, **options | {"autocommit": True}) as other:
-            found = other.execute(_IS_WORKING, [other.info.backend_pid, self.info.backend_pid]).fetchone()
-        assert found is not None  # noqa: S101 - a query without FROM has one row
-        is_hidden, is_working = found
-        # A pooler in between, such as PgBouncer, hides the server's processes: nothing can be told then.
-        return bool(is_hidden or is_working)
+            found = other.execute(_IS_WORKING, [other.info.backend_pid, pid]).fetchone()
+            assert found is not None  # noqa: S101 - a query without FROM has one row
+            is_hidden, is_working = found
+            if is_hidden:  # by a pooler such as PgBouncer: the server's processes are not known then
+                return True
+            if is_working:
+                other.execute(_END_SILENT_BLOCKERS, [pid, SILENCE_S])
+            elif is_again:
+                other.execute(_END, [pid])
+        return bool(is_working)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import threading
@@ -10,13 +11,14 @@ from contextlib import closing
 from pathlib import Path
 
 import psycopg
+import psycopg.generators
 import pytest
 import sqlalchemy as sa
 
 from orchestrator.errors import StoreUnavailableError
 from orchestrator.store import silence
 from orchestrator.store.database import Store
-from tests import servers
+from tests import ending, servers
 from tests.proxy import BadLine
 
 pytestmark = pytest.mark.server
@@ -87,6 +89,46 @@ def test_a_server_that_waits_for_a_lock_is_waited_for(store, remote):
         assert store.rows(sa.text("SELECT 1 FROM pg_advisory_xact_lock(1)")) == [(1,)]
 
 
+@pytest.fixture
+def stuck(store, proxy):
+    """A session that holds a lock, in the middle of a pipeline whose rest does not arrive."""
+    url = f"host=127.0.0.1 port={proxy.port} user=postgres dbname=postgres"
+    with psycopg.connect(url, password=PASSWORD) as connection:
+        connection.execute("SELECT 1")
+        with contextlib.suppress(psycopg.OperationalError), connection.pipeline():
+            connection.execute("SELECT pg_advisory_xact_lock(2)")
+            connection.pgconn.send_flush_request()
+            connection.wait(psycopg.generators.send(connection.pgconn))
+            yield connection
+
+
+def test_a_session_that_waits_in_a_pipeline_does_not_block_others_for_ever(store, remote, stuck):
+    held = "SELECT state, wait_event FROM pg_stat_activity WHERE pid = %s"
+    pid = stuck.info.backend_pid
+    with remote.connect() as other:
+        ending.until(lambda: other.execute(held, [pid]).fetchone() == ("active", "ClientRead"))
+    assert store.rows(sa.text("SELECT 1 FROM pg_advisory_xact_lock(2)")) == [(1,)]
+
+
+def test_the_servers_side_of_a_forgotten_connection_is_ended(store, proxy, remote):
+    """Else its locks would stay as long as it is in the middle of a pipeline."""
+    pid = 0
+
+    def transaction():
+        nonlocal pid
+        with store.write() as connection:
+            pid = connection.execute(sa.text("SELECT pg_backend_pid(), pg_advisory_xact_lock(3)")).first()[0]
+            proxy.forget()
+            connection.execute(ONE)
+
+    with pytest.raises(StoreUnavailableError, match="fell silent"):
+        transaction()
+    with remote.connect() as other:
+        ended = "SELECT count(*) FROM pg_stat_activity WHERE pid = %s"
+        ending.until(lambda: other.execute(ended, [pid]).fetchone() == (0,), within_s=10)
+        assert other.execute("SELECT pg_try_advisory_xact_lock(3)").fetchone() == (True,)
+
+
 def test_a_server_that_stands_still_is_unavailable_and_answers_again_later(store, remote):
     store.rows(ONE)
     pid = int((remote.directory / "data/postmaster.pid").read_text().splitlines()[0])
@@ -118,4 +160,4 @@ def test_a_pooler_that_hides_the_server_process_is_waited_for(store, monkeypatch
         raw = connection.connection.dbapi_connection
         assert isinstance(raw, silence.WatchedConnection)
         monkeypatch.setattr(psycopg.ConnectionInfo, "backend_pid", property(lambda _info: 1))
-        assert raw._is_working()
+        assert raw._is_working(is_again=False)

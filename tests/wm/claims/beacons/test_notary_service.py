@@ -7,7 +7,6 @@ import http.client
 import json
 import socket
 import threading
-import time
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from urllib.parse import urlsplit
 
@@ -167,17 +166,10 @@ def test_more_connections_than_allowed_are_turned_away(path, lines, monkeypatch)
     with running(made) as service:
         with socket.create_connection(service.server_address) as first:
             first.sendall(b"GET /key HTTP/1.1\r\n")
-            wait_until(lambda: not has_room(service))
+            ending.until(lambda: not has_room(service))
             first.sendall(b"\r\n")
             assert first.makefile("rb").read().startswith(b"HTTP/1.0 200")
-        wait_until(lambda: has_room(service))
-
-
-def wait_until(condition, limit_s=20.0):
-    end = time.monotonic() + limit_s
-    while not condition():
-        assert time.monotonic() < end
-        time.sleep(0.005)
+        ending.until(lambda: has_room(service))
 
 
 def has_room(service):
