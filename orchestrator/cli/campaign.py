@@ -21,7 +21,9 @@ from orchestrator.cli.common import (
     open_store,
     option_group,
     print_either,
+    print_facts,
     print_json,
+    print_table,
     say,
     store_option,
 )
@@ -85,8 +87,15 @@ def schema(markdown: bool) -> None:
 @FILE
 @PROFILE
 @json_option
-def validate(file: Path, profile: str | None, json: bool) -> None:
-    """Check a campaign FILE and its data; run nothing."""
+@click.option(
+    "--rehearse",
+    "rehearse_s",
+    metavar="SECONDS",
+    type=click.FloatRange(min=0, min_open=True),
+    help="Also run parts of it for so long, and estimate from these how long all of it takes.",
+)
+def validate(file: Path, profile: str | None, json: bool, rehearse_s: float | None) -> None:
+    """Check a campaign FILE and its data; run nothing, or with --rehearse a small part."""
     spec, data = read_aloud(file, profile)
     kinds: Counter[str] = Counter()
     queries = 0
@@ -102,7 +111,21 @@ def validate(file: Path, profile: str | None, json: bool) -> None:
     }
     if not json:
         facts["jobs_by_kind"] = ", ".join(f"{count} {kind}" for kind, count in kinds.items())
-    print_either(facts, json)
+    if rehearse_s is None:
+        print_either(facts, json)
+        return
+    from orchestrator.rehearsal import rehearse
+
+    parts = rehearse(spec, data, seconds=rehearse_s)
+    timed = [part.estimate_s for part in parts if part.estimate_s is not None]
+    facts |= {"one_slot_seconds": sum(timed), "is_lower_bound": len(timed) < len(parts)}
+    rows = [part.as_row() for part in parts]
+    if json:
+        print_json(facts | {"parts": rows})
+    else:
+        print_facts(facts)
+        click.echo()
+        print_table(list(rows[0]), [list(row.values()) for row in rows])
 
 
 @campaign.command()

@@ -16,6 +16,7 @@ from orchestrator.results import fingerprint
 from orchestrator.store.database import Store
 from orchestrator.store.tables import JobState
 from tests.sharing import copy_store
+from tests.small_campaign import small_campaign
 
 
 def _database(url: str) -> Path:
@@ -99,6 +100,18 @@ def test_validate_prints_the_jobs_and_runs_nothing(wm, tiny, tmp_path: Path) -> 
     assert facts["forgery_queries"] == 28
     assert "4 forgery" in wm("campaign", "validate", tiny.file).out
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.system
+def test_a_rehearsal_without_time_for_all_parts_gives_a_lower_bound(wm, tmp_path: Path) -> None:
+    file = tmp_path / "c.toml"
+    file.write_text(small_campaign(engines=["sat"], signatures=1, instances=2))
+    found = wm("campaign", "validate", file, "--rehearse", "1e-6", "--json").json()
+    assert found["is_lower_bound"] is True
+    assert [part["kind"] for part in found["parts"]].count("forgery") == 2
+    shown = wm("campaign", "validate", file, "--rehearse", "60").out
+    assert "one_slot_seconds" in shown
+    assert "0.7" in shown
 
 
 def test_a_bad_file_gets_one_line_for_each_fault_with_its_place(wm, tmp_path: Path) -> None:
