@@ -141,7 +141,7 @@ def _inputs(
     if extra >= 0:
         for rows, notes in _units(sample):
             yield _columns(rows, used), (*notes, f"{extra} more features filled with 0") if extra else notes
-    thresholds, columns = int((~forest.is_leaf).sum()), sample.X.shape[1]
+    thresholds, columns = len(np.unique(forest.threshold[~forest.is_leaf])), sample.X.shape[1]
     if thresholds * columns <= _MAX_COMPARED and len(used) * columns <= _MAX_MATCHED:
         for rows, notes in _units(sample):
             matched = _matched_columns(forest, rows)
@@ -204,14 +204,15 @@ def _matched_columns(forest: Forest, X: NDArray[np.float32]) -> NDArray[np.int64
     from scipy.optimize import linear_sum_assignment
 
     inner = ~forest.is_leaf
-    features, thresholds = forest.feature[inner], forest.threshold[inner].astype(np.float64)
-    used, place = np.unique(features, return_inverse=True)
+    used, place = np.unique(forest.feature[inner], return_inverse=True)
     counts = np.bincount(place)
+    # Each value once: of whole numbers there are few. Ascending ones are found much faster than others.
+    thresholds, number = np.unique(forest.threshold[inner].astype(np.float64), return_inverse=True)
     gaps = int(min(_MAX_GAP, _MAX_COMPARED // max(1, len(thresholds) * X.shape[1])))
     fit = np.zeros((len(used), X.shape[1]))
     for column in range(X.shape[1]):
         values = np.unique(X[:, column]).astype(np.float64)
-        fit[:, column] = np.bincount(place, weights=_closeness(thresholds, values, gaps)) / counts
+        fit[:, column] = np.bincount(place, weights=_closeness(thresholds, values, gaps)[number]) / counts
     rows, columns = linear_sum_assignment(-fit)
     matched = np.full(len(used), -1, dtype=np.int64)  # more features than columns: some stay without
     matched[rows] = columns
@@ -221,7 +222,7 @@ def _matched_columns(forest: Forest, X: NDArray[np.float32]) -> NDArray[np.int64
 def _closeness(
     thresholds: NDArray[np.float64], values: NDArray[np.float64], gaps: int
 ) -> NDArray[np.float64]:
-    """Return how well each threshold fits a column of ascending values: 1 / gap if it is halfway between two.
+    """Return how well ascending thresholds fit a column of ascending values: 1 / gap if halfway between two.
 
     The gap is 1 for neighbours, 2 for the values next to a third, and so on.
     """
