@@ -137,32 +137,69 @@ def sort_answers(answers: Mapping[AnswerKind, Answers], order: Order, sample: Sa
     """
     if order.commitment != sample.commitment:
         raise ClaimError("the order is of another claim's rows: its commitment differs")
-    for kind, given in answers.items():
-        if given.ids is None and len(given) != len(order.asked):
-            raise ClaimError(
-                f"{len(order.asked)} rows were asked, but {len(given)} are answered by {kind}: a line for "
-                "each row is needed, in the order of the questions; a column id, as wm queries --ids "
-                "writes it, would tell which"
-            )
-    answers = {kind: given.take(places_of(given, len(order.asked), kind)) for kind, given in answers.items()}
     asked = np.array(order.asked, dtype=np.int64)
     if not np.isin(asked, sample.indices).all():
         raise ClaimError("the order asks rows that the claim does not show")
-    rows, first, place = np.unique(asked, return_index=True, return_inverse=True)
+    found = first_answers(answers, asked)
+    return Response(
+        answers=found.answers,
+        asked=np.searchsorted(sample.indices, found.questions),
+        asked_twice=found.asked_twice,
+        answered_differently=found.answered_differently,
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class FirstAnswers:
+    """The first answer to each question of some that were asked more than once.
+
+    Attributes
+    ----------
+    questions
+        Their numbers, ascending.
+    answers
+        In this order.
+    asked_twice, answered_differently
+        How many were repetitions, and how many of these were answered otherwise.
+    """
+
+    questions: NDArray[np.int64]
+    answers: Mapping[AnswerKind, Answers]
+    asked_twice: int
+    answered_differently: int
+
+
+def first_answers(answers: Mapping[AnswerKind, Answers], asked: NDArray[np.int64]) -> FirstAnswers:
+    """Return the first answer to each question; `asked` holds the questions' numbers in the order of asking.
+
+    Raises
+    ------
+    ClaimError
+        Answers are missing.
+    """
+    for kind, given in answers.items():
+        if given.ids is None and len(given) != len(asked):
+            raise ClaimError(
+                f"{len(asked)} rows were asked, but {len(given)} are answered by {kind}: a line for "
+                "each row is needed, in the order of the questions; a column id, as wm queries --ids "
+                "writes it, would tell which"
+            )
+    answers = {kind: given.take(_places_of(given, len(asked), kind)) for kind, given in answers.items()}
+    numbers, first, place = np.unique(asked, return_index=True, return_inverse=True)
     again = np.setdiff1d(np.arange(len(asked)), first)
     differs = np.zeros(len(again), dtype=bool)
     for given in answers.values():
         unequal = given.values[again] != given.values[first[place[again]]]
         differs |= unequal.any(axis=tuple(range(1, unequal.ndim)))
-    return Response(
+    return FirstAnswers(
+        questions=numbers,
         answers={kind: given.take(first) for kind, given in answers.items()},
-        asked=np.searchsorted(sample.indices, rows),
         asked_twice=len(again),
         answered_differently=int(differs.sum()),
     )
 
 
-def places_of(given: Answers, count: int, kind: str) -> NDArray[np.int64]:
+def _places_of(given: Answers, count: int, kind: str) -> NDArray[np.int64]:
     """Return for each of `count` questions the place of its answer."""
     if given.ids is None:
         return np.arange(count)

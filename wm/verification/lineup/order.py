@@ -17,7 +17,7 @@ from wm.claims.lineup import LineupHeader
 from wm.datasets.preparation import Preparation
 from wm.errors import ClaimError
 from wm.verification.answers import AnswerKind, Answers
-from wm.verification.questions import Units, places_of
+from wm.verification.questions import Units, first_answers
 
 if TYPE_CHECKING:
     from wm.verification.lineup.queries import Queries
@@ -151,27 +151,10 @@ def sort_lineup_answers(
     ClaimError
         Answers are missing, or the order is of other queries.
     """
-    for kind, given in answers.items():
-        if given.ids is None and len(given) != len(order.asked):
-            raise ClaimError(
-                f"{len(order.asked)} rows were asked, but {len(given)} are answered by {kind}: a line for "
-                "each row is needed, in the order of the questions; a column id, as wm queries --ids "
-                "writes it, would tell which"
-            )
-    answers = {kind: given.take(places_of(given, len(order.asked), kind)) for kind, given in answers.items()}
-    numbers, first, where = np.unique(order.asked, return_index=True, return_inverse=True)
-    if not np.array_equal(numbers, np.arange(count)):
+    found = first_answers(answers, np.array(order.asked, dtype=np.int64))
+    if not np.array_equal(found.questions, np.arange(count)):
         raise ClaimError(f"the order is of other questions than the {count} of this line-up")
-    again = np.setdiff1d(np.arange(len(order.asked)), first)
-    differs = np.zeros(len(again), dtype=bool)
-    for given in answers.values():
-        unequal = given.values[again] != given.values[first[where[again]]]
-        differs |= unequal.any(axis=tuple(range(1, unequal.ndim)))
-    return LineupAnswers(
-        answers={kind: given.take(first) for kind, given in answers.items()},
-        asked_twice=len(again),
-        answered_differently=int(differs.sum()),
-    )
+    return LineupAnswers(found.answers, found.asked_twice, found.answered_differently)
 
 
 def read_lineup_order(path: str | Path) -> LineupOrder:
