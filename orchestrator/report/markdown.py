@@ -10,8 +10,7 @@ from pathlib import Path
 import wm
 from orchestrator.files import write_whole
 from orchestrator.report.data import Findings
-from orchestrator.report.overview import cards
-from orchestrator.report.sections import SECTIONS, Section, Shown, sections
+from orchestrator.report.sections import SECTIONS, Section, Shown, cards, sections
 from orchestrator.report.sections.section import Question
 from orchestrator.report.table import Cell, Table
 from orchestrator.report.wording import MISSING, counted, declared, listed

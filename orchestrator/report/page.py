@@ -14,9 +14,8 @@ from orchestrator.errors import OutputError
 from orchestrator.files import write_whole, writing
 from orchestrator.report.charts import Figure
 from orchestrator.report.data import Findings
-from orchestrator.report.overview import cards
 from orchestrator.report.rendering import FORMATS, inline, own
-from orchestrator.report.sections import not_asked_for, sections
+from orchestrator.report.sections import cards, not_asked_for, sections
 from orchestrator.report.table import MAX_ROWS
 from orchestrator.report.wording import counted, declared
 from orchestrator.store.campaigns import CampaignRecord, find_campaign

@@ -15,9 +15,8 @@ from orchestrator.monitoring.watch import View, Watch
 from orchestrator.pace import Due
 from orchestrator.report.charts import Figure
 from orchestrator.report.data import Findings
-from orchestrator.report.overview import Card, cards
 from orchestrator.report.rendering import inline
-from orchestrator.report.sections import answering
+from orchestrator.report.sections import Card, answering, cards
 from orchestrator.store import campaigns
 from orchestrator.store.browse import JobRow, Wanted, failed_by_kind, page_of_jobs
 from orchestrator.store.database import Store

@@ -14,7 +14,7 @@ from orchestrator.plan import GridPoint
 from orchestrator.report.data import Findings
 from orchestrator.report.page import report_html
 from orchestrator.report.rendering import FORMATS, render
-from orchestrator.report.witness import witness_chart
+from orchestrator.report.sections.images import witness_chart
 from orchestrator.results.forged_sets import Forgery
 from orchestrator.results.stored_models import StoredModels
 from orchestrator.store import campaigns, details

@@ -1,28 +1,27 @@
-"""The sections of the page, in order; an attack without one is shown row by row."""
+"""The sections of the page, in order, and the cards at its top; an attack without one is shown row by row."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from orchestrator.report.data import CONFIGURATION, Findings
 from orchestrator.report.sections import (
     calibration,
+    campaign,
     claims,
     cost,
     detection,
     embedding,
-    failures,
     forgery,
     free_forgery,
     leakage,
     modification,
-    provenance,
     schemes,
     suppression,
     verification,
 )
-from orchestrator.report.sections.section import NOTHING_YET, Shown
+from orchestrator.report.sections.section import NOTHING_YET, Answer, Grade, Question, Shown
 from orchestrator.report.table import frame_table
 from orchestrator.report.wording import counted, listed
 from wm.attacks import registry
@@ -30,9 +29,11 @@ from wm.attacks import registry
 __all__ = [
     "NOTHING_YET",
     "SECTIONS",
+    "Card",
     "Section",
     "Shown",
     "answering",
+    "cards",
     "not_asked_for",
     "sections",
     "shown_of",
@@ -66,8 +67,8 @@ SECTIONS = (
     Section("claims", "Claims", claims.show, "claims", "claims"),
     Section("schemes", "Schemes", schemes.show, frame="accuracy", applies=schemes.has_several),
     Section("cost", "Computing cost", cost.show),
-    Section("failures", "Jobs without a result", failures.show),
-    Section("provenance", "Provenance", provenance.show),
+    Section("failures", "Jobs without a result", campaign.show_failures),
+    Section("provenance", "Provenance", campaign.show_provenance),
 )
 
 _STEPS = {"split", "tune-fold", "tune", "baseline", "embed"}
@@ -124,3 +125,31 @@ def _generic(kind: str) -> Section:
         )
 
     return Section(kind, kind.replace("-", " ").replace("_", " ").capitalize(), show, kind, kind)
+
+
+@dataclass(frozen=True)
+class Card:
+    """A question with the answers of all sections that have one."""
+
+    question: Question
+    answers: tuple[tuple[Section, Answer], ...]
+    """The worst first, each with its section; empty while nothing answers it."""
+
+    @property
+    def grade(self) -> Grade:
+        """Grade of the worst answer: a watermark is as good as its weakest side."""
+        return self.answers[0][1].grade if self.answers else Grade.OPEN
+
+
+def cards(found: Iterable[tuple[Section, Shown]]) -> list[Card]:
+    """Return a card for every question, in their order."""
+    answers = [(section, answer) for section, shown in found for answer in shown.answers]
+    ranks = list(Grade)
+
+    def rank(pair: tuple[Section, Answer]) -> int:
+        return ranks.index(pair[1].grade)
+
+    return [
+        Card(question, tuple(sorted((one for one in answers if one[1].question is question), key=rank)))
+        for question in Question
+    ]

@@ -9,8 +9,7 @@ import pytest
 
 from orchestrator.report.data import Findings
 from orchestrator.report.markdown import escaped, report_markdown
-from orchestrator.report.overview import cards
-from orchestrator.report.sections import NOTHING_YET, sections
+from orchestrator.report.sections import NOTHING_YET, cards, sections
 from orchestrator.report.sections.section import Question
 from orchestrator.report.wording import declared
 from tests.orchestrator.report.conftest import Made

@@ -7,8 +7,7 @@ import pandas as pd
 import pytest
 
 from orchestrator.report.data import Findings
-from orchestrator.report.overview import Card, cards
-from orchestrator.report.sections import sections
+from orchestrator.report.sections import Card, cards, sections
 from orchestrator.report.sections.embedding import cost_answer
 from orchestrator.report.sections.leakage import leak_answers
 from orchestrator.report.sections.section import Grade, Question

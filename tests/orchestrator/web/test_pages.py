@@ -14,8 +14,7 @@ from orchestrator import results
 from orchestrator.errors import StoreUnavailableError
 from orchestrator.plan import GridPoint, PlannedJob
 from orchestrator.report.data import Findings
-from orchestrator.report.overview import cards
-from orchestrator.report.sections import sections
+from orchestrator.report.sections import cards, sections
 from orchestrator.spec import parse_spec
 from orchestrator.store import campaigns, launched
 from orchestrator.store.database import Store

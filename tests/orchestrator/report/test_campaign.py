@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from orchestrator import results
-from orchestrator.report.sections.failures import failures
+from orchestrator.report.sections.campaign import failures
 from workers.jobs import JobKind
 
 

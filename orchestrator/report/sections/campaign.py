@@ -1,15 +1,18 @@
-"""Jobs without a result: which, where in the grid, and why."""
+"""The campaign itself: jobs without a result, where in the grid and why, and the origin of all results."""
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pandas as pd
 
+import wm
 from orchestrator.report.data import Findings, configuration
 from orchestrator.report.sections.section import Shown
 from orchestrator.report.table import make_table
-from orchestrator.report.wording import counted, listed
+from orchestrator.report.wording import MISSING, counted, listed, moment
+from orchestrator.results import fingerprint
 from orchestrator.store.campaigns import progress
 from orchestrator.store.tables import CampaignState, JobState
 
@@ -73,7 +76,7 @@ def _blocked_by(failed: pd.DataFrame, blocked: Any) -> str:
     return "needs a job that has no result"
 
 
-def show(findings: Findings) -> Shown:
+def show_failures(findings: Findings) -> Shown:
     """Show failed jobs and those that they block; a caveat says if the campaign is not finished."""
     jobs, state = progress(findings.store, findings.record.id).jobs, findings.record.state
     states = listed(f"{count} {state.value}" for state, count in jobs.items() if count)
@@ -87,3 +90,32 @@ def show(findings: Findings) -> Shown:
         caveats=() if state is CampaignState.FINISHED else (unfinished,),
         tables=(make_table("failures-table", rows),),
     )
+
+
+def show_provenance(findings: Findings) -> Shown:
+    """Show campaign, data, versions and machine, and the whole specification."""
+    record, split = findings.record, findings.split
+    facts = [
+        ("campaign", f"{record.name} (id {record.id}), {record.state.value}"),
+        ("seed", str(record.seed)),
+        ("specification (SHA-256)", findings.spec.sha256),
+        ("results (fingerprint)", fingerprint(findings.store, record.id)),
+        ("created", moment(record.created_at)),
+        ("finished", MISSING if record.finished_at is None else moment(record.finished_at)),
+        ("report written by", f"treeproof {wm.__version__}"),
+        ("data set", findings.dataset),
+    ]
+    if split is not None:
+        positive = [f" ({count:,} positive)" for count in (split.positive_train, split.positive_test)]
+        classes = f"{split.class_names[0]} (negative), {split.class_names[-1]} (positive)"
+        if len(split.class_names) > 2:
+            positive, classes = ["", ""], ", ".join(split.class_names)
+        rows = (
+            f"{counted(split.rows_train, 'training row')}{positive[0]}, "
+            f"{counted(split.rows_test, 'test row')}{positive[1]}, "
+            f"{counted(split.features, 'feature')} ({split.constant_features:,} constant)"
+        )
+        facts += [("data set (SHA-256)", split.dataset_sha256), ("rows", rows), ("classes", classes)]
+    facts += [(name, str(value)) for name, value in record.provenance.items()]
+    spec = json.dumps(record.spec, indent=2, ensure_ascii=False)
+    return Shown(facts=tuple(facts), details=(("Specification, defaults filled in", spec),))
