@@ -27,13 +27,14 @@ from wm.claims.lineup_opened import OpenedLineup
 from wm.claims.reading import AnyClaim
 from wm.datasets.preparing import Categorical
 from wm.embedding import scheme_of
+from wm.embedding.boosted.claimed import OwnedBoosted, embed_boosted
 from wm.embedding.claimed import OwnedForest, commit_pool, embed_claim, own_receipt, owner_key
 from wm.embedding.common import trigger_size
 from wm.embedding.divided import PoolRows
 from wm.embedding.lineup.claimed import OwnedLineup
 from wm.embedding.lineup.context import canonical_rows
 from wm.embedding.lineup.rows import embed_rows
-from wm.embedding.options import DEFAULT_CANDIDATES
+from wm.embedding.options import DEFAULT_CANDIDATES, BoostedOptions
 from wm.embedding.tuning import Hyperparameters
 from wm.errors import ClaimError, EmbeddingError
 from wm.forest import Forest
@@ -61,7 +62,13 @@ def embed(
 
 
 @overload
-def embed(X: ArrayLike, y: ArrayLike, *, scheme: str, **options: Any) -> OwnedForest | OwnedLineup: ...
+def embed(X: ArrayLike, y: ArrayLike, *, scheme: Literal["boosted"], **options: Any) -> OwnedBoosted: ...
+
+
+@overload
+def embed(
+    X: ArrayLike, y: ArrayLike, *, scheme: str, **options: Any
+) -> OwnedForest | OwnedLineup | OwnedBoosted: ...
 
 
 def embed(
@@ -83,12 +90,12 @@ def embed(
     seed: int | None = None,
     n_jobs: int = 1,
     **options: Any,
-) -> OwnedForest | OwnedLineup:
+) -> OwnedForest | OwnedLineup | OwnedBoosted:
     """Train a forest that carries a watermark, and make its owner's claim.
 
     The owner commits to a pool of rows, a beacon's value draws trigger rows and signature, and the forest is
-    trained as they say. In scheme "lineup" the owner commits to keys, and the forest is an honest one whose
-    seeds follow from them and from the beacon's value.
+    trained as they say; in scheme "boosted" a boosted model. In scheme "lineup" the owner commits to keys,
+    and the forest is an honest one whose seeds follow from them and from the beacon's value.
 
     Parameters
     ----------
@@ -101,7 +108,7 @@ def embed(
         m, number of trees; at least 2.
     max_depth
         Depth of the standard forest, which sets the limits of the watermarked one, or of the trees of a
-        line-up; None: no limit.
+        line-up, or of boosted trees; None: no limit, but 3 for these.
     trigger_rows
         k; None: ``trigger_share`` of the rows.
     pool_size
@@ -129,12 +136,15 @@ def embed(
     **options
         Fields of the scheme's options, as `wm.embedding.options.PaperOptions`: ``trigger_share``,
         ``ones_share``, ``training``, ``adjust``, ``weight_step``, ``max_rounds``; for "lineup"
-        ``min_samples_leaf``, ``max_features`` and ``bootstrap``, as `wm.embedding.options.LineupOptions`.
+        ``min_samples_leaf``, ``max_features`` and ``bootstrap``, as `wm.embedding.options.LineupOptions`; for
+        "boosted" ``trigger_share``, ``learning_rate``, ``fit_share`` and ``max_weight``, as
+        `wm.embedding.options.BoostedOptions`.
 
     Returns
     -------
     `OwnedForest`, or `OwnedLineup` for "lineup": release its ``forest`` (``save`` keeps the names with it),
-    keep its ``claim`` secret.
+    keep its ``claim`` secret. `OwnedBoosted` for "boosted": release what its ``save`` writes, XGBoost's json,
+    which takes model input.
 
     Raises
     ------
@@ -200,9 +210,20 @@ def embed(
         pool_rows=pool_rows,
         seed=seed,
     )
+    receipts = [own_receipt(seed) if beacon is None else beacon(claim)]
+    if isinstance(fields, BoostedOptions):
+        return embed_boosted(
+            claim,
+            receipts,
+            given.X,
+            given.y,
+            options=fields,
+            max_depth=max_depth,
+            seed=secrets.randbits(62) if seed is None else seed,
+        )
     made = embed_claim(
         claim,
-        [own_receipt(seed) if beacon is None else beacon(claim)],
+        receipts,
         given.X,
         given.y,
         hyperparameters=hyperparameters,

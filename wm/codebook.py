@@ -19,7 +19,13 @@ from wm.errors import SignatureError
 from wm.signature import Signature, count_of_ones
 
 SCHEME = "codebook"
-"""Name of the scheme whose claims hold codebooks."""
+"""Name of the scheme whose forests are marked by a codebook."""
+
+BOOSTED = "boosted"
+"""Name of the scheme whose boosted models are; its bits are fair coins."""
+
+HOLDERS = (SCHEME, BOOSTED)
+"""Schemes whose claims hold codebooks."""
 
 MAX_BITS = 2**21
 """Most bits of a claim's codebook: a judge recomputes them in a few seconds."""

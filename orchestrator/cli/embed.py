@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 import click
 from click.core import ParameterSource
 
+from orchestrator.cli.boosted import OF_BOOSTED, embed_boosted_claim
 from orchestrator.cli.claim import new_claim
 from orchestrator.cli.common import FOLDER, INPUT, OUTPUT, json_option, model_options, print_either, say
 from orchestrator.cli.lineup import (
@@ -35,7 +36,8 @@ from wm.claims.keys import public_hex, read_key, to_pem
 from wm.claims.lineup import LineupClaim
 from wm.claims.pooled import PooledClaim
 from wm.claims.reading import read_whole_claim
-from wm.embedding.options import FitOptions, LineupOptions, PaperOptions
+from wm.codebook import BOOSTED
+from wm.embedding.options import BoostedOptions, FitOptions, GradientOptions, LineupOptions, PaperOptions
 
 _Made = TypeVar("_Made")
 
@@ -77,6 +79,7 @@ _FIXED = (
 @claim_options
 @scheme_options
 @model_options(PaperOptions, only=[name for name in PaperOptions.model_fields if name != "ones_share"])
+@model_options(GradientOptions)
 @click.option("--claim", "claim_file", type=INPUT, help="Claim of wm claim new, whose draw is trained.")
 @click.option(
     "--receipt", "receipts", type=INPUT, multiple=True, help="A beacon's receipt for it; repeatable."
@@ -93,7 +96,8 @@ _FIXED = (
     "--output",
     type=FOLDER,
     required=True,
-    help="Directory for forest.npz (to release), claim.json and a new owner.key (to keep secret).",
+    help="Directory for forest.npz, or model.json of scheme boosted (to release), claim.json and a new "
+    "owner.key (to keep secret).",
 )
 @click.option(
     "--held-out", type=OUTPUT, help="Also write the test rows, as model input, with their labels (npz)."
@@ -123,9 +127,8 @@ def embed(
 
     from wm.embedding.claimed import own_receipt, owner_key
     from wm.formats import npz
-    from wm.interface import model_bytes
 
-    files = {name: output / name for name in ("forest.npz", "claim.json", "owner.key")}
+    files = {name: output / name for name in ("forest.npz", "model.json", "claim.json", "owner.key")}
     makes_key = claim_file is None and key_file is None
     kept = [file for name, file in files.items() if name != "owner.key" or makes_key]
     for file in kept if held_out is None else [*kept, held_out]:
@@ -168,14 +171,15 @@ def embed(
     else:
         made = _or_say_nothing_written(_embedded, claim, given, data, options)
     write_whole(files["claim.json"], made.claim.to_json().encode(), mode=SECRET)
-    write_whole(files["forest.npz"], model_bytes(made.forest, data.interface))
+    model = files["model.json" if claim.header.scheme == BOOSTED else "forest.npz"]
+    write_whole(model, made.content)
     if key is not None and makes_key:
         write_whole(files["owner.key"], to_pem(key), mode=SECRET)
     if held_out is not None:
         write_whole(held_out, npz.pack({"X": rows.X_test, "y": np.array(rows.class_names)[rows.y_test]}))
     print_either(
         {
-            "forest": str(files["forest.npz"]),
+            "forest" if model.suffix == ".npz" else "model": str(model),
             "claim": str(files["claim.json"]),
             "commitment": claim.commitment,
             **made.facts,
@@ -192,10 +196,13 @@ def _embedded(
     from wm.embedding.claimed import embed_claim
     from wm.embedding.quality import harms, quality
     from wm.embedding.tuning import Hyperparameters
+    from wm.interface import model_bytes
 
     rows, ones = data.split, claim.header.ones
     fields = SCHEMES[claim.header.scheme].options
     chosen = fields.of(**{name: options[name] for name in fields.model_fields if options[name] is not None})
+    if isinstance(chosen, BoostedOptions):
+        return embed_boosted_claim(claim, receipts, data, chosen, options)
     made = embed_claim(
         claim,
         receipts,
@@ -224,7 +231,7 @@ def _embedded(
         "log10_p": made.evidence.log10_p,
         "warnings": warnings,
     }
-    return EmbeddedModel(made.forest, made.claim, facts)
+    return EmbeddedModel(model_bytes(made.forest, data.interface), made.claim, facts)
 
 
 def _or_say_nothing_written(train: Callable[..., _Made], *arguments: Any, **options: Any) -> _Made:
@@ -252,9 +259,14 @@ def _refuse_fixed(context: click.Context) -> None:
 def _refuse_of_other_scheme(context: click.Context, claim: PooledClaim | LineupClaim | None) -> None:
     """Refuse options that the scheme of a claim, or of the command if there is none yet, does not have."""
     scheme = context.params["scheme"] if claim is None else claim.header.scheme
+    reason = f"has no meaning for scheme {scheme}"
     if scheme != "lineup":
-        refuse_foreign(context, OF_OWNER, f"has no meaning for scheme {scheme}")
+        refuse_foreign(context, OF_OWNER, reason)
+    if scheme != BOOSTED:
+        refuse_foreign(context, OF_BOOSTED, reason)
     else:
+        refuse_foreign(context, (*FitOptions.model_fields, "adjust"), reason)
+    if scheme == "lineup":
         pool = OF_POOL if claim is None else ("max_depth", *LineupOptions.model_fields)
         names = (*pool, *FitOptions.model_fields, "adjust")
         refuse_foreign(context, names, "has no meaning for scheme lineup")

@@ -16,7 +16,7 @@ from orchestrator.cli.owner_data import OwnerData, data_of_claim
 from orchestrator.cli.suspects import answers_in_files, check_sources, read_suspect_model
 from orchestrator.files import SECRET, write_new
 from wm.embedding import SCHEMES
-from wm.embedding.options import LineupOptions
+from wm.embedding.options import DEFAULT_DEPTH, LineupOptions
 from wm.verification.lineup.order import Counts, LineupOrder
 
 if TYPE_CHECKING:
@@ -51,14 +51,19 @@ scheme_options = option_group(
         "--scheme",
         type=click.Choice(list(SCHEMES)),
         default="paper",
-        help="Marked trigger rows, or an honest forest of keyed seeds (docs/schemes.md).",
+        help="Marked trigger rows, in a forest or a boosted model, or an honest forest of keyed seeds "
+        "(docs/schemes.md).",
     ),
     click.option(
         "--ones-share",
         type=click.FloatRange(0, 1, min_open=True, max_open=True),
         help=f"Share of the trees that must err on trigger rows.  [default: {_ONES}]",
     ),
-    click.option("--max-depth", type=click.IntRange(1, 1000), help="Depth of trees.  [default: no limit]"),
+    click.option(
+        "--max-depth",
+        type=click.IntRange(1, 1000),
+        help=f"Depth of trees.  [default: no limit; in scheme boosted {DEFAULT_DEPTH}]",
+    ),
     model_options(LineupOptions),
 )
 """The scheme, and what an owner fixes before the draw for `lineup`."""
@@ -125,15 +130,15 @@ class EmbeddedModel:
 
     Attributes
     ----------
-    forest
-        To be released.
+    content
+        The model file, to be released.
     claim
         Complete.
     facts
         To be printed, by name.
     """
 
-    forest: Forest
+    content: bytes
     claim: PooledClaim | LineupClaim
     facts: dict[str, Any]
 
@@ -144,6 +149,7 @@ def embed_lineup_claim(
     """Train, or take from the committed candidates, the forest that a claim's draw demands."""
     from wm.embedding.lineup.claimed import embed_lineup
     from wm.embedding.quality import quality
+    from wm.interface import model_bytes
 
     rows, file = data.split, options["committed"]
     made = embed_lineup(
@@ -158,8 +164,9 @@ def embed_lineup_claim(
     found = quality(made.forest, rows.X_test, rows.y_test)
     accuracy = made.forest.accuracy(rows.X_test, rows.y_test)
     figures = {"accuracy": accuracy} if found is None else found.figures()
+    content = model_bytes(made.forest, data.interface)
     return EmbeddedModel(
-        made.forest, made.claim, {"trees": claim.header.trees, "mode": claim.header.mode, **figures}
+        content, made.claim, {"trees": claim.header.trees, "mode": claim.header.mode, **figures}
     )
 
 

@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from wm.attacks.base import Distinct, OneOrMore, Several, Share, known
 from wm.embedding import SCHEMES
+from wm.embedding.boosted.scheme import REFUSAL
 from wm.embedding.options import DEFAULT_CANDIDATES, DEFAULTS, MAX_CANDIDATES, Adjust, FitOptions
 from wm.errors import DataError
 from workers.jobs import SplitOptions
@@ -80,6 +81,13 @@ class GridSpec(SpecModel):
     scheme: Schemes = ("paper",)
     trigger_share: Shares = (DEFAULTS.trigger_share,)
     ones_share: Shares = (DEFAULTS.ones_share,)
+
+    @model_validator(mode="after")
+    def _trees_vote(self) -> Self:
+        for scheme in self.scheme:
+            if not SCHEMES[scheme].trees_vote:
+                raise ValueError(REFUSAL)
+        return self
 
     @model_validator(mode="after")
     def _share_is_the_schemes(self) -> Self:

@@ -153,8 +153,9 @@ def _others(
 ) -> Iterator[_Innocent]:
     """Yield forests of other owners of the same rows, of each scheme in turn."""
     caps, size = Caps(settings.max_depth, None), max(2, len(rows.y) // 50)
+    names = [name for name, scheme in SCHEMES.items() if scheme.trees_vote]
     for number in range(count):
-        name = list(SCHEMES)[number % len(SCHEMES)]
+        name = names[number % len(names)]
         marks = SCHEMES[name].draw(size, trees, SCHEMES[name].ones_share, rng)
         chosen, seeds = draw_trigger_rows(rows.X, size, rng), rng.choice(2**31 - 1, size=2, replace=False)
         yield "other owner", number, watermarked_forest(rows.X, rows.y, marks, chosen, caps, seeds, name)

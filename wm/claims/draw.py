@@ -7,8 +7,9 @@ appeared after the commitment. It uses HMAC-SHA256 only, so that any program can
     rows   : the k pool rows i with the smallest        HMAC(K, "row" || u64(i))
     bits   : the trees t with the smallest              HMAC(K, "bit" || u64(p) || u64(t)) get a 1,
              as many as the header says; p is 0 for all rows in scheme "paper"
-             in scheme "codebook" a tree t gets a 1 on row p if the first u64 of this hash, times the number
-             of trees, is below 2^64 times the header's ones; p is the row's number in the pool
+             in schemes "codebook" and "boosted" a tree t gets a 1 on row p if the first u64 of this hash,
+             times the number of trees, is below 2^64 times the header's ones; p is the row's number in the
+             pool
 
 u64 is a little-endian integer of 8 bytes. Equal hash values, which nobody has ever seen, would be ordered by
 number. Trigger rows are used in ascending order of their number in the pool.
@@ -21,8 +22,7 @@ import secrets
 from dataclasses import dataclass
 
 from wm.claims.commitment import whole
-from wm.codebook import SCHEME as CODEBOOK
-from wm.codebook import Codebook, Marks
+from wm.codebook import HOLDERS, Codebook, Marks
 from wm.signature import Signature
 
 SECRET_BYTES = 32
@@ -44,7 +44,7 @@ class Draw:
     triggers
         Numbers of the k trigger rows in the pool, ascending.
     signature
-        m bits; in scheme codebook as many for each trigger row.
+        m bits; in schemes codebook and boosted as many for each trigger row.
     """
 
     triggers: tuple[int, ...]
@@ -71,13 +71,14 @@ def draw(
     pool_size, trigger_size
         N and k, 1 <= k <= N.
     trees, ones
-        m and the number of bits that are 1, 0 <= ones <= m; in scheme codebook ones / m is the chance of a 1.
+        m and the number of bits that are 1, 0 <= ones <= m; in schemes with a codebook ones / m is the
+        chance of a 1.
     scheme
         Name of the scheme, which says how many patterns of bits there are.
     """
     key = hmac.digest(secret, commitment + value, "sha256")
     rows = smallest(key, b"row", pool_size, trigger_size)
-    if scheme == CODEBOOK:
+    if scheme in HOLDERS:
         return Draw(rows, Codebook.of((_coins(key, row, trees, ones) for row in rows), ones))
     marked = set(smallest(key, b"bit" + whole(0), trees, ones))
     return Draw(triggers=rows, signature=Signature.of([int(tree in marked) for tree in range(trees)]))

@@ -8,10 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from wm.codebook import Marks, random_codebook
+from wm.embedding.boosted.scheme import refuse_task
 from wm.embedding.codebook import embed_codebook
 from wm.embedding.common import Embedded, EmbeddingTask, OnRound
 from wm.embedding.lineup.scheme import PROOF, embed_task
-from wm.embedding.options import CodebookOptions, PaperOptions
+from wm.embedding.options import BoostedOptions, CodebookOptions, PaperOptions
 from wm.embedding.paper import embed_paper
 from wm.embedding.proof import ProofKind
 from wm.errors import EmbeddingError
@@ -26,7 +27,7 @@ def _draw_signature(rows: int, trees: int, ones_share: float, rng: np.random.Gen
 class Scheme:
     """A way to watermark forests."""
 
-    options: type[PaperOptions]
+    options: type[PaperOptions] | type[BoostedOptions]
     """What an owner may choose."""
     embed: Callable[[EmbeddingTask, OnRound | None], Embedded]
     """Embeds what was drawn."""
@@ -38,6 +39,8 @@ class Scheme:
     honest one, and a campaign's trigger rows and signature only show what chance gives."""
     proof: ProofKind | None = None
     """How a campaign's suspects are judged, for schemes whose evidence is not errors on trigger rows."""
+    trees_vote: bool = True
+    """Whether it makes a forest; if not, a boosted model, and `embed` refuses by name."""
 
     @property
     def ones_share(self) -> float:
@@ -48,6 +51,7 @@ class Scheme:
 SCHEMES = {
     "paper": Scheme(PaperOptions, embed_paper),
     "codebook": Scheme(CodebookOptions, embed_codebook, random_codebook),
+    "boosted": Scheme(BoostedOptions, refuse_task, random_codebook, trees_vote=False),
     "lineup": Scheme(PaperOptions, embed_task, marks_rows=False, proof=PROOF),
 }
 """Schemes by name."""

@@ -1,4 +1,4 @@
-"""Options of scheme `paper` and their defaults, for the estimator, `wm embed` and campaigns alike.
+"""Options of the schemes and their defaults, for the estimator, `wm embed` and campaigns alike.
 
 Imports only pydantic, so that reading a default does not load the libraries that train forests.
 """
@@ -23,10 +23,30 @@ Adjust = Literal["paper", "artifact"]
 Share = Annotated[float, Field(gt=0, lt=1)]
 
 
-class FitOptions(BaseModel):
-    """How the trees of scheme `paper` are made to fit the trigger set."""
+class Options(BaseModel):
+    """An owner's choices, each with its range and default."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+    @classmethod
+    def of(cls, **options: Any) -> Self:
+        """Return checked options.
+
+        Raises
+        ------
+        EmbeddingError
+            An option that is unknown or impossible; one line.
+        """
+        try:
+            return cls(**options)
+        except ValidationError as reason:
+            from wm.claims.document import first_error
+
+            raise EmbeddingError(f"impossible options: {first_error(reason)}") from reason
+
+
+class FitOptions(Options):
+    """How the trees of scheme `paper` are made to fit the trigger set."""
 
     training: Training = Field(
         default="per-tree",
@@ -47,22 +67,6 @@ class FitOptions(BaseModel):
         if self.training == "per-tree" and self.weight_step is not None:
             raise ValueError('weight_step has no meaning for training = "per-tree": leave it out')
         return self
-
-    @classmethod
-    def of(cls, **options: Any) -> Self:
-        """Return checked options.
-
-        Raises
-        ------
-        EmbeddingError
-            An option that is unknown or impossible; one line.
-        """
-        try:
-            return cls(**options)
-        except ValidationError as reason:
-            from wm.claims.document import first_error
-
-            raise EmbeddingError(f"impossible options: {first_error(reason)}") from reason
 
     def fit_options(self) -> dict[str, Any]:
         """Return these options alone, as keyword arguments."""
@@ -116,16 +120,43 @@ class CodebookOptions(PaperOptions):
     )
 
 
+class GradientOptions(Options):
+    """How the trees of scheme `boosted` are trained, beside their number."""
+
+    learning_rate: Annotated[float, Field(gt=0, le=1)] = Field(
+        default=0.1, description="For boosted: factor of what each tree adds."
+    )
+    fit_share: Annotated[float, Field(gt=0.5, le=1)] = Field(
+        default=0.9,
+        description="For boosted: share of the trigger rows on which each tree is to show its bits.",
+    )
+    max_weight: Annotated[float, Field(ge=1, le=1e6)] = Field(
+        default=64, description="For boosted: most weight of a trigger row, beside 1 of others."
+    )
+
+
+class BoostedOptions(GradientOptions):
+    """An owner's choices for a watermark of scheme `boosted`, beside trees and depth."""
+
+    trigger_share: Share = Field(
+        default=0.02, description="Share of the training rows that become the trigger set."
+    )
+    ones_share: Annotated[float, Field(ge=0.5, le=0.5)] = Field(
+        default=0.5, description="Chance that a tree must err on a trigger row: a fair coin for each."
+    )
+
+
+DEFAULT_DEPTH = 3
+"""Depth of boosted trees where an owner does not choose, as in scikit-learn."""
+
 DEFAULT_CANDIDATES = 20
 """Trees that a line-up compares each tree with: enough but for copies with most of their trees replaced."""
 
 MAX_CANDIDATES = 10_000
 
 
-class LineupOptions(BaseModel):
+class LineupOptions(Options):
     """An owner's choices for the honest forest of scheme `lineup`, beside trees and depth."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     candidates: int = Field(
         default=DEFAULT_CANDIDATES,
@@ -143,16 +174,6 @@ class LineupOptions(BaseModel):
     bootstrap: bool = Field(
         default=False, description="For lineup: whether each tree has a sample of the rows of its own."
     )
-
-    @classmethod
-    def of(cls, **options: Any) -> Self:
-        """Return checked options; errors as in `FitOptions.of`."""
-        try:
-            return cls(**options)
-        except ValidationError as reason:
-            from wm.claims.document import first_error
-
-            raise EmbeddingError(f"impossible options: {first_error(reason)}") from reason
 
     def training(self, max_depth: int | None) -> TreeSettings:
         """Return how each tree is trained.

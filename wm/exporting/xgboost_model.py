@@ -1,14 +1,15 @@
-"""Export to XGBoost's json: trees of two classes, each of which adds or takes one margin.
+"""Export to XGBoost's json: trees of two classes that vote, or that add margins.
 
-A tree's vote is the sign of its margin; the predicted class is the majority, class 0 on a tie. The margin is
-a power of two: sums are exact. XGBoost sends an instance left iff ``x < split``, so that the split is the
-float32 after the threshold.
+A tree that votes adds or takes one margin: its vote is the sign, the predicted class the majority, class 0 on
+a tie; the margin is a power of two, so that sums are exact. XGBoost sends an instance left iff ``x < split``,
+so that the split is the float32 after the threshold.
 """
 
 from __future__ import annotations
 
 import json
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,9 @@ from numpy.typing import NDArray
 from wm.errors import ModelError
 from wm.exporting.rounding import float32_below
 from wm.forest import Forest
+from wm.formats.export import refuse_unusual
 from wm.interface import Interface
+from wm.models import Link, TreeModel
 
 _ROOT = 2**31 - 1
 """The root's parent."""
@@ -27,11 +30,43 @@ def write(forest: Forest, interface: Interface | None) -> bytes:
     """Return an XGBoost model as json, with objective ``binary:logistic``; its input is model input."""
     if len(forest.classes) != 2:
         raise ModelError(f"XGBoost adds margins of two classes, this forest votes for {len(forest.classes)}")
+    margin = 2.0 ** -int(math.log2(forest.n_trees) / 2)
+    votes = np.where(forest.node_class == 1, margin, -margin)
+    names = () if interface is None else interface.preparation.feature_names
+    return _document(forest, votes, base_score="5E-1", feature_names=names)
+
+
+def write_margins(model: TreeModel, feature_names: Sequence[str] = ()) -> bytes:
+    """Return a boosted model of two classes as json, with nothing of its training.
+
+    XGBoost holds leaves in float32, and the base score as a probability: read again, the model is what it
+    will be there.
+
+    Raises
+    ------
+    ModelError
+        A model of another form than one sum of float32 margins with a logistic link, or as in `write`.
+    """
+    forest, margins = model.forest, model.margins
+    if margins is None or margins.link is not Link.LOGISTIC or len(margins.base) != 1:
+        raise ModelError("one sum of margins with a logistic link is written: this model has another form")
+    single = margins.leaf.astype(np.float32)
+    if margins.is_mean or margins.scale != 1.0 or not np.array_equal(single, margins.leaf):
+        raise ModelError("its margins are not float32 numbers, or are scaled: XGBoost would add others")
+    refuse_unusual(forest)
+    base = 1.0 / (1.0 + math.exp(-float(margins.base[0])))
+    return _document(forest, margins.leaf, base_score=f"{base:.9E}", feature_names=feature_names)
+
+
+def _document(
+    forest: Forest, values: NDArray[np.float64], *, base_score: str, feature_names: Sequence[str]
+) -> bytes:
+    """Return the file's content; `values`, (nodes,), are what leaves add."""
     features = forest.n_features
-    names = [] if interface is None else [_plain(name) for name in interface.preparation.feature_names]
+    names = [_plain(name) for name in feature_names]
     if len(set(names)) < len(names):  # which XGBoost refuses
         names = []
-    trees = [_tree(forest, number) for number in range(forest.n_trees)]
+    trees = [_tree(forest, number, values) for number in range(forest.n_trees)]
     booster = {
         "model": {
             "gbtree_model_param": {"num_parallel_tree": "1", "num_trees": str(len(trees))},
@@ -48,7 +83,7 @@ def write(forest: Forest, interface: Interface | None) -> bytes:
             "feature_types": ["float"] * features if names else [],
             "gradient_booster": booster,
             "learner_model_param": {
-                "base_score": "5E-1",
+                "base_score": base_score,
                 "boost_from_average": "1",
                 "num_class": "0",
                 "num_feature": str(features),
@@ -66,7 +101,7 @@ def _plain(name: str) -> str:
     return name.translate(str.maketrans("[]<", "()_"))
 
 
-def _tree(forest: Forest, number: int) -> dict[str, Any]:
+def _tree(forest: Forest, number: int, values: NDArray[np.float64]) -> dict[str, Any]:
     start, end = int(forest.offset[number]), int(forest.offset[number + 1])
     order, left = _siblings_together(forest.left[start:end], forest.right[start:end])
     nodes = start + order
@@ -75,11 +110,10 @@ def _tree(forest: Forest, number: int) -> dict[str, Any]:
     right = np.where(leaf, -1, left + 1)
     parents = np.full(count, _ROOT)
     parents[left[inner]] = parents[right[inner]] = inner
-    margin = 2.0 ** -int(math.log2(forest.n_trees) / 2)
-    votes = np.where(forest.node_class[nodes] == 1, margin, -margin)
-    values = np.where(leaf, votes, _splits(forest.threshold[nodes]))
+    added = values[nodes]
+    conditions = np.where(leaf, added, _splits(forest.threshold[nodes]))
     return {
-        "base_weights": np.where(leaf, votes, 0.0).tolist(),
+        "base_weights": np.where(leaf, added, 0.0).tolist(),
         "categories": [],
         "categories_nodes": [],
         "categories_segments": [],
@@ -90,7 +124,7 @@ def _tree(forest: Forest, number: int) -> dict[str, Any]:
         "loss_changes": [0.0] * count,
         "parents": parents.tolist(),
         "right_children": right.tolist(),
-        "split_conditions": values.tolist(),
+        "split_conditions": conditions.tolist(),
         "split_indices": np.where(leaf, 0, forest.feature[nodes]).tolist(),
         "split_type": [0] * count,
         "sum_hessian": [0.0] * count,

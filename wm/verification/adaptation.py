@@ -75,10 +75,13 @@ class AdaptedVotes:
         Votes as 0, 1, ..., (n, trees).
     notes
         What was adapted, in words.
+    rows : (n, f)
+        Values of the features that the suspect's trees test, as they were asked.
     """
 
     answers: Answers
     notes: tuple[str, ...]
+    rows: NDArray[np.float32]
 
 
 def model_answers(forest: Forest, sample: Rows) -> AdaptedVotes:
@@ -91,13 +94,13 @@ def model_answers(forest: Forest, sample: Rows) -> AdaptedVotes:
     """
     if len(forest.classes) < 2:
         raise ClaimError(f"the suspect model has {len(forest.classes)} class: two are needed")
-    used, compact = _used_features(forest)
+    used, compact = used_features(forest)
     best: tuple[float, AdaptedVotes] | None = None
     for rows, notes in _inputs(forest, used, sample):
         votes, class_notes = coded(compact.vote_codes(rows), forest, sample)
         quality = _agreement(votes, sample)
         if best is None or quality > best[0] + _CLEARLY_BETTER:
-            best = quality, AdaptedVotes(Answers("votes", votes), (*notes, *class_notes))
+            best = quality, AdaptedVotes(Answers("votes", votes), (*notes, *class_notes), rows)
         if best[0] + _CLEARLY_BETTER >= 1.0:
             break
     if best is None:
@@ -124,7 +127,7 @@ def _agreement(votes: NDArray[np.int64], sample: Rows) -> float:
     return balanced_accuracy(majority, sample.y[known])
 
 
-def _used_features(forest: Forest) -> tuple[NDArray[np.int64], Forest]:
+def used_features(forest: Forest) -> tuple[NDArray[np.int64], Forest]:
     """Return the features that a forest tests, ascending, and the forest of these only."""
     inner = ~forest.is_leaf
     used, place = np.unique(forest.feature[inner], return_inverse=True)

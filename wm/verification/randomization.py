@@ -19,7 +19,7 @@ Of several classes a vote is right or wrong too; which wrong class it is for, no
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -86,11 +86,20 @@ def run_tests(answers: Mapping[AnswerKind, Answers], truth: RowTruth) -> tuple[T
     answers
         Of each kind that the suspect gave, on the same n rows, in the order of `truth`.
     """
-    found = [each for kind, given in answers.items() for each in _TESTS[kind](given, truth)]
-    adjusted = holm([each.log10_p for each in found])
+    return adjusted(each_test(answers, truth))
+
+
+def each_test(answers: Mapping[AnswerKind, Answers], truth: RowTruth) -> list[Test]:
+    """Return the tests of `run_tests` before they are adjusted."""
+    return [each for kind, given in answers.items() for each in _TESTS[kind](given, truth)]
+
+
+def adjusted(found: Sequence[Test]) -> tuple[Test, ...]:
+    """Return tests with p-values adjusted for their number."""
+    logs = holm([each.log10_p for each in found])
     return tuple(
         Test(each.name, each.log10_p, each.log10_floor, value, each.figure)
-        for each, value in zip(found, adjusted, strict=True)
+        for each, value in zip(found, logs, strict=True)
     )
 
 
@@ -119,7 +128,7 @@ def _votes(answers: Answers, truth: RowTruth) -> Iterator[Test]:
         marked, others = errors[signature.array == 1], errors[signature.array == 0]
         size = int(truth.is_trigger.sum())
         matched = int(marked.sum() + others.size * size - others.sum())
-        yield _test(
+        yield unadjusted(
             "bits",
             log10_p_value(errors, signature),
             bit_floor(len(signature), signature.ones),
@@ -134,7 +143,7 @@ def _codebook(wrong: NDArray[np.bool_], is_trigger: NDArray[np.bool_], codebook:
     if votes.shape[1] == codebook.trees:
         # As if one more control had been asked, half right: no rate is 0.
         error = (controls.sum() + 0.5) / (controls.size + 1)
-        yield _test(
+        yield unadjusted(
             "bits",
             log10_in_order(votes, bits, rho, float(error)),
             log10_floor(bits, rho),
@@ -143,7 +152,7 @@ def _codebook(wrong: NDArray[np.bool_], is_trigger: NDArray[np.bool_], codebook:
         )
     errors = (controls.sum(axis=0) + 0.5) / (len(controls) + 1)
     found = match_columns(votes, bits, rho, errors)
-    yield _test(
+    yield unadjusted(
         "bits, aligned",
         found.log10_p,
         log10_aligned_floor(bits, votes.shape[1], rho),
@@ -183,7 +192,7 @@ def _rows(name: str, scores: NDArray[np.int64], truth: RowTruth, figure: str) ->
     size = int(truth.is_trigger.sum())
     order = np.argsort(~truth.is_trigger, kind="stable")  # the tail is that of the first `size` scores
     log10_p, _ = log10_tail(scores[order], size)
-    return _test(name, log10_p, row_floor(len(scores), size), figure)
+    return unadjusted(name, log10_p, row_floor(len(scores), size), figure)
 
 
 def _means(values: NDArray[np.float64] | NDArray[np.int64], truth: RowTruth, what: str) -> str:
@@ -191,7 +200,8 @@ def _means(values: NDArray[np.float64] | NDArray[np.int64], truth: RowTruth, wha
     return f"{what} {on:.3g} on trigger rows, {off:.3g} on controls"
 
 
-def _test(name: str, log10_p: float, floor: float, figure: str) -> Test:
+def unadjusted(name: str, log10_p: float, floor: float, figure: str) -> Test:
+    """Return a test that is not adjusted for the number of tests yet."""
     return Test(name, log10_p, floor, log10_p, figure)
 
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from wm.codebook import BOOSTED
 from wm.errors import ClaimError
 from wm.verification.answers import AnswerKind, Answers
+from wm.verification.boosted import boosted_tests
 from wm.verification.randomization import RowTruth, Test, run_tests
 
 Tests = Callable[[Mapping[AnswerKind, Answers], RowTruth], tuple[Test, ...]]
@@ -14,8 +16,12 @@ Tests = Callable[[Mapping[AnswerKind, Answers], RowTruth], tuple[Test, ...]]
 EVIDENCE: dict[str, Tests] = {
     "paper": run_tests,
     "codebook": run_tests,
+    BOOSTED: boosted_tests,
 }
 """Tests by the name in a claim's header."""
+
+OF_MARGINS = (BOOSTED,)
+"""Schemes whose models add margins: their trees' votes are the signs about their centres."""
 
 
 def tests_of(scheme: str) -> Tests:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -9,13 +10,14 @@ from numpy.typing import NDArray
 
 from wm.claims.pooled import Header
 from wm.datasets.preparation import NumberColumn, Preparation
-from wm.errors import ClaimError
+from wm.errors import ClaimError, ModelError
 from wm.formats.pipelines import prepared
 from wm.models import TreeModel
-from wm.verification.adaptation import coded
-from wm.verification.answers import Answers
+from wm.verification.adaptation import coded, model_answers, used_features
+from wm.verification.answers import AnswerKind, Answers
 from wm.verification.judgement import Response, model_response
 from wm.verification.samples import Sample
+from wm.verification.schemes import OF_MARGINS
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -24,13 +26,19 @@ if TYPE_CHECKING:
 def suspect_response(model: TreeModel, sample: Sample, *, what: str) -> Response:
     """Return a suspect model's votes on all rows that a claim shows; a pipeline is given raw columns.
 
+    Of a boosted model, for a claim on such, the votes are the signs of its trees' margins, and its
+    probabilities are answers too.
+
     Raises
     ------
     ModelError
-        Trees that add margins, or rows that the pipeline cannot prepare.
+        Trees that add margins where the claim is on a forest, or margins of several classes; rows that the
+        pipeline cannot prepare.
     ClaimError
         A model of one class.
     """
+    if sample.header.scheme in OF_MARGINS and model.answers == "margins":
+        return _of_margins(model, sample, what)
     if model.preparation is None:
         return model_response(model.voting_forest(what), sample)
     forest = model.trees_that_vote(what)
@@ -40,6 +48,29 @@ def suspect_response(model: TreeModel, sample: Sample, *, what: str) -> Response
     votes, notes = coded(forest.vote_codes(rows), forest, sample)
     notes = ("the pipeline prepared raw rows", *notes)
     return Response({"votes": Answers("votes", votes)}, np.arange(len(sample.y)), notes=notes)
+
+
+def _of_margins(model: TreeModel, sample: Sample, what: str) -> Response:
+    """Return the signs of a boosted model's margins, and its probabilities."""
+    if model.classes is None or model.margins is None or len(model.margins.base) != 1:
+        raise ModelError(
+            f"{what}: a claim of scheme {sample.header.scheme} is on models of one margin for two classes"
+        )
+    if model.preparation is None:
+        adapted = model_answers(model.forest, sample)
+        votes, notes = adapted.answers.values, adapted.notes
+        model = replace(model, forest=used_features(model.forest)[1])
+        rows: NDArray[np.floating] = adapted.rows
+    else:
+        rows = prepared(model.preparation, _raw_frame(sample.header, sample.X))
+        votes, class_notes = coded(model.forest.vote_codes(rows), model.forest, sample)
+        notes = ("the pipeline prepared raw rows", *class_notes)
+    exchanged = bool((votes[model.forest.vote_codes(rows) == 1] == 0).any())
+    answers: dict[AnswerKind, Answers] = {
+        "probabilities": Answers("probabilities", model.predict_proba(rows)[:, 0 if exchanged else 1]),
+        "votes": Answers("votes", votes),
+    }
+    return Response(answers, np.arange(len(sample.y)), notes=notes)
 
 
 def _raw_frame(header: Header, X: NDArray[np.float32]) -> pd.DataFrame:

@@ -1,0 +1,18 @@
+"""Scheme `boosted` where forests are expected whose trees vote: refused by name."""
+
+from __future__ import annotations
+
+from typing import NoReturn
+
+from wm.embedding.common import EmbeddingTask, OnRound
+from wm.errors import EmbeddingError
+
+REFUSAL = (
+    "scheme boosted makes a boosted model, whose trees add margins and do not vote: it is for wm embed and "
+    "wm.embed, not for campaigns, the estimator or attacks on forests"
+)
+
+
+def refuse_task(task: EmbeddingTask, on_round: OnRound | None = None) -> NoReturn:
+    """Raise `EmbeddingError`."""
+    raise EmbeddingError(REFUSAL)
