@@ -135,7 +135,7 @@ class EmbeddingSpec(GridSpec, FitOptions):
 
     @model_validator(mode="after")
     def _trainings_fit_the_schemes(self) -> Self:
-        for scheme in self.scheme:
+        for scheme in filter(lambda name: SCHEMES[name].trees_vote, self.scheme):
             allowed = get_args(SCHEMES[scheme].options.model_fields["training"].annotation)
             if self.training not in allowed:
                 raise ValueError(

@@ -127,7 +127,7 @@ class GradientOptions(Options):
         default=0.1, description="For boosted: factor of what each tree adds."
     )
     fit_share: Annotated[float, Field(gt=0.5, le=1)] = Field(
-        default=0.9,
+        default=0.7,
         description="For boosted: share of the trigger rows on which each tree is to show its bits.",
     )
     max_weight: Annotated[float, Field(ge=1, le=1e6)] = Field(

@@ -59,9 +59,7 @@ class OwnedBoosted:
     def save(self, path: str | Path) -> None:
         """Write what is to be released; raise `ModelError` for an ending other than .json, or a bad path."""
         if Path(path).suffix != ".json":
-            raise ModelError(
-                f"{path}: a boosted model is written as XGBoost's json: the ending must be .json"
-            )
+            raise ModelError(f"{path}: a boosted model is written as XGBoost's json: it must end in .json")
         try:
             Path(path).write_bytes(self.content)
         except OSError as reason:

@@ -1,0 +1,92 @@
+"""Scheme boosted from the command line: commit, train, ask, judge; and where it is refused."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests import witness
+from wm.claims.keys import new_key, to_pem
+from wm.claims.reading import read_whole_claim
+
+SETTINGS = ("--scheme", "boosted", "--trees", 30, "--trigger-rows", 12)
+
+
+@pytest.fixture
+def rows(tmp_path, monkeypatch) -> None:
+    """The owner's rows, in the current folder."""
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 4)).astype(np.float32)
+    with Path("rows.csv").open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["a", "b", "c", "d", "risk"])
+        risky = X[:, 0] + X[:, 1] > 0
+        writer.writerows(
+            [*row, "yes" if label else "no"] for row, label in zip(X.tolist(), risky.tolist(), strict=True)
+        )
+
+
+def _mistake(ran) -> str:
+    """Return the message of a user's mistake."""
+    assert (ran.code, ran.out) == (2, "")
+    return ran.err.splitlines()[-1]
+
+
+@pytest.mark.usefixtures("rows")
+def test_a_boosted_model_is_committed_trained_and_verified(wm):
+    Path("owner.key").write_bytes(to_pem(new_key()))
+    Path("trust.json").write_text(witness.TRUST.to_json())
+    files = ("--key", "owner.key", "-o", "claim.json", "--commitment", "commitment.json")
+    assert wm("claim", "new", "--path", "rows.csv", "--label", "risk", *SETTINGS, *files).code == 0
+    Path("receipt.json").write_text(witness.witness(read_whole_claim("claim.json")).to_json())
+    made = wm("embed", "--claim", "claim.json", "--receipt", "receipt.json", "-o", "model", "--json")
+    assert made.code == 0, made.err
+    facts = json.loads(made.out)
+    assert facts["model"] == "model/model.json"
+    assert facts["total_bits"] == 12 * 30
+    assert not Path("model/forest.npz").exists()
+    judge = ("verify", "model/claim.json", "--trust", "trust.json", "--suspect-since", "2025-06-30")
+    judged = wm(*judge, "--model", "model/model.json", "--json")
+    assert judged.code == 0, judged.err
+    found = json.loads(judged.out)
+    assert found["verdict"] == "verified"
+    assert {"bits", "rows by sums"} <= {each["name"] for each in found["tests"]}
+    # Probabilities of the model, as a server would give them.
+    assert wm("queries", "model/claim.json", "-o", "asked.csv", "--order", "order.json").code == 0
+    answered = wm("predict", "model/model.json", "asked.csv", "--answer", "probabilities")
+    assert answered.code == 0, answered.err
+    _, *shares = answered.out.splitlines()
+    Path("answers.csv").write_text("\n".join(shares))
+    by_file = wm(*judge, "--probabilities", "answers.csv", "--order", "order.json", "--json")
+    names = {each["name"] for each in json.loads(by_file.out)["tests"]}
+    assert names == {"rows by probabilities", "rows by rank", "rows by sums"}
+    assert wm("audit", "model/model.json").code == 0
+    assert "exists" in _mistake(
+        wm("embed", "--path", "rows.csv", "--label", "risk", *SETTINGS, "-o", "model")
+    )
+
+
+@pytest.mark.usefixtures("rows")
+def test_options_of_other_schemes_and_impossible_ones_are_refused(wm):
+    given = ("embed", "--path", "rows.csv", "--label", "risk", "-o", "model", *SETTINGS)
+    assert "--adjust has no meaning for scheme boosted" in _mistake(wm(*given, "--adjust", "paper"))
+    assert "--training has no meaning for scheme boosted" in _mistake(wm(*given, "--training", "paper"))
+    assert "even number of trees" in _mistake(wm(*given, "--trees", 31))
+    of_forest = ("embed", "--path", "rows.csv", "--label", "risk", "-o", "model")
+    assert "--fit-share has no meaning for scheme paper" in _mistake(wm(*of_forest, "--fit-share", 0.9))
+
+
+@pytest.mark.usefixtures("rows")
+def test_campaigns_refuse_the_scheme_by_name(wm):
+    Path("c.toml").write_text(
+        'name = "c"\nseed = 1\n[dataset]\nname = "breast-cancer"\n[forest]\nn_estimators = 10\n'
+        '[embedding]\nscheme = ["paper", "boosted"]\n'
+    )
+    ran = wm("campaign", "validate", "c.toml")
+    assert ran.code == 2
+    assert "scheme boosted makes a boosted model" in ran.err
