@@ -122,6 +122,13 @@ def test_the_released_file_holds_nothing_of_the_training(owned, tmp_path):
     assert not released.traces.weight.any()
 
 
+def test_no_number_in_the_leaves_repeats_itself(owned):
+    """Leaves of trigger rows alone would add one number if these had one p, and show in the file."""
+    leaves = owned.model.margins.leaf[owned.model.forest.is_leaf]
+    _, counts = np.unique(np.abs(leaves), return_counts=True)
+    assert counts.max() < 5
+
+
 def test_claim_and_model_are_judged_from_their_files(owned, tmp_path):
     owned.save(tmp_path / "model.json")
     (tmp_path / "claim.json").write_text(owned.claim.to_json())

@@ -1,10 +1,11 @@
 """Gradient boosting for two classes (Friedman 2001), with a bit for each tree and trigger row.
 
 Round i fits a regression tree to the pseudo-residuals y - p of the rounds before it; a leaf adds the learning
-rate times Newton's step, sum(y - p) / sum(p (1 - p)). A trigger row takes part as if it had never been seen:
-with the bit of tree i as its label, p = 1/2, and a weight. So its pseudo-residual is +1/2 or -1/2 in every
-round, whatever the other trees have learned of it. The weight is doubled until the tree shows enough of its
-bits: its leaf is above the tree's centre where the bit asks for class 1 (`wm.formats.assembling.centre_of`).
+rate times Newton's step, sum(y - p) / sum(p (1 - p)). A trigger row takes part as if it had hardly been seen:
+with the bit of tree i as its label, p near 1/2, and a weight. So its pseudo-residual is near +1/2 or -1/2 in
+every round, whatever the other trees have learned of it. (At p = 1/2 exactly, leaves of trigger rows alone
+would all add the same number, and show.) The weight is doubled until the tree shows enough of its bits: its
+leaf is above the tree's centre where the bit asks for class 1 (`wm.formats.assembling.centre_of`).
 
 Other rows that share a leaf with a trigger row are pushed along, and the next rounds fit what that left of
 their residuals: boosting repairs most of what the marks cost. Without trigger rows the trees are those of
@@ -26,11 +27,8 @@ from wm.errors import EmbeddingError
 from wm.formats.assembling import Tree, centre_of, margin_model
 from wm.models import Link, TreeModel
 
-_PUSH = 0.5
-"""A trigger row's pseudo-residual, up to its sign: that of a label 0 or 1 where p = 1/2."""
-
-_CURVATURE = 0.25
-"""Its p (1 - p)."""
+_UNSEEN = (0.3, 0.7)
+"""Range from which a trigger row's p is drawn in each round."""
 
 _TINY = 1e-150
 """Sum of p (1 - p) below which a leaf adds nothing, as in scikit-learn."""
@@ -56,7 +54,7 @@ class BoostingTask:
     options
         How the trees are made to fit.
     seed
-        Breaks ties between splits.
+        Breaks ties between splits, and draws p of trigger rows.
     """
 
     X: NDArray[np.float32]
@@ -144,26 +142,28 @@ def _tree_of_round(
     task: BoostingTask, raw: NDArray[np.float64], number: int, last: float, random: Any
 ) -> list[_Fitted]:
     """Return the fits of one round; only the last may show enough of the bits."""
+    from scipy.special import expit
+
     weight = max(1.0, min(last / GROWTH, task.options.max_weight))
+    p = expit(raw)
+    p[task.trigger_rows] = random.uniform(*_UNSEEN, size=len(task.trigger_rows))
     tried: list[_Fitted] = []
     while True:
-        tried.append(_fit(task, raw, number, weight, random))
+        tried.append(_fit(task, p, number, weight, random))
         enough = not len(task.trigger_rows) or tried[-1].followed >= task.options.fit_share
         if enough or weight >= task.options.max_weight:
             return tried
         weight = min(weight * GROWTH, task.options.max_weight)
 
 
-def _fit(task: BoostingTask, raw: NDArray[np.float64], number: int, weight: float, random: Any) -> _Fitted:
-    """Fit tree `number` to the pseudo-residuals of the margins so far, (n,)."""
-    from scipy.special import expit
+def _fit(task: BoostingTask, p: NDArray[np.float64], number: int, weight: float, random: Any) -> _Fitted:
+    """Fit tree `number` to the pseudo-residuals where the chance of class 1 is p, (n,)."""
     from sklearn.tree import DecisionTreeRegressor
 
     rows, wanted = task.trigger_rows, task.wanted[:, number]
-    p = expit(raw)
-    residual, curvature, weights = task.y - p, p * (1 - p), np.ones(len(p))
-    residual[rows] = np.where(wanted, _PUSH, -_PUSH)
-    curvature[rows], weights[rows] = _CURVATURE, weight
+    labels, weights = task.y.copy(), np.ones(len(p))
+    labels[rows], weights[rows] = wanted, weight
+    residual, curvature = labels - p, p * (1 - p)
     tree = DecisionTreeRegressor(max_depth=task.max_depth, random_state=random)
     tree.fit(task.X, residual, sample_weight=weights)
     leaves, nodes = tree.apply(task.X), tree.tree_.node_count
