@@ -148,6 +148,16 @@ def repeated(values: NDArray[Any], marks: Marks) -> NDArray[Any]:
     return np.tile(values, len(flat_bits(marks)) // marks.trees)
 
 
+def check_size(rows: int, trees: int, ones: int, scheme: str) -> None:
+    """Raise `ValueError` for a codebook whose bits say nothing, or that no judge recomputes."""
+    if not 0 < ones < trees:
+        raise ValueError(f"in scheme {scheme} both zeros and ones are needed")
+    if trees * rows > MAX_BITS:
+        raise ValueError(
+            f"{trees} trees and {rows} trigger rows are more than {MAX_BITS} bits, the largest codebook"
+        )
+
+
 def random_codebook(rows: int, trees: int, ones_share: float, rng: np.random.Generator) -> Codebook:
     """Draw a codebook: each bit is 1 with the share's chance, rounded to a whole number of trees.
 

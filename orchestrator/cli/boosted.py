@@ -6,7 +6,7 @@ import secrets
 from typing import TYPE_CHECKING, Any
 
 from orchestrator.cli.common import say
-from orchestrator.cli.lineup import EmbeddedModel
+from orchestrator.cli.embedded_model import EmbeddedModel
 from wm.embedding.options import BoostedOptions, GradientOptions
 
 if TYPE_CHECKING:

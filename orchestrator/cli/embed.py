@@ -13,10 +13,10 @@ from click.core import ParameterSource
 from orchestrator.cli.boosted import OF_BOOSTED, embed_boosted_claim
 from orchestrator.cli.claim import new_claim
 from orchestrator.cli.common import FOLDER, INPUT, OUTPUT, json_option, model_options, print_either, say
+from orchestrator.cli.embedded_model import EmbeddedModel
 from orchestrator.cli.lineup import (
     OF_OWNER,
     OF_POOL,
-    EmbeddedModel,
     embed_lineup_claim,
     new_lineup_claim,
     refuse_foreign,

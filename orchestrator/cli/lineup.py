@@ -11,6 +11,7 @@ import click
 from click.core import ParameterSource
 
 from orchestrator.cli.common import INPUT, model_options, option_group, say
+from orchestrator.cli.embedded_model import EmbeddedModel
 from orchestrator.cli.endpoints import PROBES, TEXT_TO_URL, ask_endpoint
 from orchestrator.cli.owner_data import OwnerData, data_of_claim
 from orchestrator.cli.suspects import answers_in_files, check_sources, read_suspect_model
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     from wm.claims.beacons.base import Trust
     from wm.claims.lineup import LineupClaim
     from wm.claims.lineup_opened import OpenedLineup
-    from wm.claims.pooled import PooledClaim
     from wm.embedding.lineup.context import TrainingRows
     from wm.forest import Forest
     from wm.verification.judgement import Judgement, Requirements
@@ -122,25 +122,6 @@ def new_lineup_claim(
     if committed is not None and made.candidates is not None:
         write_new(committed, made.candidates.to_bytes(), mode=SECRET)
     return made.claim
-
-
-@dataclass(frozen=True, eq=False)
-class EmbeddedModel:
-    """What `wm embed` writes and prints.
-
-    Attributes
-    ----------
-    content
-        The model file, to be released.
-    claim
-        Complete.
-    facts
-        To be printed, by name.
-    """
-
-    content: bytes
-    claim: PooledClaim | LineupClaim
-    facts: dict[str, Any]
 
 
 def embed_lineup_claim(

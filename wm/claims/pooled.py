@@ -43,7 +43,7 @@ from wm.claims.document import (
 )
 from wm.claims.draw import SECRET_BYTES
 from wm.claims.packing import packed_labels, packed_rows, unpacked_labels, unpacked_rows
-from wm.codebook import BOOSTED, HOLDERS, MAX_BITS
+from wm.codebook import BOOSTED, HOLDERS, check_size
 from wm.datasets.preparation import MinMax as MinMax
 from wm.datasets.preparation import Preparation
 from wm.errors import ClaimError
@@ -123,17 +123,12 @@ class Header(Document):
             raise ValueError("more ones than trees, or no rows beside the trigger rows")
         if self.pool_size * features > MAX_CELLS:
             raise ValueError(f"{self.pool_size} rows of {features} features are more than a judge reads")
-        if self.scheme in HOLDERS and not 0 < self.ones < self.trees:
-            raise ValueError(f"in scheme {self.scheme} both zeros and ones are needed")
+        if self.scheme in HOLDERS:
+            check_size(self.trigger_size, self.trees, self.ones, self.scheme)
         if self.scheme == BOOSTED and (2 * self.ones != self.trees or len(self.class_names) != 2):
             raise ValueError(
                 "in scheme boosted every bit is a fair coin, of two classes: an even number of trees, half "
                 "of them ones, and two classes are needed"
-            )
-        if self.scheme in HOLDERS and self.trees * self.trigger_size > MAX_BITS:
-            raise ValueError(
-                f"{self.trees} trees and {self.trigger_size} trigger rows are more than {MAX_BITS} bits, the "
-                "largest codebook"
             )
         return self
 
