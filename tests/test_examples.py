@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import doctest
 import importlib
 import json
@@ -175,18 +176,47 @@ def test_the_packages_say_that_they_are_typed(package):
     assert (ROOT / package / "py.typed").is_file()
 
 
-@pytest.mark.parametrize("file", sorted((ROOT / "examples").glob("*.ipynb")), ids=lambda file: file.stem)
-def test_a_notebook_prints_what_it_shows(file, tmp_path, monkeypatch, capsys):
+NOTEBOOKS = sorted((ROOT / "examples").glob("*.ipynb"))
+
+
+def _cells(file):
+    """Return the source and the stored outputs of each cell of code."""
+    for cell in json.loads(file.read_text(encoding="utf-8"))["cells"]:
+        if cell["cell_type"] == "code":
+            yield "".join(cell["source"]), cell["outputs"]
+
+
+def _words(outputs):
+    """Return the texts in the pictures among outputs, and their captions."""
+    pictures = [
+        "".join(text)
+        for output in outputs
+        for kind, text in output.get("data", {}).items()
+        if kind != "text/plain"
+    ]
+    assert all("<svg" in picture for picture in pictures)
+    return re.findall(r"<(?:text|figcaption)[^>]*>([^<]+)", "".join(pictures))
+
+
+@pytest.mark.parametrize("file", NOTEBOOKS, ids=lambda file: file.stem)
+def test_a_notebook_prints_and_draws_what_it_shows(file, tmp_path, monkeypatch, capsys):
     """Its cells, without Jupyter; `make wheel` runs it with a kernel in an empty environment."""
     monkeypatch.chdir(tmp_path)
     names = {"__name__": "notebook"}
-    for cell in json.loads(file.read_text(encoding="utf-8"))["cells"]:
-        if cell["cell_type"] == "code":
-            exec(compile("".join(cell["source"]), file.name, "exec"), names)  # noqa: S102 - our own
-            shown = "".join(
-                text
-                for output in cell["outputs"]
-                if output["output_type"] == "stream"
-                for text in output["text"]
-            )
-            assert capsys.readouterr().out == shown
+    for source, stored in _cells(file):
+        *lines, last = ast.parse(source).body
+        if not isinstance(last, ast.Expr):
+            lines, last = [*lines, last], None
+        exec(compile(ast.Module(lines, []), file.name, "exec"), names)  # noqa: S102 - our own
+        value = last and eval(compile(ast.Expression(last.value), file.name, "eval"), names)  # noqa: S307
+        streams = (output["text"] for output in stored if output["output_type"] == "stream")
+        assert capsys.readouterr().out == "".join(text for lines in streams for text in lines)
+        drawn = "" if value is None else _drawn(value)
+        assert _words(stored) == _words([{"data": {"image": drawn}}] if drawn else [])
+
+
+def _drawn(value):
+    """Return the picture of a value, as Jupyter shows it."""
+    if hasattr(value, "_repr_html_") and not hasattr(value, "_repr_mimebundle_"):
+        return value._repr_html_()
+    return value._repr_mimebundle_()["image/svg+xml"]

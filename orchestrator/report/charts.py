@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -48,7 +48,7 @@ class Figure:
     """What is drawn, with units, sample sizes and seed: stands alone."""
     alt_text: str
     """The content in words, for those who do not see it."""
-    draw: Callable[[], Chart]
+    draw: Callable[[], Chart] = field(repr=False)
     """Returns the chart: making it takes longer than everything else."""
 
     def save(self, path: Path) -> None:
