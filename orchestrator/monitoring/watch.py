@@ -98,7 +98,7 @@ class View:
         alive = self.seen.workers_alive
         running = self.seen.progress.jobs[JobState.RUNNING]
         if running and not alive and not self.seen.is_launched:
-            return f"none; wm campaign run itself runs {running} jobs"
+            return f"none; wm campaign run itself runs {running} job{'s' * (running != 1)}"
         return f"{len(alive)} alive, {sum(worker.slots for worker in alive)} slots"
 
 

@@ -24,7 +24,7 @@ from orchestrator.store import campaigns, launched
 from orchestrator.store.activity import running_jobs
 from orchestrator.store.ledger import StoreLedger
 from orchestrator.store.services import StoreRegistry
-from orchestrator.store.tables import CampaignState, worker
+from orchestrator.store.tables import CampaignState, JobState, job, worker
 from workers.jobs import ForgeryAnswer, JobKind, Outcome, OutcomeStatus
 from workers.runtime.registry import WorkerRecord
 
@@ -193,6 +193,10 @@ def test_a_local_run_without_workers(store, campaign_id, clock):
     with store.write() as connection:
         connection.execute(sa.delete(worker))
     assert shown(Watch(store, campaign_id).look())["workers"] == ["none; wm campaign run itself runs 3 jobs"]
+    with store.write() as connection:
+        running = sa.select(job.c.id).where(job.c.state == JobState.RUNNING).limit(1).scalar_subquery()
+        connection.execute(sa.update(job).where(job.c.id != running).values(state=JobState.READY))
+    assert shown(Watch(store, campaign_id).look())["workers"] == ["none; wm campaign run itself runs 1 job"]
 
 
 def test_a_launched_campaign_without_services_in_both_views(store, campaign_id, clock):
