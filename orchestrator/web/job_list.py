@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 
 from starlette.exceptions import HTTPException
 
-from orchestrator.store.browse import Wanted
 from orchestrator.store.tables import JobState
+from orchestrator.store.wanted import Wanted
 
 Places = Mapping[str, tuple[str | float | int, ...]]
 """Coordinates of a campaign's grid, with their values."""

@@ -18,9 +18,10 @@ from orchestrator.report.data import Findings
 from orchestrator.report.rendering import inline
 from orchestrator.report.sections import Card, answering, cards
 from orchestrator.store import campaigns
-from orchestrator.store.browse import JobRow, Wanted, failed_by_kind, page_of_jobs
+from orchestrator.store.browse import JobRow, failed_by_kind, page_of_jobs
 from orchestrator.store.database import Store
 from orchestrator.store.tables import JobState
+from orchestrator.store.wanted import Wanted
 
 _LOG = logging.getLogger(__name__)
 

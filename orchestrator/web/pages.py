@@ -18,7 +18,7 @@ from orchestrator.report.sections.images import witness_chart
 from orchestrator.results.forged_sets import Forgery
 from orchestrator.results.stored_models import StoredModels
 from orchestrator.store import campaigns, details
-from orchestrator.store.browse import WINDOW, coordinates, page_of_jobs
+from orchestrator.store.browse import coordinates, page_of_jobs
 from orchestrator.store.campaigns import CampaignRecord
 from orchestrator.store.database import Store
 from orchestrator.store.single_jobs import CANCELLABLE, RETRIABLE
@@ -77,7 +77,6 @@ class Pages:
                 self._store, campaign_id, listed.wanted(kinds), after=listed.after, before=listed.before
             ),
             "max_running": MAX_RUNNING,
-            "window": WINDOW,
             "endings": FORMATS,
             "may_cancel": record.state not in _OVER,
             "may_retry": bool(errors) and record.state is not CampaignState.CANCELLED,

@@ -197,6 +197,7 @@ def pages(campaign_id: int, start: int, jobs: int) -> dict[str, str]:
         "eps 0.1 (half of all), in the middle": f"{at}?eps=0.1&after={middle}",
         "one place of the grid (1 in 200)": f"{at}?eps=0.1&repeat=7",
         "the same, failed (1 in 200,000)": f"{at}?eps=0.1&repeat=7&state=failed",
+        "the same, at least 2 s (none)": f"{at}?eps=0.1&repeat=7&least_s=2",
         "at most 2 s (all), in the middle": f"{at}?most_s=2&after={middle}",
         "at least 2 s (none), its first look": f"{at}?least_s=2",
         "one job": f"/jobs/{middle}",

@@ -7,11 +7,12 @@ import sqlalchemy as sa
 
 from orchestrator.errors import NotFoundError
 from orchestrator.plan import GridPoint
-from orchestrator.store import browse
-from orchestrator.store.browse import Wanted, coordinates, failed_by_kind, page_of_jobs
+from orchestrator.store import wanted as searching
+from orchestrator.store.browse import coordinates, failed_by_kind, page_of_jobs
 from orchestrator.store.details import job_details, witness_of
 from orchestrator.store.ledger import StoreLedger
 from orchestrator.store.tables import JobState, forgery_answer, job
+from orchestrator.store.wanted import Wanted
 from workers.jobs import ForgeryAnswer, Outcome, OutcomeStatus
 
 _KINDS = ("split", "detection", "forgery")
@@ -121,7 +122,8 @@ def gridded(workshop):
 )
 def test_narrowed_pages_together_are_all_jobs_wanted(gridded, monkeypatch, window, more):
     store, made = gridded
-    monkeypatch.setattr(browse, "WINDOW", window)
+    for name, size in (("WINDOW", window), ("SCATTERED", window), ("AT_ONCE", 7)):
+        monkeypatch.setattr(searching, name, size)
     wanted = Wanted(**{"kinds": _KINDS} | more)
 
     def is_wanted(row):
