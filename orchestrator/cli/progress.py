@@ -39,7 +39,8 @@ class _Rate(ProgressColumn):
 def shown(name: str) -> Iterator[Show]:
     """Show the progress of a campaign, in queries and other jobs, until the block ends."""
     console = rich.console.Console(stderr=True)
-    if not console.is_terminal:
+    # Where colours are forced, as by notebooks and in CI, rich takes a file for a terminal.
+    if not (console.is_terminal and console.file.isatty()):
         yield _lines(name)
         return
     columns = (

@@ -120,7 +120,8 @@ class _Lines:
 @contextmanager
 def _shown() -> Iterator[_Screen | _Lines]:
     console = rich.console.Console()
-    if not console.is_terminal or console.is_dumb_terminal:
+    # Where colours are forced, as by notebooks and in CI, rich takes a file for a terminal.
+    if not (console.is_terminal and console.file.isatty()) or console.is_dumb_terminal:
         yield _Lines()
         return
     with rich.live.Live(console=console, auto_refresh=False) as live:

@@ -129,11 +129,11 @@ def _conditions(campaign_id: int, wanted: Wanted, *, is_at_place: bool) -> list[
     in_grid = [campaign_job.c.campaign_id == campaign_id, campaign_job.c.cell_id.in_(cells)]
     # By their ids, not by the index of kinds, which PostgreSQL would search for each id and state.
     kind = job.c.kind.concat("")
-    of_job = [] if wanted.is_every_kind else [kind.in_(wanted.kinds)]
+    of_job: list[sa.ColumnElement[bool]] = [] if wanted.is_every_kind else [kind.in_(wanted.kinds)]
     of_job += [] if wanted.state is None else [job.c.state == wanted.state]
     of_outcome = [] if wanted.least_s is None else [seconds >= wanted.least_s]
     of_outcome += [] if wanted.most_s is None else [seconds <= wanted.most_s]
-    each = [
+    each: list[_Conditions] = [
         (campaign_job.c.job_id, in_grid if wanted.place and not is_at_place else []),
         (job.c.id, of_job),
         (outcome.c.job_id, of_outcome),

@@ -40,9 +40,11 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
     return time
 
 
+@pytest.mark.parametrize("colours", ["", "1"])
 def test_off_a_terminal_a_line_comes_every_ten_seconds_and_at_the_end(
-    clock: SimpleNamespace, capsys: pytest.CaptureFixture[str]
+    clock: SimpleNamespace, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, colours: str
 ) -> None:
+    monkeypatch.setenv("FORCE_COLOR", colours)  # as notebooks set it, which are no terminals either
     with progress.shown("tiny") as show:
         for done in range(25):
             show(_progress(done, 25))

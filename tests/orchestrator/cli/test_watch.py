@@ -257,6 +257,7 @@ def test_the_watch_ends_with_the_campaign_and_survives_an_outage(
 
 def test_a_terminal_keeps_the_last_table_through_an_outage(store, campaign_id, clock, monkeypatch):
     out = io.StringIO()
+    monkeypatch.setattr(out, "isatty", lambda: True)
     console = rich.console.Console(file=out, force_terminal=True, width=150, _environ={"TERM": "xterm"})
     monkeypatch.setattr(rich.console, "Console", lambda: console)
     look, looks = Watch.look, []
