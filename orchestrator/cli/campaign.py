@@ -95,7 +95,10 @@ def schema(markdown: bool) -> None:
     help="Also run parts of it for so long, and estimate from these how long all of it takes.",
 )
 def validate(file: Path, profile: str | None, json: bool, rehearse_s: float | None) -> None:
-    """Check a campaign FILE and its data; run nothing, or with --rehearse a small part."""
+    """Check a campaign FILE and its data; run nothing.
+
+    With --rehearse, run a small part of it and estimate the time of all.
+    """
     spec, data = read_aloud(file, profile)
     kinds: Counter[str] = Counter()
     queries = 0

@@ -79,7 +79,10 @@ def predict(
         own = given.classes.tolist()
         names = list(map(str, own)) if interface is None else list(interface.class_names)
         if answer == "probabilities":
-            found = pd.DataFrame(given.predict_proba(X), columns=names)
+            # A header of numbers alone would be read as a row of answers.
+            numbered = all(map(str.isdecimal, names)) and not json
+            columns = [f"class_{name}" for name in names] if numbered else names
+            found = pd.DataFrame(given.predict_proba(X), columns=columns)
         else:
             # The paper's rule is the majority of votes; other libraries have rules of their own.
             predicted = given.forest.predict(X) if given.framework == "treeproof" else given.predict(X)
