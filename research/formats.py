@@ -39,6 +39,7 @@ from orchestrator.report.markdown import table
 from wm.attacks.forgery import Forger, attacker_signature
 from wm.attacks.leakage.files import inspect_file
 from wm.engines import ForgeryQuery, Status
+from wm.engines.protocol import ON_GRID
 from wm.errors import ModelError
 from wm.formats.reading import read_model
 from wm.formats.units import Domain
@@ -177,7 +178,7 @@ def compared(case: Case, model: TreeModel, X: Rows) -> tuple[int, int]:
 
 def forged(model: TreeModel, X: Rows, y: NDArray[Any]) -> str:
     """Return the outcomes of forging a random signature on some rows."""
-    domain = Domain.of(X)
+    domain = Domain.of(X, model.forest.input_dtype)
     forest, rows = domain.unit_forest(model.forest), domain.to_unit(X)
     signature = attacker_signature(0, number=0, length=forest.n_trees, ones_share=0.5, repeat=0)
     with Forger(forest, "sat", timeout_s=60) as forger:
@@ -185,7 +186,11 @@ def forged(model: TreeModel, X: Rows, y: NDArray[Any]) -> str:
         for row, label in zip(rows[:INSTANCES], y, strict=False):
             bits, wanted = model.prescribed(signature, label)
             found.append(forger.ask(ForgeryQuery(signature=bits, label=wanted, centre=row, eps=1.0)).status)
-    counts = {status: found.count(status) for status in Status}
+    counts: dict[str, int] = {status.value: found.count(status) for status in Status}
+    if domain.slack(model.forest, forest) is None and model.forest.input_dtype == "float64":
+        counts = {
+            (f"{name} {ON_GRID}" if name == "impossible" else name): count for name, count in counts.items()
+        }
     return ", ".join(f"{count} {status}" for status, count in counts.items() if count)
 
 

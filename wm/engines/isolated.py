@@ -18,6 +18,7 @@ from wm.engines.encoding import distance, query_box
 from wm.engines.global_proofs import GlobalProofs
 from wm.engines.protocol import (
     GLOBAL_REASON,
+    ON_GRID,
     Answer,
     ForgeryOutcome,
     ForgeryQuery,
@@ -106,6 +107,8 @@ class IsolatedEngine(Closing):
         return time.perf_counter() - self._sandbox.suspended_s
 
     def _unforged(self, started: float, status: Status, reason: str) -> ForgeryOutcome:
+        if status is Status.IMPOSSIBLE and self._forest.input_dtype == "float64":
+            reason = f"{reason}, {ON_GRID}"
         return ForgeryOutcome(status, None, None, self._clock() - started, self.name, reason)
 
     def _attempt(self, query: ForgeryQuery, timeout_s: float, memory_bytes: int | None) -> ForgeryOutcome:

@@ -147,6 +147,10 @@ class ForgeryOutcome:
     """With ``impossible``: whether a checked proof confirms it; None if no proof was requested."""
 
 
+ON_GRID = "on the float32 grid"
+"""Added to the reason of an ``impossible`` that is shown for float32 numbers only, for a forest that compares
+float64 numbers."""
+
 GLOBAL_REASON = "whole domain"
 """Reason of an ``impossible`` that holds for every centre and distance of its signature and label."""
 

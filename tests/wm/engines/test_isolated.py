@@ -7,6 +7,7 @@ import os
 import pkgutil
 import signal
 import threading
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -82,6 +83,12 @@ def test_each_result_of_the_child_has_its_status(monkeypatch, figure_1, result, 
     forged = status is Status.FORGED
     assert (outcome.witness is not None) == forged
     assert (outcome.distance is not None) == forged
+
+
+def test_what_is_impossible_for_float32_numbers_is_named_for_float64_forests(monkeypatch, figure_1):
+    wide = replace(figure_1, input_dtype="float64")
+    assert outcome_of(monkeypatch, wide, Answer(None)).reason == "solver, on the float32 grid"
+    assert outcome_of(monkeypatch, wide, Answer(GOOD)).reason == "solver"
 
 
 @pytest.mark.parametrize(
