@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,7 @@ from wm.attacks.forgery import attacker_instances
 from wm.datasets import AnyScaling, Source, load, split
 from wm.datasets.applying import model_rows
 from wm.datasets.files import read_arrays, read_bytes, read_labelled
+from wm.datasets.frames import frame_of
 from wm.datasets.labels import chosen_classes, encode_labels
 from wm.datasets.loading import load_table
 from wm.datasets.model import median_filled
@@ -23,12 +25,36 @@ from wm.verification.answers import name_of
 
 if TYPE_CHECKING:
     import numpy as np
+    import pandas as pd
     from numpy.typing import NDArray
 
     from wm.forest import Forest
+    from wm.formats.raw_form import RawForm
     from wm.formats.units import Domain
     from wm.interface import Interface
     from wm.models import TreeModel
+
+
+@dataclass(frozen=True, eq=False)
+class Start:
+    """What an attack on one model starts from.
+
+    Attributes
+    ----------
+    X : (n, d)
+        Instances, a prefix of one fixed shuffle; of a pipeline, its choices (`wm.formats.raw_form`).
+    labels : (n,)
+        The model's class values.
+    domain
+        Of the features; None for 0 to 1.
+    frame
+        The instances' raw rows, for a pipeline only.
+    """
+
+    X: NDArray[np.floating]
+    labels: NDArray[Any]
+    domain: Domain | None
+    frame: pd.DataFrame | None = None
 
 
 def attacker_rows(
@@ -41,18 +67,25 @@ def attacker_rows(
     split_seed: int,
     seed: int,
     instances: int,
+    form: RawForm | None = None,
     **options: Any,
-) -> tuple[NDArray[np.floating], NDArray[Any], Domain | None]:
-    """Return the attacker's instances, a prefix of one fixed shuffle, their labels, and the domain.
+) -> Start:
+    """Return the attacker's instances, their labels, and the domain.
 
-    The labels are the model's class values; no domain stands for 0 to 1.
+    Parameters
+    ----------
+    form
+        The raw form of a pipeline, whose `model` is attacked.
     """
     forest = model.forest
     if (rows is None) == (dataset is None):
         raise click.UsageError("give either --rows or --dataset: the instances to start from")
     X: NDArray[np.floating]
     class_names: tuple[str, ...] | None = None
-    if rows is not None and model.classes is None:
+    frame: pd.DataFrame | None = None
+    if rows is not None and form is not None:
+        frame, y, class_names = _raw_rows(form, rows, options)
+    elif rows is not None and model.classes is None:
         X, y = read_arrays(read_bytes(_npz(rows)), "X", options["label"] or "y", where=str(rows))
     elif rows is not None:
         X, y, class_names = _labelled_rows(interface, rows, options)
@@ -62,20 +95,59 @@ def attacker_rows(
             load(Source(name=dataset)), seed=split_seed, test_share=options["test_share"], scaling=scaling
         )
         X, y, class_names = made.X_test, made.y_test, made.class_names
+        if form is not None:
+            frame = _frame(X, made.feature_names)
+    if frame is not None and form is not None:
+        X = form.choices(frame)
+        if unknown := int((~(fits := form.fits(X))).sum()):
+            say(f"{unknown} of {len(X)} rows have values that the pipeline does not know: left out")
+            X, y, frame = X[fits], y[fits], frame[fits]
+        if not len(X):
+            raise QueryError("no row is left to start from")
     if X.shape[1] != forest.n_features:
         raise QueryError(f"the instances have {X.shape[1]} features, the model {forest.n_features}")
     own = None if interface is None else interface.class_names
     labels = _labels(model, y, class_names, own)
-    domain = _domain(model, interface, X, domain_file, options)
+    domain = _domain(model, interface, X, domain_file, options, form)
     chosen = attacker_instances(seed, rows=len(y), count=min(instances, len(y)), repeat=0)
     X, labels = X[chosen], labels[chosen]
+    frame = None if frame is None else frame.iloc[chosen].reset_index(drop=True)
     if model.classes is not None and (right := float((model.predict(X) == labels).mean())) < 0.5:
         click.echo(
             f"Warning: the model is right on only {right:.0%} of the instances: are these its units, columns "
             "and classes?",
             err=True,
         )
-    return X, labels, domain
+    return Start(X, labels, domain, frame)
+
+
+def _raw_rows(
+    form: RawForm, path: Path, options: dict[str, Any]
+) -> tuple[pd.DataFrame, NDArray[np.int64], tuple[str, ...] | None]:
+    """Return a table's raw rows for a pipeline, the code of each label, and the names of the classes."""
+    import numpy as np
+
+    if (options["missing"], options["categorical"]) != ("refuse", "refuse"):
+        raise click.UsageError("a pipeline prepares rows itself: leave --missing and --categorical out")
+    source = source_of(options, path=path)
+    if file_format(path) in OF_NUMBERS:
+        table = load_table(source)
+        frame, labels, notes = _frame(table.X, table.feature_names), table.labels, table.notes
+    else:
+        cells = read_labelled(path, source)
+        frame, notes = frame_of(cells), cells.notes
+        if form.model.classes is None:
+            return frame, np.ones(len(frame), dtype=np.int64), None
+        labels = encode_labels(np.array(cells.labels, dtype=np.str_), where=cells.where)
+    for note in notes:
+        say(note)
+    return frame, *chosen_classes(labels, positive=source.positive, where=str(path), naming=as_flag)
+
+
+def _frame(X: NDArray[np.floating], names: tuple[str, ...]) -> pd.DataFrame:
+    import pandas as pd
+
+    return pd.DataFrame(X.astype("float64"), columns=list(names))
 
 
 def _labelled_rows(
@@ -148,13 +220,20 @@ def _domain(
     X: NDArray[np.floating],
     file: Path | None,
     options: dict[str, Any],
+    form: RawForm | None,
 ) -> Domain | None:
     """Return the domain that the attack stays in; None for 0 to 1, that of a scaled model."""
     from wm.formats.units import Domain
 
     forest = model.forest
+    if form is not None:
+        rows = X if file is None else form.choices(_raw_rows(form, file, options)[0])
+        domain = form.domain(rows)
+        if outside := int((~domain.holds(X)).sum()):
+            raise QueryError(f"{outside} of {len(X)} instances lie outside the domain of {file}")
+        return domain
     if file is not None:
-        domain = Domain.of(_labelled_rows(interface, file, options)[0])
+        domain = Domain.of(_labelled_rows(interface, file, options)[0], forest.input_dtype)
         if len(domain.low) != forest.n_features:
             raise QueryError(f"{file}: has {len(domain.low)} features, the model {forest.n_features}")
         if outside := int((~domain.holds(X)).sum()):
@@ -166,7 +245,7 @@ def _domain(
         "The model takes other units than 0 to 1: features keep the range of the given rows; see --domain.",
         err=True,
     )
-    return Domain.of(X)
+    return Domain.of(X, forest.input_dtype)
 
 
 def _is_scaled(forest: Forest) -> bool:

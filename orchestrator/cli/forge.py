@@ -6,7 +6,6 @@ import statistics
 import sys
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,21 +16,20 @@ from rich.progress import track
 from orchestrator.cli import Exit
 from orchestrator.cli.attacker_data import attacker_rows
 from orchestrator.cli.common import INPUT, OUTPUT, json_option, print_json, print_table
-from orchestrator.cli.forged_rows import Question, model_to_forge, queries, question_of, rule_options
+from orchestrator.cli.forged_files import plain_cells, write_forged
+from orchestrator.cli.forged_rows import IMPOSSIBLE_ON_GRID, Answer, Question, question_of, rule_options
 from orchestrator.cli.model_files import data_options, scaling_option, trust_options
-from orchestrator.files import writing
 from wm.attacks.forgery import Forger, attacker_signature
 from wm.engines import EngineOptions, ForgeryOutcome, Status, names, options_model
-from wm.errors import SignatureError
-from wm.formats import npz
+from wm.errors import ModelError, SignatureError
 from wm.signature import Signature
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     from wm.forest import Forest
-    from wm.formats.units import Domain
+    from wm.formats.raw_form import RawForm
+    from wm.models import TreeModel
 
 
 def _distance(_context: click.Context, _option: click.Parameter, text: str) -> float | None:
@@ -50,15 +48,6 @@ def _pairs(_context: click.Context, _option: click.Parameter, texts: tuple[str, 
     if wrong := [text for text in texts if "=" not in text]:
         raise click.BadParameter(f"{wrong[0]!r} is not of the form NAME=VALUE")
     return {name.strip(): value.strip() for name, _, value in (text.partition("=") for text in texts)}
-
-
-@dataclass(frozen=True)
-class _Answer:
-    """The outcome of one instance for one signature."""
-
-    signature: int
-    instance: int
-    outcome: ForgeryOutcome
 
 
 @click.command()
@@ -117,7 +106,7 @@ class _Answer:
     "-o",
     "--output",
     type=OUTPUT,
-    help="npz file for the forged rows, their labels and the signatures.",
+    help="File for the forged rows: npz, with labels and signatures; of a pipeline csv, with raw rows.",
 )
 @json_option
 def forge(
@@ -131,26 +120,30 @@ def forge(
     """Search for instances on which MODEL shows a false signature.
 
     A tree that adds to a margin, as in boosted models, votes by the sign of what it adds about its centre.
-    The search starts from natural instances. The exit code is 3 if a limit left an instance without answer.
+    A pipeline of scikit-learn is given raw rows. The search starts from natural instances. The exit code is 3
+    if a limit left an instance without answer.
     """
     from wm.formats.reading import read_model
     from wm.interface import read_interface
 
     if options["certify"] and options["eps"] is None:
         raise click.UsageError("--certify needs --eps as a number")
-    if output is not None and output.suffix != ".npz":
-        raise click.UsageError(f"{output}: the ending must be .npz")
     engine = options["engine"]
     options["engine_option"] = options_model(engine).of(options["engine_option"], engine=engine, texts=True)
-    suspect = model_to_forge(read_model(model, trusted=trusted, trust_pickle=trust_pickle), str(model))
-    X, y, domain = attacker_rows(suspect, read_interface(model, suspect.forest), **options)
-    question = question_of(suspect, domain, **options)
-    if question.domain is not None:
-        X = question.domain.to_unit(X)
+    suspect = read_model(model, trusted=trusted, trust_pickle=trust_pickle)
+    form = _raw_form(suspect, model)
+    ending = ".npz" if form is None else ".csv"
+    if output is not None and output.suffix != ending:
+        raise click.UsageError(f"{output}: the ending must be {ending}")
+    if form is not None:
+        suspect = form.model
+    start = attacker_rows(suspect, read_interface(model, suspect.forest), form=form, **options)
+    question = question_of(suspect, start, form=form, **options)
+    y = start.labels
     signatures = _signatures(question.forest, **options)
     answers = list(
         track(
-            _answers(question, X, y, signatures, **options),
+            _answers(question, signatures, **options),
             "forging",
             total=len(signatures) * len(y),
             console=rich.console.Console(stderr=True),
@@ -159,14 +152,28 @@ def forge(
         )
     )
     if output is not None:
-        _write(output, X, y, answers, signatures, question.domain)
-    counts = [_counts(answers, number) for number in range(len(signatures))]
+        write_forged(output, start, answers, signatures)
+    counts = [_counts(answers, number, question) for number in range(len(signatures))]
     if json:
         print_json(_document(counts, y, answers, signatures))
     else:
         print_table(list(counts[0]), [list(row.values()) for row in counts])
     answered = all(answer.outcome.status in (Status.FORGED, Status.IMPOSSIBLE) for answer in answers)
     click.get_current_context().exit(Exit.DONE if answered else Exit.INCOMPLETE)
+
+
+def _raw_form(suspect: TreeModel, file: Path) -> RawForm | None:
+    """Return the raw form of a pipeline; None for another model."""
+    from wm.formats.raw_form import raw_form
+
+    if suspect.preparation is None:
+        return None
+    try:
+        return raw_form(suspect)
+    except ModelError as reason:
+        raise ModelError(
+            f"{file}: {reason}: save its last step alone, and give rows that are prepared"
+        ) from reason
 
 
 def _signatures(
@@ -184,8 +191,6 @@ def _signatures(
 
 def _answers(
     question: Question,
-    X: NDArray[np.floating],
-    y: NDArray[Any],
     signatures: list[Signature],
     *,
     eps: float | None,
@@ -195,26 +200,29 @@ def _answers(
     memory_mb: int | None,
     certify: bool,
     **_: Any,
-) -> Iterator[_Answer]:
+) -> Iterator[Answer]:
     memory = None if memory_mb is None else memory_mb * 2**20
     chosen = engine_option.model_dump()
     with Forger(
         question.forest, engine, timeout_s=timeout_s, memory_bytes=memory, certify=certify, options=chosen
     ) as forger:
         answer = forger.nearest if eps is None else forger.ask
-        for number, instance, query in queries(question, X, y, signatures, 1.0 if eps is None else eps):
-            yield _Answer(number, instance, question.replayed(query, answer(query)))
+        for number, instance, query in question.queries(signatures, 1.0 if eps is None else eps):
+            yield question.answered(number, instance, query, answer(query), forger.ask)
 
 
-def _counts(answers: list[_Answer], number: int) -> dict[str, Any]:
+def _counts(answers: list[Answer], number: int, question: Question) -> dict[str, Any]:
     """Return the counts and distances of one signature."""
     mine = [answer for answer in answers if answer.signature == number]
-    counts = Counter(answer.outcome.status for answer in mine)
+    counts = Counter(answer.status for answer in mine)
+    kinds = [status.value for status in Status]
+    if question.slack != 0:  # the model compares float64 numbers
+        kinds.insert(kinds.index(Status.IMPOSSIBLE) + 1, IMPOSSIBLE_ON_GRID)
     distances = [answer.outcome.distance for answer in mine if answer.outcome.distance is not None]
     return {
         "signature": number,
         "instances": len(mine),
-        **{status.value: counts[status] for status in Status},
+        **{kind: counts[kind] for kind in kinds},
         "seconds": sum(answer.outcome.seconds for answer in mine),
         "least_distance": min(distances, default=None),
         "median_distance": statistics.median(distances) if distances else None,
@@ -222,7 +230,7 @@ def _counts(answers: list[_Answer], number: int) -> dict[str, Any]:
 
 
 def _document(
-    counts: list[dict[str, Any]], y: NDArray[np.int64], answers: list[_Answer], signatures: list[Signature]
+    counts: list[dict[str, Any]], y: NDArray[Any], answers: list[Answer], signatures: list[Signature]
 ) -> dict[str, Any]:
     return {
         "signatures": [
@@ -233,11 +241,12 @@ def _document(
                 "signature": answer.signature,
                 "instance": answer.instance,
                 "label": y[answer.instance].item(),
-                "status": answer.outcome.status.value,
+                "status": answer.status,
                 "distance": answer.outcome.distance,
                 "seconds": answer.outcome.seconds,
                 "reason": answer.outcome.reason,
                 "missing_values": _missing(answer.outcome),
+                **({} if answer.raw is None else {"row": plain_cells(answer.raw)}),
             }
             for answer in answers
         ],
@@ -247,33 +256,3 @@ def _document(
 def _missing(outcome: ForgeryOutcome) -> int | None:
     """Return how many values a witness leaves out; None without a witness."""
     return None if outcome.witness is None else int((outcome.witness != outcome.witness).sum())
-
-
-def _write(
-    output: Path,
-    X: NDArray[np.floating],
-    y: NDArray[np.int64],
-    answers: list[_Answer],
-    signatures: list[Signature],
-    domain: Domain | None,
-) -> None:
-    import numpy as np
-
-    found = [answer for answer in answers if answer.outcome.witness is not None]
-    instances = [answer.instance for answer in found]
-    rows = [answer.outcome.witness for answer in found if answer.outcome.witness is not None]
-    forged, centre = np.array(rows, dtype=np.float32).reshape(len(rows), X.shape[1]), X[instances]
-    if domain is not None:
-        forged, centre = domain.from_unit(forged), domain.low + centre * (domain.high - domain.low)
-    data = npz.pack(
-        {
-            "X": forged,
-            "y": y[instances],
-            "centre": centre,
-            "distance": np.array([answer.outcome.distance for answer in found], dtype=np.float64),
-            "signature": np.array([answer.signature for answer in found], dtype=np.int64),
-            "signatures": np.array([signature.array for signature in signatures], dtype=np.int8),
-        }
-    )
-    with writing(output):
-        output.write_bytes(data)

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 import xgboost
 from sklearn.datasets import load_breast_cancer
+from sklearn.decomposition import PCA
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 
 from wm.forest import Forest
 from wm.formats.assembling import centre_of
@@ -42,7 +42,7 @@ def models(tmp_path_factory) -> Path:
         HistGradientBoostingClassifier(max_iter=4, max_leaf_nodes=6).fit(X, LABELS), folder / "h.joblib"
     )
     joblib.dump(
-        make_pipeline(StandardScaler(), RandomForestClassifier(4)).fit(X, LABELS), folder / "p.joblib"
+        make_pipeline(PCA(3), RandomForestClassifier(4, max_depth=3)).fit(X, LABELS), folder / "p.joblib"
     )
     np.savez(folder / "two.npz", X=X, y=LABELS)
     np.savez(folder / "three.npz", X=X, y=THREE)
@@ -81,20 +81,62 @@ def forged(wm, models, name, rows, *options):
 
 @pytest.mark.parametrize("name", ["two.json", "two.txt"])
 def test_forged_rows_show_the_signature_in_the_library(wm, models, name):
-    ran, found, out = forged(wm, models, name, "two.npz")
+    _, found, out = forged(wm, models, name, "two.npz")
     assert sum(row["forged"] for row in found["signatures"]) == len(out["X"]) > 0
     assert not any(row["error"] for row in found["signatures"])
     _, shown = signs(models / name, out["X"])
     bits = out["signatures"][out["signature"]]
     np.testing.assert_array_equal(shown, np.where(bits == 0, out["y"][:, None], 1 - out["y"][:, None]))
-    on_grid = [
-        "on the float32 grid" in row["reason"] for row in found["instances"] if row["status"] == "impossible"
-    ]
-    if name == "two.txt":
-        assert "compares float64 numbers" in ran.err
-        assert all(on_grid)
-    else:
-        assert not any(on_grid)
+    assert not any("on the float32 grid" in row["reason"] for row in found["instances"])
+    assert ("impossible_on_float32_grid" in found["signatures"][0]) == (name == "two.txt")
+
+
+def _float64_stumps(file: Path, *thresholds: float) -> None:
+    """Write a model of trees of one feature that vote 1 above their thresholds."""
+    trees = len(thresholds)
+    forest = Forest.from_arrays(
+        offset=3 * np.arange(trees + 1),
+        left=np.tile([1, -1, -1], trees),
+        right=np.tile([2, -1, -1], trees),
+        feature=np.tile([0, -1, -1], trees),
+        threshold=np.kron(thresholds, [1.0, 0.0, 0.0]),
+        value=np.tile([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]], (trees, 1)),
+        n_features=1,
+        classes=[0, 1],
+        input_dtype="float64",
+    )
+    forest.save(file)
+
+
+@pytest.mark.parametrize(("scale", "offset"), [(1.0, 0.0), (3000.0, 1.6e9)])
+@pytest.mark.parametrize("eps", ["minimal", 0.5])
+def test_what_float32_shares_cannot_show_of_float64_models_is_named(wm, tmp_path, scale, offset, eps):
+    low, high = np.array([0.3, 0.6]) * scale + offset
+    rows, file = tmp_path / "rows.npz", tmp_path / "m.npz"
+    np.savez(rows, X=np.array([[0.0], [1.0]]) * scale + offset, y=[0, 1])
+
+    def outcome(bits):
+        given = ("--rows", rows, "--instances", 2, "--eps", eps, "--signature", bits)
+        ran = wm("forge", file, *given, "--json")
+        assert ran.code == 0, ran.err
+        found = ran.json()
+        (row,) = [row for row in found["instances"] if row["label"] == 0]
+        (counts,) = found["signatures"]
+        assert sum(counts[key] for key in ("forged", "impossible", "impossible_on_float32_grid")) == 2
+        return row, ran.err
+
+    _float64_stumps(file, low, high)
+    row, said = outcome("10")
+    assert row["status"] == "forged"
+    assert "float32" not in said
+    assert outcome("01")[0]["status"] == "impossible"  # above the high one and not the low one: never
+
+    _float64_stumps(file, low, np.nextafter(low, np.inf))  # one float64 number lies between
+    row, said = outcome("10")
+    assert row["status"] == "impossible_on_float32_grid"
+    assert row["reason"].endswith("on the float32 grid")
+    assert "impossible means on the float32 grid" in said
+    assert wm("forge", file, "--rows", rows, "--signature", "10").out.count("impossible_on_float32_grid") == 1
 
 
 def test_three_classes_by_their_own_labels(wm, models):
@@ -142,7 +184,11 @@ def test_values_left_out_make_more_rows_forgeable_and_nearer(wm, models):
         ("two.json", ("--whole", "99"), "has no feature '99': give an index from 0 to 7"),
         ("two.json", ("--one-hot", "4,5"), "a one-hot feature is 0 or 1"),
         ("two.json", ("--engine", "search", "--whole", "4"), "take portfolio or sat"),
-        ("p.joblib", ("--trust-pickle",), "a pipeline prepares rows before its trees see them"),
+        (
+            "p.joblib",
+            ("--trust-pickle",),
+            "p.joblib: the pipeline's PCA makes features that do not come of one",
+        ),
         ("h.joblib", (), "say that you trust"),
     ],
 )
