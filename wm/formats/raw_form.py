@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from wm.errors import ModelError
 from wm.formats.pipelines import prepared
 from wm.formats.raw_columns import Kind, Origin, origins
+from wm.formats.raw_probe import Convert, Probe, typed
 from wm.formats.units import Domain, in_units
 from wm.models import TreeModel
 
@@ -168,7 +169,7 @@ class RawForm:
                 before if kept else after
                 for before, after, kept in zip(given, cells, same.all(axis=1).tolist(), strict=True)
             ]
-            rows[column.name] = _typed(mixed, column.values)
+            rows[column.name] = typed(mixed, column.values)
         return rows
 
     def prepared(self, frame: pd.DataFrame) -> NDArray[np.float64]:
@@ -206,7 +207,7 @@ def raw_form(model: TreeModel) -> RawForm:
         raise ModelError(
             f"the pipeline's steps make {len(found)} features, its trees take {model.forest.n_features}"
         )
-    probe = _Probe(model, names, categories)
+    probe = Probe(model, names, categories)
     columns: list[RawColumn] = []
     for place in sorted({origin.column for origin in found}):
         start = columns[-1].choices.stop if columns else 0
@@ -217,7 +218,7 @@ def raw_form(model: TreeModel) -> RawForm:
             [found[each].member for each in column.features.tolist()]
         )
     forest, inner = model.forest, ~model.forest.is_leaf
-    moved = in_units(forest, _Convert(probe, columns, found), dtype="float64")
+    moved = in_units(forest, Convert(probe, columns, found), dtype="float64")
     missing_left: NDArray[np.bool_] | None = None
     if any(column.takes_missing for column in columns):
         missing_left = probe.missing_left(columns)
@@ -228,7 +229,7 @@ def raw_form(model: TreeModel) -> RawForm:
     return RawForm(model, replace(model, forest=moved, feature_names=named, preparation=None), tuple(columns))
 
 
-def _raw_column(probe: _Probe, found: list[Origin], place: int, start: int) -> RawColumn:
+def _raw_column(probe: Probe, found: list[Origin], place: int, start: int) -> RawColumn:
     own = [(index, origin) for index, origin in enumerate(found) if origin.column == place]
     kinds = {(origin.kind, origin.values) for _, origin in own}
     name = probe.names[place]
@@ -243,94 +244,3 @@ def _raw_column(probe: _Probe, found: list[Origin], place: int, start: int) -> R
         table = probe.ask({place: list(values)})[:, features]
     takes = kind != "onehot" and probe.takes_missing(place, features)
     return RawColumn(name, kind, values, start, features, table, takes)
-
-
-@dataclass(frozen=True, eq=False)
-class _Probe:
-    """Asks a pipeline what rows become in which all columns but some have a value that it knows."""
-
-    model: TreeModel
-    names: list[str]
-    categories: dict[int, tuple[Any, ...]]
-
-    def ask(self, cells: dict[int, list[Any]]) -> NDArray[np.float64]:
-        """Return the prepared rows of some columns' cells, lists of one length."""
-        import pandas as pd
-
-        rows = max(map(len, cells.values()))
-        usual = {place: values[0] for place, values in self.categories.items()}
-        frame = {
-            name: _typed(cells.get(place, [usual.get(place, 0.0)] * rows), self.categories.get(place, ()))
-            for place, name in enumerate(self.names)
-        }
-        return prepared(self.model.preparation, pd.DataFrame(frame))
-
-    def takes_missing(self, place: int, features: NDArray[np.int64]) -> bool:
-        """Return whether the pipeline takes a row without the value of a column."""
-        try:
-            became = self.ask({place: [np.nan]})[0, features]
-        except ModelError:  # a step takes no missing values
-            return False
-        return self.model.forest.missing_left is not None or not np.isnan(became).any()
-
-    def missing_left(self, columns: list[RawColumn]) -> NDArray[np.bool_]:
-        """Return where each node sends a row without the value of its column: (nodes,); False at leaves."""
-        forest = self.model.forest
-        became = np.zeros(forest.n_features)
-        for column in columns:
-            if column.takes_missing:
-                place = self.names.index(column.name)
-                became[column.features] = self.ask({place: [np.nan]})[0, column.features]
-        value = became.astype(forest.input_dtype)[np.maximum(forest.feature, 0)]
-        left: NDArray[np.bool_] = np.asarray(value <= forest.threshold)
-        if forest.missing_left is not None:
-            left = np.where(np.isnan(value), forest.missing_left, left)
-        return np.asarray(left & ~forest.is_leaf)
-
-
-def _typed(cells: list[Any], known: tuple[Any, ...]) -> NDArray[Any]:
-    """Return a column's cells as a frame has them: objects if it is known to hold text, else numbers."""
-    if any(isinstance(value, str) for value in known):
-        return np.array(cells, dtype=object)
-    return np.array(cells)
-
-
-@dataclass(frozen=True, eq=False)
-class _Convert:
-    """Numbers of choices to numbers of prepared features, a `wm.formats.units.Convert`."""
-
-    probe: _Probe
-    columns: list[RawColumn]
-    found: list[Origin]
-
-    def __call__(self, feature: NDArray[np.int32], value: _Numbers) -> _Numbers:
-        became = np.zeros(len(feature))
-        of = np.array([origin.column for origin in self.found])[feature]
-        cells: dict[int, list[Any]] = {}
-        row = np.zeros(len(feature), dtype=np.int64)
-        numbers = np.zeros(len(feature), dtype=bool)
-        for column in self.columns:
-            place = self.probe.names.index(column.name)
-            mine = np.flatnonzero(of == place)
-            if not len(mine):
-                continue
-            if column.kind == "number":
-                row[mine], numbers[mine] = np.arange(len(mine)), True
-                cells[place] = value[mine].tolist()
-                continue
-            within = np.searchsorted(column.features, feature[mine])
-            last = len(column.values) - 1
-            if column.kind == "ordinal":
-                chosen = np.clip(np.rint(value[mine]), 0, last).astype(np.int64)
-            else:
-                member = np.array([self.found[each].member for each in feature[mine].tolist()])
-                other = np.where(member == 0, min(1, last), 0)
-                chosen = np.where(value[mine] > 0.5, member, other)
-            became[mine] = column.prepared[chosen, within]
-        if cells:
-            longest = max(map(len, cells.values()))
-            asked = self.probe.ask(
-                {place: each + each[-1:] * (longest - len(each)) for place, each in cells.items()}
-            )
-            became[numbers] = asked[row[numbers], feature[numbers]]
-        return became
