@@ -101,6 +101,8 @@ def _with_classes(found: TreeModel, model: Any) -> TreeModel:
     if found.classes is None or given is None or np.array_equal(given, found.classes):
         return found
     classes = np.asarray(given)
+    if classes.dtype.kind == "O" and all(isinstance(each, str) for each in classes.tolist()):
+        classes = classes.astype(np.str_)  # as pandas gives text
     if classes.shape != found.classes.shape or classes.dtype.kind not in "iufUb":
         raise ModelError(f"its classes {classes.tolist()!r:.60} are not those of its trees")
     own = classes if found.margins is not None and len(found.margins.base) == 1 else np.array([0, 1])

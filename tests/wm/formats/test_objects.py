@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import joblib
+import lightgbm
 import numpy as np
 import pytest
 from sklearn.calibration import CalibratedClassifierCV
@@ -73,6 +74,15 @@ def test_answers_are_scikit_learns(kind, labels, takes_missing, dtype):
         if hasattr(made, "decision_function"):
             raw = made.decision_function(X).reshape(len(X), -1)
             np.testing.assert_allclose(model.raw(X), raw, rtol=1e-12, atol=1e-12)
+
+
+def test_classes_of_lightgbm_may_be_text():
+    X, y = load_breast_cancer(return_X_y=True)
+    named = np.array(["bad", "good"], dtype=object)[y]
+    model = lightgbm.LGBMClassifier(n_estimators=3, verbose=-1, n_jobs=1).fit(X, named)
+    found = model_of(model)
+    assert found.classes.tolist() == ["bad", "good"]
+    np.testing.assert_array_equal(found.predict(X), model.predict(X))
 
 
 def test_every_tree_of_gradient_boosting_reaches_its_own_leaf():
