@@ -12,4 +12,4 @@ case "$*" in
 # Tests of servers and processes spend half of their time waiting: one process more uses it.
 *) processes=$(($(getconf _NPROCESSORS_ONLN) + 1)) ;;
 esac
-exec "$bin/pytest" -n "$processes" --dist worksteal "$@"
+exec "$bin/pytest" -n "$processes" --dist worksteal --durations=30 --durations-min=5 "$@"
