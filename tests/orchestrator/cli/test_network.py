@@ -146,7 +146,7 @@ def test_an_address_without_a_server(wm, model) -> None:
     ("fault", "word"),
     [
         (suspects.body(b"busy"), "did not answer with JSON"),
-        (suspects.body(b'{"votes": [[0, 1]]}'), "100 instances with 1 votes"),
+        (suspects.body(b'{"votes": [[0, 1]]}'), "with 1 votes"),
         (suspects.body(b'{"votes": %s}' % str([[0] * 23] * 100).encode()), "votes of 24 trees"),
         (suspects.status(404), "404"),
         (suspects.status(307, Location="http://127.0.0.1:1/"), "redirects are not followed"),

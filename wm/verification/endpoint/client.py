@@ -49,7 +49,9 @@ def ask(
     parts: list[Columns] = []
     size = endpoint.limits.batch_size
     for start in range(0, len(X), size):
-        part = _replied(endpoint, X[start : start + size], class_names, wire, understood=True)
+        rows = X[start : start + size]
+        asked = f"instances {start + 1} to {start + len(rows)} of {len(X)}" if len(X) > size else None
+        part = _replied(endpoint, rows, class_names, wire, understood=True, asked=asked)
         if not parts:
             _check(part, class_names, endpoint.what)
         elif _shapes(part) != _shapes(parts[0]):
@@ -140,12 +142,15 @@ def _replied(
     wire: Wire,
     *,
     understood: bool,
+    asked: str | None = None,
 ) -> Columns:
     if not np.isfinite(rows).all():
         raise EndpointError(f"{endpoint.what}: a row holds NaN or infinity, which JSON has no numbers for")
     document: Any = wire.encode(rows.astype(np.float64).tolist())
     reply = endpoint.post(document, rows=len(rows), understood=understood)
-    return read_reply(reply, len(rows), class_names=class_names, what=endpoint.what, path=wire.answers)
+    return read_reply(
+        reply, len(rows), class_names=class_names, what=endpoint.what, path=wire.answers, asked=asked
+    )
 
 
 def _shapes(columns: Columns) -> dict[str, tuple[int, ...]]:

@@ -40,7 +40,13 @@ def strict_json(body: bytes) -> Any:
 
 
 def read_reply(
-    body: bytes, count: int, *, class_names: tuple[str, ...], what: str, path: JsonPath | None = None
+    body: bytes,
+    count: int,
+    *,
+    class_names: tuple[str, ...],
+    what: str,
+    path: JsonPath | None = None,
+    asked: str | None = None,
 ) -> Columns:
     """Return the arrays with answers to `count` instances.
 
@@ -52,6 +58,8 @@ def read_reply(
         Name of the endpoint in errors.
     path
         Place of the answers; None: one of the usual ones.
+    asked
+        What was asked, for errors; by default the number of instances.
 
     Raises
     ------
@@ -70,7 +78,8 @@ def read_reply(
         raise EndpointError(f"{what}: {reason}") from reason
     for each, array in found.items():
         if len(array) != count:
-            raise EndpointError(f"{what}: answered {count} instances with {len(array)} {each[:_SHOWN]}")
+            asked = asked or f"{count} instances"
+            raise EndpointError(f"{what}: answered {asked} with {len(array)} {each[:_SHOWN]}")
     return found
 
 

@@ -195,12 +195,12 @@ OTHER = [
     (b'{"votes": ' + b"9" * 10_000 + b"}", "did not answer with JSON"),
     (b'{"votes": NaN}', "did not answer with JSON"),
     (b"7", "JSON that is neither an object nor a list"),
-    (b"[[0, 1]]", "10 instances with 1 answers"),
+    (b"[[0, 1]]", "instances 1 to 10 of 23 with 1 answers"),
     (b"{}", "answered with nothing, not with any of votes, probabilities, labels, predictions"),
     (b'{"result": [1]}', "answered with 'result'"),
     (b'{"votes": 1}', "votes that are not a list"),
-    (b'{"votes": []}', "10 instances with 0 votes"),
-    (json.dumps({"votes": [[0, 1]] * 9}).encode(), "10 instances with 9 votes"),
+    (b'{"votes": []}', "instances 1 to 10 of 23 with 0 votes"),
+    (json.dumps({"votes": [[0, 1]] * 9}).encode(), "instances 1 to 10 of 23 with 9 votes"),
     (json.dumps({"votes": [0] * 10}).encode(), "must be an (instances, trees) array"),
     (json.dumps({"votes": [[]] * 10}).encode(), "holds no votes"),
     (json.dumps({"votes": [[0, 1]] * 9 + [[0]]}).encode(), "not an array"),
@@ -307,3 +307,12 @@ def test_certificates_are_checked(certificate, monkeypatch):
         suspect.faults = [suspects.dripping] * 2
         limits = Limits(request_s=0.5, attempts=2)
         assert "no whole answer within 0.5 s" in refused(suspect, EndpointUnavailableError, limits)
+
+
+def test_a_reply_of_one_row_less_says_in_which_part_it_is_missing():
+    def answer(rows):
+        found = votes(rows).tolist()
+        return {"votes": found[:-1] if np.array_equal(rows[0], X[10]) else found}
+
+    with Suspect(answer) as suspect:
+        assert "answered instances 11 to 20 of 23 with 9 votes" in refused(suspect)
