@@ -137,9 +137,14 @@ def across(sample: Iterable[float], write: Callable[[float], str], centre: str =
 
 
 def interval(hits: int, trials: int) -> str:
-    """Return the exact 95% interval of the chance of something that happened so often."""
+    """Return the exact 95% interval of the chance of something that happened so often.
+
+    A narrow one has more decimals: none of many trials does not mean a chance of 0%.
+    """
     rate = clopper_pearson(hits, trials, _CONFIDENCE)
-    return f"95% interval {percent(rate.low, 0)} to {percent(rate.high, 0)}"
+    width = rate.high - rate.low
+    digits = 0 if width > 0.1 else 1 if width > 0.01 else 2
+    return f"95% interval {percent(rate.low, digits)} to {percent(rate.high, digits)}"
 
 
 def times(hits: int, trials: int, thing: str) -> str:

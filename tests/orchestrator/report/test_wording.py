@@ -73,3 +73,8 @@ def test_lists_counts_and_moments() -> None:
 def test_samples_are_written_with_their_ends(values: list[float], text: str) -> None:
     assert wording.across(values, wording.percent_of) == text
     assert wording.across([*values, np.nan], wording.percent_of) == text
+
+
+def test_a_narrow_interval_has_decimals() -> None:
+    assert wording.interval(0, 1503) == "95% interval 0.00% to 0.25%"
+    assert wording.interval(3, 10) == "95% interval 7% to 65%"
