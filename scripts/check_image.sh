@@ -3,6 +3,7 @@
 # Usage: scripts/check_image.sh [PYTHON]     LIMIT_S seconds (900) are enough for everything together, or it is left.
 # Of failures only those of the image itself count: not of the machine, nor of the places that packages come from.
 set -eu
+PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin # some have chroot and useradd only there
 cd "$(dirname "$0")/.."
 python=${1:-.venv/bin/python}
 deadline=$(($(date +%s) + ${LIMIT_S:-900}))

@@ -3,6 +3,7 @@
 # Usage: scripts/run_image.sh [IMAGE [PYTHON]] (made by buildah; needs root). PYTHON has the requirements for
 # development: it starts the servers that a worker and an orchestrator of the image work with.
 set -eu
+PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin # some have chroot and useradd only there
 if [ "${WM_IN_NAMESPACES:-}" != yes ]; then # mounts and processes of this script end with it, however it ends
     WM_IN_NAMESPACES=yes exec unshare --mount --pid --fork --kill-child --mount-proc "$0" "$@"
 fi
