@@ -131,8 +131,9 @@ class WatchedConnection(_LimitedConnection):
             is_hidden, is_working = found
             if is_hidden:  # by a pooler such as PgBouncer: the server's processes are not known then
                 return True
-            if is_working:
-                other.execute(_END_SILENT_BLOCKERS, [pid, SILENCE_S])
-            elif is_again:
-                other.execute(_END, [pid])
+            with contextlib.suppress(psycopg.errors.InsufficientPrivilege):  # of a server that forbids this
+                if is_working:
+                    other.execute(_END_SILENT_BLOCKERS, [pid, SILENCE_S])
+                elif is_again:
+                    other.execute(_END, [pid])
         return bool(is_working)

@@ -129,6 +129,22 @@ def test_the_servers_side_of_a_forgotten_connection_is_ended(store, proxy, remot
         assert other.execute("SELECT pg_try_advisory_xact_lock(3)").fetchone() == (True,)
 
 
+def test_a_server_that_forbids_to_end_sessions_is_no_fault(store, proxy, remote):
+    function = "FUNCTION pg_terminate_backend(integer, bigint)"
+    with remote.connect() as owner:
+        owner.execute("CREATE ROLE limited LOGIN PASSWORD 'x'")
+        owner.execute(f"REVOKE EXECUTE ON {function} FROM PUBLIC")
+    url = f"postgresql+psycopg://limited:x@127.0.0.1:{proxy.port}/postgres?connect_timeout=2"
+    try:
+        with closing(Store(url)) as limited:
+            limited.rows(ONE)
+            proxy.forget()
+            assert limited.rows(ONE) == [(1,)]
+    finally:
+        with remote.connect() as owner:
+            owner.execute(f"GRANT EXECUTE ON {function} TO PUBLIC")
+
+
 def test_a_server_that_stands_still_is_unavailable_and_answers_again_later(store, remote):
     store.rows(ONE)
     pid = int((remote.directory / "data/postmaster.pid").read_text().splitlines()[0])
