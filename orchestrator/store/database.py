@@ -7,7 +7,7 @@ import threading
 import time
 import weakref
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from enum import IntEnum
 from pathlib import Path
 from typing import Any
@@ -179,6 +179,16 @@ class Store:
         """Hold a lock until the end of the transaction; SQLite needs none, as it has one writer at a time."""
         if not self.is_sqlite:
             connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_LOCKS, lock.value)))
+
+    def end_silent_sessions(self) -> None:
+        """End sessions of PostgreSQL whose locks would stay for ever, see `silence.END_SILENT`."""
+        from orchestrator.store import silence
+
+        if self.is_sqlite:
+            return
+        # A server may forbid this.
+        with self._explained(), suppress(sa.exc.ProgrammingError), self._engine.begin() as connection:
+            connection.exec_driver_sql(silence.END_SILENT, (postgres_url.IDLE_S,))
 
     def upgrade(self) -> None:
         """Bring the schema up to date, creating it in an empty database.

@@ -19,17 +19,20 @@ _LIMITS: dict[str, Any] = {
     "tcp_user_timeout": 20_000,
 }
 
+IDLE_S = 20
+"""Longest time that a transaction waits for its client; see also `silence`."""
+
 _OPTIONS = " ".join(
     f"-c {name}={value}"
     for name, value in {
-        "idle_in_transaction_session_timeout": "20s",
+        "idle_in_transaction_session_timeout": f"{IDLE_S}s",
         "tcp_keepalives_idle": 10,
         "tcp_keepalives_interval": 5,
         "tcp_keepalives_count": 3,
         "tcp_user_timeout": "20s",
     }.items()
 )
-"""A worker that is suspended, or whose host vanishes, must not lock its jobs for ever: see also `silence`."""
+"""A worker that is suspended, or whose host vanishes, must not lock its jobs for ever."""
 
 _POOL: dict[str, Any] = {
     "pool_pre_ping": True,

@@ -109,7 +109,8 @@ def requeue_expired(store: Store, is_running: Callable[[str], bool] = lambda _ow
         .where(job.c.state == JobState.RUNNING, job.c.lease_until < store.clock())
         .order_by(job.c.id)
     )
-    if not store.rows(expired.limit(1)):  # the usual case
+    seen = store.rows(expired)
+    if not seen:  # the usual case
         return 0
     with store.write() as connection:
         # Two orchestrators must not both count a failure.
@@ -117,6 +118,8 @@ def requeue_expired(store: Store, is_running: Callable[[str], bool] = lambda _ow
         rows = [row for row in found if not is_running(row.lease_owner)]
         for row in rows:
             count_failure(store, connection, row.id, row.lease_owner, "worker lost: lease expired")
+    if len(found) < len(seen):  # perhaps locked by the session of who lost it
+        store.end_silent_sessions()
     return len(rows)
 
 
@@ -125,12 +128,17 @@ def release_dead(store: Store, is_gone: Callable[[str], bool]) -> int:
 
     This is no failed attempt: a job, which runs in its own process, cannot kill a worker.
     """
+    running = sa.select(job.c.id, job.c.lease_owner).where(job.c.state == JobState.RUNNING)
+    seen = [row.id for row in store.rows(running) if is_gone(row.lease_owner)]
+    if not seen:  # the usual case
+        return 0
     with store.write() as connection:
-        running = sa.select(job.c.id, job.c.lease_owner).where(job.c.state == JobState.RUNNING)
-        running = running.order_by(job.c.id).with_for_update(skip_locked=True)
-        dead = [row.id for row in connection.execute(running) if is_gone(row.lease_owner)]
+        locked = running.where(job.c.id.in_(seen)).order_by(job.c.id).with_for_update(skip_locked=True)
+        dead = [row.id for row in connection.execute(locked) if is_gone(row.lease_owner)]
         if dead:
             connection.execute(sa.update(job).where(job.c.id.in_(dead)).values(**given_back()))
+    if len(dead) < len(seen):  # perhaps locked by the session of who is gone
+        store.end_silent_sessions()
     return len(dead)
 
 

@@ -6,8 +6,8 @@ something in between does, a server that works for long looks like one that was 
 is lost: a new connection asks what the server does for the old one.
 
 The server's side of a silent connection is ended too, because its transaction may hold locks. In the middle
-of a pipeline, which psycopg uses for many rows, PostgreSQL has no limit of its own: the session counts as
-active, not as idle in a transaction.
+of a pipeline, which psycopg uses for many rows, PostgreSQL's own limit is not in force: the session counts
+as active, or has begun to read the next command.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from typing import Any, Self
 
 import psycopg
 
+from orchestrator.store import postgres_url
 from wm.running_time import RunningTime
 
 SILENCE_S = 15.0
@@ -38,14 +39,19 @@ SELECT pg_backend_pid() <> %s, (
 )
 """
 
-_END = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid = %s AND usename = current_user"
+_END = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pg_has_role(usesysid, 'USAGE') AND "
 
-_END_SILENT_BLOCKERS = """
-SELECT pg_terminate_backend(pid) FROM pg_stat_activity
-WHERE pid = ANY(pg_blocking_pids(%s)) AND usename = current_user AND state = 'active'
-    AND wait_event = 'ClientRead' AND state_change < clock_timestamp() - make_interval(secs => %s)
+_END_THIS = f"{_END} pid = %s"
+
+END_SILENT = f"""
+{_END} datname = current_database() AND pid <> pg_backend_pid() AND backend_xid IS NOT NULL
+    AND state IN ('active', 'idle in transaction') AND wait_event = 'ClientRead'
+    AND state_change < clock_timestamp() - make_interval(secs => %s)
 """
-"""Other sessions of this role in the middle of a pipeline: their process may be suspended."""
+"""Ends sessions that have written, and since then waited for their client for so many seconds.
+
+Their process is suspended, or their connection is lost. Only of roles whose rights this one has.
+"""
 
 
 class SilentConnectionError(psycopg.OperationalError):
@@ -133,7 +139,7 @@ class WatchedConnection(_LimitedConnection):
                 return True
             with contextlib.suppress(psycopg.errors.InsufficientPrivilege):  # of a server that forbids this
                 if is_working:
-                    other.execute(_END_SILENT_BLOCKERS, [pid, SILENCE_S])
+                    other.execute(END_SILENT, [postgres_url.IDLE_S])  # it may wait for a lock of theirs
                 elif is_again:
-                    other.execute(_END, [pid])
+                    other.execute(_END_THIS, [pid])
         return bool(is_working)

@@ -41,13 +41,14 @@ def test_a_margin_loses_what_is_just_reached_and_never_finds_more(at):
     assert all(one.lost + one.undecided <= one.forged for one in found)
 
 
-@pytest.mark.parametrize(("timeout_s", "unknown"), [(1e-6, 5), (60.0, 0)])
-def test_without_an_answer_everything_counts_as_forged(at, timeout_s, unknown):
+@pytest.mark.parametrize("timeout_s", [1e-6, 60.0])
+def test_without_an_answer_everything_counts_as_forged(at, timeout_s):
     found = experiments.unknown_as_sat(at, 0.7, timeout_s, instances=5)
-    assert (found.instances, found.unknown) == (5, unknown)
-    assert found.as_published == found.forged + unknown
+    assert found.instances == 5
+    assert (found.unknown > 0) == (timeout_s < 1)
+    assert found.as_published == found.forged + found.unknown
     assert found.truly_forged + found.truly_impossible == 5
-    if not unknown:
+    if not found.unknown:
         assert (found.forged, found.impossible) == (found.truly_forged, found.truly_impossible)
 
 

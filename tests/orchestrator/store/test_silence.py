@@ -16,7 +16,7 @@ import pytest
 import sqlalchemy as sa
 
 from orchestrator.errors import StoreUnavailableError
-from orchestrator.store import silence
+from orchestrator.store import postgres_url, queue, silence
 from orchestrator.store.database import Store
 from tests import ending, servers
 from tests.proxy import BadLine
@@ -47,6 +47,7 @@ def proxy(remote):
 def store(proxy, monkeypatch):
     """A store behind the proxy, of connections that count as silent after two seconds."""
     monkeypatch.setattr(silence, "SILENCE_S", 2.0)
+    monkeypatch.setattr(postgres_url, "IDLE_S", 2.0)
     url = f"postgresql+psycopg://postgres:{PASSWORD.replace(' ', '%20')}@127.0.0.1:{proxy.port}/postgres"
     with closing(Store(f"{url}?connect_timeout=2")) as opened:
         yield opened
@@ -96,7 +97,7 @@ def stuck(store, proxy):
     with psycopg.connect(url, password=PASSWORD) as connection:
         connection.execute("SELECT 1")
         with contextlib.suppress(psycopg.OperationalError), connection.pipeline():
-            connection.execute("SELECT pg_advisory_xact_lock(2)")
+            connection.execute("SELECT pg_current_xact_id(), pg_advisory_xact_lock(2)")
             connection.pgconn.send_flush_request()
             connection.wait(psycopg.generators.send(connection.pgconn))
             yield connection
@@ -108,6 +109,24 @@ def test_a_session_that_waits_in_a_pipeline_does_not_block_others_for_ever(store
     with remote.connect() as other:
         ending.until(lambda: other.execute(held, [pid]).fetchone() == ("active", "ClientRead"))
     assert store.rows(sa.text("SELECT 1 FROM pg_advisory_xact_lock(2)")) == [(1,)]
+
+
+def test_the_session_of_a_dead_worker_does_not_keep_its_job(upgraded_postgres_url, monkeypatch):
+    monkeypatch.setattr(postgres_url, "IDLE_S", 1.0)
+    plain = upgraded_postgres_url.replace("+psycopg", "")
+    with closing(Store(upgraded_postgres_url)) as store, psycopg.connect(plain) as connection:
+        connection.execute(
+            "INSERT INTO job "
+            "(key, kind, parameters, weight, state, failures, leases, lease_owner, lease_until) "
+            "VALUES ('k', 'split', '{}', 1, 'running', 0, 1, 'dead', 0)"
+        )
+        connection.commit()
+        connection.execute("SELECT 1")
+        with contextlib.suppress(psycopg.OperationalError), connection.pipeline():
+            connection.execute("SELECT * FROM job FOR UPDATE")
+            connection.pgconn.send_flush_request()
+            connection.wait(psycopg.generators.send(connection.pgconn))
+            ending.until(lambda: queue.release_dead(store, lambda owner: owner == "dead") == 1)
 
 
 def test_the_servers_side_of_a_forgotten_connection_is_ended(store, proxy, remote):
