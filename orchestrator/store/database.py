@@ -188,7 +188,7 @@ class Store:
             return
         # A server may forbid this.
         with self._explained(), suppress(sa.exc.ProgrammingError), self._engine.begin() as connection:
-            connection.exec_driver_sql(silence.END_SILENT, (postgres_url.IDLE_S,))
+            connection.exec_driver_sql(silence.END_SILENT, (silence.IDLE_S,))
 
     def upgrade(self) -> None:
         """Bring the schema up to date, creating it in an empty database.

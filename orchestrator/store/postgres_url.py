@@ -19,13 +19,10 @@ _LIMITS: dict[str, Any] = {
     "tcp_user_timeout": 20_000,
 }
 
-IDLE_S = 20
-"""Longest time that a transaction waits for its client; see also `silence`."""
-
 _OPTIONS = " ".join(
     f"-c {name}={value}"
     for name, value in {
-        "idle_in_transaction_session_timeout": f"{IDLE_S}s",
+        "idle_in_transaction_session_timeout": "20s",  # see also `silence`
         "tcp_keepalives_idle": 10,
         "tcp_keepalives_interval": 5,
         "tcp_keepalives_count": 3,

@@ -21,11 +21,13 @@ from typing import Any, Self
 
 import psycopg
 
-from orchestrator.store import postgres_url
 from wm.running_time import RunningTime
 
 SILENCE_S = 15.0
 """Time without a sign of life after which the server is asked what it does."""
+
+IDLE_S = 20
+"""Longest time that a transaction waits for its client, as `orchestrator.store.postgres_url` asks for."""
 
 _RECHECK_S = 1.0
 """An answer may be on its way while the server says that it is idle: it is asked once more."""
@@ -139,7 +141,7 @@ class WatchedConnection(_LimitedConnection):
                 return True
             with contextlib.suppress(psycopg.errors.InsufficientPrivilege):  # of a server that forbids this
                 if is_working:
-                    other.execute(END_SILENT, [postgres_url.IDLE_S])  # it may wait for a lock of theirs
+                    other.execute(END_SILENT, [IDLE_S])  # it may wait for a lock of theirs
                 elif is_again:
                     other.execute(_END_THIS, [pid])
         return bool(is_working)

@@ -16,7 +16,7 @@ import pytest
 import sqlalchemy as sa
 
 from orchestrator.errors import StoreUnavailableError
-from orchestrator.store import postgres_url, queue, silence
+from orchestrator.store import queue, silence
 from orchestrator.store.database import Store
 from tests import ending, servers
 from tests.proxy import BadLine
@@ -47,7 +47,7 @@ def proxy(remote):
 def store(proxy, monkeypatch):
     """A store behind the proxy, of connections that count as silent after two seconds."""
     monkeypatch.setattr(silence, "SILENCE_S", 2.0)
-    monkeypatch.setattr(postgres_url, "IDLE_S", 2.0)
+    monkeypatch.setattr(silence, "IDLE_S", 2.0)
     url = f"postgresql+psycopg://postgres:{PASSWORD.replace(' ', '%20')}@127.0.0.1:{proxy.port}/postgres"
     with closing(Store(f"{url}?connect_timeout=2")) as opened:
         yield opened
@@ -111,8 +111,13 @@ def test_a_session_that_waits_in_a_pipeline_does_not_block_others_for_ever(store
     assert store.rows(sa.text("SELECT 1 FROM pg_advisory_xact_lock(2)")) == [(1,)]
 
 
+def test_the_server_has_the_same_limit_for_idle_transactions(upgraded_postgres_url):
+    with closing(Store(upgraded_postgres_url)) as store:
+        assert store.rows(sa.text("SHOW idle_in_transaction_session_timeout")) == [(f"{silence.IDLE_S}s",)]
+
+
 def test_the_session_of_a_dead_worker_does_not_keep_its_job(upgraded_postgres_url, monkeypatch):
-    monkeypatch.setattr(postgres_url, "IDLE_S", 1.0)
+    monkeypatch.setattr(silence, "IDLE_S", 1.0)
     plain = upgraded_postgres_url.replace("+psycopg", "")
     with closing(Store(upgraded_postgres_url)) as store, psycopg.connect(plain) as connection:
         connection.execute(
