@@ -48,6 +48,9 @@ class Part:
         Time in a slot of those that were timed.
     at_limit
         How many of the timed queries ended at their limit of time or memory.
+    estimate_s
+        Time in one slot of all that is planned; None if nothing was timed. What only the first job of a part
+        does, as to start an engine, is counted once.
     """
 
     key: PartKey
@@ -55,11 +58,7 @@ class Part:
     timed: int
     seconds: float
     at_limit: int
-
-    @property
-    def estimate_s(self) -> float | None:
-        """Time in one slot of all that is planned; None if nothing was timed."""
-        return self.seconds / self.timed * self.planned if self.timed else None
+    estimate_s: float | None
 
     def as_row(self) -> dict[str, str | int | float | None]:
         """Return what is shown of it; `seconds` is the estimate."""
@@ -184,5 +183,10 @@ def _of_job(row: Any) -> Iterator[_Taken]:
 
 def _part(key: PartKey, group: _Group, taken: Mapping[str, _Taken]) -> Part:
     of_sample = [taken[one.key] for one in group.sample if one.key in taken]
-    totals = [sum(values) for values in zip(*of_sample, strict=True)] or [0, 0.0, 0]
-    return Part(key, group.planned, int(totals[0]), float(totals[1]), int(totals[2]))
+    timed, seconds = sum(one.timed for one in of_sample), sum(one.seconds for one in of_sample)
+    estimate_s = None
+    if of_sample:
+        first = of_sample[0] if len(of_sample) > 1 else _Taken(0, 0.0, 0)
+        each_s = (seconds - first.seconds) / (timed - first.timed)
+        estimate_s = first.seconds + each_s * (group.planned - first.timed)
+    return Part(key, group.planned, timed, seconds, sum(one.at_limit for one in of_sample), estimate_s)
