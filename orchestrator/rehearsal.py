@@ -21,7 +21,7 @@ from orchestrator.store.database import Store
 from orchestrator.store.ledger import StoreLedger
 from orchestrator.store.tables import forgery_answer, job, outcome
 from wm.engines import Status
-from workers.jobs import JobKind
+from workers.jobs import JobKind, OutcomeStatus
 
 SAMPLES = 5
 """Jobs that are timed of each part, if there is time for them."""
@@ -151,7 +151,7 @@ class _Taken(NamedTuple):
 
 
 def _taken(store: Store) -> dict[str, _Taken]:
-    """Return by content key what each job took so far."""
+    """Return by content key what each job took so far; what failed says nothing of the others."""
     late = sa.case((forgery_answer.c.status.in_([Status.TIMEOUT.value, Status.MEMOUT.value]), 1), else_=0)
     answers = (
         sa.select(
@@ -160,12 +160,13 @@ def _taken(store: Store) -> dict[str, _Taken]:
             sa.func.sum(forgery_answer.c.seconds).label("seconds"),
             sa.func.sum(late).label("late"),
         )
+        .where(forgery_answer.c.status != Status.ERROR.value)
         .group_by(forgery_answer.c.job_id)
         .subquery()
     )
     query = (
         sa.select(job.c.key, job.c.kind, outcome.c.timings, *answers.c["number", "seconds", "late"])
-        .outerjoin(outcome, outcome.c.job_id == job.c.id)
+        .outerjoin(outcome, (outcome.c.job_id == job.c.id) & (outcome.c.status == OutcomeStatus.DONE))
         .outerjoin(answers, answers.c.job_id == job.c.id)
     )
     return {row.key: taken for row in store.rows(query) for taken in _of_job(row)}

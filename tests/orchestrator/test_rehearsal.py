@@ -37,3 +37,11 @@ def test_parts_without_time_have_no_estimate(campaign):
     left = [part for part in parts if part.timed == 0]
     assert {part.estimate_s for part in left} == {None}
     assert {"detection", "forgery"} <= {part.key.kind for part in left}
+
+
+def test_failed_jobs_are_no_estimate(campaign):
+    spec, facts = campaign
+    limits = spec.limits.model_copy(update={"job_s": 1e-3})
+    parts = rehearse(spec.model_copy(update={"limits": limits}), facts, seconds=60)
+    assert all(part.timed == 0 or part.seconds > 0 for part in parts)
+    assert parts[-1].estimate_s is None, "what needs them never runs"
