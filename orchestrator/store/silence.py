@@ -41,18 +41,22 @@ SELECT pg_backend_pid() <> %s, (
 )
 """
 
-_END = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pg_has_role(usesysid, 'USAGE') AND "
+_END_THIS = """
+SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid = %s AND pg_has_role(usesysid, 'USAGE')
+"""
 
-_END_THIS = f"{_END} pid = %s"
-
-END_SILENT = f"""
-{_END} datname = current_database() AND pid <> pg_backend_pid() AND backend_xid IS NOT NULL
+END_SILENT = """
+SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+WHERE pg_has_role(usesysid, 'USAGE')
+    AND datname = current_database() AND pid <> pg_backend_pid() AND backend_xid IS NOT NULL
     AND state IN ('active', 'idle in transaction') AND wait_event = 'ClientRead'
     AND state_change < clock_timestamp() - make_interval(secs => %s)
+    AND pid IN (SELECT pid FROM pg_locks WHERE relation IN (to_regclass('job'), to_regclass('artifact')))
 """
-"""Ends sessions that have written, and since then waited for their client for so many seconds.
+"""Ends sessions that have written to the store, and since then waited for their client for so many seconds.
 
-Their process is suspended, or their connection is lost. Only of roles whose rights this one has.
+Their process is suspended, or their connection is lost. Only of roles whose rights this one has, and none of
+other programs in the same database.
 """
 
 

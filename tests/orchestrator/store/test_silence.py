@@ -95,7 +95,9 @@ def stuck(store, proxy):
     """A session that holds a lock, in the middle of a pipeline whose rest does not arrive."""
     url = f"host=127.0.0.1 port={proxy.port} user=postgres dbname=postgres"
     with psycopg.connect(url, password=PASSWORD) as connection:
-        connection.execute("SELECT 1")
+        connection.execute("CREATE TABLE IF NOT EXISTS job ()")
+        connection.commit()
+        connection.execute("LOCK TABLE job IN ROW EXCLUSIVE MODE")
         with contextlib.suppress(psycopg.OperationalError), connection.pipeline():
             connection.execute("SELECT pg_current_xact_id(), pg_advisory_xact_lock(2)")
             connection.pgconn.send_flush_request()
