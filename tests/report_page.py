@@ -127,7 +127,7 @@ class Page(HTMLParser):
         return [str(found["aria-label"]) for found in self.all_of("svg")]
 
     @property
-    def told(self) -> list[str]:
+    def tooltips(self) -> list[str]:
         """What the marks of all charts tell."""
         marks = [found for _, found in self.attributes if found.get("role") == "graphics-symbol"]
         return [str(mark["aria-label"]) for mark in marks]

@@ -1,4 +1,4 @@
-"""Parts of all charts, made with Altair: looks that differ in grey too, lines, panels, told values."""
+"""Parts of all charts, made with Altair: looks that differ in grey too, lines, panels, tooltips."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from orchestrator.report.wording import declared
 WIDTH = 680
 """Width of a chart without its axes, about that of a page's text."""
 
-_TOLD = 24
-"""Points of a stepped line that tell their values: such a line may have hundreds."""
+_MARKED = 24
+"""Points of a stepped line that have tooltips: such a line may have hundreds."""
 
 PANELS = 6
 """Panels of one figure: more would not fit a page."""
@@ -114,23 +114,23 @@ def figures(
         yield figure(key, ending, partial(draw, rows), findings.origin(some), rows, **values)
 
 
-def telling(marks: Chart) -> Chart:
-    """Return marks that tell the text in their rows' column `said`; others are silent.
+def with_tooltips(marks: Chart) -> Chart:
+    """Return marks whose text is their rows' column `tooltip`; other marks have none.
 
     In a file it is the mark's label, which `marks.js` shows and screen readers read; viewers of Altair's own
     charts show it as a tooltip.
     """
-    told = marks.encode(description=alt.Description("said:N"), tooltip=alt.Tooltip("said:N"))
-    kind = {"type": told.mark} if isinstance(told.mark, str) else told.mark.to_dict()
-    told.mark = alt.MarkDef(**kind | {"aria": True})
-    return told
+    shown = marks.encode(description=alt.Description("tooltip:N"), tooltip=alt.Tooltip("tooltip:N"))
+    kind = {"type": shown.mark} if isinstance(shown.mark, str) else shown.mark.to_dict()
+    shown.mark = alt.MarkDef(**kind | {"aria": True})
+    return shown
 
 
 def thinned(frame: pd.DataFrame, each: str) -> pd.Series[bool]:
-    """Mark at most `_TOLD` rows for each value of a column, evenly spread, with both ends."""
+    """Mark at most `_MARKED` rows for each value of a column, evenly spread, with both ends."""
     groups = frame.groupby(each, sort=False)
     place, size = groups.cumcount(), groups[each].transform("size")
-    every = np.ceil(size / (_TOLD - 1))
+    every = np.ceil(size / (_MARKED - 1))
     kept: pd.Series[bool] = (place % every == 0) | (place == size - 1)
     return kept
 
@@ -195,7 +195,7 @@ def series(
     Parameters
     ----------
     frame
-        The column of `x`, `field`, the value `middle`, with `ends` also `low` and `high`, and `said`.
+        The column of `x`, `field`, the value `middle`, with `ends` also `low` and `high`, and `tooltip`.
     x, y
         The horizontal axis; options of the vertical one.
     names
@@ -206,7 +206,7 @@ def series(
         Whether a value holds up to the next one; such lines have no markers.
     """
     interpolate: Any = "step-after" if is_step else "linear"
-    base = alt.Chart(frame.assign(told=thinned(frame, field)) if is_step else frame).encode(x=x)
+    base = alt.Chart(frame.assign(kept=thinned(frame, field)) if is_step else frame).encode(x=x)
     middle = base.encode(y=alt.Y("middle:Q", **y))
     line = middle.mark_line(interpolate=interpolate)
     layers = [line.encode(**look(field, names, "color", "strokeDash"))]
@@ -220,11 +220,11 @@ def series(
         low = alt.Y("low:Q", **y)
         layers.insert(0, drawn.encode(y=low, y2="high:Q", **look(field, names, "color")))
     if is_step:
-        unseen = middle.transform_filter("datum.told").mark_point(filled=True, fillOpacity=0)
-        layers.append(telling(unseen))
+        unseen = middle.transform_filter("datum.kept").mark_point(filled=True, fillOpacity=0)
+        layers.append(with_tooltips(unseen))
     else:
         points = middle.mark_point(filled=True, size=35).encode(**look(field, names, "color", "shape"))
-        layers.append(telling(points))
+        layers.append(with_tooltips(points))
     return alt.layer(*layers)
 
 
@@ -259,7 +259,7 @@ def stack(
             part=name,
             order=place,
             amount=frame[source],
-            said=[
+            tooltip=[
                 f"{title}{where}: {name} {amount:,.4g} of {whole:,.4g}{ending}"
                 for where, amount, whole, ending in zip(frame[key], frame[source], total, sample, strict=True)
             ],
@@ -268,7 +268,7 @@ def stack(
     )
     scale = alt.Scale(domain=list(fills), range=list(fills.values()))
     bars = alt.Chart(long).mark_bar(stroke=INK, strokeWidth=0.6)
-    return telling(
+    return with_tooltips(
         bars.encode(color=alt.Color("part:N", title=None, sort=None, scale=scale), order=alt.Order("order:Q"))
     )
 

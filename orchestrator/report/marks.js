@@ -1,13 +1,13 @@
 "use strict";
-// Shows what a chart's marks tell: of the one nearest to the pointer, or of the one that arrow keys have reached.
+// Shows the tooltips of a chart's marks: of the one nearest to the pointer, or of the one that arrow keys have reached.
 {
   const near = 24; // Pixels up to which a mark is meant.
   const marksOf = svg => [...svg.querySelectorAll('[role="graphics-symbol"][aria-label]')];
-  const told = chart => chart.querySelector(".told") ?? chart.appendChild(
-    Object.assign(document.createElement("div"), {className: "told", hidden: true, ariaHidden: "true"}));
-  const hide = chart => { told(chart).hidden = true; };
+  const tooltip = chart => chart.querySelector(".tooltip") ?? chart.appendChild(
+    Object.assign(document.createElement("div"), {className: "tooltip", hidden: true, ariaHidden: "true"}));
+  const hide = chart => { tooltip(chart).hidden = true; };
   const show = (chart, mark) => {
-    const tip = told(chart), whole = chart.getBoundingClientRect(), box = mark.getBoundingClientRect();
+    const tip = tooltip(chart), whole = chart.getBoundingClientRect(), box = mark.getBoundingClientRect();
     tip.textContent = mark.ariaLabel;
     tip.hidden = false;
     const middle = (box.left + box.right) / 2 - whole.left - tip.offsetWidth / 2;
@@ -33,7 +33,7 @@
     globalThis.marksAreTold = true;
     document.addEventListener("pointermove", event => {
       const chart = event.target.closest?.(".chart"), svg = event.target.closest?.("svg");
-      document.querySelectorAll(".chart > .told:not([hidden])").forEach(tip => {
+      document.querySelectorAll(".chart > .tooltip:not([hidden])").forEach(tip => {
         if (tip.parentNode !== chart && !tip.parentNode.contains(document.activeElement)) tip.hidden = true;
       });
       const mark = chart && svg && nearest(svg, event);

@@ -1,4 +1,4 @@
-"""Charts as files, and as parts of pages whose marks tell their values."""
+"""Charts as files, and as parts of pages whose marks have tooltips."""
 
 from __future__ import annotations
 

@@ -167,7 +167,7 @@ def test_results_and_a_forged_instance_are_drawn(browser: Browser, web: Web) -> 
 
 def _points_at_marks(page: Page, chart: Locator) -> None:
     """Point at each fifth mark of a chart, and reach others by keys: its text must be shown, beside it."""
-    marks, told = chart.locator("[role=graphics-symbol]"), chart.locator(".told")
+    marks, tooltip = chart.locator("[role=graphics-symbol]"), chart.locator(".tooltip")
     texts = marks.evaluate_all("all => all.map(one => one.ariaLabel)")
     assert len(texts) > 2
     for place in range(0, len(texts), 5):
@@ -175,18 +175,18 @@ def _points_at_marks(page: Page, chart: Locator) -> None:
         box = marks.nth(place).bounding_box()
         assert box is not None
         page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
-        expect(told).to_be_visible()
-        assert told.inner_text() in texts
+        expect(tooltip).to_be_visible()
+        assert tooltip.inner_text() in texts
     page.mouse.move(0, 0)
-    expect(told).to_be_hidden()
+    expect(tooltip).to_be_hidden()
     marks.first.focus()
-    expect(told).to_have_text(texts[0])
+    expect(tooltip).to_have_text(texts[0])
     page.keyboard.press("ArrowRight")
-    expect(told).to_have_text(texts[1])
+    expect(tooltip).to_have_text(texts[1])
     page.keyboard.press("End")
-    expect(told).to_have_text(texts[-1])
+    expect(tooltip).to_have_text(texts[-1])
     page.keyboard.press("Escape")
-    expect(told).to_be_hidden()
+    expect(tooltip).to_be_hidden()
 
 
 def test_everything_can_be_done_with_the_keyboard(browser: Browser, web: Web) -> None:

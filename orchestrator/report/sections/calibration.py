@@ -137,7 +137,7 @@ def _chart(frame: pd.DataFrame) -> Chart:
     populations = [name for name in POPULATIONS if (frame["population"] == name).any()]
     levels = sorted(frame["level"].unique(), reverse=True)
     shown = frame.assign(**{name: 100 * frame[name].astype(float) for name in ("rate", "low", "high")})
-    shown["said"] = [
+    shown["tooltip"] = [
         f"{row.p_value}, {row.population}: "
         + sampled(
             f"p at most {row.level:g} in",
@@ -165,7 +165,7 @@ def _chart(frame: pd.DataFrame) -> Chart:
             base.mark_rule(strokeWidth=1.5).encode(
                 x="low:Q", x2="high:Q", **charts.look("population", populations, "color")
             ),
-            charts.telling(
+            charts.with_tooltips(
                 base.mark_point(filled=True).encode(
                     x=alt.X("rate:Q", title="Rate (%)"),
                     **charts.look("population", populations, "color", "shape"),

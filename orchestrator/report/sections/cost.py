@@ -7,7 +7,7 @@ from functools import partial
 import altair as alt
 import pandas as pd
 
-from orchestrator.report.charts import COLOURS, WIDTH, Chart, figure, telling
+from orchestrator.report.charts import COLOURS, WIDTH, Chart, figure, with_tooltips
 from orchestrator.report.data import STATISTICS, Findings, each_row
 from orchestrator.report.sections.section import Shown
 from orchestrator.report.table import make_table
@@ -55,10 +55,10 @@ def cost_chart(summary: pd.DataFrame) -> Chart:
     """Draw the seconds of all jobs of each kind; `summary` is of `cost_summary`."""
     kinds = summary.groupby("kind", sort=False)[["jobs", "total"]].sum().reset_index()
     kinds["mean"] = kinds["total"] / kinds["jobs"]
-    said = [
+    tooltips = [
         f"{row.kind}: {seconds(row.total)} s in {counted(row.jobs, 'job')} (mean {seconds(row.mean)} s)"
         for row in each_row(kinds)
     ]
-    bars = alt.Chart(kinds.assign(said=said)).mark_bar(color=COLOURS[0])
+    bars = alt.Chart(kinds.assign(tooltip=tooltips)).mark_bar(color=COLOURS[0])
     drawn = bars.encode(x=alt.X("total:Q", title="Seconds"), y=alt.Y("kind:N", title=None, sort=None))
-    return telling(drawn).properties(width=WIDTH * 0.6, height=alt.Step(16))
+    return with_tooltips(drawn).properties(width=WIDTH * 0.6, height=alt.Step(16))

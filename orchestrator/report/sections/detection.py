@@ -184,7 +184,7 @@ def guess_chart(summary: pd.DataFrame) -> Chart:
     def panel(part: pd.DataFrame, name: str, p: str, title: str) -> Chart:
         is_first = name == "bits"
         labels = alt.Axis(labels=is_first, grid=True, ticks=False)
-        said = [
+        tooltips = [
             f"{row.measure}: "
             + sampled(
                 title,
@@ -195,7 +195,7 @@ def guess_chart(summary: pd.DataFrame) -> Chart:
             )
             for row in each_row(part)
         ]
-        base = alt.Chart(part.assign(text="p = " + part[p].map(p_value), said=said)).encode(
+        base = alt.Chart(part.assign(text="p = " + part[p].map(p_value), tooltip=tooltips)).encode(
             y=alt.Y("measure:N", title=None, sort=None, axis=labels)
         )
         scale = alt.Scale(domain=[0.5, 1.25], nice=False)
@@ -204,7 +204,7 @@ def guess_chart(summary: pd.DataFrame) -> Chart:
             base.mark_rule(strokeWidth=2.5, color=charts.COLOURS[0]).encode(
                 x=alt.X(f"{name}_min:Q", title=title, scale=scale, axis=axis), x2=f"{name}_max:Q"
             ),
-            charts.telling(
+            charts.with_tooltips(
                 base.mark_point(filled=True, size=60, color=charts.COLOURS[0]).encode(x=f"{name}_mean:Q")
             ),
             base.mark_text(align="left", color=charts.INK).encode(x=alt.datum(1.03), text="text:N"),
@@ -273,17 +273,17 @@ def _spectrum_chart(shown: list[tuple[str, pd.DataFrame, list[float]]]) -> Chart
 
 
 def _spectrum_panel(title: str, trees: pd.DataFrame, strengths: list[float]) -> Chart:
-    told = [
+    tooltips = [
         f"tree {row.tree} of {len(trees)}: entry {row.entry:.3g}, {row.bit}" for row in trees.itertuples()
     ]
-    entries = alt.Chart(trees.assign(said=told)).encode(
+    entries = alt.Chart(trees.assign(tooltip=tooltips)).encode(
         x=alt.X("tree:Q", title="Trees in the order of their entries"),
         y=alt.Y("entry:Q", title="Entry in leading direction"),
         **charts.look("bit", ["bit 0", "bit 1"], "color", "shape"),
     )
-    left = alt.layer(charts.telling(entries.mark_point(size=50)), charts.rule(x=(len(trees) + 1) / 2))
+    left = alt.layer(charts.with_tooltips(entries.mark_point(size=50)), charts.rule(x=(len(trees) + 1) / 2))
     directions = pd.DataFrame({"variance": 100 * np.asarray(strengths, float)})
-    directions["said"] = [
+    directions["tooltip"] = [
         f"direction {place}: {variance:.1f}% of the variance"
         for place, variance in enumerate(directions["variance"], 1)
     ]
@@ -293,7 +293,7 @@ def _spectrum_panel(title: str, trees: pd.DataFrame, strengths: list[float]) -> 
     )
     return alt.hconcat(
         left.properties(width=charts.WIDTH * 0.6, height=150, title=title),
-        charts.telling(right.mark_bar(color=charts.COLOURS[0])).properties(
+        charts.with_tooltips(right.mark_bar(color=charts.COLOURS[0])).properties(
             width=charts.WIDTH * 0.28, height=150
         ),
     )

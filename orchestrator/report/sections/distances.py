@@ -277,10 +277,10 @@ def size_line(
     """Return a line of `sizes_panel`, with a band if it has ends; `n` is its number of signatures."""
     line = pd.DataFrame({"line": name, "eps": eps, "middle": middle, "low": low, "high": high, "n": n})
     line = line.astype({"middle": float, "low": float, "high": float})
-    return line.assign(said=[_said(row) for row in line.itertuples()])
+    return line.assign(tooltip=[_tooltip(row) for row in line.itertuples()])
 
 
-def _said(row: Any) -> str:
+def _tooltip(row: Any) -> str:
     n = None if row.n is None or pd.isna(row.n) else int(row.n)
     quantiles = f"{percent_of(LOW)} to {percent_of(HIGH)} of signatures"
     size = sampled("forged set", row.middle, (row.low, row.high), what=quantiles, n=n, thing="signature")

@@ -206,7 +206,7 @@ def accuracy_chart(frame: pd.DataFrame, axis: str) -> Chart:
         groups = long.groupby(["forest", "at", "place"], sort=False)["middle"]
         means = groups.agg(middle="mean", std="std", n="size").reset_index()
         means = means.assign(low=means["middle"] - means["std"], high=means["middle"] + means["std"])
-        means["said"] = [_said(row, other=AXES[axis][2]) for row in means.itertuples()]
+        means["tooltip"] = [_tooltip(row, other=AXES[axis][2]) for row in means.itertuples()]
         each = alt.Chart(long).mark_point(size=9, opacity=0.6)
         return alt.layer(
             each.encode(x=x, y=alt.Y("middle:Q", **y), **look("forest", names, "color")),
@@ -216,7 +216,7 @@ def accuracy_chart(frame: pd.DataFrame, axis: str) -> Chart:
     return panels(titled, draw)
 
 
-def _said(row: Any, other: str) -> str:
+def _tooltip(row: Any, other: str) -> str:
     mean = sampled(
         "mean accuracy",
         row.middle,

@@ -8,7 +8,7 @@ from functools import partial
 import altair as alt
 import pandas as pd
 
-from orchestrator.report.charts import COLOURS, WIDTH, Chart, figure, rule, telling
+from orchestrator.report.charts import COLOURS, WIDTH, Chart, figure, rule, with_tooltips
 from orchestrator.report.data import Findings, summarise
 from orchestrator.report.sections.section import Answer, Grade, Question, Shown
 from orchestrator.report.table import make_table
@@ -84,7 +84,7 @@ def sets_chart(frame: pd.DataFrame) -> Chart:
                 "method": str(method),
                 "size": sizes.mean(),
                 "outcome": _OUTCOMES[bool((rules == "").any())],
-                "said": f"{method}: {size}; {_stopped(rules)}",
+                "tooltip": f"{method}: {size}; {_stopped(rules)}",
             }
         )
     outcome = alt.Color("outcome:N", title=None).scale(domain=list(_OUTCOMES), range=[COLOURS[0], COLOURS[1]])
@@ -97,7 +97,7 @@ def sets_chart(frame: pd.DataFrame) -> Chart:
             color=outcome,
         )
     )
-    return alt.layer(telling(bars), rule(x=1.0)).properties(width=WIDTH * 0.6, height=alt.Step(20))
+    return alt.layer(with_tooltips(bars), rule(x=1.0)).properties(width=WIDTH * 0.6, height=alt.Step(20))
 
 
 def free_answer(frame: pd.DataFrame) -> Answer:

@@ -16,7 +16,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from orchestrator.errors import NotFoundError
-from orchestrator.report.charts import COLOURS, FAINT, WIDTH, Chart, Figure, figure, telling
+from orchestrator.report.charts import COLOURS, FAINT, WIDTH, Chart, Figure, figure, with_tooltips
 from orchestrator.report.data import Findings
 from orchestrator.report.wording import counted
 from orchestrator.results.forged_sets import Forgery, largest_attempt
@@ -155,9 +155,9 @@ def witness_chart(found: Forgery, split: Split) -> Chart:
     y = alt.Y("feature:N", sort=names, title=None)
     base = alt.Chart(shown).encode(y=y)
     long = shown.melt("feature", ["original", "forged"], "row", "value")
-    long["said"] = [f"{one.feature}: {one.row} {one.value:.4g}" for one in long.itertuples()]
+    long["tooltip"] = [f"{one.feature}: {one.row} {one.value:.4g}" for one in long.itertuples()]
     fills: dict[str, Any] = {"domain": ["original", "forged"], "range": [FAINT, COLOURS[0]]}
-    points = telling(
+    points = with_tooltips(
         alt.Chart(long)
         .mark_point(filled=True, size=60, opacity=1)
         .encode(

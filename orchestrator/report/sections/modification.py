@@ -199,7 +199,7 @@ def _overview_chart(summary: pd.DataFrame) -> Chart:
     shown = summary.assign(
         size=np.where(summary.duplicated(path, keep="last"), 35, 130),
         strength_rank=summary.groupby(path).cumcount(),
-        said=[_said(row) for row in summary.itertuples()],
+        tooltip=[_tooltip(row) for row in summary.itertuples()],
     )
 
     def draw(part: pd.DataFrame) -> Chart:
@@ -212,7 +212,7 @@ def _overview_chart(summary: pd.DataFrame) -> Chart:
                 order=alt.Order("strength_rank:Q"),
                 **charts.look("modification", names, "color", "strokeDash"),
             ),
-            charts.telling(
+            charts.with_tooltips(
                 base.mark_point(opacity=0.85).encode(
                     size=alt.Size("size:Q", scale=None, legend=None),
                     **charts.look("modification", names, "color", "shape"),
@@ -225,7 +225,7 @@ def _overview_chart(summary: pd.DataFrame) -> Chart:
     return charts.panels(charts.by_text(shown), draw, height=280)
 
 
-def _said(row: Any) -> str:
+def _tooltip(row: Any) -> str:
     """Return what a modification of one strength costs, and leaves."""
     change = sampled(
         "accuracy",
@@ -287,7 +287,7 @@ def detail_chart(summary: pd.DataFrame) -> Chart:
         part = summary[["modification", "strengths", "n"]].assign(panel=place, series=name, aligned=aligned)
         long.append(part.assign(**drawn))
     data = pd.concat(long)
-    data["said"] = [
+    data["tooltip"] = [
         f"{row.modification} {row.strengths}: "
         + sampled(
             row.series, row.middle, (row.low, row.high), n=row.n, thing="run", write=_WRITTEN[row.panel]

@@ -85,7 +85,7 @@ def heat_map(board: pd.DataFrame, left: pd.DataFrame) -> Chart:
     attacks = sorted(left["attack"].unique(), key=list(board["attack"]).index)
     shown = left.assign(points=left["loss"].map(LOSSES), text=left["log10_p"].map("{:.0f}".format))
     shown["text"] = shown["text"].replace("-0", "0")
-    shown["said"] = [
+    shown["tooltip"] = [
         f"{row.scheme}, {row.attack}, at most {row.points} points lost: p = {p_value_of_log10(row.log10_p)}"
         for row in each_row(shown)
     ]
@@ -102,7 +102,7 @@ def heat_map(board: pd.DataFrame, left: pd.DataFrame) -> Chart:
         )
         dark = alt.condition(f"datum.log10_p < {_STEPS[1]}", alt.value("white"), alt.value(charts.INK))
         return alt.layer(
-            charts.telling(base.mark_rect(stroke="white").encode(color=colour)),
+            charts.with_tooltips(base.mark_rect(stroke="white").encode(color=colour)),
             base.mark_text(fontSize=9).encode(text="text:N", color=dark),
         )
 

@@ -181,7 +181,7 @@ def _roc_chart(frame: pd.DataFrame) -> Chart:
             mean_curve(rows).assign(method=method) for method, rows in part.groupby("method", sort=True)
         ).rename(columns={"true_positive_rate": "middle"})
         repeats = counted(part["repeat"].nunique(), "repeat")
-        means["said"] = [
+        means["tooltip"] = [
             f"{row.method}: {percent(row.middle, 1)} of trigger queries spotted with "
             f"{percent(row.false_positive_rate, 1)} of ordinary ones suspected (mean of {repeats})"
             for row in each_row(means)
@@ -221,7 +221,7 @@ def _budget_chart(summary: pd.DataFrame) -> Chart:
         low=100 * summary["low"].astype(float),
         high=100 * summary["high"].astype(float),
     )
-    shown["said"] = [
+    shown["tooltip"] = [
         f"{row.method}, {counted(row.trigger_queries, 'trigger query', 'trigger queries')}: "
         + sampled("mean", row.middle, (row.low, row.high), what="any order", n=row.n, write="{:.1f}%".format)
         for row in each_row(shown)

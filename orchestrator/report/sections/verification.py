@@ -8,7 +8,7 @@ from functools import partial
 import altair as alt
 import pandas as pd
 
-from orchestrator.report.charts import WIDTH, Chart, figure, look, rule, telling
+from orchestrator.report.charts import WIDTH, Chart, figure, look, rule, with_tooltips
 from orchestrator.report.data import Findings, configuration
 from orchestrator.report.sections import calibration
 from orchestrator.report.sections.section import Answer, Grade, Question, Shown
@@ -84,7 +84,7 @@ def evidence_chart(frame: pd.DataFrame) -> Chart:
                 "where": [configuration(row) for row in frame.itertuples()],
                 "forest": forest,
                 "evidence": -frame[column].astype(float),
-                "said": [
+                "tooltip": [
                     f"{configuration(row)}, repeat {row.repeat}, {forest}: p = "
                     f"{p_value_of_log10(getattr(row, column))}"
                     for row in frame.itertuples()
@@ -99,4 +99,6 @@ def evidence_chart(frame: pd.DataFrame) -> Chart:
         y=alt.Y("where:N", title=None, sort=None),
         **look("forest", list(columns), "color", "shape"),
     )
-    return alt.layer(telling(drawn), rule(x=-_LOG_LEVEL)).properties(width=WIDTH * 0.6, height=alt.Step(22))
+    return alt.layer(with_tooltips(drawn), rule(x=-_LOG_LEVEL)).properties(
+        width=WIDTH * 0.6, height=alt.Step(22)
+    )

@@ -121,23 +121,23 @@ def test_every_chart_of_data_tells_the_values_of_its_marks(small_html: str, smal
     charts = re.findall(r"<svg.*?</svg>", small_html, re.DOTALL)
     figures = figures_of(small)
     assert len(charts) == len(figures)
-    told = {figure.name: Page(chart).told for figure, chart in zip(figures, charts, strict=True)}
-    assert [name for name, texts in told.items() if not texts and "image" not in name] == []
+    tooltips = {figure.name: Page(chart).tooltips for figure, chart in zip(figures, charts, strict=True)}
+    assert [name for name, texts in tooltips.items() if not texts and "image" not in name] == []
     assert not [
-        text for texts in told.values() for text in texts if re.search(r"\b(nan|None|undefined)\b", text)
+        text for texts in tooltips.values() for text in texts if re.search(r"\b(nan|None|undefined)\b", text)
     ]
     (row,) = small.frame("accuracy").itertuples()
     assert any(f"mean accuracy {100 * row.accuracy_watermarked:.2f}%, n = 1 repeat" in text
-               for text in told["accuracy-over-trigger-share"])  # fmt: skip
+               for text in tooltips["accuracy-over-trigger-share"])  # fmt: skip
     assert any(
-        text.endswith(f"watermarked: p = {p_value_of_log10(row.log10_p)}") for text in told["evidence"]
+        text.endswith(f"watermarked: p = {p_value_of_log10(row.log10_p)}") for text in tooltips["evidence"]
     )
     files = small.frame("leakage").groupby("form")["repeat"].nunique()
-    assert len(told["leakage"]) == 2 * len(files)
-    assert len(told["cost"]) == small.frame("costs")["kind"].nunique()
+    assert len(tooltips["leakage"]) == 2 * len(files)
+    assert len(tooltips["cost"]) == small.frame("costs")["kind"].nunique()
     claims = small.frame("claims")
     verified = int((claims["verdict"] == "verified").sum())
-    counts = [re.search(r": verified ([\d,]+) of", text) for text in told["claims"]]
+    counts = [re.search(r": verified ([\d,]+) of", text) for text in tooltips["claims"]]
     assert sum(int(count[1].replace(",", "")) for count in counts if count) == verified
 
 

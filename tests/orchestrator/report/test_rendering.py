@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchestrator.report.charts import Figure, series, stack, telling, thinned
+from orchestrator.report.charts import Figure, series, stack, thinned, with_tooltips
 from orchestrator.report.rendering import inline, render
 from orchestrator.report.wording import sampled
 from tests.report_page import Page
@@ -25,14 +25,14 @@ def _figure(chart: alt.Chart, name: str = "one") -> Figure:
 
 
 def _bars(*, clip: bool = False) -> alt.Chart:
-    frame = pd.DataFrame({"x": [1, 2], "y": ["a", "b"], "said": [_HOSTILE, "two"]})
+    frame = pd.DataFrame({"x": [1, 2], "y": ["a", "b"], "tooltip": [_HOSTILE, "two"]})
     bars = alt.Chart(frame).mark_bar(clip=clip).encode(x="x:Q", y="y:N")
-    return alt.layer(telling(bars), bars.mark_line())
+    return alt.layer(with_tooltips(bars), bars.mark_line())
 
 
 def test_only_marks_that_tell_something_are_labelled() -> None:
     page = Page(inline(_figure(_bars())))
-    assert page.told == [_HOSTILE, "two"]
+    assert page.tooltips == [_HOSTILE, "two"]
     assert page.charts == [f"Bars. {_HOSTILE}"]
     assert not page.all_of("script")
 
@@ -51,7 +51,7 @@ def test_a_notebook_gets_the_same_chart_with_all_that_it_needs(tmp_path: Path) -
     figure = _figure(_bars())
     html = figure._repr_html_()
     assert inline(figure) in html
-    assert Page(html).told == [_HOSTILE, "two"]
+    assert Page(html).tooltips == [_HOSTILE, "two"]
     assert not re.search(r'(src|href)="(?!#)|https?:', html)
     figure.save(tmp_path / "chart.SVG")
     assert (tmp_path / "chart.SVG").read_bytes() == render(_bars(), "svg", description=figure.alt_text)
@@ -61,7 +61,7 @@ def test_a_notebook_gets_the_same_chart_with_all_that_it_needs(tmp_path: Path) -
 
 def test_tooltips_of_the_chart_itself_are_the_same_texts() -> None:
     layers = _bars().to_dict()["layer"]
-    assert layers[0]["encoding"]["tooltip"]["field"] == "said"
+    assert layers[0]["encoding"]["tooltip"]["field"] == "tooltip"
     assert "tooltip" not in layers[1]["encoding"]
 
 
@@ -78,11 +78,11 @@ def test_a_thinned_line_keeps_its_ends_and_few_points(names: list[str]) -> None:
 
 def test_a_stepped_line_tells_its_points_without_markers() -> None:
     frame = pd.DataFrame({"x": range(100), "middle": range(100), "line": "mean"})
-    frame["said"] = [f"at {place}" for place in frame["x"]]
+    frame["tooltip"] = [f"at {place}" for place in frame["x"]]
     chart = series(frame, alt.X("x:Q"), {}, ["mean"], field="line", is_step=True)
-    told = Page(inline(_figure(chart))).told
-    assert (told[0], told[-1]) == ("at 0", "at 99")
-    assert 10 < len(told) <= 25
+    tooltips = Page(inline(_figure(chart))).tooltips
+    assert (tooltips[0], tooltips[-1]) == ("at 0", "at 99")
+    assert 10 < len(tooltips) <= 25
 
 
 def test_parts_of_a_bar_tell_their_amount_and_the_whole() -> None:
@@ -94,8 +94,8 @@ def test_parts_of_a_bar_tell_their_amount_and_the_whole() -> None:
         {"forged": "#000", "impossible": "#eee"},
         title="eps ",
     )
-    told = Page(inline(_figure(chart.encode(x="eps:O", y="amount:Q")))).told
-    assert sorted(told) == [
+    tooltips = Page(inline(_figure(chart.encode(x="eps:O", y="amount:Q")))).tooltips
+    assert sorted(tooltips) == [
         "eps 0.1: forged 1 of 4",
         "eps 0.1: impossible 3 of 4",
         "eps 0.3: forged 0 of 4",

@@ -236,8 +236,8 @@ def test_results_so_far_are_the_cards_of_the_report(finished, site_of: MakeSite)
     for card in cards(sections(findings)):
         for _, answer in card.answers:
             assert f"{answer.number} {answer.of}" in page.text
-    findings_told = [text for text in page.told if "mean accuracy" in text]
-    assert len(findings_told) == 3 * findings.frame("accuracy")["trigger_share"].nunique()
+    findings_tooltips = [text for text in page.tooltips if "mean accuracy" in text]
+    assert len(findings_tooltips) == 3 * findings.frame("accuracy")["trigger_share"].nunique()
     figures = [str(link["href"]) for link in page.all_of("a") if "/figures/" in str(link["href"])]
     magic = {"svg": b"<svg", "png": b"\x89PNG", "pdf": b"%PDF"}
     for link in figures[:3]:
