@@ -29,6 +29,7 @@ SERVICE = """
         if then == "prepare slowly":
             time.sleep(1)
         if then == "prepare for ever":
+            Path(greeting).touch()
             time.sleep(1000)
         return greeting
 
@@ -339,10 +340,8 @@ PARENTS = {
         """,
     "a template that is still preparing": """
         import sys, time
-        from pathlib import Path
         from wm.isolation import Sandbox
-        Sandbox("naughty", "hello", "prepare for ever")
-        Path(sys.argv[1]).touch()
+        kept = Sandbox("naughty", sys.argv[1], "prepare for ever")  # its end would be the template's
         time.sleep(1000)
         """,
 }
