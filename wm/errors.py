@@ -26,11 +26,11 @@ class ClaimError(WmError):
 
 
 class EndpointError(WmError):
-    """The address of a suspect model cannot be used, or its response is not a valid answer."""
+    """The address of a suspect model or beacon cannot be used, or its response is not a valid answer."""
 
 
 class EndpointUnavailableError(EndpointError):
-    """A suspect model is not reachable, overloaded or too slow; a later attempt may succeed."""
+    """A suspect model or beacon is not reachable, overloaded or too slow; a later attempt may succeed."""
 
 
 class QueryError(WmError):

@@ -41,6 +41,7 @@ class Exit(IntEnum):
 
 _COMMANDS = {
     "audit": "audit:audit",
+    "beacon": "beacon:beacon",
     "campaign": "campaign:campaign",
     "claim": "claim:claim",
     "completion": "completion:completion",

@@ -294,7 +294,7 @@ def _receipt(file: Path) -> Any:
 
 
 def _ask(url: str, claim: Any, key: Any) -> Any:
-    from wm.claims.beacons.notary_client import request_receipt
+    from wm.claims.beacons.asking import notary_receipt
     from wm.claims.beacons.request import sign_request
 
-    return request_receipt(url, sign_request(claim.commitment, key))
+    return notary_receipt(url, sign_request(claim.commitment, key))

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import click
 
+from orchestrator.cli.beacon import NETWORKS, read_roots
 from orchestrator.cli.common import INPUT, OUTPUT, json_option, option_group, print_either
 from orchestrator.cli.groups import Group
 from orchestrator.cli.urls import read_secret
@@ -113,13 +114,12 @@ def _report(line: str) -> None:
 
 
 _HEX = re.compile("[0-9a-f]{64}")
-_DRAND = {"quicknet": "QUICKNET", "default": "DEFAULT"}
 
 
 @notary.command()
 @click.argument("keys", metavar="[KEY]...", nargs=-1)
 @click.option("--root", "roots", type=INPUT, multiple=True, help="Root of a timestamp authority (PEM).")
-@click.option("--drand", type=click.Choice(sorted(_DRAND)), multiple=True, help="Public drand network.")
+@click.option("--drand", type=click.Choice(sorted(NETWORKS)), multiple=True, help="Public drand network.")
 @click.option("-o", "--output", type=OUTPUT, required=True, help="File for the list (JSON).")
 def trust(keys: tuple[str, ...], roots: tuple[Path, ...], drand: tuple[str, ...], output: Path) -> None:
     """Write a judge's list of trusted beacons, for wm verify --trust.
@@ -127,18 +127,11 @@ def trust(keys: tuple[str, ...], roots: tuple[Path, ...], drand: tuple[str, ...]
     KEY is a notary's public key as wm key new printed it (64 hex digits); ask notaries for it, not owners.
     """
     from wm.claims.beacons import drand as networks
-    from wm.claims.beacons.base import Trust
-    from wm.claims.document import read_document
 
     if wrong := [key for key in keys if not _HEX.fullmatch(key)]:
         raise click.BadParameter(f"{wrong[0]!r} is not a public key of 64 hex digits", param_hint="KEY")
-    found = Trust(
-        notaries=keys,
-        timestamp_roots=tuple(
-            read_document(root, "a certificate").decode("ascii", errors="replace") for root in roots
-        ),
-        drand=tuple(getattr(networks, _DRAND[name]) for name in drand),
-    )
+    chains = tuple(getattr(networks, NETWORKS[name]) for name in drand)
+    found = read_roots(roots, notaries=keys, drand=chains)
     if not found.size:
         raise click.UsageError("give a KEY, a --root or a --drand network: an empty list trusts nobody")
     write_new(output, found.to_json().encode())

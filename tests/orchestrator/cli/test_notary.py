@@ -17,11 +17,11 @@ import pytest
 from tests import ending
 from tests.pools import OWNER
 from wm.claims.beacons import check_receipts
+from wm.claims.beacons.asking import notary_receipt
 from wm.claims.beacons.base import Trust, parse_receipt, read_trust
 from wm.claims.beacons.notary import count_receipts, read_statement
-from wm.claims.beacons.notary_client import request_receipt
 from wm.claims.beacons.request import sign_request
-from wm.errors import ClaimError
+from wm.errors import EndpointError
 
 REQUEST = sign_request("c5" * 32, OWNER)
 SERVE = ("serve", "--key", "notary.pem", "--port", "0", "--json")
@@ -109,12 +109,12 @@ def test_twenty_owners_at_once_get_twenty_numbers(signs, notary) -> None:
     with serving() as (process, started):
         assert started == {"address": started["address"], "notary": notary, "receipts": 0}
         with ThreadPoolExecutor(20) as pool:
-            receipts = list(pool.map(lambda _: request_receipt(started["address"], REQUEST), range(20)))
+            receipts = list(pool.map(lambda _: notary_receipt(started["address"], REQUEST), range(20)))
         numbers = [read_statement(each.content)[1].predicate.number for each in receipts]
         assert sorted(numbers) == list(range(1, 21))
         # By hand, while the service runs; then the service again.
         assert signs("receipt.json", "--json").json()["number"] == 21
-        last = request_receipt(started["address"], REQUEST)
+        last = notary_receipt(started["address"], REQUEST)
         assert read_statement(last.content)[1].predicate.number == 22
         lines = tuple(httpx.get(started["address"] + "/log", trust_env=False, timeout=60).text.splitlines())
         assert count_receipts(lines, notary=notary, owner=REQUEST.owner) == 22
@@ -132,9 +132,9 @@ def test_twenty_owners_at_once_get_twenty_numbers(signs, notary) -> None:
 def test_a_token_and_a_port_in_use(wm, notary) -> None:
     Path("token").write_text("secret\n")
     with serving(*SERVE, "--token-file", "token") as (_, started):
-        with pytest.raises(ClaimError, match="answered 401"):
-            request_receipt(started["address"], REQUEST)
-        assert request_receipt(started["address"], REQUEST, token=Path("token").read_text().strip())
+        with pytest.raises(EndpointError, match="answered 401"):
+            notary_receipt(started["address"], REQUEST)
+        assert notary_receipt(started["address"], REQUEST, token=Path("token").read_text().strip())
         port = started["address"].rpartition(":")[2]
         refused = wm("notary", "serve", "--key", "notary.pem", "--port", port).refusal()
         assert refused == f"wm: 127.0.0.1:{port}: cannot listen (Address already in use)"

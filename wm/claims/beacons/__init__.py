@@ -3,7 +3,7 @@
 `BEACONS` is the registry of the kinds, a module each: `notary`, `rfc3161`, `drand`, and `unwitnessed` for
 kind none. `base`: what they have in common. `bls` and `timestamp_token` read the signatures of drand and of
 timestamp authorities. `request`: how an owner asks a notary; `notary_log`, `notary_service`: how it counts
-and answers; `notary_client`: how to ask it over HTTP.
+and answers; `asking`: how to ask beacons over HTTP.
 """
 
 from __future__ import annotations

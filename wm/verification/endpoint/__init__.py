@@ -2,17 +2,17 @@
 
 `client` asks, and finds the format in which an endpoint answers; `formats` is the table of formats,
 `described` reads what services say of themselves. `reply` finds the arrays in a reply (`json_path`: at a
-given place), `meaning` says what they are. `endpoint` retries within limits, `transport` makes one request. A
+given place), `meaning` says what they are. `endpoint` retries within limits, `wm.http` makes one request. A
 reply may be hostile: its size, duration, shape and values are all checked.
 
-May import `wm.verification.answers` and `wm.errors`.
+May import `wm.verification.answers`, `wm.http` and `wm.errors`.
 """
 
+from wm.http import check_address, read_headers
 from wm.verification.endpoint.client import ask, find_wire
 from wm.verification.endpoint.endpoint import Endpoint, Limits
 from wm.verification.endpoint.formats import FORMATS, PLACED, Wire, wire_of
 from wm.verification.endpoint.json_path import read_path
-from wm.verification.endpoint.transport import check_address, read_headers
 
 __all__ = [
     "FORMATS",

@@ -9,13 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wm.errors import EndpointError, EndpointUnavailableError
+from wm.http import EndpointRefusedError
 from wm.verification.answers import Answers
 from wm.verification.endpoint.endpoint import Endpoint, is_perhaps_refused
 from wm.verification.endpoint.formats import FORMATS, PLACED, PLAIN, Wire, wire_of
 from wm.verification.endpoint.json_path import JsonPath
 from wm.verification.endpoint.meaning import AmbiguousError, read_meaning
 from wm.verification.endpoint.reply import Columns, read_reply
-from wm.verification.endpoint.transport import EndpointRefusedError
 
 _FINAL = (401, 403, 404, 405)
 """Status codes of refusals that no other body would change."""

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from wm.errors import EndpointError, EndpointUnavailableError
-from wm.verification.endpoint.transport import (
+from wm.http import (
     EndpointBusyError,
     EndpointCutOffError,
     EndpointRefusedError,

@@ -15,14 +15,14 @@ import pytest
 from tests import ending
 from tests.pools import OWNER
 from wm.claims.beacons import notary_service
+from wm.claims.beacons.asking import MAX_ANSWER_BYTES, notary_receipt
 from wm.claims.beacons.base import Receipt
 from wm.claims.beacons.notary import read_statement, sign_receipt
-from wm.claims.beacons.notary_client import MAX_ANSWER_BYTES, request_receipt
 from wm.claims.beacons.notary_log import NotaryLog
 from wm.claims.beacons.notary_service import NotaryService
 from wm.claims.beacons.request import MAX_REQUEST_BYTES, sign_request
 from wm.claims.keys import new_key, public_hex
-from wm.errors import ClaimError, EndpointUnavailableError
+from wm.errors import ClaimError, EndpointError, EndpointUnavailableError
 
 KEY, TOKEN = new_key(), "secret"
 REQUEST = sign_request("c5" * 32, OWNER)
@@ -86,17 +86,17 @@ def speak(service, content, *, end=True):
 
 
 def test_a_receipt_is_given_and_logged(service, path, lines):
-    receipt = request_receipt(service.url, REQUEST)
+    receipt = notary_receipt(service.url, REQUEST)
     assert path.read_text() == receipt.content + "\n"
     assert read_statement(receipt.content)[0] == public_hex(KEY)
     assert lines == ['127.0.0.1 "POST /receipts HTTP/1.1" 201 -']
-    assert request_receipt(service.url + "/", REQUEST) != receipt
+    assert notary_receipt(service.url + "/", REQUEST) != receipt
 
 
 def test_key_and_log_are_shown(service, path):
     assert ask(service, "GET", "/key") == (200, b'{"notary": "%s"}\n' % public_hex(KEY).encode())
     assert ask(service, "GET", "/log") == (200, b"")
-    request_receipt(service.url, REQUEST)
+    notary_receipt(service.url, REQUEST)
     assert ask(service, "GET", "/log") == (200, path.read_bytes())
 
 
@@ -174,7 +174,7 @@ def test_more_connections_than_allowed_are_turned_away(path, lines, monkeypatch)
 
 def has_room(service):
     try:
-        request_receipt(service.url, REQUEST)
+        notary_receipt(service.url, REQUEST)
     except EndpointUnavailableError as refusal:
         assert "answered 503" in str(refusal) or "cannot be reached" in str(refusal)  # noqa: PT017 - either
         return False
@@ -183,16 +183,16 @@ def has_room(service):
 
 def test_a_token_is_asked_for(guarded):
     for token in (None, "another"):
-        with pytest.raises(ClaimError, match=r"/receipts: answered 401: the token is missing or wrong"):
-            request_receipt(guarded.url, REQUEST, token=token)
-    assert request_receipt(guarded.url, REQUEST, token=TOKEN).kind == "notary"
+        with pytest.raises(EndpointError, match=r"/receipts: answered 401: the token is missing or wrong"):
+            notary_receipt(guarded.url, REQUEST, token=token)
+    assert notary_receipt(guarded.url, REQUEST, token=TOKEN).kind == "notary"
     assert ask(guarded, "GET", "/key")[0] == 200
 
 
 def test_a_log_that_cannot_be_used_is_told_to_the_notary_only(service, path, lines):
     path.write_text("no receipt\n")
-    with pytest.raises(ClaimError, match="answered 500: the notary's log cannot be used"):
-        request_receipt(service.url, REQUEST)
+    with pytest.raises(EndpointError, match=r"answered 500 .*the notary's log cannot be used"):
+        notary_receipt(service.url, REQUEST)
     assert lines[0].startswith(f"the log cannot be used: {path}: line 1: is no receipt")
     path.unlink()
     path.mkdir()
@@ -248,10 +248,10 @@ OTHERS = (
         (201, OTHERS[2].to_json(), "gave a receipt of kind 'none'"),
         (201, OTHERS[3].to_json(), "not a DSSE envelope"),
         (201, "<html>", "not a beacon's receipt"),
-        (201, "x" * (MAX_ANSWER_BYTES + 1), "answered with more than 65536 bytes"),
-        (302, "", "answered 302: no reason given"),
-        (400, '{"error": "two\\nlines \\u001b[31m"}', r"answered 400: 'two lines \\x1b\[31m'"),
-        (400, "[" * 10_000, "answered 400: no reason given"),
+        (201, "x" * (MAX_ANSWER_BYTES + 1), "answered with more than the 65536 bytes allowed"),
+        (302, "", "redirects to http://127.0.0.1:9/: redirects are not followed"),
+        (400, "two\nlines \x1b[31m", r"answered 400 Bad Request: two lines \[31m"),
+        (400, "[" * 10_000, r"answered 400 Bad Request: \[{120}$"),
     ],
     ids=range(9),  # each process of the tests makes other receipts
 )
@@ -259,9 +259,9 @@ def test_other_answers_are_refused(status, content, reason):
     headers = [("Location", "http://127.0.0.1:9/")] if status == 302 else []
     with (
         answering(status, content.encode(), headers) as url,
-        pytest.raises(ClaimError, match=reason) as raised,
+        pytest.raises((ClaimError, EndpointError), match=reason) as raised,
     ):
-        request_receipt(url, REQUEST)
+        notary_receipt(url, REQUEST)
     assert str(raised.value).startswith(f"{url}/receipts: ")
     assert str(raised.value).isprintable()
 
@@ -270,11 +270,11 @@ def test_a_notary_that_is_away_slow_or_busy_may_be_asked_again():
     with socket.create_server(("127.0.0.1", 0)) as silent:
         url = f"http://127.0.0.1:{silent.getsockname()[1]}"
         with pytest.raises(EndpointUnavailableError, match=r"no whole answer within 0.2 s"):
-            request_receipt(url, REQUEST, limit_s=0.2)
+            notary_receipt(url, REQUEST, limit_s=0.2)
     with pytest.raises(EndpointUnavailableError, match="cannot be reached"):
-        request_receipt(url, REQUEST)
+        notary_receipt(url, REQUEST)
     with answering(429, b"") as url, pytest.raises(EndpointUnavailableError, match="answered 429"):
-        request_receipt(url, REQUEST)
+        notary_receipt(url, REQUEST)
 
 
 @pytest.mark.parametrize(
@@ -282,12 +282,12 @@ def test_a_notary_that_is_away_slow_or_busy_may_be_asked_again():
     ["", "notary", "ftp://host", "http://", "http://h:99999", "http://u:p@h", "http://h/?a=1", "http://[::"],
 )
 def test_addresses_that_cannot_be_used_are_refused(url):
-    with pytest.raises(ClaimError, match="not the address of a notary"):
-        request_receipt(url, REQUEST)
+    with pytest.raises(EndpointError, match=r"not an address|a user or password|not the address"):
+        notary_receipt(url, REQUEST)
 
 
 def test_a_token_is_not_sent_in_the_clear():
-    with pytest.raises(ClaimError, match="a token is sent over https only"):
-        request_receipt("http://notary.example", REQUEST, token=TOKEN)
-    with pytest.raises(ClaimError, match="is not printable ASCII"):
-        request_receipt("https://notary.example", REQUEST, token=f"{TOKEN}\n")
+    with pytest.raises(EndpointError, match="a token would be sent to"):
+        notary_receipt("http://notary.example", REQUEST, token=TOKEN)
+    with pytest.raises(EndpointError, match=r"is not printable ASCII$"):
+        notary_receipt("https://notary.example", REQUEST, token=f"{TOKEN}\n")

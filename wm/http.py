@@ -1,4 +1,4 @@
-"""One HTTP request under hard limits on its duration and on the size of its reply.
+"""One HTTP request under hard limits on its duration and on the size of its reply, to suspects and beacons.
 
 Neither redirects nor proxies of the environment are followed: secret trigger rows and tokens go to the given
 address only. Certificates are always checked. httpx limits the time of each read, which a server that sends a
@@ -146,11 +146,14 @@ def send(
     EndpointRefusedError
         A refusal, or a redirect.
     EndpointError
-        An invalid certificate, or a larger body.
+        An invalid certificate, a larger body, or a token that no header can hold.
     """
     import anyio
     import httpx
     from anyio.from_thread import start_blocking_portal
+
+    if token is not None and not (token.isascii() and token.isprintable()):
+        raise EndpointError(f"{what}: the token is not printable ASCII")  # the library's error would show it
 
     async def exchange() -> bytes:
         # Both contexts check certificates and host names. The empty one trusts none: http needs none, and
