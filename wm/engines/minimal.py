@@ -3,6 +3,9 @@
 As eps grows, a query's box takes in new cells only at finitely many distances: those from z to the nearest
 float32 point of each cell of each feature. `forged` holds for every larger eps and `impossible` for every
 smaller one, so bisection over these distances finds the smallest; it answers every eps of a campaign at once.
+
+The first distance at which no tree lacks a wanted leaf is asked for before: where forging is easy, it mostly
+is the answer.
 """
 
 from __future__ import annotations
@@ -14,9 +17,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wm.engines.cells import cell_forest
-from wm.engines.encoding import float32_at_most, leaf_bounds, next_above, query_box, wanted_leaves
+from wm.engines.encoding import float32_at_most, leaf_bounds, next_above, wanted_leaves
 from wm.engines.protocol import Engine, ForgeryOutcome, ForgeryQuery, Status
 from wm.forest import Forest
+
+_SHARE_OF_FIRST = 0.25
+"""Share of the time limit for the first question: without its answer the others can still be asked."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,6 +58,36 @@ def min_eps(points: NDArray[np.float32], centre: NDArray[np.float64]) -> NDArray
     return np.where(error > 0, np.nextafter(total, np.inf), total)
 
 
+class _Bracket:
+    """What is known of one instance: the largest eps proved impossible, and the nearest witness."""
+
+    def __init__(
+        self, engine: Engine, query: ForgeryQuery, timeout_s: float, memory_bytes: int | None
+    ) -> None:
+        self._engine, self._query = engine, query
+        self._timeout_s, self._memory_bytes = timeout_s, memory_bytes
+        self.last: ForgeryOutcome | None = None
+        self.impossible_at = -1.0
+        self.nearest: ForgeryOutcome | None = None
+        self.forged_at: float | None = None
+        self.seconds, self.queries = 0.0, 0
+
+    def ask(self, eps: float, share: float = 1.0) -> bool:
+        """Ask at one eps, with a share of the time that is left; return whether that decided it."""
+        # Only solving time counts: the first query may wait until the engine has started.
+        left = max(1e-3, (self._timeout_s - self.seconds) * share)
+        query = replace(self._query, eps=eps)
+        self.last = self._engine.solve(query, timeout_s=left, memory_bytes=self._memory_bytes)
+        self.seconds, self.queries = self.seconds + self.last.seconds, self.queries + 1
+        if self.last.status is Status.IMPOSSIBLE:
+            self.impossible_at = max(self.impossible_at, eps)
+            return True
+        if self.last.witness is None:
+            return False
+        self.nearest, self.forged_at = self.last, _reach(self.last.witness, query)
+        return True
+
+
 class MinimalSearch:
     """Finds minimal distances for queries about one forest.
 
@@ -68,6 +104,8 @@ class MinimalSearch:
         self._engine = engine
         self._bounds = leaf_bounds(forest)
         self._cells = cell_forest(forest, self._bounds)
+        self._hopeless: set[tuple[bytes, object]] = set()
+        """Signatures and labels for which some instance was impossible up to its cap."""
 
     def find(
         self, query: ForgeryQuery, *, timeout_s: float, memory_bytes: int | None = None
@@ -81,50 +119,52 @@ class MinimalSearch:
         timeout_s
             Limit on the solving time of the whole search in seconds; each query gets what is left.
         """
-        queries, seconds = 0, 0.0
-
-        def solve(eps: float) -> ForgeryOutcome:
-            # Only solving time counts: the first query may wait until the engine has started.
-            nonlocal queries, seconds
-            left = max(1e-3, timeout_s - seconds)
-            outcome = self._engine.solve(replace(query, eps=eps), timeout_s=left, memory_bytes=memory_bytes)
-            queries, seconds = queries + 1, seconds + outcome.seconds
-            return outcome
-
-        best, last, impossible_at = None, solve(query.eps), -1.0
-        if last.status is Status.IMPOSSIBLE:
-            impossible_at = query.eps
-        elif last.witness is not None:
-            best = last
-            distances = self.distances(query, _reach(last.witness, query))
-            # distances[high] is forged, all before `low` are impossible.
-            low, high = int(np.searchsorted(distances, self._lower_bound(query))), len(distances) - 1
-            while low < high:
-                middle = (low + high) // 2
-                last = solve(float(distances[middle]))
-                if last.witness is not None:
-                    best = last
-                    high = int(np.searchsorted(distances, _reach(last.witness, query)))
-                elif last.status is Status.IMPOSSIBLE:
-                    low = middle + 1
-                else:
-                    break
-            else:
-                last = best
-            impossible_at = float(distances[low - 1]) if low else -1.0
-        witness = None if best is None else best.witness
-        forged_at = None if witness is None else _reach(witness, query)
+        known = _Bracket(self._engine, query, timeout_s, memory_bytes)
+        pair = query.signature.tobytes(), query.label
+        # The order of these questions changes no answer: the engine often has a proof for the whole domain.
+        if pair in self._hopeless:
+            known.ask(query.eps)
+        is_decided = known.impossible_at == query.eps or self._bisect(known, query)
+        if known.impossible_at == query.eps:
+            self._hopeless.add(pair)
+        last = known.nearest if is_decided and known.nearest is not None else known.last
+        assert last is not None  # noqa: S101 - at least one query is asked
         return MinimalOutcome(
             status=last.status,
-            distance=forged_at if last.status is Status.FORGED else None,
-            impossible_at=impossible_at,
-            forged_at=forged_at,
-            witness=witness,
-            seconds=seconds,
-            queries=queries,
+            distance=known.forged_at if last is known.nearest else None,
+            impossible_at=known.impossible_at,
+            forged_at=known.forged_at,
+            witness=None if known.nearest is None else known.nearest.witness,
+            seconds=known.seconds,
+            queries=known.queries,
             engine=last.engine,
             reason=last.reason,
         )
+
+    def _bisect(self, known: _Bracket, query: ForgeryQuery) -> bool:
+        """Ask until the distance is known or proved to be beyond the cap; False if a limit prevents that."""
+        lowest = self._first_distance(query)
+        if not query.is_constrained and lowest < query.eps:
+            known.ask(lowest, _SHARE_OF_FIRST)
+        if known.forged_at is None and not known.ask(query.eps):
+            return False
+        if known.forged_at is None:
+            return True
+        distances = self.distances(query, known.forged_at)
+        # distances[high] is forged, all before `low` are impossible.
+        high = len(distances) - 1
+        proved = np.searchsorted(distances, known.impossible_at, side="right")
+        low = min(max(int(np.searchsorted(distances, lowest)), int(proved)), high)
+        while low < high:
+            middle = (low + high) // 2
+            if not known.ask(float(distances[middle])):
+                break
+            if known.last is known.nearest:
+                high = int(np.searchsorted(distances, known.forged_at))
+            else:
+                low = middle + 1
+        known.impossible_at = float(distances[low - 1]) if low else -1.0
+        return low >= high
 
     def distances(self, query: ForgeryQuery, cap: float) -> NDArray[np.float64]:
         """Return all eps up to `cap` at which the query's box takes in a new cell, ascending.
@@ -142,6 +182,16 @@ class MinimalSearch:
         found = min_eps(edge[inside], centre[feature][inside])
         first = _reach(np.clip(centre, 0.0, 1.0).astype(np.float32), query)
         return np.unique(np.concatenate([[first], found[(found > first) & (found < cap)], [max(cap, first)]]))
+
+    @cached_property
+    def _ends(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        return self._bounds.lower.astype(np.float64), self._bounds.upper.astype(np.float64)
+
+    @cached_property
+    def _in_domain(self) -> NDArray[np.bool_]:
+        """Leaves that some point of [0, 1]^d reaches."""
+        d = self._forest.n_features
+        return self._bounds.meets(np.zeros(d, dtype=np.float32), np.ones(d, dtype=np.float32))
 
     @cached_property
     def _thresholds(self) -> list[NDArray[np.float32]]:
@@ -165,19 +215,24 @@ class MinimalSearch:
         every = np.unique(np.concatenate(found))
         return every[every <= cap]
 
-    def _lower_bound(self, query: ForgeryQuery) -> float:
-        """Return an eps below which some tree has no wanted leaf in the box."""
+    def _first_distance(self, query: ForgeryQuery) -> float:
+        """Return the first of `distances` at which each tree has a wanted leaf in the box, else the last."""
         if query.is_constrained:  # missing values reach leaves at any distance
             return 0.0
-        bounds, centre = self._bounds, query.centre
-        lower, upper = query_box(centre, max(2.0, 2.0 * float(np.abs(centre).max(initial=0.0))))
-        reachable = wanted_leaves(self._forest, bounds, query) & bounds.meets(lower, upper)
-        at = centre[bounds.feature]
-        nearest = np.clip(at, bounds.lower.astype(np.float64), bounds.upper.astype(np.float64))
+        distances = self.distances(query, query.eps)
+        place = int(np.searchsorted(distances, self._lower_bound(query)))
+        return float(distances[min(place, len(distances) - 1)])
+
+    def _lower_bound(self, query: ForgeryQuery) -> float:
+        """Return an eps below which some tree has no wanted leaf in the box."""
+        bounds, (lower, upper) = self._bounds, self._ends
+        reachable = wanted_leaves(self._forest, bounds, query) & self._in_domain
+        at = query.centre[bounds.feature]
+        away = np.maximum(np.maximum(lower - at, at - upper), 0.0)
         distance = np.zeros(len(bounds.node))
         bounded = np.diff(bounds.start) > 0
         if bounded.any():
-            distance[bounded] = np.maximum.reduceat(np.abs(nearest - at), bounds.start[:-1][bounded])
+            distance[bounded] = np.maximum.reduceat(away, bounds.start[:-1][bounded])
         per_tree = np.full(self._forest.n_trees, np.inf)
         np.minimum.at(per_tree, bounds.tree[reachable], distance[reachable])
         # Rounded down a little: this only starts the bisection, which is exact.
