@@ -30,6 +30,9 @@ _PLACES: tuple[JsonPath, ...] = (("predictions",), ("outputs",), ("data", "ndarr
 _MOST_KEYS = 2**12
 """Most keys of an object that answers one instance."""
 
+_ARRAYS_FOR_EACH, _ARRAYS_AROUND = 16, 2**12
+"""Most lists and objects of a reply for each instance, and others: one takes 50 times its text."""
+
 
 def strict_json(body: bytes) -> Any:
     """Return the one document of a text; raise `ValueError` for other text and for keys given twice."""
@@ -66,6 +69,8 @@ def read_reply(
     EndpointError
         The reply holds no such arrays.
     """
+    if body.count(b"[") + body.count(b"{") > _ARRAYS_AROUND + _ARRAYS_FOR_EACH * count:
+        raise EndpointError(f"{what}: answered with more arrays than {count} instances need")
     try:
         document = strict_json(body)
     except ValueError as reason:  # no JSON, no UTF-8, a number of 10^4 digits, deep nesting

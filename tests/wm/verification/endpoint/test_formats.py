@@ -165,6 +165,13 @@ def meaning(reply, count=4, class_names=CLASSES, path=None):
     return answers.kind, answers.values.tolist()
 
 
+@pytest.mark.parametrize("piece", [[], [0, 1], {}])
+def test_a_reply_of_many_small_arrays_is_refused_unread(piece):
+    """Read, 64 MiB of them took 1.6 GB."""
+    with pytest.raises(EndpointError, match="it: answered with more arrays than 4 instances need"):
+        meaning({"votes": [piece] * 5000})
+
+
 @pytest.mark.parametrize(
     ("reply", "kind", "values"),
     [
