@@ -23,7 +23,7 @@ from sklearn.model_selection import train_test_split
 from sklearn.preprocessing import minmax_scale
 
 from orchestrator.store.database import Store
-from tests import servers
+from tests import forked, servers
 from wm.forest import Forest
 
 gc.disable()  # until the tests are collected: what that makes is kept
@@ -87,6 +87,13 @@ def pytest_collection_finish() -> None:
     """Collect garbage again, but never look for it among the modules and tests: there are many objects."""
     gc.freeze()
     gc.enable()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def templates() -> Iterator[None]:
+    """Sandboxes of the tests' own process start without imports."""
+    with forked.templates():
+        yield
 
 
 @pytest.fixture(scope="session")

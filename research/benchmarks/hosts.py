@@ -28,7 +28,7 @@ from pathlib import Path
 from orchestrator.results import fingerprint
 from orchestrator.store.database import Store
 from tests import servers
-from tests.system.fleet import Fleet, Size, undisturbed_rows
+from tests.system.fleet import Fleet, Size, Started, undisturbed_rows
 from workers.runtime.ledger import LEASE_S
 
 BRIDGE = "tp-bridge"
@@ -97,7 +97,7 @@ def host_command(host: str, *more: str) -> Sequence[str]:
     return ["ip", "netns", "exec", f"tp-{host}", *namespaces, *named, *more]
 
 
-def disturb(fleet: Fleet, processes: dict[str, subprocess.Popen[bytes]]) -> None:
+def disturb(fleet: Fleet, processes: dict[str, Started]) -> None:
     """Let the network and hosts fail while the campaign runs."""
     fleet.until(fleet.begun(0.1), within_s=300)
     call("ip", "link", "set", "tp-worker1", "down")

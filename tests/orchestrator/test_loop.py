@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sqlite3
 import threading
-import time
 from contextlib import closing
 from types import SimpleNamespace
 
@@ -186,7 +185,7 @@ def test_a_local_run_waits_for_a_store_that_another_program_keeps_locked(finishe
         with closing(sqlite3.connect(file, isolation_level=None, timeout=30)) as other:
             other.execute("BEGIN IMMEDIATE")
             locked.set()
-            time.sleep(3)
+            ending.until(lambda: said)
             other.execute("ROLLBACK")
 
     outage = Outage("the store", said.append)

@@ -6,7 +6,6 @@ import json
 import os
 import sqlite3
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
@@ -20,9 +19,10 @@ from orchestrator import results
 from orchestrator.store.campaigns import CampaignRecord, find_campaign, progress
 from orchestrator.store.database import Store
 from orchestrator.store.tables import JobState
-from tests import servers
+from tests import forked, servers
 from tests.family import Family
 from tests.small_campaign import small_campaign
+from tests.system.fleet import Fleet
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -48,15 +48,16 @@ class Place:
         assert text.count(old) == 1
         (self.directory / "c.toml").write_text(text.replace(old, new))
 
-    def start(self, *arguments: str) -> subprocess.Popen[str]:
+    def start(self, *arguments: str) -> forked.Process:
         """Start a command."""
         environment = os.environ | {
             **self.family.environment,
             "PYTHONPATH": str(ROOT),
             "WM_STORE_URL": f"sqlite:///{self.database}",
         }
-        return subprocess.Popen(
-            [sys.executable, "-m", "orchestrator.cli", *arguments],
+        return forked.start(
+            "orchestrator.cli",
+            *arguments,
             cwd=self.directory,
             env=environment,
             stdin=subprocess.DEVNULL,
@@ -66,7 +67,7 @@ class Place:
         )
 
     @contextmanager
-    def running(self, *arguments: str) -> Iterator[subprocess.Popen[str]]:
+    def running(self, *arguments: str) -> Iterator[forked.Process]:
         """Start a command, which is killed at the end of the block if it has not ended; not its children."""
         with self.start(*arguments) as process:
             try:
@@ -133,15 +134,23 @@ class Place:
         rows = self.query("SELECT key, kind, status, result, error FROM job JOIN outcome ON job_id = id")
         return {row[0]: row[1:] for row in rows}
 
-    def wait_until(self, moment: Callable[[Place], bool], process: subprocess.Popen[str]) -> bool:
+    def wait_until(self, moment: Callable[[Place], bool], process: forked.Process) -> bool:
         """Wait for a moment in a command's run; false if it ended before."""
         end = time.monotonic() + 240
         while process.poll() is None:
             if moment(self):
                 return True
             assert time.monotonic() < end
-            time.sleep(0.002)
+            time.sleep(0.01)
         return False
+
+
+@pytest.fixture(scope="session", autouse=True)
+def forked_fleets() -> Iterator[None]:
+    """Fleets take their processes from the nursery; in benchmarks of faults they do not."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Fleet, "is_forked", True)
+        yield
 
 
 @pytest.fixture

@@ -11,7 +11,6 @@ import os
 import re
 import resource
 import signal
-import subprocess
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -20,7 +19,7 @@ import sqlalchemy as sa
 
 from orchestrator.store.tables import CampaignState, JobState, forgery_answer, job, outcome
 from tests import servers
-from tests.system.fleet import Fleet, RowKey, busy_processors
+from tests.system.fleet import Fleet, RowKey, Started, busy_processors
 from workers.celery.app import QUEUE, TASK, make_app
 from workers.runtime.version import protocol_version
 
@@ -160,7 +159,7 @@ def orchestrator_killed_again_and_again(fleet: Fleet, *, times: int = 2) -> Seen
     return seen_in(fleet, recovery_s)
 
 
-def _leads(fleet: Fleet, orchestrator: subprocess.Popen[bytes]) -> Callable[[], bool]:
+def _leads(fleet: Fleet, orchestrator: Started) -> Callable[[], bool]:
     return lambda: "sending jobs" in fleet.log(orchestrator)
 
 
@@ -395,7 +394,7 @@ def read_only_store(fleet: Fleet, database: servers.Postgres) -> Seen:
 
 def _refused(
     fleet: Fleet,
-    worker: subprocess.Popen[bytes],
+    worker: Started,
     begins: str,
     reasons: tuple[str, ...],
     fix: Callable[[], None] = lambda: None,
@@ -494,7 +493,7 @@ def heartbeats_under_load(
     return seen_in(fleet, [])
 
 
-def launch_all(fleet: Fleet) -> tuple[subprocess.Popen[bytes], ...]:
+def launch_all(fleet: Fleet) -> tuple[Started, ...]:
     fleet.launch()
     processes = fleet.start("orchestrate"), fleet.worker(SLOTS)
     fleet.until(fleet.begun())

@@ -29,7 +29,7 @@ from orchestrator.store.tables import (
     job,
     outcome,
 )
-from tests import servers
+from tests import forked, servers
 from tests.family import Family
 from tests.small_campaign import BATCH, small_campaign
 
@@ -40,11 +40,16 @@ PATIENCE_S = 240.0
 _ORPHANS_WITHIN_S = 30.0
 """All processes of a killed worker must have ended after this long, also on a busy machine."""
 
+_LOOK_EVERY_S = 0.05
+"""A look at the store or at all processes takes some milliseconds, of which the fleet has the less."""
+
 NAME = "faults"
 """The campaign's."""
 
 OTHER_JOBS = 5
 """Of the small campaign: split, baseline, embed, detection, suppression."""
+
+Started = subprocess.Popen[bytes] | forked.Process
 
 
 @dataclass(frozen=True)
@@ -104,7 +109,11 @@ class Fleet:
     ----------
     program
         What a `wm` command begins with.
+    is_forked
+        Whether processes are taken from the nursery (`tests.forked`) where nothing special is asked of them.
     """
+
+    is_forked = False
 
     def __init__(self, directory: Path, store_url: str, broker_url: str, size: Size) -> None:
         self.directory = directory
@@ -119,7 +128,7 @@ class Fleet:
             "WM_BROKER_URL": broker_url,
         }
         self.store = Store(store_url)
-        self.processes: list[subprocess.Popen[bytes]] = []
+        self.processes: list[Started] = []
         self.log_files: dict[int, Path] = {}
         (directory / "c.toml").write_text(size.text)
 
@@ -132,7 +141,7 @@ class Fleet:
         largest_file: int | None = None,
         measured: bool = True,
         within: Sequence[str] = (),
-    ) -> subprocess.Popen[bytes]:
+    ) -> Started:
         """Start a command; its output goes to a file.
 
         Parameters
@@ -157,22 +166,20 @@ class Fleet:
             folder.mkdir()
             (folder / "sitecustomize.py").write_text(custom)
             environment["PYTHONPATH"] = os.pathsep.join([str(folder), str(ROOT)])
+        options: dict[str, Any] = {"cwd": self.directory, "env": environment, "stdin": subprocess.DEVNULL}
         with log.open("wb") as file:
-            process = subprocess.Popen(
-                [*within, *self.program, *arguments],
-                cwd=self.directory,
-                env=environment,
-                stdin=subprocess.DEVNULL,
-                stdout=file,
-                stderr=file,
-            )
+            options |= {"stdout": file, "stderr": file}
+            if self.is_forked and not custom and not within and largest_file is None:
+                process: Started = forked.start("orchestrator.cli", *arguments, **options)
+            else:
+                process = subprocess.Popen([*within, *self.program, *arguments], **options)
         if largest_file is not None:
             resource.prlimit(process.pid, resource.RLIMIT_FSIZE, (largest_file, largest_file))
         self.processes.append(process)
         self.log_files[process.pid] = log
         return process
 
-    def log(self, process: subprocess.Popen[bytes]) -> str:
+    def log(self, process: Started) -> str:
         """Return the output of a command."""
         return self.log_files[process.pid].read_text(errors="replace")
 
@@ -186,7 +193,7 @@ class Fleet:
         assert self.end_of(process) == 0
         return self.log(process)
 
-    def worker(self, concurrency: int = 2, **options: Any) -> subprocess.Popen[bytes]:
+    def worker(self, concurrency: int = 2, **options: Any) -> Started:
         """Start a worker."""
         return self.start("worker", "--concurrency", str(concurrency), **options)
 
@@ -195,12 +202,12 @@ class Fleet:
         spec, data = read_campaign(self.directory / "c.toml")
         launched.hand_over(self.store, launch(self.store, spec, data))
 
-    def stop(self, process: subprocess.Popen[bytes]) -> int:
+    def stop(self, process: Started) -> int:
         """End a command in good order; return its exit code."""
         process.terminate()
         return self.end_of(process)
 
-    def end_of(self, process: subprocess.Popen[bytes]) -> int:
+    def end_of(self, process: Started) -> int:
         """Wait until a command has ended; return its exit code, and show its output if that is not 0."""
         code = process.wait(timeout=PATIENCE_S)
         if code:
@@ -212,7 +219,7 @@ class Fleet:
         deadline = time.monotonic() + within_s
         while not (found := moment()):
             assert time.monotonic() < deadline, self.hung()
-            time.sleep(0.02)
+            time.sleep(_LOOK_EVERY_S)
         return found
 
     def hung(self) -> str:
@@ -233,10 +240,12 @@ class Fleet:
     def below(self, pid: int, module: str = "") -> list[int]:
         """Return the processes below one; with a module, the children of that service's templates alone."""
         parents, words = {}, {}
-        for living in self.family.living():
+        family = self.family.living()
+        for living in family:
             with contextlib.suppress(OSError):
                 fields = Path(f"/proc/{living}/stat").read_text().rpartition(")")[2].split()
-                parents[living] = int(fields[1])
+                parent = int(fields[1])
+                parents[living] = parent if parent in family else forked.starter_of(living) or parent
                 words[living] = Path(f"/proc/{living}/cmdline").read_bytes().decode().split("\0")
 
         def is_below(child: int) -> bool:
@@ -254,7 +263,7 @@ class Fleet:
             and (not module or (module in words.get(child, []) and module in words.get(parents[child], [])))
         ]
 
-    def kill(self, process: subprocess.Popen[bytes]) -> int:
+    def kill(self, process: Started) -> int:
         """Kill a command with SIGKILL; return how many processes of it still live some seconds later."""
         below = self.below(process.pid)
         process.kill()

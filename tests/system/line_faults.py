@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import subprocess
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, contextmanager
@@ -14,7 +13,7 @@ from orchestrator.store.database import Store
 from tests import servers
 from tests.proxy import BadLine
 from tests.system.faults import SLOTS, Seen, launch_all, seen_in
-from tests.system.fleet import PATIENCE_S, Fleet, Size, fleet_of
+from tests.system.fleet import PATIENCE_S, Fleet, Size, Started, fleet_of
 
 IMPATIENT = """
 import orchestrator.store.silence, workers.runtime.stopping
@@ -38,7 +37,7 @@ class Remote:
         """Both."""
         return self.store_line, self.broker_line
 
-    def launch(self, custom: str = "") -> tuple[subprocess.Popen[bytes], subprocess.Popen[bytes]]:
+    def launch(self, custom: str = "") -> tuple[Started, Started]:
         """Launch the campaign and start an orchestrator and a worker; wait until queries are answered."""
         fleet = self.fleet
         fleet.launch()
@@ -186,7 +185,7 @@ def lines_delay_and_break(remote: Remote) -> Seen:
     return seen_in(remote.fleet, [])
 
 
-def assert_reported_once(fleet: Fleet, processes: Iterable[subprocess.Popen[bytes]]) -> None:
+def assert_reported_once(fleet: Fleet, processes: Iterable[Started]) -> None:
     """Raise unless all live, and each said of store and broker in turns that they are away and back."""
     for process in processes:
         logged = fleet.log(process)

@@ -6,7 +6,6 @@ import io
 import json
 import re
 import signal
-import subprocess
 import sys
 import time
 from collections.abc import Iterator
@@ -18,7 +17,7 @@ import numpy as np
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
-from tests import ending
+from tests import ending, forked
 from tests.sharing import copy_store, made_once
 from tests.small_campaign import small_campaign
 from tests.system import browsing
@@ -39,7 +38,7 @@ class Web:
     """A `wm web` that runs."""
 
     link: str
-    process: subprocess.Popen[str]
+    process: forked.Process
 
     @property
     def base(self) -> str:

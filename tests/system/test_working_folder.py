@@ -28,18 +28,22 @@ signatures = 1
 """
 
 
-@pytest.mark.parametrize("name", ["numpy.py", "random.py", "workers/__init__.py", "sklearn/__init__.py"])
-def test_files_named_as_modules_are_not_imported(tmp_path, name):
-    file = tmp_path / name
-    file.parent.mkdir(exist_ok=True)
-    file.write_text(
-        f"open({str(tmp_path / 'ran')!r}, 'a').close()\nraise ImportError('a file of the folder')\n"
-    )
+def test_files_named_as_modules_are_not_imported(tmp_path):
+    ran = tmp_path / "ran"
+    for name in ("numpy.py", "random.py", "workers/__init__.py", "sklearn/__init__.py"):
+        file = tmp_path / name
+        file.parent.mkdir(exist_ok=True)
+        file.write_text(
+            f"with open({str(ran)!r}, 'a') as file:\n"
+            f"    print({name!r}, file=file)\n"
+            "raise ImportError('a file of the folder')\n"
+        )
     (tmp_path / "c.toml").write_text(CAMPAIGN)
     command = [sys.executable, "-P", "-m", "orchestrator.cli", "campaign", "run", "c.toml", "--workers", "1"]
     environment = os.environ | {"PYTHONPATH": str(ROOT)}
-    ending.run(command, cwd=tmp_path, env=environment)
-    assert not (tmp_path / "ran").exists()
+    done = ending.run(command, cwd=tmp_path, env=environment, code=None)
+    assert not ran.exists(), ran.read_text()
+    assert done.returncode == 0, done.stderr
 
 
 def test_every_launcher_leaves_the_folder_out_of_the_path():

@@ -9,6 +9,7 @@ import pytest
 from sklearn.datasets import load_breast_cancer
 from sklearn.ensemble import RandomForestClassifier
 
+from tests.pigeonholes import hopelessly_slow
 from wm.forest import Forest
 from wm.signature import Signature
 
@@ -48,12 +49,17 @@ def test_certified_answers_are_marked(wm, model) -> None:
     assert all("certified" in reason and "not certified" not in reason for reason in impossible)
 
 
-def test_a_limit_that_strikes_sets_the_exit_code(wm, model) -> None:
-    ran = wm("forge", model.forest, *START, "--engine", "z3", "--eps", 0.5, "--timeout", "0.001", "--json")
+def test_a_limit_that_strikes_sets_the_exit_code(wm) -> None:
+    forest = hopelessly_slow()
+    forest.save(Path("slow.npz"))
+    np.savez("rows.npz", X=np.full((2, forest.n_features), [[0.5], [0.0]]), y=[1, -1])
+    bits = "0" * forest.n_trees  # hopeless for the first row
+    options = ("--rows", "rows.npz", "--engine", "sat", "--eps", 0.5, "--timeout", 0.5, "--json")
+    ran = wm("forge", "slow.npz", *options, "--signature", bits)
     assert ran.code == 3
     (row,) = ran.json()["signatures"]
     assert row["timeout"] > 0
-    assert row["forged"] + row["impossible"] + row["timeout"] == row["instances"] == 20
+    assert row["forged"] + row["impossible"] + row["timeout"] == row["instances"] == 2
 
 
 def test_options_of_an_engine_reach_it(wm, model, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -20,9 +20,7 @@ from orchestrator import pace
 from orchestrator.cli import progress
 from orchestrator.store.campaigns import Progress
 from orchestrator.store.tables import JobState
-from tests import ending
-
-ROOT = Path(__file__).resolve().parents[3]
+from tests import ending, forked
 
 
 def _progress(done: int, total: int) -> Progress:
@@ -121,10 +119,10 @@ def test_on_a_terminal_a_bar_shows_counts_rate_and_time_left(monkeypatch: pytest
 @pytest.mark.system
 def test_a_run_on_a_terminal_keeps_stdout_for_data(tiny, tmp_path: Path) -> None:
     terminal = _Terminal()
-    environment = os.environ | {"PYTHONPATH": str(ROOT), "TERM": "xterm", "COLUMNS": "160"}
+    environment = os.environ | {"TERM": "xterm", "COLUMNS": "160"}
     try:
-        process = subprocess.Popen(
-            [sys.executable, "-m", "orchestrator.cli", "campaign", "run", str(tiny.file), "--workers", "1"],
+        process = forked.start(
+            *("orchestrator.cli", "campaign", "run", tiny.file, "--workers", 1),
             cwd=tmp_path,
             env=environment,
             stdout=subprocess.PIPE,
@@ -139,10 +137,6 @@ def test_a_run_on_a_terminal_keeps_stdout_for_data(tiny, tmp_path: Path) -> None
     assert re.search(r"\d+\.\d/s", text)
     assert "12 done" in text
     assert text.splitlines()[-1] == "tiny: finished"
-    listed = ending.run(
-        [sys.executable, "-m", "orchestrator.cli", "campaign", "list", "--json"],
-        cwd=tmp_path,
-        env=environment,
-    )
+    listed = forked.run("orchestrator.cli", "campaign", "list", "--json", cwd=tmp_path, env=environment)
     assert listed.stderr == ""
     assert [row["state"] for row in json.loads(listed.stdout)] == ["finished"]

@@ -7,7 +7,6 @@ import io
 import os
 import re
 import shlex
-import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping
@@ -20,7 +19,7 @@ import sqlalchemy as sa
 
 from orchestrator.store.database import Store
 from orchestrator.store.tables import orchestrator, worker
-from tests import ending
+from tests import ending, forked
 from tests.documents import DOCUMENTS, ROOT, Block, Step, blocks, matches, steps
 from tests.imitations import Imitation, Served, mlflow_shares
 from wm.claims.keys import public_hex, read_key
@@ -38,7 +37,7 @@ STORIES = [
 OPERATOR = "docs/start/operator.md"
 SERVERS = "docs/servers.md"
 TABLES = "docs/tables.md"
-WM = [sys.executable, "-P", "-m", "orchestrator.cli"]
+WM = ["orchestrator.cli"]
 
 
 class Ran(NamedTuple):
@@ -59,7 +58,7 @@ class StoryRunner:
     outside: bool = False
     """Whether each `wm` is a process of its own, which closes its connections at its end."""
     environment: dict[str, str] = field(default_factory=lambda: os.environ | {"PYTHONPATH": str(ROOT)})
-    background: list[subprocess.Popen[bytes]] = field(default_factory=list)
+    background: list[forked.Process] = field(default_factory=list)
 
     def run_document(self, document: Path) -> int:
         """Run all blocks of a document and return the number of its commands and programs."""
@@ -103,14 +102,14 @@ class StoryRunner:
         return word
 
     def _outside(self, arguments: list[str]) -> Ran:
-        done = ending.run([*WM, *arguments], env=self.environment, code=None)
+        done = forked.run(*WM, *arguments, env=self.environment, code=None)
         return Ran(done.returncode, done.stdout, done.stderr)
 
     def _start(self, arguments: list[str]) -> None:
         """Start a service and wait until the store knows it."""
         url = self.environment["WM_STORE_URL"]
         before = _services(url)
-        self.background.append(subprocess.Popen([*WM, *arguments], env=self.environment))
+        self.background.append(forked.start(*WM, *arguments, env=self.environment))
         end = time.monotonic() + 120
         while _services(url) == before:
             assert self.background[-1].poll() is None

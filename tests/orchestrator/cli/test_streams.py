@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -13,17 +12,13 @@ import pytest
 from orchestrator.store import campaigns
 from orchestrator.store.database import Store
 from orchestrator.store.tables import CampaignState
+from tests import forked
 
 pytestmark = pytest.mark.system
 
-ROOT = Path(__file__).resolve().parents[3]
 
-
-def _start(*arguments: object, **streams: object) -> subprocess.Popen[bytes]:
-    environment = os.environ | {"PYTHONPATH": str(ROOT)}
-    return subprocess.Popen(
-        [sys.executable, "-m", "orchestrator.cli", *map(str, arguments)], env=environment, **streams
-    )
+def _start(*arguments: object, **streams: object) -> forked.Process:
+    return forked.start("orchestrator.cli", *arguments, stdin=subprocess.DEVNULL, **streams)
 
 
 @pytest.mark.parametrize(
@@ -61,7 +56,7 @@ def test_a_full_disk_behind_stdout_is_reported(tiny) -> None:
 
 def test_a_closed_stdout_hides_no_verdict(model) -> None:
     arguments = ("verify", model.claim, "--model", model.forest, *model.judge)
-    process = _start(*arguments, preexec_fn=lambda: os.close(1), stderr=subprocess.PIPE)
+    process = _start(*arguments, closed=[1], stderr=subprocess.PIPE)
     _, err = process.communicate(timeout=60)
     assert (process.returncode, err) == (0, b"")
 
@@ -72,7 +67,7 @@ def test_a_campaign_runs_with_streams_closed(tiny, tmp_path: Path, closed: tuple
     process = _start(
         *("campaign", "run", tiny.file, "--store", url, "--workers", "1"),
         stdout=None if 1 in closed else subprocess.PIPE,
-        preexec_fn=lambda: [os.close(number) for number in closed],
+        closed=closed,
     )
     out, _ = process.communicate(timeout=120)
     assert (process.returncode, out) == (0, None if 1 in closed else b"")
@@ -84,7 +79,7 @@ def test_a_campaign_runs_with_streams_closed(tiny, tmp_path: Path, closed: tuple
 def test_forging_without_stderr_prints_data_only(wm, model) -> None:
     arguments = ("forge", model.forest, "--dataset", "breast-cancer", "--instances", "2", "--eps", "0.3")
     arguments += ("--engine", "sat", "--json")
-    process = _start(*arguments, stdout=subprocess.PIPE, preexec_fn=lambda: os.close(2))
+    process = _start(*arguments, stdout=subprocess.PIPE, closed=[2])
     out, _ = process.communicate(timeout=60)
     ran = wm(*arguments)
     alone, here = (
@@ -95,7 +90,7 @@ def test_forging_without_stderr_prints_data_only(wm, model) -> None:
 
 
 def test_a_mistake_without_stderr_prints_nothing() -> None:
-    process = _start("campaign", "status", "x", stdout=subprocess.PIPE, preexec_fn=lambda: os.close(2))
+    process = _start("campaign", "status", "x", stdout=subprocess.PIPE, closed=[2])
     out, _ = process.communicate(timeout=60)
     assert (process.returncode, out) == (2, b"")
 

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import itertools
-
 import numpy as np
 import pytest
 from sklearn.datasets import load_breast_cancer
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.preprocessing import minmax_scale
 
-from wm.attacks.hardness import Formula, to_forest
+from tests import pigeonholes
 from wm.engines import ForgeryQuery
 from wm.forest import Forest
 from wm.testing import forest_of
@@ -32,22 +30,8 @@ def figure_1():
 
 @pytest.fixture(scope="session")
 def hopelessly_slow():
-    """A forest whose query (+1, all bits 0, [0, 1]^d) no resolution solver answers within an hour.
-
-    The pigeonhole principle: 16 pigeons do not fit into 15 holes; every resolution proof is exponential.
-    """
-    pigeons, holes = range(16), range(15)
-
-    def sits(pigeon, hole):
-        return 1 + pigeon * len(holes) + hole
-
-    clauses = [tuple(sits(pigeon, hole) for hole in holes) for pigeon in pigeons]
-    clauses += [
-        (-sits(one, hole), -sits(other, hole))
-        for hole in holes
-        for one, other in itertools.combinations(pigeons, 2)
-    ]
-    return to_forest(Formula(len(pigeons) * len(holes), tuple(clauses)), threshold=0.5)
+    """A forest whose query (+1, all bits 0, [0, 1]^d) no resolution solver answers within an hour."""
+    return pigeonholes.hopelessly_slow()
 
 
 @pytest.fixture(scope="session")

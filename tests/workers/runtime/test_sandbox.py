@@ -137,7 +137,7 @@ def test_nothing_is_left_of_a_stopped_and_closed_sandbox(bench, family, kind):
     own = JobSandbox()
     run = replace(bench, sandbox=own).run
     try:
-        changes = ENDLESS if kind is JobKind.TUNE_FOLD else {"engine": "z3", "count": 100}
+        changes = ENDLESS if kind is JobKind.TUNE_FOLD else {"engine": "z3", "count": 171, "eps": "minimal"}
         assert run(bench.job(kind, **changes), stop=After(4, lambda: True)).end is End.STOPPED
         assert family.living()
     finally:
@@ -241,7 +241,7 @@ def test_a_query_that_times_out_is_an_answer_not_a_failure(bench):
 def test_a_batch_that_hangs_around_its_queries_is_a_failed_attempt(bench, monkeypatch):
     """Its queries have limits of their own, so the fault is not the query's."""
     monkeypatch.setattr(forging, "_GRACE_S", -179.5)
-    run = bench.run(bench.job(JobKind.FORGERY, engine="z3", count=171))
+    run = bench.run(bench.job(JobKind.FORGERY, engine="z3", count=171, eps="minimal"))
     assert (run.end, run.outcome) == (End.FAILED, None)
     assert run.reason == "the job hung: time limit of 0.5 s"
     assert works(bench)

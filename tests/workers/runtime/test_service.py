@@ -7,12 +7,12 @@ from multiprocessing import Pipe
 
 import pytest
 
+from tests import ending
 from wm.errors import DataError
 from wm.isolation import ChildError
 from workers.handlers import forgery
 from workers.jobs import ForgeryResult, JobKind, LeasedJob, OutcomeStatus
 from workers.runtime import service
-from workers.runtime.context import ArtifactCache, Context
 from workers.runtime.messages import End, Rows, Run, Start
 
 PARAMETERS = {
@@ -38,8 +38,15 @@ def messages_of(monkeypatch):
         monkeypatch.setattr(forgery, "run", handler)
         ours, theirs = Pipe()
         with ours, theirs:
-            message = service._run(job, Context(theirs, ArtifactCache(), job, 60.0))
-            return [ours.recv() for _ in iter(lambda: ours.poll(0), False)], message
+            serving = threading.Thread(target=service.serve, args=(theirs, None))
+            serving.start()
+            ours.send(Start(job, 60.0))
+            received = [ours.recv()]
+            while not isinstance(received[-1], Run):
+                received.append(ours.recv())
+            ours.close()
+            ending.join(serving)
+            return received[:-1], received[-1]
 
     return run
 
@@ -109,5 +116,4 @@ def test_jobs_are_served_one_after_the_other_until_the_connection_closes(monkeyp
             for _ in range(3):
                 ours.send(Start(JOB, 1.0))
                 assert ours.recv().end is End.FINISHED
-        serving.join(timeout=30)
-        assert not serving.is_alive()
+        ending.join(serving)
