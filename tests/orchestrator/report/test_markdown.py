@@ -81,12 +81,10 @@ def test_several_campaigns_are_side_by_side_in_the_order_of_the_page(
     paper: Findings, attacked: Findings
 ) -> None:
     text = report_markdown([paper, attacked])
-    shown = _headings(report_markdown([attacked]), 2)
+    shown, in_both = (_headings(report_markdown([each]), 2) for each in (attacked, paper))
     assert _headings(text, 2) == shown
     assert _headings(text, 3) == [
-        name
-        for title in shown
-        for name in (["made-up"] if title in _headings(report_markdown([paper]), 2) else []) + ["attacked"]
+        name for title in shown for name in (["made-up"] if title in in_both else []) + ["attacked"]
     ]
     lead = declared()["suppression"]["lead"]
     assert text.count(escaped(lead)) == 1, "what an attack is, is said once"

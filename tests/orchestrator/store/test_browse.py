@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import pytest
 import sqlalchemy as sa
 
@@ -39,11 +41,10 @@ def _expected(store, campaign_id, kind, state):
 
 
 @pytest.mark.parametrize("kind", [None, "split", "detection", "forgery"])
-@pytest.mark.parametrize("state", [None, *_STATES, JobState.BLOCKED])
-def test_pages_together_are_all_jobs_wanted(browsed, kind, state):
+def test_pages_together_are_all_jobs_wanted(browsed, kind):
     store, *both = browsed
-    wanted = Wanted((kind,), state, is_every_kind=False) if kind else Wanted(_KINDS, state)
-    for campaign_id in both:
+    for campaign_id, state in itertools.product(both, [None, *_STATES, JobState.BLOCKED]):
+        wanted = Wanted((kind,), state, is_every_kind=False) if kind else Wanted(_KINDS, state)
         expected = _expected(store, campaign_id, kind, state)
         seen, after, pages = [], None, []
         while not seen or pages[-1].has_later:
@@ -107,7 +108,6 @@ def gridded(workshop):
     return workshop.store, made
 
 
-@pytest.mark.parametrize("window", [5, 10, 1000])
 @pytest.mark.parametrize(
     "more",
     [
@@ -120,10 +120,8 @@ def gridded(workshop):
         {"place": {"eps": 0.1}, "state": JobState.READY},
     ],
 )
-def test_narrowed_pages_together_are_all_jobs_wanted(gridded, monkeypatch, window, more):
+def test_narrowed_pages_together_are_all_jobs_wanted(gridded, monkeypatch, more):
     store, made = gridded
-    for name, size in (("WINDOW", window), ("SCATTERED", window), ("AT_ONCE", 7)):
-        monkeypatch.setattr(searching, name, size)
     wanted = Wanted(**{"kinds": _KINDS} | more)
 
     def is_wanted(row):
@@ -138,8 +136,11 @@ def test_narrowed_pages_together_are_all_jobs_wanted(gridded, monkeypatch, windo
 
     every = page_of_jobs(store, made, Wanted(_KINDS), limit=1000).jobs
     expected = [row.id for row in every if is_wanted(row)]
-    for name, step in (("after", 1), ("before", -1)):
-        found, at = [], {"after": 0, "before": every[-1].id + 1}[name]
+    ways = {"after": (0, 1), "before": (every[-1].id + 1, -1)}
+    for window, (name, (at, step)) in itertools.product((5, 10, 1000), ways.items()):
+        for constant, size in (("WINDOW", window), ("SCATTERED", window), ("AT_ONCE", 7)):
+            monkeypatch.setattr(searching, constant, size)
+        found = []
         while True:
             page = page_of_jobs(store, made, wanted, limit=4, **{name: at})
             ids = [row.id for row in page.jobs]
@@ -150,7 +151,7 @@ def test_narrowed_pages_together_are_all_jobs_wanted(gridded, monkeypatch, windo
             if not is_more and page.looked_to is None:
                 break
             at = page.looked_to if page.looked_to is not None else ids[::step][-1]
-        assert found == expected[::step]
+        assert found == expected[::step], (window, name)
 
 
 def test_coordinates_have_their_values(gridded):

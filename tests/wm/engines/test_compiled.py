@@ -3,24 +3,16 @@
 from __future__ import annotations
 
 import os
-import resource
 import sys
 from pathlib import Path
 
 import pytest
 
-from tests import ending
+from tests import ending, forked
 
 pytestmark = pytest.mark.system
 
 ROOT = Path(__file__).resolve().parents[3]
-_PROGRAM = """
-import sys
-sys.path[:0] = sys.argv[1:3]
-from numbers_of import successor
-assert successor(41) == 42
-print(sum(successor.stats.cache_hits.values()))
-"""
 _MODULE = """
 from wm.engines.compiled import compiled
 
@@ -31,20 +23,43 @@ def successor(n):
 
 
 @pytest.fixture
-def run(tmp_path: Path):
-    """Return what compiles a function in a new process, and returns whether the code was in the cache."""
+def folder(tmp_path: Path) -> Path:
+    """A folder of a module with a function to compile."""
     module = tmp_path / "modules" / "numbers_of.py"
     module.parent.mkdir()
     module.write_text(_MODULE)
+    return module.parent
 
-    def call(limit: int | None = None, **environment: str) -> bool:
+
+@pytest.fixture
+def run(tmp_path: Path, folder: Path):
+    """Return what compiles the function in a new interpreter, and returns whether its code was cached."""
+
+    def call(**environment: str) -> bool:
         ran = ending.run(
-            [sys.executable, "-P", "-B", "-c", _PROGRAM, str(ROOT), str(module.parent)],
+            [sys.executable, "-P", "-B", "-m", "tests.successor", str(folder), "0"],
             cwd=tmp_path,
-            env={"PATH": os.environ["PATH"], "NUMBA_CACHE_DIR": str(tmp_path / "cache")} | environment,
-            # Python ignores the signal, so that a write beyond the limit fails as on a full disk.
-            preexec_fn=lambda: limit and resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)),
+            env={
+                "PATH": os.environ["PATH"],
+                "PYTHONPATH": str(ROOT),
+                "NUMBA_CACHE_DIR": str(tmp_path / "cache"),
+            }
+            | environment,
         )
+        assert ran.stderr == ""
+        return ran.stdout == "1\n"
+
+    return call
+
+
+@pytest.fixture
+def run_forked(tmp_path: Path, folder: Path):
+    """Return what does the same in a process that has numba, not the function; no file exceeds a limit."""
+
+    def call(limit: int = 0, cache: Path = tmp_path / "cache") -> bool:
+        # Python ignores the signal, so that a write beyond the limit fails as on a full disk.
+        environment = os.environ | {"NUMBA_CACHE_DIR": str(cache)}
+        ran = forked.run("tests.successor", folder, limit, cwd=tmp_path, env=environment)
         assert ran.stderr == ""
         return ran.stdout == "1\n"
 
@@ -57,18 +72,18 @@ def test_code_is_kept(run) -> None:
 
 @pytest.mark.parametrize("ending", ["nbi", "nbc"])
 @pytest.mark.parametrize("size", [0, 10, 60])
-def test_a_file_that_was_cut_short_is_made_again(run, tmp_path: Path, ending: str, size: int) -> None:
-    run()
+def test_a_file_that_was_cut_short_is_made_again(run_forked, tmp_path: Path, ending: str, size: int) -> None:
+    run_forked()
     (file,) = (tmp_path / "cache").rglob(f"*.{ending}")
     os.truncate(file, size)
-    assert [run(), run()] == [False, True]
+    assert [run_forked(), run_forked()] == [False, True]
 
 
-def test_a_directory_without_room_or_rights_is_done_without(run, tmp_path: Path) -> None:
-    assert [run(limit=1000), run(limit=1000)] == [False, False]
-    assert run() is False, "no index names code that could not be written"
+def test_a_directory_without_room_or_rights_is_done_without(run_forked, tmp_path: Path) -> None:
+    assert [run_forked(limit=1000), run_forked(limit=1000)] == [False, False]
+    assert run_forked() is False, "no index names code that could not be written"
     (tmp_path / "file").touch()
-    assert run(NUMBA_CACHE_DIR=str(tmp_path / "file")) is False
+    assert run_forked(cache=tmp_path / "file") is False
 
 
 def test_without_a_home_directory_the_cache_is_a_temporary_one(run, tmp_path: Path) -> None:
