@@ -55,12 +55,11 @@ def _prepare() -> None:
     """Import what processes need, and load what is compiled."""
     for name in _MODULES:
         importlib.import_module(name)
-    from wm.engines import learning, search
+    from tests.kernels import load_kernels
     from workers.runtime import service
 
     service.prepare()
-    search.compile_kernel()
-    learning.compile_kernel()
+    load_kernels()
     gc.collect()
     gc.freeze()  # a collection in a child would copy the pages of all objects
 

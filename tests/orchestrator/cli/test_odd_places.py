@@ -11,7 +11,7 @@ import pytest
 
 from orchestrator.cli.memory import memory_fault
 from orchestrator.store import database
-from tests import ending
+from tests import ending, forked
 from tests.sharing import copy_store
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -41,9 +41,8 @@ def test_a_folder_whose_name_is_not_utf_8(tmp_path, finished_file):
     copy_store(finished_file, Path(os.fsdecode(folder)) / "wm.db")
     listed = wm("results", "jobs", "small", "--json", cwd=folder)
     assert (listed.returncode, listed.stderr) == (0, b"")
-    reported = wm("report", "small", "-o", "report.html", cwd=folder)
-    assert reported.returncode == 0, reported.stderr
-    assert os.path.getsize(folder + b"/report.html") > 10_000  # noqa: PTH202 - as above
+    forked.run("orchestrator.cli", "report", "small", "-o", "report.md", cwd=folder)
+    assert os.path.getsize(folder + b"/report.md") > 5_000  # noqa: PTH202 - as above
 
 
 def test_an_install_path_with_a_percent_sign(tmp_path, monkeypatch):

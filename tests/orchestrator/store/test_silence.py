@@ -187,12 +187,19 @@ def test_a_server_that_stands_still_is_unavailable_and_answers_again_later(store
     assert store.rows(ONE) == [(1,)]
 
 
-def test_a_server_that_refuses_new_connections_is_waited_for(store):
+@pytest.fixture
+def refusing(remote, store):
+    """From now on the server refuses new connections."""
+    with remote.connect() as owner:
+        store.rows(ONE)
+        owner.execute("ALTER ROLE postgres PASSWORD 'another'")
+        yield
+        owner.execute(f"ALTER ROLE postgres PASSWORD '{PASSWORD}'")
+
+
+def test_a_server_that_refuses_new_connections_is_waited_for(store, refusing):
     """As one with too many clients: it is there, and cannot be asked what it does."""
     with store.read() as connection:
-        raw = connection.connection.dbapi_connection
-        arguments, options = raw._given
-        raw._given = arguments, options | {"password": "another"}
         assert connection.execute(sa.text("SELECT 7 FROM pg_sleep(5)")).scalar_one() == 7
 
 
@@ -202,4 +209,4 @@ def test_a_pooler_that_hides_the_server_process_is_waited_for(store, monkeypatch
         raw = connection.connection.dbapi_connection
         assert isinstance(raw, silence.WatchedConnection)
         monkeypatch.setattr(psycopg.ConnectionInfo, "backend_pid", property(lambda _info: 1))
-        assert raw._is_working(is_again=False)
+        assert connection.execute(sa.text("SELECT 7 FROM pg_sleep(5)")).scalar_one() == 7

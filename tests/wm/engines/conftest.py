@@ -9,9 +9,16 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.preprocessing import minmax_scale
 
 from tests import pigeonholes
+from tests.kernels import load_kernels
 from wm.engines import ForgeryQuery
 from wm.forest import Forest
 from wm.testing import forest_of
+
+
+@pytest.fixture(scope="session", autouse=True)
+def kernels():
+    """Whatever is compiled is so before the first test."""
+    load_kernels()
 
 
 @pytest.fixture(scope="session")

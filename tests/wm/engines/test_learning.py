@@ -9,8 +9,7 @@ import pytest
 from pysat.solvers import Solver as PysatSolver
 
 from wm.attacks.hardness import Formula, assignment, random_3cnf, satisfies, to_forest
-from wm.engines import ForgeryQuery, learning
-from wm.engines import learning_state as places
+from wm.engines import ForgeryQuery, learning, learning_kernel
 from wm.engines.encoding import build_problem, leaf_bounds, nearest_witness
 from wm.engines.learning import LearnedFormula, LearningSolver
 from wm.engines.proof import ProofChecker, ProofError
@@ -35,29 +34,33 @@ def hard_formulas(count: int, n_variables: int) -> list[Formula]:
     return [random_3cnf(n_variables, round(4.26 * n_variables), rng) for _ in range(count)]
 
 
-def reduced_early(formula: LearnedFormula) -> LearnedFormula:
-    """Let learned clauses be dropped, and modes change, from the first conflicts on."""
-    numbers = formula._state.numbers
-    numbers[places.REDUCE_AT], numbers[places.SWITCH_AT] = 20, 30
-    return formula
+@pytest.fixture
+def reduced_early(monkeypatch):
+    """Learned clauses are dropped, and modes change, from the first conflicts on."""
+    monkeypatch.setattr(learning_kernel, "FIRST_REDUCTION", 20)
+    monkeypatch.setattr(learning_kernel, "FIRST_SWITCH", 30)
 
 
-def test_long_runs_agree_with_a_sat_solver_and_prove_what_they_say():
+def has_dropped(proof: list[str]) -> bool:
+    return any(step.startswith("d ") for step in proof)
+
+
+def test_long_runs_agree_with_a_sat_solver_and_prove_what_they_say(reduced_early):
     seen = Counter()
     for formula in hard_formulas(12, 90):
         forest = to_forest(formula)
         with PysatSolver(name="cadical153", bootstrap_with=[list(each) for each in formula.clauses]) as plain:
             satisfiable = plain.solve()
-        learned = reduced_early(formula_of(forest, whole(forest), with_proof=True))
+        learned = formula_of(forest, whole(forest), with_proof=True)
         assert learned.has_witness() == satisfiable
-        seen[satisfiable, int(learned._state.numbers[places.REDUCTIONS]) > 0] += 1
+        seen[satisfiable, has_dropped(learned.proof())] += 1
         if satisfiable:
             bounds = leaf_bounds(forest)
             witness = nearest_witness(forest, bounds, learned.point(), whole(forest))
             assert satisfies(formula, assignment(witness, formula))
             continue
         checker, proof = ProofChecker(forest), learned.proof()
-        assert any(step.startswith("d ") for step in proof), "dropped clauses are in the proof"
+        assert has_dropped(proof), "dropped clauses are in the proof"
         assert checker.check(whole(forest), learned.tests, proof) > 0
         with pytest.raises(ProofError):
             checker.check(whole(forest), learned.tests, ["0"])
@@ -87,7 +90,7 @@ def some_signatures(forest: Forest, count: int) -> list[np.ndarray]:
     return drawn
 
 
-def test_it_agrees_with_a_sat_solver_on_deep_trees(deep):
+def test_it_agrees_with_a_sat_solver_on_deep_trees(deep, reduced_early):
     bounds, checker, seen = leaf_bounds(deep), ProofChecker(deep), Counter()
     for signature in some_signatures(deep, 16):
         query = whole(deep, signature)
@@ -96,7 +99,7 @@ def test_it_agrees_with_a_sat_solver_on_deep_trees(deep):
             continue
         with PrunedFormula(bounds, problem, query.centre) as other:
             expected = other.has_witness()
-        learned = reduced_early(LearnedFormula(bounds, problem, query.centre, with_proof=True))
+        learned = LearnedFormula(bounds, problem, query.centre, with_proof=True)
         assert learned.has_witness() == expected
         seen[expected] += 1
         if expected:
@@ -110,12 +113,12 @@ def test_it_agrees_with_a_sat_solver_on_deep_trees(deep):
 def test_pauses_change_nothing(deep):
     for signature in some_signatures(deep, 6):
         query = whole(deep, signature)
-        at_once, in_turns = formula_of(deep, query), formula_of(deep, query)
+        at_once, in_turns = (formula_of(deep, query, with_proof=True) for _ in range(2))
         found = at_once.has_witness()
         while (paused := in_turns.has_witness(1)) is None:
             pass
         assert paused == found
-        assert at_once._state.numbers.tolist() == in_turns._state.numbers.tolist()
+        assert (at_once.work, at_once.proof()) == (in_turns.work, in_turns.proof())
         if found:
             assert np.array_equal(at_once.point(), in_turns.point())
 
