@@ -102,9 +102,10 @@ class Tab:
         if kind in ("error", "warning") and not (self.expected and self.expected in text):
             self.faults.append(text)
 
-    def not_accessible(self) -> list[str]:
-        """Return what axe-core finds that is serious."""
-        found = Axe().run(self.page).response["violations"]
+    def not_accessible(self, *, colours_only: bool = False) -> list[str]:
+        """Return what axe-core finds that is serious, by all its rules or by those of colours alone."""
+        rules = {"runOnly": ["color-contrast", "link-in-text-block"]} if colours_only else None
+        found = Axe().run(self.page, options=rules).response["violations"]
         return [
             f"{one['id']}: {one['help']}: {[node['html'][:120] for node in one['nodes']][:3]}"
             for one in found
