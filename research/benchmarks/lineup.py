@@ -113,8 +113,8 @@ def measure(arguments: argparse.Namespace, name: str, candidates: int, seed: int
         suspect: modify(forest, steps, thief, rng) for suspect, steps in SUSPECTS.items()
     }
     innocents = chain(
-        _honest(arguments.honest, rows, settings, trees, rng),
-        _others(arguments.others, rows, settings, trees, rng),
+        honest_forests(arguments.honest, rows, settings, trees, rng),
+        other_owners(arguments.others, rows, settings, trees, rng),
     )
     suspects |= {f"{population} {number}": each for population, number, each in innocents}
     before = forest.accuracy(data.X_test[:half], data.y_test[:half])
@@ -137,20 +137,21 @@ def measure(arguments: argparse.Namespace, name: str, candidates: int, seed: int
         )
 
 
-_Innocent = tuple[str, int, Forest]
+Innocent = tuple[str, int, Forest]
 """Population, number and forest."""
 
 
-def _honest(
+def honest_forests(
     count: int, rows: TrainingRows, settings: TreeSettings, trees: int, rng: np.random.Generator
-) -> Iterator[_Innocent]:
+) -> Iterator[Innocent]:
+    """Yield honest forests of other seeds."""
     for number in range(count):
         yield "honest", number, trained_forest(rows, settings, rng.integers(2**31, size=trees).tolist())
 
 
-def _others(
+def other_owners(
     count: int, rows: TrainingRows, settings: TreeSettings, trees: int, rng: np.random.Generator
-) -> Iterator[_Innocent]:
+) -> Iterator[Innocent]:
     """Yield forests of other owners of the same rows, of each scheme in turn."""
     caps, size = Caps(settings.max_depth, None), max(2, len(rows.y) // 50)
     names = [name for name, scheme in SCHEMES.items() if scheme.trees_vote]
