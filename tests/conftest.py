@@ -15,7 +15,6 @@ import numpy as np
 import pytest
 import redis
 import sqlalchemy as sa
-from hypothesis import settings
 from numpy.typing import NDArray
 from sklearn.datasets import load_breast_cancer
 from sklearn.ensemble import RandomForestClassifier
@@ -27,11 +26,6 @@ from tests import forked, servers
 from wm.forest import Forest
 
 gc.disable()  # until the tests are collected: what that makes is kept
-
-# A slow or busy machine is no failure.
-settings.register_profile("quick", deadline=None, max_examples=25)
-settings.register_profile("thorough", deadline=None, max_examples=100)  # make thorough
-settings.load_profile("quick")
 
 # A shell that starts the tests in the background makes them, and all that they start, deaf to Ctrl-C.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:

@@ -44,7 +44,7 @@ def law_of_winners(votes, weights, choose, *, layers=2):
 votes_of_kinds = st.lists(st.lists(st.integers(0, 1), min_size=2, max_size=2), min_size=3, max_size=3)
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(votes_of_kinds, st.lists(st.sampled_from([1.0, 2.0, 2.5]), min_size=2, max_size=2))
 def test_winners_have_exactly_the_law_of_candidates(votes, weights):
     assert law_of_winners(np.array(votes), np.array(weights), winner) == LAW
@@ -105,7 +105,7 @@ class Suspect:
         return (self.votes(X).mean(axis=1) > 0.5).astype(int)
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 @given(
     st.integers(1, 3).flatmap(
         lambda trees: st.lists(
