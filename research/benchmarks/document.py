@@ -34,7 +34,7 @@ _EACH = (forgery, forgery_grid, hardness, growth, peak, overshoot, fuzz, tuning,
 MODULES = {module.__name__.rpartition(".")[2]: module for module in (*_EACH, lineup_presence, pages)}
 TYPED: dict[str, dict[str, Any]] = {name: {"rows": module.Row} for name, module in MODULES.items()}
 TYPED |= dict.fromkeys(
-    ("lineup_large", "lineup_hard", "lineup_calibration", "lineup_others"), TYPED["lineup"]
+    ("lineup_large", "lineup_thousand", "lineup_hard", "lineup_calibration", "lineup_others"), TYPED["lineup"]
 )
 TYPED["embedding"] |= {"differences": embedding.Difference, "memory": embedding.Peak}
 """Of each results file, what the entries of its lists are."""
