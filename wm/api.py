@@ -27,7 +27,7 @@ from wm.claims.lineup_opened import OpenedLineup
 from wm.claims.reading import AnyClaim
 from wm.datasets.preparing import Categorical
 from wm.embedding import scheme_of
-from wm.embedding.boosted.claimed import OwnedBoosted, embed_boosted
+from wm.embedding.boosted.claimed import OwnedBoosted, embed_boosted, trees_of_rounds
 from wm.embedding.claimed import OwnedForest, commit_pool, embed_claim, own_receipt, owner_key
 from wm.embedding.common import trigger_size
 from wm.embedding.divided import PoolRows
@@ -105,7 +105,8 @@ def embed(
     y : (n,)
         Labels of two classes; the greater one is the forest's class 1.
     n_estimators
-        m, number of trees; at least 2.
+        m, number of trees; at least 2. In scheme "boosted" the rounds: of more than two classes each has a
+        tree for each class.
     max_depth
         Depth of the standard forest, which sets the limits of the watermarked one, or of the trees of a
         line-up, or of boosted trees; None: no limit, but 3 for these.
@@ -197,7 +198,7 @@ def embed(
     claim = commit_pool(
         given.X,
         given.y,
-        trees=n_estimators,
+        trees=trees_of_rounds(scheme, n_estimators, len(given.class_names)),
         ones_share=fields.ones_share,
         trigger_size=size,
         owner=owner,

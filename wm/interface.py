@@ -107,3 +107,14 @@ def _check(interface: Interface, forest: Forest) -> None:
             f"its interface is of {features} features and {classes} classes, its trees are of "
             f"{forest.n_features} and {len(forest.classes)}"
         )
+
+
+class Released:
+    """Part of what an owner gets: the forest to be released, and what it takes."""
+
+    forest: Forest
+    interface: Interface | None
+
+    def save(self, path: str | Path) -> None:
+        """Write what is to be released; errors as in `write_model`."""
+        write_model(path, self.forest, self.interface)

@@ -106,6 +106,7 @@ def _lines(value: Any) -> Any:
 def new_claim(data: OwnerData, options: dict[str, Any], owner: str) -> PooledClaim:
     """Return the claim that the options ask for, its draw still open."""
     from wm.embedding import SCHEMES
+    from wm.embedding.boosted.claimed import trees_of_rounds
     from wm.embedding.claimed import commit_pool
     from wm.embedding.common import trigger_size
 
@@ -114,7 +115,7 @@ def new_claim(data: OwnerData, options: dict[str, Any], owner: str) -> PooledCla
     return commit_pool(
         rows.X_train,
         rows.y_train,
-        trees=options["trees"],
+        trees=trees_of_rounds(scheme, options["trees"], len(rows.class_names)),
         ones_share=ones_share,
         scheme=scheme,
         trigger_size=trigger_size(len(rows.y_train), options["trigger_share"]) if given is None else given,

@@ -30,6 +30,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import AfterValidator, Field, ValidationError, model_validator
 
+from wm.boosting import outputs
 from wm.claims.beacons.base import Receipt
 from wm.claims.commitment import merkle_root, whole
 from wm.claims.document import (
@@ -125,10 +126,16 @@ class Header(Document):
             raise ValueError(f"{self.pool_size} rows of {features} features are more than a judge reads")
         if self.scheme in HOLDERS:
             check_size(self.trigger_size, self.trees, self.ones, self.scheme)
-        if self.scheme == BOOSTED and (2 * self.ones != self.trees or len(self.class_names) != 2):
+        if self.scheme == BOOSTED and 2 * self.ones != self.trees:
             raise ValueError(
-                "in scheme boosted every bit is a fair coin, of two classes: an even number of trees, half "
-                "of them ones, and two classes are needed"
+                "in scheme boosted every bit is a fair coin: an even number of trees, half of them ones, is "
+                "needed"
+            )
+        rounds_of = outputs(len(self.class_names))
+        if self.scheme == BOOSTED and self.trees % rounds_of:
+            raise ValueError(
+                f"in scheme boosted each round has a tree for each of {rounds_of} classes: {self.trees} "
+                "trees are no whole rounds"
             )
         return self
 

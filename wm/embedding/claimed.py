@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,26 +14,25 @@ from pydantic import ValidationError
 
 from wm import streams
 from wm.claims.beacons.base import Receipt
-from wm.claims.commitment import row_bytes
 from wm.claims.document import first_error
 from wm.claims.draw import random_bytes
 from wm.claims.pooled import Header, PooledClaim, new_claim
 from wm.codebook import Marks
 from wm.datasets.preparation import MinMax, Preparation
 from wm.embedding import Embedded
-from wm.embedding.common import OnRound, row_sums, single_rows
+from wm.embedding.common import OnRound, single_rows
 from wm.embedding.divided import DIVIDED_POOL, PoolRows, divided_rows
+from wm.embedding.drawn_claims import drawn_rows
 from wm.embedding.options import PaperOptions, TrainOptions
 from wm.embedding.training import Caps, adjusted_caps, honest_forest, standard_caps
 from wm.embedding.tuning import Hyperparameters
 from wm.embedding.watermark import Plan, watermark_rows
 from wm.errors import EmbeddingError
 from wm.forest import Forest
-from wm.interface import Interface, write_model
+from wm.interface import Interface, Released
 from wm.streams import Role
 from wm.verification.evidence import DEFAULT_LEVEL, Evidence
 from wm.verification.randomization import row_floor
-from wm.verification.samples import drawn, ordered_receipts
 from wm.verification.schemes import tests_of
 
 MAX_POOL = 2000
@@ -146,7 +144,7 @@ def commit_pool(
 
 
 @dataclass(frozen=True, eq=False)
-class OwnedForest:
+class OwnedForest(Released):
     """A watermarked forest and what its owner keeps.
 
     Attributes
@@ -175,10 +173,6 @@ class OwnedForest:
     evidence: Evidence
     standard: Forest
     interface: Interface | None = None
-
-    def save(self, path: str | Path) -> None:
-        """Write what is to be released; errors as in `wm.interface.write_model`."""
-        write_model(path, self.forest, self.interface)
 
 
 def embed_claim(
@@ -220,9 +214,7 @@ def embed_claim(
             f"the claim is of {claim.header.trees} trees, the standard forest has "
             f"{hyperparameters.n_estimators}"
         )
-    complete = claim.model_copy(update={"receipts": ordered_receipts(claim, receipts)})
-    found, _ = drawn(complete)
-    places = pool_places(claim, X, y)
+    found = drawn_rows(claim, receipts, X, y)
     standard = honest_forest(
         X,
         y,
@@ -240,29 +232,10 @@ def embed_claim(
         repeat=0,
         model_id=claim.header.model_id,
         fit=TrainOptions(**options.fit_options(), n_jobs=n_jobs),
-        trigger_rows=tuple(places[index] for index in found.triggers),
+        trigger_rows=found.trigger_rows,
     )
     made = watermark_rows(X, y, claim.header.class_names, plan, on_round=on_round)
-    return OwnedForest(made.forest, complete, made.embedded, found.signature, made.evidence, standard)
-
-
-def pool_places(claim: PooledClaim, X: NDArray[np.float32], y: NDArray[np.int64]) -> list[int]:
-    """Return the index among the training rows of each pool row.
-
-    Raises
-    ------
-    EmbeddingError
-        Other training rows than the claim's.
-    """
-    pool = claim.X
-    near = np.flatnonzero(np.isin(row_sums(X), row_sums(pool)))
-    known = dict(zip(row_bytes(X[near]), near.tolist(), strict=True))
-    places = [known.get(row, -1) for row in row_bytes(pool)]
-    if -1 in places or not np.array_equal(y[places], claim.y):
-        raise EmbeddingError(
-            "the claim's pool is not among these training rows: give the data and options that made the claim"
-        )
-    return places
+    return OwnedForest(made.forest, found.claim, made.embedded, found.signature, made.evidence, standard)
 
 
 def _pool_size(available: int, trigger_size: int, pool_rows: PoolRows, level: float) -> int:

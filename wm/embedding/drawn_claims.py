@@ -1,38 +1,23 @@
-"""Claims for the estimator, of version 3 or of a line-up, made and drawn before it is fitted."""
+"""Claims of version 3 or of a line-up, drawn before a model is fitted: what they say of its training rows."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from wm.claims.beacons.base import Receipt
 from wm.claims.claim import Claim, make_claim
+from wm.claims.commitment import row_bytes
 from wm.claims.lineup import LineupClaim
 from wm.claims.pooled import PooledClaim
 from wm.codebook import Marks
-from wm.embedding.claimed import pool_places
-from wm.errors import ClaimError, FitError
+from wm.embedding.common import row_sums
+from wm.errors import ClaimError, EmbeddingError, FitError
 from wm.forest import Forest
-from wm.verification.samples import drawn, sample_of
-
-
-@dataclass(frozen=True)
-class DrawnRows:
-    """What a claim's draw says of training rows.
-
-    Attributes
-    ----------
-    scheme, signature
-        As in the claim, and as drawn.
-    trigger_rows
-        Indexes of the trigger rows among the training rows; None: not drawn by a claim.
-    """
-
-    scheme: str
-    signature: Marks
-    trigger_rows: tuple[int, ...] | None
-
+from wm.verification.samples import drawn, ordered_receipts, sample_of
 
 GivenClaim = PooledClaim | LineupClaim
 """A claim that a beacon's value may draw from."""
@@ -49,25 +34,67 @@ def check_claim(claim: GivenClaim, class_names: tuple[str, ...], *, trees: int) 
         raise FitError(f"the claim is of classes {names}, the labels of {wanted}")
 
 
-def drawn_rows(claim: PooledClaim, X: NDArray[np.float32], y: NDArray[np.int64]) -> DrawnRows:
+@dataclass(frozen=True, eq=False)
+class DrawnRows:
+    """What a claim's draw says of training rows.
+
+    Attributes
+    ----------
+    claim
+        With the beacons' receipts.
+    signature
+        As drawn.
+    trigger_rows
+        Indexes of the trigger rows among the training rows.
+    """
+
+    claim: PooledClaim
+    signature: Marks
+    trigger_rows: tuple[int, ...]
+
+
+def drawn_rows(
+    claim: PooledClaim, receipts: Sequence[Receipt], X: NDArray[np.float32], y: NDArray[np.int64]
+) -> DrawnRows:
     """Return which training rows a claim's draw makes trigger rows.
 
     Parameters
     ----------
+    receipts
+        What beacons gave for the claim's commitment.
     X : (n, d), y : (n,)
         The training rows, and their labels, 0, 1, ....
 
     Raises
     ------
     ClaimError
-        A claim without a receipt, or with one of another claim.
+        Receipts of another claim, or none.
     EmbeddingError
         Other rows than the claim's.
     """
-    found, _ = drawn(claim)
+    complete = claim.model_copy(update={"receipts": ordered_receipts(claim, receipts)})
+    found, _ = drawn(complete)
     places = pool_places(claim, X, y)
-    rows = tuple(places[index] for index in found.triggers)
-    return DrawnRows(claim.header.scheme, found.signature, rows)
+    return DrawnRows(complete, found.signature, tuple(places[index] for index in found.triggers))
+
+
+def pool_places(claim: PooledClaim, X: NDArray[np.float32], y: NDArray[np.int64]) -> list[int]:
+    """Return the index among the training rows of each pool row.
+
+    Raises
+    ------
+    EmbeddingError
+        Other training rows than the claim's.
+    """
+    pool = claim.X
+    near = np.flatnonzero(np.isin(row_sums(X), row_sums(pool)))
+    known = dict(zip(row_bytes(X[near]), near.tolist(), strict=True))
+    places = [known.get(row, -1) for row in row_bytes(pool)]
+    if -1 in places or not np.array_equal(y[places], claim.y):
+        raise EmbeddingError(
+            "the claim's pool is not among these training rows: give the data and options that made the claim"
+        )
+    return places
 
 
 def by_trigger_rows(claim: Claim | GivenClaim, forest: Forest) -> Claim:

@@ -30,7 +30,7 @@ from wm.claims.pooled import PooledClaim
 from wm.codebook import Marks
 from wm.embedding import SCHEMES
 from wm.embedding.common import trigger_size
-from wm.embedding.drawn_claims import DrawnRows, GivenClaim, by_trigger_rows, check_claim, drawn_rows
+from wm.embedding.drawn_claims import GivenClaim, by_trigger_rows, check_claim, drawn_rows
 from wm.embedding.importances import impurity_importances
 from wm.embedding.lineup.claimed import OwnedLineup
 from wm.embedding.lineup.rows import fitted_lineup
@@ -253,7 +253,7 @@ class WatermarkedForestClassifier(Secretive, ClassifierMixin, BaseEstimator):  #
             if isinstance(claim, LineupClaim) or (claim is None and not SCHEMES[self.scheme].marks_rows):
                 made, self.caps_ = self._recognised(rows, seed, claim)
             else:
-                made, self.caps_ = self._watermarked(rows, seed, self._owned(rows, seed, claim))
+                made, self.caps_ = self._watermarked(rows, seed, claim)
         except (ClaimError, EmbeddingError, SignatureError) as reason:
             raise FitError(str(reason)) from reason
         self.claim_: Any = made.claim if claim is None else claim
@@ -290,15 +290,6 @@ class WatermarkedForestClassifier(Secretive, ClassifierMixin, BaseEstimator):  #
 
     def _class_names(self) -> tuple[str, ...]:
         return tuple(map(str, self.classes_))
-
-    def _owned(self, rows: MergedRows, seed: int, claim: PooledClaim | None) -> DrawnRows:
-        """Return signature or codebook, and the trigger rows if a claim draws them.
-
-        Errors as in `drawn_rows` and `signature_sources`.
-        """
-        if claim is not None:
-            return drawn_rows(claim, rows.X, rows.codes)
-        return DrawnRows(self.scheme, self._marks(seed, len(rows.codes)), None)
 
     def _marks(self, seed: int, rows: int) -> Marks:
         if self.signature is not None and self.owner_key is not None:
@@ -345,14 +336,17 @@ class WatermarkedForestClassifier(Secretive, ClassifierMixin, BaseEstimator):  #
         )
         return owned, limits
 
-    def _watermarked(self, rows: MergedRows, seed: int, owned: DrawnRows) -> tuple[WatermarkedForest, Caps]:
-        """Return the watermarked forest and its limits."""
+    def _watermarked(
+        self, rows: MergedRows, seed: int, claim: PooledClaim | None
+    ) -> tuple[WatermarkedForest, Caps]:
+        """Return the watermarked forest and its limits; a claim draws signature or codebook, and rows."""
+        drawn = None if claim is None else drawn_rows(claim, claim.receipts, rows.X, rows.codes)
         attempts = list(self._limits(rows, seed))
         for attempt, caps in enumerate(attempts, start=1):
             plan = Plan(
-                scheme=owned.scheme,
-                signature=owned.signature,
-                trigger_rows=owned.trigger_rows,
+                scheme=self.scheme if claim is None else claim.header.scheme,
+                signature=self._marks(seed, len(rows.codes)) if drawn is None else drawn.signature,
+                trigger_rows=None if drawn is None else drawn.trigger_rows,
                 trigger_share=self._trigger_share(len(rows.codes)),
                 caps=caps,
                 seed=seed,

@@ -25,6 +25,12 @@ from wm.models import Link, TreeModel
 _ROOT = 2**31 - 1
 """The root's parent."""
 
+_BINARY = {"name": "binary:logistic", "reg_loss_param": {"scale_pos_weight": "1"}}
+
+
+def _of_classes(classes: int) -> dict[str, Any]:
+    return {"name": "multi:softprob", "softmax_multiclass_param": {"num_class": str(classes)}}
+
 
 def write(forest: Forest, interface: Interface | None) -> bytes:
     """Return an XGBoost model as json, with objective ``binary:logistic``; its input is model input."""
@@ -37,7 +43,7 @@ def write(forest: Forest, interface: Interface | None) -> bytes:
 
 
 def write_margins(model: TreeModel, feature_names: Sequence[str] = ()) -> bytes:
-    """Return a boosted model of two classes as json, with nothing of its training.
+    """Return a boosted model of classes as json, with nothing of its training.
 
     XGBoost holds leaves in float32, and the base score as a probability: read again, the model is what it
     will be there.
@@ -45,23 +51,50 @@ def write_margins(model: TreeModel, feature_names: Sequence[str] = ()) -> bytes:
     Raises
     ------
     ModelError
-        A model of another form than one sum of float32 margins with a logistic link, or as in `write`.
+        A model of another form than one sum of float32 margins with a logistic link, or than a sum for each
+        class, which start at 0, with a softmax; or as in `write`.
     """
     forest, margins = model.forest, model.margins
-    if margins is None or margins.link is not Link.LOGISTIC or len(margins.base) != 1:
-        raise ModelError("one sum of margins with a logistic link is written: this model has another form")
+    if margins is None or margins.link not in (Link.LOGISTIC, Link.SOFTMAX):
+        raise ModelError("margins with a logistic link, or a softmax, are written: this model has others")
+    outputs = len(margins.base)
+    if (outputs == 1) != (margins.link is Link.LOGISTIC) or (outputs > 1 and np.any(margins.base)):
+        raise ModelError("one margin of two classes is written, or one of each class that starts at 0")
     single = margins.leaf.astype(np.float32)
     if margins.is_mean or margins.scale != 1.0 or not np.array_equal(single, margins.leaf):
         raise ModelError("its margins are not float32 numbers, or are scaled: XGBoost would add others")
     refuse_unusual(forest)
-    base = 1.0 / (1.0 + math.exp(-float(margins.base[0])))
-    return _document(forest, margins.leaf, base_score=f"{base:.9E}", feature_names=feature_names)
+    base = 1.0 / (1.0 + math.exp(-float(margins.base[0]))) if outputs == 1 else 0.0
+    return _document(
+        forest,
+        margins.leaf,
+        base_score=f"{base:.9E}",
+        feature_names=feature_names,
+        columns=margins.column.tolist(),
+        outputs=outputs,
+    )
 
 
 def _document(
-    forest: Forest, values: NDArray[np.float64], *, base_score: str, feature_names: Sequence[str]
+    forest: Forest,
+    values: NDArray[np.float64],
+    *,
+    base_score: str,
+    feature_names: Sequence[str],
+    columns: Sequence[int] = (),
+    outputs: int = 1,
 ) -> bytes:
-    """Return the file's content; `values`, (nodes,), are what leaves add."""
+    """Return the file's content.
+
+    Parameters
+    ----------
+    values : (nodes,)
+        What leaves add.
+    columns : (m,)
+        The output to which each tree adds; none: there is only one.
+    outputs
+        Their number: 1, or that of the classes.
+    """
     features = forest.n_features
     names = [_plain(name) for name in feature_names]
     if len(set(names)) < len(names):  # which XGBoost refuses
@@ -70,8 +103,8 @@ def _document(
     booster = {
         "model": {
             "gbtree_model_param": {"num_parallel_tree": "1", "num_trees": str(len(trees))},
-            "iteration_indptr": list(range(len(trees) + 1)),
-            "tree_info": [0] * len(trees),
+            "iteration_indptr": list(range(0, len(trees) + 1, outputs)),
+            "tree_info": list(columns) or [0] * len(trees),
             "trees": trees,
         },
         "name": "gbtree",
@@ -85,11 +118,11 @@ def _document(
             "learner_model_param": {
                 "base_score": base_score,
                 "boost_from_average": "1",
-                "num_class": "0",
+                "num_class": "0" if outputs == 1 else str(outputs),
                 "num_feature": str(features),
                 "num_target": "1",
             },
-            "objective": {"name": "binary:logistic", "reg_loss_param": {"scale_pos_weight": "1"}},
+            "objective": _BINARY if outputs == 1 else _of_classes(outputs),
         },
         "version": [2, 1, 0],
     }

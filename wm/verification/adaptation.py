@@ -20,7 +20,7 @@ from wm.forest import Forest
 from wm.formats.units import Domain
 from wm.verification.answers import Answers, name_of
 
-_CLEARLY_BETTER = 0.1
+CLEARLY_BETTER = 0.1
 """Gain in balanced accuracy from which an adaptation is preferred to simpler ones."""
 
 _MAX_COMPARED = 5e7
@@ -96,12 +96,12 @@ def model_answers(forest: Forest, sample: Rows) -> AdaptedVotes:
         raise ClaimError(f"the suspect model has {len(forest.classes)} class: two are needed")
     used, compact = used_features(forest)
     best: tuple[float, AdaptedVotes] | None = None
-    for rows, notes in _inputs(forest, used, sample):
+    for rows, notes in inputs(forest, used, sample):
         votes, class_notes = coded(compact.vote_codes(rows), forest, sample)
         quality = _agreement(votes, sample)
-        if best is None or quality > best[0] + _CLEARLY_BETTER:
+        if best is None or quality > best[0] + CLEARLY_BETTER:
             best = quality, AdaptedVotes(Answers("votes", votes), (*notes, *class_notes), rows)
-        if best[0] + _CLEARLY_BETTER >= 1.0:
+        if best[0] + CLEARLY_BETTER >= 1.0:
             break
     if best is None:
         raise ClaimError(
@@ -136,7 +136,7 @@ def used_features(forest: Forest) -> tuple[NDArray[np.int64], Forest]:
     return used.astype(np.int64), replace(forest, feature=feature, n_features=max(1, len(used)))
 
 
-def _inputs(
+def inputs(
     forest: Forest, used: NDArray[np.int64], sample: Rows
 ) -> Iterator[tuple[NDArray[np.float32], tuple[str, ...]]]:
     """Yield the values of the used features in every form that the suspect might take, the simplest first."""

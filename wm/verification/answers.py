@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -33,38 +33,55 @@ class Answers:
         each class of more; labels: (n,) int64.
     ids
         (n,) int64: the numbers of the questions that are answered, from 1; None: they come in order.
+    tree_classes
+        (m,) int64, of votes of a boosted model of several classes: the class that each tree votes for (1) or
+        against (0); None: votes are classes.
     """
 
     kind: AnswerKind
     values: NDArray[Any]
     ids: NDArray[np.int64] | None = None
+    tree_classes: NDArray[np.int64] | None = None
 
     def __len__(self) -> int:
         return len(self.values)
 
     def take(self, places: ArrayLike) -> Answers:
         """Return the answers at some places, in their order."""
-        return Answers(self.kind, self.values[np.asarray(places, dtype=np.int64)])
+        return replace(self, values=self.values[np.asarray(places, dtype=np.int64)], ids=None)
 
     def shares(self, classes: int) -> NDArray[np.float64]:
         """Return for each row and class the share of votes, the probability, or 1 for its label: (n, c)."""
         if self.kind == "probabilities":
             exact = self.values.astype(np.float64)
             return exact if exact.ndim == 2 else np.stack([1.0 - exact, exact], axis=1)
+        if self.tree_classes is not None:
+            own = (self.tree_classes == code for code in range(classes))
+            return np.stack([self.values[:, trees].mean(axis=1) for trees in own], axis=1)
         each = self.values.reshape(len(self.values), -1)
         return np.stack([(each == code).mean(axis=1) for code in range(classes)], axis=1)
 
     def wrong(self, labels: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return for each row the share of wrong votes, the probability of wrong classes, or 0 or 1: (n,)."""
         if self.kind != "probabilities":
-            off: NDArray[np.float64] = (
-                (self.values.reshape(len(labels), -1) != labels[:, None]).mean(axis=1).astype(np.float64)
-            )
+            off: NDArray[np.float64] = self.wrong_votes(labels).mean(axis=1).astype(np.float64)
             return off
         if self.values.ndim == 1:
             return np.where(labels == 1, 1.0 - self.values, self.values)
         of_label: NDArray[np.float64] = 1.0 - self.values[np.arange(len(labels)), labels]
         return of_label
+
+    def wrong_votes(self, labels: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Return which votes, or labels, are wrong: (n, m) or (n, 1).
+
+        A tree that votes for or against a class is wrong where it votes against the row's own or for another.
+        """
+        values = self.values.reshape(len(labels), -1)
+        if self.tree_classes is None:
+            wrong: NDArray[np.bool_] = values != labels[:, None]
+        else:
+            wrong = (values == 1) != (labels[:, None] == self.tree_classes)
+        return wrong
 
 
 def checked_answers(

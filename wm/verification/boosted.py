@@ -1,12 +1,14 @@
 """Evidence on a boosted model: the signs of its trees' margins, and their sum alone.
 
 With the margin of each tree a vote is the sign about the tree's centre (docs/adr/0022), and bits are judged
-as those of a codebook. Of the sum there is a test of its own. Let S be the number of trees that are to vote
-for class 1 on a trigger row, less that of the others. Bits are fair coins, so that given the rows and every
-|S| the signs of S are fair coins too, independent of each other and, under the null hypothesis of
-`wm.verification.randomization`, of the suspect. The statistic is the sum of S D over trigger rows, D being
-how far the row's margin lies above the median of the trigger rows of its label. Its distribution over all
-signs is exact, by convolution; p is at least 2^-k for k rows, however many trees there are.
+as those of a codebook. Of the sums there is a test of its own. Let S be the number of trees of an output
+(`wm.boosting`) that are to be above their centres on a trigger row, less that of the others. Bits are fair
+coins, so that given the rows and every |S| the signs of S are fair coins too, independent of each other, also
+those of several outputs on one row, whose trees differ, and, under the null hypothesis of
+`wm.verification.randomization`, of the suspect. The statistic is the sum of S D over trigger rows and
+outputs, D being how far the row's margin lies above the median of the trigger rows of its label. Its
+distribution over all signs is exact, by convolution; p is at least 2^-k for k rows of two classes, 2^-ck of
+c > 2, however many trees there are.
 """
 
 from __future__ import annotations
@@ -15,10 +17,12 @@ import math
 from collections.abc import Mapping
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
+from wm.boosting import tree_classes
 from wm.codebook import Codebook
 from wm.errors import ClaimError
+from wm.models import TreeModel
 from wm.verification.answers import AnswerKind, Answers
 from wm.verification.randomization import RowTruth, Test, adjusted, each_test, unadjusted
 
@@ -43,13 +47,27 @@ def boosted_tests(answers: Mapping[AnswerKind, Answers], truth: RowTruth) -> tup
     return adjusted(found)
 
 
+def wrong_signs(model: TreeModel, X: ArrayLike, y: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Return which trees of a boosted model are on the wrong side of their centres: (n, d) -> (n, m).
+
+    Parameters
+    ----------
+    y : (n,)
+        Labels, 0, 1, ....
+    """
+    margins = model.margins
+    several = margins is not None and len(margins.base) > 1
+    classes = margins.column if margins is not None and several else None
+    return Answers("votes", model.forest.vote_codes(X), tree_classes=classes).wrong_votes(y)
+
+
 def sum_test(probabilities: NDArray[np.float64], truth: RowTruth) -> Test:
     """Return the test of the sums of margins.
 
     Parameters
     ----------
-    probabilities : (n,)
-        Of class 1, on the rows of `truth`.
+    probabilities : (n,) or (n, c)
+        Of class 1, or of each of several classes, on the rows of `truth`.
 
     Raises
     ------
@@ -59,26 +77,46 @@ def sum_test(probabilities: NDArray[np.float64], truth: RowTruth) -> Test:
     codebook = truth.signature
     if not isinstance(codebook, Codebook) or 2 * codebook.expected_ones != codebook.trees:
         raise ClaimError("sums of margins are judged by a codebook of fair coins only")
-    shares = np.clip(probabilities, _LEAST, 1 - _LEAST)
-    deviations = _deviations(np.log(shares / (1 - shares)), truth)
+    classes = 2 if probabilities.ndim == 1 else probabilities.shape[1]
+    margins = _margins(probabilities[truth.is_trigger])
     labels = truth.labels[truth.is_trigger]
-    leaning = np.where(labels == 1, 1, -1) * (codebook.trees - 2 * codebook.array.sum(axis=1, dtype=np.int64))
-    log10_p, floor = log10_signs(np.abs(leaning) * deviations, np.sign(leaning))
+    deviations = _deviations(margins, labels)
+    leaning = _leaning(codebook, labels, classes)
+    log10_p, floor = log10_signs((np.abs(leaning) * deviations).ravel(), np.sign(leaning).ravel())
     counted = deviations * leaning
+    rows = "trigger rows" if classes == 2 else "margins of trigger rows"
     return unadjusted(
         "rows by sums",
         log10_p,
         floor,
         f"the margin leans to the side of most bits on {int((counted > 0).sum())} of "
-        f"{int((counted != 0).sum())} trigger rows",
+        f"{int((counted != 0).sum())} {rows}",
     )
 
 
-def _deviations(margins: NDArray[np.float64], truth: RowTruth) -> NDArray[np.float64]:
-    """Return each trigger row's margin less the median of those of its label, cut off: (k,)."""
-    found, labels = margins[truth.is_trigger].copy(), truth.labels[truth.is_trigger]
+def _margins(probabilities: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return margins up to what a link forgets: (k, 1) of two classes, (k, c) about their mean of more."""
+    shares = np.clip(probabilities, _LEAST, 1 - _LEAST)
+    if shares.ndim == 1:
+        return np.log(shares / (1 - shares))[:, None]
+    logs = np.log(shares)
+    centred: NDArray[np.float64] = logs - logs.mean(axis=1, keepdims=True)
+    return centred
+
+
+def _leaning(codebook: Codebook, labels: NDArray[np.int64], classes: int) -> NDArray[np.int64]:
+    """Return how many more trees are to be above their centres than not, by row and output: (k, outputs)."""
+    own = tree_classes(codebook.trees, classes)
+    above = np.where((labels[:, None] == own) != (codebook.array == 1), 1, -1)
+    wanted = np.array([1] if classes == 2 else range(classes))
+    return np.stack([above[:, own == each].sum(axis=1) for each in wanted], axis=1)
+
+
+def _deviations(margins: NDArray[np.float64], labels: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return each trigger row's margins less the median of those of its label, cut off: (k, outputs)."""
+    found = margins.copy()
     for label in np.unique(labels):
-        found[labels == label] -= np.median(found[labels == label])
+        found[labels == label] -= np.median(found[labels == label], axis=0)
     most = _FARTHEST * float(np.median(np.abs(found)))
     return np.clip(found, -most, most) if most > 0 else found
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
 
 import numpy as np
 from numpy.typing import NDArray
 
+from wm.boosting import tree_classes
 from wm.errors import ClaimError
 from wm.forest import Forest
 from wm.verification.adaptation import balanced_accuracy, model_answers
@@ -152,7 +153,7 @@ def judge_sample(sample: Sample, response: Response, requirements: Requirements 
     ClaimError
         No answers, or none to trigger rows or none to controls.
     """
-    asked = requirements or Requirements()
+    asked, response = requirements or Requirements(), _with_tree_classes(response, sample)
     is_trigger = sample.is_trigger[response.asked]
     if not response.answers or not is_trigger.any() or is_trigger.all():
         raise ClaimError("answers to trigger rows and to controls are needed: ask the rows of wm queries")
@@ -196,6 +197,25 @@ def judge_sample(sample: Sample, response: Response, requirements: Requirements 
         notes=notes,
         needed=needed,
     )
+
+
+def _with_tree_classes(response: Response, sample: Sample) -> Response:
+    """Return answers whose votes for and against classes say for which each tree is: as in the claim."""
+    votes, classes = response.answers.get("votes"), len(sample.header.class_names)
+    if (
+        sample.header.scheme not in OF_MARGINS
+        or classes == 2
+        or votes is None
+        or votes.tree_classes is not None
+    ):
+        return response
+    if votes.values.max() > 1:
+        raise ClaimError(
+            f"votes of a boosted model of {classes} classes are 1 where a tree's margin is above its centre, "
+            "else 0: others are given"
+        )
+    named = replace(votes, tree_classes=tree_classes(votes.values.shape[1], classes))
+    return replace(response, answers={**response.answers, "votes": named})
 
 
 def _negative(

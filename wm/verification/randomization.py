@@ -119,7 +119,7 @@ def _log10_subsets(count: int, size: int) -> float:
 
 
 def _votes(answers: Answers, truth: RowTruth) -> Iterator[Test]:
-    wrong = answers.values != truth.labels[:, None]
+    wrong = answers.wrong_votes(truth.labels)
     signature = truth.signature
     if isinstance(signature, Codebook):
         yield from _codebook(wrong, truth.is_trigger, signature)

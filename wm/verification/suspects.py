@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
+from wm.boosting import outputs
 from wm.claims.pooled import Header
 from wm.datasets.preparation import NumberColumn, Preparation
 from wm.errors import ClaimError, ModelError
 from wm.formats.pipelines import prepared
 from wm.models import TreeModel
-from wm.verification.adaptation import coded, model_answers, used_features
-from wm.verification.answers import AnswerKind, Answers
+from wm.verification.adaptation import (
+    CLEARLY_BETTER,
+    balanced_accuracy,
+    coded,
+    inputs,
+    model_answers,
+    used_features,
+)
+from wm.verification.answers import AnswerKind, Answers, name_of
 from wm.verification.judgement import Response, model_response
 from wm.verification.samples import Sample
 from wm.verification.schemes import OF_MARGINS
@@ -52,10 +61,12 @@ def suspect_response(model: TreeModel, sample: Sample, *, what: str) -> Response
 
 def _of_margins(model: TreeModel, sample: Sample, what: str) -> Response:
     """Return the signs of a boosted model's margins, and its probabilities."""
-    if model.classes is None or model.margins is None or len(model.margins.base) != 1:
-        raise ModelError(
-            f"{what}: a claim of scheme {sample.header.scheme} is on models of one margin for two classes"
-        )
+    classes = len(sample.header.class_names)
+    if model.classes is None or model.margins is None or len(model.margins.base) != outputs(classes):
+        margins = "one margin for two classes" if classes == 2 else f"a margin for each of {classes} classes"
+        raise ModelError(f"{what}: the claim of scheme {sample.header.scheme} is on models of {margins}")
+    if classes > 2:
+        return _of_several(model, sample)
     if model.preparation is None:
         adapted = model_answers(model.forest, sample)
         votes, notes = adapted.answers.values, adapted.notes
@@ -71,6 +82,71 @@ def _of_margins(model: TreeModel, sample: Sample, what: str) -> Response:
         "votes": Answers("votes", votes),
     }
     return Response(answers, np.arange(len(sample.y)), notes=notes)
+
+
+def _of_several(model: TreeModel, sample: Sample) -> Response:
+    """Return the signs of margins of several classes, and probabilities, in the form that answers best.
+
+    Which form, and which class is which, is chosen by all shown rows, as in `wm.verification.adaptation`.
+    """
+    forms: Iterator[tuple[NDArray[np.floating], tuple[str, ...]]]
+    if model.preparation is None:
+        used, compact = used_features(model.forest)
+        forms = inputs(model.forest, used, sample)
+        model = replace(model, forest=compact)
+    else:
+        raw = _raw_frame(sample.header, sample.X)
+        forms = iter([(prepared(model.preparation, raw), ("the pipeline prepared raw rows",))])
+    best: tuple[float, Response] | None = None
+    for rows, notes in forms:
+        shares = model.predict_proba(rows)
+        places, class_notes = _class_places(model, shares, sample)
+        ordered = np.empty_like(shares)
+        ordered[:, places] = shares / shares.sum(axis=1, keepdims=True)
+        quality = balanced_accuracy(ordered.argmax(axis=1), sample.y)
+        if best is None or quality > best[0] + CLEARLY_BETTER:
+            signs = model.forest.vote_codes(rows)
+            own = np.array(places)[model.margins.column] if model.margins is not None else None
+            answers: dict[AnswerKind, Answers] = {
+                "probabilities": Answers("probabilities", ordered),
+                "votes": Answers("votes", signs, tree_classes=own),
+            }
+            best = quality, Response(answers, np.arange(len(sample.y)), notes=(*notes, *class_notes))
+        if best[0] + CLEARLY_BETTER >= 1.0:
+            break
+    if best is None:
+        raise ClaimError(
+            f"the suspect model takes {model.forest.n_features} features, the claim has "
+            f"{sample.X.shape[1]}: these are too many to find out which column is which"
+        )
+    return best[1]
+
+
+def _class_places(
+    model: TreeModel, shares: NDArray[np.float64], sample: Sample
+) -> tuple[list[int], tuple[str, ...]]:
+    """Return the claim's class of each class of a model: by name, unless agreement is clearly better."""
+    from scipy.optimize import linear_sum_assignment
+
+    wanted = sample.header.class_names
+    agreement = np.zeros((len(wanted), len(wanted)))
+    for label in np.unique(sample.y):
+        agreement[label] = shares[sample.y == label].mean(axis=0)
+    rows, columns = linear_sum_assignment(-agreement)
+    matched = [int(rows[columns == column][0]) for column in range(len(wanted))]
+    names = [name_of(each) for each in np.asarray(model.classes).tolist()]
+    for known in (wanted, tuple(map(str, range(len(wanted))))):
+        if set(names) == set(known):
+            named = [known.index(name) for name in names]
+            if _trace(agreement, named) + CLEARLY_BETTER >= _trace(agreement, matched):
+                return named, ()
+            return matched, ("classes exchanged",)
+    return matched, ("classes matched by the labels",)
+
+
+def _trace(agreement: NDArray[np.float64], places: list[int]) -> float:
+    """Return the mean probability of the label's class if the model's classes are those."""
+    return float(agreement[places, np.arange(len(places))].mean())
 
 
 def _raw_frame(header: Header, X: NDArray[np.float32]) -> pd.DataFrame:

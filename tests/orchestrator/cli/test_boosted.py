@@ -71,6 +71,31 @@ def test_a_boosted_model_is_committed_trained_and_verified(wm):
 
 
 @pytest.mark.usefixtures("rows")
+def test_a_boosted_model_of_three_classes_is_released_asked_and_judged(wm):
+    with Path("rows.csv").open() as file:
+        header, *cells = list(csv.reader(file))
+    grades = [["low", "middle", "high"][(float(row[0]) > 0) + (float(row[1]) > 0.5)] for row in cells]
+    with Path("grades.csv").open("w", newline="") as file:
+        graded = ([*row[:4], grade] for row, grade in zip(cells, grades, strict=True))
+        csv.writer(file).writerows([header, *graded])
+    made = wm("embed", "--path", "grades.csv", "--label", "risk", *SETTINGS, "-o", "model", "--json")
+    assert made.code == 0, made.err
+    facts = json.loads(made.out)
+    assert facts["total_bits"] == 12 * 3 * 30
+    assert facts["accuracy_watermarked"] > facts["accuracy_standard"] - 0.1 > 0.7
+    judged = wm("verify", "model/claim.json", "--model", "model/model.json", "--json")
+    assert judged.code == 5, judged.err
+    assert json.loads(judged.out)["log10_p"] < -100
+    assert wm("queries", "model/claim.json", "-o", "asked.csv", "--order", "order.json").code == 0
+    ask = ("predict", "model/model.json", "asked.csv", "--answer", "probabilities")
+    assert wm(*ask, "-o", "answers.csv").code == 0
+    given = ("--probabilities", "answers.csv", "--order", "order.json")
+    found = json.loads(wm("verify", "model/claim.json", *given, "--json").out)
+    names = {each["name"] for each in found["tests"]}
+    assert names == {"rows by probabilities", "rows by rank", "rows by sums"}
+
+
+@pytest.mark.usefixtures("rows")
 def test_options_of_other_schemes_and_impossible_ones_are_refused(wm):
     given = ("embed", "--path", "rows.csv", "--label", "risk", "-o", "model", *SETTINGS)
     assert "--adjust has no meaning for scheme boosted" in _mistake(wm(*given, "--adjust", "paper"))

@@ -10,10 +10,11 @@ from sklearn.ensemble import RandomForestClassifier
 import wm
 from tests.pools import JUDGE, OWNER, TRUST, own_receipt, receipt_of
 from wm.claims.keys import public_hex
-from wm.embedding.claimed import commit_pool, ordered_receipts
+from wm.embedding.claimed import commit_pool
 from wm.embedding.estimator import WatermarkedForestClassifier
 from wm.errors import FitError
 from wm.verification.judgement import VerdictKind
+from wm.verification.samples import ordered_receipts
 
 TREES = 30
 

@@ -11,19 +11,18 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from wm import streams
+from wm.boosting import outputs
 from wm.claims.beacons.base import Receipt
 from wm.claims.pooled import PooledClaim
 from wm.codebook import BOOSTED, Codebook
-from wm.embedding.boosted.rounds import Boosted, BoostingTask, boost
-from wm.embedding.claimed import pool_places
-from wm.embedding.options import DEFAULT_DEPTH, BoostedOptions
+from wm.embedding.boosted.marked import MarkedModel, mark
+from wm.embedding.boosted.rounds import Boosted
+from wm.embedding.drawn_claims import drawn_rows
+from wm.embedding.options import GradientOptions
 from wm.errors import EmbeddingError, ModelError
-from wm.exporting.xgboost_model import write_margins
-from wm.formats import xgboost_file
 from wm.models import TreeModel
 from wm.streams import Role
-from wm.verification.evidence import DEFAULT_LEVEL, Evidence, verify
-from wm.verification.samples import drawn, ordered_receipts
+from wm.verification.evidence import DEFAULT_LEVEL, Evidence
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,29 +31,44 @@ class OwnedBoosted:
 
     Attributes
     ----------
-    content
-        XGBoost's json of the model: to be released.
-    model
-        The same, read again.
+    marked
+        The model as trained and as released: secret but for `content`.
     claim
         With the beacons' receipts: secret.
-    boosted
-        As trained: secret.
-    codebook
-        As drawn: secret.
-    evidence
-        Of the signs of the trees' margins on the drawn rows.
-    plain
-        The model of the same settings without a watermark.
     """
 
-    content: bytes
-    model: TreeModel
+    marked: MarkedModel
     claim: PooledClaim
-    boosted: Boosted
-    codebook: Codebook
-    evidence: Evidence
-    plain: TreeModel
+
+    @property
+    def content(self) -> bytes:
+        """XGBoost's json of the model: to be released."""
+        return self.marked.content
+
+    @property
+    def model(self) -> TreeModel:
+        """The released model, read again."""
+        return self.marked.model
+
+    @property
+    def boosted(self) -> Boosted:
+        """As trained: secret."""
+        return self.marked.boosted
+
+    @property
+    def codebook(self) -> Codebook:
+        """As drawn: secret."""
+        return self.marked.codebook
+
+    @property
+    def evidence(self) -> Evidence:
+        """Evidence of the signs of the trees' margins on the drawn rows."""
+        return self.marked.evidence
+
+    @property
+    def plain(self) -> TreeModel:
+        """The model of the same settings without a watermark, trained on first use."""
+        return self.marked.plain
 
     def save(self, path: str | Path) -> None:
         """Write what is to be released; raise `ModelError` for an ending other than .json, or a bad path."""
@@ -66,15 +80,21 @@ class OwnedBoosted:
             raise ModelError(f"{path}: cannot be written ({reason.strerror})") from reason
 
 
+def trees_of_rounds(scheme: str, rounds: int, classes: int) -> int:
+    """Return m for an owner's number of trees: in scheme boosted these are rounds, of a tree an output."""
+    return rounds * outputs(classes) if scheme == BOOSTED else rounds
+
+
 def embed_boosted(
     claim: PooledClaim,
     receipts: Sequence[Receipt],
     X: NDArray[np.float32],
     y: NDArray[np.int64],
     *,
-    options: BoostedOptions,
+    options: GradientOptions,
     max_depth: int | None = None,
     seed: int,
+    sample_weight: NDArray[np.float64] | None = None,
     on_tree: Callable[[int], None] | None = None,
 ) -> OwnedBoosted:
     """Train the boosted model that a claim's draw demands.
@@ -83,12 +103,12 @@ def embed_boosted(
     ----------
     receipts
         What beacons gave for the claim's commitment.
-    X : (n, d), y : (n,)
-        The training rows; the claim's pool must be among them.
+    X : (n, d), y : (n,), sample_weight : (n,)
+        The training rows, and perhaps their weights; the claim's pool must be among them.
     options
         How the trees are made to fit; the share of rows is the claim's.
     max_depth
-        Of each tree; None: `DEFAULT_DEPTH`.
+        Of each tree; None: `wm.embedding.options.DEFAULT_DEPTH`.
     seed
         Of the training.
     on_tree
@@ -103,40 +123,28 @@ def embed_boosted(
     """
     if claim.header.scheme != BOOSTED:
         raise EmbeddingError(f"the claim is of scheme {claim.header.scheme}, not boosted")
-    complete = claim.model_copy(update={"receipts": ordered_receipts(claim, receipts)})
-    found, _ = drawn(complete)
-    codebook = found.signature
-    if not isinstance(codebook, Codebook):
+    found = drawn_rows(claim, receipts, X, y)
+    if not isinstance(found.signature, Codebook):
         raise EmbeddingError("scheme boosted needs a row of bits for each trigger row")
-    places = pool_places(claim, X, y)
-    rows = np.array([places[index] for index in found.triggers], dtype=np.int64)
-    task = BoostingTask(
-        X=X,
-        y=y,
-        trigger_rows=rows,
-        wanted=(y[rows] == 1)[:, None] != codebook.wanted(len(rows)),
-        max_depth=DEFAULT_DEPTH if max_depth is None else max_depth,
+    marked = mark(
+        X,
+        y,
+        found.trigger_rows,
+        found.signature,
         options=options,
+        max_depth=max_depth,
         seed=streams.integer_seed(seed, Role.OWNER_TREES_WRONG, 0),
+        sample_weight=sample_weight,
+        feature_names=claim.header.feature_names,
+        on_tree=on_tree,
     )
-    boosted = boost(task, on_tree)
-    content = write_margins(boosted.model, claim.header.feature_names)
-    model = xgboost_file.read(content)
-    evidence = verify(model.forest.vote_codes(X[rows]), y[rows], codebook)
+    evidence = marked.evidence
     if evidence.log10_p > math.log10(DEFAULT_LEVEL):
         raise EmbeddingError(
             f"the watermark does not show: the trees have {evidence.matched_bits} of {evidence.total_bits} "
             f"bits, p = 10^{evidence.log10_p:.1f}: raise max_weight, the depth or the number of trees"
         )
-    return OwnedBoosted(content, model, complete, boosted, codebook, evidence, plain_model(task))
-
-
-def plain_model(task: BoostingTask) -> TreeModel:
-    """Return the model of a task without its trigger rows."""
-    none = np.zeros(0, dtype=np.int64)
-    wanted = np.zeros((0, task.wanted.shape[1]), dtype=bool)
-    plain = BoostingTask(task.X, task.y, none, wanted, task.max_depth, task.options, task.seed)
-    return boost(plain).model
+    return OwnedBoosted(marked, found.claim)
 
 
 def accuracy(model: TreeModel, X: ArrayLike, y: ArrayLike) -> float:

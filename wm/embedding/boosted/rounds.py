@@ -1,11 +1,12 @@
-"""Gradient boosting for two classes (Friedman 2001), with a bit for each tree and trigger row.
+"""Gradient boosting (Friedman 2001), with a bit for each tree and trigger row.
 
-Round i fits a regression tree to the pseudo-residuals y - p of the rounds before it; a leaf adds the learning
-rate times Newton's step, sum(y - p) / sum(p (1 - p)). A trigger row takes part as if it had hardly been seen:
-with the bit of tree i as its label, p near 1/2, and a weight. So its pseudo-residual is near +1/2 or -1/2 in
-every round, whatever the other trees have learned of it. (At p = 1/2 exactly, leaves of trigger rows alone
-would all add the same number, and show.) The weight is doubled until the tree shows enough of its bits: its
-leaf is above the tree's centre where the bit asks for class 1 (`wm.formats.assembling.centre_of`).
+A round fits a regression tree for each output of the model (`wm.boosting`) to the pseudo-residuals y - p of
+the rounds before it; a leaf adds the learning rate times Newton's step, sum(y - p) / sum(p (1 - p)), of c > 2
+classes times (c - 1) / c. A trigger row takes part as if it had hardly been seen: with what its bit asks of
+the tree as its label, p near 1/2, and a weight. So its pseudo-residual is near +1/2 or -1/2 in every round,
+whatever the other trees have learned of it. (At p = 1/2 exactly, leaves of trigger rows alone would all add
+the same number, and show.) The weight is doubled until the tree shows enough of its bits: its leaf is above
+the tree's centre where the bit asks for the tree's class (`wm.formats.assembling.centre_of`).
 
 Other rows that share a leaf with a trigger row are pushed along, and the next rounds fit what that left of
 their residuals: boosting repairs most of what the marks cost. Without trigger rows the trees are those of
@@ -22,19 +23,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from wm.boosting import outputs, tree_classes
+from wm.codebook import Codebook
 from wm.embedding.options import GradientOptions
 from wm.errors import EmbeddingError
 from wm.formats.assembling import Tree, centre_of, margin_model
 from wm.models import Link, TreeModel
 
 _UNSEEN = (0.3, 0.7)
-"""Range from which a trigger row's p is drawn in each round."""
+"""Range from which a trigger row's p is drawn for each tree."""
 
 _TINY = 1e-150
 """Sum of p (1 - p) below which a leaf adds nothing, as in scikit-learn."""
 
 GROWTH = 2.0
-"""Factor from one weight to the next; a round starts one step below the weight that the last one took."""
+"""Factor from one weight to the next; a tree starts one step below the weight that the last one took."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,17 +47,19 @@ class BoostingTask:
     Attributes
     ----------
     X : (n, d) float32, y : (n,)
-        Training rows and their labels 0 and 1, each of which occurs.
+        Training rows and their labels 0, 1, ..., c - 1, each of which occurs.
     trigger_rows : (k,)
         Indexes of distinct training rows; none for a plain model.
     wanted : (k, m) bool
-        Whether a tree is to vote for class 1 on a trigger row.
+        Whether a tree is to be above its centre on a trigger row.
     max_depth
         Of each tree.
     options
         How the trees are made to fit.
     seed
         Breaks ties between splits, and draws p of trigger rows.
+    sample_weight : (n,) or None
+        Weights of the rows, above 0; those of trigger rows are multiplied. None: all 1.
     """
 
     X: NDArray[np.float32]
@@ -64,6 +69,12 @@ class BoostingTask:
     max_depth: int
     options: GradientOptions
     seed: int
+    sample_weight: NDArray[np.float64] | None = None
+
+    @property
+    def n_classes(self) -> int:
+        """Number of classes, c."""
+        return int(self.y.max(initial=0)) + 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,13 +90,23 @@ class Boosted:
     followed : (m,)
         Share of the bits that each tree shows, nan without trigger rows.
     weight : (m,)
-        Of a trigger row in each tree.
+        Of a trigger row in each tree, beside its own.
     """
 
     model: TreeModel
     fits: int
     followed: NDArray[np.float64]
     weight: NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class _Round:
+    """What a tree is fitted to: p (n,) of its class, its labels 0 and 1, and what its leaves begin with."""
+
+    number: int
+    p: NDArray[np.float64]
+    labels: NDArray[np.int64]
+    offset: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,6 +120,21 @@ class _Fitted:
     weight: float
 
 
+def wanted_votes(codebook: Codebook, y: NDArray[np.int64], classes: int) -> NDArray[np.bool_]:
+    """Return whether each tree is to be above its centre on each trigger row: (k, m).
+
+    A tree of bit 0 is above it on the rows of its class and not on others, one of bit 1 the other way round.
+
+    Parameters
+    ----------
+    y : (k,)
+        Labels of the trigger rows.
+    """
+    own = y[:, None] == tree_classes(codebook.trees, classes)
+    above: NDArray[np.bool_] = own != codebook.wanted(len(y))
+    return above
+
+
 def boost(task: BoostingTask, on_tree: Callable[[int], None] | None = None) -> Boosted:
     """Train the trees of a task one after the other.
 
@@ -110,73 +146,100 @@ def boost(task: BoostingTask, on_tree: Callable[[int], None] | None = None) -> B
     Raises
     ------
     EmbeddingError
-        Labels other than 0 and 1, or a class without rows.
+        Labels other than 0, 1, ..., a class without rows, one class only, or trees that are no whole rounds.
     """
     from sklearn.utils import check_random_state
 
-    if not np.array_equal(np.unique(task.y), [0, 1]):
-        raise EmbeddingError("scheme boosted needs labels 0 and 1, each of them present")
-    random, trees = check_random_state(task.seed), task.wanted.shape[1]
-    share = float(task.y.mean())
-    base = math.log(share / (1 - share))
-    raw = np.full(len(task.y), base)
+    trees, classes = task.wanted.shape[1], task.n_classes
+    if not np.array_equal(np.unique(task.y), np.arange(max(2, classes))):
+        raise EmbeddingError(
+            "scheme boosted needs labels 0, 1, ..., at least two classes, each of them present"
+        )
+    columns = outputs(classes)
+    if trees % columns:
+        raise EmbeddingError(f"{trees} trees are no whole rounds of {columns}, one for each class")
+    random = check_random_state(task.seed)
+    base = _base(task)
+    margins = np.tile(base, (len(task.y), 1))
     chosen: list[_Fitted] = []
     fits = 0
     for number in range(trees):
-        tried = _tree_of_round(task, raw, number, chosen[-1].weight if chosen else 1.0, random)
+        column = number % columns
+        if column == 0:
+            shares = _shares(margins)
+        # XGBoost has one base score for all outputs: of several the first trees have them in their leaves.
+        offset = float(base[column]) if columns > 1 and number < columns else 0.0
+        is_own = task.y == (column if columns > 1 else 1)
+        current = _Round(number, shares[:, column].copy(), is_own.astype(np.int64), offset)
+        tried = _tree_of_round(task, current, chosen[-1].weight if chosen else 1.0, random)
         fits += len(tried)
         best = max(tried, key=lambda each: (each.followed, -each.weight)) if len(tried) > 1 else tried[0]
         chosen.append(best)
-        raw += best.value[best.leaves]
+        margins[:, column] += best.value[best.leaves] - offset
         if on_tree is not None:
             on_tree(trees - number - 1)
     return Boosted(
-        _model(task, chosen, base),
+        _model(task, chosen, base if columns == 1 else np.zeros(columns)),
         fits,
         np.array([each.followed for each in chosen]),
         np.array([each.weight for each in chosen]),
     )
 
 
-def _tree_of_round(
-    task: BoostingTask, raw: NDArray[np.float64], number: int, last: float, random: Any
-) -> list[_Fitted]:
-    """Return the fits of one round; only the last may show enough of the bits."""
-    from scipy.special import expit
+def _base(task: BoostingTask) -> NDArray[np.float64]:
+    """Return the margins before the first round, from the shares of the classes: (outputs,)."""
+    shares = np.bincount(task.y, weights=task.sample_weight) / (
+        len(task.y) if task.sample_weight is None else task.sample_weight.sum()
+    )
+    logs = np.log(shares)
+    return np.array([logs[1] - math.log(1 - shares[1])]) if len(logs) == 2 else logs - logs.mean()
 
+
+def _shares(margins: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return p of each output's class: (n, outputs) -> (n, outputs)."""
+    from scipy.special import expit, softmax
+
+    found: NDArray[np.float64] = expit(margins) if margins.shape[1] == 1 else softmax(margins, axis=1)
+    return found
+
+
+def _tree_of_round(task: BoostingTask, current: _Round, last: float, random: Any) -> list[_Fitted]:
+    """Return the fits of one tree; only the last may show enough of the bits."""
     weight = max(1.0, min(last / GROWTH, task.options.max_weight))
-    p = expit(raw)
-    p[task.trigger_rows] = random.uniform(*_UNSEEN, size=len(task.trigger_rows))
+    rows = task.trigger_rows
+    current.p[rows] = random.uniform(*_UNSEEN, size=len(rows))
+    current.labels[rows] = task.wanted[:, current.number]
     tried: list[_Fitted] = []
     while True:
-        tried.append(_fit(task, p, number, weight, random))
-        enough = not len(task.trigger_rows) or tried[-1].followed >= task.options.fit_share
+        tried.append(_fit(task, current, weight, random))
+        enough = not len(rows) or tried[-1].followed >= task.options.fit_share
         if enough or weight >= task.options.max_weight:
             return tried
         weight = min(weight * GROWTH, task.options.max_weight)
 
 
-def _fit(task: BoostingTask, p: NDArray[np.float64], number: int, weight: float, random: Any) -> _Fitted:
-    """Fit tree `number` to the pseudo-residuals where the chance of class 1 is p, (n,)."""
+def _fit(task: BoostingTask, current: _Round, weight: float, random: Any) -> _Fitted:
+    """Fit a tree to the pseudo-residuals."""
     from sklearn.tree import DecisionTreeRegressor
 
-    rows, wanted = task.trigger_rows, task.wanted[:, number]
-    labels, weights = task.y.copy(), np.ones(len(p))
-    labels[rows], weights[rows] = wanted, weight
-    residual, curvature = labels - p, p * (1 - p)
+    rows, p, classes = task.trigger_rows, current.p, task.n_classes
+    weights = np.ones(len(p)) if task.sample_weight is None else task.sample_weight.copy()
+    weights[rows] *= weight
+    residual, curvature = current.labels - p, p * (1 - p)
     tree = DecisionTreeRegressor(max_depth=task.max_depth, random_state=random)
     tree.fit(task.X, residual, sample_weight=weights)
     leaves, nodes = tree.apply(task.X), tree.tree_.node_count
     push = np.bincount(leaves, weights * residual, minlength=nodes)
     scale = np.bincount(leaves, weights * curvature, minlength=nodes)
     steps = np.divide(push, scale, out=np.zeros(nodes), where=scale > _TINY)
-    value = (task.options.learning_rate * steps).astype(np.float32).astype(np.float64)
+    rate = task.options.learning_rate * (1.0 if classes == 2 else (classes - 1) / classes)
+    value = (rate * steps + current.offset).astype(np.float32).astype(np.float64)
     votes = value[leaves[rows]] > centre_of(value[tree.tree_.children_left < 0])
-    followed = float((votes == wanted).mean()) if len(rows) else math.nan
+    followed = float((votes == task.wanted[:, current.number]).mean()) if len(rows) else math.nan
     return _Fitted(tree, leaves, value, followed, weight)
 
 
-def _model(task: BoostingTask, chosen: list[_Fitted], base: float) -> TreeModel:
+def _model(task: BoostingTask, chosen: list[_Fitted], base: NDArray[np.float64]) -> TreeModel:
     trees = [
         Tree(
             left=each.tree.tree_.children_left,
@@ -190,10 +253,10 @@ def _model(task: BoostingTask, chosen: list[_Fitted], base: float) -> TreeModel:
     return margin_model(
         "treeproof",
         trees,
-        column=np.zeros(len(trees), dtype=np.int64),
-        base=[base],
-        link=Link.LOGISTIC,
+        column=np.arange(len(trees)) % len(base),
+        base=base,
+        link=Link.LOGISTIC if len(base) == 1 else Link.SOFTMAX,
         n_features=task.X.shape[1],
-        classes=np.array([0, 1]),
+        classes=np.arange(task.n_classes),
         input_dtype="float32",
     )

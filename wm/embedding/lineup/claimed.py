@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -32,7 +31,7 @@ from wm.embedding.training import forest_of
 from wm.errors import ClaimError, EmbeddingError
 from wm.forest import NODE_ARRAYS, Forest
 from wm.formats.scrubbing import scrubbed
-from wm.interface import Interface, write_model
+from wm.interface import Interface, Released
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,7 +51,7 @@ class CommittedLineup:
 
 
 @dataclass(frozen=True, eq=False)
-class OwnedLineup:
+class OwnedLineup(Released):
     """An honest forest of keyed seeds and what its owner keeps.
 
     Attributes
@@ -68,10 +67,6 @@ class OwnedLineup:
     forest: Forest
     claim: LineupClaim
     interface: Interface | None = None
-
-    def save(self, path: str | Path) -> None:
-        """Write what is to be released; errors as in `wm.interface.write_model`."""
-        write_model(path, self.forest, self.interface)
 
 
 def commit_lineup(
