@@ -8,8 +8,9 @@ The public names below are imported when they are first used, so that ``import w
 >>> "portfolio" in wm.engines.names()
 True
 
-`embed`, `verify` and `audit` are the three calls of an owner and a judge; `WatermarkedForestClassifier` does
-the same as a scikit-learn estimator. `attacks` and `engines` break watermarks, `hardness` is Theorem 1.
+`embed`, `verify` and `audit` are the three calls of an owner and a judge; `WatermarkedForestClassifier` and
+`WatermarkedBoostingClassifier` do the same as scikit-learn estimators. `attacks` and `engines` break
+watermarks, `hardness` is Theorem 1.
 
 Rooms: `forest` (the only model form that everything else sees), `streams` and `signature` (named
 randomness), `datasets` and `tuning` (what a forest is trained on and how), `embedding` (making the
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from wm import attacks, engines
     from wm.api import audit, embed, verify
     from wm.attacks import hardness
+    from wm.embedding.boosted.estimator import WatermarkedBoostingClassifier
     from wm.embedding.estimator import WatermarkedForestClassifier
     from wm.forest import Forest
     from wm.signature import Signature
@@ -39,6 +41,7 @@ __version__ = "0.1.0"
 __all__ = [
     "Forest",
     "Signature",
+    "WatermarkedBoostingClassifier",
     "WatermarkedForestClassifier",
     "__version__",
     "attacks",
@@ -53,6 +56,7 @@ _MODULES = {"attacks": "wm.attacks", "engines": "wm.engines", "hardness": "wm.at
 _HOMES = {
     "Forest": "wm.forest",
     "Signature": "wm.signature",
+    "WatermarkedBoostingClassifier": "wm.embedding.boosted.estimator",
     "WatermarkedForestClassifier": "wm.embedding.estimator",
     "audit": "wm.api",
     "embed": "wm.api",

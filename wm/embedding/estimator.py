@@ -7,7 +7,6 @@ hold the raw rows. (Forgery attacks search [0, 1] only; to run them, scale first
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from numbers import Integral, Real
@@ -16,12 +15,9 @@ from typing import Any, ClassVar, Literal, Self, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
-from sklearn.utils import check_random_state
+from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
-from sklearn.utils.class_weight import compute_sample_weight
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from wm import streams
 from wm.claims.claim import NONCE_BYTES
@@ -29,15 +25,15 @@ from wm.claims.lineup import LineupClaim
 from wm.claims.pooled import PooledClaim
 from wm.codebook import Marks
 from wm.embedding import SCHEMES
+from wm.embedding.boosted.scheme import REFUSAL
+from wm.embedding.classifier import WatermarkedClassifier
 from wm.embedding.common import trigger_size
 from wm.embedding.drawn_claims import GivenClaim, by_trigger_rows, check_claim, drawn_rows
 from wm.embedding.importances import impurity_importances
 from wm.embedding.lineup.claimed import OwnedLineup
 from wm.embedding.lineup.rows import fitted_lineup
-from wm.embedding.matrices import dense, filled, medians
-from wm.embedding.merging import MergedRows, merged_rows
+from wm.embedding.merging import MergedRows
 from wm.embedding.options import DEFAULTS, Training, TrainOptions
-from wm.embedding.secretive import Secretive
 from wm.embedding.signature_sources import derived_signature, drawn_signature, given_signature
 from wm.embedding.training import Caps, adjusted_caps, fit_trees
 from wm.embedding.tuning import Hyperparameters
@@ -51,7 +47,7 @@ from wm.verification.evidence import DEFAULT_LEVEL, Evidence, verify
 Adjustment = Literal["auto", "paper", "artifact"] | None
 
 
-class WatermarkedForestClassifier(Secretive, ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # sklearn is untyped
+class WatermarkedForestClassifier(WatermarkedClassifier):
     """A random forest without bootstrap that carries its owner's watermark.
 
     Parameters
@@ -75,7 +71,7 @@ class WatermarkedForestClassifier(Secretive, ClassifierMixin, BaseEstimator):  #
         A key of `wm.embedding.SCHEMES`. "codebook" draws bits for each trigger row: it takes no signature and
         no owner_key. Nor does "lineup", for two classes only, whose honest forests have no trigger rows, and
         limits on trees only from the four parameters that scikit-learn has too; weights of rows must be whole
-        numbers.
+        numbers. "boosted" is for `WatermarkedBoostingClassifier`.
     training, least_weight, max_rounds
         As in `wm.embedding.options.TrainOptions`, with the defaults of `wm embed` and of campaigns.
     max_depth
@@ -233,23 +229,14 @@ class WatermarkedForestClassifier(Secretive, ClassifierMixin, BaseEstimator):  #
             or classes, or a watermark that does not fit.
             It is a ValueError, as are scikit-learn's own for malformed data.
         """
-        given, labels = validate_data(
-            self, X, y, ensure_min_samples=2, accept_sparse="csr", **self._matrix_rules()
-        )
-        check_classification_targets(labels)
-        weight = _check_sample_weight(sample_weight, given, dtype=np.float64, ensure_non_negative=True)
-        weight = weight * compute_sample_weight(self.class_weight, labels)
-        matrix = dense(given)
-        self.fill_ = None if self.missing == "refuse" else medians(matrix)
-        matrix = filled(matrix, self.fill_)
-        self.classes_, codes = np.unique(labels, return_inverse=True)
-        rows = merged_rows(matrix, codes.astype(np.int64), weight)
-        self._check_classes(rows)
+        rows = self._training_rows(X, y, sample_weight)
         seed = self._seed()
         made: WatermarkedForest | OwnedLineup
         try:
             if claim is not None:
                 check_claim(claim, self._class_names(), trees=self.n_estimators)
+            if not SCHEMES[self.scheme if claim is None else claim.header.scheme].trees_vote:
+                raise FitError(REFUSAL)
             if isinstance(claim, LineupClaim) or (claim is None and not SCHEMES[self.scheme].marks_rows):
                 made, self.caps_ = self._recognised(rows, seed, claim)
             else:
@@ -261,35 +248,18 @@ class WatermarkedForestClassifier(Secretive, ClassifierMixin, BaseEstimator):  #
         self.feature_importances_ = impurity_importances(self.forest_, rows.X, rows.codes, rows.weight)
         return self
 
-    def _matrix_rules(self) -> dict[str, Any]:
-        return {"dtype": np.float32, "ensure_all_finite": "allow-nan" if self.missing == "median" else True}
-
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.input_tags.allow_nan = self.missing == "median"
         tags.classifier_tags.multi_class = self.scheme != "lineup"
         return tags
 
     def _check_classes(self, rows: MergedRows) -> None:
-        if len(self.classes_) < 2:
-            raise FitError(f"the labels are of one class, {self.classes_[0]!r}: two classes are needed")
         if self.scheme == "lineup" and len(self.classes_) > 2:
             raise FitError(
                 "Only binary classification is supported. The type of the target is multiclass: scheme "
                 "lineup compares how trees of two classes vote"
             )
-        present = np.bincount(rows.codes, minlength=len(self.classes_)) > 0
-        if not present.all():
-            raise FitError(f"class {self.classes_[np.argmin(present)]!r} has no row of weight above 0")
-
-    def _seed(self) -> int:
-        if self.random_state is None:
-            return secrets.randbits(62)
-        return int(check_random_state(self.random_state).randint(2**31 - 1))
-
-    def _class_names(self) -> tuple[str, ...]:
-        return tuple(map(str, self.classes_))
+        super()._check_classes(rows)
 
     def _marks(self, seed: int, rows: int) -> Marks:
         if self.signature is not None and self.owner_key is not None:
@@ -320,13 +290,12 @@ class WatermarkedForestClassifier(Secretive, ClassifierMixin, BaseEstimator):  #
                 "scheme lineup draws its bits: a signature or an owner_key is for scheme paper"
             )
         limits = self._caps(Caps(self.max_depth, None))
-        some = [f"x{index}" for index in range(rows.X.shape[1])]
         owned = fitted_lineup(
             rows,
             rows.codes,
             claim,
             names=self._class_names(),
-            features=list(getattr(self, "feature_names_in_", some)),
+            features=self._feature_names(rows.X.shape[1]),
             trees=self.n_estimators,
             model_id=self.model_id,
             limits=limits,
@@ -395,11 +364,6 @@ class WatermarkedForestClassifier(Secretive, ClassifierMixin, BaseEstimator):  #
     def _caps(self, caps: Caps) -> Caps:
         return replace(caps, min_samples_leaf=self.min_samples_leaf, max_features=self.max_features)
 
-    def _checked(self, X: ArrayLike) -> NDArray[np.float32]:
-        check_is_fitted(self)
-        given = validate_data(self, X, reset=False, accept_sparse="csr", **self._matrix_rules())
-        return filled(dense(given), self.fill_)
-
     def predict_all(self, X: ArrayLike) -> NDArray[Any]:
         """Return each tree's vote, the model's output in the paper.
 
@@ -419,18 +383,6 @@ class WatermarkedForestClassifier(Secretive, ClassifierMixin, BaseEstimator):  #
         """Return the share of votes for each class: (n, c), rows sum to 1."""
         rows = self._checked(X)
         return self.forest_.vote_shares(rows)
-
-    def predict_log_proba(self, X: ArrayLike) -> NDArray[np.float64]:
-        """Return the logarithm of `predict_proba`: (n, c); -inf for a class without votes."""
-        with np.errstate(divide="ignore"):
-            result: NDArray[np.float64] = np.log(self.predict_proba(X))
-        return result
-
-    def predict(self, X: ArrayLike) -> NDArray[Any]:
-        """Return the class with most votes, the first of equals: (n,) class labels."""
-        share = self.predict_proba(X)
-        labels: NDArray[Any] = self.classes_[np.argmax(share, axis=1)]
-        return labels
 
     def verify(self, suspect: Forest | None = None, *, level: float = DEFAULT_LEVEL) -> Evidence:
         """Judge this estimator's claim against a suspect's forest, by default its own.

@@ -50,8 +50,12 @@ def hidden_key(value: bytes | str | PathLike[str] | None) -> Any:
     return _HiddenBytes(value) if isinstance(value, bytes) and not isinstance(value, _HiddenBytes) else value
 
 
+_HIDDEN = {"signature": hidden_signature, "owner_key": hidden_key}
+"""Secret parameters, and what hides them."""
+
+
 class Secretive:
-    """Mixin for an estimator with parameters `signature` and `owner_key` and attribute `claim_`.
+    """Mixin for an estimator with attribute `claim_` and perhaps parameters `signature` and `owner_key`.
 
     Parameters do not show when they are printed. The pickle of a fitted estimator has neither them nor the
     claim: a copy predicts, but proves nothing.
@@ -60,15 +64,14 @@ class Secretive:
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the parameters; those that are secret do not show when they are printed."""
         found: dict[str, Any] = super().get_params(deep=deep)  # type: ignore[misc]  # of BaseEstimator
-        return found | {
-            "signature": hidden_signature(found["signature"]),
-            "owner_key": hidden_key(found["owner_key"]),
-        }
+        return found | {name: hide(found[name]) for name, hide in _HIDDEN.items() if name in found}
 
     def __getstate__(self) -> dict[str, Any]:
         state: dict[str, Any] = dict(cast(dict[str, Any], super().__getstate__()))
         if "claim_" in state:
             del state["claim_"]
-            state["signature"] = None
-            state["owner_key"] = state["owner_key"] if not isinstance(state["owner_key"], bytes) else None
+            if "signature" in state:
+                state["signature"] = None
+            if isinstance(state.get("owner_key"), bytes):
+                state["owner_key"] = None
         return state

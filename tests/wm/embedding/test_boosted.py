@@ -225,7 +225,7 @@ def test_other_models_and_settings_are_refused_by_name(owned):
         wm.embed(X, y, scheme="boosted", ones_share=0.25)
     with pytest.raises(EmbeddingError, match="the watermark does not show"):
         wm.embed(X, y, scheme="boosted", n_estimators=2, trigger_rows=TRIGGERS, max_depth=1, max_weight=1)
-    with pytest.raises(FitError, match="wm embed"):
+    with pytest.raises(FitError, match="WatermarkedBoostingClassifier"):
         WatermarkedForestClassifier(10, scheme="boosted").fit(X, y)
     paper = wm.embed(X, y, n_estimators=10, trigger_rows=TRIGGERS, seed=0)
     with pytest.raises(ModelError, match="add margins and do not vote"):

@@ -71,13 +71,18 @@ class OwnedBoosted:
         return self.marked.plain
 
     def save(self, path: str | Path) -> None:
-        """Write what is to be released; raise `ModelError` for an ending other than .json, or a bad path."""
-        if Path(path).suffix != ".json":
-            raise ModelError(f"{path}: a boosted model is written as XGBoost's json: it must end in .json")
-        try:
-            Path(path).write_bytes(self.content)
-        except OSError as reason:
-            raise ModelError(f"{path}: cannot be written ({reason.strerror})") from reason
+        """Write what is to be released; errors as in `write_released`."""
+        write_released(path, self.content)
+
+
+def write_released(path: str | Path, content: bytes) -> None:
+    """Write the json of a model; raise `ModelError` for an ending other than .json, or a bad path."""
+    if Path(path).suffix != ".json":
+        raise ModelError(f"{path}: a boosted model is written as XGBoost's json: it must end in .json")
+    try:
+        Path(path).write_bytes(content)
+    except OSError as reason:
+        raise ModelError(f"{path}: cannot be written ({reason.strerror})") from reason
 
 
 def trees_of_rounds(scheme: str, rounds: int, classes: int) -> int:
@@ -95,6 +100,7 @@ def embed_boosted(
     max_depth: int | None = None,
     seed: int,
     sample_weight: NDArray[np.float64] | None = None,
+    level: float = DEFAULT_LEVEL,
     on_tree: Callable[[int], None] | None = None,
 ) -> OwnedBoosted:
     """Train the boosted model that a claim's draw demands.
@@ -111,6 +117,8 @@ def embed_boosted(
         Of each tree; None: `wm.embedding.options.DEFAULT_DEPTH`.
     seed
         Of the training.
+    level
+        Largest p-value with which the watermark counts as shown.
     on_tree
         Called after each tree with the number of trees that are left.
 
@@ -139,7 +147,7 @@ def embed_boosted(
         on_tree=on_tree,
     )
     evidence = marked.evidence
-    if evidence.log10_p > math.log10(DEFAULT_LEVEL):
+    if evidence.log10_p > math.log10(level):
         raise EmbeddingError(
             f"the watermark does not show: the trees have {evidence.matched_bits} of {evidence.total_bits} "
             f"bits, p = 10^{evidence.log10_p:.1f}: raise max_weight, the depth or the number of trees"

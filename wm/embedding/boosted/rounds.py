@@ -59,7 +59,7 @@ class BoostingTask:
     seed
         Breaks ties between splits, and draws p of trigger rows.
     sample_weight : (n,) or None
-        Weights of the rows, above 0; those of trigger rows are multiplied. None: all 1.
+        Weights of the rows, above 0; None: all 1. A trigger row has a multiple of their mean instead.
     """
 
     X: NDArray[np.float32]
@@ -90,13 +90,16 @@ class Boosted:
     followed : (m,)
         Share of the bits that each tree shows, nan without trigger rows.
     weight : (m,)
-        Of a trigger row in each tree, beside its own.
+        Of a trigger row in each tree, beside the mean of all rows.
+    importances : (d,)
+        Mean impurity decrease of the trees by feature, as scikit-learn counts it; adds up to 1.
     """
 
     model: TreeModel
     fits: int
     followed: NDArray[np.float64]
     weight: NDArray[np.float64]
+    importances: NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -183,7 +186,15 @@ def boost(task: BoostingTask, on_tree: Callable[[int], None] | None = None) -> B
         fits,
         np.array([each.followed for each in chosen]),
         np.array([each.weight for each in chosen]),
+        _importances([each.tree.tree_ for each in chosen]),
     )
+
+
+def _importances(trees: list[Any]) -> NDArray[np.float64]:
+    total: NDArray[np.float64] = np.sum(
+        [tree.compute_feature_importances(normalize=False) for tree in trees], axis=0
+    )
+    return total / total.sum() if total.sum() > 0 else total
 
 
 def _base(task: BoostingTask) -> NDArray[np.float64]:
@@ -224,7 +235,7 @@ def _fit(task: BoostingTask, current: _Round, weight: float, random: Any) -> _Fi
 
     rows, p, classes = task.trigger_rows, current.p, task.n_classes
     weights = np.ones(len(p)) if task.sample_weight is None else task.sample_weight.copy()
-    weights[rows] *= weight
+    weights[rows] = weight * weights.mean()
     residual, curvature = current.labels - p, p * (1 - p)
     tree = DecisionTreeRegressor(max_depth=task.max_depth, random_state=random)
     tree.fit(task.X, residual, sample_weight=weights)

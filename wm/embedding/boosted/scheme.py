@@ -8,8 +8,8 @@ from wm.embedding.common import EmbeddingTask, OnRound
 from wm.errors import EmbeddingError
 
 REFUSAL = (
-    "scheme boosted makes a boosted model, whose trees add margins and do not vote: it is for wm embed and "
-    "wm.embed, not for campaigns, the estimator or attacks on forests"
+    "scheme boosted makes a boosted model, whose trees add margins and do not vote: it is made by wm embed, "
+    "wm.embed, WatermarkedBoostingClassifier and campaigns, not where forests are expected"
 )
 
 
