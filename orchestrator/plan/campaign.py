@@ -18,6 +18,7 @@ from wm.signature import count_of_ones
 from wm.streams import Role
 from workers.jobs import (
     BaselineParameters,
+    BoostedParameters,
     EmbedParameters,
     JobKind,
     SplitParameters,
@@ -104,8 +105,9 @@ def _jobs(spec: CampaignSpec, facts: DataFacts) -> Iterator[PlannedJob]:
             shares: dict[str, Any] = {"trigger_share": trigger_share, "ones_share": ones_share}
             cell = GridPoint(scheme, **shares, repeat=repeat)
             candidates = None if SCHEMES[scheme].proof is None else spec.embedding.candidates
+            boosted = None if SCHEMES[scheme].trees_vote else spec.embedding.boosted or BoostedParameters()
             embed_parameters = EmbedParameters(
-                scheme=scheme, **shares, repeat=repeat, candidates=candidates, **fit
+                scheme=scheme, **shares, repeat=repeat, candidates=candidates, boosted=boosted, **fit
             )
             embed = make_job(JobKind.EMBED, embed_parameters, cell, split, baseline)
             yield embed

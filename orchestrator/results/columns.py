@@ -18,15 +18,17 @@ OUTCOMES = [status.value for status in Status]
 
 _ACCURACY = {
     "n_estimators": "Number of trees.",
-    "max_depth": "Limit on depth from the campaign or its tuning.",
+    "max_depth": "Limit on depth from the campaign or its tuning; of boosted models that of their trees.",
     "cap_depth": "Limit on depth of watermarked and capped trees.",
     "cap_leaves": "Limit on their leaves.",
-    "accuracy_standard": "Accuracy of the honest standard forest on the test rows, by majority.",
+    "accuracy_standard": "Accuracy of the honest standard forest on the test rows, by majority; beside a "
+    "boosted model that of a plain one of the same settings.",
     "accuracy_capped": "Accuracy of the honest forest with the watermark's limits.",
     "accuracy_watermarked": "Accuracy of the watermarked forest.",
     "accuracy_standard_mean_rule": "Accuracy of the standard forest by scikit-learn's mean of leaves.",
     "accuracy_watermarked_mean_rule": "Accuracy of the watermarked forest by scikit-learn's mean of leaves.",
     "trigger_size": "Number of trigger rows.",
+    "nodes": "Nodes of the watermarked model.",
     "rounds": "Fits of all trees.",
     "rounds_right": "Maximum number of fits of a tree that must be right.",
     "rounds_wrong": "Maximum number of fits of a tree that must be wrong.",
@@ -85,7 +87,7 @@ COLUMNS: dict[str, dict[str, str]] = {
 }
 """Columns of each result, with their descriptions, in order."""
 
-WHOLE = {"repeat", "signature", "max_depth", "cap_depth", "cap_leaves", "trigger_size"}.union(
+WHOLE = {"repeat", "signature", "max_depth", "cap_depth", "cap_leaves", "trigger_size", "nodes"}.union(
     *(whole_columns_of(attack.shown or attack.row) for attack in registry.attacks())
 )
 """Columns of integers that may be missing: they get the type Int64, else pandas would use floats."""

@@ -71,7 +71,8 @@ def accuracy(store: Store, campaign_id: int) -> pd.DataFrame:
     for row in results_of(store, campaign_id, JobKind.EMBED):
         rounds = row.result["rounds_right"] + row.result["rounds_wrong"]
         cost = {"rounds": rounds, "seconds": row.timings["embed"]}
-        rows.append(place(row) | honest[row.repeat] | row.result | cost)
+        own = row.result.get("honest") or {}
+        rows.append(place(row) | honest[row.repeat] | own | row.result | cost)
     return frame_of(rows, "accuracy")
 
 

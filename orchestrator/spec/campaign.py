@@ -9,9 +9,11 @@ from itertools import combinations
 
 from pydantic import Field
 
-from orchestrator.spec.attacks import AnyAttackSpec, OnlySpec
+from orchestrator.spec.attacks import TABLES, AnyAttackSpec, AttackSpec, OnlySpec
 from orchestrator.spec.model import DatasetSpec, EmbeddingSpec, ForestSpec, SpecModel
 from orchestrator.toml_lines import Path
+from wm.codebook import BOOSTED
+from wm.embedding import SCHEMES
 
 
 class LimitsSpec(SpecModel):
@@ -42,6 +44,14 @@ class CampaignSpec(SpecModel):
         for number, attack in enumerate(self.attack):
             if attack.restriction is not None:
                 yield from _outside_the_grid(("attack", number, "only"), attack.restriction, self.embedding)
+            yield from _unfit(("attack", number), attack, self.embedding)
+        # A draft may lack a part that is wrong.
+        counts: tuple[int, ...] = getattr(getattr(self, "forest", None), "tree_counts", ())
+        if BOOSTED in self.embedding.scheme and any(count % 2 for count in counts):
+            yield (
+                ("forest",),
+                f"scheme {BOOSTED} needs an even number of rounds, half of whose bits are ones",
+            )
         for (first, one), (second, other) in combinations(enumerate(self.attack), 2):
             if one.conflicts_with(other, self.embedding):
                 yield (
@@ -49,6 +59,21 @@ class CampaignSpec(SpecModel):
                     f"results could not distinguish it from attack.{first} on the same watermark: "
                     "give it other values, or an `only`",
                 )
+
+
+def _unfit(path: Path, attack: AttackSpec, embedding: EmbeddingSpec) -> Iterator[tuple[Path, str]]:
+    """Yield an attack on models that it is not made for, of a scheme that it would be run on."""
+    if attack.restriction is None or attack.kind not in TABLES:  # a draft's attack may be without its options
+        return
+    attacked = dict.fromkeys(scheme for scheme, *_ in attack.restriction.points(embedding)).keys()
+    for scheme in sorted(attacked & SCHEMES.keys()):
+        refusal = attack.options.refusal(trees_vote=SCHEMES[scheme].trees_vote)
+        if refusal:
+            yield (
+                path,
+                f"attack {attack.kind} is not for models of scheme {scheme}: {refusal}; restrict it to other "
+                "schemes with only = { scheme = [...] }",
+            )
 
 
 def _outside_the_grid(path: Path, only: OnlySpec, embedding: EmbeddingSpec) -> Iterator[tuple[Path, str]]:

@@ -9,11 +9,11 @@ from typing import Annotated, Self, get_args
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from wm.attacks.base import Distinct, OneOrMore, Several, Share, known
+from wm.codebook import BOOSTED
 from wm.embedding import SCHEMES
-from wm.embedding.boosted.scheme import REFUSAL
 from wm.embedding.options import DEFAULT_CANDIDATES, DEFAULTS, MAX_CANDIDATES, Adjust, FitOptions
 from wm.errors import DataError
-from workers.jobs import SplitOptions
+from workers.jobs import BoostedParameters, SplitOptions
 
 Scheme = Annotated[str, known("scheme", sorted(SCHEMES))]
 TreeCount = Annotated[int, Field(ge=2, le=10_000)]
@@ -64,9 +64,14 @@ class ForestSpec(SpecModel):
         return self
 
     @property
+    def tree_counts(self) -> tuple[int, ...]:
+        """Numbers of trees that the campaign's forests may have."""
+        return self.tune.n_estimators if self.tune else (int(self.n_estimators or 0),)
+
+    @property
     def min_trees(self) -> int:
         """Minimum number of trees of the campaign's forests."""
-        return min(self.tune.n_estimators) if self.tune else int(self.n_estimators or 0)
+        return min(self.tree_counts)
 
 
 Schemes = Annotated[tuple[Scheme, ...], OneOrMore, Several, Distinct]
@@ -83,18 +88,16 @@ class GridSpec(SpecModel):
     ones_share: Shares = (DEFAULTS.ones_share,)
 
     @model_validator(mode="after")
-    def _trees_vote(self) -> Self:
-        for scheme in self.scheme:
-            if not SCHEMES[scheme].trees_vote:
-                raise ValueError(REFUSAL)
-        return self
-
-    @model_validator(mode="after")
     def _share_is_the_schemes(self) -> Self:
         """Set the share of ones, where it is left out, to that of the scheme."""
         shares = {SCHEMES[scheme].ones_share for scheme in self.scheme}
         if "ones_share" not in self.model_fields_set and shares != set(self.ones_share):
             self._set_shares(shares)
+        elif BOOSTED in self.scheme and set(self.ones_share) != {SCHEMES[BOOSTED].ones_share}:
+            raise ValueError(
+                f"ones_share of scheme {BOOSTED} is {SCHEMES[BOOSTED].ones_share}, a fair coin for each bit: "
+                "give it a grid of its own, or leave ones_share out"
+            )
         return self
 
     def _set_shares(self, shares: set[float]) -> None:
@@ -105,6 +108,10 @@ class GridSpec(SpecModel):
     def points(self) -> Iterator[Point]:
         """Yield each point of this grid."""
         yield from product(self.scheme, self.trigger_share, self.ones_share)
+
+
+class BoostedSpec(BoostedParameters, SpecModel):
+    """How models of scheme `boosted` are trained; their number of rounds is the forest's `n_estimators`."""
 
 
 class EmbeddingSpec(GridSpec, FitOptions):
@@ -122,6 +129,10 @@ class EmbeddingSpec(GridSpec, FitOptions):
         default=None,
         description="For lineup: trees to compare each of a suspect's trees with; "
         f"{DEFAULT_CANDIDATES} if left out.",
+    )
+    # Left out where not used, so that campaigns without it stay what they were.
+    boosted: Annotated[BoostedSpec | None, Field(exclude_if=lambda value: value is None)] = Field(
+        default=None, description="For boosted: how the trees are trained."
     )
 
     def _set_shares(self, shares: set[float]) -> None:
@@ -141,6 +152,12 @@ class EmbeddingSpec(GridSpec, FitOptions):
                 raise ValueError(
                     f"scheme {scheme} has no training {self.training!r}, only {', '.join(allowed)}"
                 )
+        return self
+
+    @model_validator(mode="after")
+    def _boosted_has_a_meaning(self) -> Self:
+        if self.boosted is not None and BOOSTED not in {scheme for scheme, *_ in self.points()}:
+            raise ValueError(f"boosted has no meaning without scheme {BOOSTED}: leave it out")
         return self
 
     @model_validator(mode="after")

@@ -346,6 +346,23 @@ def test_candidates_change_the_keys_of_lineup_alone():
     assert {job.key for job in planned(BASE, FACTS_OF_FILE)} == kept
 
 
+@pytest.mark.parametrize(
+    ("option", "value"), [("max_depth", 2), ("learning_rate", 0.2), ("fit_share", 0.9), ("max_weight", 8.0)]
+)
+def test_options_of_boosted_models_change_the_keys_of_these_alone(option, value):
+    both = changed(["embedding", "scheme"], ["paper", "boosted"])
+    both["forest"] = {"n_estimators": 20}
+    both["attack"] = []
+    before = planned(both, FACTS_OF_FILE)
+    both["embedding"]["boosted"] = {}
+    assert [job.key for job in planned(both, FACTS_OF_FILE)] == [job.key for job in before]
+    both["embedding"]["boosted"] = {option: value}
+    after = planned(both, FACTS_OF_FILE)
+    kept = {job.key for job in before} & {job.key for job in after}
+    assert {job.cell.scheme for job in before if job.key not in kept} == {"boosted"}
+    assert not any(job.cell.scheme == "boosted" for job in before if job.key in kept)
+
+
 def test_every_parameter_of_the_file_has_its_row_above():
     (parametrized,) = [
         mark
@@ -356,7 +373,10 @@ def test_every_parameter_of_the_file_has_its_row_above():
     fields = CampaignSpec.model_fields
     sections = {name: fields[name].annotation.model_fields for name in ("dataset", "embedding", "limits")}
     there = {(section, name) for section, names in sections.items() for name in names}
-    elsewhere = {("dataset", "name"), *(("embedding", name) for name in ("scheme", "repeats", "candidates"))}
+    elsewhere = {
+        ("dataset", "name"),
+        *(("embedding", name) for name in ("scheme", "repeats", "candidates", "boosted")),
+    }
     assert there - elsewhere <= shown
 
 

@@ -35,7 +35,11 @@ from wm.embedding.training import Caps
 from wm.embedding.watermark import WatermarkedForest
 from wm.forest import Forest
 from wm.formats.sklearn_metadata import TreeMetadata, from_model, parse_arrays
+from wm.models import TreeModel
 from wm.streams import Role
+
+RELEASED = "released"
+"""Form of a model's file as it is handed out."""
 
 
 class AttackOptions(BaseModel):
@@ -56,6 +60,10 @@ class AttackOptions(BaseModel):
     def overlaps(self, other: Self) -> bool:
         """Return whether two attacks on one watermark would give different results for the same rows."""
         return self != other
+
+    def refusal(self, *, trees_vote: bool) -> str:
+        """Return why models whose trees vote, or add margins, cannot be attacked; empty if they can."""
+        return "" if trees_vote else "it is made for trees that vote"
 
     def problems(self, rows_test: int) -> Iterator[tuple[str, str]]:
         """Yield name and reason of each option that is impossible with the given number of test rows."""
@@ -120,6 +128,10 @@ class Scene(Protocol):
     def files(self) -> Mapping[str, TreeMetadata]:
         """Contents of the model files, by form: ``as trained``, ``released``, ``standard``."""
 
+    @property
+    def models(self) -> Mapping[str, TreeModel]:
+        """Boosted models by form: ``released``, ``standard``; none where the suspect's trees vote."""
+
 
 @dataclass(frozen=True, eq=False)
 class LoadedScene:
@@ -132,6 +144,7 @@ class LoadedScene:
     caps: Caps
     files: Mapping[str, TreeMetadata] = field(default_factory=dict)
     proof: Proof | None = None
+    models: Mapping[str, TreeModel] = field(default_factory=dict)
 
     @property
     def n_trees(self) -> int:

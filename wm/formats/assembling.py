@@ -229,3 +229,56 @@ def _traced(trees: Sequence[Tree]) -> dict[str, NDArray[np.float64] | None]:
         else None
         for name in ("rows", "weight")
     }
+
+
+def trees_of(model: TreeModel) -> list[Tree]:
+    """Return the trees of a model with margins, without what its file holds beyond: for `with_trees`."""
+    forest, margins = model.forest, model.margins
+    if margins is None:
+        raise ModelError("the trees of this model vote: it has no margins")
+    found = []
+    for start, end in zip(forest.offset[:-1].tolist(), forest.offset[1:].tolist(), strict=True):
+        nodes = slice(start, end)
+        found.append(
+            Tree(
+                left=forest.left[nodes],
+                right=forest.right[nodes],
+                feature=forest.feature[nodes],
+                threshold=forest.threshold[nodes],
+                value=margins.leaf[nodes],
+                missing_left=None if forest.missing_left is None else forest.missing_left[nodes],
+            )
+        )
+    return found
+
+
+def with_trees(model: TreeModel, trees: Sequence[Tree], column: Any) -> TreeModel:
+    """Return a model with margins as another, of other trees.
+
+    Parameters
+    ----------
+    column : (m,)
+        Output to which each of the trees adds.
+
+    Raises
+    ------
+    ModelError
+        As in `margin_model`, or a model whose trees vote.
+    """
+    margins = model.margins
+    if margins is None:
+        raise ModelError("the trees of this model vote: it has no margins")
+    return margin_model(
+        model.framework,
+        trees,
+        column=column,
+        base=margins.base,
+        link=margins.link,
+        n_features=model.forest.n_features,
+        classes=model.classes,
+        input_dtype=model.forest.input_dtype,
+        scale=margins.scale,
+        is_mean=margins.is_mean,
+        added_in=margins.added_in,
+        feature_names=model.feature_names,
+    )

@@ -13,7 +13,9 @@ from wm.embedding import SCHEMES
 from wm.embedding.proof import Proof
 from wm.embedding.training import Caps
 from wm.forest import Forest
+from wm.formats import xgboost_file
 from wm.formats.sklearn_metadata import TreeMetadata, parse_arrays
+from wm.models import TreeModel
 from workers.handlers.steps import adjusted, caps_of, read_split
 from workers.jobs import KINDS, AttackParameters, BaselineResult, EmbedResult, JobKind, JobResult, Parameters
 from workers.runtime.context import Context
@@ -81,6 +83,17 @@ class JobScene:
         return {
             form: parse_arrays(self._context.artifact(sha256), what=form)
             for form, sha256 in artifacts.items()
+            if sha256 is not None
+        }
+
+    @cached_property
+    def models(self) -> Mapping[str, TreeModel]:
+        """The boosted model as released, and the honest one; none of schemes whose trees vote."""
+        artifacts = {"released": self._embedded.model, "standard": self._embedded.plain}
+        return {
+            form: xgboost_file.read(self._context.artifact(sha256))
+            for form, sha256 in artifacts.items()
+            if sha256 is not None
         }
 
 

@@ -20,6 +20,7 @@ from wm.forest import Forest
 from wm.formats.sklearn_metadata import from_model
 from wm.streams import Role
 from wm.verification.evidence import verify
+from workers.handlers.boosted import embed_boosted
 from workers.jobs import (
     BaselineParameters,
     BaselineResult,
@@ -128,6 +129,9 @@ def embed(parameters: EmbedParameters, context: Context) -> EmbedResult:
     rows = read_split(context)
     honest = context.input(JobKind.BASELINE, BaselineResult)
     seed, repeat = parameters.seed, parameters.repeat
+    model_id = f"{rows.dataset_sha256[:16]}/{_text(parameters)}"
+    if not scheme_of(parameters.scheme).trees_vote:
+        return embed_boosted(parameters, context, rows, honest.n_estimators, model_id)
     signature = scheme_of(parameters.scheme).draw(
         trigger_size(len(rows.y_train), parameters.trigger_share),
         honest.n_estimators,
@@ -142,7 +146,7 @@ def embed(parameters: EmbedParameters, context: Context) -> EmbedResult:
         seed=seed,
         repeat=repeat,
         fit=TrainOptions(**parameters.fit_options()),
-        model_id=f"{rows.dataset_sha256[:16]}/{_text(parameters)}",
+        model_id=model_id,
         nonce=streams.generator(seed, Role.OWNER_NONCE, repeat).bytes(NONCE_BYTES),
     )
     with context.timed("embed"):
@@ -171,6 +175,7 @@ def embed(parameters: EmbedParameters, context: Context) -> EmbedResult:
         claim=context.keep(made.claim.to_json().encode()),
         proof=None if proof is None else context.keep(proof),
         signature=str(flat_bits(signature)),
+        nodes=len(made.forest.left),
         accuracy_watermarked=made.forest.accuracy(rows.X_test, rows.y_test),
         accuracy_watermarked_mean_rule=made.embedded.forest.accuracy_of_mean(rows.X_test, rows.y_test),
         log10_p_standard=log10_p_standard,

@@ -9,7 +9,7 @@ from pydantic import BaseModel, Field
 
 from wm.attacks.base import Share
 from wm.datasets import Categorical, Missing, Source
-from wm.embedding.options import FitOptions
+from wm.embedding.options import DEFAULT_DEPTH, FitOptions, GradientOptions
 from workers.jobs.base import JobResult, Parameters, Seed, Sha256
 
 Unused = Field(exclude_if=lambda value: value in (None, "refuse", ()))
@@ -127,10 +127,17 @@ class BaselineResult(JobResult):
     accuracy_capped: float
 
 
+class BoostedParameters(GradientOptions):
+    """How boosted models are trained, beside the number of rounds."""
+
+    max_depth: int = Field(default=DEFAULT_DEPTH, ge=1, le=1_000, description="Depth of each tree.")
+
+
 class EmbedParameters(FitOptions, Parameters):
     """Embed one watermark. `seed` is the campaign's; owner's streams are spawned from it and `repeat`.
 
-    `candidates` is for schemes whose proof has decoys: trees compared with each of the suspect's.
+    `candidates` is for schemes whose proof has decoys: trees compared with each of the suspect's. `boosted`
+    is for that scheme.
     """
 
     scheme: str
@@ -140,6 +147,19 @@ class EmbedParameters(FitOptions, Parameters):
     seed: Seed
     # Left out where not used, so that keys of other schemes' jobs stay what they were.
     candidates: Annotated[int | None, Unused] = None
+    boosted: Annotated[BoostedParameters | None, Unused] = None
+
+
+class HonestFigures(JobResult):
+    """Size and accuracy of a model without the watermark, where honest forests are none to compare with."""
+
+    n_estimators: int
+    max_depth: int | None
+    cap_depth: int | None = None
+    cap_leaves: int | None = None
+    accuracy_standard: float
+    accuracy_standard_mean_rule: float
+    accuracy_capped: float | None = None
 
 
 class EmbedResult(JobResult):
@@ -149,13 +169,19 @@ class EmbedResult(JobResult):
     is scrubbed for release, so that only its votes can be averaged. `log10_p_standard` is the evidence of the
     claim against the honest standard forest. Artifact `record` is scikit-learn's metadata of the trained
     trees, for the audit of leakage. Artifact `proof`: `wm.embedding.proof.Proof`, for schemes that have one.
+    Of a boosted model `forest` holds the signs of its margins, the artifacts `model` and `plain` are
+    XGBoost's json of it and of the honest one, whose figures are `honest`, and there is no `record`.
     """
 
     forest: Sha256
-    record: Sha256
+    record: Sha256 | None = None
     claim: Sha256
     proof: Sha256 | None = None
+    model: Annotated[Sha256 | None, Unused] = None
+    plain: Annotated[Sha256 | None, Unused] = None
+    honest: Annotated[HonestFigures | None, Unused] = None
     trigger_size: int
+    nodes: int | None = None
     signature: str
     rounds_right: int
     rounds_wrong: int

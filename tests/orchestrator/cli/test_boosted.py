@@ -105,12 +105,76 @@ def test_options_of_other_schemes_and_impossible_ones_are_refused(wm):
     assert "--fit-share has no meaning for scheme paper" in _mistake(wm(*of_forest, "--fit-share", 0.9))
 
 
+CAMPAIGN = """\
+name = "c"
+seed = 1
+[dataset]
+path = "rows.csv"
+label = "risk"
+[forest]
+n_estimators = {trees}
+[embedding]
+scheme = ["paper", "boosted"]
+trigger_share = 0.05
+[embedding.boosted]
+max_depth = 2
+"""
+
+
 @pytest.mark.usefixtures("rows")
-def test_campaigns_refuse_the_scheme_by_name(wm):
-    Path("c.toml").write_text(
-        'name = "c"\nseed = 1\n[dataset]\nname = "breast-cancer"\n[forest]\nn_estimators = 10\n'
-        '[embedding]\nscheme = ["paper", "boosted"]\n'
+def test_a_campaign_runs_boosted_models_beside_forests(wm):
+    attacks = (
+        '[[attack]]\nkind = "leakage"\n[[attack]]\nkind = "modification"\nstrengths = [0.5]\n'
+        'modifications = ["shorten", "refit", "noise"]\nonly = {{ scheme = ["boosted"] }}\n'
     )
+    Path("c.toml").write_text((CAMPAIGN + attacks).format(trees=12))
+    ran = wm("campaign", "run", "c.toml", "--workers", 1)
+    assert ran.code == 0, ran.err
+    paper, boosted = json.loads(wm("results", "accuracy", "c", "--json").out)
+    assert (boosted["scheme"], boosted["n_estimators"], boosted["max_depth"]) == ("boosted", 12, 2)
+    assert boosted["cap_depth"] is None
+    assert boosted["total_bits"] == 12 * boosted["trigger_size"]
+    assert boosted["log10_p"] < -6 < -3 < boosted["log10_p_standard"]
+    assert boosted["nodes"] < paper["nodes"]
+    assert boosted["accuracy_standard"] != paper["accuracy_standard"]
+    rows = json.loads(wm("results", "modification", "c", "--json").out)
+    assert [(row["modification"], row["n_trees"]) for row in rows] == [
+        ("shorten", 6),
+        ("refit", 12),
+        ("noise", 12),
+    ]
+    board = json.loads(wm("results", "schemes", "c", "--json").out)
+    assert {row["attack"] for row in board if row["scheme"] == "boosted"} == {
+        "none",
+        "modification: shorten",
+        "modification: refit",
+        "modification: noise",
+    }
+    assert wm("report", "c", "-o", "report.html").code == 0
+
+
+@pytest.mark.usefixtures("rows")
+def test_a_campaign_refuses_attacks_that_need_votes_by_name_before_anything_runs(wm):
+    attacks = (
+        '[[attack]]\nkind = "suppression"\n'
+        '[[attack]]\nkind = "modification"\nmodifications = ["drop", "regrow"]\n'
+        '[[attack]]\nkind = "modification"\nmodifications = "refit"\nonly = {{ scheme = ["paper"] }}\n'
+        '[[attack]]\nkind = "detection"\nonly = {{ scheme = ["paper"] }}\n'
+    )
+    Path("c.toml").write_text((CAMPAIGN + attacks).format(trees=13))
     ran = wm("campaign", "validate", "c.toml")
     assert ran.code == 2
-    assert "scheme boosted makes a boosted model" in ran.err
+    for part in (
+        "forest: scheme boosted needs an even number of rounds",
+        "attack.0: attack suppression is not for models of scheme boosted: it is made for trees that vote",
+        "attack.1: attack modification is not for models of scheme boosted: regrow cannot change",
+        "attack.2: attack modification is not for models of scheme paper: refit cannot change",
+    ):
+        assert part in ran.err
+    assert "attack.3" not in ran.err
+    Path("c.toml").write_text(
+        CAMPAIGN.format(trees=12).replace("trigger_share", "ones_share = 0.25\ntrigger_share")
+    )
+    assert "ones_share of scheme boosted is 0.5" in wm("campaign", "validate", "c.toml").err
+    Path("c.toml").write_text(CAMPAIGN.format(trees=12).replace('["paper", "boosted"]', '"paper"'))
+    assert "boosted has no meaning without scheme boosted" in wm("campaign", "validate", "c.toml").err

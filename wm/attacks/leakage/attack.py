@@ -11,11 +11,16 @@ from numpy.typing import NDArray
 from wm.attacks.base import Attack, AttackOptions, AttackRow, Result, Scene, Streams
 from wm.attacks.detection.guesses import score_guess
 from wm.attacks.leakage.inspection import LeakageReport, inspect
+from wm.attacks.leakage.margins import inspect_model
 from wm.codebook import Marks, flat_bits, repeated
 
 
 class Options(AttackOptions):
     """Audit of the model files: as trained, as released, and the honest forest's."""
+
+    def refusal(self, *, trees_vote: bool) -> str:
+        """Return nothing: files of every model are audited."""
+        return ""
 
 
 class Row(AttackRow):
@@ -42,10 +47,12 @@ class Row(AttackRow):
 
 
 def run(scene: Scene, options: Options, rng: Streams) -> Result:
-    """Audit the forest as trained and as released, and the honest forest."""
-    return Result(
-        [row for form, file in scene.files.items() for row in _rows(form, inspect(**file.arguments()), scene)]
-    )
+    """Audit the forest as trained and as released, and the honest forest; of boosted models the last two."""
+    if scene.models:
+        reports = {form: inspect_model(model) for form, model in scene.models.items()}
+    else:
+        reports = {form: inspect(**file.arguments()) for form, file in scene.files.items()}
+    return Result([row for form, report in reports.items() for row in _rows(form, report, scene)])
 
 
 def _rows(form: str, report: LeakageReport, scene: Scene) -> Iterator[Row]:

@@ -9,6 +9,7 @@ from typing import Annotated
 from pydantic import BeforeValidator, Field
 
 from wm.attacks.base import (
+    RELEASED,
     Attack,
     AttackOptions,
     Choices,
@@ -19,26 +20,28 @@ from wm.attacks.base import (
 from wm.attacks.modification.common import AttackerData
 from wm.attacks.modification.evaluation import (
     MODIFICATIONS,
-    STRENGTHS,
     Judged,
     Row,
     Step,
     evaluate,
+    evaluate_margins,
     modify,
 )
+from wm.attacks.modification.margins import MARGIN_MODIFICATIONS, modify_margins
 from wm.streams import Role
 
 
 def _chain(name: object) -> object:
     if isinstance(name, str):
+        known = {**MODIFICATIONS, **MARGIN_MODIFICATIONS}
         for step in name.split("+"):
-            if step not in MODIFICATIONS:
+            if step not in known:
                 raise ValueError(
-                    f"unknown modification {step!r}; known are: {', '.join(MODIFICATIONS)}, "
+                    f"unknown modification {step!r}; known are: {', '.join(known)}, "
                     'and several in a row joined by "+"'
                 )
         for step in name.split("+")[:-1]:
-            if MODIFICATIONS[step].changes_votes:
+            if step in MODIFICATIONS and MODIFICATIONS[step].changes_votes:
                 raise ValueError(f"{name!r}: {step} changes votes alone: put it last")
     return name
 
@@ -58,7 +61,8 @@ class Options(AttackOptions):
     """Changes of the stolen forest: each listed modification over its strengths."""
 
     modifications: Choices[Annotated[str, BeforeValidator(_chain)]] = tuple(MODIFICATIONS)
-    """Modifications; several in a row joined by "+", as in "drop+noise"; their strengths grow together."""
+    """Modifications; several in a row joined by "+", as in "drop+noise"; their strengths grow together. Left
+    out, all those of forests; for a boosted model name those of models that add margins."""
     strengths: Choices[float] | None = None
     """Replaces the usual strengths of every listed modification."""
     tries: int = Field(default=1, ge=1, le=1_000)
@@ -69,6 +73,15 @@ class Options(AttackOptions):
         for chain in self.modifications:
             yield Curve(steps=tuple(chain.split("+")), strengths=self._points(chain), tries=self.tries)
 
+    def refusal(self, *, trees_vote: bool) -> str:
+        """Return which modifications are not of such models; empty if all are."""
+        possible = MODIFICATIONS if trees_vote else MARGIN_MODIFICATIONS
+        others = [each for each in self.modifications if not possible.keys() >= set(each.split("+"))]
+        if not others:
+            return ""
+        kind = "vote" if trees_vote else "add margins"
+        return f"{', '.join(others)} cannot change models whose trees {kind}; {', '.join(possible)} can"
+
     def overlaps(self, other: Options) -> bool:
         """Return whether two attacks would draw one curve twice."""
         return self != other and not set(self.modifications).isdisjoint(other.modifications)
@@ -78,11 +91,13 @@ class Options(AttackOptions):
         steps = chain.split("+")
         if self.strengths is not None:
             return tuple((strength,) * len(steps) for strength in self.strengths)
-        count = min(len(STRENGTHS[step]) for step in steps)
+        usual = [
+            (MODIFICATIONS if step in MODIFICATIONS else MARGIN_MODIFICATIONS)[step].strengths
+            for step in steps
+        ]
+        count = min(map(len, usual))
         return tuple(
-            tuple(
-                STRENGTHS[step][math.ceil((point + 1) * len(STRENGTHS[step]) / count) - 1] for step in steps
-            )
+            tuple(each[math.ceil((point + 1) * len(each) / count) - 1] for each in usual)
             for point in range(count)
         )
 
@@ -102,6 +117,11 @@ def _rows(scene: Scene, curve: Curve, rng: Streams) -> Iterator[Row]:
         for strengths in curve.strengths:
             steps = [Step(name, strength) for name, strength in zip(curve.steps, strengths, strict=True)]
             key = ("+".join(curve.steps), attempt, "+".join(map(repr, strengths)))
+            if scene.models:
+                stolen = scene.models[RELEASED]
+                copy = modify_margins(stolen, steps, data, rng.own("modification", *key))
+                yield evaluate_margins(stolen, copy, steps, judged, attempt)
+                continue
             changed = modify(scene.forest, steps, data, rng.own("modification", *key))
             null = rng.generator(Role.NULL, *key)
             yield evaluate(scene.forest, changed, steps, judged, null, attempt)

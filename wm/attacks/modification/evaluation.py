@@ -21,9 +21,13 @@ from wm.codebook import Codebook, Marks
 from wm.embedding.proof import Proof, Scores
 from wm.errors import ModelError
 from wm.forest import Forest
+from wm.models import TreeModel
 from wm.verification.alignment import align_in_order
+from wm.verification.answers import Answers
+from wm.verification.boosted import boosted_tests, wrong_signs
 from wm.verification.codebook import log10_in_order, match_columns
 from wm.verification.evidence import verify
+from wm.verification.randomization import RowTruth
 from wm.verification.weak_evidence import verify_labels, verify_probabilities
 
 
@@ -101,7 +105,8 @@ class Row(AttackRow):
     """Which null it is: ``exact``, or ``aligned`` where trees were dropped or a codebook's were shuffled;
     ``lineup`` for that scheme."""
     log10_p_shares: float
-    """Evidence from vote shares alone, which needs no order of the trees; the test rows are decoys."""
+    """Evidence from vote shares alone, which needs no order of the trees; the test rows are decoys. Of a
+    boosted model from its probabilities."""
     log10_p_labels: float
     """Evidence from labels alone, in the same way."""
 
@@ -174,13 +179,54 @@ def evaluate(
         scores = _trigger_scores(changed, votes, judged, found)
     else:
         scores = judged.proof.scores(changed)
-    accuracies = [float((found == judged.y_test).mean()) for found in (before, after)]
+    return _row(steps, attempt, changed.n_trees, (before, after, judged.y_test), found, scores)
+
+
+def evaluate_margins(
+    model: TreeModel, changed: TreeModel, steps: Sequence[Step], judged: Judged, attempt: int = 0
+) -> Row:
+    """Score a changed boosted model, as `evaluate` a forest; of probabilities the boosted tests are done."""
+    codebook = judged.signature
+    if not isinstance(codebook, Codebook):
+        raise ModelError("a boosted model is marked by a codebook: the claim has none")
+    before, after = model.predict(judged.X_test), changed.predict(judged.X_test)
+    errors = wrong_signs(changed, judged.X_test, judged.y_test).mean(axis=0)
+    wrong = wrong_signs(changed, judged.X_trigger, judged.y_trigger)
+    found = _of_codebook(wrong, codebook, errors)
+    rows = np.concatenate([judged.X_trigger, judged.X_test])
+    labels = np.concatenate([judged.y_trigger, judged.y_test])
+    shares = changed.predict_proba(rows)
+    answers = Answers("probabilities", shares[:, 1] if shares.shape[1] == 2 else shares)
+    is_trigger = np.arange(len(labels)) < len(judged.y_trigger)
+    tests = boosted_tests({"probabilities": answers}, RowTruth(labels, is_trigger, codebook))
+    scores = Scores(
+        found.log10_p,
+        found.null,
+        min(each.log10_adjusted for each in tests) + 0.0,
+        verify_labels(
+            changed.predict(judged.X_trigger) != judged.y_trigger, after != judged.y_test, codebook
+        ).log10_p,
+    )
+    return _row(steps, attempt, changed.forest.n_trees, (before, after, judged.y_test), found, scores)
+
+
+def _row(
+    steps: Sequence[Step],
+    attempt: int,
+    n_trees: int,
+    predicted: tuple[NDArray[Any], NDArray[Any], NDArray[np.int64]],
+    found: _Evidence,
+    scores: Scores,
+) -> Row:
+    """Return the row of labels before and after, and the true ones, with the evidence."""
+    before, after, truth = predicted
+    accuracies = [float((each == truth).mean()) for each in (before, after)]
     return Row(
         modification="+".join(step.name for step in steps),
         strength=steps[0].strength,
         strengths="+".join(f"{step.strength:g}" for step in steps),
         attempt=attempt,
-        n_trees=changed.n_trees,
+        n_trees=n_trees,
         accuracy_before=accuracies[0],
         accuracy_after=accuracies[1],
         accuracy_change=accuracies[1] - accuracies[0],
@@ -196,6 +242,8 @@ def evaluate(
 
 @dataclass(frozen=True)
 class _Evidence:
+    """Evidence by votes."""
+
     bits: float
     exact_match: bool
     log10_p: float

@@ -60,6 +60,8 @@ class BoostingTask:
         Breaks ties between splits, and draws p of trigger rows.
     sample_weight : (n,) or None
         Weights of the rows, above 0; None: all 1. A trigger row has a multiple of their mean instead.
+    start : (n, outputs) or None
+        Margins of a model that the trees are to be added to; None: there is none.
     """
 
     X: NDArray[np.float32]
@@ -70,6 +72,7 @@ class BoostingTask:
     options: GradientOptions
     seed: int
     sample_weight: NDArray[np.float64] | None = None
+    start: NDArray[np.float64] | None = None
 
     @property
     def n_classes(self) -> int:
@@ -162,14 +165,14 @@ def boost(task: BoostingTask, on_tree: Callable[[int], None] | None = None) -> B
     if trees % columns:
         raise EmbeddingError(f"{trees} trees are no whole rounds of {columns}, one for each class")
     random = check_random_state(task.seed)
-    base = _base(task)
-    margins = np.tile(base, (len(task.y), 1))
+    base = _base(task) if task.start is None else np.zeros(columns)
+    margins = np.tile(base, (len(task.y), 1)) if task.start is None else task.start.copy()
     chosen: list[_Fitted] = []
     fits = 0
     for number in range(trees):
         column = number % columns
         if column == 0:
-            shares = _shares(margins)
+            shares = shares_of(margins)
         # XGBoost has one base score for all outputs: of several the first trees have them in their leaves.
         offset = float(base[column]) if columns > 1 and number < columns else 0.0
         is_own = task.y == (column if columns > 1 else 1)
@@ -206,7 +209,7 @@ def _base(task: BoostingTask) -> NDArray[np.float64]:
     return np.array([logs[1] - math.log(1 - shares[1])]) if len(logs) == 2 else logs - logs.mean()
 
 
-def _shares(margins: NDArray[np.float64]) -> NDArray[np.float64]:
+def shares_of(margins: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return p of each output's class: (n, outputs) -> (n, outputs)."""
     from scipy.special import expit, softmax
 
