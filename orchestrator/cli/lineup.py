@@ -14,7 +14,7 @@ from orchestrator.cli.common import INPUT, model_options, option_group, say
 from orchestrator.cli.embedded_model import EmbeddedModel
 from orchestrator.cli.endpoints import PROBES, TEXT_TO_URL, ask_endpoint
 from orchestrator.cli.owner_data import OwnerData, data_of_claim
-from orchestrator.cli.suspects import answers_in_files, check_sources, read_suspect_model
+from orchestrator.cli.suspects import NO_ORDER, answers_in_files, check_sources, read_suspect_model
 from orchestrator.files import SECRET, write_new
 from wm.embedding import SCHEMES
 from wm.embedding.options import DEFAULT_DEPTH, LineupOptions
@@ -239,7 +239,9 @@ def answers_of_suspect(
         given = sort_lineup_answers({answers.kind: answers}, order, len(queries.y))
         given = replace(given, notes=(f"asked in format {wire.name}, answered by {answers.kind}",))
         return session, given, f"endpoint {endpoint.what}, asked {len(order.asked)} rows"
-    found, description = answers_in_files(claim.header, options)
+    if options["order"] is None:
+        raise click.UsageError(NO_ORDER)
+    found, description = answers_in_files(claim.header, len(order.asked), options)
     return session, sort_lineup_answers(found, order, len(queries.y)), description
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
-from orchestrator.cli.common import INPUT, option_group
+from orchestrator.cli.common import INPUT, option_group, say
 from orchestrator.cli.endpoints import (
     AUTO,
     LIMITS,
@@ -30,6 +30,9 @@ if TYPE_CHECKING:
     from wm.verification.judgement import Response
     from wm.verification.questions import Questions
     from wm.verification.samples import Sample
+
+
+NO_ORDER = "answers need the --order of their questions: ask the rows of wm queries"
 
 
 @dataclass(frozen=True, eq=False)
@@ -185,16 +188,19 @@ def questions_of(sample: Sample, options: dict[str, Any], level: float, *, spare
 
 
 def _from_files(sample: Sample, options: dict[str, Any]) -> Suspect:
-    answers, description = answers_in_files(sample.header, options)
-    return Suspect(sort_answers(answers, read_order(options["order"]), sample), description)
+    if options["order"] is None:
+        raise click.UsageError(NO_ORDER)
+    order = read_order(options["order"])
+    answers, description = answers_in_files(sample.header, len(order.asked), options)
+    return Suspect(sort_answers(answers, order, sample), description)
 
 
-def answers_in_files(header: Named, options: dict[str, Any]) -> tuple[dict[AnswerKind, Answers], str]:
-    """Return the answers in the files that the options name, and a description of them."""
+def answers_in_files(
+    header: Named, asked: int, options: dict[str, Any]
+) -> tuple[dict[AnswerKind, Answers], str]:
+    """Return the answers in the files that the options name, to so many rows, and a description of them."""
     from wm.verification.answer_files import parse_answers, read_file
 
-    if options["order"] is None:
-        raise click.UsageError("answers need the --order of their questions: ask the rows of wm queries")
     answers: dict[AnswerKind, Answers] = {}
     texts = []
     for kind in KINDS:
@@ -203,8 +209,16 @@ def answers_in_files(header: Named, options: dict[str, Any]) -> tuple[dict[Answe
             continue
         content = read_file(file)
         answers[kind] = parse_answers(
-            content, kind, class_names=header.class_names, feature_names=header.feature_names, what=str(file)
+            content,
+            kind,
+            class_names=header.class_names,
+            feature_names=header.feature_names,
+            rows=asked,
+            what=str(file),
         )
+        if answers[kind].header:
+            first = answers[kind].header
+            say(f"{file}: has a line more than rows were asked: the first, {first}, is its header")
         texts.append(f"{kind} in {file}, SHA-256 {hashlib.sha256(content).hexdigest()}")
     return answers, "; ".join(texts)
 

@@ -180,7 +180,11 @@ def _judge_old(claim: Claim, options: dict[str, Any], level: float) -> tuple[Jud
             f"a claim of version {claim.version} has no controls: give the suspect as --model or --votes"
         )
     found = parse_answers(
-        read_file(options["votes"]), "votes", class_names=claim.class_names, what=str(options["votes"])
+        read_file(options["votes"]),
+        "votes",
+        class_names=claim.class_names,
+        rows=len(claim.trigger_set.labels),
+        what=str(options["votes"]),
     )
     return judge_old_claim(claim, found.values, level=level), f"votes in {options['votes']}"
 

@@ -1,6 +1,7 @@
 """Answer files: a suspect model's answers, and instances, as csv or npz.
 
-csv: one line for each instance, in the order of the questions; a header line is recognised and skipped. Votes
+csv: one line for each instance, in the order of the questions; a header line is recognised and skipped, also
+one of numbers, as pandas writes it, if the file has just one line more than rows were asked. Votes
 have one column for each tree in the forest's order, 0, 1, ...; probabilities a column for each class, of two
 classes also one (class 1); labels one column, 0, 1, ... or the names of the classes. npz: an array ``votes``,
 ``probabilities`` or ``labels``; for instances ``X``. A column or array ``id`` holds the numbers of the
@@ -53,6 +54,7 @@ def parse_answers(
     *,
     class_names: tuple[str, ...] = ("0", "1"),
     feature_names: Collection[str] = (),
+    rows: int | None = None,
     what: str,
 ) -> Answers:
     """Read the content of a file of answers.
@@ -63,13 +65,16 @@ def parse_answers(
         Names of classes 0, 1, ....
     feature_names
         Names of columns that are no answers.
+    rows
+        Number of rows that were asked; None: not known, and no line that may be an answer is a header.
     what
         The file's name, for errors; its ending decides the format.
 
     Raises
     ------
     ClaimError
-        The file holds no such answers.
+        The file holds no such answers; or its first line may be a header or an answer, and neither makes as
+        many answers as rows were asked.
     """
     cells: dict[AnswerKind, Callable[[str], Any]] = {
         "votes": lambda cell: _vote(cell, len(class_names)),
@@ -78,13 +83,40 @@ def parse_answers(
     }
     ids: Any
     values: Any
+    header = ""
     if _ending(what) == ".csv":
         ids, values = _from_csv(content, what, cells[kind], set(feature_names))
+        if ids is None and rows is not None:
+            header = _header_of_numbers(content, kind, class_names, what)
+            values, header = _without_header(values, header, rows, what)
     else:
         arrays = _unpacked(content, kind, what)
         ids, values = arrays.get(ID), arrays[kind]
     answers = checked_answers(kind, values, class_names=class_names, error=ClaimError, what=what)
+    answers = replace(answers, header=header)
     return answers if ids is None else replace(answers, ids=_checked_ids(ids, len(answers), what))
+
+
+def _header_of_numbers(content: bytes, kind: AnswerKind, class_names: tuple[str, ...], what: str) -> str:
+    """Return the first line if it may be a header of numbers or of classes named by such; else nothing."""
+    cells = next((cells for _, cells in rows_of(content, error=ClaimError, what=what)), [])
+    names = [list(class_names), [class_names[1]], ["1"]] if kind == "probabilities" else []
+    is_header = all(number(cell) is not None for cell in cells) and (_counts(cells) or cells in names)
+    return ",".join(cells) if is_header else ""
+
+
+def _without_header(
+    values: list[list[Any]], header: str, rows: int, what: str
+) -> tuple[list[list[Any]], str]:
+    """Return the answers, and the header if their first line is one by their number."""
+    if not header or len(values) == rows:
+        return values, ""
+    if len(values) == rows + 1:
+        return values[1:], header
+    raise ClaimError(
+        f"{what}: {rows} rows were asked, the file has {len(values)} answers, or {len(values) - 1} if its "
+        f"first line, {header}, is a header"
+    )
 
 
 def _checked_ids(ids: Any, count: int, what: str) -> NDArray[np.int64]:
@@ -149,6 +181,11 @@ def _from_csv(
                 continue  # a header
             raise ClaimError(f"{what}: line {line}: {reason}") from reason
     return None if id_place is None else ids, found
+
+
+def _counts(cells: list[str]) -> bool:
+    """Return whether cells are 0, 1, 2, ..., as pandas names columns."""
+    return cells == [str(place) for place in range(len(cells))]
 
 
 def _places(header: list[str], passed_over: Collection[str], what: str) -> tuple[int | None, list[int]]:

@@ -36,12 +36,15 @@ class Answers:
     tree_classes
         (m,) int64, of votes of a boosted model of several classes: the class that each tree votes for (1) or
         against (0); None: votes are classes.
+    header
+        The first line of their file, if it is a header only because of the number of lines.
     """
 
     kind: AnswerKind
     values: NDArray[Any]
     ids: NDArray[np.int64] | None = None
     tree_classes: NDArray[np.int64] | None = None
+    header: str = ""
 
     def __len__(self) -> int:
         return len(self.values)

@@ -64,6 +64,16 @@ def test_a_boosted_model_is_committed_trained_and_verified(wm):
     by_file = wm(*judge, "--probabilities", "answers.csv", "--order", "order.json", "--json")
     names = {each["name"] for each in json.loads(by_file.out)["tests"]}
     assert names == {"rows by probabilities", "rows by rank", "rows by sums"}
+    # As pandas writes a frame of probabilities: its numbered columns are no row either.
+    _, *lines = Path("answers.csv").read_text().splitlines(keepends=True)
+    Path("frame.csv").write_text("".join(["0,1\n", *lines]))
+    by_frame = wm(*judge, "--probabilities", "frame.csv", "--order", "order.json", "--json")
+    assert json.loads(by_frame.out)["tests"] == json.loads(by_file.out)["tests"]
+    assert "frame.csv: has a line more than rows were asked: the first, 0,1, is its header" in by_frame.err
+    Path("frame.csv").write_text("".join(["0,1\n", *lines[:-3]]))
+    assert "if its first line, 0,1, is a header" in _mistake(
+        wm(*judge, "--probabilities", "frame.csv", "--order", "order.json")
+    )
     assert wm("audit", "model/model.json").code == 0
     assert "exists" in _mistake(
         wm("embed", "--path", "rows.csv", "--label", "risk", *SETTINGS, "-o", "model")

@@ -356,3 +356,41 @@ def test_other_numbers_are_refused(content, word):
 def test_numbers_of_other_types_are_refused(ids):
     with pytest.raises(ClaimError, match="one whole number for each of the 2 answers"):
         parse_answers(npz(labels=[0, 1], id=ids), "labels", what="a.npz")
+
+
+@pytest.mark.parametrize(
+    ("kind", "names", "header", "rows"),
+    [
+        ("probabilities", ("0", "1"), "0,1", ["0.25,0.75", "1.0,0.0"]),
+        ("probabilities", ("no", "yes"), "0,1", ["0.25,0.75", "1.0,0.0"]),
+        ("probabilities", ("5", "6"), "5,6", ["0.25,0.75", "1.0,0.0"]),
+        ("probabilities", ("0", "1"), "1", ["0.75", "0.0"]),
+        ("probabilities", ("0", "1"), "0", ["0.75", "0.0"]),
+        ("probabilities", ("a", "b", "c"), "0,1,2", ["0.25,0.75,0", "1,0,0"]),
+        ("labels", ("0", "1"), "0", ["1", "0"]),
+        ("votes", ("0", "1"), "0,1", ["1,1", "0,1"]),
+    ],
+)
+def test_a_first_line_of_numbers_is_a_header_if_it_is_one_line_too_many(kind, names, header, rows):
+    """As pandas writes a frame with numbered columns; the same line is an answer where it makes the count."""
+    text = "\n".join([header, *rows]).encode()
+    found = parse_answers(text, kind, class_names=names, rows=2, what="a.csv")
+    assert found.header == header
+    expected = parse_answers("\n".join(rows).encode(), kind, class_names=names, rows=2, what="a.csv")
+    assert expected.header == ""
+    np.testing.assert_array_equal(found.values, expected.values)
+    for count in (1, 4):
+        with pytest.raises(ClaimError) as refused:
+            parse_answers(text, kind, class_names=names, rows=count, what="a.csv")
+        assert str(refused.value) == (
+            f"a.csv: {count} rows were asked, the file has 3 answers, or 2 if its first line, {header}, is a "
+            "header"
+        )
+
+
+def test_a_first_line_of_numbers_is_an_answer_where_the_number_of_lines_fits():
+    found = parse_answers(b"0,1\n0.5,0.5", "probabilities", rows=2, what="a.csv")
+    assert (found.header, found.values.tolist()) == ("", [1.0, 0.5])
+    # With 0.0 it is no header of pandas, and without a count nothing is known.
+    assert len(parse_answers(b"0.0,1.0\n0.5,0.5", "probabilities", rows=1, what="a.csv")) == 2
+    assert len(parse_answers(b"0,1\n0.5,0.5", "probabilities", what="a.csv")) == 2
