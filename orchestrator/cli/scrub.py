@@ -27,7 +27,8 @@ def scrub(
 
     Class shares, sample counts, seeds and the order of nodes give a watermark away. The vote of each tree
     stays; probabilities become shares of votes, so that the class of a few rows may change. A boosted model
-    of XGBoost, LightGBM or CatBoost keeps its format and every prediction; its counts and sums become 0.
+    of XGBoost, LightGBM, CatBoost or scikit-learn keeps its format and every prediction; its counts and sums
+    become 0.
     """
     from wm.formats.export import load_model
     from wm.formats.reading import ENDINGS, parse_model, read_file, read_model
@@ -35,6 +36,12 @@ def scrub(
     from wm.formats.scrubbing_files import scrubbed_endings, scrubbed_file
     from wm.interface import model_bytes, read_interface
 
+    boosted = _boosted_object(model, output, trusted, trust_pickle)
+    if boosted is not None:
+        trees, content = boosted
+        (write_whole if force else write_new)(output, content)
+        print_either({"output": str(output), "trees": trees}, json)
+        return
     given = read_model(model) if model.suffix in ENDINGS else None
     endings = (".npz",) if given is None else scrubbed_endings(given)
     if output.suffix not in endings:
@@ -57,3 +64,21 @@ def scrub(
         content = model_bytes(scrubbed(forest), read_interface(model, forest))
     (write_whole if force else write_new)(output, content)
     print_either({"output": str(output), "trees": trees}, json)
+
+
+def _boosted_object(
+    model: Path, output: Path, trusted: tuple[str, ...], trust_pickle: bool
+) -> tuple[int, bytes] | None:
+    """Return number of trees and content of a boosted model of scikit-learn; None for another model."""
+    from wm.formats.objects import load_object, model_of
+    from wm.formats.reading import OBJECT_ENDINGS
+    from wm.formats.scrubbing_sklearn import ENDINGS, packed, scrubbed_boosting
+
+    if model.suffix not in OBJECT_ENDINGS:
+        return None
+    found = load_object(model, scrubbed_boosting, trusted=trusted, trust_pickle=trust_pickle)
+    if found is None:
+        return None
+    if output.suffix not in ENDINGS:
+        raise OutputError(f"{output}: the ending must be one of {', '.join(ENDINGS)}")
+    return model_of(found).forest.n_trees, packed(found, output.suffix)

@@ -120,12 +120,13 @@ def scrubbed_file(model: TreeModel, data: bytes, read: Callable[[bytes], TreeMod
     """
     content = _SCRUBBERS[model.framework][1](data)
     again = read(content)
-    if not _same(model, again):
+    if not same_model(model, again):
         raise ModelError("scrubbed, it would be another model: nothing was written")
     return content
 
 
-def _same(model: TreeModel, other: TreeModel) -> bool:
+def same_model(model: TreeModel, other: TreeModel) -> bool:
+    """Return whether two models predict alike: the same trees, margins, link and base scores."""
     if model.forest.content_hash != other.forest.content_hash:
         return False
     if model.margins is None or other.margins is None:

@@ -142,6 +142,15 @@ def _histogram(model: Any) -> TreeModel:
         input_dtype="float64",
         feature_names=_names(model),
         traced=("count", "gain"),
+        notes=_bins(model),
+    )
+
+
+def _bins(model: Any) -> list[tuple[str, str]]:
+    """Return a note on the thresholds between which training values were counted, if they are there."""
+    count = sum(len(each) for each in model._bin_mapper.bin_thresholds_)
+    return (
+        [("bin thresholds", f"{count} numbers, most of them midway between training values")] if count else []
     )
 
 

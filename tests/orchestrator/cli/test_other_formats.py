@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 from pathlib import Path
 
 import joblib
@@ -14,12 +15,13 @@ import skops.io
 import xgboost
 from sklearn.compose import make_column_transformer
 from sklearn.datasets import load_breast_cancer, load_iris
-from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
+from sklearn.ensemble import ExtraTreesClassifier, HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.impute import SimpleImputer
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from wm.formats.reading import read_model
+from wm.formats.scrubbing_sklearn import packed
 
 NAMES = ["a", "b", "c", "d"]
 
@@ -179,3 +181,30 @@ def test_scrubbed_files_predict_alike_and_show_nothing(wm, rows) -> None:
         lightgbm.Booster(model_file="s.txt").predict(X), lightgbm.Booster(model_file="m.txt").predict(X)
     )
     assert wm("scrub", "m.txt", "-o", "s.txt").code == 2  # it exists
+
+
+@pytest.mark.parametrize("ending", ["joblib", "skops"])
+def test_boosted_models_of_scikit_learn_are_scrubbed_to_the_same_class(wm, rows, ending) -> None:
+    X, y = rows
+    model = HistGradientBoostingClassifier(max_iter=3).fit(X, y)
+    content = packed(model, f".{ending}")
+    Path(f"m.{ending}").write_bytes(content)
+    trust = ["--trust-pickle"]
+    if ending == "skops":
+        types = skops.io.get_untrusted_types(data=content)
+        trust = [word for name in types for word in ("--trust-type", name)]
+    assert {"training-counts", "training-notes"} <= names_in(wm("audit", f"m.{ending}", *trust, "--json"))
+    done = wm("scrub", f"m.{ending}", *trust, "-o", f"s.{ending}")
+    assert done.code == 0, done.err
+    assert names_in(wm("audit", f"s.{ending}", *trust, "--json")) == set()
+    write_rows(X)
+    before, after = (answers(wm("predict", f"{name}.{ending}", "rows.csv", *trust)) for name in "ms")
+    assert before == after
+    refused = wm("scrub", f"m.{ending}", *trust, "-o", "s.npz")
+    assert refused.code == 2
+    assert "the ending must be one of .skops, .joblib, .pkl" in refused.err
+
+
+def names_in(ran) -> set[str]:
+    """Return the names of an audit's findings."""
+    return {each["name"] for each in json.loads(ran.out)["findings"]}

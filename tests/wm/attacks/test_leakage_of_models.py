@@ -70,7 +70,7 @@ def test_boosted_models_of_scikit_learn():
     heavy.fit(ROWS, TRUTH, sample_weight=weights(5.0))
     assert "heavy-leaves" in names(wm.audit(heavy))
     histogram = HistGradientBoostingClassifier(max_iter=2, max_leaf_nodes=4).fit(ROWS, TRUTH)
-    assert names(wm.audit(model_of(histogram))) == {"training-counts"}
+    assert names(wm.audit(model_of(histogram))) == {"training-counts", "training-notes"}
 
 
 @pytest.fixture(scope="module")
