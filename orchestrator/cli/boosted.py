@@ -7,14 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 from orchestrator.cli.common import say
 from orchestrator.cli.embedded_model import EmbeddedModel
-from wm.embedding.options import BoostedOptions, GradientOptions
+from wm.embedding.options import BoostedOptions
 
 if TYPE_CHECKING:
     from orchestrator.cli.owner_data import OwnerData
     from wm.claims.pooled import PooledClaim
-
-OF_BOOSTED = tuple(GradientOptions.model_fields)
-"""Options of an owner that only scheme `boosted` has."""
 
 _REPORTED = 50
 """Trees after which a line says how many are left."""

@@ -9,15 +9,9 @@ import click
 
 from orchestrator.cli.common import INPUT, OUTPUT, json_option, model_options, print_either
 from orchestrator.cli.groups import Group
-from orchestrator.cli.lineup import (
-    COMMITTED_HELP,
-    OF_OWNER,
-    OF_POOL,
-    new_lineup_claim,
-    refuse_foreign,
-    scheme_options,
-)
+from orchestrator.cli.lineup import COMMITTED_HELP, new_lineup_claim
 from orchestrator.cli.owner_data import OwnerData, claim_options, read_owner_data, source_options
+from orchestrator.cli.schemes import LINEUP, refuse_of_others, scheme_options
 from orchestrator.files import SECRET, refuse_existing, write_new
 from wm.claims.beacons.request import sign_request
 from wm.claims.keys import public_hex, read_key
@@ -63,9 +57,9 @@ def new(
     (wm notary sign, docs/beacons.md), then train with wm embed --claim.
     """
     refuse_existing(output, commitment_file, *([] if committed is None else [committed]))
-    is_lineup = options["scheme"] == "lineup"
-    reason = f"has no meaning for scheme {options['scheme']}"
-    refuse_foreign(context, OF_POOL if is_lineup else (*OF_OWNER, "max_depth"), reason)
+    is_lineup = options["scheme"] == LINEUP
+    # Depth is a matter of training, but for a line-up's trees, whose seeds are committed to.
+    refuse_of_others(context, options["scheme"], fixed=() if is_lineup else ("max_depth",))
     data = read_owner_data(options)
     key = read_key(key_file)
     owner = public_hex(key)

@@ -10,18 +10,11 @@ from typing import Any, TypeVar
 import click
 from click.core import ParameterSource
 
-from orchestrator.cli.boosted import OF_BOOSTED, embed_boosted_claim
+from orchestrator.cli.boosted import embed_boosted_claim
 from orchestrator.cli.claim import new_claim
 from orchestrator.cli.common import FOLDER, INPUT, OUTPUT, json_option, model_options, print_either, say
 from orchestrator.cli.embedded_model import EmbeddedModel
-from orchestrator.cli.lineup import (
-    OF_OWNER,
-    OF_POOL,
-    embed_lineup_claim,
-    new_lineup_claim,
-    refuse_foreign,
-    scheme_options,
-)
+from orchestrator.cli.lineup import embed_lineup_claim, new_lineup_claim
 from orchestrator.cli.owner_data import (
     OwnerData,
     claim_options,
@@ -29,6 +22,7 @@ from orchestrator.cli.owner_data import (
     read_owner_data,
     source_options,
 )
+from orchestrator.cli.schemes import LINEUP, refuse_of_others, scheme_options
 from orchestrator.cli.training_progress import TrainingProgress
 from orchestrator.errors import OutputError
 from orchestrator.files import SECRET, write_whole, writing
@@ -37,7 +31,7 @@ from wm.claims.lineup import LineupClaim
 from wm.claims.pooled import PooledClaim
 from wm.claims.reading import read_whole_claim
 from wm.codebook import BOOSTED
-from wm.embedding.options import BoostedOptions, FitOptions, GradientOptions, LineupOptions, PaperOptions
+from wm.embedding.options import BoostedOptions, GradientOptions, LineupOptions, PaperOptions
 
 _Made = TypeVar("_Made")
 
@@ -157,7 +151,7 @@ def embed(
         _refuse_of_other_scheme(context, None)
         data = read_owner_data(options)
         key = owner_key(options["seed"]) if key_file is None else read_key(key_file)
-        make = new_lineup_claim if options["scheme"] == "lineup" else new_claim
+        make = new_lineup_claim if options["scheme"] == LINEUP else new_claim
         claim = make(data, options, public_hex(key))
         given = [own_receipt(options["seed"]) if notary is None else _ask(notary, claim, key)]
         _warn_of_rehearsal(notary, options["seed"])
@@ -259,17 +253,8 @@ def _refuse_fixed(context: click.Context) -> None:
 def _refuse_of_other_scheme(context: click.Context, claim: PooledClaim | LineupClaim | None) -> None:
     """Refuse options that the scheme of a claim, or of the command if there is none yet, does not have."""
     scheme = context.params["scheme"] if claim is None else claim.header.scheme
-    reason = f"has no meaning for scheme {scheme}"
-    if scheme != "lineup":
-        refuse_foreign(context, OF_OWNER, reason)
-    if scheme != BOOSTED:
-        refuse_foreign(context, OF_BOOSTED, reason)
-    else:
-        refuse_foreign(context, (*FitOptions.model_fields, "adjust"), reason)
-    if scheme == "lineup":
-        pool = OF_POOL if claim is None else ("max_depth", *LineupOptions.model_fields)
-        names = (*pool, *FitOptions.model_fields, "adjust")
-        refuse_foreign(context, names, "has no meaning for scheme lineup")
+    committed = claim is not None and scheme == LINEUP
+    refuse_of_others(context, scheme, fixed=("max_depth", *LineupOptions.model_fields) if committed else ())
     for name in ("committed", "customer"):
         if claim is None and context.params[name] is not None:
             raise click.UsageError(f"--{name} needs --claim: candidates are made by wm claim new")

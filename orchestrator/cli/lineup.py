@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-from click.core import ParameterSource
 
 from orchestrator.cli.common import INPUT, model_options, option_group, say
 from orchestrator.cli.embedded_model import EmbeddedModel
@@ -16,8 +15,7 @@ from orchestrator.cli.endpoints import PROBES, TEXT_TO_URL, ask_endpoint
 from orchestrator.cli.owner_data import OwnerData, data_of_claim
 from orchestrator.cli.suspects import NO_ORDER, answers_in_files, check_sources, read_suspect_model
 from orchestrator.files import SECRET, write_new
-from wm.embedding import SCHEMES
-from wm.embedding.options import DEFAULT_DEPTH, LineupOptions
+from wm.embedding.options import LineupOptions
 from wm.verification.lineup.order import Counts, LineupOrder
 
 if TYPE_CHECKING:
@@ -31,42 +29,10 @@ if TYPE_CHECKING:
     from wm.verification.lineup.order import LineupAnswers, LineupQuestions
     from wm.verification.lineup.queries import Queries
 
-OF_OWNER = (*LineupOptions.model_fields, "committed", "customer")
-"""Options of an owner that only scheme `lineup` has."""
-
-OF_POOL = ("trigger_rows", "trigger_share", "ones_share", "pool_size", "pool_rows", "level")
-"""Options of an owner that scheme `lineup` has not."""
-
 COMMITTED_HELP = "For lineup: commit to candidates, and write them to this file (npz): keep it secret."
 
 OF_JUDGE = (*Counts.model_fields, "rows", "candidates", "committed", "judge_seed", "jobs")
 """Options of a judge that only scheme `lineup` has."""
-
-_ONES = ", ".join(
-    f"{scheme.ones_share:g} in scheme {name}" for name, scheme in SCHEMES.items() if scheme.marks_rows
-)
-
-scheme_options = option_group(
-    click.option(
-        "--scheme",
-        type=click.Choice(list(SCHEMES)),
-        default="paper",
-        help="Marked trigger rows, in a forest or a boosted model, or an honest forest of keyed seeds "
-        "(docs/schemes.md).",
-    ),
-    click.option(
-        "--ones-share",
-        type=click.FloatRange(0, 1, min_open=True, max_open=True),
-        help=f"Share of the trees that must err on trigger rows.  [default: {_ONES}]",
-    ),
-    click.option(
-        "--max-depth",
-        type=click.IntRange(1, 1000),
-        help=f"Depth of trees.  [default: no limit; in scheme boosted {DEFAULT_DEPTH}]",
-    ),
-    model_options(LineupOptions),
-)
-"""The scheme, and what an owner fixes before the draw for `lineup`."""
 
 judge_options = option_group(
     click.option(
@@ -77,20 +43,6 @@ judge_options = option_group(
     model_options(Counts),
 )
 """Options of a line-up's queries."""
-
-
-def refuse_foreign(context: click.Context, names: Iterable[str], reason: str) -> None:
-    """Refuse options that were given to the command, for a reason as in "has no meaning for scheme paper".
-
-    Raises
-    ------
-    click.UsageError
-        One of the options was given.
-    """
-    for parameter in context.command.params:
-        source = context.get_parameter_source(parameter.name or "")
-        if parameter.name in names and source is not ParameterSource.DEFAULT:
-            raise click.UsageError(f"{parameter.opts[0]} {reason}: leave it out")
 
 
 def new_lineup_claim(

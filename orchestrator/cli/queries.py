@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from orchestrator.cli.common import INPUT, OUTPUT, json_option, print_json
-from orchestrator.cli.lineup import OF_JUDGE, judge_options, lineup_questions, refuse_foreign
+from orchestrator.cli.lineup import OF_JUDGE, judge_options, lineup_questions
 from orchestrator.cli.model_files import level_option
+from orchestrator.cli.schemes import refuse_foreign
 from orchestrator.cli.suspects import question_options, questions_of
 from orchestrator.files import SECRET, refuse_existing, write_new
 from wm.claims.claim import Claim

@@ -12,9 +12,10 @@ import click
 
 from orchestrator.cli import Exit
 from orchestrator.cli.common import INPUT, OUTPUT, json_option, print_json
-from orchestrator.cli.lineup import OF_JUDGE, judge_options, refuse_foreign, verify_lineup
+from orchestrator.cli.lineup import OF_JUDGE, judge_options, verify_lineup
 from orchestrator.cli.marks import mark
 from orchestrator.cli.model_files import level_option, moment
+from orchestrator.cli.schemes import refuse_foreign
 from orchestrator.cli.suspects import ask_suspect, check_sources, read_suspect_model, suspect_options
 from orchestrator.files import refuse_existing, write_new, write_whole
 from wm.claims.claim import Claim

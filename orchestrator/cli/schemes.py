@@ -1,0 +1,89 @@
+"""Options of `wm claim new` and `wm embed` that some schemes have and others have not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import click
+from click.core import ParameterSource
+
+from orchestrator.cli.common import model_options, option_group
+from wm.codebook import BOOSTED
+from wm.embedding import SCHEMES
+from wm.embedding.options import DEFAULT_DEPTH, FitOptions, GradientOptions, LineupOptions
+
+LINEUP = "lineup"
+
+_OF_POOL = ("trigger_rows", "trigger_share", "ones_share", "pool_size", "pool_rows", "level")
+"""Options of schemes with trigger rows."""
+
+_OF_LINEUP = (*LineupOptions.model_fields, "committed", "customer")
+
+_OF_FITTING = (*FitOptions.model_fields, "adjust")
+
+_OF_BOOSTED = tuple(GradientOptions.model_fields)
+
+_FOREIGN = {
+    LINEUP: (*_OF_POOL, *_OF_BOOSTED, *_OF_FITTING),
+    BOOSTED: (*_OF_LINEUP, *_OF_FITTING),
+}
+"""Options that a scheme has not; of other schemes `_OF_FORESTS`."""
+
+_OF_FORESTS = (*_OF_LINEUP, *_OF_BOOSTED)
+
+_ONES = ", ".join(
+    f"{scheme.ones_share:g} in scheme {name}" for name, scheme in SCHEMES.items() if scheme.marks_rows
+)
+
+scheme_options = option_group(
+    click.option(
+        "--scheme",
+        type=click.Choice(list(SCHEMES)),
+        default="paper",
+        help="Marked trigger rows, in a forest or a boosted model, or an honest forest of keyed seeds "
+        "(docs/schemes.md).",
+    ),
+    click.option(
+        "--ones-share",
+        type=click.FloatRange(0, 1, min_open=True, max_open=True),
+        help=f"Share of the trees that must err on trigger rows.  [default: {_ONES}]",
+    ),
+    click.option(
+        "--max-depth",
+        type=click.IntRange(1, 1000),
+        help=f"Depth of trees.  [default: no limit; in scheme boosted {DEFAULT_DEPTH}]",
+    ),
+    model_options(LineupOptions),
+)
+"""The scheme, and what an owner fixes before the draw for `lineup`."""
+
+
+def refuse_of_others(context: click.Context, scheme: str, *, fixed: Iterable[str] = ()) -> None:
+    """Refuse options of the command that a scheme has not.
+
+    Parameters
+    ----------
+    fixed
+        Further options that have no meaning, since something else has fixed them.
+
+    Raises
+    ------
+    click.UsageError
+        One of the options was given.
+    """
+    names = {*_FOREIGN.get(scheme, _OF_FORESTS), *fixed}
+    refuse_foreign(context, names, f"has no meaning for scheme {scheme}")
+
+
+def refuse_foreign(context: click.Context, names: Iterable[str], reason: str) -> None:
+    """Refuse options that were given to the command, for a reason as in "has no meaning for scheme paper".
+
+    Raises
+    ------
+    click.UsageError
+        One of the options was given.
+    """
+    for parameter in context.command.params:
+        source = context.get_parameter_source(parameter.name or "")
+        if parameter.name in names and source is not ParameterSource.DEFAULT:
+            raise click.UsageError(f"{parameter.opts[0]} {reason}: leave it out")
