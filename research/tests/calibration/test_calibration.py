@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from research.calibration.__main__ import document, excess, ks_bound
+from research.calibration.__main__ import before_boosted, boosted_section, document, excess, ks_bound
+from research.calibration.boosted import p_values as p_values_of_boosted
 from research.calibration.pools import POOL, TREES, pools, suspects
 from research.calibration.simulation import ONES, K, draw_subsets, p_values, scores, simulate
 from wm.claims.commitment import row_bytes
@@ -62,3 +63,20 @@ def test_the_document_says_what_ran():
     assert text.count("| half border rows |") == 4
     assert "144 verdicts on 24 real claims" in text
     assert "{" not in text
+
+
+def test_boosted_models_have_a_section_of_their_own():
+    text = boosted_section(3, 2)
+    assert text.startswith("## Boosted models")
+    assert "Suspects are 3 honest boosted models of 60 trees on each data set" in text
+    assert text.count("| wine, 3 classes |") == text.count("| breast-cancer, 2 classes |") == 7
+    assert "0 of 12 are at most" in text
+    assert "{" not in text
+    # It replaces itself, whatever else the document says.
+    assert before_boosted("# Title\n\nForests.\n\n" + text) == before_boosted("# Title\n\nForests.\n")
+
+
+def test_every_model_and_draw_has_a_p_value_of_each_test():
+    found = p_values_of_boosted(3, 4)
+    assert {len(p) for p in found.values()} == {12}
+    assert all(((p > 0) & (p <= 1)).all() for p in found.values())
