@@ -32,7 +32,7 @@ def main() -> None:
             for name, stream in streams.items()
         },
         "descriptors": [number for number in range(64) if _is_open(number)],
-        "signals": [str(signal.getsignal(number)) for number in signals],
+        "signals": [getattr(handler, "__name__", str(handler)) for handler in map(signal.getsignal, signals)],
         "threads": threading.active_count(),
         "leads a session": os.getsid(0) == os.getpid(),
         "name": __name__,
