@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import closing
 from pathlib import Path
 
@@ -18,7 +18,7 @@ from orchestrator.store import database, services
 from orchestrator.store.database import Store, head_revision
 from orchestrator.store.tables import CampaignState
 from tests import servers
-from tests.system.fleet import Fleet, Size, fleet_of, undisturbed_rows
+from tests.system.fleet import Fleet, RowKey, Size, fleet_of, undisturbed_rows
 from workers.runtime.version import protocol_version
 
 pytestmark = pytest.mark.system
@@ -81,6 +81,12 @@ def fleet(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Fleet]:
             yield made
 
 
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Mapping[RowKey, tuple[object, ...]]:
+    """What the campaign finds with nothing in its way."""
+    return undisturbed_rows(tmp_path_factory.mktemp("undisturbed"), SIZE)
+
+
 def upgrade(fleet: Fleet, next_version: str) -> None:
     """Upgrade the store as the next version does."""
     process = fleet.start("db", "upgrade", custom=next_version)
@@ -90,10 +96,8 @@ def upgrade(fleet: Fleet, next_version: str) -> None:
 
 
 def test_workers_of_the_previous_version_record_what_they_have_and_get_nothing_more(
-    fleet, next_version, tmp_path
+    fleet, next_version, undisturbed
 ):
-    (tmp_path / "undisturbed").mkdir()
-    undisturbed = undisturbed_rows(tmp_path / "undisturbed", SIZE)
     fleet.launch()
     orchestrator, worker = fleet.start("orchestrate"), fleet.worker(1)
     fleet.until(fleet.begun())
