@@ -62,7 +62,9 @@ def data_facts(dataset: DatasetSpec) -> DataFacts:
     source = dataset.source()
     loaded = datasets.load(source)
     rows_train, rows_test = datasets.split_sizes(loaded, test_share=dataset.test_share, rows=dataset.rows)
-    return DataFacts(rows_train, rows_test, datasets.file_sha256(source), loaded.notes)
+    return DataFacts(
+        rows_train, rows_test, datasets.file_sha256(source), loaded.notes, len(loaded.class_names)
+    )
 
 
 def launch(store: Store, spec: CampaignSpec, facts: DataFacts | None = None) -> int:

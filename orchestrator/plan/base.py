@@ -12,12 +12,13 @@ from workers.jobs import KINDS, Parameters
 
 @dataclass(frozen=True)
 class DataFacts:
-    """Numbers of rows after the split; hash of the data file, None for a named data set; what to say."""
+    """Rows after the split, hash of the data file (None: a named data set), notes to show, and classes."""
 
     rows_train: int
     rows_test: int
     file_sha256: str | None
     notes: tuple[str, ...] = ()
+    classes: int = 2
 
 
 @dataclass(frozen=True)

@@ -44,6 +44,13 @@ def faults_against_data(spec: CampaignSpec, facts: DataFacts | None) -> Iterator
                 trigger_size(facts.rows_train, share)
         except EmbeddingError as reason:
             yield ("embedding", "trigger_share"), str(reason)
+    for scheme in getattr(embedding, "scheme", ()):
+        if facts is not None and facts.classes > SCHEMES[scheme].most_classes:
+            yield (
+                ("embedding", "scheme"),
+                f"scheme {scheme} is for two classes, and the data have {facts.classes}: set one against all "
+                "others (positive in [dataset]), or take other schemes",
+            )
     trees: int | None = getattr(getattr(spec, "forest", None), "min_trees", None)
     for share in getattr(embedding, "ones_share", ()):
         if trees is not None and not 0 < count_of_ones(trees, share) < trees:

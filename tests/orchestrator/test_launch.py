@@ -55,6 +55,22 @@ def test_a_data_path_that_is_not_in_that_folder_starts_at_the_working_directory(
         planned_jobs(spec)
 
 
+def test_a_scheme_for_two_classes_is_refused_for_more_before_anything_runs(directory):
+    (directory / "rows.csv").write_text(
+        "a,y\n" + "".join(f"{row / 10},{'abc'[row % 3]}\n" for row in range(60))
+    )
+    text = FILE.replace(
+        "embedding.trigger_share", 'embedding.scheme = ["paper", "lineup"]\nembedding.trigger_share'
+    )
+    (directory / "c.toml").write_text(text)
+    with pytest.raises(SpecError, match="scheme lineup is for two classes, and the data have 3: set one"):
+        read_campaign(directory / "c.toml")
+    (directory / "c.toml").write_text(text.replace('label = "y"', 'label = "y", positive = "b"'))
+    assert read_campaign(directory / "c.toml")[1].classes == 2
+    (directory / "c.toml").write_text(text.replace(', "lineup"', ""))
+    assert read_campaign(directory / "c.toml")[1].classes == 3
+
+
 def test_named_data_have_no_file(spec, facts):
     assert data_facts(spec.dataset) == facts
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -41,6 +42,8 @@ class Scheme:
     """How a campaign's suspects are judged, for schemes whose evidence is not errors on trigger rows."""
     trees_vote: bool = True
     """Whether it makes a forest; if not, a boosted model, and `embed` refuses by name."""
+    most_classes: float = math.inf
+    """How many classes the data may have."""
 
     @property
     def ones_share(self) -> float:
@@ -52,7 +55,7 @@ SCHEMES = {
     "paper": Scheme(PaperOptions, embed_paper),
     "codebook": Scheme(CodebookOptions, embed_codebook, random_codebook),
     "boosted": Scheme(BoostedOptions, refuse_task, random_codebook, trees_vote=False),
-    "lineup": Scheme(PaperOptions, embed_task, marks_rows=False, proof=PROOF),
+    "lineup": Scheme(PaperOptions, embed_task, marks_rows=False, proof=PROOF, most_classes=2),
 }
 """Schemes by name."""
 
