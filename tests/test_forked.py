@@ -16,7 +16,7 @@ from tests import ending, forked
 from tests.family import Family
 from wm.isolation import Sandbox
 
-MODULE = "tests.told"
+MODULE = "tests.process_facts"
 ROOT = Path(__file__).resolve().parent.parent
 
 
@@ -68,7 +68,7 @@ def test_it_is_found_by_its_mark_and_its_end_is_told() -> None:
         assert family.living() == [process.pid]
         assert forked.starter_of(process.pid) == os.getpid()
         shown = Path(f"/proc/{process.pid}/cmdline").read_bytes().rstrip(b"\0").split(b"\0")
-        assert shown == [os.fsencode(sys.executable), b"-m", b"tests.told", b"wait"]
+        assert shown == [os.fsencode(sys.executable), b"-m", b"tests.process_facts", b"wait"]
         assert process.poll() is None
         with pytest.raises(subprocess.TimeoutExpired):
             process.wait(0)

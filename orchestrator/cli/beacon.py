@@ -78,49 +78,48 @@ def notary(commitment_file: Path, url: str, token_file: Path | None, output: Pat
 
 @beacon.command()
 @_commitment
-@click.option("--url", help="Address of the authority.")
-@click.option("--response", type=INPUT, help="Its answer to your query (DER), instead of --url.")
-@click.option("--query", type=OUTPUT, help="Only write a query for it (DER), which you send yourself.")
-@click.option("-o", "--output", type=OUTPUT, help="File for the receipt (JSON).")
+@click.option("-o", "--output", type=OUTPUT, required=True, help="File for the query (DER).")
 @json_option
-def timestamp(
-    commitment_file: Path,
-    url: str | None,
-    response: Path | None,
-    query: Path | None,
-    output: Path | None,
-    json: bool,
-) -> None:
-    """Have a timestamp authority (RFC 3161) stamp the commitment.
+def query(commitment_file: Path, output: Path, json: bool) -> None:
+    """Write a query for a timestamp authority.
 
-    At its address, or by files: --query, then --response.
+    For one that this machine cannot reach: send it there, then give the answer to wm beacon timestamp.
     """
-    from wm.claims.beacons.asking import authority_answer, authority_receipt
     from wm.claims.beacons.request import read_request
-    from wm.claims.beacons.rfc3161 import MAX_TOKEN_BYTES, timestamp_request
+    from wm.claims.beacons.rfc3161 import timestamp_request
+
+    write_new(output, timestamp_request(read_request(commitment_file).commitment))
+    facts = {"query": str(output), "next": f"wm beacon timestamp {commitment_file} --response FILE"}
+    print_either(facts, json)
+
+
+@beacon.command()
+@_commitment
+@click.option("--url", help="Address of the authority.")
+@click.option("--response", type=INPUT, help="Its answer to wm beacon query (DER), instead of --url.")
+@_receipt
+def timestamp(
+    commitment_file: Path, url: str | None, response: Path | None, output: Path, json: bool
+) -> None:
+    """Have a timestamp authority (RFC 3161) stamp the commitment."""
+    from wm.claims.beacons.asking import authority_answer, authority_receipt
+    from wm.claims.beacons.rfc3161 import MAX_TOKEN_BYTES
     from wm.errors import ClaimError
     from wm.formats.bounded import read_bounded
 
-    if sum(given is not None for given in (url, response, query)) != 1:
-        raise click.UsageError("give one of --url, --response and --query")
-    if (output is None) != (query is not None):
-        raise click.UsageError("--query goes without -o" if output else "-o is missing")
-    if output is None:
-        assert query is not None  # noqa: S101 - said above
-        write_new(query, timestamp_request(read_request(commitment_file).commitment))
-        print_either({"query": str(query), "next": "send it to the authority, then give --response"}, json)
-        return
-
-    def ask(request: CommitmentRequest) -> Receipt:
-        if url is not None:
-            return authority_receipt(url, request)
-        assert response is not None  # noqa: S101 - said above
-        answer = read_bounded(
-            response, error=ClaimError, max_bytes=MAX_TOKEN_BYTES, kind="a timestamp authority's answer"
+    if url is not None and response is None:
+        _write_receipt(commitment_file, output, json, lambda request: authority_receipt(url, request))
+    elif response is not None and url is None:
+        kind = "a timestamp authority's answer"
+        answer = read_bounded(response, error=ClaimError, max_bytes=MAX_TOKEN_BYTES, kind=kind)
+        _write_receipt(
+            commitment_file,
+            output,
+            json,
+            lambda request: authority_answer(answer, request, where=str(response)),
         )
-        return authority_answer(answer, request, where=str(response))
-
-    _write_receipt(commitment_file, output, json, ask)
+    else:
+        raise click.UsageError("give --url or --response")
 
 
 @beacon.command()

@@ -22,7 +22,7 @@ def main() -> None:
             print(sys.stdin.read())
     streams = {name: getattr(sys, name) for name in ("stdin", "stdout", "stderr")}
     signals = (signal.SIGINT, signal.SIGTERM, signal.SIGCHLD, signal.SIGPIPE)
-    told = {
+    facts = {
         "arguments": sys.argv[1:],
         "folder": str(Path.cwd()),
         "environment": dict(os.environ),
@@ -37,7 +37,7 @@ def main() -> None:
         "leads a session": os.getsid(0) == os.getpid(),
         "name": __name__,
     }
-    print(json.dumps(told), file=streams["stdout"] or streams["stderr"])
+    print(json.dumps(facts), file=streams["stdout"] or streams["stderr"])
     print("to stderr", file=sys.stderr)
     sys.exit(7)
 
