@@ -10,20 +10,19 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from enum import IntEnum
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl
 
 import sqlalchemy as sa
-from alembic import command
-from alembic.config import Config
-from alembic.migration import MigrationContext
-from alembic.script import ScriptDirectory
 from sqlalchemy.dialects import postgresql, sqlite
 
 from orchestrator.errors import NotFoundError, SchemaError, StoreError, StoreUnavailableError, StoreUrlError
 from orchestrator.store import postgres_url
 from orchestrator.store.sqlite_file import SqliteFile
 from workers.addresses import masked
+
+if TYPE_CHECKING:
+    from alembic.config import Config
 
 
 class Lock(IntEnum):
@@ -34,6 +33,9 @@ class Lock(IntEnum):
     PLAN = 2
     """Adding, cancelling or reviving many jobs."""
 
+
+_MIGRATIONS = Path(__file__).parent / "migrations"
+_REVISIONS = sa.table("alembic_version", sa.column("version_num", sa.String))
 
 _LOCKS = 0x7472_6565
 """Distinguishes our advisory locks from those of other programs in the same database ("tree")."""
@@ -200,6 +202,8 @@ class Store:
         StoreError
             No rights to change it.
         """
+        from alembic import command
+
         if self.is_sqlite:
             self._file.create()
         current = self.revision()
@@ -215,7 +219,10 @@ class Store:
     def revision(self) -> str | None:
         """Return the schema's revision; None in an empty database."""
         with self.read() as connection:
-            return MigrationContext.configure(connection).get_current_revision()
+            if not sa.inspect(connection).has_table(_REVISIONS.name):
+                return None
+            revision: str | None = connection.scalar(sa.select(_REVISIONS.c.version_num))
+            return revision
 
     def check(self) -> None:
         """Check that the schema is the one of this program.
@@ -251,8 +258,8 @@ def head_revision() -> str:
 
 
 def known_revisions() -> list[str]:
-    """Return all revisions from the newest to the oldest."""
-    return [script.revision for script in ScriptDirectory.from_config(alembic_config()).walk_revisions()]
+    """Return all revisions from the newest to the oldest: the numbers of the files of migrations."""
+    return sorted((path.name[:4] for path in _MIGRATIONS.glob("versions/[0-9]*.py")), reverse=True)
 
 
 def alembic_config() -> Config:
@@ -260,9 +267,10 @@ def alembic_config() -> Config:
 
     A command runs on the connection that is in its ``attributes`` under "connection".
     """
+    from alembic.config import Config
+
     config = Config()
-    folder = str(Path(__file__).parent / "migrations")
-    config.set_main_option("script_location", folder.replace("%", "%%"))  # else % begins a variable
+    config.set_main_option("script_location", str(_MIGRATIONS).replace("%", "%%"))  # else % begins a variable
     config.set_main_option("path_separator", "os")
     return config
 

@@ -95,11 +95,6 @@ class PrunedFormula:
         """Feature and threshold of each variable, from 1 on."""
         return self._encoding.tests
 
-    @property
-    def propagations(self) -> int:
-        """Propagations done by the solver so far."""
-        return int(self._solver.accum_stats()["propagations"])
-
     def has_witness(self, max_conflicts: int = -1) -> bool | None:
         """Return whether it has a witness; None if more conflicts than a limit (-1: none) are needed."""
         self._solver.conf_budget(max_conflicts)

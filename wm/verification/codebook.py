@@ -29,8 +29,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import linear_sum_assignment
-from scipy.special import gammaln
 
 HONEST_ERROR = 0.05
 """Share of wrong votes of an unmarked tree, where a judge has no controls to measure it on."""
@@ -126,6 +124,8 @@ def match_columns(
     errors : (t,)
         Share of wrong votes of each tree where it is not marked, as `error` of `log10_in_order`.
     """
+    from scipy.optimize import linear_sum_assignment
+
     if wrong.shape[1] * bits.shape[1] > MAX_PAIRS:
         return _NOTHING
     tried = [
@@ -237,6 +237,8 @@ def log_ratios(
 
 def log_matchings(trees: int, columns: int) -> NDArray[np.float64]:
     """Return ln of the number of matchings of r = 1, 2, ... trees to different columns."""
+    from scipy.special import gammaln
+
     r = np.arange(1, min(trees, columns) + 1)
     found: NDArray[np.float64] = (
         gammaln(trees + 1)
@@ -250,6 +252,8 @@ def log_matchings(trees: int, columns: int) -> NDArray[np.float64]:
 
 def log_matchings_in_order(trees: int, columns: int) -> NDArray[np.float64]:
     """Return ln of the number of matchings of r = 1, 2, ... trees to as many columns in the same order."""
+    from scipy.special import gammaln
+
     r = np.arange(1, min(trees, columns) + 1)
     found: NDArray[np.float64] = log_matchings(trees, columns) - gammaln(r + 1)
     return found
@@ -257,6 +261,8 @@ def log_matchings_in_order(trees: int, columns: int) -> NDArray[np.float64]:
 
 def _log_binomial(count: int, rho: float) -> NDArray[np.float64]:
     """Return ln P(0), ..., ln P(count) of the binomial distribution."""
+    from scipy.special import gammaln
+
     x = np.arange(count + 1)
     found: NDArray[np.float64] = (
         gammaln(count + 1)

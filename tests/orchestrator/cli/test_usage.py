@@ -222,9 +222,19 @@ def test_help_and_completion_import_no_command(arguments: dict[str, str]) -> Non
     )
 
 
-def test_importing_the_command_line_imports_no_heavy_library(tmp_path: Path) -> None:
-    heavy = ("sklearn", "pandas", "altair", "sqlalchemy", "z3", "alembic", "celery")
-    code = f"import sys, orchestrator.cli; print([name for name in {heavy!r} if name in sys.modules])"
+HEAVY = ("sklearn", "scipy", "numba", "pandas", "altair", "z3", "alembic", "celery")
+
+
+@pytest.mark.parametrize(
+    ("module", "heavy"),
+    [
+        ("orchestrator.cli", (*HEAVY, "sqlalchemy", "numpy", "pydantic")),
+        ("orchestrator.cli.campaign", HEAVY),
+        ("orchestrator.cli.verify", HEAVY),
+    ],
+)
+def test_commands_start_without_the_libraries_of_their_work(module: str, heavy: tuple[str, ...]) -> None:
+    code = f"import sys, {module}; print([name for name in {heavy!r} if name in sys.modules])"
     root = Path(__file__).resolve().parents[3]
     ran = ending.run([sys.executable, "-c", code], cwd=root)
     assert ran.stdout.strip() == "[]"

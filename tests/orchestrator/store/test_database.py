@@ -18,6 +18,7 @@ import sqlalchemy as sa
 from alembic import command
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
+from alembic.script import ScriptDirectory
 
 from orchestrator.errors import NotFoundError, SchemaError, StoreError, StoreUnavailableError, StoreUrlError
 from orchestrator.store import database, sqlite_file
@@ -82,6 +83,11 @@ def test_upgrading_again_changes_nothing(store):
     store.check()
 
 
+def test_revisions_are_those_of_alembic():
+    scripts = ScriptDirectory.from_config(database.alembic_config()).walk_revisions()
+    assert known_revisions() == [script.revision for script in scripts]
+
+
 def test_two_programs_may_upgrade_at_once(store_url):
     barrier = threading.Barrier(3, timeout=60)
     failures = []
@@ -109,7 +115,7 @@ def test_an_upgrade_that_fails_leaves_nothing_behind(store_url, monkeypatch):
 
     with opened(store_url) as store:
         with monkeypatch.context() as patch:
-            patch.setattr(database.command, "upgrade", half)
+            patch.setattr(command, "upgrade", half)
             with pytest.raises(RuntimeError):
                 store.upgrade()
         assert store.revision() is None

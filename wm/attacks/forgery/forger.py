@@ -16,7 +16,6 @@ from wm import engines, streams
 from wm.attacks.forgery.following import followed, query_order, settles
 from wm.engines import ForgeryOutcome, ForgeryQuery
 from wm.engines.certification import CertifyingEngine
-from wm.engines.minimal import MinimalSearch
 from wm.errors import QueryError
 from wm.forest import Forest
 from wm.isolation import Closing
@@ -89,6 +88,8 @@ class Forger(Closing):
         certify: bool = False,
         options: Mapping[str, Any] | None = None,
     ) -> None:
+        from wm.engines.minimal import MinimalSearch  # imports numba
+
         plain = self._plain = engines.create(engine, forest, **(options or {}))
         self._engine = CertifyingEngine(plain, forest) if certify else plain
         self._search = MinimalSearch(forest, self._engine)

@@ -203,9 +203,6 @@ class WatermarkedBoostingClassifier(WatermarkedClassifier):
             )
         return made
 
-    def _gradient_options(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in GradientOptions.model_fields}
-
     def _options(self) -> GradientOptions:
         return GradientOptions.of(**{name: getattr(self, name) for name in GradientOptions.model_fields})
 
