@@ -121,7 +121,8 @@ def in_words(name: str, frame: pd.DataFrame, columns: Sequence[str]) -> str:
 
 def _filled(name: str, caption: str, columns: Sequence[Column], frame: pd.DataFrame) -> Table:
     shown = frame.iloc[:MAX_ROWS]
-    cells = [tuple(column.cell(row) for row in shown.itertuples()) for column in columns]
+    every = list(shown.itertuples())
+    cells = [tuple(column.cell(row) for row in every) for column in columns]
     fixed = [
         len(shown) > 1 and len(set(column)) == 1 and len(column[0].text) <= _SHORT and not column[0].ends
         for column in cells

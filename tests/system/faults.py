@@ -17,6 +17,7 @@ from dataclasses import dataclass
 
 import sqlalchemy as sa
 
+from orchestrator.errors import StoreUnavailableError
 from orchestrator.store.tables import CampaignState, JobState, forgery_answer, job, outcome
 from tests import servers
 from tests.system.fleet import Fleet, RowKey, Started, busy_processors
@@ -348,21 +349,34 @@ def store_out_of_space(fleet: Fleet) -> Seen:
     fleet.start("orchestrate")
     worker = fleet.worker(SLOTS)
     fleet.until(fleet.begun())
-    with fleet.store.write() as connection:
-        connection.exec_driver_sql(
-            "CREATE FUNCTION full_disk() RETURNS trigger LANGUAGE plpgsql AS $$"
-            " BEGIN RAISE EXCEPTION 'no space left on device' USING ERRCODE = '53100'; END $$"
-        )
-        for table in ("outcome", "forgery_answer"):
-            connection.exec_driver_sql(
-                f"CREATE TRIGGER full_disk BEFORE INSERT ON {table} EXECUTE FUNCTION full_disk()"
-            )
+    _change_tables(
+        fleet,
+        "CREATE FUNCTION full_disk() RETURNS trigger LANGUAGE plpgsql AS $$"
+        " BEGIN RAISE EXCEPTION 'no space left on device' USING ERRCODE = '53100'; END $$",
+        *(
+            f"CREATE TRIGGER full_disk BEFORE INSERT ON {table} EXECUTE FUNCTION full_disk()"
+            for table in ("forgery_answer", "outcome")
+        ),
+    )
 
     def fix() -> None:
-        with fleet.store.write() as connection:
-            connection.exec_driver_sql("DROP FUNCTION full_disk CASCADE")
+        _change_tables(fleet, "DROP FUNCTION full_disk CASCADE")
 
     return _refused(fleet, worker, "wm: store postgresql+psycopg://", ("no space left on device",), fix)
+
+
+def _change_tables(fleet: Fleet, *statements: str) -> None:
+    """Run statements in one transaction; again where it and those of workers waited for each other."""
+    for attempt in range(5):
+        try:
+            with fleet.store.write() as connection:
+                for statement in statements:
+                    connection.exec_driver_sql(statement)
+        except StoreUnavailableError as busy:
+            if "deadlock" not in str(busy) or attempt == 4:
+                raise
+        else:
+            return
 
 
 def read_only_store(fleet: Fleet, database: servers.Postgres) -> Seen:
