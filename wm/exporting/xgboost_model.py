@@ -68,7 +68,7 @@ def write_margins(model: TreeModel, feature_names: Sequence[str] = ()) -> bytes:
     return _document(
         forest,
         margins.leaf,
-        base_score=f"{base:.9E}",
+        base_score=f"{base:.8E}",  # XGBoost before 3.1 takes 0.5 for a number of more digits
         feature_names=feature_names,
         columns=margins.column.tolist(),
         outputs=outputs,

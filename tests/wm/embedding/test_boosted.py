@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -114,6 +116,13 @@ def test_xgboost_answers_as_the_released_file(owned, tmp_path):
     assert np.abs(answers - owned.model.predict_proba(X)[:, 1]).max() < 1e-6
     with pytest.raises(ModelError, match=r"must end in \.json"):
         owned.save(tmp_path / "model.npz")
+
+
+def test_older_xgboost_can_read_the_base_score(owned, tmp_path):
+    """Before version 3.1 it took 0.5, silently, for a number of more than nine digits."""
+    owned.save(tmp_path / "model.json")
+    parameters = json.loads((tmp_path / "model.json").read_text())["learner"]["learner_model_param"]
+    assert re.fullmatch(r"\d\.\d{0,8}E-?\d+", parameters["base_score"])
 
 
 def test_the_released_file_holds_nothing_of_the_training(owned, tmp_path):

@@ -103,7 +103,7 @@ class LineupProof:
         arrays = npz.unpack(data, error=ClaimError, what="line-up")
         try:
             X, places, packed = (arrays[name] for name in ("X", "places", "votes"))
-            count = int(arrays["candidates"])
+            count = int(arrays["candidates"].item())
             votes = np.unpackbits(packed, axis=1, count=len(X)).reshape(len(places), count, len(X))
         except (
             KeyError,
