@@ -37,6 +37,7 @@ done
 mkdir "$root/src"
 mount -t proc proc "$root/proc"
 mount --rbind /dev "$root/dev"
+mount --rbind /sys "$root/sys"
 mount --bind . "$root/src"
 inside() { # folders of this machine are not there
     chroot "$root" env -u WM_DATA_DIR HOME=/root PATH=/usr/bin:/bin PIP_FIND_LINKS= sh -c 'cd /src && exec "$@"' sh "$@"
