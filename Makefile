@@ -1,5 +1,5 @@
 # Everything happens in .venv: nothing is installed globally, no root is needed.
-.PHONY: demo test thorough quick browser coverage check lowest newest hosts interop docs wheel release audit image lock clean
+.PHONY: demo test thorough quick browser coverage check lowest newest hosts interop docs wheel release audit image sbom lock clean
 .DEFAULT_GOAL := help
 
 PYTHON ?= python3
@@ -22,6 +22,7 @@ help:
 	@echo "make interop ask real model servers, installed apart (some minutes, 3 GB below the user's cache)"
 	@echo "make lock    pin the requirements again"
 	@echo "make image   build the container image (BASE=debian where no image registry can be reached)"
+	@echo "make sbom    list what is installed in the image that buildah made (dist/treeproof-image.cdx.json)"
 	@echo "make release the same, build twice and compare, and list what it depends on (dist/)"
 	@echo "make audit   report known vulnerabilities of what it depends on (dist/audit.json)"
 	@echo "make clean   remove virtual environments and caches"
@@ -91,6 +92,9 @@ lock:
 
 image:
 	scripts/image.sh
+
+sbom: $(VENV)-release/.made
+	scripts/image_sbom.sh $(VENV)-release/bin
 
 release: wheel
 	scripts/release.sh $(VENV)-release/bin

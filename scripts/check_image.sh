@@ -1,6 +1,7 @@
 #!/bin/sh
 # Build the image and run it, where that can be done; say in one line why where it cannot, which is no failure.
-# Usage: scripts/check_image.sh [PYTHON]     LIMIT_S seconds (900) are enough for everything together, or it is left.
+# Usage: scripts/check_image.sh [PYTHON [BIN]]     LIMIT_S seconds (900) are enough for everything together, or it is left.
+# With BIN, of an environment of requirements/release.txt, what is installed in it is listed.
 # Of failures only those of the image itself count: not of the machine, nor of the places that packages come from.
 set -eu
 PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin # some have chroot and useradd only there
@@ -58,4 +59,5 @@ bounded scripts/run_image.sh treeproof "$python" || {
     exit 1
 }
 echo "image: built on $BASE, and run as it is meant to be"
+[ -z "${2:-}" ] || scripts/image_sbom.sh "$2"
 grep "size:\|rows;" "$log"
