@@ -101,7 +101,7 @@ release: wheel
 
 audit: $(VENV)-release/.made
 	mkdir -p dist
-	-$(VENV)-release/bin/pip-audit -r requirements/runtime.txt --require-hashes --disable-pip -f json -o dist/audit.json
+	-REQUESTS_CA_BUNDLE="$${REQUESTS_CA_BUNDLE-$(wildcard /etc/ssl/certs/ca-certificates.crt)}" $(VENV)-release/bin/pip-audit -r requirements/runtime.txt --require-hashes --disable-pip -f json -o dist/audit.json
 
 clean:
 	rm -rf .chromium $(VENV) $(VENV)-lowest $(VENV)-newest $(VENV)-docs $(VENV)-release dist docs/_build .mypy_cache .pytest_cache .ruff_cache .coverage*
