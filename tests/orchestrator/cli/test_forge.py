@@ -21,7 +21,9 @@ def test_forged_rows_draw_the_signature_on_the_model(wm, model, tmp_path: Path) 
     ran = wm("forge", model.forest, *START, "--signatures", 2, "-o", file, "--json")
     assert (ran.code, ran.err) == (0, "")
     found = ran.json()
-    forest, forged = Forest.load(model.forest), np.load(file)
+    forest = Forest.load(model.forest)
+    with np.load(file) as arrays:
+        forged = dict(arrays)
     assert len(forged["X"]) == sum(row["forged"] for row in found["signatures"]) > 0
     for row, label, number in zip(forged["X"], forged["y"], forged["signature"], strict=True):
         wrong = forest.votes(row[None])[0] != label
