@@ -23,7 +23,7 @@ help:
 	@echo "make lock    pin the requirements again"
 	@echo "make image   build the container image (BASE=debian where no image registry can be reached)"
 	@echo "make sbom    list what is installed in the image that buildah made (dist/treeproof-image.cdx.json)"
-	@echo "make release the same, build twice and compare, and list what it depends on (dist/)"
+	@echo "make release build the wheel twice and compare, and list what it depends on (dist/)"
 	@echo "make audit   report known vulnerabilities of what it depends on (dist/audit.json)"
 	@echo "make clean   remove virtual environments and caches"
 

@@ -14,12 +14,12 @@ leave() {
 
 [ "$(id -u)" -eq 0 ] || leave "it takes root"
 unshare --net --pid --fork true 2> /dev/null || leave "namespaces are refused"
+[ -c /dev/net/tun ] || leave "there are no TAP devices"
 if ! command -v ip > /dev/null || ! command -v faketime > /dev/null; then
     command -v apt-get > /dev/null || leave "iproute2 and faketime are missing"
     { apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends iproute2 faketime; } \
         > /dev/null 2>&1 || leave "iproute2 and faketime cannot be installed"
 fi
-# In a namespace of its own: a bridge of the same name, or firewall rules of the machine, are not in the way.
 unshare --net sh -c 'ip link set lo up && ip link add probe type bridge && ip netns add tp-probe && ip netns del tp-probe' \
     2> /dev/null || leave "networks cannot be made"
 timeout --kill-after=10 900 "$python" -m research.benchmarks.hosts

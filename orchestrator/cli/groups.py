@@ -112,9 +112,9 @@ class LazyGroup(Group):
 
 
 def _imported(place: str) -> Any:
-    """Return what a place names; its module is imported without looks for garbage, of which it makes none.
+    """Return what a place names; its module is imported without garbage collection: there is none.
 
-    They would take a third of the time of imports and of Python's end.
+    Looking for some would take a third of the time of imports and of Python's end.
     """
     if place.partition(":")[0] in sys.modules:
         return pkgutil.resolve_name(place)

@@ -54,6 +54,8 @@ def write_margins(model: TreeModel, feature_names: Sequence[str] = ()) -> bytes:
         A model of another form than one sum of float32 margins with a logistic link, or than a sum for each
         class, which start at 0, with a softmax; or as in `write`.
     """
+    from scipy.special import expit
+
     forest, margins = model.forest, model.margins
     if margins is None or margins.link not in (Link.LOGISTIC, Link.SOFTMAX):
         raise ModelError("margins with a logistic link, or a softmax, are written: this model has others")
@@ -63,8 +65,12 @@ def write_margins(model: TreeModel, feature_names: Sequence[str] = ()) -> bytes:
     single = margins.leaf.astype(np.float32)
     if margins.is_mean or margins.scale != 1.0 or not np.array_equal(single, margins.leaf):
         raise ModelError("its margins are not float32 numbers, or are scaled: XGBoost would add others")
+    base = float(expit(margins.base[0])) if outputs == 1 else 0.0
+    if outputs == 1 and np.float32(base) in (0.0, 1.0):
+        raise ModelError(
+            f"it starts at a margin of {margins.base[0]:g}, whose probability XGBoost would round"
+        )
     refuse_unusual(forest)
-    base = 1.0 / (1.0 + math.exp(-float(margins.base[0]))) if outputs == 1 else 0.0
     return _document(
         forest,
         margins.leaf,

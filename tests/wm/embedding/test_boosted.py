@@ -19,6 +19,7 @@ from wm.embedding.boosted.rounds import BoostingTask, boost
 from wm.embedding.estimator import WatermarkedForestClassifier
 from wm.embedding.options import BoostedOptions
 from wm.errors import EmbeddingError, FitError, ModelError
+from wm.exporting.xgboost_model import write_margins
 from wm.formats.assembling import Tree, margin_model
 from wm.formats.reading import read_model
 from wm.models import Link
@@ -123,6 +124,13 @@ def test_older_xgboost_can_read_the_base_score(owned, tmp_path):
     owned.save(tmp_path / "model.json")
     parameters = json.loads((tmp_path / "model.json").read_text())["learner"]["learner_model_param"]
     assert re.fullmatch(r"\d\.\d{0,8}E-?\d+", parameters["base_score"])
+
+
+@pytest.mark.parametrize("margin", [20.0, -110.0, -1000.0])
+def test_a_start_that_xgboost_would_round_to_certainty_is_refused(owned, margin):
+    far = replace(owned.model, margins=replace(owned.model.margins, base=np.array([margin])))
+    with pytest.raises(ModelError, match="whose probability XGBoost would round"):
+        write_margins(far)
 
 
 def test_the_released_file_holds_nothing_of_the_training(owned, tmp_path):
