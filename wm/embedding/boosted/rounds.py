@@ -1,7 +1,7 @@
 """Gradient boosting (Friedman 2001), with a bit for each tree and trigger row.
 
 A round fits a regression tree for each output of the model (`wm.boosting`) to the pseudo-residuals y - p of
-the rounds before it; a leaf adds the learning rate times Newton's step, sum(y - p) / sum(p (1 - p)), of c > 2
+the rounds before it; a leaf adds the learning rate times Newton's step (`newton`), of c > 2
 classes times (c - 1) / c. A trigger row takes part as if it had hardly been seen: with what its bit asks of
 the tree as its label, p near 1/2, and a weight. So its pseudo-residual is near +1/2 or -1/2 in every round,
 whatever the other trees have learned of it. (At p = 1/2 exactly, leaves of trigger rows alone would all add
@@ -25,16 +25,14 @@ from numpy.typing import NDArray
 
 from wm.boosting import outputs, tree_classes
 from wm.codebook import Codebook
+from wm.embedding.boosted.newton import Step, model_of_steps, newton_step
 from wm.embedding.options import GradientOptions
 from wm.errors import EmbeddingError
-from wm.formats.assembling import Tree, centre_of, margin_model
-from wm.models import Link, TreeModel
+from wm.formats.assembling import centre_of
+from wm.models import TreeModel
 
 _UNSEEN = (0.3, 0.7)
 """Range from which a trigger row's p is drawn for each tree."""
-
-_TINY = 1e-150
-"""Sum of p (1 - p) below which a leaf adds nothing, as in scikit-learn."""
 
 GROWTH = 2.0
 """Factor from one weight to the next; a tree starts one step below the weight that the last one took."""
@@ -117,11 +115,10 @@ class _Round:
 
 @dataclass(frozen=True, eq=False)
 class _Fitted:
-    """One fit of a tree; `leaves` (n,) are the leaves of the training rows, `value` what nodes add."""
+    """One fit of a tree; `leaves` (n,) are the leaves of the training rows."""
 
-    tree: Any
+    step: Step
     leaves: NDArray[np.int64]
-    value: NDArray[np.float64]
     followed: float
     weight: float
 
@@ -181,15 +178,20 @@ def boost(task: BoostingTask, on_tree: Callable[[int], None] | None = None) -> B
         fits += len(tried)
         best = max(tried, key=lambda each: (each.followed, -each.weight)) if len(tried) > 1 else tried[0]
         chosen.append(best)
-        margins[:, column] += best.value[best.leaves] - offset
+        margins[:, column] += best.step.value[best.leaves] - offset
         if on_tree is not None:
             on_tree(trees - number - 1)
     return Boosted(
-        _model(task, chosen, base if columns == 1 else np.zeros(columns)),
+        model_of_steps(
+            [each.step for each in chosen],
+            base if columns == 1 else np.zeros(columns),
+            n_features=task.X.shape[1],
+            n_classes=classes,
+        ),
         fits,
         np.array([each.followed for each in chosen]),
         np.array([each.weight for each in chosen]),
-        _importances([each.tree.tree_ for each in chosen]),
+        _importances([each.step.tree.tree_ for each in chosen]),
     )
 
 
@@ -239,38 +241,16 @@ def _fit(task: BoostingTask, current: _Round, weight: float, random: Any) -> _Fi
     rows, p, classes = task.trigger_rows, current.p, task.n_classes
     weights = np.ones(len(p)) if task.sample_weight is None else task.sample_weight.copy()
     weights[rows] = weight * weights.mean()
-    residual, curvature = current.labels - p, p * (1 - p)
-    tree = DecisionTreeRegressor(max_depth=task.max_depth, random_state=random)
-    tree.fit(task.X, residual, sample_weight=weights)
-    leaves, nodes = tree.apply(task.X), tree.tree_.node_count
-    push = np.bincount(leaves, weights * residual, minlength=nodes)
-    scale = np.bincount(leaves, weights * curvature, minlength=nodes)
-    steps = np.divide(push, scale, out=np.zeros(nodes), where=scale > _TINY)
     rate = task.options.learning_rate * (1.0 if classes == 2 else (classes - 1) / classes)
-    value = (rate * steps + current.offset).astype(np.float32).astype(np.float64)
-    votes = value[leaves[rows]] > centre_of(value[tree.tree_.children_left < 0])
-    followed = float((votes == task.wanted[:, current.number]).mean()) if len(rows) else math.nan
-    return _Fitted(tree, leaves, value, followed, weight)
-
-
-def _model(task: BoostingTask, chosen: list[_Fitted], base: NDArray[np.float64]) -> TreeModel:
-    trees = [
-        Tree(
-            left=each.tree.tree_.children_left,
-            right=each.tree.tree_.children_right,
-            feature=np.maximum(each.tree.tree_.feature, 0),
-            threshold=each.tree.tree_.threshold,
-            value=each.value,
-        )
-        for each in chosen
-    ]
-    return margin_model(
-        "treeproof",
-        trees,
-        column=np.arange(len(trees)) % len(base),
-        base=base,
-        link=Link.LOGISTIC if len(base) == 1 else Link.SOFTMAX,
-        n_features=task.X.shape[1],
-        classes=np.arange(task.n_classes),
-        input_dtype="float32",
+    step, leaves = newton_step(
+        DecisionTreeRegressor(max_depth=task.max_depth, random_state=random),
+        task.X,
+        current.labels - p,
+        p * (1 - p),
+        weight=weights,
+        rate=rate,
+        offset=current.offset,
     )
+    votes = step.value[leaves[rows]] > centre_of(step.value[step.tree.tree_.children_left < 0])
+    followed = float((votes == task.wanted[:, current.number]).mean()) if len(rows) else math.nan
+    return _Fitted(step, leaves, followed, weight)
