@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 
 from wm.attacks.modification.rebuild import grafted, joined, student
 from wm.claims.commitment import whole
-from wm.claims.lineup import TreeSettings
+from wm.claims.lineup_settings import TreeSettings
 from wm.embedding.lineup.context import TrainingRows
 from wm.embedding.lineup.trees import train_tree, tree_votes, votes_of_seeds
 from wm.embedding.proof import VotingModel

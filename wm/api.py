@@ -254,8 +254,8 @@ def verify(
     claim
         As `wm.claims.reading.read_any_claim` returns it, which refuses edited files.
     suspect
-        A `Forest`, a model that `wm.formats.objects.model_of` reads and whose trees vote, a
-        `WatermarkedForestClassifier`, or votes of 0, 1, ...: a row for each row that the
+        A `Forest`, a model that `wm.formats.objects.model_of` reads (for claims of forests one whose trees
+        vote), a `WatermarkedForestClassifier`, or votes of 0, 1, ...: a row for each row that the
         claim shows, a column for each tree in order.
     trust
         Beacons that the judge trusts; None: none, so that no verdict is better than an indication.
@@ -292,20 +292,19 @@ def verify(
     """
     model = _model_of(suspect)
     asked = requirements or Requirements()
-    if isinstance(claim, Claim | LineupClaim | OpenedLineup):
-        forest = None if model is None else model.voting_forest("the suspect")
     if isinstance(claim, Claim):
+        forest = None if model is None else model.voting_forest("the suspect")
         votes = suspect if forest is None else model_votes(forest, claim.trigger_set.X, claim.class_names)
         return judge_old_claim(claim, votes, level=asked.level, suspect=forest)
     if isinstance(claim, LineupClaim | OpenedLineup):
-        if rows is None or forest is None:
+        if rows is None or model is None:
             raise ClaimError(
                 "a claim of scheme lineup is judged with the owner's training rows, rows=(X, y), and the "
                 "suspect as a model; of votes or labels by wm.verification.lineup.judgement.judge_lineup"
             )
         return judge_model(
             claim,
-            forest,
+            model,
             canonical_rows(*rows_of_claim(*rows, claim.header.class_names, claim.header.preparation)),
             candidates=candidates,
             counts=counts,

@@ -1,4 +1,4 @@
-"""What `wm embed` does for claims of scheme `boosted`."""
+"""What `wm embed` does for claims of boosted models, of schemes `boosted` and `lineup`."""
 
 from __future__ import annotations
 
@@ -6,11 +6,12 @@ import secrets
 from typing import TYPE_CHECKING, Any
 
 from orchestrator.cli.common import say
-from orchestrator.cli.embedded_model import EmbeddedModel
+from orchestrator.cli.embedded_model import BOOSTED_MODEL, EmbeddedModel
 from wm.embedding.options import BoostedOptions
 
 if TYPE_CHECKING:
     from orchestrator.cli.owner_data import OwnerData
+    from wm.claims.lineup import LineupClaim
     from wm.claims.pooled import PooledClaim
 
 _REPORTED = 50
@@ -34,9 +35,7 @@ def embed_boosted_claim(
         seed=secrets.randbits(62) if seed is None else seed,
         on_tree=_report,
     )
-    preparation = data.interface.preparation
-    if not preparation.is_plain or preparation.scaling is not None:
-        say("model.json takes model input, not raw rows: XGBoost's json has no place for their preparation")
+    _say_units(data)
     before, after = (accuracy(model, rows.X_test, rows.y_test) for model in (made.plain, made.model))
     facts = {
         "pool": claim.header.pool_size,
@@ -48,7 +47,32 @@ def embed_boosted_claim(
         "total_bits": made.evidence.total_bits,
         "log10_p": made.evidence.log10_p,
     }
-    return EmbeddedModel(made.content, made.claim, facts)
+    return EmbeddedModel(made.content, made.claim, facts, BOOSTED_MODEL)
+
+
+def embed_boosted_lineup_claim(claim: LineupClaim, receipts: list[Any], data: OwnerData) -> EmbeddedModel:
+    """Train the honest boosted model of a claim of scheme `lineup`."""
+    from wm.embedding.boosted.claimed import accuracy
+    from wm.embedding.lineup.boosting import embed_boosted_lineup
+
+    rows = data.split
+    made = embed_boosted_lineup(claim, receipts, rows.X_train, rows.y_train)
+    _say_units(data)
+    facts = {
+        "rounds": claim.header.trees,
+        "mode": claim.header.mode,
+        "accuracy": accuracy(made.model, rows.X_test, rows.y_test),
+    }
+    return EmbeddedModel(made.content, made.claim, facts, BOOSTED_MODEL)
+
+
+def _say_units(data: OwnerData) -> None:
+    preparation = data.interface.preparation
+    if not preparation.is_plain or preparation.scaling is not None:
+        say(
+            f"{BOOSTED_MODEL} takes model input, not raw rows: XGBoost's json has no place for their "
+            "preparation"
+        )
 
 
 def _report(left: int) -> None:

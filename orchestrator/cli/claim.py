@@ -58,8 +58,8 @@ def new(
     """
     refuse_existing(output, commitment_file, *([] if committed is None else [committed]))
     is_lineup = options["scheme"] == LINEUP
-    # Depth is a matter of training, but for a line-up's trees, whose seeds are committed to.
-    refuse_of_others(context, options["scheme"], fixed=() if is_lineup else ("max_depth",))
+    # These are a matter of training, but for a line-up's trees, whose seeds are committed to.
+    refuse_of_others(context, options["scheme"], fixed=() if is_lineup else ("max_depth", "learning_rate"))
     data = read_owner_data(options)
     key = read_key(key_file)
     owner = public_hex(key)

@@ -13,7 +13,7 @@ from click.core import ParameterSource
 from orchestrator.cli.boosted import embed_boosted_claim
 from orchestrator.cli.claim import new_claim
 from orchestrator.cli.common import FOLDER, INPUT, OUTPUT, json_option, model_options, print_either, say
-from orchestrator.cli.embedded_model import EmbeddedModel
+from orchestrator.cli.embedded_model import BOOSTED_MODEL, FOREST, EmbeddedModel
 from orchestrator.cli.lineup import embed_lineup_claim, new_lineup_claim
 from orchestrator.cli.owner_data import (
     OwnerData,
@@ -30,7 +30,6 @@ from wm.claims.keys import public_hex, read_key, to_pem
 from wm.claims.lineup import LineupClaim
 from wm.claims.pooled import PooledClaim
 from wm.claims.reading import read_whole_claim
-from wm.codebook import BOOSTED
 from wm.embedding.options import BoostedOptions, GradientOptions, LineupOptions, PaperOptions
 
 _Made = TypeVar("_Made")
@@ -73,7 +72,9 @@ _FIXED = (
 @claim_options
 @scheme_options
 @model_options(PaperOptions, only=[name for name in PaperOptions.model_fields if name != "ones_share"])
-@model_options(GradientOptions)
+@model_options(
+    GradientOptions, only=[name for name in GradientOptions.model_fields if name != "learning_rate"]
+)
 @click.option("--claim", "claim_file", type=INPUT, help="Claim of wm claim new, whose draw is trained.")
 @click.option(
     "--receipt", "receipts", type=INPUT, multiple=True, help="A beacon's receipt for it; repeatable."
@@ -122,7 +123,7 @@ def embed(
     from wm.embedding.claimed import own_receipt, owner_key
     from wm.formats import npz
 
-    files = {name: output / name for name in ("forest.npz", "model.json", "claim.json", "owner.key")}
+    files = {name: output / name for name in (FOREST, BOOSTED_MODEL, "claim.json", "owner.key")}
     makes_key = claim_file is None and key_file is None
     kept = [file for name, file in files.items() if name != "owner.key" or makes_key]
     for file in kept if held_out is None else [*kept, held_out]:
@@ -165,7 +166,7 @@ def embed(
     else:
         made = _or_say_nothing_written(_embedded, claim, given, data, options)
     write_whole(files["claim.json"], made.claim.to_json().encode(), mode=SECRET)
-    model = files["model.json" if claim.header.scheme == BOOSTED else "forest.npz"]
+    model = files[made.file]
     write_whole(model, made.content)
     if key is not None and makes_key:
         write_whole(files["owner.key"], to_pem(key), mode=SECRET)
@@ -173,7 +174,7 @@ def embed(
         write_whole(held_out, npz.pack({"X": rows.X_test, "y": np.array(rows.class_names)[rows.y_test]}))
     print_either(
         {
-            "forest" if model.suffix == ".npz" else "model": str(model),
+            "forest" if made.file == FOREST else "model": str(model),
             "claim": str(files["claim.json"]),
             "commitment": claim.commitment,
             **made.facts,

@@ -10,6 +10,10 @@ if TYPE_CHECKING:
     from wm.claims.pooled import PooledClaim
 
 
+FOREST, BOOSTED_MODEL = "forest.npz", "model.json"
+"""Names of the model files."""
+
+
 @dataclass(frozen=True, eq=False)
 class EmbeddedModel:
     """A trained model and what is said of it.
@@ -22,8 +26,11 @@ class EmbeddedModel:
         Complete.
     facts
         To be printed, by name.
+    file
+        Name of the model file.
     """
 
     content: bytes
     claim: PooledClaim | LineupClaim
     facts: dict[str, Any]
+    file: str = FOREST

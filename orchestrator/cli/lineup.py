@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from orchestrator.cli.boosted import embed_boosted_lineup_claim
 from orchestrator.cli.common import INPUT, model_options, option_group, say
 from orchestrator.cli.embedded_model import EmbeddedModel
 from orchestrator.cli.endpoints import PROBES, TEXT_TO_URL, ask_endpoint
 from orchestrator.cli.owner_data import OwnerData, data_of_claim
-from orchestrator.cli.suspects import NO_ORDER, answers_in_files, check_sources, read_suspect_model
+from orchestrator.cli.suspects import NO_ORDER, answers_in_files, check_sources, read_suspect
 from orchestrator.files import SECRET, write_new
 from wm.embedding.options import LineupOptions
 from wm.verification.lineup.order import Counts, LineupOrder
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from wm.verification.lineup.candidates import Lineup
     from wm.verification.lineup.order import LineupAnswers, LineupQuestions
     from wm.verification.lineup.queries import Queries
+    from wm.verification.lineup.rounds import RoundLineup
 
 COMMITTED_HELP = "For lineup: commit to candidates, and write them to this file (npz): keep it secret."
 
@@ -85,6 +87,10 @@ def embed_lineup_claim(
     from wm.interface import model_bytes
 
     rows, file = data.split, options["committed"]
+    if claim.header.is_boosted:
+        if file is not None or options["customer"] is not None:
+            raise click.UsageError("--committed and --customer are for forests: leave them out")
+        return embed_boosted_lineup_claim(claim, receipts, data)
     made = embed_lineup(
         claim,
         receipts,
@@ -167,7 +173,7 @@ def answers_of_suspect(
     claim: LineupClaim | OpenedLineup, options: dict[str, Any]
 ) -> tuple[Session, LineupAnswers, str]:
     """Return the queries, the answers of the suspect that the options name, and its description."""
-    from wm.verification.lineup.judgement import model_lineup_answers
+    from wm.verification.lineup.judgement import lineup_answers
     from wm.verification.lineup.order import ask_queries, read_lineup_order, sort_lineup_answers
 
     check_sources(options)
@@ -179,9 +185,9 @@ def answers_of_suspect(
     session = _session(claim, options, order)
     queries = session.queries
     if options["model"] is not None:
-        forest = read_suspect_model(options)
-        description = f"model {options['model']}, content hash {forest.content_hash}"
-        return session, model_lineup_answers(forest, claim.header, queries), description
+        model, what = read_suspect(options), str(options["model"])
+        description = f"model {what}, content hash {model.forest.content_hash}"
+        return session, lineup_answers(model, claim.header, queries, what=what), description
     if options["url"] is not None:
         order = order.asking(len(queries.y), options["repeats"])
         asked = ask_queries(queries, order, claim.header)
@@ -197,10 +203,11 @@ def answers_of_suspect(
     return session, sort_lineup_answers(found, order, len(queries.y)), description
 
 
-def _lined_up(session: Session, options: dict[str, Any]) -> Lineup:
+def _lined_up(session: Session, options: dict[str, Any]) -> Lineup | RoundLineup:
     from wm.claims.lineup import FORMAT
     from wm.verification.lineup.candidates import committed_lineup, retrained_lineup
     from wm.verification.lineup.judge import Judge
+    from wm.verification.lineup.rounds import round_lineup
 
     claim, X = session.claim, session.queries.X
     if claim.header.mode == "committed":
@@ -211,8 +218,10 @@ def _lined_up(session: Session, options: dict[str, Any]) -> Lineup:
         raise click.UsageError("--committed: the claim commits to no candidates")
     count = options["candidates"]
     shown = f"{claim.header.trees}" if claim.format == FORMAT else "the opened"
-    say(f"training {count} candidates for each of {shown} trees")
-    return retrained_lineup(
+    parts = "rounds" if claim.header.is_boosted else "trees"
+    say(f"training {count} candidates for each of {shown} {parts}")
+    make = round_lineup if claim.header.is_boosted else retrained_lineup
+    return make(
         claim,
         session.rows,
         X,

@@ -25,6 +25,7 @@ class _Header:
     """What is known of the rows: they are model input as they are."""
 
     class_names: tuple[str, ...]
+    feature_names: tuple[str, ...]
     domain: tuple[tuple[float, float], ...]
     preparation: MinMax | Preparation | None = None
 
@@ -77,7 +78,7 @@ def retro(path: Path, json: bool, **options: Any) -> None:
     check_seed(options["random_state"])
     table = with_medians(load_rows(options, path=path))
     names = ("min_samples_leaf", "max_features", "bootstrap")
-    settings = LineupOptions.of(**{name: options[name] for name in names}).training(options["max_depth"])
+    settings = LineupOptions.of(**{name: options[name] for name in names}).of_trees(options["max_depth"])
     rows = TrainingRows(np.ascontiguousarray(table.X, dtype=np.float32), table.y)
     judge = Judge.fresh() if options["judge_seed"] is None else Judge(options["judge_seed"])
     counts = Counts(natural=0, mixups=options["mixups"], boundary=options["boundary"], leaning=0)
@@ -85,7 +86,7 @@ def retro(path: Path, json: bool, **options: Any) -> None:
     queries = build_queries(counts, mixed, (rows.X[:0], rows.y[:0]), settings, judge)
     forest = read_suspect_model(options)
     domain = tuple(zip(rows.X.min(axis=0).tolist(), rows.X.max(axis=0).tolist(), strict=True))
-    given = model_lineup_answers(forest, _Header(table.class_names, domain), queries)
+    given = model_lineup_answers(forest, _Header(table.class_names, table.feature_names, domain), queries)
     say(f"training {options['candidates']} candidates for each of {options['trees']} trees")
     lineup = retroactive_lineup(
         rows,

@@ -23,13 +23,15 @@ _OF_FITTING = (*FitOptions.model_fields, "adjust")
 
 _OF_BOOSTED = tuple(GradientOptions.model_fields)
 
+_OF_BOTH = set(_OF_LINEUP) & set(_OF_BOOSTED)
+
 _FOREIGN = {
-    LINEUP: (*_OF_POOL, *_OF_BOOSTED, *_OF_FITTING),
-    BOOSTED: (*_OF_LINEUP, *_OF_FITTING),
+    LINEUP: {*_OF_POOL, *_OF_BOOSTED, *_OF_FITTING} - _OF_BOTH,
+    BOOSTED: {*_OF_LINEUP, *_OF_FITTING} - _OF_BOTH,
 }
 """Options that a scheme has not; of other schemes `_OF_FORESTS`."""
 
-_OF_FORESTS = (*_OF_LINEUP, *_OF_BOOSTED)
+_OF_FORESTS = {*_OF_LINEUP, *_OF_BOOSTED}
 
 _ONES = ", ".join(
     f"{scheme.ones_share:g} in scheme {name}" for name, scheme in SCHEMES.items() if scheme.marks_rows
@@ -40,7 +42,7 @@ scheme_options = option_group(
         "--scheme",
         type=click.Choice(list(SCHEMES)),
         default="paper",
-        help="Marked trigger rows, in a forest or a boosted model, or an honest forest of keyed seeds "
+        help="Marked trigger rows, in a forest or a boosted model, or an honest model of keyed seeds "
         "(docs/schemes.md).",
     ),
     click.option(
@@ -51,7 +53,7 @@ scheme_options = option_group(
     click.option(
         "--max-depth",
         type=click.IntRange(1, 1000),
-        help=f"Depth of trees.  [default: no limit; in scheme boosted {DEFAULT_DEPTH}]",
+        help=f"Depth of trees.  [default: no limit; of boosted models {DEFAULT_DEPTH}]",
     ),
     model_options(LineupOptions),
 )

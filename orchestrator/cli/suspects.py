@@ -119,10 +119,11 @@ suspect_options = option_group(
 
 def read_suspect_model(options: dict[str, Any]) -> Forest:
     """Read the model that --model names, whose trees must vote, on rows as they are given."""
-    return _read_model(options).voting_forest(str(options["model"]))
+    return read_suspect(options).voting_forest(str(options["model"]))
 
 
-def _read_model(options: dict[str, Any]) -> TreeModel:
+def read_suspect(options: dict[str, Any]) -> TreeModel:
+    """Read the model that --model names."""
     from wm.formats.reading import read_model
 
     return read_model(options["model"], trusted=options["trusted"], trust_pickle=options["trust_pickle"])
@@ -142,7 +143,7 @@ def ask_suspect(sample: Sample, options: dict[str, Any], level: float) -> Suspec
     if options["model"] is not None:
         from wm.verification.suspects import suspect_response
 
-        model, what = _read_model(options), str(options["model"])
+        model, what = read_suspect(options), str(options["model"])
         response = suspect_response(model, sample, what=what)
         return Suspect(response, f"model {what}, content hash {model.forest.content_hash}")
     if options["url"] is not None:

@@ -29,7 +29,7 @@ from research.benchmarks import common
 from wm.attacks.modification.common import AttackerData, VotingModel
 from wm.attacks.modification.evaluation import Step, modify
 from wm.attacks.populations import watermarked_forest
-from wm.claims.lineup import TreeSettings
+from wm.claims.lineup_settings import TreeSettings
 from wm.datasets import Source, Split, load, split
 from wm.embedding import SCHEMES
 from wm.embedding.common import draw_trigger_rows

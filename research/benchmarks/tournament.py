@@ -30,7 +30,7 @@ from research.tournament import Evidence, Rows, evidence, keyed_coins, marked_fo
 from wm.attacks.detection.presence import presence_statistics
 from wm.attacks.modification.common import AttackerData
 from wm.attacks.modification.evaluation import modify
-from wm.claims.lineup import TreeSettings
+from wm.claims.lineup_settings import TreeSettings
 from wm.datasets import Source, Split, load, split
 from wm.embedding.lineup.claimed import trained_forest
 from wm.embedding.lineup.context import TrainingRows, canonical_rows

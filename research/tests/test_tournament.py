@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from research.tournament import Rows, evidence, keyed_coins, marked_forest, weights_of, winner
-from wm.claims.lineup import TreeSettings
+from wm.claims.lineup_settings import TreeSettings
 from wm.embedding.lineup.context import canonical_rows
 from wm.embedding.lineup.trees import train_trees
 from wm.embedding.training import forest_of

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tests import lineups, witness
-from wm.claims.lineup import TreeSettings
+from wm.claims.lineup_settings import TreeSettings
 from wm.embedding.lineup.claimed import commit_lineup, embed_lineup, trained_forest
 from wm.embedding.lineup.context import canonical_rows
 from wm.errors import ClaimError

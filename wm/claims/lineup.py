@@ -34,6 +34,7 @@ from wm.claims.beacons.base import BeaconValue, Receipt, Trust
 from wm.claims.commitment import merkle_root, whole
 from wm.claims.document import Document, Hash, check_parts, named_errors, read_document
 from wm.claims.lineup_keys import position_key, position_secret
+from wm.claims.lineup_settings import BoostingSettings, Settings
 from wm.claims.pooled import check_features
 from wm.datasets.preparation import MinMax, Preparation
 from wm.errors import ClaimError
@@ -43,28 +44,6 @@ Mode = Literal["retrained", "committed"]
 or `committed` by the owner before the draw (mode C), for a judge without training rows."""
 
 FORMAT = "treeproof-lineup"
-
-
-class TreeSettings(Document):
-    """How each tree is trained: scikit-learn's `DecisionTreeClassifier` with these limits and its own seed.
-
-    Attributes
-    ----------
-    max_depth, max_leaf_nodes
-        None: no limit.
-    min_samples_leaf
-        Rows in each leaf.
-    max_features
-        Features looked at for each split: a rule, or a share of all.
-    bootstrap
-        Whether each tree has its own sample of the rows, drawn by its seed.
-    """
-
-    max_depth: Annotated[int, Field(ge=1, le=1000)] | None = None
-    max_leaf_nodes: Annotated[int, Field(ge=2)] | None = None
-    min_samples_leaf: Annotated[int, Field(ge=1)] = 1
-    max_features: Literal["sqrt", "log2"] | Annotated[float, Field(gt=0, lt=1)] = "sqrt"
-    bootstrap: bool = False
 
 
 def _distinct(names: tuple[str, ...]) -> tuple[str, ...]:
@@ -97,7 +76,7 @@ class LineupHeader(Document):
     preparation
         How raw rows become model input; None: they are model input.
     training
-        How each tree is trained.
+        How each tree is trained, alone or in a round of gradient boosting.
     environment
         Versions of the libraries that decide how a tree grows, by name.
     context
@@ -115,7 +94,7 @@ class LineupHeader(Document):
     feature_names: Annotated[tuple[str, ...], Field(min_length=1), AfterValidator(_distinct)]
     domain: tuple[tuple[float, float], ...]
     preparation: MinMax | Preparation | None
-    training: TreeSettings
+    training: Settings
     environment: dict[str, str]
     context: Hash
 
@@ -124,8 +103,15 @@ class LineupHeader(Document):
         given = {self.candidates is not None, self.candidates_root is not None}
         if given != {self.mode == "committed"}:
             raise ValueError("committed candidates have a number and a root, retrained ones neither")
+        if self.mode == "committed" and self.is_boosted:
+            raise ValueError("the candidates of a round depend on the draw: they cannot be committed before")
         check_features(self.feature_names, self.domain, self.preparation)
         return self
+
+    @property
+    def is_boosted(self) -> bool:
+        """Whether the positions are rounds of a boosted model, not trees of a forest."""
+        return isinstance(self.training, BoostingSettings)
 
     def canonical(self) -> bytes:
         """Return the bytes that are hashed."""
@@ -144,7 +130,8 @@ class LineupClaim(Document):
     receipts
         What the beacons gave, in ascending order of their values; none before the draw.
     released
-        Content hash of the released forest, hex, for the owner's records; no verdict reads it.
+        Content hash of the released forest, or SHA-256 of the released file of a boosted model, hex, for the
+        owner's records; no verdict reads it.
     source
         How the owner's rows were read; no verdict reads it.
     """

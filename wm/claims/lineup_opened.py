@@ -120,11 +120,16 @@ def open_lineup(claim: LineupClaim, key: Ed25519PrivateKey, challenge: str, coun
     Raises
     ------
     ClaimError
-        Another key than the owner's, an empty challenge, or an impossible number.
+        Another key than the owner's, an empty challenge, an impossible number, or a claim of a boosted model.
     """
     header = claim.header
     if public_hex(key) != header.owner:
         raise ClaimError("the key is not the one that the claim names as its owner's")
+    if header.is_boosted:
+        raise ClaimError(
+            "a line-up of a boosted model is judged by its whole claim: its rounds depend on each other, so "
+            "that some of them show nothing"
+        )
     if not challenge:
         raise ClaimError("the judge's challenge is empty: without it the owner would choose the positions")
     positions = challenged_positions(claim.commitment, challenge, header.trees, count)

@@ -5,6 +5,7 @@ Imports only pydantic, so that reading a default does not load the libraries tha
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
@@ -12,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from wm.errors import EmbeddingError
 
 if TYPE_CHECKING:
-    from wm.claims.lineup import TreeSettings
+    from wm.claims.lineup_settings import BoostingSettings, MaxFeatures, Settings, TreeSettings
 
 Training = Literal["paper", "artifact", "per-tree"]
 """How trigger weights are raised until the trees fit; see `wm.embedding.paper.TRAININGS`."""
@@ -120,11 +121,18 @@ class CodebookOptions(PaperOptions):
     )
 
 
+DEFAULT_RATE = 0.1
+"""Learning rate of boosted models."""
+
+DEFAULT_SUBSAMPLE = 0.5
+"""Share of the rows that a round of a boosted line-up sees: stochastic gradient boosting (Friedman 2002)."""
+
+
 class GradientOptions(Options):
     """How the trees of scheme `boosted` are trained, beside their number."""
 
     learning_rate: Annotated[float, Field(gt=0, le=1)] = Field(
-        default=0.1, description="For boosted: factor of what each tree adds."
+        default=DEFAULT_RATE, description="For boosted models: factor of what each tree adds."
     )
     fit_share: Annotated[float, Field(gt=0.5, le=1)] = Field(
         default=0.7,
@@ -156,7 +164,7 @@ MAX_CANDIDATES = 10_000
 
 
 class LineupOptions(Options):
-    """An owner's choices for the honest forest of scheme `lineup`, beside trees and depth."""
+    """An owner's choices for the honest model of scheme `lineup`, beside trees and depth."""
 
     candidates: int = Field(
         default=DEFAULT_CANDIDATES,
@@ -174,39 +182,71 @@ class LineupOptions(Options):
     bootstrap: bool = Field(
         default=False, description="For lineup: whether each tree has a sample of the rows of its own."
     )
+    boosting: bool = Field(
+        default=False, description="For lineup: a boosted model of so many rounds in place of a forest."
+    )
+    learning_rate: Annotated[float, Field(gt=0, le=1)] | None = Field(
+        default=None, description="For boosted models: factor of what each tree adds; left out: 0.1."
+    )
+    subsample: Annotated[float, Field(gt=0, le=1)] | None = Field(
+        default=None,
+        description="For lineup with --boosting: share of the rows that each round sees; left out: 0.5.",
+    )
 
-    def training(self, max_depth: int | None) -> TreeSettings:
-        """Return how each tree is trained.
+    @model_validator(mode="after")
+    def _of_one_kind(self) -> Self:
+        if self.boosting and self.bootstrap:
+            raise ValueError("bootstrap has no meaning for boosting: give a subsample below 1")
+        if not self.boosting and (self.learning_rate is not None or self.subsample is not None):
+            raise ValueError("learning_rate and subsample are for boosting: give boosting, or leave them out")
+        return self
+
+    def training(self, max_depth: int | None) -> Settings:
+        """Return how each tree is trained; errors as in `of_trees`."""
+        return self._of_rounds(max_depth) if self.boosting else self.of_trees(max_depth)
+
+    def of_trees(self, max_depth: int | None) -> TreeSettings:
+        """Return how each tree of a forest is trained.
 
         Raises
         ------
         EmbeddingError
             Impossible `max_features`.
         """
-        from wm.claims.lineup import TreeSettings
+        from wm.claims.lineup_settings import TreeSettings
 
-        share: str | float = self.max_features
-        if share not in ("sqrt", "log2"):
-            try:
-                share = float(self.max_features)
-            except ValueError as reason:
-                raise EmbeddingError(
-                    f"max_features {self.max_features!r} is neither sqrt, log2 nor a share below 1"
-                ) from reason
+        return TreeSettings(
+            max_depth=max_depth,
+            min_samples_leaf=self.min_samples_leaf,
+            max_features=self._share(),
+            bootstrap=self.bootstrap,
+        )
+
+    def _of_rounds(self, max_depth: int | None) -> BoostingSettings:
+        from wm.claims.lineup_settings import BoostingSettings
+
+        return BoostingSettings(
+            max_depth=DEFAULT_DEPTH if max_depth is None else max_depth,
+            min_samples_leaf=self.min_samples_leaf,
+            max_features=self._share(),
+            learning_rate=DEFAULT_RATE if self.learning_rate is None else self.learning_rate,
+            subsample=DEFAULT_SUBSAMPLE if self.subsample is None else self.subsample,
+        )
+
+    def _share(self) -> MaxFeatures:
+        rules: dict[str, MaxFeatures] = {"sqrt": "sqrt", "log2": "log2"}
+        if self.max_features in rules:
+            return rules[self.max_features]
         try:
-            return TreeSettings.model_validate(
-                {
-                    "max_depth": max_depth,
-                    "min_samples_leaf": self.min_samples_leaf,
-                    "max_features": share,
-                    "bootstrap": self.bootstrap,
-                }
-            )
-        except ValidationError as reason:
+            share = float(self.max_features)
+        except ValueError:
+            share = math.nan
+        if not 0 < share < 1:
             raise EmbeddingError(
                 f"max_features {self.max_features!r} is neither sqrt, log2 nor a share below 1: with all "
                 "features every seed would give almost the same tree"
-            ) from reason
+            )
+        return share
 
 
 DEFAULTS = PaperOptions()

@@ -41,6 +41,10 @@ class Header(Protocol):
         """Names of the classes 0, 1, ...."""
 
     @property
+    def feature_names(self) -> tuple[str, ...]:
+        """Names of the d features."""
+
+    @property
     def domain(self) -> tuple[tuple[float, float], ...]:
         """Range of each feature."""
 

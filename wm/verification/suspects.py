@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from wm.boosting import outputs
-from wm.claims.pooled import Header
 from wm.datasets.preparation import NumberColumn, Preparation
 from wm.errors import ClaimError, ModelError
 from wm.formats.pipelines import prepared
 from wm.models import TreeModel
 from wm.verification.adaptation import (
     CLEARLY_BETTER,
+    Header,
+    Rows,
     balanced_accuracy,
     coded,
     inputs,
@@ -59,6 +60,58 @@ def suspect_response(model: TreeModel, sample: Sample, *, what: str) -> Response
     return Response({"votes": Answers("votes", votes)}, np.arange(len(sample.y)), notes=notes)
 
 
+@dataclass(frozen=True, eq=False)
+class AdaptedMargins:
+    """What a boosted model of two classes answers to a claim's rows.
+
+    Attributes
+    ----------
+    votes : (n, m)
+        Signs of its trees' margins about their centres, 0 and 1.
+    outputs : (n, m)
+        What each tree adds to the margin of class 1.
+    probabilities : (n,)
+        Of class 1.
+    notes
+        What was adapted, in words.
+    """
+
+    votes: NDArray[np.int64]
+    outputs: NDArray[np.float64]
+    probabilities: NDArray[np.float64]
+    notes: tuple[str, ...]
+
+
+def adapted_margins(model: TreeModel, rows: Rows, what: str) -> AdaptedMargins:
+    """Return the answers of a boosted model by the adaptation that answers best.
+
+    Raises
+    ------
+    ModelError
+        Margins of another form than one for two classes, or rows that the pipeline cannot prepare.
+    """
+    margins = model.margins
+    if model.classes is None or margins is None or len(margins.base) != 1:
+        raise ModelError(f"{what}: the claim is on models of one margin for two classes")
+    if model.preparation is None:
+        adapted = model_answers(model.forest, rows)
+        votes, notes = adapted.answers.values, adapted.notes
+        model = replace(model, forest=used_features(model.forest)[1])
+        asked: NDArray[np.floating] = adapted.rows
+    else:
+        asked = prepared(model.preparation, _raw_frame(rows.header, rows.X))
+        votes, class_notes = coded(model.forest.vote_codes(asked), model.forest, rows)
+        notes = ("the pipeline prepared raw rows", *class_notes)
+    exchanged = bool((votes[model.forest.vote_codes(asked) == 1] == 0).any())
+    added = margins.scale * margins.leaf[model.forest.apply(asked)]
+    return AdaptedMargins(
+        votes,
+        -added if exchanged else added,
+        model.predict_proba(asked)[:, 0 if exchanged else 1],
+        notes,
+    )
+
+
 def _of_margins(model: TreeModel, sample: Sample, what: str) -> Response:
     """Return the signs of a boosted model's margins, and its probabilities."""
     classes = len(sample.header.class_names)
@@ -67,21 +120,12 @@ def _of_margins(model: TreeModel, sample: Sample, what: str) -> Response:
         raise ModelError(f"{what}: the claim of scheme {sample.header.scheme} is on models of {margins}")
     if classes > 2:
         return _of_several(model, sample)
-    if model.preparation is None:
-        adapted = model_answers(model.forest, sample)
-        votes, notes = adapted.answers.values, adapted.notes
-        model = replace(model, forest=used_features(model.forest)[1])
-        rows: NDArray[np.floating] = adapted.rows
-    else:
-        rows = prepared(model.preparation, _raw_frame(sample.header, sample.X))
-        votes, class_notes = coded(model.forest.vote_codes(rows), model.forest, sample)
-        notes = ("the pipeline prepared raw rows", *class_notes)
-    exchanged = bool((votes[model.forest.vote_codes(rows) == 1] == 0).any())
+    found = adapted_margins(model, sample, what)
     answers: dict[AnswerKind, Answers] = {
-        "probabilities": Answers("probabilities", model.predict_proba(rows)[:, 0 if exchanged else 1]),
-        "votes": Answers("votes", votes),
+        "probabilities": Answers("probabilities", found.probabilities),
+        "votes": Answers("votes", found.votes),
     }
-    return Response(answers, np.arange(len(sample.y)), notes=notes)
+    return Response(answers, np.arange(len(sample.y)), notes=found.notes)
 
 
 def _of_several(model: TreeModel, sample: Sample) -> Response:

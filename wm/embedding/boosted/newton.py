@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -36,6 +37,13 @@ class Step:
         """Return what the tree adds to each row: (n, d) -> (n,)."""
         added: NDArray[np.float64] = self.value[self.tree.tree_.apply(X)]
         return added
+
+
+def start_margins(y: NDArray[np.int64], weight: NDArray[np.float64] | None = None) -> NDArray[np.float64]:
+    """Return the margins before the first round, from the weighted shares of the classes: (outputs,)."""
+    shares = np.bincount(y, weights=weight) / (len(y) if weight is None else weight.sum())
+    logs = np.log(shares)
+    return np.array([logs[1] - math.log(1 - shares[1])]) if len(logs) == 2 else logs - logs.mean()
 
 
 def newton_step(

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from wm.boosting import outputs, tree_classes
 from wm.codebook import Codebook
-from wm.embedding.boosted.newton import Step, model_of_steps, newton_step
+from wm.embedding.boosted.newton import Step, model_of_steps, newton_step, start_margins
 from wm.embedding.options import GradientOptions
 from wm.errors import EmbeddingError
 from wm.formats.assembling import centre_of
@@ -162,7 +162,7 @@ def boost(task: BoostingTask, on_tree: Callable[[int], None] | None = None) -> B
     if trees % columns:
         raise EmbeddingError(f"{trees} trees are no whole rounds of {columns}, one for each class")
     random = check_random_state(task.seed)
-    base = _base(task) if task.start is None else np.zeros(columns)
+    base = start_margins(task.y, task.sample_weight) if task.start is None else np.zeros(columns)
     margins = np.tile(base, (len(task.y), 1)) if task.start is None else task.start.copy()
     chosen: list[_Fitted] = []
     fits = 0
@@ -200,15 +200,6 @@ def _importances(trees: list[Any]) -> NDArray[np.float64]:
         [tree.compute_feature_importances(normalize=False) for tree in trees], axis=0
     )
     return total / total.sum() if total.sum() > 0 else total
-
-
-def _base(task: BoostingTask) -> NDArray[np.float64]:
-    """Return the margins before the first round, from the shares of the classes: (outputs,)."""
-    shares = np.bincount(task.y, weights=task.sample_weight) / (
-        len(task.y) if task.sample_weight is None else task.sample_weight.sum()
-    )
-    logs = np.log(shares)
-    return np.array([logs[1] - math.log(1 - shares[1])]) if len(logs) == 2 else logs - logs.mean()
 
 
 def shares_of(margins: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -15,9 +15,11 @@ from wm.claims.beacons.base import Receipt
 from wm.claims.commitment import merkle_root, whole
 from wm.claims.document import first_error
 from wm.claims.draw import random_bytes
-from wm.claims.lineup import LineupClaim, LineupHeader, TreeSettings, drawn_value, new_lineup, with_receipts
+from wm.claims.lineup import LineupClaim, LineupHeader, drawn_value, new_lineup, with_receipts
 from wm.claims.lineup_keys import place, position_secret, tree_seed
+from wm.claims.lineup_settings import Settings, TreeSettings
 from wm.datasets.preparation import MinMax, Preparation
+from wm.embedding.lineup.boosting import owner_rounds, released_content
 from wm.embedding.lineup.context import (
     TrainingRows,
     canonical_rows,
@@ -74,7 +76,7 @@ def commit_lineup(
     y: NDArray[np.int64],
     *,
     trees: int,
-    training: TreeSettings,
+    training: Settings,
     owner: str,
     model_id: str,
     class_names: tuple[str, ...],
@@ -115,6 +117,10 @@ def commit_lineup(
     secret, salt = (random_bytes(seed, name) for name in ("secret", "salt"))
     candidates = None
     if committed is not None:
+        if not isinstance(training, TreeSettings):
+            raise EmbeddingError(
+                "the candidates of a boosted model depend on the draw: none can be committed before it"
+            )
         own = [position_secret(secret, position) for position in range(trees)]
         seeds = [
             tree_seed(key, context, position, number)
@@ -188,6 +194,8 @@ def owner_forest(
     """Return the forest that a claim's draw demands, as `embed_lineup`."""
     value, _ = drawn_value(claim)
     header, context = claim.header, bytes.fromhex(claim.header.context)
+    if not isinstance(header.training, TreeSettings):
+        raise ClaimError("the claim is of a boosted model, not of a forest")
     keys = list(claim.keys(value).values())
     if header.mode == "committed":
         if candidates is None or header.candidates is None:
@@ -206,11 +214,14 @@ def owner_forest(
 
 
 def is_reproduced(claim: LineupClaim, rows: TrainingRows, *, n_jobs: int = 1) -> bool:
-    """Return whether a claim's forest, trained again here, is the one that its owner says was released.
+    """Return whether a claim's model, trained again here, is the one that its owner says was released.
 
     Equal library versions promise it on the owner's platform only. If not, decoys may differ from the owner's
     trees by more than their seeds, and a "not verified" says little.
     """
+    if claim.header.is_boosted:
+        content = released_content(claim, owner_rounds(claim, rows), rows)
+        return hashlib.sha256(content).hexdigest() == claim.released
     return owner_forest(claim, rows, n_jobs=n_jobs).content_hash == claim.released
 
 

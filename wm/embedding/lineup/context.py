@@ -19,7 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wm.claims.commitment import whole
-from wm.claims.lineup import LineupHeader, TreeSettings
+from wm.claims.lineup import LineupHeader
+from wm.claims.lineup_settings import Settings
 from wm.errors import ClaimError, EmbeddingError
 
 LIBRARIES = ("scikit-learn", "numpy")
@@ -63,7 +64,7 @@ def canonical_rows(X: NDArray[np.float32], y: NDArray[np.int64]) -> TrainingRows
 
 
 def context_hash(
-    rows: TrainingRows, training: TreeSettings, *, trees: int, model_id: str, environment: dict[str, str]
+    rows: TrainingRows, training: Settings, *, trees: int, model_id: str, environment: dict[str, str]
 ) -> bytes:
     """Return the context's hash, 32 bytes."""
     settings: dict[str, Any] = {

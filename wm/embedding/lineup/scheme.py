@@ -26,7 +26,7 @@ def embed_task(task: EmbeddingTask, on_round: OnRound | None = None) -> Embedded
     EmbeddingError
         Row weights, which a line-up does not know, or rows under which all seeds give equal trees.
     """
-    from wm.claims.lineup import TreeSettings
+    from wm.claims.lineup_settings import TreeSettings
     from wm.embedding.lineup.context import canonical_rows
     from wm.embedding.lineup.trees import check_entropy, train_trees
 
@@ -47,7 +47,7 @@ def make_proof(
     candidates: int,
 ) -> bytes:
     """Line up the task's trees; see `wm.embedding.proof.ProofKind`."""
-    from wm.claims.lineup import TreeSettings
+    from wm.claims.lineup_settings import TreeSettings
     from wm.embedding.lineup.context import canonical_rows
     from wm.verification.lineup.judge import Judge
     from wm.verification.lineup.order import Counts

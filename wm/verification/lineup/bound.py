@@ -14,6 +14,15 @@ Two functions f are tried, and the smaller bound is doubled for the choice. With
 counts a little, which finds a weak resemblance of all trees. With f(a) = exp(a) one candidate that stands out
 counts as much as many that are a little more alike, which finds the few trees that are left of a copy whose
 others were replaced.
+
+Of a boosted model the candidates of a round depend on the owner's place in the rounds before. Given these,
+the owner's place is uniform again, so that for every fixed t
+
+    E_t = prod_i exp(t f(A[i, place_i])) / mean_k exp(t f(A[i, k]))
+
+has mean 1 under the null hypothesis, and so has its mean over some t and both f. By Markov's inequality
+P(mean >= e) <= 1 / e. Nothing may be chosen afterwards here: the mean costs twice the length of `_GRID` at
+most.
 """
 
 from __future__ import annotations
@@ -36,6 +45,10 @@ _OUTSTANDING = 6.0
 others. Of N candidates one can be (N - 1)^(1/2) above their mean; of 1,000 independent, hardly one is 4."""
 
 _FUNCTIONS = 2
+
+
+_GRID = (0.125, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0)
+"""Values of t for rounds: at the largest the most alike of N candidates counts N-fold."""
 
 
 def standardised(resemblance: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -86,6 +99,35 @@ def _log10_chernoff(scores: NDArray[np.float64], places: NDArray[np.int64]) -> f
         middle = (low + high) / 2
         low, high = (middle, high) if _slope(scores, total, middle) < 0 else (low, middle)
     return min(0.0, _exponent(scores, total, high) / math.log(10))
+
+
+def log10_rounds(resemblance: NDArray[np.float64], places: NDArray[np.int64]) -> float:
+    """Return an upper bound of the p-value of rounds, as a power of ten, at most 0.
+
+    Parameters
+    ----------
+    resemblance : (m, N)
+        Of each candidate of each round to the suspect; row i may depend on rounds up to i only.
+    places : (m,)
+        The owner's candidate of each round.
+    """
+    scores = standardised(resemblance)
+    rows = np.arange(len(scores))
+    logs = np.array(
+        [
+            -_exponent(each, float(each[rows, places].sum()), t)
+            for each in (scores, standardised(_outstanding(scores)))
+            for t in _GRID
+        ]
+    )
+    largest = float(logs.max())
+    mean = largest + math.log(float(np.exp(logs - largest).mean()))
+    return min(0.0, -mean / math.log(10))
+
+
+def log10_floor_of_rounds(rounds: int, candidates: int) -> float:
+    """Return what log10 p of a line-up of rounds is always above: that of N^-m."""
+    return -rounds * math.log10(candidates)
 
 
 def log10_floor(trees: int, candidates: int) -> float:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from wm.claims.lineup import Drawn, drawn_value
 from wm.claims.lineup_keys import place, tree_seed
+from wm.claims.lineup_settings import TreeSettings
 from wm.embedding.lineup.claimed import check_candidates
 from wm.embedding.lineup.context import TrainingRows, check_context, check_environment
 from wm.embedding.lineup.trees import votes_of_seeds
@@ -40,6 +41,12 @@ class Lineup:
     votes: NDArray[np.uint8]
     places: NDArray[np.int64]
     positions: NDArray[np.int64] | None = None
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """Numbers of positions, candidates, and queries."""
+        positions, candidates, queries = self.votes.shape
+        return positions, candidates, queries
 
 
 def retrained_lineup(
@@ -69,6 +76,8 @@ def retrained_lineup(
         A claim without draw or of committed candidates, other library versions, or other training rows.
     """
     header = claim.header
+    if not isinstance(header.training, TreeSettings):
+        raise ClaimError("the claim is of a boosted model, whose line-up is one of rounds")
     if header.mode != "retrained":
         raise ClaimError("the claim commits to its candidates: give the file of them")
     if candidates < 2:

@@ -8,18 +8,23 @@
 | probabilities | by probabilities | the probability of class 1 |
 | labels | by labels | the label, on queries on which the candidates are divided |
 | labels | by labels, all queries | the label, for suspects that hide behind a coin there |
+
+A boosted line-up has the same tests, with what trees add in place of votes (`round_scores`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from wm.verification.answers import AnswerKind, Answers
-from wm.verification.lineup.bound import log10_bound, log10_floor
+from wm.verification.lineup import round_scores
+from wm.verification.lineup.bound import log10_bound, log10_floor, log10_floor_of_rounds, log10_rounds
 from wm.verification.lineup.candidates import Lineup
+from wm.verification.lineup.order import LineupAnswers
+from wm.verification.lineup.rounds import RoundLineup
 from wm.verification.lineup.scores import Contrasts, by_shares, in_order, out_of_order
 from wm.verification.randomization import Test, holm
 
@@ -37,12 +42,45 @@ def lineup_tests(lineup: Lineup, answers: Mapping[AnswerKind, Answers]) -> tuple
     """
     contrasts = Contrasts.of(lineup.votes)
     named = [each for given in answers.values() for each in _resemblances(contrasts, lineup, given)]
-    floor = log10_floor(*lineup.votes.shape[:2])
-    logs = [log10_bound(resemblance, lineup.places) for _, resemblance in named]
+    return _tests(named, lineup.places, log10_bound, log10_floor(*lineup.shape[:2]))
+
+
+def round_tests(lineup: RoundLineup, given: LineupAnswers) -> tuple[Test, ...]:
+    """Return every test that a suspect's answers allow on a boosted line-up."""
+    named = list(_round_resemblances(lineup, given))
+    return _tests(named, lineup.places, log10_rounds, log10_floor_of_rounds(*lineup.shape[:2]))
+
+
+def _tests(
+    named: Sequence[tuple[str, NDArray[np.float64]]],
+    places: NDArray[np.int64],
+    bound: Callable[[NDArray[np.float64], NDArray[np.int64]], float],
+    floor: float,
+) -> tuple[Test, ...]:
+    logs = [bound(resemblance, places) for _, resemblance in named]
     return tuple(
-        Test(name, log10_p, floor, adjusted, _figure(resemblance, lineup.places))
+        Test(name, log10_p, floor, adjusted, _figure(resemblance, places))
         for (name, resemblance), log10_p, adjusted in zip(named, logs, holm(logs), strict=True)
     )
+
+
+def _round_resemblances(
+    lineup: RoundLineup, given: LineupAnswers
+) -> Iterator[tuple[str, NDArray[np.float64]]]:
+    votes, outputs = given.answers.get("votes"), given.outputs
+    if outputs is None and votes is not None:
+        outputs = 2.0 * votes.values - 1.0
+    if outputs is not None:
+        if outputs.shape[1] == len(lineup.places):
+            yield "line-up in order", round_scores.in_order(lineup, outputs)
+        yield "line-up out of order", round_scores.out_of_order(lineup, outputs)
+    if "probabilities" in given.answers:
+        probabilities = given.answers["probabilities"].values
+        yield "line-up by probabilities", round_scores.by_margins(lineup, probabilities)
+    elif votes is not None:
+        yield BY_SHARES, round_scores.by_margins(lineup, votes.values.mean(axis=1))
+    if "labels" in given.answers:
+        yield "line-up by labels", round_scores.by_labels(lineup, given.answers["labels"].values)
 
 
 def _resemblances(

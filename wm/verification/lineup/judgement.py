@@ -10,10 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wm.claims.beacons.base import BeaconValue, Trust
-from wm.claims.lineup import Drawn, drawn_value
+from wm.claims.lineup import Drawn, LineupHeader, drawn_value
 from wm.claims.lineup_opened import OpenedLineup
 from wm.errors import ClaimError
 from wm.forest import Forest
+from wm.models import TreeModel
 from wm.verification.adaptation import Header, balanced_accuracy, model_answers
 from wm.verification.answers import AnswerKind, Answers
 from wm.verification.judgement import (
@@ -24,10 +25,12 @@ from wm.verification.judgement import (
     guessing,
 )
 from wm.verification.lineup.candidates import Lineup
-from wm.verification.lineup.evidence import lineup_tests
+from wm.verification.lineup.evidence import lineup_tests, round_tests
 from wm.verification.lineup.order import LineupAnswers
 from wm.verification.lineup.queries import UNLABELLED, Queries
+from wm.verification.lineup.rounds import RoundLineup
 from wm.verification.randomization import Test
+from wm.verification.suspects import adapted_margins
 from wm.verification.witnesses import beacon_questions, choices_of_beacons
 
 _CLASSES = 2
@@ -63,9 +66,34 @@ def model_lineup_answers(forest: Forest, header: Header, queries: Queries) -> Li
     return LineupAnswers({"votes": adapted.answers}, notes=adapted.notes)
 
 
+def lineup_answers(
+    suspect: Forest | TreeModel, header: LineupHeader, queries: Queries, *, what: str
+) -> LineupAnswers:
+    """Return what a suspect model answers to all queries of a claim's line-up.
+
+    Parameters
+    ----------
+    what
+        Name of the model in errors.
+
+    Raises
+    ------
+    ModelError
+        A model whose trees add margins, for the claim of a forest, or margins of another form than one for
+        two classes; or a pipeline that prepares rows before trees that vote.
+    """
+    if isinstance(suspect, Forest):
+        return model_lineup_answers(suspect, header, queries)
+    if suspect.answers == "votes" or not header.is_boosted:
+        return model_lineup_answers(suspect.voting_forest(what), header, queries)
+    found = adapted_margins(suspect, Asked(header, queries.X, queries.y), what)
+    answers: dict[AnswerKind, Answers] = {"probabilities": Answers("probabilities", found.probabilities)}
+    return LineupAnswers(answers, notes=found.notes, outputs=found.outputs)
+
+
 def judge_lineup(
     claim: Drawn,
-    lineup: Lineup,
+    lineup: Lineup | RoundLineup,
     queries: Queries,
     given: LineupAnswers,
     requirements: Requirements | None = None,
@@ -90,7 +118,10 @@ def judge_lineup(
         raise ClaimError(f"an answer to each of the {len(queries.y)} queries of the line-up is needed")
     _, beacons = drawn_value(claim, trust=trust, log=log)
     trusted = 0 if trust is None else trust.size
-    tests = lineup_tests(lineup, given.answers)
+    if isinstance(lineup, RoundLineup):
+        tests = round_tests(lineup, given)
+    else:
+        tests = lineup_tests(lineup, given.answers)
     factors = [
         *choices_of_beacons(beacons, trusted),
         (float(asked.tried), f"suspects tried: {asked.tried}"),
@@ -195,11 +226,10 @@ def _usable(given: LineupAnswers, accuracy: float | None) -> _Decision | None:
     return None
 
 
-def _about(claim: Drawn, lineup: Lineup) -> Iterator[str]:
-    positions, candidates, queries = lineup.votes.shape
-    yield (
-        f"{candidates} {claim.header.mode} candidates for each of {positions} positions, {queries} queries"
-    )
+def _about(claim: Drawn, lineup: Lineup | RoundLineup) -> Iterator[str]:
+    positions, candidates, queries = lineup.shape
+    what = "rounds" if isinstance(lineup, RoundLineup) else "positions"
+    yield f"{candidates} {claim.header.mode} candidates for each of {positions} {what}, {queries} queries"
 
 
 def _accuracy(answers: Mapping[AnswerKind, Answers], y: NDArray[np.int64]) -> float | None:

@@ -6,21 +6,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wm.claims.beacons.base import Trust
-from wm.claims.lineup import Drawn
+from wm.claims.lineup import LineupClaim
+from wm.claims.lineup_opened import OpenedLineup
 from wm.embedding.lineup.context import TrainingRows, check_context, check_environment
 from wm.embedding.options import DEFAULT_CANDIDATES
 from wm.forest import Forest
+from wm.models import TreeModel
 from wm.verification.judgement import Judgement, Requirements
-from wm.verification.lineup.candidates import committed_lineup, retrained_lineup
+from wm.verification.lineup.candidates import Lineup, committed_lineup, retrained_lineup
 from wm.verification.lineup.judge import Judge
-from wm.verification.lineup.judgement import judge_lineup, model_lineup_answers
+from wm.verification.lineup.judgement import judge_lineup, lineup_answers
 from wm.verification.lineup.order import Counts
 from wm.verification.lineup.queries import build_queries
+from wm.verification.lineup.rounds import RoundLineup, round_lineup
 
 
 def judge_model(
-    claim: Drawn,
-    suspect: Forest,
+    claim: LineupClaim | OpenedLineup,
+    suspect: Forest | TreeModel,
     rows: TrainingRows,
     *,
     held_out: tuple[NDArray[np.float32], NDArray[np.int64]] | None = None,
@@ -38,7 +41,7 @@ def judge_model(
     Parameters
     ----------
     suspect
-        Its two classes are named as the claim's, or 0 and 1.
+        Its two classes are named as the claim's, or 0 and 1. A boosted model only for a claim of one.
     rows
         The owner's training rows; with committed candidates any of the same kind.
     held_out : (n, d), (n,)
@@ -58,6 +61,8 @@ def judge_model(
     ------
     ClaimError
         A claim without draw, or other rows, candidates or library versions than the claim's.
+    ModelError
+        A suspect whose trees add margins, for the claim of a forest, or margins of another form.
     """
     header, random = claim.header, judge or Judge.fresh()
     if committed is None:  # before minutes are spent on queries
@@ -65,9 +70,12 @@ def judge_model(
         check_context(header, rows)
     natural = (rows.X[:0], rows.y[:0]) if held_out is None else held_out
     queries = build_queries(counts or Counts(), rows, natural, header.training, random)
-    if committed is None:
+    lineup: Lineup | RoundLineup
+    if header.is_boosted:
+        lineup = round_lineup(claim, rows, queries.X, candidates=candidates, judge=random, n_jobs=n_jobs)
+    elif committed is None:
         lineup = retrained_lineup(claim, rows, queries.X, candidates=candidates, judge=random, n_jobs=n_jobs)
     else:
         lineup = committed_lineup(claim, committed, queries.X)
-    given = model_lineup_answers(suspect, header, queries)
+    given = lineup_answers(suspect, header, queries, what="the suspect")
     return judge_lineup(claim, lineup, queries, given, requirements, trust=trust, log=log)

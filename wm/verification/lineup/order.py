@@ -128,12 +128,15 @@ class LineupAnswers:
         Number of queries that were asked again, and of those with another answer.
     notes
         What was adapted, in words.
+    outputs : (q, trees) or None
+        What each tree of a boosted suspect adds to the margin of class 1; None: unknown.
     """
 
     answers: Mapping[AnswerKind, Answers]
     asked_twice: int = 0
     answered_differently: int = 0
     notes: tuple[str, ...] = ()
+    outputs: NDArray[np.float64] | None = None
 
 
 def sort_lineup_answers(

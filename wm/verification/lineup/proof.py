@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from wm.claims.lineup import TreeSettings
+from wm.claims.lineup_settings import TreeSettings
 from wm.embedding.lineup.context import TrainingRows
 from wm.embedding.lineup.trees import votes_of_seeds
 from wm.embedding.proof import Scores, VotingModel

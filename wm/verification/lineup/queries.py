@@ -2,8 +2,9 @@
 
 - natural: rows that the owner's forest was not trained on, if there are enough;
 - mixups: (1 - l) a + l b of two training rows, l uniform below a half, with the label of a;
-- boundary: points between two training rows of different classes on which an honest screening forest of the
-  judge is divided, 40 to 60% for class 1. Only there a label says something about single trees;
+- boundary: points between two training rows of different classes on which an honest screening model of the
+  judge is divided, 40 to 60% for class 1 (of votes, or as a boosted model's probability). Only there a label
+  says something about single trees;
 - leaning: the same, 20 to 80%. A suspect that answers by a coin where it is divided says something at the
   edges of that margin, wherever they are.
 
@@ -12,14 +13,14 @@ Queries need not be secret: an owner of another forest gains nothing from knowin
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from wm.claims.lineup import TreeSettings
+from wm.claims.lineup_settings import BoostingSettings, Settings
+from wm.embedding.lineup.boosting import first_margins, train_rounds
 from wm.embedding.lineup.context import TrainingRows
 from wm.embedding.lineup.trees import train_trees, tree_votes
 from wm.errors import ClaimError
@@ -27,7 +28,7 @@ from wm.verification.lineup.judge import Judge
 from wm.verification.lineup.order import Counts
 
 DIVIDED = (0.4, 0.6)
-"""Vote share of the screening forest at a boundary point."""
+"""Share for class 1 by the screening model at a boundary point."""
 
 LEANING = (0.2, 0.8)
 """The same of a leaning one."""
@@ -41,6 +42,10 @@ _MAX_TRIED = 500
 
 UNLABELLED = -1
 """Label of a query of which no class is known."""
+
+
+Shares = Callable[[NDArray[np.float32]], NDArray[np.float64]]
+"""An honest model's share for class 1 of each row: (n, d) -> (n,)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,7 +68,7 @@ def build_queries(
     counts: Counts,
     rows: TrainingRows,
     held_out: tuple[NDArray[np.float32], NDArray[np.int64]],
-    training: TreeSettings,
+    training: Settings,
     judge: Judge,
 ) -> Queries:
     """Draw a judge's queries.
@@ -75,16 +80,15 @@ def build_queries(
     held_out : (n, d), (n,)
         Natural rows and their labels.
     training
-        Settings of the screening forest.
+        Settings of the screening model.
 
     Raises
     ------
     ClaimError
-        No queries are asked for, or the screening forest is hardly ever divided.
+        No queries are asked for, or the screening model is hardly ever divided.
     """
     parts = [_natural(counts.natural, held_out, judge), _mixups(counts.mixups, rows, judge)]
-    seeds = [judge.tree_seed("screening", number) for number in range(_SCREENING_TREES)]
-    screening = list(train_trees(rows, training, seeds)) if counts.boundary or counts.leaning else []
+    screening = _screening(rows, training, judge) if counts.boundary or counts.leaning else _unasked
     for count, between, name in (
         (counts.boundary, DIVIDED, "boundary"),
         (counts.leaning, LEANING, "leaning"),
@@ -95,6 +99,22 @@ def build_queries(
     if not len(X):
         raise ClaimError("a line-up needs queries: natural rows, mixups or boundary points")
     return Queries(np.ascontiguousarray(X), np.concatenate([labels for _, labels in parts]))
+
+
+def _unasked(X: NDArray[np.float32]) -> NDArray[np.float64]:
+    raise AssertionError("no boundary points are asked for")
+
+
+def _screening(rows: TrainingRows, training: Settings, judge: Judge) -> Shares:
+    """Train an honest model of the judge's own."""
+    seeds = [judge.tree_seed("screening", number) for number in range(_SCREENING_TREES)]
+    if isinstance(training, BoostingSettings):
+        from scipy.special import expit
+
+        steps, start = train_rounds(rows, training, seeds), first_margins(rows)[0]
+        return lambda X: expit(start + sum(step.outputs(X) for step in steps))
+    trees = list(train_trees(rows, training, seeds))
+    return lambda X: np.mean([tree_votes(tree, X) for tree in trees], axis=0)
 
 
 def _natural(
@@ -115,10 +135,10 @@ def _between_classes(
     count: int,
     between: tuple[float, float],
     rows: TrainingRows,
-    screening: Sequence[Any],
+    screening: Shares,
     rng: np.random.Generator,
 ) -> NDArray[np.float32]:
-    """Return points on which the screening trees' share is between two values: (count, d)."""
+    """Return points on which the screening model's share is between two values: (count, d)."""
     if not count:
         return rows.X[:0]
     classes = [np.flatnonzero(rows.y == label) for label in (0, 1)]
@@ -126,12 +146,12 @@ def _between_classes(
     for _ in range(_MAX_TRIED):
         first, second = (rng.choice(members, size=_TRIED_AT_ONCE) for members in classes)
         points = _between(rows.X[first], rows.X[second], rng.uniform(0, 1, size=_TRIED_AT_ONCE))
-        shares = np.mean([tree_votes(tree, points) for tree in screening], axis=0)
+        shares = screening(points)
         found.append(points[(shares > between[0]) & (shares < between[1])])
         if sum(map(len, found)) >= count:
             return np.concatenate(found)[:count]
     raise ClaimError(
-        f"only {sum(map(len, found))} of {count} boundary points were found: an honest forest is hardly ever "
+        f"only {sum(map(len, found))} of {count} boundary points were found: an honest model is hardly ever "
         "divided here; ask fewer"
     )
 

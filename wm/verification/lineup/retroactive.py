@@ -22,7 +22,7 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from wm.claims.lineup import TreeSettings
+from wm.claims.lineup_settings import TreeSettings
 from wm.embedding.lineup.context import TrainingRows
 from wm.embedding.lineup.trees import check_entropy, votes_of_seeds
 from wm.errors import ClaimError

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from tests import lineups, witness
-from wm.claims.lineup import TreeSettings, drawn_value
+from wm.claims.lineup import drawn_value
 from wm.claims.lineup_keys import tree_seed
+from wm.claims.lineup_settings import TreeSettings
 from wm.embedding.lineup.claimed import (
     candidates_root,
     commit_lineup,

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from tests import lineups
-from wm.claims.lineup import TreeSettings
+from wm.claims.lineup_settings import TreeSettings
 from wm.embedding.lineup.context import (
     LIBRARIES,
     canonical_rows,

@@ -7,7 +7,7 @@ import pytest
 from sklearn.ensemble import RandomForestClassifier
 
 from tests import lineups
-from wm.claims.lineup import TreeSettings
+from wm.claims.lineup_settings import TreeSettings
 from wm.embedding.lineup.claimed import trained_forest
 from wm.embedding.lineup.context import canonical_rows
 from wm.embedding.lineup.trees import check_entropy, train_trees, tree_votes, votes_of_seeds

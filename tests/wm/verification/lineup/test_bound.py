@@ -10,7 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wm.verification.lineup.bound import log10_bound, log10_floor, standardised
+from wm.verification.lineup.bound import (
+    log10_bound,
+    log10_floor,
+    log10_floor_of_rounds,
+    log10_rounds,
+    standardised,
+)
 
 
 @st.composite
@@ -111,3 +117,27 @@ def test_under_the_null_small_values_are_rare():
         # Four standard errors above the level would be one in 30,000.
         assert (found <= math.log10(level)).mean() <= level + 4 * math.sqrt(level / 2000)
     assert (found <= math.log10(0.3)).any()
+
+
+@given(st.integers(1, 4), st.integers(2, 4), st.integers(0, 2**32 - 1), st.integers(1, 4))
+def test_the_bound_of_rounds_is_valid_if_each_round_depends_on_the_places_before(rounds, count, seed, values):
+    def resemblance(places: tuple[int, ...]) -> np.ndarray:
+        rows = [
+            np.random.default_rng([seed, *places[:number]]).integers(values, size=count)
+            for number in range(rounds)
+        ]
+        return np.array(rows, dtype=np.float64)
+
+    every = itertools.product(range(count), repeat=rounds)
+    found = np.sort([log10_rounds(resemblance(places), np.array(places)) for places in every])
+    counts = np.searchsorted(found, found + 1e-9, side="right")
+    assert (np.log10(counts / len(found)) <= found + 1e-6).all()
+
+
+def test_rounds_whose_owner_stands_out_reach_the_smallest_p():
+    resemblance = np.zeros((60, 20))
+    resemblance[:, 7] = 1.0
+    smallest = log10_floor_of_rounds(60, 20)
+    assert smallest == pytest.approx(-60 * math.log10(20))
+    assert smallest <= log10_rounds(resemblance, np.full(60, 7)) < smallest + 1
+    assert log10_rounds(resemblance, np.full(60, 6)) == 0.0

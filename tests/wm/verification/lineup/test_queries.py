@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tests import lineups
-from wm.claims.lineup import TreeSettings
+from wm.claims.lineup_settings import TreeSettings
 from wm.embedding.lineup.claimed import trained_forest
 from wm.embedding.lineup.context import TrainingRows, canonical_rows
 from wm.errors import ClaimError
