@@ -31,6 +31,7 @@ from wm.embedding.boosted.claimed import OwnedBoosted, embed_boosted, trees_of_r
 from wm.embedding.claimed import OwnedForest, commit_pool, embed_claim, own_receipt, owner_key
 from wm.embedding.common import trigger_size
 from wm.embedding.divided import PoolRows
+from wm.embedding.lineup.boosting import OwnedBoostedLineup
 from wm.embedding.lineup.claimed import OwnedLineup
 from wm.embedding.lineup.context import canonical_rows
 from wm.embedding.lineup.rows import embed_rows
@@ -52,6 +53,12 @@ from wm.verification.transcript import judge_old_claim
 
 
 @overload
+def embed(
+    X: ArrayLike, y: ArrayLike, *, scheme: Literal["lineup"], boosting: Literal[True], **options: Any
+) -> OwnedBoostedLineup: ...
+
+
+@overload
 def embed(X: ArrayLike, y: ArrayLike, *, scheme: Literal["lineup"], **options: Any) -> OwnedLineup: ...
 
 
@@ -68,7 +75,7 @@ def embed(X: ArrayLike, y: ArrayLike, *, scheme: Literal["boosted"], **options: 
 @overload
 def embed(
     X: ArrayLike, y: ArrayLike, *, scheme: str, **options: Any
-) -> OwnedForest | OwnedLineup | OwnedBoosted: ...
+) -> OwnedForest | OwnedLineup | OwnedBoosted | OwnedBoostedLineup: ...
 
 
 def embed(
@@ -90,7 +97,7 @@ def embed(
     seed: int | None = None,
     n_jobs: int = 1,
     **options: Any,
-) -> OwnedForest | OwnedLineup | OwnedBoosted:
+) -> OwnedForest | OwnedLineup | OwnedBoosted | OwnedBoostedLineup:
     """Train a forest that carries a watermark, and make its owner's claim.
 
     The owner commits to a pool of rows, a beacon's value draws trigger rows and signature, and the forest is
@@ -105,7 +112,7 @@ def embed(
     y : (n,)
         Labels of two classes; the greater one is the forest's class 1.
     n_estimators
-        m, number of trees; at least 2. In scheme "boosted" the rounds: of more than two classes each has a
+        m, number of trees; at least 2. Of boosted models the rounds: of more than two classes each has a
         tree for each class.
     max_depth
         Depth of the standard forest, which sets the limits of the watermarked one, or of the trees of a
@@ -137,15 +144,16 @@ def embed(
     **options
         Fields of the scheme's options, as `wm.embedding.options.PaperOptions`: ``trigger_share``,
         ``ones_share``, ``training``, ``adjust``, ``weight_step``, ``max_rounds``; for "lineup"
-        ``min_samples_leaf``, ``max_features`` and ``bootstrap``, as `wm.embedding.options.LineupOptions`; for
+        ``min_samples_leaf``, ``max_features`` and ``bootstrap``, or for a boosted model ``boosting=True``,
+        ``learning_rate`` and ``subsample``, as `wm.embedding.options.LineupOptions`; for
         "boosted" ``trigger_share``, ``learning_rate``, ``fit_share`` and ``max_weight``, as
         `wm.embedding.options.BoostedOptions`.
 
     Returns
     -------
     `OwnedForest`, or `OwnedLineup` for "lineup": release its ``forest`` (``save`` keeps the names with it),
-    keep its ``claim`` secret. `OwnedBoosted` for "boosted": release what its ``save`` writes, XGBoost's json,
-    which takes model input.
+    keep its ``claim`` secret. `OwnedBoosted` for "boosted", `OwnedBoostedLineup` for "lineup" with
+    ``boosting``: release what its ``save`` writes, XGBoost's json, which takes model input.
 
     Raises
     ------

@@ -197,8 +197,9 @@ class LineupOptions(Options):
     def _of_one_kind(self) -> Self:
         if self.boosting and self.bootstrap:
             raise ValueError("bootstrap has no meaning for boosting: give a subsample below 1")
-        if not self.boosting and (self.learning_rate is not None or self.subsample is not None):
-            raise ValueError("learning_rate and subsample are for boosting: give boosting, or leave them out")
+        for name in ("learning_rate", "subsample"):
+            if not self.boosting and getattr(self, name) is not None:
+                raise ValueError(f"{name} is for boosted models: choose boosting, or leave it out")
         return self
 
     def training(self, max_depth: int | None) -> Settings:

@@ -14,6 +14,7 @@ from tests.suspects import Suspect
 from wm.claims.keys import new_key, to_pem
 from wm.claims.reading import read_whole_claim
 from wm.forest import Forest
+from wm.formats.reading import read_model
 from wm.verification.answer_files import read_rows
 
 SETTINGS = ("--scheme", "lineup", "--trees", 10, "--max-depth", 5)
@@ -138,6 +139,9 @@ def test_committed_candidates(wm, tmp_path, monkeypatch) -> None:
         (("--max-features", "all"), "--max-features 'all' is neither sqrt, log2 nor a share below 1"),
         (("--max-features", "1.0"), "--max-features '1.0' is neither sqrt, log2 nor a share below 1"),
         (("--committed", "rows.csv"), "--committed needs --claim"),
+        (("--subsample", 0.5), "subsample is for boosted models: choose boosting"),
+        (("--boosting", "--bootstrap"), "bootstrap has no meaning for boosting"),
+        (("--boosting", "--fit-share", 0.9), "--fit-share has no meaning for scheme lineup"),
     ],
 )
 def test_options_of_the_other_scheme_are_refused(wm, tmp_path, monkeypatch, words, named) -> None:
@@ -206,6 +210,71 @@ def test_a_forest_that_comes_out_otherwise_is_noted(wm, owned) -> None:
     Path("other.json").write_text(claim.model_copy(update={"released": "00" * 32}).to_json())
     found = wm("verify", "other.json", "--trust", "trust.json", *LATER, *words)
     assert "on another platform equal seeds may give other trees" in found.out
+
+
+@pytest.fixture
+def boosted(wm, tmp_path, monkeypatch) -> None:
+    """The claim of a boosted line-up, its model, and the judge's trust in the current folder."""
+    monkeypatch.chdir(tmp_path)
+    _write_rows(Path("rows.csv"))
+    _commit(wm, "--boosting", "--learning-rate", 0.2)
+    made = wm("embed", "--claim", "claim.json", "--receipt", "receipt.json", "-o", "model", "--json")
+    assert made.code == 0, made.err
+    assert made.json()["model"] == str(Path("model/model.json"))
+
+
+def test_a_boosted_model_from_a_commitment_to_a_verdict(wm, boosted) -> None:
+    assert not Path("model/forest.npz").exists()
+    training = wm("claim", "show", "claim.json", "--json").json()["training"]
+    assert (training["max_depth"], training["learning_rate"], training["subsample"]) == (5, 0.2, 0.5)
+    found = wm(*VERIFY, "--model", "model/model.json", *FEW, "--json")
+    assert found.code == 0, found.err
+    assert [each["name"] for each in found.json()["tests"]] == [
+        "line-up in order",
+        "line-up out of order",
+        "line-up by probabilities",
+    ]
+    assert not any("another platform" in note for note in found.json()["notes"])
+    other = wm("embed", "--path", "rows.csv", "--label", "risk", *SETTINGS, "--boosting", "-o", "other")
+    assert other.code == 0, other.err
+    assert wm(*VERIFY, "--model", "other/model.json", *FEW).code == 1
+
+
+def test_probabilities_of_a_boosted_model_are_judged_with_their_order(wm, boosted) -> None:
+    ran = wm("queries", "model/claim.json", "-o", "rows.npz", "--order", "order.json", *FEW)
+    assert ran.code == 0, ran.err
+    model = read_model("model/model.json")
+    np.savetxt("p.csv", model.predict_proba(read_rows("rows.npz"))[:, 1], fmt="%.4f")
+    judge = (*VERIFY, "--order", "order.json", "--probabilities", "p.csv", "--candidates", 40)
+    assert wm(*judge, "--json").json()["log10_p"] < -4
+
+
+def test_what_a_boosted_line_up_cannot_do_is_refused(wm, boosted) -> None:
+    words = ("embed", "--claim", "claim.json", "--receipt", "receipt.json", "-o", "again")
+    assert "--committed and --customer are for forests" in _mistake(wm(*words, "--customer", "ann"))
+    opening = ("open", "model/claim.json", "--key", "owner.key", "--draw", 3, "--challenge", "x", "-o", "o")
+    assert "is judged by its whole claim" in wm(*opening).refusal()
+    judge = (*VERIFY, "--model", "model/model.json", *FEW)
+    assert "--committed" in _mistake(wm(*judge, "--committed", "rows.csv"))
+    ran = wm(
+        "claim",
+        "new",
+        "--path",
+        "rows.csv",
+        "--label",
+        "risk",
+        "--scheme",
+        "boosted",
+        "--key",
+        "owner.key",
+        "-o",
+        "c",
+        "--commitment",
+        "d",
+        "--learning-rate",
+        0.2,
+    )
+    assert "--learning-rate has no meaning for scheme boosted" in _mistake(ran)
 
 
 CAMPAIGN = """\

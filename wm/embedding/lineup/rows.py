@@ -10,8 +10,10 @@ from numpy.typing import NDArray
 
 from wm.claims.beacons.base import Receipt
 from wm.claims.keys import public_hex
-from wm.claims.lineup import LineupClaim
+from wm.claims.lineup import LineupClaim, with_receipts
+from wm.claims.lineup_settings import Settings
 from wm.embedding.claimed import own_receipt, owner_key
+from wm.embedding.lineup.boosting import OwnedBoostedLineup, embed_boosted_lineup
 from wm.embedding.lineup.claimed import OwnedLineup, commit_lineup, embed_lineup
 from wm.embedding.merging import MergedRows
 from wm.embedding.options import LineupOptions
@@ -31,7 +33,7 @@ def embed_rows(
     seed: int | None,
     n_jobs: int,
     options: Mapping[str, Any],
-) -> OwnedLineup:
+) -> OwnedLineup | OwnedBoostedLineup:
     """Commit to keys, have the draw made, and train what they say; a judge will retrain the candidates.
 
     Parameters
@@ -55,22 +57,30 @@ def embed_rows(
             "candidates are for the judge, wm.verify(candidates=...); to commit to some before the draw call "
             "wm.embedding.lineup.claimed.commit_lineup"
         )
-    made = commit_lineup(
+    training = LineupOptions.of(**options).training(max_depth)
+    claim = _committed(rows, training, trees=trees, owner=owner, model_id=model_id, seed=seed)
+    receipt = own_receipt(seed) if beacon is None else beacon(claim)
+    if claim.header.is_boosted:
+        return embed_boosted_lineup(claim, [receipt], rows.X, rows.y)
+    owned = embed_lineup(claim, [receipt], rows.X, rows.y, n_jobs=n_jobs)
+    return OwnedLineup(owned.forest, owned.claim, rows.interface)
+
+
+def _committed(
+    rows: OwnerRows, training: Settings, *, trees: int, owner: str, model_id: str, seed: int | None
+) -> LineupClaim:
+    return commit_lineup(
         rows.X,
         rows.y,
         trees=trees,
-        training=LineupOptions.of(**options).training(max_depth),
+        training=training,
         owner=owner,
         model_id=model_id,
         class_names=rows.class_names,
         feature_names=rows.feature_names,
         preparation=rows.claimed,
         seed=seed,
-        n_jobs=n_jobs,
-    )
-    receipt = own_receipt(seed) if beacon is None else beacon(made.claim)
-    owned = embed_lineup(made.claim, [receipt], rows.X, rows.y, n_jobs=n_jobs)
-    return OwnedLineup(owned.forest, owned.claim, rows.interface)
+    ).claim
 
 
 def fitted_lineup(
@@ -111,19 +121,12 @@ def fitted_lineup(
             "sample_weight, and no class_weight that makes others of them"
         )
     rows = OwnerRows(np.repeat(merged.X, counts, axis=0), np.repeat(y, counts), names, tuple(features), None)
-    if claim is not None:
-        return embed_lineup(claim, claim.receipts, rows.X, rows.y, n_jobs=n_jobs)
-    return embed_rows(
-        rows,
-        trees=trees,
-        max_depth=limits.max_depth,
-        owner=public_hex(owner_key(seed)),
-        model_id=model_id,
-        beacon=None,
-        seed=seed,
-        n_jobs=n_jobs,
-        options={
-            "min_samples_leaf": limits.min_samples_leaf,
-            "max_features": "1" if limits.max_features is None else str(limits.max_features),
-        },
-    )
+    if claim is None:
+        limited = LineupOptions.of(
+            min_samples_leaf=limits.min_samples_leaf,
+            max_features="1" if limits.max_features is None else str(limits.max_features),
+        ).training(limits.max_depth)
+        owner = public_hex(owner_key(seed))
+        claim = _committed(rows, limited, trees=trees, owner=owner, model_id=model_id, seed=seed)
+        claim = with_receipts(claim, [own_receipt(seed)])
+    return embed_lineup(claim, claim.receipts, rows.X, rows.y, n_jobs=n_jobs)

@@ -144,5 +144,5 @@ def test_options_are_of_one_kind():
     made = LineupOptions(boosting=True).training(None)
     assert made == BoostingSettings(max_depth=3, learning_rate=0.1, subsample=0.5)
     for wrong in ({"boosting": True, "bootstrap": True}, {"subsample": 0.5}, {"learning_rate": 0.5}):
-        with pytest.raises(EmbeddingError, match=r"for boosting|no meaning for boosting"):
+        with pytest.raises(EmbeddingError, match=r"for boosted models|no meaning for boosting"):
             LineupOptions.of(**wrong)
