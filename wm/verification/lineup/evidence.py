@@ -71,8 +71,7 @@ def _round_resemblances(
     if outputs is None and votes is not None:
         outputs = 2.0 * votes.values - 1.0
     if outputs is not None:
-        if outputs.shape[1] == len(lineup.places):
-            yield "line-up in order", round_scores.in_order(lineup, outputs)
+        yield "line-up in order", round_scores.in_order(lineup, outputs)
         yield "line-up out of order", round_scores.out_of_order(lineup, outputs)
     if "probabilities" in given.answers:
         probabilities = given.answers["probabilities"].values

@@ -31,16 +31,18 @@ _MOST = 7.0
 def in_order(lineup: RoundLineup, trees: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the resemblance to the suspect's trees in order: (m, N).
 
+    Rounds without a tree have 0; trees beyond the last round are left out.
+
     Parameters
     ----------
-    trees : (q, m)
+    trees : (q, any number)
         What each adds to each query.
     """
-    found = []
-    for (candidates, _), tree in zip(lineup.rounds(), trees.T, strict=True):
+    found = np.zeros(lineup.shape[:2])
+    for row, (candidates, _), tree in zip(found, lineup.rounds(), trees.T, strict=False):
         mean = candidates.mean(axis=0)
-        found.append(_unit(candidates - mean) @ _unit(tree - mean))
-    return np.stack(found)
+        row[:] = _unit(candidates - mean) @ _unit(tree - mean)
+    return found
 
 
 def out_of_order(lineup: RoundLineup, trees: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -7,7 +7,7 @@ candidates, the owner's rounds before it, and honest models of the judge's own.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -89,8 +89,6 @@ def round_lineup(
     ClaimError
         An opening, a claim without draw or of a forest, other library versions, or other training rows.
     """
-    from joblib import Parallel, delayed
-
     if isinstance(claim, OpenedLineup):
         raise ClaimError(
             "a line-up of a boosted model is judged by its whole claim: each round's candidates are trained "
@@ -104,6 +102,22 @@ def round_lineup(
     value, _ = drawn_value(claim)
     context = bytes.fromhex(claim.header.context)
     own = [tree_seed(key, context, position) for position, key in claim.keys(value).items()]
+    return rounds_of_seeds(own, rows, training, X, candidates=candidates, judge=judge, n_jobs=n_jobs)
+
+
+def rounds_of_seeds(
+    own: Sequence[int],
+    rows: TrainingRows,
+    training: BoostingSettings,
+    X: NDArray[np.float32],
+    *,
+    candidates: int,
+    judge: Judge,
+    n_jobs: int = 1,
+) -> RoundLineup:
+    """Line up the rounds of some seeds, whatever says that they are the owner's; as `round_lineup`."""
+    from joblib import Parallel, delayed
+
     places, seeds = lined_up(own, candidates, judge)
     with Parallel(n_jobs=n_jobs, require="sharedmem") as parallel:
         honest = parallel(

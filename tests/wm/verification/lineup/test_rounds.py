@@ -143,12 +143,21 @@ def test_no_later_round_counts_in_an_earlier_one(owner, lineup, score):
     suspect = other(owner)
     added = suspect.margins.leaf[suspect.forest.apply(owner.queries.X)]
     first = RoundLineup(lineup.outputs[:4], lineup.places[:4], lineup.start, lineup.honest)
-    whole, part = (added, added[:, :4]) if score == "in_order" else (added, added)
     if score.startswith("by_"):
         share = suspect.predict_proba(owner.queries.X)[:, 1]
-        whole = part = share if score == "by_margins" else np.round(share)
+        added = share if score == "by_margins" else np.round(share)
     compare = getattr(round_scores, score)
-    assert np.allclose(compare(lineup, whole)[:4], compare(first, part))
+    assert np.allclose(compare(lineup, added)[:4], compare(first, added))
+
+
+def test_trees_in_order_may_be_fewer_or_more_than_rounds(owner, lineup):
+    added = owner.model.margins.leaf[owner.model.forest.apply(owner.queries.X)]
+    whole = round_scores.in_order(lineup, added)
+    fewer = round_scores.in_order(lineup, added[:, :6])
+    more = round_scores.in_order(lineup, np.concatenate([added, added], axis=1))
+    assert np.array_equal(more, whole)
+    assert np.array_equal(fewer[:6], whole[:6])
+    assert not fewer[6:].any()
 
 
 @pytest.mark.parametrize("score", ["in_order", "out_of_order", "by_margins", "by_labels"])

@@ -1,0 +1,29 @@
+"""The benchmark of boosted line-ups: every suspect is judged, and the tables say what the rows say."""
+
+from __future__ import annotations
+
+from research.benchmarks import lineup_rounds
+
+
+def test_copies_and_honest_models_are_judged(run_benchmark):
+    few = ("--dataset", "breast-cancer", "--rows", 150, "--candidates", 4, "--seeds", 1, "--rounds", 12)
+    out, document = run_benchmark("lineup_rounds", *few, "--honest", 2)
+    rows = {row["suspect"]: row for row in document["rows"]}
+    assert list(rows) == [*lineup_rounds.SUSPECTS, lineup_rounds.DISTILLED, "honest 0", "honest 1"]
+    assert rows["unmodified"]["log10_p_trees"] < -5
+    assert rows["unmodified"]["accuracy_change"] == rows["shuffled"]["accuracy_change"] == 0
+    assert rows["trained on"]["log10_p_trees"] == rows["unmodified"]["log10_p_trees"]
+    assert rows["honest 0"]["log10_p_trees"] > -3
+    assert "| unmodified | breast-cancer | 1 | +0.000 |" in out
+    assert "2 honest models, p at most 0.05:" in out
+
+
+def test_honest_models_are_counted_by_each_test():
+    def row(suspect: str, trees: float) -> lineup_rounds.Row:
+        return lineup_rounds.Row("d", 1, 1, 20, 0, suspect, 0.0, trees, 0.0, -1.31, -1.0, 1.0)
+
+    rows = [row("unmodified", -9), row("honest 0", -1.4), row("honest 1", -0.2)]
+    assert lineup_rounds.false_positives(rows) == (
+        2,
+        {"trees in order": 1, "trees in any order": 0, "probabilities": 2, "labels": 0},
+    )
