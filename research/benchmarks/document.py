@@ -26,12 +26,15 @@ from research.benchmarks import (
     hardness,
     lineup,
     lineup_presence,
+    lineup_rounds,
 )
 
 from research.benchmarks import overshoot, pages, peak, run, tuning  # isort: skip
 
 _EACH = (forgery, forgery_grid, hardness, growth, peak, overshoot, fuzz, tuning, embedding, lineup)
-MODULES = {module.__name__.rpartition(".")[2]: module for module in (*_EACH, lineup_presence, pages)}
+MODULES = {
+    module.__name__.rpartition(".")[2]: module for module in (*_EACH, lineup_presence, lineup_rounds, pages)
+}
 TYPED: dict[str, dict[str, Any]] = {name: {"rows": module.Row} for name, module in MODULES.items()}
 TYPED |= dict.fromkeys(
     ("lineup_large", "lineup_thousand", "lineup_hard", "lineup_calibration", "lineup_others"), TYPED["lineup"]

@@ -1,12 +1,13 @@
 """What evidence a boosted line-up leaves on changed copies, and on honest models of other seeds.
 
     python -m research.benchmarks.lineup_rounds [--dataset NAME ...] [--candidates N] [--rows N] [--seeds N]
-        [--rounds N] [--honest N] [-o research/benchmarks/results/lineup_rounds.json]
+        [--rounds N] [--honest N] [--others N] [-o research/benchmarks/results/lineup_rounds.json]
 
 For each seed an honest boosted model is trained on at most `--rows` rows and lined up among N - 1 decoys for each
 round. The thief has at most as many test rows; the judge asks rows of the other half, mixups and boundary points.
 Each suspect is judged by what its trees add, by probabilities of two digits, and by labels, each alone. Honest
-models of other seeds are judged too: the share with p at most 0.05 must not be above 0.05 by more than chance.
+models of other seeds are judged too, and models that other owners watermarked on the same rows (scheme `boosted`):
+the share with p at most 0.05 must not be above 0.05 by more than chance.
 """
 
 from __future__ import annotations
@@ -27,10 +28,14 @@ from wm.attacks.modification.common import AttackerData
 from wm.attacks.modification.evaluation import Step
 from wm.attacks.modification.margins import modify_margins
 from wm.claims.lineup_settings import BoostingSettings
+from wm.codebook import random_codebook
 from wm.datasets import Source, load, split
+from wm.embedding.boosted.marked import mark
 from wm.embedding.boosted.newton import model_of_steps, start_margins
+from wm.embedding.common import draw_trigger_rows
 from wm.embedding.lineup.boosting import train_rounds
 from wm.embedding.lineup.context import TrainingRows, canonical_rows
+from wm.embedding.options import GradientOptions
 from wm.embedding.training import Caps
 from wm.models import TreeModel
 from wm.verification.lineup import round_scores
@@ -87,6 +92,17 @@ def _model(rows: TrainingRows, seeds: Sequence[int]) -> TreeModel:
     return model_of_steps(steps, start_margins(rows.y), n_features=rows.X.shape[1], n_classes=2)
 
 
+def other_owner(rows: TrainingRows, rounds: int, rng: np.random.Generator) -> TreeModel:
+    """Return a boosted model with another owner's watermark."""
+    triggers = draw_trigger_rows(rows.X, max(2, len(rows.y) // 50), rng)
+    codebook = random_codebook(len(triggers), rounds, 0.5, rng)
+    options = GradientOptions(learning_rate=SETTINGS.learning_rate)
+    seed = int(rng.integers(2**31 - 1))
+    return mark(
+        rows.X, rows.y, triggers, codebook, options=options, max_depth=SETTINGS.max_depth, seed=seed
+    ).model
+
+
 def distilled(stolen: TreeModel, thief: AttackerData, rounds: int, rng: np.random.Generator) -> TreeModel:
     """Return a model trained on the answers of a stolen one to ten mixtures for each of the thief's rows."""
     first, second = rng.integers(len(thief.X), size=(2, 10 * len(thief.X)))
@@ -115,6 +131,8 @@ def measure(arguments: argparse.Namespace, name: str, seed: int) -> Iterator[Row
     suspects[DISTILLED] = distilled(released, thief, arguments.rounds, rng)
     for number in range(arguments.honest):
         suspects[f"honest {number}"] = honest_model(rows, arguments.rounds, rng)
+    for number in range(arguments.others):
+        suspects[f"other owner {number}"] = other_owner(rows, arguments.rounds, rng)
     before = _accuracy(released, *held_out)
     for suspect, model in suspects.items():
         in_order, any_order, probabilities, labels = evidence(lineup, model, queries.X)
@@ -157,10 +175,10 @@ def _accuracy(model: TreeModel, X: NDArray[np.float32], y: NDArray[np.int64]) ->
 
 
 def table(rows: Sequence[Row]) -> str:
-    """Return medians over seeds as a table; honest models are left out."""
+    """Return medians over seeds as a table; innocent models are left out."""
     groups: dict[tuple[str, str], list[Row]] = {}
     for row in rows:
-        if not row.suspect.startswith("honest "):
+        if row.suspect in SUSPECTS or row.suspect == DISTILLED:
             groups.setdefault((row.suspect, row.dataset), []).append(row)
     columns = (
         "accuracy_change",
@@ -188,9 +206,9 @@ def table(rows: Sequence[Row]) -> str:
     )
 
 
-def false_positives(rows: Sequence[Row]) -> tuple[int, dict[str, int]]:
-    """Return the number of honest models, and how many have p at most 0.05 by each test."""
-    some = [row for row in rows if row.suspect.startswith("honest ")]
+def false_positives(rows: Sequence[Row], population: str) -> tuple[int, dict[str, int]]:
+    """Return the number of innocent models, and how many have p at most 0.05 by each test."""
+    some = [row for row in rows if row.suspect.startswith(f"{population} ")]
     level = math.log10(0.05)
     return len(some), {
         "trees in order": sum(row.log10_p_trees <= level for row in some),
@@ -209,6 +227,7 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=100)
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--honest", type=int, default=10, help="honest models for each seed")
+    parser.add_argument("--others", type=int, default=0, help="models of other owners for each seed")
     arguments = parser.parse_args()
     rows: list[Row] = []
     for name in arguments.dataset:
@@ -217,8 +236,9 @@ def main() -> int:
             print(f"{name}, seed {seed}: {rows[-1].lineup_s:.0f} s", file=sys.stderr)
             common.save_results(arguments, rows)
     print(table(rows))
-    count, found = false_positives(rows)
-    print(f"{count} honest models, p at most 0.05: {found}")
+    for population in ("honest", "other owner"):
+        count, found = false_positives(rows, population)
+        print(f"{count} models ({population}), p at most 0.05: {found}")
     return 0
 
 

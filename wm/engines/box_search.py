@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 from wm.engines import search_kernel as kernel
 from wm.engines import walk_kernel
 from wm.engines.cells import CellForest, cell_forest
-from wm.engines.encoding import LeafBounds, leaf_bounds
+from wm.engines.encoding import Box, LeafBounds, leaf_bounds
+from wm.engines.protocol import ForgeryQuery
 from wm.forest import Forest
 
 ROW_BYTES = 2**28
@@ -42,6 +43,15 @@ class Geometry:
         bounds = leaf_bounds(forest)
         cells = cell_forest(forest, bounds)
         return cls(forest, bounds, cells, (bounds.start, bounds.feature, cells.lower, cells.upper))
+
+    def box_of(self, query: ForgeryQuery) -> tuple[Box, CellBox] | None:
+        """Return a query's closed box, and the same in cells; None if it is empty."""
+        box = np.empty((2, self.forest.n_features), dtype=np.float32)
+        cells = np.empty(box.shape, dtype=np.int32)
+        known = self.cells.thresholds, self.cells.threshold_start
+        if not walk_kernel.box_around(query.centre, query.eps, *known, box, cells):
+            return None
+        return (box[0], box[1]), (cells[0], cells[1])
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,13 +139,12 @@ class BoxSearch:
         # A tree without an unwanted leaf in the box has the wanted vote at every point of it.
         if not is_open.any():
             return Choice(np.zeros(0, dtype=np.int64), box)
-        sizes = np.diff(met_start)
-        leaves, sizes = met[: met_start[-1]][np.repeat(is_open, sizes)], sizes[is_open]
-        words = int(((sizes + 63) // 64).sum())
-        if len(leaves) * words * 8 > self._row_bytes and self._halve(box):
+        sizes = np.diff(met_start)[is_open]
+        words = int(((sizes + 63) >> 6).sum())
+        if int(sizes.sum()) * words * 8 > self._row_bytes and self._halve(box):
             return None
         self.words = words
-        return _Run(geometry, leaves, sizes, box)
+        return _Run(geometry, walk_kernel.lay_out(met, met_start, is_open, geometry.bounds.start), box)
 
     def _halve(self, box: CellBox) -> bool:
         """Add the two halves of a box to those to search; False if it is a single cell."""
@@ -153,17 +162,12 @@ class BoxSearch:
 class _Run:
     """The kernel's state for one box."""
 
-    def __init__(
-        self, geometry: Geometry, leaves: NDArray[np.int64], sizes: NDArray[np.int64], box: CellBox
-    ) -> None:
-        trees = len(sizes)
-        bits, planes = _layout(sizes)
-        words = int(planes[-1])
-        table = row_table(geometry, leaves, bits, words, box)
+    def __init__(self, geometry: Geometry, laid_out: tuple[Any, ...], box: CellBox) -> None:
+        _, self._leaf_at, root, planes, sizes, _ = laid_out
+        trees, words = len(sizes), len(root)
         live = np.empty((trees + 1, words), dtype=np.uint64)
         n_live = np.empty((trees + 1, trees), dtype=np.int64)
-        self._leaf_at, live[0] = table[0], table[1]
-        n_live[0] = np.sort(sizes)[::-1]
+        live[0], n_live[0] = root, sizes
         self._box = box
         self._choice = np.empty(trees, dtype=np.int64)
         self._arguments = (
@@ -171,17 +175,17 @@ class _Run:
             live,
             n_live,
             (
-                np.empty((trees + 1, int(sizes.max())), dtype=np.int64),
+                np.empty((trees + 1, int(sizes[0])), dtype=np.int64),
                 *np.empty((3, trees + 1), dtype=np.int64),
             ),
             np.arange(trees),
             np.ones(trees),
             self._choice,
             planes,
-            np.empty((len(leaves), words), dtype=np.uint64),  # takes memory only when written
+            np.empty((int(sizes.sum()), words), dtype=np.uint64),  # takes memory only when written
             np.full(words * 64, -1, dtype=np.int32),
             np.zeros(1, dtype=np.int64),
-            table,
+            row_table(geometry, laid_out, box),
         )
 
     def advance(self, max_choices: int) -> int:
@@ -200,26 +204,7 @@ class _Run:
         return Choice(self._leaf_at[self._choice], self._box)
 
 
-def _layout(sizes: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the bit of each leaf, tree after tree, and `planes` as `kernel.search` takes them.
-
-    Parameters
-    ----------
-    sizes : (m,)
-        Leaves of each tree, at least 1.
-    """
-    words = (sizes + 63) // 64
-    place = np.empty(len(sizes), dtype=np.int64)
-    place[np.argsort(-sizes, kind="stable")] = np.arange(len(sizes))
-    of_plane = np.array([(words > plane).sum() for plane in range(int(words.max()))])
-    planes = np.concatenate([[0], np.cumsum(of_plane)])
-    within = np.arange(sizes.sum()) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-    return (planes[within // 64] + np.repeat(place, sizes)) * 64 + within % 64, planes
-
-
-def row_table(
-    geometry: Geometry, leaves: NDArray[np.int64], bits: NDArray[np.int64], words: int, box: CellBox
-) -> tuple[Any, ...]:
+def row_table(geometry: Geometry, laid_out: tuple[Any, ...], box: CellBox) -> tuple[Any, ...]:
     """Return the data from which the kernel builds compatibility rows.
 
     It is the leaf of each bit (-1 without one) and the arguments of `kernel.build_row` after `row`. The last
@@ -230,24 +215,17 @@ def row_table(
 
     Parameters
     ----------
-    leaves, bits
-        Leaves that meet the box, and the bit that each gets.
-    words
-        Words of a row.
+    laid_out
+        What `walk_kernel.lay_out` returns.
     """
-    start, features = geometry.bounds.start, geometry.forest.n_features
-    bit_of = np.full(len(geometry.bounds.node), -1, dtype=np.int32)
-    bit_of[leaves] = bits
-    leaf_at = np.full(words * 64, -1, dtype=np.int64)
-    leaf_at[bits] = leaves
-    root = np.packbits(leaf_at >= 0, bitorder="little").view(np.uint64)
-    entries = 2 * int((start[leaves + 1] - start[leaves]).sum())
+    bit_of, leaf_at, root, _, _, bounds = laid_out
+    features, entries = geometry.forest.n_features, 2 * bounds
     lists = (
         np.empty(entries, dtype=np.int32),  # takes memory only when written
         np.empty(entries, dtype=np.int32),
         np.full((2, features), -1, dtype=np.int64),
         np.empty((2, features), dtype=np.int64),
-        np.empty((entries // kernel.STEP, words), dtype=np.uint64),
+        np.empty((entries // kernel.STEP, len(root)), dtype=np.uint64),
         np.empty((2, features), dtype=np.int64),
         np.zeros(2, dtype=np.int64),
     )

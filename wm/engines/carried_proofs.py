@@ -36,6 +36,8 @@ OVERTAKES_AT = 2.0
 class PairRecord:
     """What is known about one (signature, label)."""
 
+    wanted: NDArray[np.bool_] | None = None
+    """(L,): leaves that vote as the pair's queries want; None before the first of them is searched."""
     search: BoxSearch | None = None
     """The unfinished global search; None before it begins and after it ended or was dropped."""
     is_impossible: bool = False

@@ -20,14 +20,14 @@ from numpy.typing import NDArray
 
 from wm.engines import learning
 from wm.engines import search as searching
-from wm.engines.box_search import BoxSearch, Geometry
+from wm.engines.box_search import BoxSearch, CellBox, Geometry
 from wm.engines.carried_proofs import PairRecord, ProofMemory
 from wm.engines.constrained import ConstrainedSolver
-from wm.engines.encoding import Box, build_problem, nearest_witness, query_box
+from wm.engines.encoding import Box, build_problem, nearest_witness, wanted_leaves
 from wm.engines.learning import LearnedFormula
 from wm.engines.protocol import GLOBAL_REASON, Answer, ForgeryQuery
 from wm.engines.sat_incremental import IncrementalStatus
-from wm.engines.search import start_search, witness
+from wm.engines.search import witness
 from wm.forest import Forest
 
 QUICK_CHOICES = 1_000
@@ -84,6 +84,7 @@ class PortfolioSolver:
         self._memory = ProofMemory()
         lower = np.zeros(forest.n_features, dtype=np.float32)
         self._domain = lower, np.ones_like(lower)
+        self._domain_cells = self._geometry.cells.of(lower), self._geometry.cells.of(self._domain[1])
         leaves = int(forest.is_leaf.sum())
         self._words = leaves // 128  # about half of the leaves have a wanted vote
         self._status = IncrementalStatus(forest) if leaves <= SMALL_FOREST else None
@@ -92,16 +93,17 @@ class PortfolioSolver:
         """Answer one query."""
         if query.is_constrained:
             return self._constrained.answer(query)
-        box = query_box(query.centre, query.eps)
-        if (box[0] > box[1]).any():
+        boxes = self._geometry.box_of(query)
+        if boxes is None:
             return Answer(None, "empty box")
+        box, cells = boxes
         record = self._memory.record(query)
         if reason := record.reason(box):
             return Answer(None, reason, is_global=record.is_impossible)
         if self._status is not None and self._is_impossible(self._status, query, box, record):
             reason = GLOBAL_REASON if record.is_impossible else "solver"
             return Answer(None, reason, is_global=record.is_impossible)
-        search = start_search(self._geometry, query, box)
+        search = self._start(query, record, cells)
         found = None
         if not search.advance(QUICK_CHOICES):
             found = self._share(search, query, box, record)
@@ -114,6 +116,12 @@ class PortfolioSolver:
             if self._is_domain(box):
                 record.settle(impossible=True)
         return Answer(found, "no leaf" if search.trivial else "solver")
+
+    def _start(self, query: ForgeryQuery, record: PairRecord, cells: CellBox) -> BoxSearch:
+        geometry = self._geometry
+        if record.wanted is None:
+            record.wanted = wanted_leaves(geometry.forest, geometry.bounds, query)
+        return BoxSearch(geometry, record.wanted, cells)
 
     @cached_property
     def _constrained(self) -> ConstrainedSolver:
@@ -174,7 +182,7 @@ class PortfolioSolver:
         if record.search is None:
             if record.earned < _SLICE * self._words or not self._memory.has_room(record):
                 return
-            record.search = start_search(self._geometry, query, self._domain)
+            record.search = self._start(query, record, self._domain_cells)
         # Work earned while there was no room may exceed the limit for any pair.
         budget = min(record.earned, GLOBAL_WORK + _SLICE * record.search.words)
         choices = int((budget - record.work) / max(1, record.search.words))

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wm.engines.box_search import BoxSearch, Choice, Geometry
-from wm.engines.encoding import Box, query_box, wanted_leaves
+from wm.engines.encoding import Box, wanted_leaves
 from wm.engines.protocol import Answer, ForgeryQuery
 from wm.engines.walk_kernel import clip_into
 from wm.forest import Forest
@@ -31,20 +31,15 @@ class SearchSolver:
 
 
 def _answer(geometry: Geometry, query: ForgeryQuery) -> Answer:
-    box = query_box(query.centre, query.eps)
-    if (box[0] > box[1]).any():
+    boxes = geometry.box_of(query)
+    if boxes is None:
         return Answer(None, "empty box")
-    search = start_search(geometry, query, box)
+    box, cells = boxes
+    search = BoxSearch(geometry, wanted_leaves(geometry.forest, geometry.bounds, query), cells)
     search.advance()
     if search.found is None:
         return Answer(None, "no leaf" if search.trivial else "solver")
     return Answer(witness(geometry, query, box, search.found))
-
-
-def start_search(geometry: Geometry, query: ForgeryQuery, box: Box) -> BoxSearch:
-    """Return the search for a query's wanted votes in a box that is not empty."""
-    wanted = wanted_leaves(geometry.forest, geometry.bounds, query)
-    return BoxSearch(geometry, wanted, (geometry.cells.of(box[0]), geometry.cells.of(box[1])))
 
 
 def witness(geometry: Geometry, query: ForgeryQuery, box: Box, choice: Choice) -> NDArray[np.float32]:

@@ -26,6 +26,103 @@ def cells_of(point, thresholds, threshold_start, cells):
 
 
 @compiled(error_model="numpy")
+def box_around(centre, eps, thresholds, threshold_start, box, cells):
+    """Write a query's closed box, and the cells of its two corners.
+
+    The box is that of `encoding.query_box`, to the last bit.
+
+    Parameters
+    ----------
+    centre, eps : (d,) float64, float64
+        The query's; finite.
+    box, cells : (2, d) float32, (2, d) int32
+        Written.
+
+    Returns
+    -------
+    bool
+        False if the box is empty; then the cells mean nothing.
+    """
+    is_full = True
+    for f in range(len(centre)):
+        box[0, f] = max(_float32_at_least_sum(centre[f], -eps), np.float32(0))
+        box[1, f] = min(-_float32_at_least_sum(-centre[f], -eps), np.float32(1))
+        is_full &= box[0, f] <= box[1, f]
+    for side in range(2):
+        cells_of(box[side], thresholds, threshold_start, cells[side])
+    return is_full
+
+
+@compiled(error_model="numpy")
+def _float32_at_least_sum(a, b):
+    """Return the smallest float32 that is not below a + b in exact arithmetic (Knuth's TwoSum)."""
+    total = a + b
+    near = np.float32(total)
+    if near == total:
+        part = total - a
+        if (a - (total - part)) + (b - part) > 0:
+            near = np.nextafter(near, np.float32(np.inf))
+    elif near < total:
+        near = np.nextafter(near, np.float32(np.inf))
+    return near
+
+
+@compiled(error_model="numpy")
+def lay_out(met, met_start, is_open, start):
+    """Give each leaf of the open trees a bit.
+
+    Trees are padded to whole words and lie in planes, those with the most leaves first, as
+    `search_kernel.search` takes them.
+
+    Parameters
+    ----------
+    met, met_start, is_open
+        As `shrink` wrote them; each tree has a leaf.
+    start : (L + 1,) int64
+        First bound of each leaf.
+
+    Returns
+    -------
+    bit_of : (L,) int32
+        Bit of each leaf; -1 without one.
+    leaf_at : (bits,) int64
+        Leaf of each bit; -1 without one.
+    root : (words,) uint64
+        The bits that have a leaf.
+    planes : (K + 1,) int64
+        See `search_kernel.search`.
+    sizes : (open trees,) int64
+        Leaves of each tree, descending.
+    bounds : int
+        Bounds of all leaves that have a bit.
+    """
+    trees = np.flatnonzero(is_open)
+    sizes = met_start[trees + 1] - met_start[trees]
+    order = np.argsort(-sizes, kind="mergesort")
+    largest = (sizes[order[0]] + 63) >> 6
+    planes = np.zeros(largest + 1, np.int64)
+    for size in sizes:
+        for plane in range((size + 63) >> 6):
+            planes[plane + 1] += 1
+    for plane in range(largest):
+        planes[plane + 1] += planes[plane]
+    bit_of = np.full(len(start) - 1, -1, np.int32)
+    leaf_at = np.full(planes[largest] * 64, -1, np.int64)
+    root = np.zeros(planes[largest], np.uint64)
+    bounds = 0
+    for place in range(len(order)):
+        first = met_start[trees[order[place]]]
+        for number in range(sizes[order[place]]):
+            leaf = met[first + number]
+            word = planes[number >> 6] + place
+            bit_of[leaf] = word * 64 + (number & 63)
+            leaf_at[bit_of[leaf]] = leaf
+            root[word] |= np.uint64(1) << np.uint64(number & 63)
+            bounds += start[leaf + 1] - start[leaf]
+    return bit_of, leaf_at, root, planes, sizes[order], bounds
+
+
+@compiled(error_model="numpy")
 def shrink(box_lower, box_upper, wanted, nodes, bounds, met, met_start, is_open):
     """Shrink a box to what each tree's wanted leaves cover, and list those that meet it; in place.
 

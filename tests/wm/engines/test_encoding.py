@@ -25,6 +25,7 @@ from wm.engines.encoding import (
     next_below,
     query_box,
 )
+from wm.engines.walk_kernel import box_around
 from wm.engines.z3_real import round_up
 from wm.testing import forest_of
 
@@ -121,6 +122,16 @@ def boxes(draw):
     return z, draw(widths | st.just(abs(z - draw(near))))
 
 
+def check_compiled(z, eps, lower, upper):
+    """The compiled box is the same."""
+    box, cells = np.empty((2, 1), dtype=np.float32), np.empty((2, 1), dtype=np.int32)
+    thresholds, start = np.array([0.25, 0.5], dtype=np.float32), np.array([0, 2])
+    is_full = box_around(np.array([z]), eps, thresholds, start, box, cells)
+    assert np.array_equal(box, [lower, upper])
+    assert is_full == (lower[0] <= upper[0])
+    assert np.array_equal(cells, np.searchsorted(thresholds, box))
+
+
 @examples(300)
 @given(box=boxes())
 @example(box=(0.75, 0.25 - 2.0**-55))  # z - eps rounds down to 1/2, which is outside
@@ -137,6 +148,7 @@ def test_query_box_holds_exactly_the_float32_numbers_within_reach(box):
     assume(np.isfinite(eps))
     lower, upper = query_box(np.array([z]), eps)
     assert lower.dtype == upper.dtype == np.float32
+    check_compiled(z, eps, lower, upper)
 
     def within(x):
         return 0 <= x <= 1 and abs(Fraction(float(x)) - Fraction(z)) <= Fraction(eps)

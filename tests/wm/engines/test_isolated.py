@@ -154,7 +154,8 @@ def test_killed_processes_do_not_change_the_answers(figure_1):
 
 
 COMPILED = {
-    "wm.engines.cells.cells_of",
+    "wm.engines.walk_kernel.box_around",
+    "wm.engines.walk_kernel.lay_out",
     "wm.engines.search.clip_into",
     "wm.engines.search_kernel.search",
     "wm.engines.walk_kernel.shrink",

@@ -20,12 +20,11 @@ from wm.engines import (
     solver_class,
 )
 from wm.engines.box_search import Geometry
-from wm.engines.encoding import query_box, wanted_leaves
+from wm.engines.encoding import wanted_leaves
 from wm.engines.global_proofs import GlobalProofs
 from wm.engines.isolated import replay_fault
 from wm.engines.portfolio import PortfolioSolver
 from wm.engines.protocol import GLOBAL_REASON
-from wm.engines.search import start_search
 from wm.forest import Forest
 from wm.signature import random_signature
 
@@ -113,12 +112,23 @@ def test_global_proofs_of_the_engine_agree_with_another_engine(forest):
     assert reasons[GLOBAL_REASON] >= 100
 
 
+def domain_cells(geometry):
+    """Return the domain [0, 1]^d in cells."""
+    features = geometry.forest.n_features
+    return tuple(geometry.cells.of(np.full(features, side, dtype=np.float32)) for side in (0, 1))
+
+
+def global_search(geometry, query):
+    """Return the search for a query's signature and label in the domain."""
+    wanted = wanted_leaves(geometry.forest, geometry.bounds, query)
+    return box_search.BoxSearch(geometry, wanted, domain_cells(geometry))
+
+
 def test_a_box_that_needs_too_much_memory_is_halved(forest):
     geometry = Geometry.of(forest)
     for query in some_queries(forest, 40):
-        box = query_box(query.centre, query.eps)
+        _, cells = geometry.box_of(query)
         wanted = wanted_leaves(forest, geometry.bounds, query)
-        cells = geometry.cells.of(box[0]), geometry.cells.of(box[1])
         whole = box_search.BoxSearch(geometry, wanted, cells)
         halved = box_search.BoxSearch(geometry, wanted, cells, row_bytes=2_000)
         assert whole.advance()
@@ -178,23 +188,24 @@ def test_work_on_a_global_search_is_limited_however_much_is_earned(forest, monke
     limits = {"SMALL_FOREST": 0, "QUICK_CHOICES": 1, "_SLICE": 1, "GLOBAL_WORK": 50, "EASY_SHARE": 10.0**12}
     for name, value in limits.items():
         monkeypatch.setattr(portfolio, name, value)
-    start, advance = portfolio.start_search, portfolio.BoxSearch.advance
     spent = {}
 
-    def started(geometry, query, box):
-        search = start(geometry, query, box)
-        if not box[0].any() and (box[1] == 1).all():
-            spent[search] = 0
-        return search
+    class Counted(box_search.BoxSearch):
+        """Counts the work of global searches instead of doing it."""
 
-    def advanced(search, *choices):
-        if search not in spent:
-            return advance(search, *choices)
-        spent[search] += choices[0] * search.words
-        return False
+        def __init__(self, geometry, wanted, box):
+            super().__init__(geometry, wanted, box)
+            domain = domain_cells(geometry)
+            if all(np.array_equal(*sides) for sides in zip(box, domain, strict=True)):
+                spent[self] = 0
 
-    monkeypatch.setattr(portfolio, "start_search", started)
-    monkeypatch.setattr(portfolio.BoxSearch, "advance", advanced)
+        def advance(self, *choices):
+            if self not in spent:
+                return super().advance(*choices)
+            spent[self] += choices[0] * self.words
+            return False
+
+    monkeypatch.setattr(portfolio, "BoxSearch", Counted)
     solver = PortfolioSolver(forest)
     for eps in (0.3, 0.4):
         for query in hopeless:
@@ -291,14 +302,13 @@ def test_pairs_queried_in_turn_let_each_other_finish(forest):
     memory = carried_proofs.ProofMemory()
     geometry = Geometry.of(forest)
     queries = some_queries(forest, 4)
-    domain = np.zeros(5, dtype=np.float32), np.ones(5, dtype=np.float32)
     began = []
     rng = np.random.default_rng(9)
     for query in queries * 30:
         record = memory.record(query)
         record.earned += rng.uniform(0.5, 1.5)
         if record.search is None and memory.has_room(record):
-            record.search = start_search(geometry, query, domain)
+            record.search = global_search(geometry, query)
             began.append(queries.index(query))
         if record.search is not None:
             record.work = record.earned
@@ -313,10 +323,9 @@ def test_a_global_search_of_a_pair_that_is_no_longer_queried_makes_room(forest, 
     memory = carried_proofs.ProofMemory()
     geometry = Geometry.of(forest)
     first, second, third = some_queries(forest, 3, signatures=3)
-    domain = np.zeros(5, dtype=np.float32), np.ones(5, dtype=np.float32)
     for query in (first, second):
         record = memory.record(query)
-        record.search, record.work, record.earned = start_search(geometry, query, domain), 9.0, 9.0
+        record.search, record.work, record.earned = global_search(geometry, query), 9.0, 9.0
     wanting = memory.record(third)
     for _ in range(0 if is_hard else carried_proofs.STALE_AFTER - 2):
         memory.record(third)
