@@ -30,12 +30,11 @@ from wm.embedding import scheme_of
 from wm.embedding.boosted.claimed import OwnedBoosted, embed_boosted, trees_of_rounds
 from wm.embedding.claimed import OwnedForest, commit_pool, embed_claim, own_receipt, owner_key
 from wm.embedding.common import trigger_size
-from wm.embedding.divided import PoolRows
 from wm.embedding.lineup.boosting import OwnedBoostedLineup
 from wm.embedding.lineup.claimed import OwnedLineup
 from wm.embedding.lineup.context import canonical_rows
 from wm.embedding.lineup.rows import embed_rows
-from wm.embedding.options import DEFAULT_CANDIDATES, BoostedOptions
+from wm.embedding.options import DEFAULT_CANDIDATES, BoostedOptions, PoolRows
 from wm.embedding.tuning import Hyperparameters
 from wm.errors import ClaimError, EmbeddingError
 from wm.forest import Forest

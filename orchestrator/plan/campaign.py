@@ -10,7 +10,7 @@ from orchestrator.plan.attacks import Watermark, attacks_on_campaign, attacks_on
 from orchestrator.plan.base import DataFacts, GridPoint, PlannedJob, make_job
 from orchestrator.spec import CampaignSpec
 from orchestrator.spec.draft import Fault
-from wm import streams
+from wm import codebook, streams
 from wm.embedding import SCHEMES
 from wm.embedding.common import trigger_size
 from wm.errors import EmbeddingError
@@ -113,8 +113,15 @@ def _jobs(spec: CampaignSpec, facts: DataFacts) -> Iterator[PlannedJob]:
             cell = GridPoint(scheme, **shares, repeat=repeat)
             candidates = None if SCHEMES[scheme].proof is None else spec.embedding.candidates
             boosted = None if SCHEMES[scheme].trees_vote else spec.embedding.boosted or BoostedParameters()
+            divided = spec.embedding.pool_rows == "divided" and scheme == codebook.SCHEME
             embed_parameters = EmbedParameters(
-                scheme=scheme, **shares, repeat=repeat, candidates=candidates, boosted=boosted, **fit
+                scheme=scheme,
+                **shares,
+                repeat=repeat,
+                candidates=candidates,
+                boosted=boosted,
+                pool_rows="divided" if divided else None,
+                **fit,
             )
             embed = make_job(JobKind.EMBED, embed_parameters, cell, split, baseline)
             yield embed

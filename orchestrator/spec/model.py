@@ -8,10 +8,11 @@ from typing import Annotated, Self, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from wm import codebook
 from wm.attacks.base import Distinct, OneOrMore, Several, Share, known
 from wm.codebook import BOOSTED
 from wm.embedding import SCHEMES
-from wm.embedding.options import DEFAULT_CANDIDATES, DEFAULTS, MAX_CANDIDATES, Adjust, FitOptions
+from wm.embedding.options import DEFAULT_CANDIDATES, DEFAULTS, MAX_CANDIDATES, Adjust, FitOptions, PoolRows
 from wm.errors import DataError
 from workers.jobs import BoostedParameters, SplitOptions
 
@@ -134,6 +135,11 @@ class EmbeddingSpec(GridSpec, FitOptions):
     boosted: Annotated[BoostedSpec | None, Field(exclude_if=lambda value: value is None)] = Field(
         default=None, description="For boosted: how the trees are trained."
     )
+    pool_rows: Annotated[PoolRows, Field(exclude_if=lambda value: value == "any")] = Field(
+        default="any",
+        description="For codebook: rows that trigger rows are drawn from, any or those that divide honest "
+        "trees.",
+    )
 
     def _set_shares(self, shares: set[float]) -> None:
         if not self.grid:
@@ -158,6 +164,12 @@ class EmbeddingSpec(GridSpec, FitOptions):
     def _boosted_has_a_meaning(self) -> Self:
         if self.boosted is not None and BOOSTED not in {scheme for scheme, *_ in self.points()}:
             raise ValueError(f"boosted has no meaning without scheme {BOOSTED}: leave it out")
+        return self
+
+    @model_validator(mode="after")
+    def _pool_rows_have_a_meaning(self) -> Self:
+        if self.pool_rows != "any" and codebook.SCHEME not in {scheme for scheme, *_ in self.points()}:
+            raise ValueError(f"pool_rows has no meaning without scheme {codebook.SCHEME}: leave it out")
         return self
 
     @model_validator(mode="after")

@@ -25,7 +25,8 @@ from wm.attacks.base import LoadedScene, Streams
 from wm.datasets import Source, Split, load, split
 from wm.embedding import SCHEMES
 from wm.embedding.common import single_rows, trigger_size
-from wm.embedding.divided import DIVIDED_POOL, PoolRows, divided_rows
+from wm.embedding.divided import DIVIDED_POOL, divided_rows
+from wm.embedding.options import PoolRows
 from wm.embedding.training import Caps, adjusted_caps, fit_trees, standard_caps
 from wm.embedding.watermark import Plan, watermark
 from wm.forest import Forest

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import ValidationError
 
 from orchestrator.errors import SpecError
 from orchestrator.plan import DataFacts, GridPoint, plan, split_seed
@@ -346,6 +347,22 @@ def test_candidates_change_the_keys_of_lineup_alone():
     assert {job.key for job in planned(BASE, FACTS_OF_FILE)} == kept
 
 
+def test_pool_rows_change_the_keys_of_codebook_alone():
+    both = changed(["embedding", "scheme"], ["paper", "codebook"])
+    both["embedding"].pop("training")
+    both["embedding"].pop("weight_step", None)
+    before = planned(both, FACTS_OF_FILE)
+    both["embedding"]["pool_rows"] = "any"
+    assert [job.key for job in planned(both, FACTS_OF_FILE)] == [job.key for job in before]
+    both["embedding"]["pool_rows"] = "divided"
+    after = planned(both, FACTS_OF_FILE)
+    kept = {job.key for job in before} & {job.key for job in after}
+    assert {job.cell.scheme for job in before if job.key not in kept} == {"codebook"}
+    assert not any(job.cell.scheme == "codebook" for job in before if job.key in kept)
+    with pytest.raises(ValidationError, match="pool_rows has no meaning without scheme codebook"):
+        planned(changed(["embedding", "pool_rows"], "divided"), FACTS_OF_FILE)
+
+
 @pytest.mark.parametrize(
     ("option", "value"), [("max_depth", 2), ("learning_rate", 0.2), ("fit_share", 0.9), ("max_weight", 8.0)]
 )
@@ -375,7 +392,7 @@ def test_every_parameter_of_the_file_has_its_row_above():
     there = {(section, name) for section, names in sections.items() for name in names}
     elsewhere = {
         ("dataset", "name"),
-        *(("embedding", name) for name in ("scheme", "repeats", "candidates", "boosted")),
+        *(("embedding", name) for name in ("scheme", "repeats", "candidates", "boosted", "pool_rows")),
     }
     assert there - elsewhere <= shown
 

@@ -21,9 +21,9 @@ from wm.codebook import Marks
 from wm.datasets.preparation import MinMax, Preparation
 from wm.embedding import Embedded
 from wm.embedding.common import OnRound, single_rows
-from wm.embedding.divided import DIVIDED_POOL, PoolRows, divided_rows
+from wm.embedding.divided import DIVIDED_POOL, divided_rows
 from wm.embedding.drawn_claims import drawn_rows
-from wm.embedding.options import PaperOptions, TrainOptions
+from wm.embedding.options import PaperOptions, PoolRows, TrainOptions
 from wm.embedding.training import Caps, adjusted_caps, honest_forest, standard_caps
 from wm.embedding.tuning import Hyperparameters
 from wm.embedding.watermark import Plan, watermark_rows

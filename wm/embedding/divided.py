@@ -7,15 +7,12 @@ and a pruned tree often still errs. The null of a verdict is the draw from the p
 
 from __future__ import annotations
 
-from typing import Literal
-
 import numpy as np
 from numpy.typing import NDArray
 
+from wm.embedding.common import single_rows
 from wm.embedding.training import Caps, honest_forest
-
-PoolRows = Literal["any", "divided"]
-"""Which rows an owner commits to."""
+from wm.errors import EmbeddingError
 
 DIVIDED_POOL = 3
 """Rows of a pool for each trigger row: more would be less divided."""
@@ -72,6 +69,38 @@ def divided_rows(
     distance = np.abs(wrong_shares(X, y, caps=caps, rng=rng)[rows] - share)
     order = np.lexsort((rng.random(len(rows)), distance))
     return np.sort(rows[order[:count]])
+
+
+def draw_divided_rows(
+    X: NDArray[np.float32],
+    y: NDArray[np.int64],
+    size: int,
+    share: float,
+    *,
+    caps: Caps,
+    rng: np.random.Generator,
+) -> NDArray[np.int64]:
+    """Draw `size` trigger rows from a pool of divided ones, as a beacon draws them from an owner's.
+
+    Parameters
+    ----------
+    X, y, share, caps
+        As in `divided_rows`.
+
+    Returns
+    -------
+    Indexes of rows that occur only once, ascending.
+
+    Raises
+    ------
+    EmbeddingError
+        Fewer than `size` rows occur only once.
+    """
+    single = single_rows(X)
+    if len(single) < size:
+        raise EmbeddingError(f"{size} trigger rows are wanted, but only {len(single)} rows occur just once")
+    pool = divided_rows(X, y, single, min(len(single), DIVIDED_POOL * size), share, caps=caps, rng=rng)
+    return np.sort(rng.choice(pool, size=size, replace=False))
 
 
 def _seed(rng: np.random.Generator) -> int:

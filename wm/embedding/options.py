@@ -21,6 +21,9 @@ Training = Literal["paper", "artifact", "per-tree"]
 Adjust = Literal["paper", "artifact"]
 """Limits set by `Adjust`: "paper" depth and leaves, "artifact" (the authors' code) leaves only."""
 
+PoolRows = Literal["any", "divided"]
+"""Which rows an owner commits to, see `wm.embedding.divided`."""
+
 Share = Annotated[float, Field(gt=0, lt=1)]
 
 

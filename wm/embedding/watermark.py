@@ -16,7 +16,8 @@ from wm.codebook import Marks
 from wm.datasets import Split
 from wm.embedding import Embedded, EmbeddingTask, scheme_of
 from wm.embedding.common import OnRound, draw_trigger_rows, draw_wrong_labels, trigger_size
-from wm.embedding.options import TrainOptions
+from wm.embedding.divided import draw_divided_rows
+from wm.embedding.options import PoolRows, TrainOptions
 from wm.embedding.training import Caps
 from wm.errors import EmbeddingError
 from wm.forest import Forest
@@ -50,6 +51,8 @@ class Plan:
     """Time for the claim, ISO 8601, or None."""
     trigger_rows: tuple[int, ...] | None = None
     """Indexes of the trigger rows among the training rows; None draws them by `seed`."""
+    pool_rows: PoolRows = "any"
+    """Of which rows they are drawn, see `wm.embedding.divided`; "divided" is for scheme codebook."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,7 +108,7 @@ def watermark_rows(
         As in `watermark`.
     """
     scheme = scheme_of(plan.scheme)
-    rows = _trigger_rows(X, plan)
+    rows = _trigger_rows(X, y, plan)
     task = EmbeddingTask(
         X=X,
         y=y,
@@ -143,8 +146,18 @@ def watermark_rows(
     return WatermarkedForest(forest, embedded, claim, evidence, task)
 
 
-def _trigger_rows(X: NDArray[np.float32], plan: Plan) -> NDArray[np.int64]:
+def _trigger_rows(X: NDArray[np.float32], y: NDArray[np.int64], plan: Plan) -> NDArray[np.int64]:
     if plan.trigger_rows is not None:
         return np.array(plan.trigger_rows, dtype=np.int64)
     size = trigger_size(len(X), plan.trigger_share)
-    return draw_trigger_rows(X, size, streams.generator(plan.seed, Role.OWNER_TRIGGER, plan.repeat))
+    rng = streams.generator(plan.seed, Role.OWNER_TRIGGER, plan.repeat)
+    if plan.pool_rows == "any":
+        return draw_trigger_rows(X, size, rng)
+    return draw_divided_rows(
+        X,
+        y,
+        size,
+        plan.signature.share,
+        caps=plan.caps,
+        rng=rng,
+    )

@@ -148,6 +148,7 @@ def embed(parameters: EmbedParameters, context: Context) -> EmbedResult:
         fit=TrainOptions(**parameters.fit_options()),
         model_id=model_id,
         nonce=streams.generator(seed, Role.OWNER_NONCE, repeat).bytes(NONCE_BYTES),
+        pool_rows=parameters.pool_rows or "any",
     )
     with context.timed("embed"):
         made = watermark(rows, plan)

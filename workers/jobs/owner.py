@@ -9,7 +9,7 @@ from pydantic import BaseModel, Field
 
 from wm.attacks.base import Share
 from wm.datasets import Categorical, Missing, Source
-from wm.embedding.options import DEFAULT_DEPTH, FitOptions, GradientOptions
+from wm.embedding.options import DEFAULT_DEPTH, FitOptions, GradientOptions, PoolRows
 from workers.jobs.base import JobResult, Parameters, Seed, Sha256
 
 Unused = Field(exclude_if=lambda value: value in (None, "refuse", ()))
@@ -137,7 +137,7 @@ class EmbedParameters(FitOptions, Parameters):
     """Embed one watermark. `seed` is the campaign's; owner's streams are spawned from it and `repeat`.
 
     `candidates` is for schemes whose proof has decoys: trees compared with each of the suspect's. `boosted`
-    is for that scheme.
+    is for that scheme, `pool_rows` for scheme codebook.
     """
 
     scheme: str
@@ -148,6 +148,7 @@ class EmbedParameters(FitOptions, Parameters):
     # Left out where not used, so that keys of other schemes' jobs stay what they were.
     candidates: Annotated[int | None, Unused] = None
     boosted: Annotated[BoostedParameters | None, Unused] = None
+    pool_rows: Annotated[PoolRows | None, Unused] = None
 
 
 class HonestFigures(JobResult):

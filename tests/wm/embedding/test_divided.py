@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import wm
+from wm.codebook import random_codebook
 from wm.embedding.claimed import DIVIDED_POOL
-from wm.embedding.divided import divided_rows, wrong_shares
+from wm.embedding.divided import divided_rows, draw_divided_rows, wrong_shares
 from wm.embedding.training import Caps
+from wm.embedding.watermark import Plan, watermark_rows
 from wm.errors import EmbeddingError
 
 CAPS = Caps(None, None)
@@ -72,3 +76,22 @@ def test_a_level_that_few_rows_cannot_reach_makes_the_pool_larger(noisy):
         X, y, n_estimators=10, scheme="codebook", trigger_rows=4, pool_rows="divided", adjust="artifact"
     )
     assert owned.claim.header.pool_size > DIVIDED_POOL * 4
+
+
+def test_trigger_rows_of_a_plan_are_drawn_from_divided_rows(noisy):
+    X, y = noisy
+    marks = random_codebook(9, 20, 0.25, np.random.default_rng(2))
+    plan = Plan("codebook", marks, 9 / 300, CAPS, seed=4, repeat=0, model_id="m", pool_rows="divided")
+    rows = watermark_rows(X, y, ("no", "yes"), plan).task.trigger_rows
+    assert len(set(rows.tolist())) == 9
+    assert (np.diff(rows) > 0).all()
+    distance = np.abs(wrong_shares(X, y, caps=CAPS, rng=np.random.default_rng(5)) - 0.25)
+    anywhere = watermark_rows(X, y, ("no", "yes"), replace(plan, pool_rows="any")).task.trigger_rows
+    assert np.median(distance[rows]) < np.median(distance[anywhere])
+
+
+def test_more_trigger_rows_than_single_rows_are_refused(noisy):
+    X, y = noisy
+    twice, labels = np.concatenate([X[:5], X[:5], X[5:8]]), np.concatenate([y[:5], y[:5], y[5:8]])
+    with pytest.raises(EmbeddingError, match="only 3 rows occur just once"):
+        draw_divided_rows(twice, labels, 4, 0.25, caps=CAPS, rng=np.random.default_rng(0))

@@ -29,7 +29,8 @@ from wm.attacks.suppression.scores import (
 )
 from wm.attacks.suppression.shadow import ShadowPlan, Spotter, train_spotter
 from wm.claims.claim import Claim
-from wm.embedding.divided import PoolRows
+from wm.codebook import Codebook
+from wm.embedding.options import PoolRows
 from wm.forest import Forest
 from wm.streams import Role
 
@@ -151,6 +152,7 @@ def _by_leaves(forest: Forest, own: NDArray[np.float32]) -> _Judge:
 def _spotter(scene: Scene, own: NDArray[np.int64], options: Options, rng: Streams) -> Spotter:
     # The attacker does not know k: it uses as many trigger rows as it has rows for, up to the true number.
     triggers = max(2, min(len(scene.claim.trigger_set.rows), len(own) // _ROWS_PER_TRIGGER))
+    bits = scene.claim.bits
     plan = ShadowPlan(
         n_trees=scene.forest.n_trees,
         caps=scene.caps,
@@ -160,6 +162,7 @@ def _spotter(scene: Scene, own: NDArray[np.int64], options: Options, rng: Stream
         seed=rng.seed,
         repeat=rng.repeat,
         pool_rows=options.shadow_rows,
+        ones_share=bits.share if isinstance(bits, Codebook) else None,  # the attacker knows the options
     )
     return train_spotter(scene.split.X_test[own], scene.split.y_test[own], plan)
 

@@ -21,8 +21,9 @@ from wm.attacks.divisions import disagreement, majority, repeats
 from wm.attacks.populations import watermarked_forest
 from wm.attacks.suppression.scores import threshold_at_limit
 from wm.embedding import SCHEMES
-from wm.embedding.common import draw_trigger_rows, single_rows
-from wm.embedding.divided import DIVIDED_POOL, PoolRows, divided_rows
+from wm.embedding.common import draw_trigger_rows
+from wm.embedding.divided import draw_divided_rows
+from wm.embedding.options import PoolRows
 from wm.embedding.training import Caps, honest_forest
 from wm.errors import EmbeddingError
 from wm.forest import Forest
@@ -54,6 +55,8 @@ class ShadowPlan:
     """Seed and repeat of the attacker's streams."""
     pool_rows: PoolRows = "any"
     """How the owner is thought to choose trigger rows."""
+    ones_share: float | None = None
+    """Share of ones of the shadow models' marks; None: the scheme's own."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -183,13 +186,10 @@ def _shadow_stream(
     rows = draw_trigger_rows(X[marked], plan.trigger_rows, rng)
     seeds = rng.choice(2**31 - 1, size=2, replace=False)
     scheme = SCHEMES[plan.scheme]
+    share = scheme.ones_share if plan.ones_share is None else plan.ones_share
     if plan.pool_rows == "divided":
-        most = DIVIDED_POOL * plan.trigger_rows
-        pool = divided_rows(
-            X[marked], y[marked], single_rows(X[marked]), most, scheme.ones_share, caps=plan.caps, rng=rng
-        )
-        rows = np.sort(rng.choice(pool, size=plan.trigger_rows, replace=False))
-    signature = scheme.draw(plan.trigger_rows, plan.n_trees, scheme.ones_share, rng)
+        rows = draw_divided_rows(X[marked], y[marked], plan.trigger_rows, share, caps=plan.caps, rng=rng)
+    signature = scheme.draw(plan.trigger_rows, plan.n_trees, share, rng)
     forest = watermarked_forest(X[marked], y[marked], signature, rows, plan.caps, seeds, plan.scheme)
     queries = np.concatenate([X[marked][rows], X[ordinary]])
     reference = _reference(X[honest], y[honest], plan, number)
