@@ -179,7 +179,7 @@ def _bits_read(forest: Forest, task: EmbeddingTask) -> tuple[float, float]:
     shares = {
         result.measure: result.correct / task.signature.trees
         for result in detect(forest, task.signature)
-        if result.strategy is Strategy.B
+        if result.strategy == Strategy.B
     }
     return shares[Measure.DEPTH], shares[Measure.LEAVES]
 
