@@ -9,13 +9,16 @@ import pytest
 
 from tests import lineups, witness
 from wm.claims.lineup_settings import TreeSettings
+from wm.embedding.boosted.newton import model_of_steps
+from wm.embedding.lineup.boosting import first_margins, train_rounds
 from wm.embedding.lineup.claimed import commit_lineup, embed_lineup, trained_forest
 from wm.embedding.lineup.context import canonical_rows
 from wm.errors import ClaimError
 from wm.verification.judgement import Requirements, VerdictKind
 from wm.verification.lineup.candidates import Lineup, retrained_lineup
-from wm.verification.lineup.judgement import judge_lineup, model_lineup_answers
+from wm.verification.lineup.judgement import judge_lineup, lineup_answers, model_lineup_answers
 from wm.verification.lineup.queries import Queries
+from wm.verification.lineup.rounds import round_lineup
 
 ASKED = Requirements(suspect_since=witness.SINCE)
 
@@ -93,3 +96,20 @@ def test_a_draw_after_the_suspect_appeared_is_not_verified():
     found = judged(owner.claim, lineup, owner.queries, owner.forest, early)
     assert found.verdict is VerdictKind.INDICATION
     assert "is not older than the suspect" in found.open_questions[0]
+
+
+def test_claims_on_a_boosted_model_that_somebody_else_trained_gain_nothing():
+    """Twelve claimants have the victim's rows, settings and model: the smallest p is what chance gives."""
+    start = lineups.boosted_owner(seed=0)
+    steps = train_rounds(start.rows, lineups.BOOSTING, list(range(lineups.TREES)))
+    victim = model_of_steps(steps, first_margins(start.rows)[:1], n_features=6, n_classes=2)
+    given = lineup_answers(victim, start.claim.header, start.queries, what="the victim's")
+    found = []
+    for seed in range(12):
+        false, X = lineups.boosted_owner(seed=seed), start.queries.X
+        lineup = round_lineup(false.claim, false.rows, X, candidates=8, judge=lineups.JUDGE)
+        judgement = judge_lineup(false.claim, lineup, start.queries, given, ASKED, trust=witness.TRUST)
+        assert judgement.verdict is VerdictKind.NOT_VERIFIED
+        found.append(judgement.log10_p)
+    assert min(found) > -3
+    assert sum(log10_p <= -1 for log10_p in found) <= 4
