@@ -21,16 +21,22 @@ from wm.embedding.claimed import commit_pool
 from wm.errors import ClaimError, FitError, ModelError
 from wm.formats.reading import read_model
 from wm.verification.judgement import VerdictKind
+from wm.verification.lineup.order import Counts
 
 Boosting = wm.WatermarkedBoostingClassifier
 SETTINGS = {"n_estimators": 30, "trigger_share": 0.05, "random_state": 3}
 
 
 @parametrize_with_checks(
-    [Boosting(n_estimators=8, random_state=0)],
-    expected_failed_checks=lambda _estimator: {
-        "check_class_weight_classifiers": "gives one class nearly all weight; Newton's step of a leaf that "
-        "has rows of one class only does not depend on their weights, in scikit-learn neither"
+    [
+        Boosting(n_estimators=8, random_state=0),
+        Boosting(n_estimators=8, random_state=0, scheme="lineup", max_depth=4, learning_rate=0.5),
+    ],
+    expected_failed_checks=lambda estimator: {
+        "check_class_weight_classifiers": "gives class weights that are no whole numbers"
+        if estimator.scheme == "lineup"
+        else "gives one class nearly all weight; Newton's step of a leaf that has rows of one class only does "
+        "not depend on their weights, in scikit-learn neither"
     },
 )
 def test_it_is_a_scikit_learn_classifier(estimator, check):
@@ -149,3 +155,36 @@ def test_what_cannot_be_watermarked_is_refused(breast_cancer):
 def test_it_is_cross_validated(breast_cancer):
     scores = cross_val_score(Boosting(8, random_state=0), breast_cancer.X_train, breast_cancer.y_train, cv=2)
     assert scores.min() > 0.85
+
+
+@pytest.fixture(scope="module")
+def recognised(breast_cancer):
+    return Boosting(30, scheme="lineup", random_state=3).fit(breast_cancer.X_train, breast_cancer.y_train)
+
+
+def test_an_honest_model_is_recognised_by_its_rows(breast_cancer, recognised, tmp_path):
+    rows = breast_cancer.X_train, breast_cancer.y_train
+    recognised.save(tmp_path / "model.json")
+    released = read_model(tmp_path / "model.json")
+    counts = Counts(natural=0, mixups=200, boundary=100, leaning=0)
+    found = wm.verify(recognised.claim_, released, rows=rows, candidates=8, counts=counts)
+    assert (found.verdict, found.log10_p < -20) == (VerdictKind.INDICATION, True)
+    other = Boosting(30, scheme="lineup", random_state=4).fit(*rows)
+    judged = wm.verify(recognised.claim_, other.model_, rows=rows, candidates=8, counts=counts)
+    assert judged.verdict is VerdictKind.NOT_VERIFIED
+    assert recognised.score(breast_cancer.X_test, breast_cancer.y_test) > 0.9
+    assert recognised.feature_importances_.sum() == pytest.approx(1)
+    with pytest.raises(ClaimError, match="is judged with its training rows"):
+        recognised.verify()
+
+
+def test_a_line_up_takes_two_classes_and_whole_weights(breast_cancer, recognised):
+    with pytest.raises(FitError, match="Only binary classification"):
+        clone(recognised).fit(*load_iris(return_X_y=True))
+    rows = breast_cancer.X_train, breast_cancer.y_train
+    with pytest.raises(FitError, match="whole numbers are needed as sample_weight"):
+        clone(recognised).fit(*rows, sample_weight=np.full(len(rows[1]), 0.5))
+    again = Boosting(30, scheme="lineup", random_state=9).fit(*rows, claim=recognised.claim_)
+    np.testing.assert_array_equal(again.predict_proba(rows[0]), recognised.predict_proba(rows[0]))
+    with pytest.raises(FitError, match="of 30 trees, n_estimators is 20"):
+        Boosting(20, scheme="lineup").fit(*rows, claim=recognised.claim_)

@@ -56,6 +56,11 @@ class OwnedBoosted:
         return self.marked.boosted
 
     @property
+    def importances(self) -> NDArray[np.float64]:
+        """Mean impurity decrease of the trees as trained, by feature: (d,)."""
+        return self.boosted.importances
+
+    @property
     def codebook(self) -> Codebook:
         """As drawn: secret."""
         return self.marked.codebook

@@ -18,6 +18,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from wm import streams
 from wm.claims.keys import public_hex
+from wm.claims.lineup import LineupClaim
+from wm.claims.lineup_settings import BoostingSettings
 from wm.claims.pooled import PooledClaim
 from wm.codebook import BOOSTED
 from wm.embedding.boosted.claimed import OwnedBoosted, embed_boosted, trees_of_rounds, write_released
@@ -25,8 +27,10 @@ from wm.embedding.claimed import commit_pool, own_receipt, owner_key
 from wm.embedding.classifier import WatermarkedClassifier
 from wm.embedding.common import trigger_size
 from wm.embedding.drawn_claims import check_claim
+from wm.embedding.lineup.boosting import OwnedBoostedLineup
+from wm.embedding.lineup.rows import fitted_boosted_lineup
 from wm.embedding.merging import MergedRows
-from wm.embedding.options import DEFAULT_DEPTH, BoostedOptions, GradientOptions
+from wm.embedding.options import DEFAULT_DEPTH, DEFAULT_SUBSAMPLE, BoostedOptions, GradientOptions
 from wm.errors import ClaimError, EmbeddingError, FitError
 from wm.models import TreeModel
 from wm.streams import Role
@@ -37,9 +41,11 @@ from wm.verification.samples import sample_of
 
 _DEFAULTS = BoostedOptions()
 
+LINEUP = "lineup"
+
 
 class WatermarkedBoostingClassifier(WatermarkedClassifier):
-    """Gradient boosting that carries its owner's watermark of scheme `boosted`.
+    """Gradient boosting that carries its owner's watermark, or that is recognised without one.
 
     Parameters
     ----------
@@ -56,6 +62,11 @@ class WatermarkedBoostingClassifier(WatermarkedClassifier):
         Share of the trigger rows on which each tree is to show its bits, above 0.5.
     max_weight
         Most weight of a trigger row, beside 1 of others; at least 1.
+    scheme
+        "boosted" marks the trigger rows. "lineup", for two classes, trains an honest model whose rounds have
+        keyed seeds (docs/schemes.md): it has no trigger rows, and takes whole numbers as weights only.
+    subsample
+        Of scheme "lineup": share of the rows that each round sees, in (0, 1].
     model_id
         The owner's name for the model, written into the claim.
     class_weight
@@ -70,7 +81,7 @@ class WatermarkedBoostingClassifier(WatermarkedClassifier):
     ----------
     classes_ : (c,)
         Class labels.
-    claim_ : PooledClaim
+    claim_ : PooledClaim or LineupClaim
         The owner's evidence for a judge, that given to `fit` if any. Not in pickles.
     model_ : TreeModel
         The model as released. Its classes 0, 1, ... are `classes_` in order.
@@ -105,6 +116,8 @@ class WatermarkedBoostingClassifier(WatermarkedClassifier):
         "trigger_share": [Interval(Real, 0, 1, closed="neither")],
         "fit_share": [Interval(Real, 0.5, 1, closed="right")],
         "max_weight": [Interval(Real, 1, 1e6, closed="both")],
+        "scheme": [StrOptions({BOOSTED, LINEUP})],
+        "subsample": [Interval(Real, 0, 1, closed="right")],
         "model_id": [str],
         "class_weight": [StrOptions({"balanced"}), dict, None],
         "missing": [StrOptions({"median", "refuse"})],
@@ -120,6 +133,8 @@ class WatermarkedBoostingClassifier(WatermarkedClassifier):
         trigger_share: float = _DEFAULTS.trigger_share,
         fit_share: float = _DEFAULTS.fit_share,
         max_weight: float = _DEFAULTS.max_weight,
+        scheme: Literal["boosted", "lineup"] = "boosted",
+        subsample: float = DEFAULT_SUBSAMPLE,
         model_id: str = "model",
         class_weight: dict[Any, float] | str | None = None,
         missing: Literal["median", "refuse"] = "median",
@@ -131,6 +146,8 @@ class WatermarkedBoostingClassifier(WatermarkedClassifier):
         self.trigger_share = trigger_share
         self.fit_share = fit_share
         self.max_weight = max_weight
+        self.scheme = scheme
+        self.subsample = subsample
         self.model_id = model_id
         self.class_weight = class_weight
         self.missing = missing
@@ -142,7 +159,7 @@ class WatermarkedBoostingClassifier(WatermarkedClassifier):
         X: ArrayLike,
         y: ArrayLike,
         sample_weight: ArrayLike | None = None,
-        claim: PooledClaim | None = None,
+        claim: PooledClaim | LineupClaim | None = None,
     ) -> Self:
         """Train the model and embed the watermark.
 
@@ -156,8 +173,8 @@ class WatermarkedBoostingClassifier(WatermarkedClassifier):
             Not negative; a row of weight 2 counts as two equal rows.
         claim
             A claim of scheme `boosted` (`wm.embedding.claimed.commit_pool`) of these rows, with a beacon's
-            receipt; `trigger_share` and `model_id` have no meaning then. None: a claim that no beacon drew,
-            which is an indication at best.
+            receipt, or of a boosted line-up (`wm.embedding.lineup.claimed.commit_lineup`): what it fixes has
+            no meaning here then. None: a claim that no beacon drew, which is an indication at best.
 
         Raises
         ------
@@ -168,15 +185,55 @@ class WatermarkedBoostingClassifier(WatermarkedClassifier):
         """
         rows = self._training_rows(X, y, sample_weight)
         seed = self._seed()
+        made: OwnedBoosted | OwnedBoostedLineup
         try:
-            made = self._embedded(rows, seed, claim)
+            if isinstance(claim, LineupClaim) or (claim is None and self.scheme == LINEUP):
+                made = self._recognised(rows, seed, claim)
+            else:
+                made = self._embedded(rows, seed, claim)
         except (ClaimError, EmbeddingError) as reason:
             raise FitError(str(reason)) from reason
         self.claim_: Any = made.claim
         self.model_ = made.model
-        self.feature_importances_ = made.boosted.importances
+        self.feature_importances_ = made.importances
         self._content = made.content
         return self
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = self.scheme != LINEUP
+        return tags
+
+    def _check_classes(self, rows: MergedRows) -> None:
+        if self.scheme == LINEUP and len(self.classes_) > 2:
+            raise FitError(
+                "Only binary classification is supported. The type of the target is multiclass: a line-up is "
+                "of models of two classes"
+            )
+        super()._check_classes(rows)
+
+    def _recognised(self, rows: MergedRows, seed: int, claim: LineupClaim | None) -> OwnedBoostedLineup:
+        if claim is not None:
+            check_claim(claim, self._class_names(), trees=self.n_estimators)
+        training = BoostingSettings(
+            max_depth=int(self.max_depth),
+            learning_rate=float(self.learning_rate),
+            subsample=float(self.subsample),
+        )
+        return fitted_boosted_lineup(
+            rows,
+            claim,
+            names=self._class_names(),
+            features=self._feature_names(rows.X.shape[1]),
+            rounds=int(self.n_estimators),
+            model_id=self.model_id,
+            training=training,
+            seed=self._secret_seed(seed),
+        )
+
+    def _secret_seed(self, seed: int) -> int | None:
+        """Return a seed for a claim's secrets: one of 62 bits is for rehearsals, a real claim's have 256."""
+        return None if self.random_state is None else streams.integer_seed(seed, Role.OWNER_TREE, 0)
 
     def _embedded(self, rows: MergedRows, seed: int, claim: PooledClaim | None) -> OwnedBoosted:
         trees = trees_of_rounds(BOOSTED, self.n_estimators, len(self.classes_))
@@ -208,9 +265,7 @@ class WatermarkedBoostingClassifier(WatermarkedClassifier):
 
     def _new_claim(self, rows: MergedRows, seed: int, trees: int) -> PooledClaim:
         """Return a claim that no beacon drew; with few rows or trees it may be too weak for any judge."""
-        count = len(rows.codes)
-        # A seed of 62 bits is for rehearsals: a real claim's secrets have 256.
-        secret = None if self.random_state is None else streams.integer_seed(seed, Role.OWNER_TREE, 0)
+        count, secret = len(rows.codes), self._secret_seed(seed)
         claim = commit_pool(
             rows.X,
             rows.codes,
@@ -252,11 +307,16 @@ class WatermarkedBoostingClassifier(WatermarkedClassifier):
         Raises
         ------
         ClaimError
-            A copy from a pickle, or a model of another number of trees.
+            A copy from a pickle, a model of another number of trees, or a line-up, whose judge needs the
+            training rows.
         """
         check_is_fitted(self)
         if not hasattr(self, "claim_"):
             raise ClaimError("a copy from a pickle has no claim: verify with the claim that was kept")
+        if isinstance(self.claim_, LineupClaim):
+            raise ClaimError(
+                "a line-up is judged with its training rows: wm.verify(claim_, model_, rows=(X, y))"
+            )
         sample = sample_of(self.claim_)
         X, y = sample.X[sample.is_trigger], sample.y[sample.is_trigger]
         wrong = wrong_signs(self.model_ if suspect is None else suspect, X, y)

@@ -106,3 +106,11 @@ def model_of_steps(
         classes=np.arange(n_classes),
         input_dtype="float32",
     )
+
+
+def importances(steps: Sequence[Step]) -> NDArray[np.float64]:
+    """Return the mean impurity decrease by feature, as in scikit-learn: (d,), adding up to 1 or all 0."""
+    total: NDArray[np.float64] = np.sum(
+        [step.tree.tree_.compute_feature_importances(normalize=False) for step in steps], axis=0
+    )
+    return total / total.sum() if total.sum() > 0 else total

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from wm.boosting import outputs, tree_classes
 from wm.codebook import Codebook
-from wm.embedding.boosted.newton import Step, model_of_steps, newton_step, start_margins
+from wm.embedding.boosted.newton import Step, importances, model_of_steps, newton_step, start_margins
 from wm.embedding.options import GradientOptions
 from wm.errors import EmbeddingError
 from wm.formats.assembling import centre_of
@@ -191,15 +191,8 @@ def boost(task: BoostingTask, on_tree: Callable[[int], None] | None = None) -> B
         fits,
         np.array([each.followed for each in chosen]),
         np.array([each.weight for each in chosen]),
-        _importances([each.step.tree.tree_ for each in chosen]),
+        importances([each.step for each in chosen]),
     )
-
-
-def _importances(trees: list[Any]) -> NDArray[np.float64]:
-    total: NDArray[np.float64] = np.sum(
-        [tree.compute_feature_importances(normalize=False) for tree in trees], axis=0
-    )
-    return total / total.sum() if total.sum() > 0 else total
 
 
 def shares_of(margins: NDArray[np.float64]) -> NDArray[np.float64]:

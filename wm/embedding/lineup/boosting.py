@@ -21,7 +21,7 @@ from wm.claims.lineup import LineupClaim, drawn_value, with_receipts
 from wm.claims.lineup_keys import tree_seed
 from wm.claims.lineup_settings import BoostingSettings
 from wm.embedding.boosted.claimed import write_released
-from wm.embedding.boosted.newton import Step, model_of_steps, newton_step, start_margins
+from wm.embedding.boosted.newton import Step, importances, model_of_steps, newton_step, start_margins
 from wm.embedding.lineup.context import TrainingRows, canonical_rows, check_context, check_environment
 from wm.errors import ClaimError
 from wm.exporting.xgboost_model import write_margins
@@ -39,10 +39,13 @@ class OwnedBoostedLineup:
         XGBoost's json of the model: to be released.
     claim
         With the beacons' receipts: secret.
+    importances : (d,)
+        Mean impurity decrease of the trees as trained, by feature.
     """
 
     content: bytes
     claim: LineupClaim
+    importances: NDArray[np.float64]
 
     @property
     def model(self) -> TreeModel:
@@ -73,9 +76,10 @@ def embed_boosted_lineup(
     """
     complete = with_receipts(claim, receipts)
     rows = canonical_rows(X, y)
-    content = released_content(complete, owner_rounds(complete, rows), rows)
-    released = hashlib.sha256(content).hexdigest()
-    return OwnedBoostedLineup(content, complete.model_copy(update={"released": released}))
+    steps = owner_rounds(complete, rows)
+    content = released_content(complete, steps, rows)
+    claimed = complete.model_copy(update={"released": hashlib.sha256(content).hexdigest()})
+    return OwnedBoostedLineup(content, claimed, importances(steps))
 
 
 def owner_rounds(claim: LineupClaim, rows: TrainingRows) -> list[Step]:

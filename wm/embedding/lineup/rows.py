@@ -1,4 +1,4 @@
-"""The owner's whole procedure of scheme `lineup` in one call: for `wm.embed` and for the estimator."""
+"""The owner's whole procedure of scheme `lineup` in one call: for `wm.embed` and for the estimators."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from wm.claims.beacons.base import Receipt
 from wm.claims.keys import public_hex
 from wm.claims.lineup import LineupClaim, with_receipts
-from wm.claims.lineup_settings import Settings
+from wm.claims.lineup_settings import BoostingSettings, Settings
 from wm.embedding.claimed import own_receipt, owner_key
 from wm.embedding.lineup.boosting import OwnedBoostedLineup, embed_boosted_lineup
 from wm.embedding.lineup.claimed import OwnedLineup, commit_lineup, embed_lineup
@@ -114,19 +114,55 @@ def fitted_lineup(
     EmbeddingError
         Weights that are not whole numbers, or limits that no line-up has.
     """
+    rows = _whole_rows(merged, y, names, features)
+    if claim is None:
+        limited = LineupOptions.of(
+            min_samples_leaf=limits.min_samples_leaf,
+            max_features="1" if limits.max_features is None else str(limits.max_features),
+        ).training(limits.max_depth)
+        claim = _drawn_by_owner(rows, limited, trees=trees, model_id=model_id, seed=seed)
+    return embed_lineup(claim, claim.receipts, rows.X, rows.y, n_jobs=n_jobs)
+
+
+def fitted_boosted_lineup(
+    merged: MergedRows,
+    claim: LineupClaim | None,
+    *,
+    names: tuple[str, ...],
+    features: Sequence[str],
+    rounds: int,
+    model_id: str,
+    training: BoostingSettings,
+    seed: int | None,
+) -> OwnedBoostedLineup:
+    """Return an estimator's boosted model; as `fitted_lineup`.
+
+    Parameters
+    ----------
+    rounds, training
+        Of a new claim.
+    """
+    rows = _whole_rows(merged, merged.codes, names, features)
+    if claim is None:
+        claim = _drawn_by_owner(rows, training, trees=rounds, model_id=model_id, seed=seed)
+    return embed_boosted_lineup(claim, claim.receipts, rows.X, rows.y)
+
+
+def _whole_rows(
+    merged: MergedRows, y: NDArray[np.int64], names: tuple[str, ...], features: Sequence[str]
+) -> OwnerRows:
     counts = merged.weight.astype(np.int64)
     if not np.array_equal(counts, merged.weight):
         raise EmbeddingError(
             "scheme lineup trains on rows, each as often as its weight says: whole numbers are needed as "
             "sample_weight, and no class_weight that makes others of them"
         )
-    rows = OwnerRows(np.repeat(merged.X, counts, axis=0), np.repeat(y, counts), names, tuple(features), None)
-    if claim is None:
-        limited = LineupOptions.of(
-            min_samples_leaf=limits.min_samples_leaf,
-            max_features="1" if limits.max_features is None else str(limits.max_features),
-        ).training(limits.max_depth)
-        owner = public_hex(owner_key(seed))
-        claim = _committed(rows, limited, trees=trees, owner=owner, model_id=model_id, seed=seed)
-        claim = with_receipts(claim, [own_receipt(seed)])
-    return embed_lineup(claim, claim.receipts, rows.X, rows.y, n_jobs=n_jobs)
+    return OwnerRows(np.repeat(merged.X, counts, axis=0), np.repeat(y, counts), names, tuple(features), None)
+
+
+def _drawn_by_owner(
+    rows: OwnerRows, training: Settings, *, trees: int, model_id: str, seed: int | None
+) -> LineupClaim:
+    owner = public_hex(owner_key(seed))
+    claim = _committed(rows, training, trees=trees, owner=owner, model_id=model_id, seed=seed)
+    return with_receipts(claim, [own_receipt(seed)])
