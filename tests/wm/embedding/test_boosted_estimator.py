@@ -35,8 +35,8 @@ SETTINGS = {"n_estimators": 30, "trigger_share": 0.05, "random_state": 3}
     expected_failed_checks=lambda estimator: {
         "check_class_weight_classifiers": "gives class weights that are no whole numbers"
         if estimator.scheme == "lineup"
-        else "gives one class nearly all weight; Newton's step of a leaf that has rows of one class only does "
-        "not depend on their weights, in scikit-learn neither"
+        else "gives one class nearly all weight; Newton's step of a leaf that has rows of one class only "
+        "does not depend on their weights, in scikit-learn neither"
     },
 )
 def test_it_is_a_scikit_learn_classifier(estimator, check):
