@@ -49,7 +49,8 @@ class Geometry:
         box = np.empty((2, self.forest.n_features), dtype=np.float32)
         cells = np.empty(box.shape, dtype=np.int32)
         known = self.cells.thresholds, self.cells.threshold_start
-        if not walk_kernel.box_around(query.centre, query.eps, *known, box, cells):
+        # A copy is writable: code compiled for an array that is not would be another one.
+        if not walk_kernel.box_around(query.centre.copy(), float(query.eps), *known, box, cells):
             return None
         return (box[0], box[1]), (cells[0], cells[1])
 

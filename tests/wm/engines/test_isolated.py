@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import pickle
 import pkgutil
 import signal
 import threading
@@ -184,7 +185,7 @@ def test_a_child_has_its_kernels_compiled_before_the_first_clock_starts(
         solver = prepare(name, realistic_forest.to_bytes(), {})
     assert called == COMPILED
     compiled = {path: kernel.signatures for path, kernel in kernels.items()}
-    for query in many_queries:
+    for query in (*many_queries, *pickle.loads(pickle.dumps(many_queries))):  # their arrays become writable
         solver.answer(query)
     assert {path: kernel.signatures for path, kernel in kernels.items()} == compiled
 
