@@ -39,6 +39,7 @@ TYPED: dict[str, dict[str, Any]] = {name: {"rows": module.Row} for name, module 
 TYPED |= dict.fromkeys(
     ("lineup_large", "lineup_thousand", "lineup_hard", "lineup_calibration", "lineup_others"), TYPED["lineup"]
 )
+TYPED["lineup_rounds_others"] = TYPED["lineup_rounds"]
 TYPED["embedding"] |= {"differences": embedding.Difference, "memory": embedding.Peak}
 """Of each results file, what the entries of its lists are."""
 
