@@ -13,9 +13,10 @@ function of both. All by SHA-256 and HMAC-SHA256; u64 is a little-endian integer
     seed (i, s)         HMAC(key i, "lineup/v1" || context || u64(i) || u64(s)), first 8 bytes, mod 2^31
     place i             HMAC(key i, "slot" || context || customer), first 8 bytes, mod N
 
-Each position has a secret of its own, so that some can be shown to a judge and others kept for the next
-dispute. The context is `wm.embedding.lineup.context`'s hash of training rows, settings and library versions:
-without it in the seeds a claimant could look for rows and settings whose forest happens to fit.
+A position is a tree of a forest, or a round of a boosted model. Each has a secret of its own, so that some
+trees can be shown to a judge and others kept for the next dispute. The context is the hash of training rows,
+settings and library versions of `wm.embedding.lineup.context`: without it in the seeds a claimant could look
+for rows and settings whose forest happens to fit.
 """
 
 from __future__ import annotations
