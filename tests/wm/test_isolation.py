@@ -305,6 +305,7 @@ def test_a_limit_does_not_count_time_for_which_all_processes_were_suspended(serv
     with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True) as parent:
         try:
             assert parent.stdout.readline() == "\n"
+            time.sleep(1)  # until it has asked: a clock that starts after the suspension knows nothing of it
             everyone = [parent.pid, *descendants(parent.pid)]
             for number in (signal.SIGSTOP, signal.SIGCONT):
                 for pid in everyone:
