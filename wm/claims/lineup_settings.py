@@ -28,8 +28,8 @@ class TreeSettings(Document):
     """
 
     max_depth: Annotated[int, Field(ge=1, le=1000)] | None = None
-    max_leaf_nodes: Annotated[int, Field(ge=2)] | None = None
-    min_samples_leaf: Annotated[int, Field(ge=1)] = 1
+    max_leaf_nodes: Annotated[int, Field(ge=2, lt=2**31)] | None = None
+    min_samples_leaf: Annotated[int, Field(ge=1, lt=2**31)] = 1
     max_features: MaxFeatures = "sqrt"
     bootstrap: bool = False
 
@@ -54,7 +54,7 @@ class BoostingSettings(Document):
     max_depth: Annotated[int, Field(ge=1, le=1000)]
     learning_rate: Annotated[float, Field(gt=0, le=1)]
     subsample: Annotated[float, Field(gt=0, le=1)]
-    min_samples_leaf: Annotated[int, Field(ge=1)] = 1
+    min_samples_leaf: Annotated[int, Field(ge=1, lt=2**31)] = 1
     max_features: MaxFeatures = "sqrt"
 
 

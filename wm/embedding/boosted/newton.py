@@ -17,6 +17,9 @@ from wm.models import Link, TreeModel
 _TINY = 1e-150
 """Sum of p (1 - p) below which a leaf adds nothing, as in scikit-learn."""
 
+_LARGEST = 1e6
+"""Most that a leaf adds: a row that is certain and wrong would ask for more than float32 holds."""
+
 
 @dataclass(frozen=True, eq=False)
 class Step:
@@ -78,7 +81,8 @@ def newton_step(
     push = np.bincount(leaves, weight * residual, minlength=nodes)
     scale = np.bincount(leaves, weight * curvature, minlength=nodes)
     steps = np.divide(push, scale, out=np.zeros(nodes), where=scale > _TINY)
-    return Step(tree, (rate * steps + offset).astype(np.float32).astype(np.float64)), leaves
+    added = np.clip(rate * steps + offset, -_LARGEST, _LARGEST)
+    return Step(tree, added.astype(np.float32).astype(np.float64)), leaves
 
 
 def model_of_steps(

@@ -2,8 +2,9 @@
 
 A candidate counts by how it differs from the mean of its round's candidates. The suspect is known by
 
-- what its trees add (`in_order`, `out_of_order`): the cosine with the suspect's tree less that mean; out of
-  order with the tree of any place that is most alike, each candidate with its own. Votes count as -1 and 1;
+- what its trees add (`in_order`, `out_of_order`): the cosine with the suspect's tree, both without what that
+  mean and a constant explain, so that a factor of all leaves changes nothing; out of order with the tree of
+  any place that is most alike, each candidate with its own. Votes count as -1 and 1;
 - its margins, or probabilities as margins (`by_margins`), or labels (`by_labels`): what the owner's rounds
   before, the mean candidate, and a judge's honest models do not explain of them by least squares, regressed
   on the round's candidates by ridge regression. Labels are explained by probabilities, and candidates count
@@ -24,6 +25,9 @@ from wm.verification.lineup.rounds import RoundLineup
 RIDGE = 0.1
 """Ridge as a share of the largest eigenvalue; from 0.001 to 0.1 p changed by a few powers of ten."""
 
+_LARGEST = 1e6
+"""Leaves count up to so much: a margin of 40 is certain already."""
+
 _MOST = 7.0
 """Margins count up to so much: probabilities nearer to 0 or 1 than 0.001 may have been rounded."""
 
@@ -39,9 +43,8 @@ def in_order(lineup: RoundLineup, trees: NDArray[np.float64]) -> NDArray[np.floa
         What each adds to each query.
     """
     found = np.zeros(lineup.shape[:2])
-    for row, (candidates, _), tree in zip(found, lineup.rounds(), trees.T, strict=False):
-        mean = candidates.mean(axis=0)
-        row[:] = _unit(candidates - mean) @ _unit(tree - mean)
+    for row, (candidates, _), tree in zip(found, lineup.rounds(), _bounded(trees).T, strict=False):
+        row[:] = _cosines(candidates, tree[None])[:, 0]
     return found
 
 
@@ -52,11 +55,23 @@ def out_of_order(lineup: RoundLineup, trees: NDArray[np.float64]) -> NDArray[np.
     ----------
     trees : (q, any number)
     """
-    found = []
-    for candidates, _ in lineup.rounds():
-        mean = candidates.mean(axis=0)
-        found.append((_unit(candidates - mean) @ _unit(trees.T - mean).T).max(axis=1))
-    return np.stack(found)
+    every = _bounded(trees).T
+    return np.stack([_cosines(candidates, every).max(axis=1) for candidates, _ in lineup.rounds()])
+
+
+def _bounded(trees: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return what trees add within `_LARGEST`: the squares of a thief's larger numbers would be infinite."""
+    return np.clip(np.nan_to_num(trees), -_LARGEST, _LARGEST)
+
+
+def _cosines(candidates: NDArray[np.float64], trees: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the cosine of each candidate, (N, q), with each tree, (t, q): (N, t)."""
+    mean = candidates.mean(axis=0)
+    basis = _orthonormal([np.ones_like(mean), mean])
+    found: NDArray[np.float64] = (
+        _unit(_unexplained(candidates - mean, basis)) @ _unit(_unexplained(trees, basis)).T
+    )
+    return found
 
 
 def by_margins(lineup: RoundLineup, probabilities: NDArray[np.float64]) -> NDArray[np.float64]:

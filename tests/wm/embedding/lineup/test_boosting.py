@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from pydantic import ValidationError
 
 from tests import lineups, witness
 from wm.claims.lineup_opened import open_lineup
-from wm.claims.lineup_settings import BoostingSettings
+from wm.claims.lineup_settings import BoostingSettings, TreeSettings
 from wm.embedding.boosted.rounds import BoostingTask, boost
 from wm.embedding.claimed import owner_key
 from wm.embedding.lineup.boosting import (
@@ -146,3 +147,16 @@ def test_options_are_of_one_kind():
     for wrong in ({"boosting": True, "bootstrap": True}, {"subsample": 0.5}, {"learning_rate": 0.5}):
         with pytest.raises(EmbeddingError, match=r"for boosted models|no meaning for boosting"):
             LineupOptions.of(**wrong)
+
+
+def test_a_row_that_is_certain_and_wrong_asks_for_a_finite_step():
+    rows = canonical_rows(*lineups.rows_of(5))
+    margins = np.where(rows.y == 1, -95.0, -120.0)
+    whole = BoostingSettings(max_depth=2, learning_rate=1.0, subsample=1.0)
+    assert np.abs(train_round(rows, whole, margins, 3).value).max() <= 1e6
+
+
+def test_settings_that_no_tree_takes_are_no_claims():
+    for name in ("min_samples_leaf", "max_leaf_nodes"):
+        with pytest.raises(ValidationError, match=name):
+            TreeSettings.model_validate({name: 2**70})

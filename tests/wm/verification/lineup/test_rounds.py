@@ -95,13 +95,14 @@ def test_the_owner_of_another_model_of_the_same_rows_gets_nothing(owner):
     ("change", "log10_p"),
     [
         (lambda model: changed(model, lambda value: 3 * value), -8.5),
+        (lambda model: changed(model, lambda value: value / 100), -8.5),
         (lambda model: changed(model, lambda value: np.round(value, 1)), -6.0),
         (lambda model: replace(model, classes=np.array(["no", "yes"])), -8.5),
         (lambda model: with_trees(model, trees_of(model)[::-1], model.margins.column), -8.0),
         (lambda model: with_trees(model, trees_of(model)[2:], model.margins.column[2:]), -4.0),
         (lambda model: with_trees(model, trees_of(model) * 2, np.tile(model.margins.column, 2)), -8.0),
     ],
-    ids=["larger steps", "rounded leaves", "other class names", "reversed", "dropped", "doubled"],
+    ids=["larger", "smaller", "rounded leaves", "other class names", "reversed", "dropped", "doubled"],
 )
 def test_changed_copies_are_found(owner, lineup, change, log10_p):
     assert judged(owner, lineup, change(owner.model)).log10_p < log10_p
@@ -215,3 +216,11 @@ def test_line_ups_are_of_the_claims_kind(owner):
         round_lineup(lineups.owner().claim, owner.rows, owner.queries.X, candidates=N, judge=lineups.JUDGE)
     with pytest.raises(ClaimError, match="at least 2"):
         round_lineup(owner.claim, owner.rows, owner.queries.X, candidates=1, judge=lineups.JUDGE)
+
+
+def test_numbers_that_overflow_hide_no_copy(owner, lineup):
+    added = owner.model.margins.leaf[owner.model.forest.apply(owner.queries.X)]
+    absurd = np.where(added[:, :1] > 0, np.inf, -np.inf)
+    for trees in (1e200 * added, np.concatenate([added, absurd, np.full_like(absurd, np.nan)], axis=1)):
+        given = LineupAnswers({}, outputs=trees)
+        assert min(each.log10_adjusted for each in round_tests(lineup, given)) < -4
