@@ -20,6 +20,7 @@ from workers.jobs import ForgeryAnswer, GlobalProof, JobKind
 from workers.runtime.registry import WorkerRecord
 
 BYTES_HASH = hashlib.sha256(b"bytes").hexdigest()
+ENDED = sa.text("SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity WHERE usename = :name")
 PASSWORD = "it's $1$:"  # noqa: S105 - of a login that lives as long as the test
 
 
@@ -42,6 +43,8 @@ def worker(workshop, upgraded_postgres_url):
     yield store
     store.close()
     with workshop.store.write() as connection:
+        # A session drops its temporary tables as it ends, a moment after it was closed.
+        connection.execute(ENDED, {"name": name})
         connection.exec_driver_sql(f"DROP ROLE {name}")
 
 

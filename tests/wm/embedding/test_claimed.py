@@ -199,7 +199,8 @@ def test_training_rows_in_another_order_make_a_forest_for_the_same_draw():
 
 
 def test_from_the_commitment_to_the_verdict():
-    owned = embedded(committed())
+    claim = committed(seed=1)
+    owned = embedded(claim, [receipt_of(claim, value=1)])
     sample = sample_of(owned.claim, trust=TRUST)
     stolen = judge_sample(sample, model_response(owned.forest, sample), JUDGE)
     innocent = judge_sample(sample, model_response(owned.standard, sample), JUDGE)
