@@ -189,13 +189,18 @@ def draw_trigger_rows(X: NDArray[np.float32], size: int, rng: np.random.Generato
     EmbeddingError
         Fewer than `size` rows occur only once.
     """
+    return np.sort(rng.choice(rows_to_draw(X, size), size=size, replace=False))
+
+
+def rows_to_draw(X: NDArray[np.float32], size: int) -> NDArray[np.int64]:
+    """Return the rows of which `size` trigger rows can be drawn; errors as in `draw_trigger_rows`."""
     single = single_rows(X)
     if len(single) < size:
         raise EmbeddingError(
             f"{size} trigger rows are wanted, but only {len(single)} of the {len(X)} training rows occur "
             "just once: lower trigger_share"
         )
-    return np.sort(rng.choice(single, size=size, replace=False))
+    return single
 
 
 def draw_wrong_labels(y: NDArray[np.int64], n_classes: int, rng: np.random.Generator) -> NDArray[np.int64]:

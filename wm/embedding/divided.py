@@ -10,9 +10,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from wm.embedding.common import single_rows
+from wm.embedding.common import rows_to_draw
 from wm.embedding.training import Caps, honest_forest
-from wm.errors import EmbeddingError
 
 DIVIDED_POOL = 3
 """Rows of a pool for each trigger row: more would be less divided."""
@@ -96,9 +95,7 @@ def draw_divided_rows(
     EmbeddingError
         Fewer than `size` rows occur only once.
     """
-    single = single_rows(X)
-    if len(single) < size:
-        raise EmbeddingError(f"{size} trigger rows are wanted, but only {len(single)} rows occur just once")
+    single = rows_to_draw(X, size)
     pool = divided_rows(X, y, single, min(len(single), DIVIDED_POOL * size), share, caps=caps, rng=rng)
     return np.sort(rng.choice(pool, size=size, replace=False))
 

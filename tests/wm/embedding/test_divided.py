@@ -93,5 +93,5 @@ def test_trigger_rows_of_a_plan_are_drawn_from_divided_rows(noisy):
 def test_more_trigger_rows_than_single_rows_are_refused(noisy):
     X, y = noisy
     twice, labels = np.concatenate([X[:5], X[:5], X[5:8]]), np.concatenate([y[:5], y[:5], y[5:8]])
-    with pytest.raises(EmbeddingError, match="only 3 rows occur just once"):
+    with pytest.raises(EmbeddingError, match="only 3 of the 13 training rows occur just once"):
         draw_divided_rows(twice, labels, 4, 0.25, caps=CAPS, rng=np.random.default_rng(0))

@@ -17,12 +17,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wm.claims.beacons.base import Receipt
-from wm.claims.lineup import LineupClaim, drawn_value, with_receipts
-from wm.claims.lineup_keys import tree_seed
+from wm.claims.lineup import LineupClaim, with_receipts
 from wm.claims.lineup_settings import BoostingSettings
 from wm.embedding.boosted.claimed import write_released
 from wm.embedding.boosted.newton import Step, importances, model_of_steps, newton_step, start_margins
-from wm.embedding.lineup.context import TrainingRows, canonical_rows, check_context, check_environment
+from wm.embedding.lineup.context import TrainingRows, canonical_rows, owner_seeds
 from wm.errors import ClaimError
 from wm.exporting.xgboost_model import write_margins
 from wm.formats import xgboost_file
@@ -85,12 +84,7 @@ def embed_boosted_lineup(
 def owner_rounds(claim: LineupClaim, rows: TrainingRows) -> list[Step]:
     """Return the rounds that a claim's draw demands; errors as in `embed_boosted_lineup`."""
     training = boosting_settings(claim)
-    check_environment(claim.header)
-    check_context(claim.header, rows)
-    value, _ = drawn_value(claim)
-    context = bytes.fromhex(claim.header.context)
-    seeds = [tree_seed(key, context, position) for position, key in claim.keys(value).items()]
-    return train_rounds(rows, training, seeds)
+    return train_rounds(rows, training, list(owner_seeds(claim, rows).values()))
 
 
 def boosting_settings(claim: LineupClaim) -> BoostingSettings:

@@ -23,10 +23,9 @@ from wm.embedding.lineup.boosting import owner_rounds, released_content
 from wm.embedding.lineup.context import (
     TrainingRows,
     canonical_rows,
-    check_context,
-    check_environment,
     context_hash,
     environment,
+    owner_seeds,
 )
 from wm.embedding.lineup.trees import check_entropy, train_trees
 from wm.embedding.training import forest_of
@@ -192,25 +191,21 @@ def owner_forest(
     n_jobs: int = 1,
 ) -> Forest:
     """Return the forest that a claim's draw demands, as `embed_lineup`."""
-    value, _ = drawn_value(claim)
-    header, context = claim.header, bytes.fromhex(claim.header.context)
+    header = claim.header
     if not isinstance(header.training, TreeSettings):
         raise ClaimError("the claim is of a boosted model, not of a forest")
-    keys = list(claim.keys(value).values())
     if header.mode == "committed":
         if candidates is None or header.candidates is None:
             raise ClaimError("the claim commits to candidates: give the file of them that was made with it")
         check_candidates(header, candidates)
-        count = header.candidates
+        count, context = header.candidates, bytes.fromhex(header.context)
+        keys = claim.keys(drawn_value(claim)[0])
         return candidates.select(
-            [position * count + place(key, context, count, customer) for position, key in enumerate(keys)]
+            [position * count + place(key, context, count, customer) for position, key in keys.items()]
         )
     if candidates is not None or customer:
         raise ClaimError("the claim commits to no candidates: leave their file and customers out")
-    check_environment(header)
-    check_context(header, rows)
-    seeds = [tree_seed(key, context, position) for position, key in enumerate(keys)]
-    return trained_forest(rows, header.training, seeds, n_jobs=n_jobs)
+    return trained_forest(rows, header.training, list(owner_seeds(claim, rows).values()), n_jobs=n_jobs)
 
 
 def is_reproduced(claim: LineupClaim, rows: TrainingRows, *, n_jobs: int = 1) -> bool:

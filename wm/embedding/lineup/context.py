@@ -19,7 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wm.claims.commitment import whole
-from wm.claims.lineup import LineupHeader
+from wm.claims.lineup import Drawn, LineupHeader, drawn_value
+from wm.claims.lineup_keys import tree_seed
 from wm.claims.lineup_settings import Settings
 from wm.errors import ClaimError, EmbeddingError
 
@@ -85,28 +86,29 @@ def environment() -> dict[str, str]:
     return {name: version(name) for name in LIBRARIES}
 
 
-def check_environment(header: LineupHeader) -> None:
-    """Refuse to retrain with other library versions than the claim's.
+def owner_seeds(claim: Drawn, rows: TrainingRows) -> dict[int, int]:
+    """Return the seeds of the owner's trees or rounds by position, ascending; of an opening those it shows.
 
     Raises
     ------
     ClaimError
-        Other versions; the text says how to get the right ones.
+        A claim without draw, or what `check_context` refuses.
     """
-    here = environment()
-    if here == header.environment:
-        return
-    wanted = " ".join(f"{name}=={number}" for name, number in sorted(header.environment.items()))
-    found = ", ".join(f"{name} {number}" for name, number in sorted(here.items()))
-    raise ClaimError(
-        f"the claim's trees were trained with {wanted}, here are {found}: equal seeds may give other trees. "
-        f"Judge it where these are installed: python -m venv judge; judge/bin/pip install treeproof "
-        f"{wanted}; judge/bin/wm verify ..."
-    )
+    check_context(claim.header, rows)
+    value, _ = drawn_value(claim)
+    context = bytes.fromhex(claim.header.context)
+    return {position: tree_seed(key, context, position) for position, key in claim.keys(value).items()}
 
 
 def check_context(header: LineupHeader, rows: TrainingRows) -> None:
-    """Raise `ClaimError` unless these are the claim's training rows; call after `check_environment`."""
+    """Refuse to retrain a claim's trees in another environment, or on other rows.
+
+    Raises
+    ------
+    ClaimError
+        Other library versions, where the text says how to get the right ones, or other training rows.
+    """
+    _check_environment(header)
     found = context_hash(
         rows,
         header.training,
@@ -119,3 +121,16 @@ def check_context(header: LineupHeader, rows: TrainingRows) -> None:
             f"these {len(rows.y)} rows of {rows.X.shape[1]} features are not those that the claim's forest "
             "was trained on: give the data, split and scaling that made the claim"
         )
+
+
+def _check_environment(header: LineupHeader) -> None:
+    here = environment()
+    if here == header.environment:
+        return
+    wanted = " ".join(f"{name}=={number}" for name, number in sorted(header.environment.items()))
+    found = ", ".join(f"{name} {number}" for name, number in sorted(here.items()))
+    raise ClaimError(
+        f"the claim's trees were trained with {wanted}, here are {found}: equal seeds may give other trees. "
+        f"Judge it where these are installed: python -m venv judge; judge/bin/pip install treeproof "
+        f"{wanted}; judge/bin/wm verify ..."
+    )

@@ -5,17 +5,17 @@ Votes only are kept, a byte each: 200 candidates of 90 trees on 1,500 queries ar
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from wm.claims.lineup import Drawn, drawn_value
-from wm.claims.lineup_keys import place, tree_seed
+from wm.claims.lineup_keys import place
 from wm.claims.lineup_settings import TreeSettings
 from wm.embedding.lineup.claimed import check_candidates
-from wm.embedding.lineup.context import TrainingRows, check_context, check_environment
+from wm.embedding.lineup.context import TrainingRows, owner_seeds
 from wm.embedding.lineup.trees import votes_of_seeds
 from wm.errors import ClaimError
 from wm.forest import Forest
@@ -82,14 +82,10 @@ def retrained_lineup(
         raise ClaimError("the claim commits to its candidates: give the file of them")
     if candidates < 2:
         raise ClaimError("a line-up needs at least 2 candidates for each position")
-    check_environment(header)
-    check_context(header, rows)
-    value, _ = drawn_value(claim)
-    context, keys = bytes.fromhex(header.context), claim.keys(value)
-    own = [tree_seed(key, context, position) for position, key in keys.items()]
-    places, seeds = lined_up(own, candidates, judge)
+    own = owner_seeds(claim, rows)
+    places, seeds = lined_up(list(own.values()), candidates, judge)
     votes = votes_of_seeds(rows, header.training, seeds, X, n_jobs=n_jobs)
-    return Lineup(votes.reshape(len(keys), candidates, len(X)), places, _some(header.trees, keys))
+    return Lineup(votes.reshape(len(own), candidates, len(X)), places, _some(header.trees, own))
 
 
 def lined_up(own: Sequence[int], candidates: int, judge: Judge) -> tuple[NDArray[np.int64], list[int]]:
@@ -133,8 +129,8 @@ def committed_places(claim: Drawn, customer: str = "") -> NDArray[np.int64]:
     return np.array([place(key, context, count, customer) for key in claim.keys(value).values()])
 
 
-def _some(trees: int, keys: Mapping[int, bytes]) -> NDArray[np.int64] | None:
-    return None if len(keys) == trees else np.array(list(keys), dtype=np.int64)
+def _some(trees: int, positions: Collection[int]) -> NDArray[np.int64] | None:
+    return None if len(positions) == trees else np.array(list(positions), dtype=np.int64)
 
 
 def _votes(candidates: Forest, X: NDArray[np.float32]) -> Iterator[NDArray[np.uint8]]:

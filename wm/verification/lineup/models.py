@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from wm.claims.beacons.base import Trust
 from wm.claims.lineup import LineupClaim
 from wm.claims.lineup_opened import OpenedLineup
-from wm.embedding.lineup.context import TrainingRows, check_context, check_environment
+from wm.embedding.lineup.context import TrainingRows, check_context
 from wm.embedding.options import DEFAULT_CANDIDATES
 from wm.forest import Forest
 from wm.models import TreeModel
@@ -66,7 +66,6 @@ def judge_model(
     """
     header, random = claim.header, judge or Judge.fresh()
     if committed is None:  # before minutes are spent on queries
-        check_environment(header)
         check_context(header, rows)
     natural = (rows.X[:0], rows.y[:0]) if held_out is None else held_out
     queries = build_queries(counts or Counts(), rows, natural, header.training, random)

@@ -13,13 +13,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from wm.claims.lineup import LineupClaim, drawn_value
-from wm.claims.lineup_keys import tree_seed
+from wm.claims.lineup import LineupClaim
 from wm.claims.lineup_opened import OpenedLineup
 from wm.claims.lineup_settings import BoostingSettings
 from wm.embedding.boosted.newton import Step
 from wm.embedding.lineup.boosting import boosting_settings, first_margins, train_round, train_rounds
-from wm.embedding.lineup.context import TrainingRows, check_context, check_environment
+from wm.embedding.lineup.context import TrainingRows, owner_seeds
 from wm.errors import ClaimError
 from wm.verification.lineup.candidates import lined_up
 from wm.verification.lineup.judge import Judge
@@ -97,11 +96,7 @@ def round_lineup(
     training = boosting_settings(claim)
     if candidates < 2:
         raise ClaimError("a line-up needs at least 2 candidates for each position")
-    check_environment(claim.header)
-    check_context(claim.header, rows)
-    value, _ = drawn_value(claim)
-    context = bytes.fromhex(claim.header.context)
-    own = [tree_seed(key, context, position) for position, key in claim.keys(value).items()]
+    own = list(owner_seeds(claim, rows).values())
     return rounds_of_seeds(own, rows, training, X, candidates=candidates, judge=judge, n_jobs=n_jobs)
 
 

@@ -14,7 +14,6 @@ from wm.embedding.lineup.context import (
     LIBRARIES,
     canonical_rows,
     check_context,
-    check_environment,
     context_hash,
     environment,
 )
@@ -93,12 +92,12 @@ def test_rows_that_no_tree_can_use_are_refused(fault):
 
 def test_other_library_versions_are_refused_with_the_way_to_the_right_ones():
     owner = lineups.owner()
-    check_environment(owner.claim.header)
+    check_context(owner.claim.header, owner.rows)
     assert set(owner.claim.header.environment) == set(LIBRARIES)
     old = environment() | {"scikit-learn": "0.1"}
     header = owner.claim.header.model_copy(update={"environment": old})
     with pytest.raises(ClaimError, match=r"pip install treeproof numpy==\S+ scikit-learn==0\.1; ") as refusal:
-        check_environment(header)
+        check_context(header, owner.rows)
     assert "\n" not in str(refusal.value)
 
 
