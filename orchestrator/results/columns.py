@@ -72,6 +72,9 @@ SCHEMES = {
     "for trigger against ordinary queries; of other detection, for the ranking of trees by their bits.",
     "tpr_at_1pct_fpr": "Share of watermarks, or of trigger queries, found at no more than 1% false alarms.",
     "repeats": "Number of repeats.",
+    "log10_p_min": "Lowest log10 p of the repeats.",
+    "log10_p_max": "Highest log10 p of the repeats: the weakest evidence.",
+    "accuracy_change_std": "Standard deviation of the change of accuracy over repeats; missing for one.",
 }
 """Columns of the scoreboard."""
 

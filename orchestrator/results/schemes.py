@@ -41,6 +41,9 @@ def scoreboard(store: Store, campaign_id: int) -> pd.DataFrame:
         auc=("auc", "mean"),
         tpr_at_1pct_fpr=("tpr_at_1pct_fpr", "mean"),
         repeats=("repeat", "nunique"),
+        log10_p_min=("log10_p", "min"),
+        log10_p_max=("log10_p", "max"),
+        accuracy_change_std=("accuracy_change", "std"),
     )
     named = board.reset_index()
     if named.empty:

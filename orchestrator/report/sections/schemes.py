@@ -49,7 +49,12 @@ def show(findings: Findings) -> Shown:
         level=p_value(DEFAULT_LEVEL),
         summary=text,
     )
-    table = board.assign(change=100.0 * board["accuracy_change"])
+    table = board.assign(
+        change=100.0 * board["accuracy_change"],
+        change_std=100.0 * board["accuracy_change_std"],
+        log10_p_median=board["log10_p"],
+        log10_p_count=board["repeats"],
+    )
     return Shown(
         headline=(("Schemes", text),),
         lead=text,

@@ -69,6 +69,9 @@ CONTRACT: dict[str, dict[str, Any]] = {
         "auc": SOME_NUMBER,
         "tpr_at_1pct_fpr": SOME_NUMBER,
         "repeats": int,
+        "log10_p_min": SOME_NUMBER,
+        "log10_p_max": SOME_NUMBER,
+        "accuracy_change_std": SOME_NUMBER,
     },
     "jobs": {"kind": str, "state": str, "error": str, "seconds": float, "repeat": (int, NoneType)},
 }

@@ -26,6 +26,9 @@ CONTRACT = [
     "auc",
     "tpr_at_1pct_fpr",
     "repeats",
+    "log10_p_min",
+    "log10_p_max",
+    "accuracy_change_std",
 ]
 BOTH = ATTACKS.replace("[embedding]", '[embedding]\nscheme = ["paper", "codebook"]').replace(
     "ones_share = [0.5]\n", ""
@@ -80,6 +83,12 @@ def test_each_figure_is_that_of_the_attacks_rows(findings):
     better = held.min(axis=1) + [math.log10(count) for count in held.notna().sum(axis=1)]
     assert found["log10_p"] == pytest.approx(better.clip(upper=0).median())
     assert found["accuracy_change"] == pytest.approx(of_it["accuracy_change"].astype(float).mean())
+    assert found["accuracy_change_std"] == pytest.approx(of_it["accuracy_change"].astype(float).std())
+    assert (found["log10_p_min"], found["log10_p_max"]) == (
+        better.clip(upper=0).min(),
+        better.clip(upper=0).max(),
+    )
+    assert found["log10_p_min"] <= found["log10_p"] <= found["log10_p_max"]
 
 
 def test_presence_is_the_place_among_honest_forests(findings):
@@ -169,6 +178,7 @@ def test_the_section_says_which_attacks_leave_no_proof(findings):
     assert "Scheme codebook starts at p = " in shown.lead
     (table,) = shown.tables
     assert len(table.rows) == len(findings.frame("schemes"))
+    assert "p that is left (median; min to max)" in [column.title for column in table.columns]
     (figure,) = shown.figures
     assert "n = 3 repeats" in figure.caption
 
