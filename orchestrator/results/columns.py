@@ -75,6 +75,8 @@ SCHEMES = {
     "log10_p_min": "Lowest log10 p of the repeats.",
     "log10_p_max": "Highest log10 p of the repeats: the weakest evidence.",
     "accuracy_change_std": "Standard deviation of the change of accuracy over repeats; missing for one.",
+    "bits": "Mean share of the bits that the suspected queries show.",
+    "null_bits": "The same by chance.",
 }
 """Columns of the scoreboard."""
 

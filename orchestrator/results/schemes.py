@@ -22,7 +22,7 @@ from wm.embedding import scheme_of
 
 _PLACE = ["scheme", "trigger_share", "ones_share"]
 
-_MEASURED = ["accuracy_change", "log10_p", "auc", "tpr_at_1pct_fpr"]
+_MEASURED = ["accuracy_change", "log10_p", "auc", "tpr_at_1pct_fpr", "bits", "null_bits"]
 
 NO_ATTACK = "none"
 """Name in `attack` of the forest as released."""
@@ -44,6 +44,8 @@ def scoreboard(store: Store, campaign_id: int) -> pd.DataFrame:
         log10_p_min=("log10_p", "min"),
         log10_p_max=("log10_p", "max"),
         accuracy_change_std=("accuracy_change", "std"),
+        bits=("bits", "mean"),
+        null_bits=("null_bits", "mean"),
     )
     named = board.reset_index()
     if named.empty:

@@ -72,6 +72,8 @@ CONTRACT: dict[str, dict[str, Any]] = {
         "log10_p_min": SOME_NUMBER,
         "log10_p_max": SOME_NUMBER,
         "accuracy_change_std": SOME_NUMBER,
+        "bits": SOME_NUMBER,
+        "null_bits": SOME_NUMBER,
     },
     "jobs": {"kind": str, "state": str, "error": str, "seconds": float, "repeat": (int, NoneType)},
 }

@@ -29,6 +29,8 @@ CONTRACT = [
     "log10_p_min",
     "log10_p_max",
     "accuracy_change_std",
+    "bits",
+    "null_bits",
 ]
 BOTH = ATTACKS.replace("[embedding]", '[embedding]\nscheme = ["paper", "codebook"]').replace(
     "ones_share = [0.5]\n", ""
@@ -72,6 +74,8 @@ def test_each_figure_is_that_of_the_attacks_rows(findings):
     assert row["auc"] == pytest.approx(mine["auc"].mean())
     assert row["tpr_at_1pct_fpr"] == pytest.approx(mine["tpr_at_1pct_fpr"].mean())
     assert row["log10_p"] == mine["log10_p_after"].median()
+    assert row["bits"] == pytest.approx(mine["bits"].astype(float).mean(), nan_ok=True)
+    assert row["null_bits"] == pytest.approx(mine["null_bits"].astype(float).mean(), nan_ok=True)
     assert row["accuracy_change"] == 0
     changed = findings.frame("modification")
     noise = changed[(changed["scheme"] == "paper") & (changed["modification"] == "noise")]
