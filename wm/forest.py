@@ -30,8 +30,8 @@ from wm.formats.bounded import read_bounded
 from wm.formats.forest_checks import InputDtype, as_matrix, check_arrays
 from wm.tree_structure import TreeStructure, read_only
 
-_ROWS_AT_ONCE = 4096
-"""Rows that go down all trees together, so that the node indexes of one step fit the processor's cache."""
+_PATHS_AT_ONCE = 100_000
+"""Pairs of row and tree followed together, so that the arrays of a step fit the processor's cache."""
 
 _ROUNDING = 1e-9
 """Tolerance for a sum of class shares to be 1; sums of class counts are whole numbers."""
@@ -166,6 +166,11 @@ class Forest(TreeStructure):
             largest = np.where(larger, self.value[:, code], largest)
         return read_only(found)
 
+    @cached_property
+    def _tested(self) -> NDArray[np.int32]:
+        """Feature that each node tests, 0 at a leaf: (nodes,)."""
+        return read_only(np.maximum(self.feature, 0))
+
     def as_input(self, X: ArrayLike) -> NDArray[np.floating[Any]]:
         """Return instances, (n, d), as the trees compare them.
 
@@ -190,22 +195,31 @@ class Forest(TreeStructure):
         (n, m) int64
         """
         matrix = self.as_input(X)
-        left, right = self.children
-        feature = np.maximum(self.feature, 0)
         reached = np.empty((len(matrix), self.n_trees), dtype=np.int64)
-        depth = int(self.tree_depths.max())
-        for start in range(0, len(matrix), _ROWS_AT_ONCE):
-            rows = matrix[start : start + _ROWS_AT_ONCE]
-            node = np.broadcast_to(self.offset[:-1], (len(rows), self.n_trees))
-            row = np.arange(len(rows))[:, None]
-            for _ in range(depth):
-                tested = rows[row, feature[node]]
-                goes_left = tested <= self.threshold[node]
-                if self.missing_left is not None:
-                    goes_left |= np.isnan(tested) & self.missing_left[node]
-                node = np.where(goes_left, left[node], right[node])
-            reached[start : start + _ROWS_AT_ONCE] = node
+        rows_at_once = max(1, _PATHS_AT_ONCE // self.n_trees)
+        for start in range(0, len(matrix), rows_at_once):
+            some = slice(start, start + rows_at_once)
+            reached[some] = self._leaves_reached(matrix[some])
         return reached
+
+    def _leaves_reached(self, rows: NDArray[np.floating[Any]]) -> NDArray[np.int64]:
+        """Follow each row down each tree, level by level: (n, d) -> (n, m)."""
+        values = rows.ravel()
+        first = np.repeat(np.arange(len(rows)) * self.n_features, self.n_trees)
+        node = np.tile(self.offset[:-1], len(rows))
+        reached, path = np.empty_like(node), np.arange(len(node))
+        while len(path):
+            value = values.take(first + self._tested.take(node))
+            goes_left = value <= self.threshold.take(node)
+            if self.missing_left is not None:
+                goes_left |= np.isnan(value) & self.missing_left.take(node)
+            node = self.child.take(2 * node + ~goes_left)
+            arrived = self.is_leaf.take(node)
+            if 3 * np.count_nonzero(arrived) > len(node):  # a few are cheaper to follow than to sort out
+                reached[path] = node
+                rest = np.flatnonzero(~arrived)
+                node, first, path = node.take(rest), first.take(rest), path.take(rest)
+        return reached.reshape(len(rows), self.n_trees)
 
     def vote_codes(self, X: ArrayLike) -> NDArray[np.int64]:
         """Return each tree's vote as a column of `classes`: (n, m)."""

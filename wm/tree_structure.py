@@ -52,11 +52,18 @@ class TreeStructure:
         return read_only(np.add.reduceat(self.is_leaf.astype(np.int64), self.offset[:-1]))
 
     @cached_property
-    def children(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Global indexes of the children; a leaf is its own child, so that extra steps do no harm."""
+    def child(self) -> NDArray[np.int64]:
+        """Global indexes of each node's left and right child in turn, a leaf's its own: (2 nodes,)."""
         base, own = self.offset[self.node_tree], np.arange(len(self.left))
-        left, right = (np.where(self.is_leaf, own, base + child) for child in (self.left, self.right))
-        return read_only(left), read_only(right)
+        found = np.empty((len(own), 2), dtype=np.int64)
+        for side, child in enumerate((self.left, self.right)):
+            found[:, side] = np.where(self.is_leaf, own, base + child)
+        return read_only(found.ravel())
+
+    @property
+    def children(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Global indexes of the left and the right children, a leaf's its own: each (nodes,)."""
+        return self.child[0::2], self.child[1::2]
 
     @cached_property
     def parent(self) -> NDArray[np.int64]:
