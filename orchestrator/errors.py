@@ -55,7 +55,7 @@ class NotFoundError(OrchestratorError):
 
 
 class ArchiveError(OrchestratorError):
-    """A file is no archive of a campaign, is damaged, or was written by a newer program."""
+    """A file is not an archive of a campaign, is damaged, or was written by a newer program."""
 
 
 class OutputError(OrchestratorError):

@@ -12,7 +12,7 @@ True
 `WatermarkedBoostingClassifier` do the same as scikit-learn estimators. `attacks` and `engines` break
 watermarks, `hardness` is Theorem 1.
 
-Rooms: `forest` (the only model form that everything else sees), `streams` and `signature` (named
+Packages: `forest` (the only model form that everything else sees), `streams` and `signature` (named
 randomness), `datasets` and `tuning` (what a forest is trained on and how), `embedding` (making the
 watermark), `interface` and `exporting` (raw rows for a released model, other libraries), `verification` and
 `claims` (proving it), `attacks` and `engines` (breaking it), `isolation` (child processes that can be

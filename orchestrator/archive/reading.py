@@ -1,7 +1,7 @@
-"""Import an archive into a store: all of it or nothing, and as often as one likes.
+"""Import an archive into a store: all of it or nothing; to import it again changes nothing.
 
 Rows that the store has already stay, so that a campaign which ran here too keeps its own results; what it
-lacks is added. Before anything is written every part is held against its hash.
+lacks is added. Before anything is written every part is checked against its hash.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ _DAMAGE = (
 )
 """What Python's reader of ZIP files raises about damaged ones."""
 _OWNER = "an archive"
-"""Stands for the workers, whose names tell of somebody's machines."""
+"""Stands for the workers, whose names may reveal host names."""
 
 Line = TypeVar("Line", bound=BaseModel)
 
@@ -78,13 +78,13 @@ def import_archive(store: Store, path: Path) -> Imported:
     Raises
     ------
     ArchiveError
-        The file is no archive, is damaged, or is of a newer program.
+        The file is not an archive, is damaged, or is of a newer program.
     """
     with path.open("rb") as file:
         try:
             archive = _Archive(zipfile.ZipFile(file), path)
         except _DAMAGE as reason:
-            raise ArchiveError(f"{path}: is no archive, or is damaged ({reason})") from reason
+            raise ArchiveError(f"{path}: is not an archive, or is damaged ({reason})") from reason
         store.upgrade()
         with store.write() as connection:
             store.lock(connection, Lock.PLAN)
@@ -118,9 +118,9 @@ class _Archive:
             with self._file.open(document.MANIFEST) as part:
                 manifest = document.Manifest.model_validate_json(part.read(_LARGEST_MANIFEST))
         except (KeyError, ValidationError) as reason:
-            raise self.error("is no archive of a campaign") from reason
+            raise self.error("is not an archive of a campaign") from reason
         if manifest.format != document.FORMAT:
-            raise self.error("is no archive of a campaign")
+            raise self.error("is not an archive of a campaign")
         if manifest.version != document.VERSION:
             raise self.error(
                 f"was written by treeproof {manifest.treeproof} in version {manifest.version} of the format, "
@@ -137,7 +137,7 @@ class _Archive:
                 if size > member.size:
                     break
         if (digest.hexdigest(), size) != (member.sha256, member.size):
-            raise self.error(f"{name} is damaged: it has not the hash that the manifest names")
+            raise self.error(f"{name} is damaged: its hash differs from the one in the manifest")
 
     def lines(self, name: str, model: type[Line]) -> Iterator[Line]:
         with self._file.open(name) as part:

@@ -1,4 +1,4 @@
-"""Write a campaign into an archive, in one look at the store and with bounded memory."""
+"""Write a campaign into an archive, from one snapshot of the store, with bounded memory."""
 
 from __future__ import annotations
 

@@ -152,7 +152,7 @@ def drand(
     from wm.claims.document import read_document
 
     if url is not None and round_file is not None:
-        raise click.UsageError("--round is instead of --url")
+        raise click.UsageError("give either --round or --url")
     chain: DrandChain = getattr(networks, NETWORKS[network])
     proof = parse_receipt(read_document(proof_file, "a receipt"), what=str(proof_file))
     if proof.kind == "rfc3161" and not root:

@@ -11,7 +11,7 @@ import click
 
 from orchestrator.cli import Exit
 from orchestrator.cli.archives import archive, import_archive
-from orchestrator.cli.campaign_files import read_aloud
+from orchestrator.cli.campaign_files import read_and_report
 from orchestrator.cli.campaign_records import delete, diff, facts_of, list_all, rename, show
 from orchestrator.cli.common import (
     INPUT,
@@ -99,7 +99,7 @@ def validate(file: Path, profile: str | None, json: bool, rehearse_s: float | No
 
     With --rehearse, run a small part of it and estimate the time of all.
     """
-    spec, data = read_aloud(file, profile)
+    spec, data = read_and_report(file, profile)
     kinds: Counter[str] = Counter()
     queries = 0
     for job in planned_jobs(spec, data):
@@ -143,7 +143,7 @@ def run(files: tuple[Path, ...], profile: str | None, store_url: str, **executor
     --executor celery, `wm worker` processes run the jobs, on this or other machines.
     """
     store = Store(store_url)
-    read = [read_aloud(file, profile) for file in files]
+    read = [read_and_report(file, profile) for file in files]
     make = executor_maker(store, **executor)
     worst = 0
     for spec, data in read:
@@ -162,7 +162,7 @@ def run(files: tuple[Path, ...], profile: str | None, store_url: str, **executor
 def launch_campaign(file: Path, profile: str | None, store_url: str, json: bool) -> None:
     """Hand a campaign FILE to `wm orchestrate` and return at once."""
     store = Store(store_url)
-    spec, data = read_aloud(file, profile)
+    spec, data = read_and_report(file, profile)
     campaign_id = launch(store, spec, data)
     launched.hand_over(store, campaign_id)
     if json:

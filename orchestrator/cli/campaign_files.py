@@ -10,7 +10,7 @@ from orchestrator.plan import DataFacts
 from orchestrator.spec import CampaignSpec
 
 
-def read_aloud(file: Path, profile: str | None) -> tuple[CampaignSpec, DataFacts]:
+def read_and_report(file: Path, profile: str | None) -> tuple[CampaignSpec, DataFacts]:
     """Read a campaign file and its data, as `read_campaign` does, and print how the data were read."""
     spec, facts = read_campaign(file, profile=profile)
     for note in facts.notes:

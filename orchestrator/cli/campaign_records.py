@@ -144,7 +144,7 @@ def _what(found: removal.Removal) -> str:
 
 
 def facts_of(record: campaigns.CampaignRecord) -> dict[str, Any]:
-    """Return what a list says of a campaign, as JSON-ready data."""
+    """Return a campaign's row in `wm campaign list`, as JSON-ready data."""
     return {
         "id": record.id,
         "name": record.name,

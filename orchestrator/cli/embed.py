@@ -35,34 +35,12 @@ from wm.embedding.options import BoostedOptions, GradientOptions, LineupOptions,
 _Made = TypeVar("_Made")
 
 _MANY_ROWS = 20_000
-"""Training rows for which more than one core is worth a word."""
+"""Training rows from which on `wm embed` suggests --jobs -1."""
 
 _FIXED = (
-    *(
-        "dataset",
-        "label",
-        "header",
-        "sep",
-        "drop",
-        "missing",
-        "categorical",
-        "positive",
-        "test_share",
-        "scaling",
-    ),
-    *(
-        "scheme",
-        "trees",
-        "trigger_rows",
-        "trigger_share",
-        "ones_share",
-        "pool_size",
-        "pool_rows",
-        "level",
-        "model_id",
-        "seed",
-    ),
-    "key_file",
+    *("dataset", "label", "header", "sep", "drop", "missing", "categorical", "positive", "test_share"),
+    *("scaling", "scheme", "trees", "trigger_rows", "trigger_share", "ones_share", "pool_size", "pool_rows"),
+    *("level", "model_id", "seed", "key_file"),
 )
 """Options that a claim has fixed already."""
 
@@ -128,7 +106,7 @@ def embed(
     kept = [file for name, file in files.items() if name != "owner.key" or makes_key]
     for file in kept if held_out is None else [*kept, held_out]:
         if file.exists() and not force:
-            raise OutputError(f"{file}: exists: choose another place, or give --force to lose it")
+            raise OutputError(f"{file}: already exists: choose another place, or overwrite it with --force")
     claim: PooledClaim | LineupClaim
     if claim_file is not None:
         _refuse_fixed(context)

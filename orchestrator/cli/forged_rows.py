@@ -226,7 +226,7 @@ def question_of(
     if domain is not None and (groups or wholes or missing):
         if certify:
             raise click.UsageError(
-                "--certify has no proofs with --whole, --one-hot or --may-miss, nor of a pipeline's text"
+                "--certify cannot be combined with --whole, --one-hot or --may-miss, nor with text"
             )
         grouped = {feature for group in groups for feature in group}
         domain, meaning = meaning_in(

@@ -211,7 +211,7 @@ def _lined_up(session: Session, options: dict[str, Any]) -> Lineup | RoundLineup
     claim, X = session.claim, session.queries.X
     if claim.header.mode == "committed":
         if options["committed"] is None:
-            raise click.UsageError("the claim commits to candidates: give the file of them as --committed")
+            raise click.UsageError("the claim commits to candidates: give their file as --committed")
         return committed_lineup(claim, read_candidates(options["committed"]), X)
     if options["committed"] is not None:
         raise click.UsageError("--committed: the claim commits to no candidates")

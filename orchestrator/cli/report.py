@@ -40,7 +40,7 @@ def report(
 
     is_markdown = output is not None and output.suffix.lower() == ".md"
     if len(campaign) > 1 and (figures is not None or not is_markdown):
-        raise click.UsageError("HTML and figures are of one campaign; several need -o FILE.md alone")
+        raise click.UsageError("a page and figures show one campaign: for several give -o FILE.md alone")
     store = open_store(store_url)
     records = [named_campaign(store, name) for name in campaign]
     target = output or Path(f"{records[0].name}.html")

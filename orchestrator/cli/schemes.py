@@ -1,4 +1,4 @@
-"""Options of `wm claim new` and `wm embed` that some schemes have and others have not."""
+"""Options of `wm claim new` and `wm embed` that apply to some schemes only."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _FOREIGN = {
     LINEUP: {*_OF_POOL, *_OF_BOOSTED, *_OF_FITTING} - _OF_BOTH,
     BOOSTED: {*_OF_LINEUP, *_OF_FITTING} - _OF_BOTH,
 }
-"""Options that a scheme has not; of other schemes `_OF_FORESTS`."""
+"""Options that do not apply to a scheme; to other schemes `_OF_FORESTS` do not."""
 
 _OF_FORESTS = {*_OF_LINEUP, *_OF_BOOSTED}
 
@@ -61,7 +61,7 @@ scheme_options = option_group(
 
 
 def refuse_of_others(context: click.Context, scheme: str, *, fixed: Iterable[str] = ()) -> None:
-    """Refuse options of the command that a scheme has not.
+    """Refuse options of the command that do not apply to a scheme.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""How far the training of a watermark is, a line on stderr after each round."""
+"""Progress of training, a line on stderr after each round."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class TrainingProgress:
     trees
         Number of trees of each kind: "right" and "wrong".
     by_tree
-        Whether trees that fit are not trained again, so that the time left can be told.
+        Whether trees that fit are not trained again, so that the time left can be estimated.
     clock
         Seconds.
     """

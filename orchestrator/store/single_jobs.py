@@ -80,4 +80,4 @@ def _refuse_unless(connection: sa.Connection, job_id: int, states: tuple[JobStat
     state = connection.execute(sa.select(job.c.state).where(job.c.id == job_id)).scalar_one()
     if state not in states:
         allowed = " or ".join(one.value for one in states)
-        raise InUseError(f"job {job_id} is {state}: this is for jobs that are {allowed}")
+        raise InUseError(f"job {job_id} is {state}: only jobs that are {allowed} can be changed so")

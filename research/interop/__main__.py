@@ -26,7 +26,7 @@ from research.interop.environments import environment, free_ports, running
 from research.interop.servers import SERVERS, USUAL, Server, filled
 from tests.documents import Step, blocks, matches, steps
 from wm.claims.keys import public_hex, read_key
-from wm.claims.reading import read_pooled_claim
+from wm.claims.reading import read_whole_claim
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "servers.md"
@@ -69,7 +69,7 @@ def _serving(name: str, server: Server, folder: Path, python: str) -> Iterator[t
         server.package, [*server.requirements, f"scikit-learn=={sklearn.__version__}", "joblib"], python
     )
     shutil.copytree(Path(__file__).with_name("served"), folder / "served", dirs_exist_ok=True)
-    header = read_pooled_claim(folder / "mine" / "claim.json").header
+    header = read_whole_claim(folder / "mine" / "claim.json").header
     (folder / "names.txt").write_text("\n".join(header.feature_names))
     ports = free_ports(3)
     place = folder / name

@@ -1,9 +1,9 @@
 """Claims judged by the code of `wm verify`: evasions of a true claim, innocent forests, and false claims.
 
 The pool is drawn from the training rows that occur once; trigger rows and signature are the watermark's own,
-which were drawn at random. So a judgement here is what a judge would come to whom a trusted beacon had shown
-the draw. Beside it stands passive evidence, for comparison: how many of the released forest's mistakes a
-suspect repeats (in the spirit of arXiv 2412.13021), ranked among the innocent forests. False claims
+which were drawn at random. So a judgement here is the verdict of a judge who trusts the beacon of the draw.
+Beside it stands passive evidence, for comparison: how many of the released forest's mistakes a suspect
+repeats (in the spirit of arXiv 2412.13021), ranked among the innocent forests. False claims
 (`wm.attacks.false_claims`) are made by one who has seen the first innocent forest, and are judged on the
 innocent forests and on the released one, which is another owner's.
 """

@@ -25,7 +25,6 @@ import hashlib
 import hmac
 import json
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Annotated, Literal, Protocol, Self
 
 from pydantic import AfterValidator, Field, model_validator
@@ -33,7 +32,7 @@ from pydantic import AfterValidator, Field, model_validator
 from wm.claims.beacons import claimed_value, receipts_in_order
 from wm.claims.beacons.base import BeaconValue, Receipt, Trust
 from wm.claims.commitment import merkle_root, whole
-from wm.claims.document import Document, Hash, check_parts, named_errors, read_document
+from wm.claims.document import Document, Hash, check_parts, named_errors
 from wm.claims.lineup_keys import position_key, position_secret
 from wm.claims.lineup_settings import BoostingSettings, Settings
 from wm.claims.pooled import check_features
@@ -186,11 +185,6 @@ def parse_lineup(text: str | bytes, *, what: str = "claim") -> LineupClaim:
         claim = LineupClaim.model_validate_json(text)
         check_lineup(claim)
     return claim
-
-
-def read_lineup(path: str | Path) -> LineupClaim:
-    """Read and check a claim file; errors as in `read_document` and `parse_lineup`."""
-    return parse_lineup(read_document(path, "a claim"), what=str(path))
 
 
 class Drawn(Protocol):

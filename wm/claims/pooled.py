@@ -23,7 +23,6 @@ import hmac
 import json
 import secrets
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
 import numpy as np
@@ -40,7 +39,6 @@ from wm.claims.document import (
     check_parts,
     first_error,
     named_errors,
-    read_document,
 )
 from wm.claims.draw import SECRET_BYTES
 from wm.claims.packing import packed_labels, packed_rows, unpacked_labels, unpacked_rows
@@ -296,11 +294,6 @@ def parse_pooled(text: str | bytes, *, what: str = "claim") -> PooledClaim:
         claim = PooledClaim.model_validate_json(text)
         check_pooled(claim)
     return claim
-
-
-def read_pooled(path: str | Path) -> PooledClaim:
-    """Read and check a claim file; errors as in `read_document` and `parse_pooled`."""
-    return parse_pooled(read_document(path, "a claim"), what=str(path))
 
 
 def _leaf(kind: bytes, content: bytes) -> bytes:

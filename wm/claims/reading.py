@@ -63,17 +63,3 @@ def read_whole_claim(path: str | Path) -> PooledClaim | LineupClaim:
     if not isinstance(claim, PooledClaim | LineupClaim):
         raise ClaimError(f"{path}: is not a whole claim, as wm claim new makes it")
     return claim
-
-
-def read_pooled_claim(path: str | Path) -> PooledClaim:
-    """Read and check a whole claim of version 3.
-
-    Raises
-    ------
-    ClaimError
-        As in `read_any_claim`, or another kind of claim.
-    """
-    claim = read_any_claim(path)
-    if not isinstance(claim, PooledClaim):
-        raise ClaimError(f"{path}: is not a whole claim of version 3, as wm claim new makes it")
-    return claim

@@ -107,8 +107,8 @@ def records(
 
     With `keep_empty` a row of nothing but separators is a row, all of whose values are missing.
 
-    A comment is a line that starts with "#" and has not as many cells as the first row: "#,name,price" may
-    well be a header.
+    A comment is a line that starts with "#" and does not have as many cells as the first row: "#,name,price"
+    may well be a header.
 
     Raises
     ------

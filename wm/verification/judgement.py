@@ -73,7 +73,7 @@ class Requirements:
         if not 0 < self.level < 1:
             raise ClaimError(f"the level {self.level} is outside (0, 1)")
         if self.tried < 1 or self.opened < 1 or (self.controls is not None and self.controls < 1):
-            raise ClaimError("at least one suspect was tried, and at least one row is opened")
+            raise ClaimError("suspects tried, rows opened and controls must be at least 1")
         if self.suspect_since is not None and self.suspect_since.tzinfo is None:
             raise ClaimError("the time when the suspect appeared needs a time zone")
 
@@ -211,8 +211,8 @@ def _with_tree_classes(response: Response, sample: Sample) -> Response:
         return response
     if votes.values.max() > 1:
         raise ClaimError(
-            f"votes of a boosted model of {classes} classes are 1 where a tree's margin is above its centre, "
-            "else 0: others are given"
+            f"votes of a boosted model of {classes} classes must be 1 where a tree's margin is above its "
+            "centre, and 0 elsewhere"
         )
     named = replace(votes, tree_classes=tree_classes(votes.values.shape[1], classes))
     return replace(response, answers={**response.answers, "votes": named})

@@ -51,7 +51,7 @@ class Answer:
     of: str
     """What it counts or measures, in a few words that follow it."""
     spread: str = ""
-    """How far single results lie apart, and on how many it rests."""
+    """Spread of the single results, and their number."""
 
 
 @dataclass(frozen=True, kw_only=True)

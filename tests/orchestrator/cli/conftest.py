@@ -19,7 +19,7 @@ from tests import witness
 from tests.sharing import copy_store, made_once
 from wm.claims.keys import to_pem
 from wm.claims.pooled import PooledClaim
-from wm.claims.reading import read_pooled_claim
+from wm.claims.reading import read_whole_claim
 from wm.embedding.claimed import owner_key
 from wm.verification.samples import Sample, sample_of
 
@@ -223,7 +223,7 @@ class Model:
     @property
     def read(self) -> PooledClaim:
         """The claim."""
-        return read_pooled_claim(self.claim)
+        return read_whole_claim(self.claim)
 
     @property
     def sample(self) -> Sample:
@@ -245,7 +245,7 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Model:
     trust.write_text(witness.TRUST.to_json())
     committed = _call(*CLAIM, "--key", key, "--seed", 3, "-o", undrawn, "--commitment", commitment)
     assert committed.code == 0, committed.err
-    receipt.write_text(witness.witness(read_pooled_claim(undrawn)).to_json())
+    receipt.write_text(witness.witness(read_whole_claim(undrawn)).to_json())
     held_out = folder / "held-out.npz"
     drawn = ("--claim", undrawn, "--receipt", receipt)
     with pytest.MonkeyPatch.context() as patch:  # the same model in every run of the tests
@@ -254,7 +254,7 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Model:
     other = _call(*EMBED, "--seed", 4, "-o", folder / "other")
     assert (mine.code, other.code) == (0, 0), mine.err + other.err
     claim = folder / "mine" / "claim.json"
-    old.write_text(witness.old_claim(read_pooled_claim(claim)).to_json())
+    old.write_text(witness.old_claim(read_whole_claim(claim)).to_json())
     return Model(
         forest=folder / "mine" / "forest.npz",
         claim=claim,

@@ -12,7 +12,7 @@ import pytest
 
 from tests import witness
 from wm.claims.keys import new_key, to_pem
-from wm.claims.reading import read_pooled_claim
+from wm.claims.reading import read_whole_claim
 from wm.embedding.claimed import own_receipt
 
 
@@ -44,7 +44,7 @@ def test_from_a_commitment_to_a_verdict(wm, quick_fit) -> None:
     files = ("--key", "owner.key", "-o", "claim.json", "--commitment", "commitment.json")
     ran = wm("claim", "new", *source, *files, "--json")
     assert (ran.code, ran.err) == (0, "")
-    facts, claim = ran.json(), read_pooled_claim("claim.json")
+    facts, claim = ran.json(), read_whole_claim("claim.json")
     assert (facts["commitment"], facts["pool"], facts["trigger_size"]) == (claim.commitment, 280, 5)
     public = json.loads(Path("commitment.json").read_text())
     assert (public["commitment"], public["owner"]) == (claim.commitment, claim.header.owner)
@@ -60,7 +60,7 @@ def test_from_a_commitment_to_a_verdict(wm, quick_fit) -> None:
     facts = made.json()
     assert (facts["commitment"], facts["trigger_size"]) == (claim.commitment, 5)
     assert sorted(file.name for file in Path("model").iterdir()) == ["claim.json", "forest.npz"]
-    complete = read_pooled_claim("model/claim.json")
+    complete = read_whole_claim("model/claim.json")
     assert complete.model_copy(update={"receipts": ()}) == claim
 
     suspect = ("verify", "model/claim.json", "--model", "model/forest.npz", "--trust", "trust.json")
@@ -80,7 +80,7 @@ def test_a_codebook_from_a_commitment_to_a_verdict_and_an_opening(wm) -> None:
     shown = wm("claim", "show", "claim.json", "--json").json()
     assert (shown["scheme"], shown["trees"], shown["ones"]) == ("codebook", 24, 6)
 
-    Path("receipt.json").write_text(witness.witness(read_pooled_claim("claim.json")).to_json())
+    Path("receipt.json").write_text(witness.witness(read_whole_claim("claim.json")).to_json())
     drawn = ("--claim", "claim.json", "--receipt", "receipt.json")
     assert "training" in wm("embed", *drawn, "--training", "paper", "-o", "model").refusal()
     made = wm("embed", *drawn, "-o", "model", "--json")
@@ -194,7 +194,7 @@ def test_other_rows_than_the_claims_are_refused(wm, quick_fit, model) -> None:
     _write_rows(Path("other.csv"), seed=1)
     words = ("--path", "rows.csv", "--label", "risk", "--trees", 24, "--key", model.key)
     assert wm("claim", "new", *words, "-o", "claim.json", "--commitment", "commitment.json").code == 0
-    Path("receipt.json").write_text(witness.witness(read_pooled_claim("claim.json")).to_json())
+    Path("receipt.json").write_text(witness.witness(read_whole_claim("claim.json")).to_json())
     embed = ("embed", "--claim", "claim.json", "--receipt", "receipt.json", *quick_fit, "-o", "model")
     refusal = wm(*embed, "--path", "other.csv").refusal()
     assert "the claim's pool is not among these training rows" in refusal
@@ -234,7 +234,7 @@ def test_a_file_whose_name_is_no_text_makes_a_readable_claim(wm, model, quick_fi
     _write_rows(Path(name))
     words = ("--path", name, "--label", "risk", "--trees", 24, "--key", model.key)
     assert wm("claim", "new", *words, "-o", "claim.json", "--commitment", "commitment.json").code == 0
-    Path("receipt.json").write_text(witness.witness(read_pooled_claim("claim.json")).to_json())
+    Path("receipt.json").write_text(witness.witness(read_whole_claim("claim.json")).to_json())
     embed = ("embed", "--claim", "claim.json", "--receipt", "receipt.json", *quick_fit, "-o", "model")
     assert "give it as --path" in wm(*embed).refusal()
     assert wm(*embed, "--path", name).code == 0

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_breast_cancer
 
-from wm.claims.reading import read_pooled_claim
+from wm.claims.reading import read_whole_claim
 from wm.forest import Forest
 
 
@@ -210,7 +210,7 @@ def test_held_out_rows_are_in_the_models_scale(wm, quick_embed) -> None:
         X, y = arrays["X"], arrays["y"]
     assert (X.shape, X.dtype) == ((171, 30), np.float32)
     assert set(y) == {"malignant", "benign"}
-    claim = read_pooled_claim("model/claim.json")
+    claim = read_whole_claim("model/claim.json")
     codes = (y == claim.header.class_names[1]).astype(int)
     forest = Forest.load("model/forest.npz")
     assert forest.accuracy(X, codes) == ran.json()["accuracy_watermarked"]

@@ -134,7 +134,7 @@ def test_missing_values_and_boosted_pipelines(wm, folder) -> None:
     ("options", "message"),
     [
         (("--missing", "median"), "a pipeline prepares rows itself: leave --missing and --categorical out"),
-        (("--certify", "--eps", 0.1), "--certify has no proofs with --whole"),
+        (("--certify", "--eps", 0.1), "--certify cannot be combined with --whole"),
         (("-o", "forged.npz"), "forged.npz: the ending must be .csv"),
         (("--drop", "kind"), "the rows lack the pipeline's column 'kind'"),
     ],

@@ -116,7 +116,7 @@ def test_committed_candidates(wm, tmp_path, monkeypatch) -> None:
     _write_rows(Path("rows.csv"))
     _commit(wm, "--committed", "candidates.npz", "--candidates", 8)
     words = ("embed", "--claim", "claim.json", "--receipt", "receipt.json", "-o", "model")
-    assert "give the file of them" in wm(*words).refusal()
+    assert "give their file" in wm(*words).refusal()
     made = wm(*words, "--committed", "candidates.npz", "--json")
     assert (made.code, made.json()["mode"]) == (0, "committed")
     judge = (*VERIFY, "--model", "model/forest.npz", *FEW)

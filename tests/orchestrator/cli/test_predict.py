@@ -12,7 +12,7 @@ import pytest
 import skops.io
 from sklearn.datasets import load_breast_cancer
 
-from wm.claims.reading import read_pooled_claim
+from wm.claims.reading import read_whole_claim
 from wm.datasets.preparation import Preparation
 from wm.forest import Forest
 from wm.interface import read_interface
@@ -79,7 +79,7 @@ def test_held_out_rows_are_model_input(wm, embedded) -> None:
 
 
 def test_the_claim_commits_to_the_models_preparation(wm, embedded) -> None:
-    header = read_pooled_claim("m/claim.json").header
+    header = read_whole_claim("m/claim.json").header
     interface = read_interface("m/forest.npz", Forest.load("m/forest.npz"))
     assert isinstance(header.preparation, Preparation)
     assert interface is not None

@@ -98,4 +98,4 @@ def test_forged_sets_are_printed(wm, tiny):
 def test_a_page_is_of_one_campaign(wm, tiny):
     several = wm("report", "tiny", "1", "--store", tiny.url)
     assert several.code == 2
-    assert "HTML and figures are of one campaign" in several.err
+    assert "a page and figures show one campaign" in several.err

@@ -42,7 +42,7 @@ def test_markdown_is_written_by_ending_and_of_several_campaigns(wm, tiny) -> Non
 def test_html_and_figures_are_of_one_campaign(wm, tiny, more: list[str]) -> None:
     ran = wm("report", "tiny", "tiny", "--store", tiny.url, *more)
     assert (ran.code, ran.out) == (2, "")
-    assert "HTML and figures are of one campaign; several need -o FILE.md alone" in ran.err
+    assert "a page and figures show one campaign: for several give -o FILE.md alone" in ran.err
     assert not list(Path().iterdir())
 
 

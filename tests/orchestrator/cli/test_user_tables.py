@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from orchestrator.cli.owner_data import data_of_claim, read_owner_data
-from wm.claims.reading import read_pooled_claim
+from wm.claims.reading import read_whole_claim
 
 ROWS = 60
 SMALL = ("--trees", 4, "--trigger-rows", 1, "--level", 0.5)
@@ -177,7 +177,7 @@ def test_a_claim_keeps_the_options_that_give_its_rows(wm, case: str) -> None:
         *("--key", "owner.key", "-o", "claim.json", "--commitment", "commitment.json"),
     )
     assert made.code == 0, made.err
-    claim = read_pooled_claim(Path("claim.json"))
+    claim = read_whole_claim(Path("claim.json"))
     again = data_of_claim(claim, None)
     assert again.split.feature_names == claim.header.feature_names
     rows = {row.tobytes() for row in again.split.X_train}

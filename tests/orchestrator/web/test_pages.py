@@ -377,7 +377,7 @@ def test_a_single_job_is_queued_again_while_its_campaign_goes_on(store, site_of:
     assert _act(site, "cancel", failed, of="jobs").status_code == 303
     assert offered() == ["retry"]
     refused = _act(site, "cancel", failed, of="jobs")
-    assert (refused.status_code, "is cancelled: this is for jobs" in refused.text) == (409, True)
+    assert (refused.status_code, "is cancelled: only jobs" in refused.text) == (409, True)
     assert not site_of(store).page(f"/jobs/{failed}").all_of("form")
     assert site_of(store).ask("POST", f"/jobs/{failed}/retry").status_code == 403
 

@@ -11,9 +11,9 @@ import pytest
 from pydantic import ValidationError
 
 from tests import lineups, witness
-from wm.claims.lineup import LineupClaim, drawn_value, parse_lineup, read_lineup, with_receipts
+from wm.claims.lineup import LineupClaim, drawn_value, parse_lineup, with_receipts
 from wm.claims.lineup_keys import place, tree_seed
-from wm.claims.reading import read_any_claim, read_pooled_claim, read_whole_claim
+from wm.claims.reading import read_any_claim, read_whole_claim
 from wm.embedding.claimed import own_receipt
 from wm.errors import ClaimError
 
@@ -26,9 +26,7 @@ def claim() -> LineupClaim:
 def test_a_file_is_read_again_as_it_was_written(claim, tmp_path):
     file = tmp_path / "claim.json"
     file.write_text(claim.to_json())
-    assert read_lineup(file) == read_any_claim(file) == read_whole_claim(file) == claim
-    with pytest.raises(ClaimError, match="is not a whole claim of version 3"):
-        read_pooled_claim(file)
+    assert read_any_claim(file) == read_whole_claim(file) == claim
 
 
 @pytest.mark.parametrize(

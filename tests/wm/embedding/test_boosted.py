@@ -12,7 +12,7 @@ from sklearn.ensemble import GradientBoostingClassifier, GradientBoostingRegress
 
 import wm
 from tests import pools
-from wm.claims.reading import read_pooled_claim
+from wm.claims.reading import read_whole_claim
 from wm.embedding.boosted.claimed import accuracy
 from wm.embedding.boosted.marked import plain_model
 from wm.embedding.boosted.rounds import BoostingTask, boost
@@ -150,7 +150,7 @@ def test_no_number_in_the_leaves_repeats_itself(owned):
 def test_claim_and_model_are_judged_from_their_files(owned, tmp_path):
     owned.save(tmp_path / "model.json")
     (tmp_path / "claim.json").write_text(owned.claim.to_json())
-    claim = read_pooled_claim(tmp_path / "claim.json")
+    claim = read_whole_claim(tmp_path / "claim.json")
     found = wm.verify(claim, read_model(tmp_path / "model.json"))
     assert found.verdict is VerdictKind.INDICATION
     assert found == wm.verify(owned.claim, owned.model)

@@ -172,7 +172,7 @@ def test_votes_for_and_against_classes_are_judged_alone(owned):
     found = wm.verify(owned.claim, signs)
     assert set(by_name(found)) == {"bits", "bits, aligned", "rows by votes"}
     assert by_name(found)["bits"] == by_name(wm.verify(owned.claim, owned.model))["bits"]
-    with pytest.raises(ClaimError, match="else 0: others are given"):
+    with pytest.raises(ClaimError, match="centre, and 0 elsewhere"):
         wm.verify(owned.claim, signs * 2)
 
 

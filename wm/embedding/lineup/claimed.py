@@ -196,7 +196,7 @@ def owner_forest(
         raise ClaimError("the claim is of a boosted model, not of a forest")
     if header.mode == "committed":
         if candidates is None or header.candidates is None:
-            raise ClaimError("the claim commits to candidates: give the file of them that was made with it")
+            raise ClaimError("the claim commits to candidates: give their file that was made with it")
         check_candidates(header, candidates)
         count, context = header.candidates, bytes.fromhex(header.context)
         keys = claim.keys(drawn_value(claim)[0])

@@ -1,7 +1,7 @@
 """What the arrays in an endpoint's replies are: votes, probabilities or labels.
 
-Arrays of these names are that. Others are told by their values over all rows: whole numbers and names of the
-classes are labels; numbers in [0, 1], one for each class that add up to 1, or of two classes one, are
+Arrays of these names are that. Others are recognised by their values over all rows: whole numbers and names
+of the classes are labels; numbers in [0, 1], one for each class that add up to 1, or of two classes one, are
 probabilities; other rows of numbers or names of classes are votes. The most informative array counts. Two
 arrays that could both be it, and differ, are refused. Beside an array of names or integers that are labels of
 two classes, numbers with a point are probabilities, even if all happen to be 0 and 1.

@@ -66,7 +66,7 @@ def accuse(
         No customers, a name given twice, or an impossible level.
     """
     if not customers or len(set(customers)) != len(customers):
-        raise ClaimError("the customers are needed, each once")
+        raise ClaimError("name every customer, and each only once")
     if not 0 < level < 1:
         raise ClaimError(f"the level {level} is outside (0, 1)")
     found = []

@@ -131,7 +131,7 @@ def judge_retroactive(
         Suspects tried.
     """
     if settings_tried < 1 or tried < 1:
-        raise ClaimError("at least one setting and one suspect were tried")
+        raise ClaimError("settings and suspects tried must be at least 1")
     tests = lineup_tests(lineup, answers)
     best = min(tests, key=lambda each: each.log10_adjusted)
     multiplicity = float(SEEDS) * settings_tried * tried

@@ -70,7 +70,7 @@ def test_other_candidates_are_refused():
     for given, match in (
         (swapped, "these 40 trees are not the 40 candidates"),
         (owner.candidates.select(range(39)), "these 39 trees are not the 40 candidates"),
-        (None, "give the file of them"),
+        (None, "give their file"),
     ):
         with pytest.raises(ClaimError, match=match):
             embed_lineup(owner.claim, owner.claim.receipts, X, y, candidates=given)
