@@ -250,7 +250,7 @@ def verify(
     log: Sequence[str] = (),
     requirements: Requirements | None = None,
     rows: tuple[Any, ArrayLike] | None = None,
-    candidates: int = DEFAULT_CANDIDATES,
+    candidates: int | Forest = DEFAULT_CANDIDATES,
     counts: Counts | None = None,
     n_jobs: int = 1,
 ) -> Judgement:
@@ -271,9 +271,12 @@ def verify(
     requirements
         Level, age of the suspect, challenge; None: the defaults.
     rows
-        For a claim of scheme "lineup": the owner's training rows and their labels, as they were embedded.
-    candidates, counts, n_jobs
-        For it: trees that each tree is compared with, number of queries of each kind, and threads.
+        For a claim of scheme "lineup": the owner's training rows and their labels, as they were embedded; of
+        one that commits to its candidates any rows of the same kind.
+    candidates
+        For it: number of trees that each tree is compared with, or the candidates that it commits to.
+    counts, n_jobs
+        For it: number of queries of each kind, and threads.
 
     Raises
     ------

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from wm.errors import ModelError
 from wm.formats.assembling import Tree, margin_model
@@ -105,20 +106,8 @@ def _boosted(model: Any) -> TreeModel:
     if not (model.init_ == "zero" or type(model.init_) in (DummyClassifier, DummyRegressor)):
         raise ModelError(f"starts from a {type(model.init_).__name__} (init): a constant is read")
     base = model._raw_predict_init(np.zeros((1, model.n_features_in_), dtype=np.float32))[0]
-    link, scale = _link(model)
-    return margin_model(
-        "scikit-learn",
-        [_tree(tree, factor=model.learning_rate) for tree in trees],
-        column=np.arange(len(trees)) % len(base),
-        base=base,
-        link=link,
-        scale=scale,
-        n_features=int(model.n_features_in_),
-        classes=getattr(model, "classes_", None),
-        input_dtype="float32",
-        feature_names=_names(model),
-        traced=_TREE_TRACES,
-    )
+    found = [_tree(tree, factor=model.learning_rate) for tree in trees]
+    return _in_turn(model, found, base, input_dtype="float32", traced=_TREE_TRACES)
 
 
 def _histogram(model: Any) -> TreeModel:
@@ -128,21 +117,25 @@ def _histogram(model: Any) -> TreeModel:
     if model._preprocessor is not None:
         raise ModelError("encodes categorical features itself: encode them before, as numbers")
     base = np.asarray(model._baseline_prediction, dtype=np.float64).reshape(-1)
-    link, scale = _link(model)
     trees = [tree for round_ in rounds for tree in round_]
+    found = [_histogram_tree(tree.nodes, number) for number, tree in enumerate(trees)]
+    return _in_turn(model, found, base, input_dtype="float64", traced=("count", "gain"), notes=_bins(model))
+
+
+def _in_turn(model: Any, trees: list[Tree], base: NDArray[np.float64], **more: Any) -> TreeModel:
+    """Return a model whose trees add to the margins of `base` in turn."""
+    link, scale = _link(model)
     return margin_model(
         "scikit-learn",
-        [_histogram_tree(tree.nodes, number) for number, tree in enumerate(trees)],
+        trees,
         column=np.arange(len(trees)) % len(base),
         base=base,
         link=link,
         scale=scale,
         n_features=int(model.n_features_in_),
         classes=getattr(model, "classes_", None),
-        input_dtype="float64",
         feature_names=_names(model),
-        traced=("count", "gain"),
-        notes=_bins(model),
+        **more,
     )
 
 

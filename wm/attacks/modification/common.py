@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from wm.embedding.proof import VotingModel as VotingModel
 from wm.embedding.training import Caps
+from wm.errors import ModelError
 from wm.forest import Forest
+from wm.models import TreeModel
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,6 +32,31 @@ class AttackerData:
 Modification = Callable[[Forest, float, AttackerData, np.random.Generator], VotingModel]
 """Takes a stolen forest, which stays as it is, the strength, the thief's data and random numbers; returns the
 changed forest. Strength 0 changes nothing, a larger one changes more."""
+
+MarginChange = Callable[[TreeModel, float, AttackerData, np.random.Generator], TreeModel]
+"""The same for a stolen model that adds margins."""
+
+Change = TypeVar("Change", Modification, MarginChange)
+
+
+@dataclass(frozen=True)
+class Kind(Generic[Change]):
+    """One kind of modification."""
+
+    change: Change
+    """Changes a model."""
+    strengths: tuple[float, ...]
+    """Default strengths of a curve."""
+    is_share: bool = True
+    """Whether a strength is a share, at most 1."""
+    changes_votes: bool = False
+    """Whether votes alone are changed, so that no other modification can follow."""
+
+    def check(self, name: str, strength: float) -> None:
+        """Raise `ModelError` for an impossible strength."""
+        if not 0 <= strength <= (1 if self.is_share else sys.float_info.max):
+            needed = "a share from 0 to 1" if self.is_share else "a finite number of at least 0"
+            raise ModelError(f"{name} has strength {strength}; {needed} is needed")
 
 
 def some_trees(forest: Forest, share: float, rng: np.random.Generator) -> NDArray[np.int64]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -12,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wm.attacks.base import AttackRow
-from wm.attacks.modification.common import AttackerData, Modification, VotingModel
+from wm.attacks.modification.common import AttackerData, Kind, Modification, VotingModel
 from wm.attacks.modification.distillation import collapse, distil_labels, distil_votes, hedge
 from wm.attacks.modification.ensemble import drop, regrow, replace, shuffle
 from wm.attacks.modification.pruning import cost_complexity, reduced_error, truncate
@@ -30,22 +29,7 @@ from wm.verification.evidence import verify
 from wm.verification.randomization import RowTruth
 from wm.verification.weak_evidence import verify_labels, verify_probabilities
 
-
-@dataclass(frozen=True)
-class Kind:
-    """One kind of modification."""
-
-    change: Modification
-    """Changes a forest."""
-    strengths: tuple[float, ...]
-    """Default strengths of a curve."""
-    is_share: bool = True
-    """Whether a strength is a share, at most 1."""
-    changes_votes: bool = False
-    """Whether votes alone are changed, so that no other modification can follow."""
-
-
-MODIFICATIONS = {
+MODIFICATIONS: dict[str, Kind[Modification]] = {
     "shuffle": Kind(shuffle, (0.1, 0.25, 0.5, 1.0)),
     "drop": Kind(drop, (0.05, 0.1, 0.25, 0.5)),
     "replace": Kind(replace, (0.1, 0.25, 0.5, 0.75, 0.9)),
@@ -146,9 +130,7 @@ def modify(
         if not isinstance(changed, Forest):
             raise ModelError(f"{step.name} cannot follow a change of votes alone: put that last")
         kind = MODIFICATIONS[step.name]
-        if not 0 <= step.strength <= (1 if kind.is_share else sys.float_info.max):
-            needed = "a share from 0 to 1" if kind.is_share else "a finite number of at least 0"
-            raise ModelError(f"{step.name} has strength {step.strength}; {needed} is needed")
+        kind.check(step.name, step.strength)
         changed = kind.change(changed, step.strength, data, rng)
     return changed
 

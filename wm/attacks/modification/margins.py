@@ -6,14 +6,13 @@ detour over votes. New training uses the rate `RATE`, since a file does not say 
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from wm.attacks.modification.common import AttackerData, some_trees
+from wm.attacks.modification.common import AttackerData, Kind, MarginChange, some_trees
 from wm.attacks.modification.evaluation import STRENGTHS, Step
 from wm.attacks.modification.splits import noise, quantise
 from wm.embedding.boosted.rounds import BoostingTask, boost, shares_of
@@ -27,20 +26,6 @@ RATE = 0.1
 
 _TINY = 1e-150
 """Sum of p (1 - p) below which a leaf adds nothing."""
-
-MarginChange = Callable[[TreeModel, float, AttackerData, np.random.Generator], TreeModel]
-"""Takes a stolen model, the strength, the thief's data and random numbers; returns the changed model."""
-
-
-@dataclass(frozen=True)
-class MarginKind:
-    """One kind of modification of a model with margins."""
-
-    change: MarginChange
-    strengths: tuple[float, ...]
-    """Default strengths of a curve."""
-    is_share: bool = True
-    """Whether a strength is a share, at most 1."""
 
 
 def margins_of(model: TreeModel) -> Margins:
@@ -175,16 +160,16 @@ def go_on(model: TreeModel, strength: float, data: AttackerData, rng: np.random.
     return with_trees(model, [*trees_of(model), *more], column)
 
 
-MARGIN_MODIFICATIONS = {
-    "shuffle": MarginKind(shuffle, STRENGTHS["shuffle"]),
-    "drop": MarginKind(drop, STRENGTHS["drop"]),
-    "shorten": MarginKind(shorten, (0.1, 0.25, 0.5)),
-    "truncate": MarginKind(truncate, STRENGTHS["truncate"]),
-    "noise": MarginKind(noisy, STRENGTHS["noise"], is_share=False),
-    "quantise": MarginKind(quantised, STRENGTHS["quantise"], is_share=False),
-    "round-leaves": MarginKind(rounded, (0.1, 0.3, 1.0), is_share=False),
-    "refit": MarginKind(refit, (0.1, 0.5, 1.0)),
-    "go-on": MarginKind(go_on, (0.1, 0.5, 1.0), is_share=False),
+MARGIN_MODIFICATIONS: dict[str, Kind[MarginChange]] = {
+    "shuffle": Kind(shuffle, STRENGTHS["shuffle"]),
+    "drop": Kind(drop, STRENGTHS["drop"]),
+    "shorten": Kind(shorten, (0.1, 0.25, 0.5)),
+    "truncate": Kind(truncate, STRENGTHS["truncate"]),
+    "noise": Kind(noisy, STRENGTHS["noise"], is_share=False),
+    "quantise": Kind(quantised, STRENGTHS["quantise"], is_share=False),
+    "round-leaves": Kind(rounded, (0.1, 0.3, 1.0), is_share=False),
+    "refit": Kind(refit, (0.1, 0.5, 1.0)),
+    "go-on": Kind(go_on, (0.1, 0.5, 1.0), is_share=False),
 }
 """By name; of those that forests have too the names and strengths are the same."""
 
@@ -204,8 +189,6 @@ def modify_margins(
         if kind is None:
             known = ", ".join(MARGIN_MODIFICATIONS)
             raise ModelError(f"{step.name} does not change models that add margins: {known} do")
-        if not 0 <= step.strength <= (1 if kind.is_share else sys.float_info.max):
-            needed = "a share from 0 to 1" if kind.is_share else "a finite number of at least 0"
-            raise ModelError(f"{step.name} has strength {step.strength}; {needed} is needed")
+        kind.check(step.name, step.strength)
         model = kind.change(model, step.strength, data, rng)
     return model

@@ -79,7 +79,7 @@ def retrained_lineup(
     if not isinstance(header.training, TreeSettings):
         raise ClaimError("the claim is of a boosted model, whose line-up is one of rounds")
     if header.mode != "retrained":
-        raise ClaimError("the claim commits to its candidates: give their file")
+        raise ClaimError("the claim commits to its candidates: give them")
     if candidates < 2:
         raise ClaimError("a line-up needs at least 2 candidates for each position")
     own = owner_seeds(claim, rows)

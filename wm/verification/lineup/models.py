@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
-
 from wm.claims.beacons.base import Trust
 from wm.claims.lineup import LineupClaim
 from wm.claims.lineup_opened import OpenedLineup
@@ -26,10 +23,8 @@ def judge_model(
     suspect: Forest | TreeModel,
     rows: TrainingRows,
     *,
-    held_out: tuple[NDArray[np.float32], NDArray[np.int64]] | None = None,
     counts: Counts | None = None,
-    candidates: int = DEFAULT_CANDIDATES,
-    committed: Forest | None = None,
+    candidates: int | Forest = DEFAULT_CANDIDATES,
     judge: Judge | None = None,
     requirements: Requirements | None = None,
     trust: Trust | None = None,
@@ -44,14 +39,10 @@ def judge_model(
         Its two classes are named as the claim's, or 0 and 1. A boosted model only for a claim of one.
     rows
         The owner's training rows; with committed candidates any of the same kind.
-    held_out : (n, d), (n,)
-        Rows to ask beside mixtures of `rows`, with their labels.
     counts
         Number of queries of each kind; None: as `wm verify`.
     candidates
-        N, for a claim of mode `retrained`.
-    committed
-        The candidates of a claim of mode `committed`.
+        N, or the candidates that the claim commits to.
     judge
         None: a fresh one.
     requirements, trust, log
@@ -65,16 +56,15 @@ def judge_model(
         A suspect whose trees add margins, for the claim of a forest, or margins of another form.
     """
     header, random = claim.header, judge or Judge.fresh()
-    if committed is None:  # before minutes are spent on queries
+    if isinstance(candidates, int):  # before minutes are spent on queries
         check_context(header, rows)
-    natural = (rows.X[:0], rows.y[:0]) if held_out is None else held_out
-    queries = build_queries(counts or Counts(), rows, natural, header.training, random)
+    queries = build_queries(counts or Counts(), rows, (rows.X[:0], rows.y[:0]), header.training, random)
     lineup: Lineup | RoundLineup
-    if header.is_boosted:
+    if isinstance(candidates, Forest):
+        lineup = committed_lineup(claim, candidates, queries.X)
+    elif header.is_boosted:
         lineup = round_lineup(claim, rows, queries.X, candidates=candidates, judge=random, n_jobs=n_jobs)
-    elif committed is None:
-        lineup = retrained_lineup(claim, rows, queries.X, candidates=candidates, judge=random, n_jobs=n_jobs)
     else:
-        lineup = committed_lineup(claim, committed, queries.X)
+        lineup = retrained_lineup(claim, rows, queries.X, candidates=candidates, judge=random, n_jobs=n_jobs)
     given = lineup_answers(suspect, header, queries, what="the suspect")
     return judge_lineup(claim, lineup, queries, given, requirements, trust=trust, log=log)

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 import numpy as np
 import pytest
 
+import wm
 from tests import lineups, witness
 from wm.embedding.claimed import own_receipt
 from wm.embedding.lineup.claimed import trained_forest
@@ -190,6 +191,18 @@ def test_the_wrong_mode_or_rows_are_refused(owner):
     bare = owner.claim.model_copy(update={"receipts": ()})
     with pytest.raises(ClaimError, match="holds no beacon's receipt"):
         retrained_lineup(bare, owner.rows, owner.queries.X, candidates=5, judge=lineups.JUDGE)
+
+
+def test_committed_candidates_judge_with_rows_of_any_source(owner):
+    committed = lineups.owner(committed=12)
+    X, y = lineups.rows_of(7)
+    judge = {"rows": (X, np.array(["no", "yes"])[y]), "trust": witness.TRUST, "requirements": LATER}
+    found = wm.verify(committed.claim, committed.forest, candidates=committed.candidates, **judge)
+    assert (found.verdict, found.log10_p < -6) == (VerdictKind.VERIFIED, True), found
+    innocent = wm.verify(committed.claim, owner.forest, candidates=committed.candidates, **judge)
+    assert innocent.verdict is VerdictKind.NOT_VERIFIED
+    with pytest.raises(ClaimError, match="not those that the claim's forest"):
+        wm.verify(committed.claim, committed.forest, **judge)
 
 
 def test_a_judge_repeats_a_line_up_by_its_seed(owner):
