@@ -14,14 +14,16 @@ from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
+from wm import streams
 from wm.embedding.matrices import dense, filled, medians
 from wm.embedding.merging import MergedRows, merged_rows
 from wm.embedding.secretive import Secretive
-from wm.errors import FitError
+from wm.errors import ClaimError, FitError
+from wm.streams import Role
 
 
 class WatermarkedClassifier(Secretive, ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # sklearn is untyped
-    """Base of an estimator with parameters `class_weight`, `missing` and `random_state`.
+    """Base of an estimator with parameters `scheme`, `class_weight`, `missing` and `random_state`.
 
     Attributes
     ----------
@@ -31,6 +33,7 @@ class WatermarkedClassifier(Secretive, ClassifierMixin, BaseEstimator):  # type:
         What stands for a missing value in each column; None: they are refused.
     """
 
+    scheme: str
     missing: str
     class_weight: Any
     random_state: Any
@@ -64,9 +67,15 @@ class WatermarkedClassifier(Secretive, ClassifierMixin, BaseEstimator):  # type:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         tags.input_tags.allow_nan = self.missing == "median"
+        tags.classifier_tags.multi_class = self.scheme != "lineup"
         return tags
 
     def _check_classes(self, rows: MergedRows) -> None:
+        if self.scheme == "lineup" and len(self.classes_) > 2:
+            raise FitError(
+                "Only binary classification is supported. The type of the target is multiclass: scheme "
+                "lineup compares models of two classes"
+            )
         if len(self.classes_) < 2:
             raise FitError(f"the labels are of one class, {self.classes_[0]!r}: two classes are needed")
         present = np.bincount(rows.codes, minlength=len(self.classes_)) > 0
@@ -77,6 +86,17 @@ class WatermarkedClassifier(Secretive, ClassifierMixin, BaseEstimator):  # type:
         if self.random_state is None:
             return secrets.randbits(62)
         return int(check_random_state(self.random_state).randint(2**31 - 1))
+
+    def _secret_seed(self, seed: int) -> int | None:
+        """Return a seed for a claim's secrets: one of 62 bits is for rehearsals, a real claim's have 256."""
+        return None if self.random_state is None else streams.integer_seed(seed, Role.OWNER_TREE, 0)
+
+    def _kept_claim(self) -> Any:
+        """Return the claim; raise `ClaimError` for a copy from a pickle, which has none."""
+        check_is_fitted(self)
+        if not hasattr(self, "claim_"):
+            raise ClaimError("a copy from a pickle has no claim: verify with the claim that was kept")
+        return self.claim_
 
     def _class_names(self) -> tuple[str, ...]:
         return tuple(map(str, self.classes_))

@@ -17,7 +17,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
-from sklearn.utils.validation import check_is_fitted
 
 from wm import streams
 from wm.claims.claim import NONCE_BYTES
@@ -248,19 +247,6 @@ class WatermarkedForestClassifier(WatermarkedClassifier):
         self.feature_importances_ = impurity_importances(self.forest_, rows.X, rows.codes, rows.weight)
         return self
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = self.scheme != "lineup"
-        return tags
-
-    def _check_classes(self, rows: MergedRows) -> None:
-        if self.scheme == "lineup" and len(self.classes_) > 2:
-            raise FitError(
-                "Only binary classification is supported. The type of the target is multiclass: scheme "
-                "lineup compares how trees of two classes vote"
-            )
-        super()._check_classes(rows)
-
     def _marks(self, seed: int, rows: int) -> Marks:
         if self.signature is not None and self.owner_key is not None:
             raise SignatureError("give a signature or an owner_key, not both")
@@ -300,7 +286,7 @@ class WatermarkedForestClassifier(WatermarkedClassifier):
             model_id=self.model_id,
             limits=limits,
             # A seed of 62 bits is for rehearsals: a real claim's secrets have 256.
-            seed=None if self.random_state is None else streams.integer_seed(seed, Role.OWNER_TREE, 0),
+            seed=self._secret_seed(seed),
             n_jobs=int(self.n_jobs or 1),
         )
         return owned, limits
@@ -401,10 +387,7 @@ class WatermarkedForestClassifier(WatermarkedClassifier):
             the claim does not fit; see
             `wm.verification.evidence.verify`.
         """
-        check_is_fitted(self)
-        if not hasattr(self, "claim_"):
-            raise ClaimError("a copy from a pickle has no claim: verify with the claim that was kept")
-        claim = by_trigger_rows(self.claim_, self.forest_)
+        claim = by_trigger_rows(self._kept_claim(), self.forest_)
         forest = self.forest_ if suspect is None else suspect
         triggers = claim.trigger_set
         return verify(forest.votes(triggers.X), triggers.y, claim.bits, level=level)

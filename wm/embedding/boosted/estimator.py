@@ -16,7 +16,6 @@ from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from wm import streams
 from wm.claims.keys import public_hex
 from wm.claims.lineup import LineupClaim
 from wm.claims.lineup_settings import BoostingSettings
@@ -33,7 +32,6 @@ from wm.embedding.merging import MergedRows
 from wm.embedding.options import DEFAULT_DEPTH, DEFAULT_SUBSAMPLE, BoostedOptions, GradientOptions
 from wm.errors import ClaimError, EmbeddingError, FitError
 from wm.models import TreeModel
-from wm.streams import Role
 from wm.verification.boosted import wrong_signs
 from wm.verification.codebook import log10_floor
 from wm.verification.evidence import DEFAULT_LEVEL, Evidence, verify
@@ -199,19 +197,6 @@ class WatermarkedBoostingClassifier(WatermarkedClassifier):
         self._content = made.content
         return self
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = self.scheme != LINEUP
-        return tags
-
-    def _check_classes(self, rows: MergedRows) -> None:
-        if self.scheme == LINEUP and len(self.classes_) > 2:
-            raise FitError(
-                "Only binary classification is supported. The type of the target is multiclass: a line-up is "
-                "of models of two classes"
-            )
-        super()._check_classes(rows)
-
     def _recognised(self, rows: MergedRows, seed: int, claim: LineupClaim | None) -> OwnedBoostedLineup:
         if claim is not None:
             check_claim(claim, self._class_names(), trees=self.n_estimators)
@@ -230,10 +215,6 @@ class WatermarkedBoostingClassifier(WatermarkedClassifier):
             training=training,
             seed=self._secret_seed(seed),
         )
-
-    def _secret_seed(self, seed: int) -> int | None:
-        """Return a seed for a claim's secrets: one of 62 bits is for rehearsals, a real claim's have 256."""
-        return None if self.random_state is None else streams.integer_seed(seed, Role.OWNER_TREE, 0)
 
     def _embedded(self, rows: MergedRows, seed: int, claim: PooledClaim | None) -> OwnedBoosted:
         trees = trees_of_rounds(BOOSTED, self.n_estimators, len(self.classes_))
@@ -310,14 +291,12 @@ class WatermarkedBoostingClassifier(WatermarkedClassifier):
             A copy from a pickle, a model of another number of trees, or a line-up, whose judge needs the
             training rows.
         """
-        check_is_fitted(self)
-        if not hasattr(self, "claim_"):
-            raise ClaimError("a copy from a pickle has no claim: verify with the claim that was kept")
-        if isinstance(self.claim_, LineupClaim):
+        claim = self._kept_claim()
+        if isinstance(claim, LineupClaim):
             raise ClaimError(
                 "a line-up is judged with its training rows: wm.verify(claim_, model_, rows=(X, y))"
             )
-        sample = sample_of(self.claim_)
+        sample = sample_of(claim)
         X, y = sample.X[sample.is_trigger], sample.y[sample.is_trigger]
         wrong = wrong_signs(self.model_ if suspect is None else suspect, X, y)
         return verify(
