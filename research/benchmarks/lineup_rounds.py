@@ -57,6 +57,9 @@ SUSPECTS: dict[str, tuple[Step, ...]] = {
     "cut to half of the depth": (Step("truncate", 0.5),),
     "leaves rounded": (Step("round-leaves", 1.0),),
     "leaves refitted": (Step("refit", 1.0),),
+    "trees split in two": (Step("split", 1.0),),
+    "trees split in two, trained on": (Step("go-on", 1.0), Step("split", 1.0)),
+    "trees split in two, noise 0.1": (Step("noise", 0.1), Step("split", 1.0)),
     "trained on": (Step("go-on", 1.0),),
     "noise 0.1, leaves refitted": (Step("noise", 0.1), Step("refit", 1.0)),
 }
@@ -77,6 +80,7 @@ class Row:
     accuracy_change: float
     log10_p_trees: float
     log10_p_any_order: float
+    log10_p_all_trees: float
     log10_p_probabilities: float
     log10_p_labels: float
     lineup_s: float
@@ -135,7 +139,7 @@ def measure(arguments: argparse.Namespace, name: str, seed: int) -> Iterator[Row
         suspects[f"other owner {number}"] = other_owner(rows, arguments.rounds, rng)
     before = _accuracy(released, *held_out)
     for suspect, model in suspects.items():
-        in_order, any_order, probabilities, labels = evidence(lineup, model, queries.X)
+        found = evidence(lineup, model, queries.X)
         yield Row(
             dataset=name,
             rows=len(rows.y),
@@ -144,30 +148,36 @@ def measure(arguments: argparse.Namespace, name: str, seed: int) -> Iterator[Row
             seed=seed,
             suspect=suspect,
             accuracy_change=_accuracy(model, *held_out) - before,
-            log10_p_trees=in_order,
-            log10_p_any_order=any_order,
-            log10_p_probabilities=probabilities,
-            log10_p_labels=labels,
             lineup_s=seconds,
+            **found,
         )
 
 
-def evidence(
-    lineup: RoundLineup, model: TreeModel, X: NDArray[np.float32]
-) -> tuple[float, float, float, float]:
-    """Return log10 p by trees in order, in any order, by probabilities of two digits, and by labels."""
+TESTS = {
+    "log10_p_trees": "trees in order",
+    "log10_p_any_order": "trees in any order",
+    "log10_p_all_trees": "all trees",
+    "log10_p_probabilities": "probabilities",
+    "log10_p_labels": "labels",
+}
+"""Fields of a row, and what they are called."""
+
+
+def evidence(lineup: RoundLineup, model: TreeModel, X: NDArray[np.float32]) -> dict[str, float]:
+    """Return log10 p of each test: the trees, probabilities of two digits, and labels."""
     if model.margins is None:
         raise TypeError("a model with margins is needed")
     added = model.margins.leaf[model.forest.apply(X)]
     share = model.predict_proba(X)[:, 1]
-    found = [
+    found = (
         round_scores.in_order(lineup, added),
         round_scores.out_of_order(lineup, added),
+        round_scores.by_span(lineup, added),
         round_scores.by_margins(lineup, np.round(share, 2)),
         round_scores.by_labels(lineup, (share > 0.5).astype(np.float64)),
-    ]
-    in_order, any_order, probabilities, labels = (log10_rounds(each, lineup.places) for each in found)
-    return in_order, any_order, probabilities, labels
+    )
+    logs = (log10_rounds(each, lineup.places) for each in found)
+    return dict(zip(TESTS, logs, strict=True))
 
 
 def _accuracy(model: TreeModel, X: NDArray[np.float32], y: NDArray[np.int64]) -> float:
@@ -180,13 +190,7 @@ def table(rows: Sequence[Row]) -> str:
     for row in rows:
         if row.suspect in SUSPECTS or row.suspect == DISTILLED:
             groups.setdefault((row.suspect, row.dataset), []).append(row)
-    columns = (
-        "accuracy_change",
-        "log10_p_trees",
-        "log10_p_any_order",
-        "log10_p_probabilities",
-        "log10_p_labels",
-    )
+    columns = ("accuracy_change", *TESTS)
     lines = [
         (
             suspect,
@@ -197,7 +201,7 @@ def table(rows: Sequence[Row]) -> str:
         for (suspect, dataset), of in groups.items()
     ]
     return common.table(
-        "suspect | data set | seeds | accuracy change | trees in order | in any order | probabilities | labels",
+        f"suspect | data set | seeds | accuracy change | {' | '.join(TESTS.values())}",
         lines,
         lambda line: (
             f"{line[0]} | {line[1]} | {line[2]} | {line[3]:+.3f} | "
@@ -210,12 +214,7 @@ def false_positives(rows: Sequence[Row], population: str) -> tuple[int, dict[str
     """Return the number of innocent models, and how many have p at most 0.05 by each test."""
     some = [row for row in rows if row.suspect.startswith(f"{population} ")]
     level = math.log10(0.05)
-    return len(some), {
-        "trees in order": sum(row.log10_p_trees <= level for row in some),
-        "trees in any order": sum(row.log10_p_any_order <= level for row in some),
-        "probabilities": sum(row.log10_p_probabilities <= level for row in some),
-        "labels": sum(row.log10_p_labels <= level for row in some),
-    }
+    return len(some), {what: sum(getattr(row, name) <= level for row in some) for name, what in TESTS.items()}
 
 
 def main() -> int:

@@ -7,9 +7,9 @@ depend on the draw, so that the tests of `wm.verification.randomization` stay ex
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +31,10 @@ _MAX_GAP = 64
 
 _MAX_MATCHED = 4e6
 """Pairs of a suspect's feature and a claim's column of which the best are chosen, a few seconds."""
+
+
+Form = TypeVar("Form", bound=NDArray[Any])
+Found = TypeVar("Found")
 
 
 class Header(Protocol):
@@ -99,12 +103,39 @@ def model_answers(forest: Forest, sample: Rows) -> AdaptedVotes:
     if len(forest.classes) < 2:
         raise ClaimError(f"the suspect model has {len(forest.classes)} class: two are needed")
     used, compact = used_features(forest)
-    best: tuple[float, AdaptedVotes] | None = None
-    for rows, notes in inputs(forest, used, sample):
+
+    def answer(rows: NDArray[np.float32], notes: tuple[str, ...]) -> tuple[float, AdaptedVotes]:
         votes, class_notes = coded(compact.vote_codes(rows), forest, sample)
-        quality = _agreement(votes, sample)
-        if best is None or quality > best[0] + CLEARLY_BETTER:
-            best = quality, AdaptedVotes(Answers("votes", votes), (*notes, *class_notes), rows)
+        return _agreement(votes, sample), AdaptedVotes(Answers("votes", votes), (*notes, *class_notes), rows)
+
+    return best_answered(inputs(forest, used, sample), answer, forest, sample)
+
+
+def best_answered(
+    forms: Iterable[tuple[Form, tuple[str, ...]]],
+    answer: Callable[[Form, tuple[str, ...]], tuple[float, Found]],
+    forest: Forest,
+    sample: Rows,
+) -> Found:
+    """Return a suspect's answers to the form of the rows that it answers best, or nearly so and earlier.
+
+    Parameters
+    ----------
+    forms
+        Rows as the suspect may take them, each with notes in words, the simplest first.
+    answer
+        Returns how well a form is answered, at most 1, and the answers.
+
+    Raises
+    ------
+    ClaimError
+        There is no form.
+    """
+    best: tuple[float, Found] | None = None
+    for rows, notes in forms:
+        found = answer(rows, notes)
+        if best is None or found[0] > best[0] + CLEARLY_BETTER:
+            best = found
         if best[0] + CLEARLY_BETTER >= 1.0:
             break
     if best is None:

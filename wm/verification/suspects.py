@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -18,10 +18,9 @@ from wm.verification.adaptation import (
     CLEARLY_BETTER,
     Header,
     Rows,
-    balanced_accuracy,
+    best_answered,
     coded,
     inputs,
-    model_answers,
     used_features,
 )
 from wm.verification.answers import AnswerKind, Answers, name_of
@@ -62,135 +61,146 @@ def suspect_response(model: TreeModel, sample: Sample, *, what: str) -> Response
 
 @dataclass(frozen=True, eq=False)
 class AdaptedMargins:
-    """What a boosted model of two classes answers to a claim's rows.
+    """What a boosted model answers to a claim's rows.
 
     Attributes
     ----------
-    votes : (n, m)
-        Signs of its trees' margins about their centres, 0 and 1.
+    shares : (n, c)
+        Probabilities of the claim's classes.
+    signs : (n, m)
+        Whether each tree's margin is above its centre, 0 and 1.
     outputs : (n, m)
-        What each tree adds to the margin of class 1.
-    probabilities : (n,)
-        Of class 1.
+        What each tree adds to its margin.
+    tree_classes : (m,)
+        The claim's class of each tree's margin.
     notes
         What was adapted, in words.
     """
 
-    votes: NDArray[np.int64]
+    shares: NDArray[np.float64]
+    signs: NDArray[np.int64]
     outputs: NDArray[np.float64]
-    probabilities: NDArray[np.float64]
+    tree_classes: NDArray[np.int64]
     notes: tuple[str, ...]
+
+    @property
+    def votes(self) -> NDArray[np.int64]:
+        """Of two classes the one that each tree leans to: (n, m)."""
+        return np.where(self.tree_classes == 1, self.signs, 1 - self.signs)
+
+    @property
+    def added(self) -> NDArray[np.float64]:
+        """What each tree adds for class 1 of two: (n, m)."""
+        return np.where(self.tree_classes == 1, self.outputs, -self.outputs)
 
 
 def adapted_margins(model: TreeModel, rows: Rows, what: str) -> AdaptedMargins:
-    """Return the answers of a boosted model by the adaptation that answers best.
+    """Return the answers of a boosted model by the adaptation that it answers best.
+
+    That is measured by its probabilities: signs of trees that add next to nothing must not decide.
 
     Raises
     ------
     ModelError
-        Margins of another form than one for two classes, or rows that the pipeline cannot prepare.
+        Other classes than as many as the claim's, margins of another form than one for two classes or one for
+        each, or rows that the pipeline cannot prepare.
     """
-    margins = model.margins
-    if model.classes is None or margins is None or len(margins.base) != 1:
-        raise ModelError(f"{what}: the claim is on models of one margin for two classes")
-    if model.preparation is None:
-        adapted = model_answers(model.forest, rows)
-        votes, notes = adapted.answers.values, adapted.notes
-        model = replace(model, forest=used_features(model.forest)[1])
-        asked: NDArray[np.floating] = adapted.rows
+    margins, classes = model.margins, len(rows.header.class_names)
+    of_each = margins is not None and len(margins.base) == classes
+    if margins is None or model.classes is None or len(model.classes) != classes:
+        fits = False
     else:
-        asked = prepared(model.preparation, _raw_frame(rows.header, rows.X))
-        votes, class_notes = coded(model.forest.vote_codes(asked), model.forest, rows)
-        notes = ("the pipeline prepared raw rows", *class_notes)
-    exchanged = bool((votes[model.forest.vote_codes(asked) == 1] == 0).any())
-    added = margins.scale * margins.leaf[model.forest.apply(asked)]
-    return AdaptedMargins(
-        votes,
-        -added if exchanged else added,
-        model.predict_proba(asked)[:, 0 if exchanged else 1],
-        notes,
-    )
+        fits = of_each or len(margins.base) == outputs(classes)
+    if margins is None or not fits:
+        raise ModelError(
+            f"{what}: the claim is on boosted models of {classes} classes: of others give probabilities or "
+            "labels"
+        )
+    columns = margins.column if of_each else np.ones(model.forest.n_trees, dtype=np.int64)
+    forms: Iterable[tuple[NDArray[np.floating], tuple[str, ...]]]
+    if model.preparation is None:
+        used, compact = used_features(model.forest)
+        forms = inputs(model.forest, used, rows)
+    else:
+        compact = model.forest
+        raw = _raw_frame(rows.header, rows.X)
+        forms = [(prepared(model.preparation, raw), ("the pipeline prepared raw rows",))]
+    asked = replace(model, forest=compact)
+
+    def answer(given: NDArray[np.floating], notes: tuple[str, ...]) -> tuple[float, AdaptedMargins]:
+        shares = asked.predict_proba(given)
+        places, quality, class_notes = _class_places(model, shares, rows)
+        ordered = np.empty_like(shares)
+        ordered[:, places] = shares / shares.sum(axis=1, keepdims=True)
+        leaves = compact.apply(given)
+        return quality, AdaptedMargins(
+            shares=ordered,
+            signs=compact.node_class[leaves],
+            outputs=margins.scale * margins.leaf[leaves],
+            tree_classes=np.array(places)[columns],
+            notes=(*notes, *class_notes),
+        )
+
+    return best_answered(forms, answer, model.forest, rows)
 
 
 def _of_margins(model: TreeModel, sample: Sample, what: str) -> Response:
     """Return the signs of a boosted model's margins, and its probabilities."""
-    classes = len(sample.header.class_names)
-    if model.classes is None or model.margins is None or len(model.margins.base) != outputs(classes):
-        margins = "one margin for two classes" if classes == 2 else f"a margin for each of {classes} classes"
-        raise ModelError(f"{what}: the claim of scheme {sample.header.scheme} is on models of {margins}")
-    if classes > 2:
-        return _of_several(model, sample)
     found = adapted_margins(model, sample, what)
     answers: dict[AnswerKind, Answers] = {
-        "probabilities": Answers("probabilities", found.probabilities),
-        "votes": Answers("votes", found.votes),
+        "probabilities": Answers("probabilities", found.shares),
+        "votes": Answers("votes", found.signs, tree_classes=found.tree_classes),
     }
+    if found.shares.shape[1] == 2:
+        answers = {
+            "probabilities": Answers("probabilities", found.shares[:, 1]),
+            "votes": Answers("votes", found.votes),
+        }
     return Response(answers, np.arange(len(sample.y)), notes=found.notes)
 
 
-def _of_several(model: TreeModel, sample: Sample) -> Response:
-    """Return the signs of margins of several classes, and probabilities, in the form that answers best.
-
-    Which form, and which class is which, is chosen by all shown rows, as in `wm.verification.adaptation`.
-    """
-    forms: Iterator[tuple[NDArray[np.floating], tuple[str, ...]]]
-    if model.preparation is None:
-        used, compact = used_features(model.forest)
-        forms = inputs(model.forest, used, sample)
-        model = replace(model, forest=compact)
-    else:
-        raw = _raw_frame(sample.header, sample.X)
-        forms = iter([(prepared(model.preparation, raw), ("the pipeline prepared raw rows",))])
-    best: tuple[float, Response] | None = None
-    for rows, notes in forms:
-        shares = model.predict_proba(rows)
-        places, class_notes = _class_places(model, shares, sample)
-        ordered = np.empty_like(shares)
-        ordered[:, places] = shares / shares.sum(axis=1, keepdims=True)
-        quality = balanced_accuracy(ordered.argmax(axis=1), sample.y)
-        if best is None or quality > best[0] + CLEARLY_BETTER:
-            signs = model.forest.vote_codes(rows)
-            own = np.array(places)[model.margins.column] if model.margins is not None else None
-            answers: dict[AnswerKind, Answers] = {
-                "probabilities": Answers("probabilities", ordered),
-                "votes": Answers("votes", signs, tree_classes=own),
-            }
-            best = quality, Response(answers, np.arange(len(sample.y)), notes=(*notes, *class_notes))
-        if best[0] + CLEARLY_BETTER >= 1.0:
-            break
-    if best is None:
-        raise ClaimError(
-            f"the suspect model takes {model.forest.n_features} features, the claim has "
-            f"{sample.X.shape[1]}: these are too many to find out which column is which"
-        )
-    return best[1]
-
-
 def _class_places(
-    model: TreeModel, shares: NDArray[np.float64], sample: Sample
-) -> tuple[list[int], tuple[str, ...]]:
-    """Return the claim's class of each class of a model: by name, unless agreement is clearly better."""
+    model: TreeModel, shares: NDArray[np.float64], rows: Rows
+) -> tuple[list[int], float, tuple[str, ...]]:
+    """Return the claim's class of each class of a model, how well it then tells them apart, and notes.
+
+    Classes are matched by name unless others are clearly better: by the area under the curve, the same for
+    all probabilities in the same order, and one half where no row's class is known.
+    """
     from scipy.optimize import linear_sum_assignment
 
-    wanted = sample.header.class_names
-    agreement = np.zeros((len(wanted), len(wanted)))
-    for label in np.unique(sample.y):
-        agreement[label] = shares[sample.y == label].mean(axis=0)
-    rows, columns = linear_sum_assignment(-agreement)
-    matched = [int(rows[columns == column][0]) for column in range(len(wanted))]
+    wanted = rows.header.class_names
+    areas = np.full((len(wanted), len(wanted)), 0.5)
+    known = np.isin(rows.y, np.arange(len(wanted)))
+    for label in np.unique(rows.y[known]):
+        areas[label] = _areas(shares[known], rows.y[known] == label)
+    found, columns = linear_sum_assignment(-areas)
+    matched = [int(found[columns == column][0]) for column in range(len(wanted))]
     names = [name_of(each) for each in np.asarray(model.classes).tolist()]
-    for known in (wanted, tuple(map(str, range(len(wanted))))):
-        if set(names) == set(known):
-            named = [known.index(name) for name in names]
-            if _trace(agreement, named) + CLEARLY_BETTER >= _trace(agreement, matched):
-                return named, ()
-            return matched, ("classes exchanged",)
-    return matched, ("classes matched by the labels",)
+    for spelt in (wanted, tuple(map(str, range(len(wanted))))):
+        if set(names) == set(spelt):
+            named = [spelt.index(name) for name in names]
+            if _trace(areas, named) + CLEARLY_BETTER >= _trace(areas, matched):
+                return named, _trace(areas, named), ()
+            return matched, _trace(areas, matched), ("classes exchanged",)
+    return matched, _trace(areas, matched), ("classes matched by the labels",)
 
 
-def _trace(agreement: NDArray[np.float64], places: list[int]) -> float:
-    """Return the mean probability of the label's class if the model's classes are those."""
-    return float(agreement[places, np.arange(len(places))].mean())
+def _areas(shares: NDArray[np.float64], positive: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """Return the area under the curve of each column for some rows, or one half: (n, c), (n,) -> (c,)."""
+    from scipy.stats import rankdata
+
+    count, others = int(positive.sum()), int((~positive).sum())
+    if count == 0 or others == 0:
+        return np.full(shares.shape[1], 0.5)
+    ranks = rankdata(shares, axis=0)[positive].sum(axis=0)
+    areas: NDArray[np.float64] = (ranks - count * (count + 1) / 2) / (count * others)
+    return areas
+
+
+def _trace(areas: NDArray[np.float64], places: list[int]) -> float:
+    """Return the mean area of the labels' classes if the model's classes are those."""
+    return float(areas[places, np.arange(len(places))].mean())
 
 
 def _raw_frame(header: Header, X: NDArray[np.float32]) -> pd.DataFrame:

@@ -27,10 +27,10 @@ def test_copies_and_honest_models_are_judged(run_benchmark):
 
 def test_honest_models_are_counted_by_each_test():
     def row(suspect: str, trees: float) -> lineup_rounds.Row:
-        return lineup_rounds.Row("d", 1, 1, 20, 0, suspect, 0.0, trees, 0.0, -1.31, -1.0, 1.0)
+        return lineup_rounds.Row("d", 1, 1, 20, 0, suspect, 0.0, trees, 0.0, -0.1, -1.31, -1.0, 1.0)
 
     rows = [row("unmodified", -9), row("honest 0", -1.4), row("honest 1", -0.2)]
     assert lineup_rounds.false_positives(rows, "honest") == (
         2,
-        {"trees in order": 1, "trees in any order": 0, "probabilities": 2, "labels": 0},
+        {"trees in order": 1, "trees in any order": 0, "all trees": 0, "probabilities": 2, "labels": 0},
     )

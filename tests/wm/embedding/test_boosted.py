@@ -234,7 +234,7 @@ def test_other_models_and_settings_are_refused_by_name(owned):
     X, y = rows_of(0)
     several = GradientBoostingClassifier(n_estimators=2).fit(X, y + 2 * (X[:, 3] > 0))
     for model in (several, GradientBoostingRegressor(n_estimators=2).fit(X, y)):
-        with pytest.raises(ModelError, match="one margin for two classes"):
+        with pytest.raises(ModelError, match="on boosted models of 2 classes"):
             wm.verify(owned.claim, model)
     with pytest.raises(EmbeddingError, match="an even number of trees"):
         wm.embed(X, y, scheme="boosted", n_estimators=11, trigger_rows=TRIGGERS)

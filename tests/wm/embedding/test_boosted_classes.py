@@ -178,7 +178,7 @@ def test_votes_for_and_against_classes_are_judged_alone(owned):
 
 def test_models_of_two_classes_and_regressions_are_refused_by_name(owned):
     X, y = rows_of(0)
-    with pytest.raises(ModelError, match="a margin for each of 3 classes"):
+    with pytest.raises(ModelError, match="on boosted models of 3 classes"):
         wm.verify(owned.claim, GradientBoostingClassifier(n_estimators=2).fit(X, y > 0))
 
 

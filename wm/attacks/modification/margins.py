@@ -24,6 +24,9 @@ from wm.models import Margins, TreeModel
 RATE = 0.1
 """The thief's learning rate, scikit-learn's and LightGBM's default."""
 
+_NOISE = 10.0
+"""Size of the noise that splits a tree, in standard deviations of its leaves."""
+
 _TINY = 1e-150
 """Sum of p (1 - p) below which a leaf adds nothing."""
 
@@ -59,6 +62,20 @@ def shorten(model: TreeModel, strength: float, data: AttackerData, rng: np.rando
     trees, outputs = model.forest.n_trees, len(margins_of(model).base)
     kept = max(outputs, trees - round(strength * trees))
     return _selected(model, np.arange(kept))
+
+
+def split(model: TreeModel, strength: float, data: AttackerData, rng: np.random.Generator) -> TreeModel:
+    """Split a share of the trees in two that add up to it, the first with leaves of noise; no sum changes."""
+    chosen = set(some_trees(model.forest, strength, rng).tolist())
+    found: list[Tree] = []
+    copies = np.ones(model.forest.n_trees, dtype=np.int64)
+    for place, tree in enumerate(trees_of(model)):
+        if place in chosen:
+            noise = rng.normal(scale=_NOISE * max(float(tree.value.std()), _TINY), size=len(tree.value))
+            found.append(replace(tree, value=noise))
+            tree, copies[place] = replace(tree, value=tree.value - noise), 2
+        found.append(tree)
+    return with_trees(model, found, np.repeat(margins_of(model).column, copies))
 
 
 def noisy(model: TreeModel, strength: float, data: AttackerData, rng: np.random.Generator) -> TreeModel:
@@ -164,6 +181,7 @@ MARGIN_MODIFICATIONS: dict[str, Kind[MarginChange]] = {
     "shuffle": Kind(shuffle, STRENGTHS["shuffle"]),
     "drop": Kind(drop, STRENGTHS["drop"]),
     "shorten": Kind(shorten, (0.1, 0.25, 0.5)),
+    "split": Kind(split, (0.5, 1.0)),
     "truncate": Kind(truncate, STRENGTHS["truncate"]),
     "noise": Kind(noisy, STRENGTHS["noise"], is_share=False),
     "quantise": Kind(quantised, STRENGTHS["quantise"], is_share=False),

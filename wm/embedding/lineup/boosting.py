@@ -131,14 +131,22 @@ def train_round(
     weight = np.zeros(count)
     seen = max(2, round(training.subsample * count))
     weight[np.random.RandomState(seed).permutation(count)[:seen]] = 1.0
-    p = expit(margins)
+    # Not 1 - p, which rounding makes 0 for one of the classes only.
+    p, rest = expit(margins), expit(-margins)
     tree = DecisionTreeRegressor(
         max_depth=training.max_depth,
         min_samples_leaf=training.min_samples_leaf,
         max_features=training.max_features,
         random_state=seed,
     )
-    step, _ = newton_step(tree, rows.X, rows.y - p, p * (1 - p), weight=weight, rate=training.learning_rate)
+    step, _ = newton_step(
+        tree,
+        rows.X,
+        np.where(rows.y == 1, rest, -p),
+        p * rest,
+        weight=weight,
+        rate=training.learning_rate,
+    )
     return step
 
 

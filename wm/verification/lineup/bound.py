@@ -33,7 +33,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 _FLAT = 1e-9
-"""Spread, as a share of the largest resemblance, below which a position's candidates count as alike."""
+"""Spread, as a share of a position's largest resemblance, below which its candidates count as alike."""
 
 _MAX_T = 1e6
 """Largest t that is tried: there the bound is within 10^-5 of its limit for any gap that rounding leaves."""
@@ -54,11 +54,12 @@ _GRID = (0.125, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0)
 def standardised(resemblance: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return resemblances, (m, N), with mean 0 and standard deviation 1 in each row.
 
-    A row whose values differ by no more than rounding says nothing, and becomes 0.
+    A row whose values differ by no more than rounding says nothing, and becomes 0. No row depends on another:
+    what a later round is like must not decide whether an earlier one counts.
     """
     centred = resemblance - resemblance.mean(axis=1, keepdims=True)
     spread = centred.std(axis=1, keepdims=True)
-    scale = float(np.abs(resemblance).max(initial=0.0))
+    scale = np.abs(resemblance).max(axis=1, keepdims=True)
     found: NDArray[np.float64] = np.where(
         spread > _FLAT * scale, centred / np.where(spread > 0, spread, 1.0), 0.0
     )
@@ -102,7 +103,12 @@ def _log10_chernoff(scores: NDArray[np.float64], places: NDArray[np.int64]) -> f
 
 
 def log10_rounds(resemblance: NDArray[np.float64], places: NDArray[np.int64]) -> float:
-    """Return an upper bound of the p-value of rounds, as a power of ten, at most 0.
+    """Return an upper bound of the p-value of rounds, as a power of ten, at most 0; see `log10_e`."""
+    return min(0.0, -log10_e(resemblance, places))
+
+
+def log10_e(resemblance: NDArray[np.float64], places: NDArray[np.int64]) -> float:
+    """Return the e-value of rounds, as a power of ten: under the null hypothesis its mean is 1.
 
     Parameters
     ----------
@@ -121,8 +127,7 @@ def log10_rounds(resemblance: NDArray[np.float64], places: NDArray[np.int64]) ->
         ]
     )
     largest = float(logs.max())
-    mean = largest + math.log(float(np.exp(logs - largest).mean()))
-    return min(0.0, -mean / math.log(10))
+    return (largest + math.log(float(np.exp(logs - largest).mean()))) / math.log(10)
 
 
 def log10_floor_of_rounds(rounds: int, candidates: int) -> float:

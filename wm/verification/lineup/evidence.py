@@ -9,7 +9,8 @@
 | labels | by labels | the label, on queries on which the candidates are divided |
 | labels | by labels, all queries | the label, for suspects that hide behind a coin there |
 
-A boosted line-up has the same tests, with what trees add in place of votes (`round_scores`).
+A boosted line-up has the same tests, with what trees add in place of votes, and one more, by all trees
+(`round_scores`).
 """
 
 from __future__ import annotations
@@ -73,6 +74,7 @@ def _round_resemblances(
     if outputs is not None:
         yield "line-up in order", round_scores.in_order(lineup, outputs)
         yield "line-up out of order", round_scores.out_of_order(lineup, outputs)
+        yield "line-up by all trees", round_scores.by_span(lineup, outputs)
     if "probabilities" in given.answers:
         probabilities = given.answers["probabilities"].values
         yield "line-up by probabilities", round_scores.by_margins(lineup, probabilities)

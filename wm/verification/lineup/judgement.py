@@ -87,8 +87,8 @@ def lineup_answers(
     if suspect.answers == "votes" or not header.is_boosted:
         return model_lineup_answers(suspect.voting_forest(what), header, queries)
     found = adapted_margins(suspect, Asked(header, queries.X, queries.y), what)
-    answers: dict[AnswerKind, Answers] = {"probabilities": Answers("probabilities", found.probabilities)}
-    return LineupAnswers(answers, notes=found.notes, outputs=found.outputs)
+    answers: dict[AnswerKind, Answers] = {"probabilities": Answers("probabilities", found.shares[:, 1])}
+    return LineupAnswers(answers, notes=found.notes, outputs=found.added)
 
 
 def judge_lineup(

@@ -2,9 +2,11 @@
 
 A candidate counts by how it differs from the mean of its round's candidates. The suspect is known by
 
-- what its trees add (`in_order`, `out_of_order`): the cosine with the suspect's tree, both without what that
-  mean and a constant explain, so that a factor of all leaves changes nothing; out of order with the tree of
-  any place that is most alike, each candidate with its own. Votes count as -1 and 1;
+- what its trees add, all without what that mean and a constant explain, so that no factor or constant of a
+  tree's leaves changes anything: the cosine with the tree of the same place (`in_order`), or with the one of
+  any place that is most alike, each candidate with its own (`out_of_order`); and how much of a candidate the
+  span of all trees explains (`by_span`), whatever a thief adds to some trees and takes off others. Votes
+  count as -1 and 1;
 - its margins, or probabilities as margins (`by_margins`), or labels (`by_labels`): what the owner's rounds
   before, the mean candidate, and a judge's honest models do not explain of them by least squares, regressed
   on the round's candidates by ridge regression. Labels are explained by probabilities, and candidates count
@@ -25,8 +27,11 @@ from wm.verification.lineup.rounds import RoundLineup
 RIDGE = 0.1
 """Ridge as a share of the largest eigenvalue; from 0.001 to 0.1 p changed by a few powers of ten."""
 
-_LARGEST = 1e6
-"""Leaves count up to so much: a margin of 40 is certain already."""
+_LARGEST = 1e300
+"""Stands for what is infinite."""
+
+_DEPENDENT = 1e-6
+"""Singular value, as a share of the largest, below which trees count as sums of the others."""
 
 _MOST = 7.0
 """Margins count up to so much: probabilities nearer to 0 or 1 than 0.001 may have been rounded."""
@@ -43,7 +48,7 @@ def in_order(lineup: RoundLineup, trees: NDArray[np.float64]) -> NDArray[np.floa
         What each adds to each query.
     """
     found = np.zeros(lineup.shape[:2])
-    for row, (candidates, _), tree in zip(found, lineup.rounds(), _bounded(trees).T, strict=False):
+    for row, (candidates, _), tree in zip(found, lineup.rounds(), _normalised(trees).T, strict=False):
         row[:] = _cosines(candidates, tree[None])[:, 0]
     return found
 
@@ -55,23 +60,55 @@ def out_of_order(lineup: RoundLineup, trees: NDArray[np.float64]) -> NDArray[np.
     ----------
     trees : (q, any number)
     """
-    every = _bounded(trees).T
+    every = _normalised(trees).T
     return np.stack([_cosines(candidates, every).max(axis=1) for candidates, _ in lineup.rounds()])
 
 
-def _bounded(trees: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return what trees add within `_LARGEST`: the squares of a thief's larger numbers would be infinite."""
-    return np.clip(np.nan_to_num(trees), -_LARGEST, _LARGEST)
+def by_span(lineup: RoundLineup, trees: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return how much of each candidate the suspect's trees together explain: (m, N).
+
+    Parameters
+    ----------
+    trees : (q, any number)
+        As many as there are queries, or more, explain everything, and say nothing.
+    """
+    ones = np.ones((lineup.shape[2], 1))
+    span = _orthonormal(np.hstack([ones, _normalised(trees)]), _DEPENDENT)
+    found = []
+    for candidates, _ in lineup.rounds():
+        own, _ = _own_parts(candidates)
+        # A tree may hold some of the mean candidate, to which own parts are at right angles.
+        mean = _unit(candidates.mean(axis=0))
+        rest = _unexplained(mean, span)
+        also = rest / length if (length := np.linalg.norm(rest)) > _DEPENDENT else np.zeros_like(rest)
+        found.append(np.hypot(np.linalg.norm(own @ span, axis=1), own @ also))
+    return np.stack(found)
+
+
+def _normalised(trees: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return what trees add, (q, t), less its mean, of at most 1: a thief's numbers may be of any size."""
+    finite = np.nan_to_num(trees, nan=0.0, posinf=_LARGEST, neginf=-_LARGEST)
+    centred = finite - finite.mean(axis=0)
+    largest = np.abs(centred).max(axis=0, initial=0.0)
+    found: NDArray[np.float64] = centred / np.where(largest > 0, largest, 1.0)
+    return found
 
 
 def _cosines(candidates: NDArray[np.float64], trees: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the cosine of each candidate, (N, q), with each tree, (t, q): (N, t)."""
-    mean = candidates.mean(axis=0)
-    basis = _orthonormal([np.ones_like(mean), mean])
-    found: NDArray[np.float64] = (
-        _unit(_unexplained(candidates - mean, basis)) @ _unit(_unexplained(trees, basis)).T
-    )
+    own, basis = _own_parts(candidates)
+    found: NDArray[np.float64] = own @ _unit(_unexplained(trees, basis)).T
     return found
+
+
+def _own_parts(candidates: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return what each candidate has of its own, (N, q), of length 1, and a basis of the rest, (q, b).
+
+    The rest is what their mean and a constant explain.
+    """
+    mean = candidates.mean(axis=0)
+    basis = _orthonormal(np.stack([np.ones_like(mean), mean], axis=1))
+    return _unit(_unexplained(candidates - mean, basis)), basis
 
 
 def by_margins(lineup: RoundLineup, probabilities: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -91,7 +128,8 @@ def by_labels(lineup: RoundLineup, labels: NDArray[np.float64]) -> NDArray[np.fl
     honest = expit(lineup.honest)
     mean = honest.mean(axis=0)
     known = [np.ones_like(mean), mean, mean**2, mean**3, *honest]
-    return _regressed(lineup, labels, known, mean * (1 - mean))
+    # Not 1 - mean, which rounding makes 0 for one of the classes only.
+    return _regressed(lineup, labels, known, mean * expit(-lineup.honest).mean(axis=0))
 
 
 def _regressed(
@@ -103,17 +141,16 @@ def _regressed(
     found = []
     for candidates, before in lineup.rounds():
         mean = candidates.mean(axis=0)
-        basis = _orthonormal([*known, weight * before, weight * mean])
+        basis = _orthonormal(np.stack([*known, weight * before, weight * mean], axis=1))
         own = _unexplained(weight * (candidates - mean), basis)
         found.append(_ridge(own, _unexplained(target, basis)))
     return np.stack(found)
 
 
-def _orthonormal(columns: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
-    """Return an orthonormal basis of what some vectors span: (q, at most their number)."""
-    units = np.stack([_unit(each) for each in columns], axis=1)
-    left, values, _ = np.linalg.svd(units, full_matrices=False)
-    basis: NDArray[np.float64] = left[:, values > 1e-9 * values[0]] if len(values) else left
+def _orthonormal(columns: NDArray[np.float64], dependent: float = 1e-9) -> NDArray[np.float64]:
+    """Return an orthonormal basis of what vectors, (q, b), span: (q, at most b)."""
+    left, values, _ = np.linalg.svd(_unit(columns.T).T, full_matrices=False)
+    basis: NDArray[np.float64] = left[:, values > dependent * values[0]] if len(values) else left
     return basis
 
 

@@ -128,6 +128,13 @@ def test_a_cut_node_adds_the_mean_of_what_its_rows_were_given(stolen):
             assert copy.margins.leaf[leaf] == pytest.approx(added[rows, tree].mean())
 
 
+def test_split_trees_add_up_to_the_old_ones(stolen):
+    model, X, _, _ = stolen
+    copy = changed(stolen, "split", 0.5)
+    assert copy.forest.n_trees == model.forest.n_trees + round(0.5 * model.forest.n_trees)
+    assert copy.predict_proba(X) == pytest.approx(model.predict_proba(X), abs=1e-4)
+
+
 def test_leaves_are_multiples_of_a_step(stolen):
     model, _, _, _ = stolen
     copy = changed(stolen, "round-leaves", 1.0)

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from wm.verification.lineup.bound import (
     log10_bound,
+    log10_e,
     log10_floor,
     log10_floor_of_rounds,
     log10_rounds,
@@ -119,19 +120,44 @@ def test_under_the_null_small_values_are_rare():
     assert (found <= math.log10(0.3)).any()
 
 
-@given(st.integers(1, 4), st.integers(2, 4), st.integers(0, 2**32 - 1), st.integers(1, 4))
-def test_the_bound_of_rounds_is_valid_if_each_round_depends_on_the_places_before(rounds, count, seed, values):
+@given(
+    st.integers(1, 4),
+    st.integers(2, 4),
+    st.integers(0, 2**32 - 1),
+    st.integers(1, 4),
+    st.sampled_from([0, 1, 10**8]),
+)
+def test_the_e_value_of_rounds_has_mean_one_if_each_round_depends_on_the_places_before(
+    rounds, count, seed, values, offset
+):
     def resemblance(places: tuple[int, ...]) -> np.ndarray:
-        rows = [
-            np.random.default_rng([seed, *places[:number]]).integers(values, size=count)
-            for number in range(rounds)
-        ]
+        rows = []
+        for number in range(rounds):
+            rng = np.random.default_rng([seed, *places[:number]])
+            rows.append(10.0 ** rng.integers(-12, 13) * (offset + rng.integers(values, size=count)))
         return np.array(rows, dtype=np.float64)
 
     every = itertools.product(range(count), repeat=rounds)
-    found = np.sort([log10_rounds(resemblance(places), np.array(places)) for places in every])
-    counts = np.searchsorted(found, found + 1e-9, side="right")
-    assert (np.log10(counts / len(found)) <= found + 1e-6).all()
+    found = [log10_e(resemblance(places), np.array(places)) for places in every]
+    assert np.mean(10.0 ** np.array(found)) == pytest.approx(1)
+
+
+def test_a_later_round_does_not_decide_whether_an_earlier_one_counts():
+    """A claimant whose last round has no choice, and is as large as it pays, must not win."""
+
+    def play(rng: np.random.Generator, rounds: int = 60, count: int = 20) -> float:
+        low, high, rows, places = -4.0, 4.0, [], []
+        for _ in range(rounds):
+            size = low + (high - low) / count
+            rows.append(10.0**size * (np.arange(count) == 0))
+            places.append(int(rng.integers(count)))
+            low, high = (low, size) if places[-1] == 0 else (size, high)
+        # One more size among the others', where a common yardstick would have erased all smaller ones.
+        rows.append(np.full(count, 10.0 ** ((low + high) / 2) * np.sqrt(count - 1) / count / 1e-9))
+        return log10_rounds(np.array(rows), np.array([*places, 0]))
+
+    rng = np.random.default_rng(0)
+    assert sum(play(rng) <= -2 for _ in range(200)) <= 8  # 2 are expected at most
 
 
 def test_rounds_whose_owner_stands_out_reach_the_smallest_p():

@@ -60,8 +60,8 @@ def test_innocent_customers_are_accused_no_more_often_than_the_level(owner, line
 def test_impossible_questions_are_refused(owner, lineup):
     answers = {"votes": Answers("votes", votes_of(owner, CUSTOMERS[0]))}
     for customers, level, match in (
-        ([], 0.1, "each once"),
-        (["a", "a"], 0.1, "each once"),
+        ([], 0.1, "each only once"),
+        (["a", "a"], 0.1, "each only once"),
         (["a"], 1.0, "level 1.0 is outside"),
     ):
         with pytest.raises(ClaimError, match=match):

@@ -68,7 +68,7 @@ def test_seeds_settings_and_suspects_are_charged(settings, lineup):
     one, many = judged(lineup, own), judged(lineup, own, settings_tried=100, tried=10)
     assert one.log10_p == pytest.approx(min(t.log10_adjusted for t in one.tests) + 32 * math.log10(2))
     assert many.log10_p == pytest.approx(one.log10_p + 3)
-    with pytest.raises(ClaimError, match="at least one"):
+    with pytest.raises(ClaimError, match="must be at least 1"):
         judged(lineup, own, settings_tried=0)
 
 

@@ -7,13 +7,16 @@ from datetime import UTC, datetime
 
 import numpy as np
 import pytest
+from sklearn.tree import DecisionTreeRegressor
 
 from tests import lineups, witness
 from wm.embedding.boosted.newton import model_of_steps
-from wm.embedding.lineup.boosting import first_margins, train_rounds
+from wm.embedding.lineup.boosting import first_margins, train_round, train_rounds
 from wm.embedding.lineup.claimed import trained_forest
+from wm.embedding.lineup.context import TrainingRows
 from wm.errors import ClaimError, ModelError
-from wm.formats.assembling import trees_of, with_trees
+from wm.formats.assembling import Tree, margin_model, trees_of, with_trees
+from wm.models import Link
 from wm.verification.answers import Answers
 from wm.verification.judgement import Requirements, VerdictKind
 from wm.verification.lineup import round_scores
@@ -25,6 +28,7 @@ from wm.verification.lineup.order import LineupAnswers
 from wm.verification.lineup.rounds import RoundLineup, round_lineup
 
 N = 12
+SCORES = ["in_order", "out_of_order", "by_span", "by_margins", "by_labels"]
 LATER = Requirements(suspect_since=datetime(2025, 6, 30, tzinfo=UTC))
 
 
@@ -108,6 +112,98 @@ def test_changed_copies_are_found(owner, lineup, change, log10_p):
     assert judged(owner, lineup, change(owner.model)).log10_p < log10_p
 
 
+def tiny_trees(owner, target, X):
+    """Return trees on some rows that add next to nothing."""
+    found = []
+    for seed in range(3 * lineups.TREES):
+        tree = DecisionTreeRegressor(max_depth=3, random_state=seed, splitter="random").fit(X, target).tree_
+        found.append(
+            Tree(
+                left=tree.children_left,
+                right=tree.children_right,
+                feature=np.maximum(tree.feature, 0),
+                threshold=tree.threshold,
+                value=1e-6 * (tree.value[:, 0, 0] - 0.5),
+            )
+        )
+    return found
+
+
+def of_trees(model, trees, base=None, link=Link.LOGISTIC):
+    """Return a model of trees in double precision, which takes no missing values."""
+    start = model.margins.base if base is None else base
+    return margin_model(
+        "a thief's",
+        [replace(tree, missing_left=None) for tree in trees],
+        column=np.arange(len(trees)) % len(start),
+        base=start,
+        link=link,
+        n_features=model.forest.n_features,
+        classes=np.array([0, 1]),
+        input_dtype="float32",
+    )
+
+
+def grown(model, trees):
+    return of_trees(model, [*trees_of(model), *trees])
+
+
+def shifted(model, by):
+    """Return a model to whose trees constants are added that cancel."""
+    trees = enumerate(trees_of(model))
+    return of_trees(model, [replace(tree, value=tree.value + by * (-1) ** place) for place, tree in trees])
+
+
+def split_up(model):
+    """Return a model of twice as many trees, pairs of which add up to one; single ones are noise."""
+    rng, found = np.random.default_rng(0), []
+    for tree in trees_of(model):
+        noise = rng.normal(scale=20, size=len(tree.value))
+        found += [replace(tree, value=noise), replace(tree, value=tree.value - noise)]
+    return of_trees(model, found)
+
+
+def two_outputs(model):
+    """Return a model with a margin for each of the two classes."""
+    trees = [replace(tree, value=sign * tree.value / 2) for tree in trees_of(model) for sign in (-1, 1)]
+    start = float(model.margins.base[0]) / 2
+    return of_trees(model, trees, [-start, start], Link.SOFTMAX)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda owner: grown(owner.model, tiny_trees(owner, 1.0 - owner.rows.y, owner.rows.X)),
+        lambda owner: grown(owner.model, tiny_trees(owner, owner.rows.y, unit(owner.rows.X))),
+        lambda owner: shifted(owner.model, 1e7),
+        lambda owner: split_up(owner.model),
+        lambda owner: two_outputs(owner.model),
+    ],
+    ids=["tiny wrong trees", "tiny trees of other units", "constants", "split trees", "two outputs"],
+)
+def test_no_change_that_keeps_all_answers_hides_a_copy(owner, lineup, change):
+    thief, X = change(owner), owner.queries.X
+    assert thief.predict_proba(X) == pytest.approx(owner.model.predict_proba(X), abs=1e-4)
+    found = judged(owner, lineup, thief)
+    assert found.verdict is VerdictKind.VERIFIED
+    # Probabilities show it in any case; trees must, too, as small changes of the answers spoil these.
+    assert min(each.log10_p for each in found.tests if "probabilities" not in each.name) < -8.5
+
+
+def unit(X):
+    low, high = X.min(axis=0), X.max(axis=0)
+    return (X - low) / (high - low)
+
+
+def test_the_classes_are_alike_in_training_and_in_labels():
+    """What rounding takes from a margin of 40 it must take from one of -40."""
+    rows = lineups.boosted_owner().rows
+    turned = TrainingRows(rows.X, 1 - rows.y)
+    margins = np.full(len(rows.y), 40.0)
+    outputs = train_round(rows, lineups.BOOSTING, margins, 3).outputs(rows.X)
+    assert train_round(turned, lineups.BOOSTING, -margins, 3).outputs(rows.X) == pytest.approx(-outputs)
+
+
 def test_a_copy_of_exchanged_classes_is_found(owner, lineup):
     margins = owner.model.margins
     turned = replace(changed(owner.model, lambda value: -value), margins=None)
@@ -139,12 +235,12 @@ def test_signs_of_trees_show_a_copy(owner, lineup):
     assert smallest(lineup, votes=owner.model.forest.vote_codes(owner.queries.X)) < -3
 
 
-@pytest.mark.parametrize("score", ["in_order", "out_of_order", "by_margins", "by_labels"])
+@pytest.mark.parametrize("score", SCORES)
 def test_no_later_round_counts_in_an_earlier_one(owner, lineup, score):
     suspect = other(owner)
     added = suspect.margins.leaf[suspect.forest.apply(owner.queries.X)]
     first = RoundLineup(lineup.outputs[:4], lineup.places[:4], lineup.start, lineup.honest)
-    if score.startswith("by_"):
+    if score in ("by_margins", "by_labels"):
         share = suspect.predict_proba(owner.queries.X)[:, 1]
         added = share if score == "by_margins" else np.round(share)
     compare = getattr(round_scores, score)
@@ -161,11 +257,11 @@ def test_trees_in_order_may_be_fewer_or_more_than_rounds(owner, lineup):
     assert not fewer[6:].any()
 
 
-@pytest.mark.parametrize("score", ["in_order", "out_of_order", "by_margins", "by_labels"])
+@pytest.mark.parametrize("score", SCORES)
 def test_a_round_is_compared_alike_wherever_the_owners_candidate_stands(owner, lineup, score):
     suspect = other(owner)
     added = suspect.margins.leaf[suspect.forest.apply(owner.queries.X)]
-    if score.startswith("by_"):
+    if score in ("by_margins", "by_labels"):
         share = suspect.predict_proba(owner.queries.X)[:, 1]
         added = share if score == "by_margins" else np.round(share)
     compare, order = getattr(round_scores, score), np.random.default_rng(2).permutation(N)
