@@ -11,6 +11,7 @@ import numpy as np
 from orchestrator.cli.common import say
 from orchestrator.cli.model_files import column
 from wm.datasets.applying import model_rows, number_rows
+from wm.datasets.cells import Cells
 from wm.datasets.files import read_raw
 from wm.datasets.frames import frame_of
 from wm.datasets.preparation import NumberColumn, Preparation
@@ -25,6 +26,9 @@ if TYPE_CHECKING:
 
     from wm.interface import Interface
     from wm.models import TreeModel
+
+_NAMED = 5
+"""Columns that an error names."""
 
 
 def read_model_rows(
@@ -64,7 +68,8 @@ def read_model_rows(
         )
     chosen = units or ("model" if file_format(path) in OF_NUMBERS else "raw")
     is_raw = interface is not None and chosen == "raw"
-    names = _names(model)
+    own = model.feature_names if interface is None else interface.preparation.feature_names
+    names = _distinct(own, forest.n_features)
     preparation = interface.preparation if interface is not None and is_raw else _numbers(names)
     cells = read_raw(
         path,
@@ -74,15 +79,8 @@ def read_model_rows(
         drop=tuple(column(each) for each in drop),
         naming=as_flag,
     )
-    if interface is None and cells.is_named and set(names) <= {each.name for each in cells.columns}:
-        pass  # found by name, in any order
-    elif not is_raw:
-        if len(cells.columns) != forest.n_features:
-            raise QueryError(
-                f"{path}: has {len(cells.columns)} columns, the model {forest.n_features} features: leave "
-                "others out with --drop" + ("" if interface is None else ", or give --units raw")
-            )
-        cells = replace(cells, is_named=False)
+    if not is_raw:
+        cells = _placed(cells, names, path, own_names=names == own, raw=interface is not None)
     X: NDArray[np.floating[Any]]
     if interface is None:
         X, notes = number_rows(names, cells, may_miss=forest.missing_left is not None)
@@ -92,6 +90,43 @@ def read_model_rows(
     for note in (*cells.notes, *notes):
         say(note)
     return X
+
+
+def _placed(cells: Cells, names: tuple[str, ...], path: Path, *, own_names: bool, raw: bool) -> Cells:
+    """Return cells whose columns are found by name, in any order, or by place if no name is a feature's.
+
+    Parameters
+    ----------
+    own_names
+        Whether the model itself names its features.
+    raw
+        Whether it takes raw columns too.
+    """
+    given = {each.name for each in cells.columns}
+    if cells.is_named and own_names:
+        lacking = [name for name in names if name not in given]
+        if not lacking:
+            return cells
+        if {name.casefold() for name in names} & {name.casefold() for name in given}:
+            raise QueryError(
+                f"{path}: lacks {_listed(lacking)} of the model's {len(names)} columns: name all of them as "
+                "the model does, or none"
+            )
+    if len(given) != len(names):
+        few = len(given) < len(names)
+        advice = "these are too few" if few else "leave others out with --drop"
+        raise QueryError(
+            f"{path}: has {len(given)} columns, the model {len(names)} features: {advice}"
+            + (", or give --units raw" if raw else "")
+        )
+    if cells.is_named and own_names:
+        say("no column has the name of one of the model's features: columns are taken by place")
+    return replace(cells, is_named=False)
+
+
+def _listed(names: list[str]) -> str:
+    shown = ", ".join(map(repr, names[:_NAMED]))
+    return f"{shown} and {len(names) - _NAMED} more" if len(names) > _NAMED else shown
 
 
 def _prepared(
@@ -120,12 +155,11 @@ def _prepared(
     return prepared(model.preparation, frame_of(cells))
 
 
-def _names(model: TreeModel) -> tuple[str, ...]:
+def _distinct(own: tuple[str, ...], features: int) -> tuple[str, ...]:
     """Return the names of a model's features: its own if they are distinct, else numbers from 1."""
-    own = model.feature_names
-    if len(set(own)) == model.forest.n_features == len(own):
+    if len(set(own)) == features == len(own):
         return own
-    return tuple(f"feature {index + 1}" for index in range(model.forest.n_features))
+    return tuple(f"feature {index + 1}" for index in range(features))
 
 
 def _numbers(names: tuple[str, ...]) -> Preparation:

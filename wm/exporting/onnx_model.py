@@ -13,6 +13,7 @@ from wm.errors import ModelError
 from wm.exporting.labels import class_labels
 from wm.exporting.rounding import float32_below
 from wm.forest import Forest
+from wm.formats.onnx_file import FEATURE_NAMES
 from wm.interface import Interface
 
 
@@ -48,7 +49,7 @@ def write(forest: Forest, interface: Interface | None) -> bytes:
     opsets = [helper.make_opsetid("ai.onnx.ml", 3), helper.make_opsetid("", 17)]
     model = helper.make_model(graph, opset_imports=opsets, ir_version=8, producer_name="treeproof")
     if interface is not None:
-        helper.set_model_props(model, {"feature_names": json.dumps(interface.preparation.feature_names)})
+        helper.set_model_props(model, {FEATURE_NAMES: json.dumps(interface.preparation.feature_names)})
     onnx.checker.check_model(model)
     content: bytes = model.SerializeToString(deterministic=True)
     return content

@@ -7,9 +7,12 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Iterator
 
 from wm.errors import WmError
+
+_DECIMAL_COMMA = re.compile(r"^(-?\d+),(\d+(?:[eE][-+]?\d+)?)$")
 
 
 def rows_of(content: bytes, *, error: type[WmError], what: str) -> Iterator[tuple[int, list[str]]]:
@@ -18,7 +21,8 @@ def rows_of(content: bytes, *, error: type[WmError], what: str) -> Iterator[tupl
     Parameters
     ----------
     content
-        UTF-8 text: commas, optional quotes, lines of one length.
+        UTF-8 text: commas, or semicolons where the first line has no other comma than decimal ones; optional
+        quotes, lines of one length.
     error
         Type of the exception, with one line of text, for anything else.
     what
@@ -34,11 +38,16 @@ def rows_of(content: bytes, *, error: type[WmError], what: str) -> Iterator[tupl
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as fault:
         raise error(f"{what}: is not UTF-8 text (byte {fault.start})") from fault
-    reader = csv.reader(io.StringIO(text, newline=""), skipinitialspace=True, strict=True)
+    delimiter = _delimiter(text.lstrip().partition("\n")[0])
+    reader = csv.reader(
+        io.StringIO(text, newline=""), delimiter=delimiter, skipinitialspace=True, strict=True
+    )
     columns = 0
     try:
         for row in reader:
             cells = [cell.strip() for cell in row]
+            if delimiter == ";":
+                cells = [_DECIMAL_COMMA.sub(r"\1.\2", cell) for cell in cells]
             if not any(cells) and len(cells) < 2:
                 continue
             columns = columns or len(cells)
@@ -50,6 +59,16 @@ def rows_of(content: bytes, *, error: type[WmError], what: str) -> Iterator[tupl
             yield reader.line_num, cells
     except csv.Error as fault:
         raise error(f"{what}: line {reader.line_num}: malformed csv ({fault})") from fault
+
+
+def _delimiter(line: str) -> str:
+    """Return what separates the cells of a first line."""
+    cells = [cell.strip() for cell in line.split(";")]
+    return (
+        ";"
+        if len(cells) > 1 and all("," not in each or _DECIMAL_COMMA.match(each) for each in cells)
+        else ","
+    )
 
 
 def number(cell: str) -> float | None:

@@ -8,18 +8,23 @@ classes may share one weight for each leaf, which counts for the second class.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import TypeAdapter, ValidationError
 
 from wm.errors import ModelError
 from wm.formats.assembling import Tree, assemble, margin_model
 from wm.formats.fields import shown
 from wm.formats.forest_checks import InputDtype
-from wm.formats.onnx_graph import Attributes, matrix_input, operators
+from wm.formats.onnx_graph import Attributes, matrix_input, metadata, operators
 from wm.models import Link, TreeModel
+
+FEATURE_NAMES = "feature_names"
+"""Where the metadata have the names of features, as JSON."""
 
 _ENSEMBLES = {"TreeEnsembleClassifier": "class", "TreeEnsembleRegressor": "target"}
 _HARMLESS = ("Cast", "Identity", "ZipMap")
@@ -53,9 +58,17 @@ def read(data: bytes) -> TreeModel:
     dtype, width = matrix_input(graph)
     trees, weights = _trees(attributes, _ENSEMBLES[operator])
     n_features = max([width, *(int(tree.feature.max()) + 1 for tree in trees)])
-    if operator == "TreeEnsembleRegressor":
-        return _regressor(attributes, trees, weights, n_features, dtype)
-    return _classifier(attributes, trees, weights, n_features, dtype)
+    kind = _regressor if operator == "TreeEnsembleRegressor" else _classifier
+    model = kind(attributes, trees, weights, n_features, dtype)
+    return replace(model, feature_names=_feature_names(data, n_features))
+
+
+def _feature_names(data: bytes, n_features: int) -> tuple[str, ...]:
+    """Return the names of features as `wm.exporting.onnx_model` writes them; none if there are no such."""
+    with suppress(ValidationError):
+        found = TypeAdapter(tuple[str, ...]).validate_json(metadata(data, FEATURE_NAMES) or "[]")
+        return found if len(found) == n_features else ()
+    return ()
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,7 +12,7 @@ from wm.errors import ModelError
 from wm.formats.forest_checks import InputDtype
 from wm.formats.protobuf import Message
 
-_GRAPH, _NODES, _INPUTS = 7, 1, 11
+_GRAPH, _METADATA, _NODES, _INPUTS = 7, 14, 1, 11
 _OP_TYPE, _ATTRIBUTE = 4, 5
 _NAME, _TENSOR, _REALS, _INTEGERS, _STRINGS, _INTEGER, _STRING = 1, 5, 7, 8, 9, 3, 4
 _FLOAT, _DOUBLE = 1, 11
@@ -66,6 +66,12 @@ def matrix_input(graph: Message) -> tuple[InputDtype, int]:
         raise ModelError("its graph's input is not a matrix of numbers")
     sizes = [size.integer(1) for shape in tensors[0].messages(2) for size in shape.messages(1)]
     return _TYPES[element], max(0, sizes[1]) if len(sizes) == 2 else 0
+
+
+def metadata(data: bytes, name: str) -> str:
+    """Return what a file's metadata say under a name, "" without it."""
+    entries = Message(data).messages(_METADATA)
+    return next((each.text(2) for each in entries if each.text(1) == name), "")
 
 
 def operators(data: bytes) -> tuple[Message, dict[str, list[Attributes]]]:

@@ -2,8 +2,9 @@
 
 csv: one line for each instance, in the order of the questions; a header line is recognised and skipped, also
 one of numbers, as pandas writes it, if the file has just one line more than rows were asked. Votes
-have one column for each tree in the forest's order, 0, 1, ...; probabilities a column for each class, of two
-classes also one (class 1); labels one column, 0, 1, ... or the names of the classes. npz: an array ``votes``,
+have one column for each tree in the forest's order, 0, 1, ...; probabilities a column for each class, in the
+claim's order unless a header names all classes in another, of two classes also one (class 1 unless the header
+names the other); labels one column, 0, 1, ... or the names of the classes. npz: an array ``votes``,
 ``probabilities`` or ``labels``; for instances ``X``. A column or array ``id`` holds the numbers of the
 questions, if answers come in another order or some are missing; columns that a header names as features are
 passed over.
@@ -83,39 +84,56 @@ def parse_answers(
     }
     ids: Any
     values: Any
-    header = ""
+    header: list[str] = []
     if _ending(what) == ".csv":
-        ids, values = _from_csv(content, what, cells[kind], set(feature_names))
-        if ids is None and rows is not None:
-            header = _header_of_numbers(content, kind, class_names, what)
-            values, header = _without_header(values, header, rows, what)
+        names, ids, values = _from_csv(content, what, cells[kind], set(feature_names))
+        if not names and rows is not None:
+            names = _header_of_numbers(content, kind, class_names, what)
+            values, names = _without_header(values, names, rows, what)
+            header = names
+        if kind == "probabilities":
+            values = _in_order(values, names, class_names)
     else:
         arrays = _unpacked(content, kind, what)
         ids, values = arrays.get(ID), arrays[kind]
     answers = checked_answers(kind, values, class_names=class_names, error=ClaimError, what=what)
-    answers = replace(answers, header=header)
+    answers = replace(answers, header=",".join(header))
     return answers if ids is None else replace(answers, ids=_checked_ids(ids, len(answers), what))
 
 
-def _header_of_numbers(content: bytes, kind: AnswerKind, class_names: tuple[str, ...], what: str) -> str:
+def _in_order(values: list[list[Any]], header: list[str], class_names: tuple[str, ...]) -> list[list[Any]]:
+    """Return probabilities in the order of the classes, where a header names these."""
+    if header == [class_names[0]] != ["0"] and len(class_names) == 2:  # "0" is how pandas numbers a column
+        return [[1.0 - row[0]] for row in values]
+    if sorted(header) != sorted(class_names):
+        return values
+    places = [header.index(name) for name in class_names]
+    return [[row[place] for place in places] for row in values]
+
+
+def _header_of_numbers(
+    content: bytes, kind: AnswerKind, class_names: tuple[str, ...], what: str
+) -> list[str]:
     """Return the first line if it may be a header of numbers or of classes named by such; else nothing."""
     cells = next((cells for _, cells in rows_of(content, error=ClaimError, what=what)), [])
-    names = [list(class_names), [class_names[1]], ["1"]] if kind == "probabilities" else []
-    is_header = all(number(cell) is not None for cell in cells) and (_counts(cells) or cells in names)
-    return ",".join(cells) if is_header else ""
+    of_classes = kind == "probabilities" and (
+        sorted(cells) == sorted(class_names) or (len(cells) == 1 and cells[0] in {*class_names, "1"})
+    )
+    is_header = all(number(cell) is not None for cell in cells) and (_counts(cells) or of_classes)
+    return cells if is_header else []
 
 
 def _without_header(
-    values: list[list[Any]], header: str, rows: int, what: str
-) -> tuple[list[list[Any]], str]:
+    values: list[list[Any]], header: list[str], rows: int, what: str
+) -> tuple[list[list[Any]], list[str]]:
     """Return the answers, and the header if their first line is one by their number."""
     if not header or len(values) == rows:
-        return values, ""
+        return values, []
     if len(values) == rows + 1:
         return values[1:], header
     raise ClaimError(
         f"{what}: {rows} rows were asked, the file has {len(values)} answers, or {len(values) - 1} if its "
-        f"first line, {header}, is a header"
+        f"first line, {','.join(header)}, is a header"
     )
 
 
@@ -136,7 +154,7 @@ def read_rows(path: str | Path) -> NDArray[np.float32]:
     """
     content, what = read_file(path), str(path)
     is_csv = _ending(what) == ".csv"
-    rows = np.asarray(_from_csv(content, what, _finite)[1] if is_csv else _unpacked(content, "X", what)["X"])
+    rows = np.asarray(_from_csv(content, what, _finite)[2] if is_csv else _unpacked(content, "X", what)["X"])
     if rows.ndim != 2 or rows.dtype.kind not in "iufb" or not rows.size:
         raise ClaimError(f"{path}: rows must be an (instances, features) array of numbers")
     with np.errstate(over="ignore"):
@@ -163,14 +181,21 @@ def _unpacked(content: bytes, array: str, what: str) -> dict[str, NDArray[Any]]:
 
 def _from_csv(
     content: bytes, what: str, read_cell: Callable[[str], Any], passed_over: Collection[str] = ()
-) -> tuple[list[int] | None, list[list[Any]]]:
-    """Return the numbers of the questions, if there is a column of them, and the rows of other cells."""
+) -> tuple[list[str], list[int] | None, list[list[Any]]]:
+    """Return the header of answers and the numbers of questions, if there are such, and the answers."""
     found: list[list[Any]] = []
     ids: list[int] = []
+    names: list[str] = []
     id_place, places = None, None
     for index, (line, cells) in enumerate(rows_of(content, error=ClaimError, what=what)):
+        if index == 0 and len(cells) > 1 and not cells[0]:
+            raise ClaimError(
+                f"{what}: its first column has no name, as pandas writes an index: name it {ID} if it has "
+                "the numbers of questions, or leave it out (index=False)"
+            )
         if index == 0 and (ID in map(str.lower, cells) or set(cells) & set(passed_over)):
             id_place, places = _places(cells, passed_over, what)
+            names = _at(cells, places)
             continue
         try:
             if id_place is not None:
@@ -178,9 +203,10 @@ def _from_csv(
             found.append([read_cell(cell) for cell in _at(cells, places)])
         except ValueError as reason:
             if index == 0 and all(number(cell) is None for cell in cells):
-                continue  # a header
+                names = cells
+                continue
             raise ClaimError(f"{what}: line {line}: {reason}") from reason
-    return None if id_place is None else ids, found
+    return names, None if id_place is None else ids, found
 
 
 def _counts(cells: list[str]) -> bool:

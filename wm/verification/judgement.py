@@ -254,7 +254,7 @@ def _negative(
         )
     return (
         VerdictKind.NOT_VERIFIED,
-        f"no test is significant: the smallest p is 10^{min(each.log10_p for each in tests):.1f}",
+        not_significant(min(each.log10_adjusted for each in tests) + math.log10(multiplicity), level),
         "",
     )
 
@@ -270,6 +270,11 @@ def _open_questions(sample: Sample, asked: Requirements) -> Iterator[str]:
     controls = len(sample.y) - sample.size
     if asked.controls not in (None, controls):
         yield f"{controls} controls are opened, {asked.controls} were asked for"
+
+
+def not_significant(log10_p: float, level: float) -> str:
+    """Say that no test is significant."""
+    return f"no test is significant: p = 10^{min(0.0, log10_p):.1f} after all corrections, level {level:g}"
 
 
 def guessing(classes: int) -> float:

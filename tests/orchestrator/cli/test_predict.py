@@ -219,3 +219,32 @@ def test_a_model_of_three_classes_is_attacked_with_its_own_labels(wm) -> None:
     one = wm("forge", "iris.npz", "--rows", "iris.csv", "--label", "species", "--positive", "setosa")
     assert one.code == 2
     assert "the model has classes setosa, versicolor, virginica, the rows not setosa, setosa" in one.err
+
+
+@pytest.mark.parametrize("target", ["forest.npz", "model.onnx"])
+def test_columns_are_found_by_name_or_not_at_all(wm, target: str) -> None:
+    write_table()
+    assert wm("embed", "--path", "people.csv", *OPTIONS, *SMALL, "--held-out", "h.npz", "-o", "m").code == 0
+    assert wm("export", "m/forest.npz", "--to", "onnx", "-o", "m/model.onnx").code == 0
+    names = read_whole_claim("m/claim.json").header.feature_names
+    X = np.load("h.npz")["X"]
+
+    def predict(columns: list[int], header: list[str]) -> tuple[int, str, str]:
+        with Path("rows.csv").open("w") as stream:
+            csv.writer(stream).writerows([header, *X[:, columns].tolist()])
+        ran = wm("predict", f"m/{target}", "rows.csv", "--units", "model")
+        return ran.code, ran.out, ran.err
+
+    order = list(range(len(names)))
+    whole = predict(order, list(names))
+    assert whole[0] == 0
+    turned = predict(order[::-1], list(names[::-1]))
+    assert turned[:2] == whole[:2]
+    code, out, err = predict(order, [*names[:-1], "other"])
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert f"lacks {names[-1]!r} of the model's {len(names)} columns" in err
+    assert predict(order, [name.upper() for name in names])[0] == 2
+    by_place = predict(order, [f"x{number}" for number in order])
+    assert by_place[:2] == whole[:2]
+    assert "columns are taken by place" in by_place[2]
+    assert "these are too few" in predict(order[:-1], [f"x{number}" for number in order[:-1]])[2]

@@ -394,3 +394,30 @@ def test_a_first_line_of_numbers_is_an_answer_where_the_number_of_lines_fits():
     # With 0.0 it is no header of pandas, and without a count nothing is known.
     assert len(parse_answers(b"0.0,1.0\n0.5,0.5", "probabilities", rows=1, what="a.csv")) == 2
     assert len(parse_answers(b"0,1\n0.5,0.5", "probabilities", what="a.csv")) == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "names", "expected"),
+    [
+        ("high,low,mid\n.2,.5,.3\n", ("low", "mid", "high"), [[0.5, 0.3, 0.2]]),
+        ("low,mid,high\n.5,.3,.2\n", ("low", "mid", "high"), [[0.5, 0.3, 0.2]]),
+        ("a,b,c\n.5,.3,.2\n", ("low", "mid", "high"), [[0.5, 0.3, 0.2]]),
+        ("id,paid,default\n0,.75,.25\n", ("default", "paid"), [0.75]),
+        ("paid\n.75\n", ("default", "paid"), [0.75]),
+        ("default\n.25\n", ("default", "paid"), [0.75]),
+        ("p\n.75\n", ("default", "paid"), [0.75]),
+        ("1,0\n.75,.25\n", ("0", "1"), [0.75]),
+        ("0\n.25\n", ("0", "1"), [0.25]),
+        ("default;paid\n0,25;0,75\n", ("default", "paid"), [0.75]),
+        ("0,25;0,75\n", ("default", "paid"), [0.75]),
+    ],
+)
+def test_a_header_of_class_names_says_which_probability_is_whose(text, names, expected):
+    found = parse_answers(text.encode(), "probabilities", class_names=names, rows=1, what="p.csv")
+    assert np.allclose(found.values, expected)
+
+
+def test_an_index_of_pandas_is_named():
+    for kind, text in (("labels", ",0\n0,1\n1,0\n"), ("votes", ",a,b\n0,1,0\n")):
+        with pytest.raises(ClaimError, match=r"first column has no name, as pandas writes an index"):
+            parse_answers(text.encode(), kind, what="a.csv")

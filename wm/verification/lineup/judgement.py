@@ -23,6 +23,7 @@ from wm.verification.judgement import (
     Requirements,
     VerdictKind,
     guessing,
+    not_significant,
 )
 from wm.verification.lineup.candidates import Lineup
 from wm.verification.lineup.evidence import lineup_tests, round_tests
@@ -182,10 +183,9 @@ def _decided(
             "more candidates for each position",
         )
     if log10_p > level:
-        smallest = min(each.log10_p for each in tests)
         return (
             VerdictKind.NOT_VERIFIED,
-            f"no test is significant: the smallest p is 10^{smallest:.1f}",
+            not_significant(log10_p, asked.level),
             "perhaps more candidates or queries; of a suspect known by labels, boundary points",
         )
     reason = f"{best.name}: p = 10^{log10_p:.1f} after all corrections, level {asked.level:g}"
