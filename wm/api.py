@@ -24,7 +24,9 @@ from wm.claims.claim import Claim
 from wm.claims.keys import public_hex
 from wm.claims.lineup import LineupClaim
 from wm.claims.lineup_opened import OpenedLineup
-from wm.claims.reading import AnyClaim
+from wm.claims.opened import OpenedClaim
+from wm.claims.pooled import PooledClaim
+from wm.claims.reading import AnyClaim, read_any_claim
 from wm.datasets.preparing import Categorical
 from wm.embedding import scheme_of
 from wm.embedding.boosted.claimed import OwnedBoosted, embed_boosted, trees_of_rounds
@@ -39,6 +41,7 @@ from wm.embedding.tuning import Hyperparameters
 from wm.errors import ClaimError, EmbeddingError
 from wm.forest import Forest
 from wm.formats.objects import model_of
+from wm.formats.reading import read_model
 from wm.formats.sklearn_metadata import REQUIRED
 from wm.models import TreeModel
 from wm.owner_rows import OwnerRows, rows_of_claim
@@ -181,6 +184,8 @@ def embed(
     """
     chosen = scheme_of(scheme)
     given = OwnerRows.of(X, y, feature_names=feature_names, categorical=categorical, missing=missing)
+    if beacon is not None and not callable(beacon):
+        raise EmbeddingError("beacon is a function that returns a receipt for a claim, or None")
     owner = public_hex(owner_key(seed) if key is None else key)
     if not chosen.marks_rows:
         if trigger_rows is not None or pool_size is not None or pool_rows != "any":
@@ -243,7 +248,7 @@ def embed(
 
 
 def verify(
-    claim: AnyClaim,
+    claim: AnyClaim | str | Path,
     suspect: Any,
     *,
     trust: Trust | None = None,
@@ -259,11 +264,11 @@ def verify(
     Parameters
     ----------
     claim
-        As `wm.claims.reading.read_any_claim` returns it, which refuses edited files.
+        As `wm.claims.reading.read_any_claim` returns it, which refuses edited files; or its file.
     suspect
-        A `Forest`, a model that `wm.formats.objects.model_of` reads (for claims of forests one whose trees
-        vote), a `WatermarkedForestClassifier`, or votes of 0, 1, ...: a row for each row that the
-        claim shows, a column for each tree in order.
+        A model's file, a `Forest`, a model that `wm.formats.objects.model_of` reads (for claims of forests
+        one whose trees vote), a `WatermarkedForestClassifier`, or votes of 0, 1, ...: a row for each row that
+        the claim shows, a column for each tree in order.
     trust
         Beacons that the judge trusts; None: none, so that no verdict is better than an indication.
     log
@@ -300,14 +305,18 @@ def verify(
     >>> print(wm.verify(owned.claim, honest).verdict)
     not verified
     """
-    model = _model_of(suspect)
+    if isinstance(claim, str | Path):
+        claim = read_any_claim(claim)
+    if not isinstance(claim, Claim | PooledClaim | OpenedClaim | LineupClaim | OpenedLineup):
+        raise ClaimError(f"a claim, or its file, comes first, not {type(claim).__name__}")
+    model = _model_of(read_model(suspect) if isinstance(suspect, str | Path) else suspect)
     asked = requirements or Requirements()
     if isinstance(claim, Claim):
         forest = None if model is None else model.voting_forest("the suspect")
         votes = suspect if forest is None else model_votes(forest, claim.trigger_set.X, claim.class_names)
         return judge_old_claim(claim, votes, level=asked.level, suspect=forest)
     if isinstance(claim, LineupClaim | OpenedLineup):
-        if rows is None or model is None:
+        if not isinstance(rows, tuple) or len(rows) != 2 or model is None:
             raise ClaimError(
                 "a claim of scheme lineup is judged with the owner's training rows, rows=(X, y), and the "
                 "suspect as a model; of votes or labels by wm.verification.lineup.judgement.judge_lineup"

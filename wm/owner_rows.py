@@ -66,6 +66,8 @@ class OwnerRows:
         """
         given, preparation = frame_input(X, categorical=categorical, missing=missing)
         rows, labels = _matrix(given, y)
+        if lacking := sum(each is None or each != each for each in labels.tolist()):  # NaN is not itself
+            raise DataError(f"{lacking} of {len(labels)} labels are missing: leave these rows out")
         classes, codes = np.unique(labels, return_inverse=True)
         if not 2 <= len(classes) <= MAX_CLASSES:
             raise DataError(f"the labels are of {len(classes)} classes: 2 to {MAX_CLASSES} are needed")

@@ -124,7 +124,7 @@ def _session(claim: LineupClaim | OpenedLineup, options: dict[str, Any], order: 
     from wm.verification.lineup.judge import Judge
     from wm.verification.lineup.queries import build_queries
 
-    split = data_of_claim(claim, options["rows"]).split
+    split = data_of_claim(claim, options["rows"], given_as="rows").split
     rows = canonical_rows(split.X_train, split.y_train)
     if claim.header.mode == "retrained":  # before minutes are spent on training
         check_context(claim.header, rows)

@@ -15,7 +15,8 @@ from orchestrator.cli.model_files import data_options, level_option, load_rows, 
 from wm.claims.document import Document, first_error
 from wm.datasets import AnyScaling, Categorical, Missing
 from wm.datasets.preparation import MinMax, Preparation, fitted
-from wm.errors import ClaimError
+from wm.datasets.wording import as_flag
+from wm.errors import ClaimError, DataError
 from wm.interface import Interface
 
 if TYPE_CHECKING:
@@ -124,8 +125,10 @@ def read_owner_data(options: dict[str, Any], split_seed: int | None = None) -> O
     return OwnerData(rows, interface, source.kept())
 
 
-def data_of_claim(claim: PooledClaim | LineupClaim | OpenedLineup, path: Path | None) -> OwnerData:
-    """Read the rows of a claim again; `path` replaces that of its file, which may have moved.
+def data_of_claim(
+    claim: PooledClaim | LineupClaim | OpenedLineup, path: Path | None, *, given_as: str = "path"
+) -> OwnerData:
+    """Read the rows of a claim again; `path`, of option `given_as`, replaces that of its file.
 
     Raises
     ------
@@ -140,11 +143,18 @@ def data_of_claim(claim: PooledClaim | LineupClaim | OpenedLineup, path: Path | 
         raise ClaimError(f"the claim does not say how its rows were read: {first_error(reason)}") from reason
     found = Path(source.path) if path is None and source.path is not None else path
     if found is None and source.dataset is None:
-        raise ClaimError("the claim does not name the file of its rows: give it as --path")
+        raise ClaimError(f"the claim does not name the file of its rows: give it as {as_flag(given_as)}")
     if path is not None and source.dataset is not None:
         raise ClaimError(f"the claim's rows are data set {source.dataset}: leave the file {path} out")
     options = source.model_dump() | {"path": found, "model_id": claim.header.model_id}
-    return read_owner_data(options, split_seed=source.split_seed)
+    try:
+        return read_owner_data(options, split_seed=source.split_seed)
+    except DataError as reason:
+        if path is None and found is not None and not found.is_file():
+            raise ClaimError(
+                f"{reason}: give the file of the claim's rows as {as_flag(given_as)}"
+            ) from reason
+        raise
 
 
 def _split_seed(seed: int | None) -> int:

@@ -16,6 +16,8 @@ from orchestrator.cli.common import (
     store_option,
 )
 
+_ENDINGS = (".html", ".htm", ".md")
+
 
 @click.command()
 @click.argument("campaign", metavar="CAMPAIGN...", nargs=-1, required=True)
@@ -41,6 +43,8 @@ def report(
     is_markdown = output is not None and output.suffix.lower() == ".md"
     if len(campaign) > 1 and (figures is not None or not is_markdown):
         raise click.UsageError("a page and figures show one campaign: for several give -o FILE.md alone")
+    if output is not None and output.suffix.lower() not in _ENDINGS:
+        raise click.UsageError(f"{output}: a report's ending must be {' or '.join(_ENDINGS)}")
     store = open_store(store_url)
     records = [named_campaign(store, name) for name in campaign]
     target = output or Path(f"{records[0].name}.html")

@@ -143,13 +143,19 @@ def verify(
         about["model"] = claim.model_id
     elif isinstance(claim, LineupClaim | OpenedLineup):
         judgement, description = verify_lineup(
-            claim, options, asked, trust=_trust(trust_file), log=_lines(logs, claim.header.owner)
+            claim,
+            options,
+            asked,
+            trust=_trust(trust_file),
+            log=_lines(logs, claim.header.owner, claim.commitment),
         )
         about |= {"model": claim.header.model_id, "owner": claim.header.owner}
     else:
         from wm.verification.samples import sample_of
 
-        sample = sample_of(claim, trust=_trust(trust_file), log=_lines(logs, claim.header.owner))
+        sample = sample_of(
+            claim, trust=_trust(trust_file), log=_lines(logs, claim.header.owner, claim.commitment)
+        )
         suspect = ask_suspect(sample, options, level)
         judgement, description = judge_sample(sample, suspect.response, asked), suspect.description
         about |= {"model": claim.header.model_id, "owner": claim.header.owner}
@@ -196,10 +202,10 @@ def _trust(file: Path | None) -> Trust | None:
     return None if file is None else read_trust(file)
 
 
-def _lines(logs: tuple[Path, ...], owner: str) -> tuple[str, ...]:
+def _lines(logs: tuple[Path, ...], owner: str, commitment: str) -> tuple[str, ...]:
     from wm.claims.beacons.notary import read_log
 
-    return tuple(line for file in logs for line in read_log(file, owner))
+    return tuple(line for file in logs for line in read_log(file, owner, commitment))
 
 
 def _facts(judgement: Judgement, description: str) -> dict[str, Any]:

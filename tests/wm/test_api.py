@@ -62,6 +62,25 @@ def test_a_watermark_that_a_notary_drew_is_verified():
     assert wm.verify(owned.claim, honest, trust=witness.TRUST).verdict == "not verified"
 
 
+def test_claims_and_suspects_may_be_files(owned, tmp_path):
+    claim, model = tmp_path / "claim.json", tmp_path / "forest.npz"
+    claim.write_text(owned.claim.to_json())
+    owned.save(model)
+    assert wm.verify(claim, str(model)) == wm.verify(owned.claim, owned.forest)
+
+
+def test_usual_mistakes_are_named(owned):
+    with pytest.raises(ClaimError, match="a claim, or its file, comes first, not Forest"):
+        wm.verify(owned.forest, owned.claim)
+    with pytest.raises(EmbeddingError, match="beacon is a function"):
+        wm.embed(X, y, beacon="notary")
+    labels = NAMES.astype(object)
+    for nothing in (None, float("nan")):
+        labels[3] = nothing
+        with pytest.raises(DataError, match="1 of 569 labels are missing"):
+            wm.embed(X, labels)
+
+
 def test_equal_seeds_give_equal_claims_and_none_draws_new_secrets(owned):
     again = wm.embed(X, y, n_estimators=40, seed=7, n_jobs=2)
     assert (again.claim, again.forest.content_hash) == (owned.claim, owned.forest.content_hash)
@@ -151,7 +170,7 @@ def test_an_estimator_is_a_suspect(owned):
     [
         (np.zeros((3, 40)), ClaimError),
         (np.zeros(40), ClaimError),
-        ("a file", ClaimError),
+        ("a file", ModelError),
         (object(), ClaimError),
         (RandomForestClassifier(), ModelError),
     ],

@@ -196,9 +196,9 @@ def raise_on_failure(task: EmbeddingTask, wave: Wave, results: Sequence[TreeFits
     failures = [(kind, one) for (kind, _), one in zip(wave, results, strict=True) if one.found is None]
     if failures:
         kind, worst = max(failures, key=lambda failure: failure[1].missed)
+        more = "raise max_rounds" if worst.fits >= task.fit.max_rounds else "allow deeper trees (max_depth)"
         raise EmbeddingError(
             f"the watermark does not fit: {len(failures)} of {len(wave)} trees fail; one that must be {kind} "
             f"still misses {worst.missed} of the {len(task.trigger_rows)} trigger rows after "
-            f"{worst.fits} fits (trigger weight {worst.low:g}): raise max_rounds, lower trigger_share, or "
-            'use adjust = "artifact"'
+            f"{worst.fits} fits (trigger weight {worst.low:g}): {more}, or take fewer trigger rows"
         )

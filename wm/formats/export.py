@@ -247,7 +247,8 @@ def _read_skops(file: Path, trusted: Sequence[str]) -> Any:
         if unknown:
             names = ", ".join(name if name.isprintable() else repr(name) for name in unknown)
             raise ModelError(
-                f"holds types that are not trusted: {names[:_LONGEST_LIST]}: name those that you trust"
+                f"holds types that are not trusted: {names[:_LONGEST_LIST]}: name those that you trust "
+                "(--trust-type, or trusted in Python)"
             )
         return skops.load(file, trusted=list(trusted))
 

@@ -232,6 +232,7 @@ def test_a_boosted_model_from_a_commitment_to_a_verdict(wm, boosted) -> None:
     assert [each["name"] for each in found.json()["tests"]] == [
         "line-up in order",
         "line-up out of order",
+        "line-up by all trees",
         "line-up by probabilities",
     ]
     assert not any("another platform" in note for note in found.json()["notes"])

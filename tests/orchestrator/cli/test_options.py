@@ -91,7 +91,7 @@ def test_errors_of_the_library_name_options_as_the_command_line_does(text: str, 
         (("--weight-step", 1), "impossible options: --weight-step has no meaning for --training per-tree"),
         (
             ("--trees", 4, "--trigger-share", 0.9, "--seed", 1),
-            "raise --max-rounds, lower --trigger-share, or use --adjust artifact",
+            "allow deeper trees (--max-depth), or take fewer trigger rows",
         ),
     ],
 )

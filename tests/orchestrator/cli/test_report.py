@@ -46,6 +46,13 @@ def test_html_and_figures_are_of_one_campaign(wm, tiny, more: list[str]) -> None
     assert not list(Path().iterdir())
 
 
+@pytest.mark.parametrize("name", ["r.pdf", "r.csv", "r"])
+def test_another_ending_is_refused(wm, tiny, name: str) -> None:
+    ran = wm("report", "tiny", "--store", tiny.url, "-o", name)
+    assert (ran.code, ran.out) == (2, "")
+    assert f"{name}: a report's ending must be .html or .htm or .md" in ran.err
+
+
 @pytest.fixture
 def small_demo(tiny, monkeypatch: pytest.MonkeyPatch) -> None:
     """The demo with the tests' own campaign for its own, which takes a minute."""

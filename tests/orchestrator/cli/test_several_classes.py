@@ -104,7 +104,7 @@ def test_what_needs_two_classes_says_so(wm, wines: Path) -> None:
     options = ("--path", "wine.csv", "--label", "kind")
     refused = wm("embed", *options, "--scheme", "lineup", "-o", "other")
     assert refused.code == 2
-    assert "scheme lineup compares how trees of two classes vote, these rows have 3" in refused.err
+    assert "scheme lineup compares models of two classes, these rows have 3" in refused.err
     assert not Path("other/forest.npz").exists()
     one = wm("embed", *options, "--positive", "barolo", "--trigger-rows", 6, "--seed", 3, "-o", "one")
     assert one.code == 0, one.err

@@ -274,6 +274,7 @@ def test_trees_that_are_too_small_are_an_error_that_says_how_far_it_came():
     assert 0 < int(missed) <= 20
     assert int(fits) < task.fit.max_rounds
     assert float(weight) >= per_tree.MAX_WEIGHT
+    assert text.endswith("allow deeper trees (max_depth), or take fewer trigger rows")
     assert "\n" not in text
 
 

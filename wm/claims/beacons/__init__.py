@@ -50,7 +50,10 @@ def check_receipts(
         No receipt, one of an unknown kind, or one that `Beacon.check` refuses.
     """
     if not receipts:
-        raise ClaimError("the claim holds no beacon's receipt: its trigger rows are not drawn yet")
+        raise ClaimError(
+            "the claim holds no beacon's receipt: its trigger rows are not drawn yet: "
+            "a notary or another beacon witnesses the commitment, and wm embed writes the claim with its draw"
+        )
     found = []
     for receipt in receipts:
         if receipt.kind not in BEACONS:

@@ -159,7 +159,7 @@ def count_receipts(log: tuple[str, ...], *, notary: str, owner: str) -> int:
     return found
 
 
-def read_log(path: str | Path, owner: str) -> tuple[str, ...]:
+def read_log(path: str | Path, owner: str, commitment: str | None = None) -> tuple[str, ...]:
     """Return the lines of a notary's log that name an owner's key, hex.
 
     The others are read and not kept, so that a log may be of any size.
@@ -167,7 +167,7 @@ def read_log(path: str | Path, owner: str) -> tuple[str, ...]:
     Raises
     ------
     ClaimError
-        No such file, or a line that is no receipt.
+        No such file, a line that is no receipt, or no receipt for a commitment that is given, hex.
     """
     found = []
     try:
@@ -183,6 +183,10 @@ def read_log(path: str | Path, owner: str) -> tuple[str, ...]:
                     raise ClaimError(f"{path}: line {number}: {reason}") from reason
     except OSError as reason:
         raise ClaimError(f"{path}: cannot be read ({reason.strerror})") from reason
+    if commitment is not None and not any(_mentions(line, commitment) for line in found):
+        raise ClaimError(
+            f"{path}: holds no receipt for this claim: it is another notary's log, or older than the claim"
+        )
     return tuple(found)
 
 

@@ -54,8 +54,8 @@ def canonical_rows(X: NDArray[np.float32], y: NDArray[np.int64]) -> TrainingRows
     """
     if y.max(initial=0) > 1:
         raise EmbeddingError(
-            f"scheme lineup compares how trees of two classes vote, these rows have {y.max() + 1}: set one "
-            "against all others (positive), or use scheme paper or codebook"
+            f"scheme lineup compares models of two classes, these rows have {y.max() + 1}: set one against "
+            "all others, or use another scheme"
         )
     if not np.isfinite(X).all() or set(np.unique(y).tolist()) != {0, 1}:
         raise EmbeddingError("training rows must be finite, with labels 0 and 1, both of them present")
@@ -119,7 +119,7 @@ def check_context(header: LineupHeader, rows: TrainingRows) -> None:
     if found.hex() != header.context:
         raise ClaimError(
             f"these {len(rows.y)} rows of {rows.X.shape[1]} features are not those that the claim's forest "
-            "was trained on: give the data, split and scaling that made the claim"
+            "was trained on: give the same file, with its rows and columns in the same order"
         )
 
 

@@ -86,7 +86,7 @@ def test_rows_that_no_tree_can_use_are_refused(fault):
     if fault in ("nan", "infinite"):
         X[3, 3] = {"nan": np.nan, "infinite": np.inf}[fault]
     y = {"label": y + 1, "one class": np.zeros_like(y)}.get(fault, y)
-    with pytest.raises(EmbeddingError, match=r"finite, with labels 0 and 1, both|trees of two classes"):
+    with pytest.raises(EmbeddingError, match=r"finite, with labels 0 and 1, both|models of two classes"):
         canonical_rows(X, y)
 
 
