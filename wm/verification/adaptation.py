@@ -105,8 +105,8 @@ def model_answers(forest: Forest, sample: Rows) -> AdaptedVotes:
     used, compact = used_features(forest)
 
     def answer(rows: NDArray[np.float32], notes: tuple[str, ...]) -> tuple[float, AdaptedVotes]:
-        votes, class_notes = coded(compact.vote_codes(rows), forest, sample)
-        return _agreement(votes, sample), AdaptedVotes(Answers("votes", votes), (*notes, *class_notes), rows)
+        votes, quality, class_notes = coded(compact.apply(rows), forest, sample)
+        return quality, AdaptedVotes(Answers("votes", votes), (*notes, *class_notes), rows)
 
     return best_answered(inputs(forest, used, sample), answer, forest, sample)
 
@@ -150,16 +150,6 @@ def balanced_accuracy(predicted: NDArray[np.int64], labels: NDArray[np.int64]) -
     """Return the mean recall of the classes that occur among the labels; both (n,)."""
     found = [float((predicted[labels == label] == label).mean()) for label in np.unique(labels)]
     return float(np.mean(found))
-
-
-def _agreement(votes: NDArray[np.int64], sample: Rows) -> float:
-    """Return the majority's balanced accuracy where a class is known; that of a guess if it is nowhere."""
-    classes = len(sample.header.class_names)
-    known = np.isin(sample.y, np.arange(classes))
-    if not known.any():
-        return 1 / classes
-    majority = Answers("votes", votes[known]).shares(classes).argmax(axis=1)
-    return balanced_accuracy(majority, sample.y[known])
 
 
 def used_features(forest: Forest) -> tuple[NDArray[np.int64], Forest]:
@@ -207,29 +197,48 @@ def _columns(rows: NDArray[np.float32], columns: NDArray[np.int64]) -> NDArray[n
 
 
 def coded(
-    codes: NDArray[np.int64], forest: Forest, sample: Rows
-) -> tuple[NDArray[np.int64], tuple[str, ...]]:
-    """Return votes as 0, 1, ...: classes by name if they fit, else by agreement with the labels."""
-    names, wanted = [name_of(each) for each in forest.classes.tolist()], sample.header.class_names
-    by_name: NDArray[np.int64] | None = None
-    for known in (wanted, tuple(map(str, range(len(wanted))))):
-        if set(names) <= set(known):
-            by_name = np.array([known.index(name) for name in names], dtype=np.int64)
-            break
-    shares = np.stack(
-        [
-            np.bincount(codes[sample.y == label].ravel(), minlength=len(names))
-            / max(1, int((sample.y == label).sum()))
-            for label in range(len(wanted))
-        ]
-    )
-    votes = shares.argmax(axis=0)[codes]
-    if by_name is None:
-        return votes, ("classes matched by the labels",)
-    named = by_name[codes]
-    if _agreement(named, sample) >= _agreement(votes, sample):
-        return named, ()
-    return votes, ("classes exchanged",)
+    leaves: NDArray[np.int64], forest: Forest, sample: Rows
+) -> tuple[NDArray[np.int64], float, tuple[str, ...]]:
+    """Return votes as 0, 1, ..., how well the suspect answers with them, and notes.
+
+    Classes are matched by name. They are exchanged only if both the majority of votes and the mean of class
+    shares answer better so: a thief can add trees that decide one of them and leave the other as it was.
+
+    Parameters
+    ----------
+    leaves : (n, m)
+        The leaf that each row reaches in each tree.
+    """
+    wanted, names = sample.header.class_names, [name_of(each) for each in forest.classes.tolist()]
+    codes, share = forest.node_class[leaves], forest.value / forest.value.sum(axis=1, keepdims=True)
+    count = range(len(names))
+    rules = [
+        np.stack([(codes == code).mean(axis=1) for code in count], axis=1),
+        np.stack([share[:, code][leaves].mean(axis=1) for code in count], axis=1),
+    ]
+    known = np.isin(sample.y, np.arange(len(wanted)))
+
+    def quality(rule: NDArray[np.float64], places: NDArray[np.int64]) -> float:
+        if not known.any():
+            return 1 / len(wanted)
+        answers = rule[known] @ (places[:, None] == np.arange(len(wanted)))
+        return balanced_accuracy(answers.argmax(axis=1), sample.y[known])
+
+    matched = []
+    for rule in rules:
+        of_labels = [rule[sample.y == label] for label in range(len(wanted))]
+        mean = np.stack([each.mean(axis=0) if len(each) else np.zeros(len(names)) for each in of_labels])
+        matched.append(mean.argmax(axis=0))
+    found = [quality(rule, places) for rule, places in zip(rules, matched, strict=True)]
+    for spelt in (wanted, tuple(map(str, range(len(wanted))))):
+        if set(names) <= set(spelt):
+            named = np.array([spelt.index(name) for name in names], dtype=np.int64)
+            as_named = [quality(rule, named) for rule in rules]
+            if all(other > own for other, own in zip(found, as_named, strict=True)):
+                return matched[0][codes], max(found), ("classes exchanged",)
+            return named[codes], max(as_named), ()
+    best = int(found[1] >= found[0])
+    return matched[best][codes], max(found), ("classes matched by the labels",)
 
 
 def _matched_columns(forest: Forest, X: NDArray[np.float32]) -> NDArray[np.int64]:

@@ -54,7 +54,7 @@ def suspect_response(model: TreeModel, sample: Sample, *, what: str) -> Response
     if len(forest.classes) < 2:
         raise ClaimError(f"{what}: has {len(forest.classes)} class: two are needed")
     rows = prepared(model.preparation, _raw_frame(sample.header, sample.X))
-    votes, notes = coded(forest.vote_codes(rows), forest, sample)
+    votes, _, notes = coded(forest.apply(rows), forest, sample)
     notes = ("the pipeline prepared raw rows", *notes)
     return Response({"votes": Answers("votes", votes)}, np.arange(len(sample.y)), notes=notes)
 

@@ -12,6 +12,7 @@ from sklearn.ensemble import RandomForestClassifier
 
 from tests.examples import examples
 from tests.pools import TRUST, pledge, witnessed
+from wm.attacks.modification.rebuild import joined
 from wm.claims.pooled import MinMax
 from wm.errors import ClaimError
 from wm.forest import Forest
@@ -102,6 +103,19 @@ def test_a_changed_copy_answers_as_the_copy_would(forest, notes):
     for note in notes:
         assert any(note in each for each in found.notes), found.notes
     assert bool(notes) == bool(found.notes)
+
+
+@pytest.mark.parametrize("classes", [None, ["a", "b"]])
+def test_trees_that_hardly_lean_do_not_exchange_the_classes(classes):
+    """Trees whose leaves are nearly undecided, and wrong, change no answer by the mean of shares."""
+    lean = 0.5 + 1e-6 * (FOREST.value / FOREST.value.sum(axis=1, keepdims=True) - 0.5)
+    undecided = FOREST.changed(value=lean[:, ::-1])
+    many = joined([FOREST, undecided, undecided])
+    assert (many.predict(X) != FOREST.predict(X)).mean() > 0.9
+    assert (many.predict_proba(X).argmax(axis=1) == FOREST.predict_proba(X).argmax(axis=1)).all()
+    suspect = many if classes is None else many.changed(classes=classes)
+    votes = model_answers(suspect, SAMPLE).answers.values
+    np.testing.assert_array_equal(votes[:, : FOREST.n_trees], VOTES)
 
 
 def test_several_classes_are_matched_by_name_or_by_the_labels():
