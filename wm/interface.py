@@ -1,7 +1,7 @@
 """The interface of a released model: the raw columns that it takes, and the names of its classes.
 
-It is part of the model's npz file, as JSON, so that whoever has the model can give it raw rows. Readers of
-forests do not need it.
+It is part of the model's file, as JSON, so that whoever has the model can give it raw rows: an array of a
+forest's npz, or an attribute of XGBoost's json. Readers of trees do not need it.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ import numpy as np
 from pydantic import Field, ValidationError
 
 from wm.claims.document import MAX_DOCUMENT_BYTES, Document, first_error
-from wm.datasets.preparation import NumberColumn, Preparation
+from wm.datasets.preparation import MinMax, NumberColumn, Preparation
 from wm.errors import ModelError
 from wm.forest import Forest
-from wm.formats import forest_file, npz
+from wm.formats import forest_file, npz, xgboost_file
 from wm.formats.bounded import read_bounded
 
 _ARRAY = "interface"
@@ -42,6 +42,18 @@ class Interface(Document):
         """Return the interface of the same model for rows that are prepared already."""
         columns = tuple(NumberColumn(name=name) for name in self.preparation.feature_names)
         return self.model_copy(update={"preparation": Preparation(columns=columns)})
+
+
+def claimed_interface(
+    class_names: tuple[str, ...], feature_names: tuple[str, ...], preparation: MinMax | Preparation | None
+) -> Interface | None:
+    """Return the interface that a claim's header implies; None if model input is all that it knows."""
+    if preparation is None:
+        return None
+    if isinstance(preparation, MinMax):
+        columns = tuple(NumberColumn(name=name) for name in feature_names)
+        preparation = Preparation(columns=columns, scaling=preparation)
+    return Interface(class_names=class_names, preparation=preparation)
 
 
 def model_bytes(forest: Forest, interface: Interface | None) -> bytes:
@@ -74,35 +86,42 @@ def write_model(path: str | Path, forest: Forest, interface: Interface | None) -
 
 
 def read_interface(path: str | Path, forest: Forest) -> Interface | None:
-    """Return the interface in a forest's file; None if it has none, or cannot have one.
+    """Return the interface in the file of a model of these trees; None if it has none, or cannot have one.
 
     Raises
     ------
     ModelError
         A damaged interface, or one that does not fit the forest.
     """
-    if Path(path).suffix != ".npz":
+    if Path(path).suffix not in (".npz", ".json"):
         return None
     data = read_bounded(path, error=ModelError, max_bytes=npz.MAX_BYTES, kind="a model file")
-    content = npz.unpack(data, error=ModelError, what=str(path), only=(_ARRAY,)).get(_ARRAY)
-    if content is None:
+    if Path(path).suffix == ".json":
+        text = xgboost_file.interface_text(data).encode()
+    else:
+        content = npz.unpack(data, error=ModelError, what=str(path), only=(_ARRAY,)).get(_ARRAY)
+        if content is not None and content.dtype != np.uint8:
+            raise ModelError(f"{path}: its interface is no text")
+        text = b"" if content is None else content.tobytes()
+    if not text:
         return None
-    if content.dtype != np.uint8 or content.nbytes > MAX_DOCUMENT_BYTES:
-        raise ModelError(f"{path}: its interface is no text, or too long")
+    if len(text) > MAX_DOCUMENT_BYTES:
+        raise ModelError(f"{path}: its interface is too long")
     try:
-        interface = Interface.model_validate_json(content.tobytes())
+        interface = Interface.model_validate_json(text)
     except ValidationError as reason:
         raise ModelError(f"{path}: its interface is not valid: {first_error(reason)}") from reason
     try:
-        _check(interface, forest)
+        _check(interface, forest, margins=Path(path).suffix == ".json")
     except ModelError as reason:
         raise ModelError(f"{path}: {reason}") from reason
     return interface
 
 
-def _check(interface: Interface, forest: Forest) -> None:
+def _check(interface: Interface, forest: Forest, *, margins: bool = False) -> None:
     features, classes = len(interface.preparation.feature_names), len(interface.class_names)
-    if features != forest.n_features or classes != len(forest.classes):
+    # Trees that add margins have two signs, whatever the classes.
+    if features != forest.n_features or (classes != len(forest.classes) and not margins):
         raise ModelError(
             f"its interface is of {features} features and {classes} classes, its trees are of "
             f"{forest.n_features} and {len(forest.classes)}"

@@ -18,8 +18,13 @@ _MISSING = frozenset({"", "?", "na", "n/a", "nan", "null", "#n/a", "<na>"})
 DECIMAL_COMMA = re.compile(r"[+-]?[0-9]*,[0-9]+([eE][+-]?[0-9]+)?")
 """A number such as 3,14, where commas do not separate cells."""
 
-THOUSANDS = re.compile(r"[+-]?[1-9][0-9]{0,2}(,[0-9]{3})+")
-"""A number such as 1,000."""
+THOUSANDS = re.compile(r"[+-]?[1-9][0-9]{0,2}((,[0-9]{3})+(\.[0-9]+)?|(\.[0-9]{3})+,[0-9]+)")
+"""A number such as 1,000 or 1,000.5, or 1.000,5 with a decimal comma."""
+
+WITH_UNIT = re.compile(
+    r"[$€£¥]\s?[+-]?[0-9]+([.,][0-9]+)*|[+-]?[0-9]+([.,][0-9]+)*(\s?[$€£¥%]|\s[^\W\d]{1,4})"
+)
+"""A number with a unit or currency, such as 12.5 kg, 300 EUR, $5 or 7%; not 2b, which may be a name."""
 
 
 def is_missing(word: str) -> bool:

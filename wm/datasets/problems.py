@@ -9,12 +9,17 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from wm.datasets.columns import THOUSANDS, Column, is_missing
+from wm.datasets.columns import THOUSANDS, WITH_UNIT, Column, is_missing
 from wm.datasets.wording import Naming
 
 _MOST_LINES = 10
 _LONGEST_CELL = 24
-_DATE = re.compile(r"[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}([T ].*)?|[0-9]{1,2}[/.-][0-9]{1,2}[/.-][0-9]{2,4}( .*)?")
+_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}([T ].*)?")
+"""A date whose order as text is that of time."""
+
+_OTHER_DATE = re.compile(
+    r"[0-9]{4}[/.-][0-9]{1,2}[/.-][0-9]{1,2}([T ].*)?|[0-9]{1,2}[/.-][0-9]{1,2}[/.-][0-9]{2,4}( .*)?"
+)
 
 
 @dataclass(frozen=True)
@@ -89,9 +94,15 @@ def text(column: Column, categorical: str, most: int, situation: Situation) -> s
         return line(column, kind, is_text, situation, f"correct these cells, or give {dropping}")
     values = len(words) + len(np.unique(numbers))
     if all(map(THOUSANDS.fullmatch, words)):
-        advice = f"write them without commas, or give {dropping}"
+        advice = f"write them without separators of thousands, or give {dropping}"
         return line(column, f"numbers with commas ({quoted(words)})", is_text, situation, advice)
     dates = all(map(_DATE.fullmatch, words))
+    if not dates and all(map(_OTHER_DATE.fullmatch, words)):
+        advice = f"write them year first (2020-03-01), or give {dropping}"
+        return line(column, f"dates ({quoted(words)})", is_text, situation, advice)
+    if len(words) > 1 and all(map(WITH_UNIT.fullmatch, words)):
+        advice = f"write the numbers alone, or give {dropping}"
+        return line(column, f"numbers with a unit ({quoted(words)})", is_text, situation, advice)
     if categorical == "ordinal" or (categorical == "onehot" and values <= most and not dates):
         return None
     ordinal = situation.naming("categorical", "ordinal")

@@ -19,6 +19,7 @@ from wm.errors import ModelError
 from wm.exporting.rounding import float32_below
 from wm.forest import Forest
 from wm.formats.export import refuse_unusual
+from wm.formats.xgboost_file import INTERFACE
 from wm.interface import Interface
 from wm.models import Link, TreeModel
 
@@ -39,14 +40,16 @@ def write(forest: Forest, interface: Interface | None) -> bytes:
     margin = 2.0 ** -int(math.log2(forest.n_trees) / 2)
     votes = np.where(forest.node_class == 1, margin, -margin)
     names = () if interface is None else interface.preparation.feature_names
-    return _document(forest, votes, base_score="5E-1", feature_names=names)
+    return _document(forest, votes, base_score="5E-1", feature_names=names, interface=interface)
 
 
-def write_margins(model: TreeModel, feature_names: Sequence[str] = ()) -> bytes:
+def write_margins(
+    model: TreeModel, feature_names: Sequence[str] = (), interface: Interface | None = None
+) -> bytes:
     """Return a boosted model of classes as json, with nothing of its training.
 
-    XGBoost holds leaves in float32, and the base score as a probability: read again, the model is what it
-    will be there.
+    The interface becomes an attribute of the file, which XGBoost keeps and does not read. XGBoost holds
+    leaves in float32, and the base score as a probability: read again, the model is what it will be there.
 
     Raises
     ------
@@ -76,6 +79,7 @@ def write_margins(model: TreeModel, feature_names: Sequence[str] = ()) -> bytes:
         margins.leaf,
         base_score=f"{base:.8E}",  # XGBoost before 3.1 takes 0.5 for a number of more digits
         feature_names=feature_names,
+        interface=interface,
         columns=margins.column.tolist(),
         outputs=outputs,
     )
@@ -87,6 +91,7 @@ def _document(
     *,
     base_score: str,
     feature_names: Sequence[str],
+    interface: Interface | None,
     columns: Sequence[int] = (),
     outputs: int = 1,
 ) -> bytes:
@@ -117,7 +122,7 @@ def _document(
     }
     document = {
         "learner": {
-            "attributes": {},
+            "attributes": {} if interface is None else {INTERFACE: interface.model_dump_json()},
             "feature_names": names,
             "feature_types": ["float"] * features if names else [],
             "gradient_booster": booster,

@@ -14,12 +14,12 @@ from typing import Any
 import numpy as np
 
 from wm.errors import ModelError
-from wm.formats import ubjson
+from wm.formats import ubjson, xgboost_file
 from wm.formats.fields import items, parse_json, part
 from wm.models import TreeModel
 
-_KEPT_ATTRIBUTES = ("best_iteration", "scikit_learn")
-"""Attributes of an XGBoost model that its interface for scikit-learn predicts with."""
+_KEPT_ATTRIBUTES = ("best_iteration", "scikit_learn", xgboost_file.INTERFACE)
+"""Attributes of an XGBoost model that its users predict with."""
 
 _LIGHTGBM_EMPTIED = ("split_gain", "leaf_weight", "leaf_count", "internal_weight", "internal_count")
 

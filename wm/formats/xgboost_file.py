@@ -57,6 +57,12 @@ _OBJECTIVES: dict[str, tuple[Link, Callable[[float], float]]] = {
 }
 """Link of each objective, and what turns its base score into a margin."""
 
+INTERFACE = "treeproof_interface"
+"""The attribute that holds what a released model takes and answers, see `wm.interface`."""
+
+_NO_NOTES = ("scikit_learn", INTERFACE)
+"""Attributes that say nothing of the training."""
+
 _MODEL_FIELDS = ("cats", "gbtree_model_param", "iteration_indptr", "tree_info", "trees", "weight_drop")
 _TREE_FIELDS = (
     "base_weights",
@@ -190,4 +196,12 @@ def items_of(tree: Any, name: str) -> Any:
 def _notes(learner: Any) -> list[tuple[str, str]]:
     attributes = learner.get("attributes", {})
     found = attributes.items() if isinstance(attributes, dict) else []
-    return [(f"attribute {shown(name)}", shown(value)) for name, value in found if name != "scikit_learn"]
+    return [(f"attribute {shown(name)}", shown(value)) for name, value in found if name not in _NO_NOTES]
+
+
+def interface_text(data: bytes) -> str:
+    """Return the interface, JSON, in the attributes of a model's json; "" without it."""
+    if INTERFACE.encode() not in data:  # before a large file is read again
+        return ""
+    found = part(part(parse_json(data), "learner"), "attributes").get(INTERFACE, "")
+    return found if isinstance(found, str) else ""

@@ -248,3 +248,33 @@ def test_columns_are_found_by_name_or_not_at_all(wm, target: str) -> None:
     assert by_place[:2] == whole[:2]
     assert "columns are taken by place" in by_place[2]
     assert "these are too few" in predict(order[:-1], [f"x{number}" for number in order[:-1]])[2]
+
+
+@pytest.mark.parametrize(
+    "scheme",
+    [
+        ("--scheme", "boosted", "--trees", 12, "--trigger-rows", 8, "--level", 0.5),
+        ("--scheme", "lineup", "--boosting", "--trees", 12),
+    ],
+    ids=["boosted", "lineup"],
+)
+def test_a_boosted_model_answers_the_raw_table(wm, scheme) -> None:
+    labels = write_table()
+    ran = wm("embed", "--path", "people.csv", *OPTIONS, *scheme, "--seed", 1, "-o", "m")
+    assert ran.code == 0, ran.err
+    header, *rows = answers(wm("predict", "m/model.json", "people.csv"))
+    assert header == ["label"]
+    assert np.mean([row == [label] for row, label in zip(rows, labels, strict=True)]) > 0.8
+    shares = wm("predict", "m/model.json", "people.csv", "--answer", "probabilities", "--json").json()
+    assert list(shares[0]) == ["<=50K", ">50K"]
+    audit = wm("audit", "m/model.json")
+    assert (audit.code, audit.out.splitlines()[0]) == (0, "✓ nothing secret found")
+    assert wm("scrub", "m/model.json", "-o", "s.json").code == 0
+    assert answers(wm("predict", "s.json", "people.csv")) == [header, *rows]
+    model = json.loads(Path("m/model.json").read_text())
+    attributes = model["learner"]["attributes"]
+    attributes["treeproof_interface"] = attributes["treeproof_interface"].replace("age", "owner")
+    Path("bad.json").write_text(json.dumps(model))
+    refused = wm("predict", "bad.json", "people.csv")
+    assert (refused.code, refused.err.count("\n")) == (2, 1)
+    assert "its interface is not valid" in refused.err

@@ -103,6 +103,13 @@ def test_columns_are_dropped_by_name_or_number(read):
         (["1", "inf", "-inf", "4"], {"missing": "median"}, "infinite in 2 of 4 rows"),
         (["x", "x", "x", "x"], {}, r"constant text \('x'\)"),
         (["01/02/2020", "1.2.20", "2020-01-01", ""], {"missing": "drop", "categorical": "onehot"}, "dates"),
+        (["2020-03-01", "2020-01-01", "2021-01-01", "2020-01-02"], {}, "ordinal' for their order"),
+        (["01.03.2020", "1.2.20", "3/4/21", "5-6-22"], {"categorical": "ordinal"}, "write them year first"),
+        (["2020-3-1", "2020-11-1", "2020-1-1", "2021-1-1"], {"categorical": "ordinal"}, "year first"),
+        (['"25,550.35"', '"1,000.5"', '"7,000"', '"8,100"'], {"categorical": "ordinal"}, "of thousands"),
+        (['"25.550,35"', '"1.000,5"', '"7.000,1"', '"8.100,2"'], {"categorical": "ordinal"}, "of thousands"),
+        (["26600.75 EUR", "5 EUR", "7 EUR", "8 EUR"], {"categorical": "ordinal"}, "write the numbers alone"),
+        (["$5", "$7.5", "$10", "$11"], {"categorical": "onehot"}, "write the numbers alone"),
     ],
 )
 def test_what_no_option_helps_is_refused(read, column, options, message):

@@ -20,6 +20,7 @@ from wm.embedding.boosted.rounds import Boosted
 from wm.embedding.drawn_claims import drawn_rows
 from wm.embedding.options import GradientOptions
 from wm.errors import EmbeddingError, ModelError
+from wm.interface import claimed_interface
 from wm.models import TreeModel
 from wm.streams import Role
 from wm.verification.evidence import DEFAULT_LEVEL, Evidence
@@ -148,7 +149,8 @@ def embed_boosted(
         max_depth=max_depth,
         seed=streams.integer_seed(seed, Role.OWNER_TREES_WRONG, 0),
         sample_weight=sample_weight,
-        feature_names=claim.header.feature_names,
+        feature_names=(header := claim.header).feature_names,
+        interface=claimed_interface(header.class_names, header.feature_names, header.preparation),
         on_tree=on_tree,
     )
     evidence = marked.evidence

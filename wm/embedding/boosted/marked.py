@@ -14,6 +14,7 @@ from wm.embedding.boosted.rounds import Boosted, BoostingTask, boost, wanted_vot
 from wm.embedding.options import DEFAULT_DEPTH, GradientOptions
 from wm.exporting.xgboost_model import write_margins
 from wm.formats import xgboost_file
+from wm.interface import Interface
 from wm.models import TreeModel
 from wm.verification.boosted import wrong_signs
 from wm.verification.evidence import Evidence, verify
@@ -67,6 +68,7 @@ def mark(
     seed: int,
     sample_weight: NDArray[np.float64] | None = None,
     feature_names: Sequence[str] = (),
+    interface: Interface | None = None,
     on_tree: Callable[[int], None] | None = None,
 ) -> MarkedModel:
     """Train a boosted model whose trees show the bits of a codebook on the trigger rows.
@@ -77,7 +79,7 @@ def mark(
         As in `BoostingTask`.
     max_depth
         Of each tree; None: `DEFAULT_DEPTH`.
-    feature_names
+    feature_names, interface
         Written into the file.
     on_tree
         Called after each tree with the number of trees that are left.
@@ -99,7 +101,7 @@ def mark(
         sample_weight=sample_weight,
     )
     boosted = boost(task, on_tree)
-    return MarkedModel(task, boosted, write_margins(boosted.model, feature_names), codebook)
+    return MarkedModel(task, boosted, write_margins(boosted.model, feature_names, interface), codebook)
 
 
 def plain_model(task: BoostingTask) -> TreeModel:

@@ -25,6 +25,7 @@ from wm.embedding.lineup.context import TrainingRows, canonical_rows, owner_seed
 from wm.errors import ClaimError
 from wm.exporting.xgboost_model import write_margins
 from wm.formats import xgboost_file
+from wm.interface import claimed_interface
 from wm.models import TreeModel
 
 
@@ -153,4 +154,6 @@ def train_round(
 def released_content(claim: LineupClaim, steps: Sequence[Step], rows: TrainingRows) -> bytes:
     """Return the model of some rounds as XGBoost's json, without anything of its training."""
     model = model_of_steps(steps, start_margins(rows.y), n_features=rows.X.shape[1], n_classes=2)
-    return write_margins(model, claim.header.feature_names)
+    header = claim.header
+    interface = claimed_interface(header.class_names, header.feature_names, header.preparation)
+    return write_margins(model, header.feature_names, interface)
