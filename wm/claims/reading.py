@@ -20,6 +20,15 @@ AnyClaim = Claim | PooledClaim | OpenedClaim | LineupClaim | OpenedLineup
 """A claim of version 1 or 2, one of version 3, the opening of one, or both of scheme `lineup`."""
 
 
+_NO_CLAIMS = {
+    "treeproof-commitment": "a commitment",
+    "treeproof-order": "the order of questions",
+    "treeproof-lineup-order": "the order of questions",
+    "treeproof-trust": "a list of trusted beacons",
+}
+"""Other files of an owner's or a judge's, and what they are."""
+
+
 class _Kind(BaseModel):
     """The fields that say which kind of file this is."""
 
@@ -48,6 +57,10 @@ def read_any_claim(path: str | Path) -> AnyClaim:
         return parse_lineup(text, what=what)
     if kind.format == LINEUP_OPENING:
         return parse_opened_lineup(text, what=what)
+    if kind.format in _NO_CLAIMS:
+        raise ClaimError(
+            f"{path}: is {_NO_CLAIMS[kind.format]}, not a claim as wm claim new or wm embed writes it"
+        )
     return parse_pooled(text, what=what) if kind.version == 3 else parse_claim(text, what=what)
 
 

@@ -218,7 +218,7 @@ def _ending(file: Path, trust_pickle: bool) -> str:
     if file.suffix in _PICKLES and not trust_pickle:
         raise ModelError(
             f"{file}: a {file.suffix[1:]} file runs whatever code it holds: use .npz, or say that you trust "
-            "pickles"
+            "pickles (--trust-pickle)"
         )
     return file.suffix
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pytest
 
@@ -49,6 +51,20 @@ def test_claims_and_openings_are_recognised_by_their_format(tmp_path):
         else:
             with pytest.raises(ClaimError, match="not a whole claim"):
                 read_whole_claim(file)
+
+
+@pytest.mark.parametrize(
+    ("kind", "what"),
+    [
+        ("commitment", "a commitment"),
+        ("lineup-order", "the order of questions"),
+        ("trust", "a list of trusted"),
+    ],
+)
+def test_other_files_of_ours_are_named(tmp_path, kind, what):
+    (tmp_path / "file.json").write_text(json.dumps({"format": f"treeproof-{kind}", "version": 3}))
+    with pytest.raises(ClaimError, match=f"is {what}.*, not a claim"):
+        read_any_claim(tmp_path / "file.json")
 
 
 @pytest.mark.parametrize(
