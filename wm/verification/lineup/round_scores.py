@@ -70,7 +70,7 @@ def by_span(lineup: RoundLineup, trees: NDArray[np.float64]) -> NDArray[np.float
     Parameters
     ----------
     trees : (q, any number)
-        As many as there are queries, or more, explain everything, and say nothing.
+        As many different ones as there are queries, or more, explain everything, and say nothing.
     """
     ones = np.ones((lineup.shape[2], 1))
     span = _orthonormal(np.hstack([ones, _normalised(trees)]), _DEPENDENT)
@@ -149,7 +149,12 @@ def _regressed(
 
 def _orthonormal(columns: NDArray[np.float64], dependent: float = 1e-9) -> NDArray[np.float64]:
     """Return an orthonormal basis of what vectors, (q, b), span: (q, at most b)."""
-    left, values, _ = np.linalg.svd(_unit(columns.T).T, full_matrices=False)
+    units = _unit(columns.T).T
+    if units.shape[1] > len(units):  # many copies of some, perhaps: squares take less time
+        squares, left = np.linalg.eigh(units @ units.T)
+        many: NDArray[np.float64] = left[:, squares > dependent**2 * squares[-1]]
+        return many
+    left, values, _ = np.linalg.svd(units, full_matrices=False)
     basis: NDArray[np.float64] = left[:, values > dependent * values[0]] if len(values) else left
     return basis
 

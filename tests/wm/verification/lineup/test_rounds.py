@@ -20,6 +20,7 @@ from wm.models import Link
 from wm.verification.answers import Answers
 from wm.verification.judgement import Requirements, VerdictKind
 from wm.verification.lineup import round_scores
+from wm.verification.lineup.bound import log10_rounds
 from wm.verification.lineup.candidates import retrained_lineup
 from wm.verification.lineup.evidence import round_tests
 from wm.verification.lineup.judgement import judge_lineup, lineup_answers
@@ -188,6 +189,17 @@ def test_no_change_that_keeps_all_answers_hides_a_copy(owner, lineup, change):
     assert found.verdict is VerdictKind.VERIFIED
     # Probabilities show it in any case; trees must, too, as small changes of the answers spoil these.
     assert min(each.log10_p for each in found.tests if "probabilities" not in each.name) < -8.5
+
+
+def test_many_copies_of_split_trees_are_found(owner, lineup):
+    parts = split_up(owner.model)
+    added = parts.margins.leaf[parts.forest.apply(owner.queries.X)]
+    once = round_scores.by_span(lineup, added)
+    many = round_scores.by_span(lineup, np.tile(added, 30))
+    assert added.shape[1] * 30 > len(owner.queries.X)
+    assert many == pytest.approx(once, abs=1e-6)
+    noise = np.random.default_rng(0).normal(size=(len(added), 2 * len(added)))
+    assert log10_rounds(round_scores.by_span(lineup, noise), lineup.places) == 0.0
 
 
 def unit(X):
