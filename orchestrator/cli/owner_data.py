@@ -14,7 +14,9 @@ from orchestrator.cli.common import INPUT, option_group
 from orchestrator.cli.model_files import data_options, level_option, load_rows, scaling_option
 from wm.claims.document import Document, first_error
 from wm.datasets import AnyScaling, Categorical, Missing
+from wm.datasets.cache import default_data_dir
 from wm.datasets.preparation import MinMax, Preparation, fitted
+from wm.datasets.source import find_file
 from wm.datasets.wording import as_flag
 from wm.errors import ClaimError, DataError
 from wm.interface import Interface
@@ -146,15 +148,13 @@ def data_of_claim(
         raise ClaimError(f"the claim does not name the file of its rows: give it as {as_flag(given_as)}")
     if path is not None and source.dataset is not None:
         raise ClaimError(f"the claim's rows are data set {source.dataset}: leave the file {path} out")
-    options = source.model_dump() | {"path": found, "model_id": claim.header.model_id}
     try:
-        return read_owner_data(options, split_seed=source.split_seed)
+        if found is not None and path is None:
+            find_file(found, default_data_dir())
     except DataError as reason:
-        if path is None and found is not None and not found.is_file():
-            raise ClaimError(
-                f"{reason}: give the file of the claim's rows as {as_flag(given_as)}"
-            ) from reason
-        raise
+        raise ClaimError(f"{reason}: give the file of the claim's rows as {as_flag(given_as)}") from reason
+    options = source.model_dump() | {"path": found, "model_id": claim.header.model_id}
+    return read_owner_data(options, split_seed=source.split_seed)
 
 
 def _split_seed(seed: int | None) -> int:
