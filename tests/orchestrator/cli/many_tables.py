@@ -263,7 +263,7 @@ def _types() -> dict[str, Case]:
         ),
         "percents": _refused(
             Rows.made().adding("rate", lambda row, _code: f"{row}%"),
-            "column 'rate': text of 48 values",
+            "column 'rate': numbers with a unit ('0%'",
             fix="--drop rate",
         ),
         "infinite": _refused(

@@ -217,7 +217,7 @@ OTHER = sign_request("c6" * 32, OWNER)
         ),
         (
             ("drand", "--time", "time.json", "--round", "time.json", "--url", "http://h", "-o", "r"),
-            "instead of",
+            "give either --round or --url",
         ),
         (("notary", "--url", "http://127.0.0.1:9", "-o", "receipt.json"), "cannot be reached"),
     ],

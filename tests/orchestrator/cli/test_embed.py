@@ -65,7 +65,7 @@ def test_nothing_older_is_lost_by_mistake(wm, quick_embed, name: str) -> None:
     Path(name).write_text("the only proof of a released model")
     words = (*quick_embed, "-o", "model", "--held-out", "rows.npz")
     refusal = wm(*words).refusal()
-    assert refusal.startswith(f"wm: {name}: exists")
+    assert refusal.startswith(f"wm: {name}: already exists")
     assert Path(name).read_text() == "the only proof of a released model"
     assert wm(*words, "--force").code == 0
     assert Path(name).read_bytes() != b"the only proof of a released model"

@@ -262,7 +262,7 @@ def test_a_fault_of_the_program_is_not_reported_as_a_verdict(
     def broken(*_: object) -> None:
         raise ZeroDivisionError("made by a test")
 
-    monkeypatch.setattr("wm.forest.Forest.vote_codes", broken)
+    monkeypatch.setattr("wm.forest.Forest.apply", broken)
     ran = wm("verify", model.claim, "--model", model.forest)
     assert (ran.code, ran.out) == (4, "")
     assert "ZeroDivisionError: made by a test" in ran.err

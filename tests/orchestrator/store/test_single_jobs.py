@@ -66,7 +66,7 @@ def test_only_ended_jobs_are_queued_again_and_only_others_cancelled(chain):
     for act, keys in ((retry_job, ("done", "ready", "a2")), (cancel_job, ("done", "a1", "a2"))):
         for key in keys:
             before = chain.states(key)
-            with pytest.raises(InUseError, match=rf"job {chain.id(key)} is {before[0].value}: this is for"):
+            with pytest.raises(InUseError, match=rf"job {chain.id(key)} is {before[0].value}: only jobs"):
                 act(chain.store, chain.id(key))
             assert chain.states(key) == before
 

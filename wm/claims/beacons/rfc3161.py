@@ -126,7 +126,8 @@ def _certificate(der: bytes) -> x509.Certificate:
     try:
         certificate = x509.load_der_x509_certificate(der)
         _ = certificate.issuer, certificate.public_key()  # decoded on use
-    except (ValueError, UnsupportedAlgorithm, x509.InvalidVersion) as reason:
+    # cryptography looks up types of text that it does not know.
+    except (ValueError, KeyError, UnsupportedAlgorithm, x509.InvalidVersion) as reason:
         raise ClaimError("a timestamp encloses a certificate that cannot be read") from reason
     return certificate
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from cryptography.x509.oid import ExtendedKeyUsageOID
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tests import ending
@@ -167,6 +167,7 @@ def test_a_faulty_root_of_the_judge_is_named():
 
 @pytest.mark.filterwarnings("ignore:Parsed a serial number which wasn't positive")
 @given(st.integers(0, len(RESPONSE) - 1), st.integers(1, 255))
+@example(215, 1)  # a type of text that is unknown
 def test_no_edit_gives_a_trusted_token_of_other_meaning(place, change):
     edited = bytearray(RESPONSE)
     edited[place] ^= change
