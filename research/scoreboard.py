@@ -24,8 +24,8 @@ SCOREBOARDS = ROOT / "research" / "scoreboards"
 
 DATASETS: Mapping[str, tuple[str, ...]] = {
     "breast-cancer": ("schemes", "schemes-divided", "schemes-candidates"),
-    "ijcnn1": ("schemes-ijcnn1",),
-    "mnist2-6": ("schemes-mnist2-6",),
+    "ijcnn1": ("schemes-ijcnn1", "schemes-divided-ijcnn1"),
+    "mnist2-6": ("schemes-mnist2-6", "schemes-divided-mnist2-6"),
 }
 """Campaigns of each table, in order."""
 

@@ -76,7 +76,7 @@ def test_a_table_has_what_its_campaigns_have(tmp_path):
         "before\n\n<!-- scoreboard: ijcnn1 -->\n| log10 p, median (min to max) of 10 repeats |"
     )
     assert text.endswith("|\n\nafter\n")
-    assert "| none | -20 (-22 to -20) |  | -90 (-22 to -20) |" in text
+    assert "| none | -20 (-22 to -20) |  |  | -90 (-22 to -20) |" in text
     assert "| all trees shuffled | **-3.0** (-22 to -20) |" in text
     assert "by 0.3" not in text
     assert "0.97; 50%" in text
