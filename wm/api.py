@@ -316,7 +316,7 @@ def verify(
         votes = suspect if forest is None else model_votes(forest, claim.trigger_set.X, claim.class_names)
         return judge_old_claim(claim, votes, level=asked.level, suspect=forest)
     if isinstance(claim, LineupClaim | OpenedLineup):
-        if not isinstance(rows, tuple) or len(rows) != 2 or model is None:
+        if not isinstance(rows, tuple | list) or len(rows) != 2 or model is None:
             raise ClaimError(
                 "a claim of scheme lineup is judged with the owner's training rows, rows=(X, y), and the "
                 "suspect as a model; of votes or labels by wm.verification.lineup.judgement.judge_lineup"

@@ -85,8 +85,13 @@ def write_model(path: str | Path, forest: Forest, interface: Interface | None) -
         raise ModelError(f"{path}: cannot be written ({reason.strerror})") from reason
 
 
-def read_interface(path: str | Path, forest: Forest) -> Interface | None:
+def read_interface(path: str | Path, forest: Forest, classes: int | None = None) -> Interface | None:
     """Return the interface in the file of a model of these trees; None if it has none, or cannot have one.
+
+    Parameters
+    ----------
+    classes
+        Number of the model's classes; None: those that its trees vote for. Trees that add margins have signs.
 
     Raises
     ------
@@ -112,19 +117,19 @@ def read_interface(path: str | Path, forest: Forest) -> Interface | None:
     except ValidationError as reason:
         raise ModelError(f"{path}: its interface is not valid: {first_error(reason)}") from reason
     try:
-        _check(interface, forest, margins=Path(path).suffix == ".json")
+        _check(interface, forest, classes)
     except ModelError as reason:
         raise ModelError(f"{path}: {reason}") from reason
     return interface
 
 
-def _check(interface: Interface, forest: Forest, *, margins: bool = False) -> None:
-    features, classes = len(interface.preparation.feature_names), len(interface.class_names)
-    # Trees that add margins have two signs, whatever the classes.
-    if features != forest.n_features or (classes != len(forest.classes) and not margins):
+def _check(interface: Interface, forest: Forest, classes: int | None = None) -> None:
+    found = len(interface.preparation.feature_names), len(interface.class_names)
+    wanted = forest.n_features, len(forest.classes) if classes is None else classes
+    if found != wanted:
         raise ModelError(
-            f"its interface is of {features} features and {classes} classes, its trees are of "
-            f"{forest.n_features} and {len(forest.classes)}"
+            f"its interface is of {found[0]} features and {found[1]} classes, its trees are of {wanted[0]} "
+            f"and {wanted[1]}"
         )
 
 

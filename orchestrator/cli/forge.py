@@ -137,7 +137,9 @@ def forge(
         raise click.UsageError(f"{output}: the ending must be {ending}")
     if form is not None:
         suspect = form.model
-    start = attacker_rows(suspect, read_interface(model, suspect.forest), form=form, **options)
+    classes = None if suspect.classes is None else len(suspect.classes)
+    interface = read_interface(model, suspect.forest, classes)
+    start = attacker_rows(suspect, interface, form=form, **options)
     question = question_of(suspect, start, form=form, **options)
     y = start.labels
     signatures = _signatures(question.forest, **options)

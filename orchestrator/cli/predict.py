@@ -66,7 +66,8 @@ def predict(
     given = read_model(model, trusted=trusted, trust_pickle=trust_pickle)
     if answer == "votes":
         given.trees_that_vote(str(model))  # refuses margins by name
-    interface = read_interface(model, given.forest)
+    classes = None if given.classes is None else len(given.classes)
+    interface = read_interface(model, given.forest, classes)
     X = read_model_rows(given, interface, rows, units=units, header=header, sep=sep, drop=drop)
     if answer == "votes":
         trees = [f"tree_{tree}" for tree in range(given.forest.n_trees)]

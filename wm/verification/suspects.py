@@ -128,10 +128,12 @@ def adapted_margins(model: TreeModel, rows: Rows, what: str) -> AdaptedMargins:
     asked = replace(model, forest=compact)
 
     def answer(given: NDArray[np.floating], notes: tuple[str, ...]) -> tuple[float, AdaptedMargins]:
-        shares = asked.predict_proba(given)
+        with np.errstate(all="ignore"):  # of margins of any size
+            shares = np.nan_to_num(asked.predict_proba(given), nan=0.0)
         places, quality, class_notes = _class_places(model, shares, rows)
+        total = shares.sum(axis=1, keepdims=True)
         ordered = np.empty_like(shares)
-        ordered[:, places] = shares / shares.sum(axis=1, keepdims=True)
+        ordered[:, places] = np.where(total > 0, shares / np.where(total > 0, total, 1.0), 1 / classes)
         leaves = compact.apply(given)
         return quality, AdaptedMargins(
             shares=ordered,

@@ -278,3 +278,10 @@ def test_a_boosted_model_answers_the_raw_table(wm, scheme) -> None:
     refused = wm("predict", "bad.json", "people.csv")
     assert (refused.code, refused.err.count("\n")) == (2, 1)
     assert "its interface is not valid" in refused.err
+    attributes["treeproof_interface"] = json.dumps(
+        json.loads(attributes["treeproof_interface"].replace("owner", "age"))
+        | {"class_names": ["a", "b", "c"]}
+    )
+    Path("bad.json").write_text(json.dumps(model))
+    refused = wm("predict", "bad.json", "people.csv", "--answer", "probabilities")
+    assert (refused.code, refused.err.count("\n")) == (2, 1)

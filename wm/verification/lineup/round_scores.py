@@ -28,7 +28,7 @@ RIDGE = 0.1
 """Ridge as a share of the largest eigenvalue; from 0.001 to 0.1 p changed by a few powers of ten."""
 
 _LARGEST = 1e300
-"""Stands for what is infinite."""
+"""Leaves count up to so much: sums of larger numbers would be infinite."""
 
 _DEPENDENT = 1e-6
 """Singular value, as a share of the largest, below which trees count as sums of the others."""
@@ -87,7 +87,7 @@ def by_span(lineup: RoundLineup, trees: NDArray[np.float64]) -> NDArray[np.float
 
 def _normalised(trees: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return what trees add, (q, t), less its mean, of at most 1: a thief's numbers may be of any size."""
-    finite = np.nan_to_num(trees, nan=0.0, posinf=_LARGEST, neginf=-_LARGEST)
+    finite = np.clip(np.nan_to_num(trees), -_LARGEST, _LARGEST)
     centred = finite - finite.mean(axis=0)
     largest = np.abs(centred).max(axis=0, initial=0.0)
     found: NDArray[np.float64] = centred / np.where(largest > 0, largest, 1.0)

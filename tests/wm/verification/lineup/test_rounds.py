@@ -191,6 +191,18 @@ def test_no_change_that_keeps_all_answers_hides_a_copy(owner, lineup, change):
     assert min(each.log10_p for each in found.tests if "probabilities" not in each.name) < -8.5
 
 
+@pytest.mark.parametrize("link", [Link.SOFTMAX, Link.ONE_AGAINST_ALL])
+@pytest.mark.parametrize("leaves", [(-1e4, -1e4), (1e305, -1e305), (1e308, -1e308)])
+def test_suspects_of_impossible_margins_get_a_verdict(owner, lineup, link, leaves):
+    trees = [
+        replace(tree, value=np.where(np.arange(len(tree.value)) % 2 == 0, *leaves))
+        for tree in trees_of(owner.model)
+    ]
+    with np.errstate(all="ignore"):
+        found = judged(owner, lineup, of_trees(owner.model, trees, [0.0, 0.0], link))
+    assert found.verdict is not VerdictKind.VERIFIED
+
+
 def test_many_copies_of_split_trees_are_found(owner, lineup):
     parts = split_up(owner.model)
     added = parts.margins.leaf[parts.forest.apply(owner.queries.X)]
