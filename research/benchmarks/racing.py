@@ -29,8 +29,9 @@ class Racer(IsolatedEngine):
 
     def __init__(self, name: str) -> None:
         self.name = name
+        self._look = None  # it would be prepared for each forest in this process
         self.load(NOTHING)
-        self._sandbox = Sandbox("research.benchmarks.racing", name)
+        self._sandbox: Sandbox = Sandbox("research.benchmarks.racing", name)
 
     def __enter__(self) -> Racer:
         return self
@@ -40,13 +41,15 @@ class Racer(IsolatedEngine):
         self._forest, self.global_proofs = forest, GlobalProofs()
         self._loaded: int | None = None  # child that has the forest
 
-    def _attempt(self, query: ForgeryQuery, timeout_s: float, memory_bytes: int | None) -> ForgeryOutcome:
+    def _attempt(
+        self, query: ForgeryQuery, timeout_s: float, memory_bytes: int | None, spent: float = 0.0
+    ) -> ForgeryOutcome:
         """Have the child, a new one perhaps, build its solver; the clock runs from then on."""
         self._sandbox.ready()
         if self._loaded != self._sandbox.child_pid:
             self._sandbox.ask(self._forest.to_bytes(), timeout_s=BUILD_LIMIT_S)
             self._loaded = self._sandbox.child_pid
-        return super()._attempt(query, timeout_s, memory_bytes)
+        return super()._attempt(query, timeout_s, memory_bytes, spent)
 
 
 def prepare(name: str) -> str:

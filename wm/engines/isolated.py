@@ -1,5 +1,8 @@
 """An engine: a solver in a child process under hard limits, with every witness replayed here.
 
+What a bounded look settles is answered in this process, see `first_look`: a message to the child and back
+takes longer than most queries.
+
 The module is also the `wm.fork_server.ChildService` that runs in that child.
 """
 
@@ -8,6 +11,7 @@ from __future__ import annotations
 import time
 import traceback
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import replace
 from multiprocessing.connection import Connection
 from typing import Any
@@ -31,14 +35,18 @@ from wm.forest import Forest
 from wm.fork_server import requests
 from wm.isolation import ChildError, ChildKilledError, Closing, Sandbox, SuspendedError
 
+LOOK_TIMEOUT_S = 0.1
+"""Queries with a shorter limit, or with one on memory, go to the child at once, where limits are enforced."""
+
 
 class IsolatedEngine(Closing):
     """Answers forgery queries about one forest; see `wm.engines.create`.
 
     The solver runs in a child process that is killed when a limit is reached; the next query finds a new
-    child ready. The clock of a query starts when the child is prepared. A query whose child is killed by
-    something else, such as the kernel when memory runs out, is asked once more in a fresh child. So is one
-    that reached its limit in a try during which all processes were suspended.
+    child ready. A solver with a first look (see `Solver`) answers the queries that this settles without a
+    child, which starts when it is first needed. A query's clock stands still while a child is prepared. A
+    query whose child is killed by something else, such as the kernel when memory runs out, is asked once more
+    in a fresh child. So is one that reached its limit in a try during which all processes were suspended.
     """
 
     def __init__(self, name: str, forest: Forest, options: Mapping[str, Any] | None = None) -> None:
@@ -46,20 +54,32 @@ class IsolatedEngine(Closing):
         self._forest = forest
         from wm.engines import solver_class
 
-        self._answers_constrained = getattr(solver_class(name), "answers_constrained", False)
-        self._sandbox = Sandbox("wm.engines.isolated", name, forest.to_bytes(), dict(options or {}))
+        solver = solver_class(name)
+        self._answers_constrained = getattr(solver, "answers_constrained", False)
+        self._options = dict(options or {})
+        self._look = _first_look(solver, forest)
+        self._sandbox: Sandbox | None = None
+        if self._look is None:
+            self._child()
         self.global_proofs = GlobalProofs()
         """Kept here because they outlive the child and answer queries without it. Proofs that the same kind
         of engine found for the same forest may be added."""
 
     @property
     def child_pid(self) -> int | None:
-        """Process of the solver; None before the first query."""
-        return self._sandbox.child_pid
+        """Process of the solver; None before the first query that needs it."""
+        return None if self._sandbox is None else self._sandbox.child_pid
+
+    def _child(self) -> Sandbox:
+        """Return the solver's process, started if it is not there yet."""
+        if self._sandbox is None:
+            self._sandbox = Sandbox("wm.engines.isolated", self.name, self._forest.to_bytes(), self._options)
+        return self._sandbox
 
     def close(self) -> None:
         """End the child process."""
-        self._sandbox.close()
+        if self._sandbox is not None:
+            self._sandbox.close()
 
     def solve(
         self, query: ForgeryQuery, *, timeout_s: float, memory_bytes: int | None = None
@@ -93,9 +113,15 @@ class IsolatedEngine(Closing):
         started = self._clock()
         if not query.is_constrained and self.global_proofs.refutes(query):
             return self._unforged(started, Status.IMPOSSIBLE, GLOBAL_REASON)
+        spent = 0.0
+        if self._look is not None and timeout_s >= LOOK_TIMEOUT_S and memory_bytes is None:
+            with suppress(Exception):  # the child looks too, and reports it
+                if (answer := self._look.answer(query)) is not None:
+                    return self._outcome(query, answer, started)
+            spent = self._clock() - started
         for _ in range(2):
             try:
-                return self._attempt(query, timeout_s, memory_bytes)
+                return self._attempt(query, timeout_s, memory_bytes, spent)
             except (ChildKilledError, SuspendedError) as reason:
                 failure = reason  # usually not the query's fault; if it is, the next child has it too
         if isinstance(failure, SuspendedError):
@@ -104,18 +130,22 @@ class IsolatedEngine(Closing):
 
     def _clock(self) -> float:
         """Return a time in seconds that stands still while this process is suspended."""
-        return time.perf_counter() - self._sandbox.suspended_s
+        return time.perf_counter() - (0.0 if self._sandbox is None else self._sandbox.suspended_s)
 
     def _unforged(self, started: float, status: Status, reason: str) -> ForgeryOutcome:
         if status is Status.IMPOSSIBLE and self._forest.input_dtype == "float64":
             reason = f"{reason}, {ON_GRID}"
         return ForgeryOutcome(status, None, None, self._clock() - started, self.name, reason)
 
-    def _attempt(self, query: ForgeryQuery, timeout_s: float, memory_bytes: int | None) -> ForgeryOutcome:
-        self._sandbox.ready()
-        started = self._clock()
+    def _attempt(
+        self, query: ForgeryQuery, timeout_s: float, memory_bytes: int | None, spent: float = 0.0
+    ) -> ForgeryOutcome:
+        """Put a query to the child, in the time that is left of its limit."""
+        child = self._child()
+        child.ready()
+        started = self._clock() - spent
         try:
-            answer = self._sandbox.ask(query, timeout_s=timeout_s, memory_bytes=memory_bytes)
+            answer = child.ask(query, timeout_s=timeout_s - spent, memory_bytes=memory_bytes)
         except SuspendedError:
             raise
         except TimeoutError:
@@ -130,6 +160,10 @@ class IsolatedEngine(Closing):
             return self._unforged(started, answer.status, str(answer))
         if not isinstance(answer, Answer):
             return self._unforged(started, Status.ERROR, str(answer))
+        return self._outcome(query, answer, started)
+
+    def _outcome(self, query: ForgeryQuery, answer: Answer, started: float) -> ForgeryOutcome:
+        """Replay an answer's witness, or remember its global proof."""
         if answer.witness is None:
             if answer.is_global:
                 self.global_proofs.add(query.pair)
@@ -142,6 +176,12 @@ class IsolatedEngine(Closing):
             witness=answer.witness,
             distance=distance(answer.witness, query.centre),
         )
+
+
+def _first_look(solver: Any, forest: Forest) -> Any:
+    """Return a solver's first look at a forest; None where it has none, or not for a forest of this size."""
+    look = getattr(solver, "first_look", None)
+    return look(forest) if look is not None and look.fits(forest) else None
 
 
 def replay_fault(forest: Forest, query: ForgeryQuery, witness: np.ndarray) -> str | None:

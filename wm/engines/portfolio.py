@@ -19,22 +19,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wm.engines import learning
-from wm.engines import search as searching
-from wm.engines.box_search import BoxSearch, CellBox, Geometry
-from wm.engines.carried_proofs import PairRecord, ProofMemory
+from wm.engines.carried_proofs import PairRecord
 from wm.engines.constrained import ConstrainedSolver
-from wm.engines.encoding import Box, build_problem, nearest_witness, wanted_leaves
+from wm.engines.encoding import build_problem, nearest_witness
+from wm.engines.first_look import QUICK_CHOICES, FirstLook, Open
 from wm.engines.learning import LearnedFormula
-from wm.engines.protocol import GLOBAL_REASON, Answer, ForgeryQuery
-from wm.engines.sat_incremental import IncrementalStatus
-from wm.engines.search import witness
+from wm.engines.protocol import Answer, ForgeryQuery
 from wm.forest import Forest
-
-QUICK_CHOICES = 1_000
-"""A query settled within this many choices (half a millisecond) starts nothing else."""
-
-SMALL_FOREST = 4_000
-"""Up to this many leaves an incremental SAT solver is asked first: there it is several times faster."""
 
 EASY_CHOICES = 40_000
 """A query settled within this many choices (about 15 milliseconds) is easy, and so are probably the next."""
@@ -65,9 +56,6 @@ _LEARNING_WORK = 1.6
 _CONFLICTS = 200
 """Conflicts of `learning` (some 10 milliseconds) between two looks at its work."""
 
-SMALL_CONFLICTS = 2_000
-"""Limit on the conflicts (some 10 milliseconds) of the solver that is asked first in small forests."""
-
 _SLICE = 4_000
 """Choices of the search between two turns of the others."""
 
@@ -76,78 +64,37 @@ class PortfolioSolver:
     """Answers queries with the help of proofs from earlier ones."""
 
     answers_constrained = True
+    first_look = FirstLook
 
     def __init__(self, forest: Forest) -> None:
-        searching.compile_kernel()
         learning.compile_kernel()
-        self._geometry = Geometry.of(forest)
-        self._memory = ProofMemory()
-        lower = np.zeros(forest.n_features, dtype=np.float32)
-        self._domain = lower, np.ones_like(lower)
-        self._domain_cells = self._geometry.cells.of(lower), self._geometry.cells.of(self._domain[1])
-        leaves = int(forest.is_leaf.sum())
-        self._words = leaves // 128  # about half of the leaves have a wanted vote
-        self._status = IncrementalStatus(forest) if leaves <= SMALL_FOREST else None
+        self._look = FirstLook(forest)
+        self._geometry = self._look.geometry
+        self._domain_cells = self._look.domain_cells
+        self._words = int(forest.is_leaf.sum()) // 128  # about half of the leaves have a wanted vote
 
     def answer(self, query: ForgeryQuery) -> Answer:
         """Answer one query."""
         if query.is_constrained:
             return self._constrained.answer(query)
-        boxes = self._geometry.box_of(query)
-        if boxes is None:
-            return Answer(None, "empty box")
-        box, cells = boxes
-        record = self._memory.record(query)
-        if reason := record.reason(box):
-            return Answer(None, reason, is_global=record.is_impossible)
-        if self._status is not None and self._is_impossible(self._status, query, box, record):
-            reason = GLOBAL_REASON if record.is_impossible else "solver"
-            return Answer(None, reason, is_global=record.is_impossible)
-        search = self._start(query, record, cells)
-        found = None
-        if not search.advance(QUICK_CHOICES):
-            found = self._share(search, query, box, record)
-        if record.is_impossible:
-            return Answer(None, GLOBAL_REASON, is_global=True)
-        if search.found is not None:
-            found = witness(self._geometry, query, box, search.found)
-        if found is None:
-            record.add(box)
-            if self._is_domain(box):
-                record.settle(impossible=True)
-        return Answer(found, "no leaf" if search.trivial else "solver")
-
-    def _start(self, query: ForgeryQuery, record: PairRecord, cells: CellBox) -> BoxSearch:
-        geometry = self._geometry
-        if record.wanted is None:
-            record.wanted = wanted_leaves(geometry.forest, geometry.bounds, query)
-        return BoxSearch(geometry, record.wanted, cells)
+        looked = self._look.look(query)
+        if isinstance(looked, Answer):
+            return looked
+        return self._look.conclude(looked, self._share(looked))
 
     @cached_property
     def _constrained(self) -> ConstrainedSolver:
         return ConstrainedSolver(self._geometry.forest)
 
-    def _is_impossible(
-        self, status: IncrementalStatus, query: ForgeryQuery, box: Box, record: PairRecord
-    ) -> bool:
-        """Ask the incremental solver, once about the domain, then about the query."""
-        if not record.is_settled and not record.sat_asked:
-            record.sat_asked = True
-            found = status.has_witness(query, self._domain, SMALL_CONFLICTS)
-            if found is not None:
-                record.settle(impossible=not found)
-        return record.is_impossible or status.has_witness(query, box, SMALL_CONFLICTS) is False
-
-    def _share(
-        self, search: BoxSearch, query: ForgeryQuery, box: Box, record: PairRecord
-    ) -> NDArray[np.float32] | None:
-        """Advance `search`, the global search and `learning` in turn until one of them settles the query.
+    def _share(self, opened: Open) -> NDArray[np.float32] | None:
+        """Advance the query's search, the global search and `learning` in turn until the query is settled.
 
         Returns the witness of `learning` if that was first.
         """
-        geometry = self._geometry
+        geometry, query = self._geometry, opened.query
+        search, record = opened.search, opened.record
         choices, work, granted = QUICK_CHOICES, 0.0, 0.0
-        is_domain = self._is_domain(box)
+        is_domain = self._look.is_domain(opened.box)
         formula = None
         while not search.is_over:
             if not record.is_settled and not is_domain:
@@ -174,15 +121,12 @@ class PortfolioSolver:
                 return None
         return None
 
-    def _is_domain(self, box: Box) -> bool:
-        return bool((box[0] <= self._domain[0]).all() and (box[1] >= self._domain[1]).all())
-
     def _advance_global(self, query: ForgeryQuery, record: PairRecord) -> None:
         """Continue the global search until the work earned for it is spent, if that is a slice or more."""
         if record.search is None:
-            if record.earned < _SLICE * self._words or not self._memory.has_room(record):
+            if record.earned < _SLICE * self._words or not self._look.memory.has_room(record):
                 return
-            record.search = self._start(query, record, self._domain_cells)
+            record.search = self._look.start(query, record, self._domain_cells)
         # Work earned while there was no room may exceed the limit for any pair.
         budget = min(record.earned, GLOBAL_WORK + _SLICE * record.search.words)
         choices = int((budget - record.work) / max(1, record.search.words))

@@ -193,7 +193,8 @@ class Solver(Protocol):
     same results however their queries are spread over workers. Only the reason may depend on history.
 
     A solver that also answers queries for which `ForgeryQuery.is_constrained` says so by an attribute
-    `answers_constrained`; others are not asked any.
+    `answers_constrained`; others are not asked any. One that settles easy queries within a bounded amount of
+    work says how by an attribute `first_look`, such as `first_look.FirstLook`.
     """
 
     def __init__(self, forest: Forest, **options: Any) -> None:

@@ -73,10 +73,10 @@ def test_only_a_global_proof_answers_later_queries(monkeypatch, figure_1, is_glo
     reason = GLOBAL_REASON if is_global else "larger box"
     solving = Solving(Answer(None, reason, is_global=is_global))
     monkeypatch.setattr("wm.engines.isolated.Sandbox", lambda *_: solving)
-    with IsolatedEngine("portfolio", figure_1) as engine:
+    with IsolatedEngine("search", figure_1) as engine:
         outcomes = [engine.solve(QUERY, timeout_s=2) for _ in range(3)]
     assert solving.asked == asked
     for outcome in outcomes:
-        assert (outcome.status, outcome.reason, outcome.engine) == (Status.IMPOSSIBLE, reason, "portfolio")
+        assert (outcome.status, outcome.reason, outcome.engine) == (Status.IMPOSSIBLE, reason, "search")
         assert (outcome.witness, outcome.distance) == (None, None)
         assert 0 <= outcome.seconds < 2

@@ -16,6 +16,7 @@ from wm.engines import (
     Status,
     box_search,
     carried_proofs,
+    first_look,
     portfolio,
     solver_class,
 )
@@ -56,8 +57,8 @@ def some_queries(forest: Forest, count: int, *, signatures: int = 4) -> list[For
 
 @pytest.mark.parametrize("small", [True, False], ids=["asks SAT first", "searches only"])
 def test_it_agrees_with_search_witness_for_witness(forest, monkeypatch, small):
-    monkeypatch.setattr(portfolio, "SMALL_FOREST", 10**6 if small else 0)
-    monkeypatch.setattr(portfolio, "QUICK_CHOICES", 1)
+    monkeypatch.setattr(first_look, "SMALL_FOREST", 10**6 if small else 0)
+    monkeypatch.setattr(first_look, "QUICK_CHOICES", 1)
     solver, reference = PortfolioSolver(forest), solver_class("search")(forest)
     found = []
     for query in some_queries(forest, 120):
@@ -72,8 +73,8 @@ def test_it_agrees_with_search_witness_for_witness(forest, monkeypatch, small):
 
 
 def test_a_global_proof_answers_all_later_queries_of_its_pair(forest, monkeypatch):
-    monkeypatch.setattr(portfolio, "SMALL_FOREST", 0)
-    monkeypatch.setattr(portfolio, "QUICK_CHOICES", 1)
+    monkeypatch.setattr(first_look, "SMALL_FOREST", 0)
+    monkeypatch.setattr(first_look, "QUICK_CHOICES", 1)
     reference = solver_class("search")(forest)
     rng = np.random.default_rng(3)
     whole = hopeless_query(forest, rng)
@@ -157,11 +158,11 @@ def test_a_limited_number_of_boxes_and_pairs_is_kept(forest, monkeypatch):
 
 
 def test_hard_queries_that_learning_settles_first_have_answers_without_history(forest, monkeypatch):
-    monkeypatch.setattr(portfolio, "SMALL_FOREST", 0)
+    monkeypatch.setattr(first_look, "SMALL_FOREST", 0)
     monkeypatch.setattr(portfolio, "LEARN_AFTER", 0)
     monkeypatch.setattr(portfolio, "learning_share", lambda work, progress: 10.0**9)
     monkeypatch.setattr(portfolio, "_SLICE", 1)
-    monkeypatch.setattr(portfolio, "QUICK_CHOICES", 1)
+    monkeypatch.setattr(first_look, "QUICK_CHOICES", 1)
     settled = []
     has_witness = portfolio.LearnedFormula.has_witness
 
@@ -185,8 +186,9 @@ def test_hard_queries_that_learning_settles_first_have_answers_without_history(f
 def test_work_on_a_global_search_is_limited_however_much_is_earned(forest, monkeypatch):
     rng = np.random.default_rng(11)
     hopeless = [replace(hopeless_query(forest, rng), centre=rng.random(forest.n_features)) for _ in range(5)]
-    limits = {"SMALL_FOREST": 0, "QUICK_CHOICES": 1, "_SLICE": 1, "GLOBAL_WORK": 50, "EASY_SHARE": 10.0**12}
-    for name, value in limits.items():
+    monkeypatch.setattr(first_look, "SMALL_FOREST", 0)
+    monkeypatch.setattr(first_look, "QUICK_CHOICES", 1)
+    for name, value in {"_SLICE": 1, "GLOBAL_WORK": 50, "EASY_SHARE": 10.0**12}.items():
         monkeypatch.setattr(portfolio, name, value)
     spent = {}
 
@@ -205,7 +207,7 @@ def test_work_on_a_global_search_is_limited_however_much_is_earned(forest, monke
             spent[self] += choices[0] * self.words
             return False
 
-    monkeypatch.setattr(portfolio, "BoxSearch", Counted)
+    monkeypatch.setattr(first_look, "BoxSearch", Counted)
     solver = PortfolioSolver(forest)
     for eps in (0.3, 0.4):
         for query in hopeless:
@@ -215,8 +217,8 @@ def test_work_on_a_global_search_is_limited_however_much_is_earned(forest, monke
 
 
 def test_a_query_about_the_domain_is_searched_once(forest, monkeypatch):
-    monkeypatch.setattr(portfolio, "SMALL_FOREST", 0)
-    monkeypatch.setattr(portfolio, "QUICK_CHOICES", 1)
+    monkeypatch.setattr(first_look, "SMALL_FOREST", 0)
+    monkeypatch.setattr(first_look, "QUICK_CHOICES", 1)
     solver, reference = PortfolioSolver(forest), solver_class("search")(forest)
     centre = np.full(forest.n_features, 0.5)
     rng = np.random.default_rng(8)

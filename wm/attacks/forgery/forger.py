@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +22,9 @@ from wm.forest import Forest
 from wm.isolation import Closing
 from wm.signature import Signature, random_signature
 from wm.streams import Role
+
+if TYPE_CHECKING:
+    from wm.engines.minimal import MinimalSearch
 
 
 def attacker_signature(seed: int, *, number: int, length: int, ones_share: float, repeat: int) -> Signature:
@@ -88,11 +92,8 @@ class Forger(Closing):
         certify: bool = False,
         options: Mapping[str, Any] | None = None,
     ) -> None:
-        from wm.engines.minimal import MinimalSearch  # imports numba
-
         plain = self._plain = engines.create(engine, forest, **(options or {}))
         self._engine = CertifyingEngine(plain, forest) if certify else plain
-        self._search = MinimalSearch(forest, self._engine)
         self._timeout_s, self._memory_bytes = timeout_s, memory_bytes
         self.forest = forest
         self.proofs = plain.global_proofs
@@ -110,6 +111,12 @@ class Forger(Closing):
     def ask(self, query: ForgeryQuery) -> ForgeryOutcome:
         """Answer one query."""
         return self._engine.solve(query, timeout_s=self._timeout_s, memory_bytes=self._memory_bytes)
+
+    @cached_property
+    def _search(self) -> MinimalSearch:
+        from wm.engines.minimal import MinimalSearch  # imports numba
+
+        return MinimalSearch(self.forest, self._engine)
 
     def nearest(self, query: ForgeryQuery) -> ForgeryOutcome:
         """Find the smallest distance at which a query can be forged, at most its eps.
