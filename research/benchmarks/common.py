@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import os
 import platform
@@ -111,6 +112,12 @@ def peak_mb(pid: int | None) -> float:
     except OSError:
         return 0.0
     return next((int(line.split()[1]) / 1024 for line in lines if line.startswith("VmHWM")), 0.0)
+
+
+def reset_peak() -> None:
+    """Let `peak_mb` of this process begin anew, where the system allows it."""
+    with contextlib.suppress(OSError):
+        Path("/proc/self/clear_refs").write_text("5")
 
 
 def save_results(arguments: argparse.Namespace, rows: Sequence[Any], **more: Any) -> None:

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import argparse
 import math
+import os
 import statistics
 import sys
 import time
@@ -79,6 +80,10 @@ class Row:
     log10_p_labels: float
     lineup_s: float  # training and votes of all candidates
     judge_s: float  # the tests of this suspect
+    train_s: float | None = None  # the released forest
+    peak_mb: float | None = (
+        None  # of the process, data and libraries included, from the candidates' training on
+    )
 
 
 def measure(arguments: argparse.Namespace, name: str, candidates: int, seed: int) -> Iterator[Row]:
@@ -96,6 +101,10 @@ def measure(arguments: argparse.Namespace, name: str, candidates: int, seed: int
         counts = Counts(natural=each, mixups=each, boundary=each, leaning=leaning)
     seeds = rng.integers(2**31, size=trees).tolist()
     started = time.perf_counter()
+    forest = trained_forest(rows, settings, seeds)
+    trained = time.perf_counter() - started
+    common.reset_peak()
+    started = time.perf_counter()
     proof = LineupProof.of_seeds(
         seeds,
         rows,
@@ -106,7 +115,6 @@ def measure(arguments: argparse.Namespace, name: str, candidates: int, seed: int
         counts=counts,
     )
     seconds = time.perf_counter() - started
-    forest = trained_forest(rows, settings, seeds)
     own = slice(half, half + arguments.rows)
     thief = AttackerData(data.X_test[own], data.y_test[own], Caps(settings.max_depth, None))
     suspects: dict[str, VotingModel] = {
@@ -134,6 +142,8 @@ def measure(arguments: argparse.Namespace, name: str, candidates: int, seed: int
             log10_p_labels=scores.labels,
             lineup_s=seconds,
             judge_s=time.perf_counter() - started,
+            train_s=trained,
+            peak_mb=common.peak_mb(os.getpid()),
         )
 
 
@@ -211,6 +221,23 @@ def table(rows: Sequence[Row]) -> str:
     )
 
 
+def costs(rows: Sequence[Row]) -> str:
+    """Return what line-ups cost as a table: medians over seeds, and over suspects the longest judgement."""
+    groups: dict[tuple[str, int, int, int], list[Row]] = {}
+    for row in rows:
+        if row.train_s is not None:
+            groups.setdefault((row.dataset, row.rows, row.trees, row.candidates), []).append(row)
+    return common.table(
+        "data set | rows | trees | N | training s | candidates s | judgement s, longest | peak MiB",
+        list(groups.items()),
+        lambda group: (
+            f"{' | '.join(map(str, group[0]))} | {statistics.median(row.train_s or 0.0 for row in group[1]):.3g} "
+            f"| {statistics.median(row.lineup_s for row in group[1]):.3g} "
+            f"| {max(row.judge_s for row in group[1]):.3g} | {max(row.peak_mb or 0.0 for row in group[1]):.0f}"
+        ),
+    )
+
+
 def false_positives(rows: Sequence[Row], population: str) -> tuple[int, dict[str, int]]:
     """Return the number of innocent forests, and how many have p at most 0.05 by each kind of answers."""
     some = [row for row in rows if row.suspect.startswith(f"{population} ")]
@@ -241,7 +268,7 @@ def main() -> int:
                 rows += measure(arguments, name, candidates, seed)
                 print(f"{name}, N = {candidates}, seed {seed}: {rows[-1].lineup_s:.0f} s", file=sys.stderr)
                 common.save_results(arguments, rows)
-    print(table(rows))
+    print(table(rows), costs(rows), sep="\n\n")
     for population in ("honest", "other owner"):
         count, found = false_positives(rows, population)
         print(f"{count} forests ({population}), p at most 0.05: {found}")

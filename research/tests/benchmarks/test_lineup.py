@@ -17,6 +17,8 @@ def test_copies_and_honest_forests_are_judged(run_benchmark):
     assert rows["unmodified"]["accuracy_change"] == rows["shuffled"]["accuracy_change"] == 0
     assert all(rows[name]["log10_p_votes"] > -4 for name in ("honest 0", *others))
     assert "| unmodified | breast-cancer | 4 | 1 |" in out
+    assert "| breast-cancer | 150 | 70 | 4 |" in out
+    assert all(0 < row["train_s"] < row["lineup_s"] and row["peak_mb"] > 50 for row in document["rows"])
     assert "2 forests (honest), p at most 0.05:" in out
     assert "3 forests (other owner), p at most 0.05:" in out
 
