@@ -52,8 +52,7 @@ def row_leaf(index: int, row: NDArray[np.float32], label: int, own_nonce: bytes)
     The hashed bytes are: a zero byte, ``treeproof/row/v2``, a zero byte, the index as a little-endian 64-bit
     integer, the row as little-endian float32, the label as a byte, the row's nonce.
     """
-    content = whole(index) + row.astype("<f4").tobytes() + bytes([label]) + own_nonce
-    return hashlib.sha256(b"\x00treeproof/row/v2\x00" + content).digest()
+    return leaf_hash(b"row/v2", row_content(index, row, label) + own_nonce)
 
 
 def header_leaf(signature: Marks, size: int, features: int, own_nonce: bytes) -> bytes:
@@ -64,7 +63,17 @@ def header_leaf(signature: Marks, size: int, features: int, own_nonce: bytes) ->
     chance of a one, as ``18/70:``.
     """
     content = str(signature).encode() + b"\x00" + whole(size) + whole(features) + own_nonce
-    return hashlib.sha256(b"\x00treeproof/header/v2\x00" + content).digest()
+    return leaf_hash(b"header/v2", content)
+
+
+def leaf_hash(name: bytes, content: bytes) -> bytes:
+    """Return the hash of a leaf of a kind and version; its leading byte differs from that of other nodes."""
+    return hashlib.sha256(b"\x00treeproof/" + name + b"\x00" + content).digest()
+
+
+def row_content(index: int, row: NDArray[np.float32], label: int) -> bytes:
+    """Return the bytes of a row and its label, without a nonce."""
+    return whole(index) + row.astype("<f4").tobytes() + bytes([label])
 
 
 def leaves_of(

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
 from wm.errors import ClaimError
 from wm.formats.bounded import read_bounded
@@ -27,6 +27,16 @@ Hash = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 
 _LONGEST_PLACE = 100
 """Characters of a field's path that an error shows: a hostile file's keys may be any text."""
+
+
+def _distinct(names: tuple[str, ...]) -> tuple[str, ...]:
+    if len(set(names)) != len(names):
+        raise ValueError("names are given twice")
+    return names
+
+
+Names = Annotated[tuple[str, ...], AfterValidator(_distinct)]
+"""Names of classes or features, each once."""
 
 
 class Document(BaseModel):
@@ -54,6 +64,13 @@ class Document(BaseModel):
     def to_line(self) -> str:
         """Return the document as one line of text, with its end."""
         return json.dumps(self.model_dump(mode="json")) + "\n"
+
+    def canonical(self) -> bytes:
+        """Return the bytes that are hashed: ASCII text with sorted keys and without spaces."""
+        return json.dumps(self.model_dump(mode="json"), sort_keys=True, separators=(",", ":")).encode()
+
+
+_Document = TypeVar("_Document", bound=Document)
 
 
 def read_document(path: str | Path, kind: str) -> bytes:
@@ -91,6 +108,17 @@ def named_errors(what: str, kind: str) -> Iterator[None]:
         raise ClaimError(f"{what}: not {kind}: {first_error(reason)}") from reason
     except ClaimError as reason:
         raise ClaimError(f"{what}: {reason}") from reason
+
+
+def parse_checked(
+    text: str | bytes, of: type[_Document], check: Callable[[_Document], None], *, what: str, kind: str
+) -> _Document:
+    """Read and check the text of a claim or an opening; `what` and `kind` are as in `named_errors`."""
+    with named_errors(what, kind):
+        check_parts(text)
+        found = of.model_validate_json(text)
+        check(found)
+    return found
 
 
 def first_error(reason: ValidationError) -> str:

@@ -21,18 +21,16 @@ for rows and settings whose forest happens to fit.
 
 from __future__ import annotations
 
-import hashlib
 import hmac
-import json
 from collections.abc import Sequence
 from typing import Annotated, Literal, Protocol, Self
 
-from pydantic import AfterValidator, Field, model_validator
+from pydantic import Field, model_validator
 
 from wm.claims.beacons import claimed_value, receipts_in_order
 from wm.claims.beacons.base import BeaconValue, Receipt, Trust
-from wm.claims.commitment import merkle_root, whole
-from wm.claims.document import Document, Hash, check_parts, named_errors
+from wm.claims.commitment import leaf_hash, merkle_root, whole
+from wm.claims.document import Document, Hash, Names, parse_checked
 from wm.claims.lineup_keys import position_key, position_secret
 from wm.claims.lineup_settings import BoostingSettings, Settings
 from wm.claims.pooled import check_features
@@ -44,12 +42,6 @@ Mode = Literal["retrained", "committed"]
 or `committed` by the owner before the draw (mode C), for a judge without training rows."""
 
 FORMAT = "treeproof-lineup"
-
-
-def _distinct(names: tuple[str, ...]) -> tuple[str, ...]:
-    if len(set(names)) != len(names):
-        raise ValueError("names are given twice")
-    return names
 
 
 class LineupHeader(Document):
@@ -90,8 +82,8 @@ class LineupHeader(Document):
     candidates_root: Hash | None
     owner: Hash
     model_id: str
-    class_names: Annotated[tuple[str, ...], Field(min_length=2, max_length=2), AfterValidator(_distinct)]
-    feature_names: Annotated[tuple[str, ...], Field(min_length=1), AfterValidator(_distinct)]
+    class_names: Annotated[Names, Field(min_length=2, max_length=2)]
+    feature_names: Annotated[Names, Field(min_length=1)]
     domain: tuple[tuple[float, float], ...]
     preparation: MinMax | Preparation | None
     training: Settings
@@ -112,10 +104,6 @@ class LineupHeader(Document):
     def is_boosted(self) -> bool:
         """Whether the positions are rounds of a boosted model, not trees of a forest."""
         return isinstance(self.training, BoostingSettings)
-
-    def canonical(self) -> bytes:
-        """Return the bytes that are hashed."""
-        return json.dumps(self.model_dump(mode="json"), sort_keys=True, separators=(",", ":")).encode()
 
 
 class LineupClaim(Document):
@@ -180,11 +168,7 @@ def check_lineup(claim: LineupClaim) -> None:
 
 def parse_lineup(text: str | bytes, *, what: str = "claim") -> LineupClaim:
     """Read and check a claim file's text; raise `ClaimError`, with the name `what`, for a faulty one."""
-    with named_errors(what, "a valid claim of a line-up"):
-        check_parts(text)
-        claim = LineupClaim.model_validate_json(text)
-        check_lineup(claim)
-    return claim
+    return parse_checked(text, LineupClaim, check_lineup, what=what, kind="a valid claim of a line-up")
 
 
 class Drawn(Protocol):
@@ -234,12 +218,12 @@ def header_nonce(salt: bytes) -> bytes:
 
 def header_leaf(header: LineupHeader, nonce: bytes) -> bytes:
     """Return the hash of the header."""
-    return _leaf(b"lineup", header.canonical() + nonce)
+    return leaf_hash(b"lineup/v1", header.canonical() + nonce)
 
 
 def position_leaf(position: int, secret: bytes) -> bytes:
     """Return the hash of a position's secret."""
-    return _leaf(b"position", whole(position) + secret)
+    return leaf_hash(b"position/v1", whole(position) + secret)
 
 
 def lineup_leaves(header: LineupHeader, salt: bytes, secret: bytes) -> list[bytes]:
@@ -252,7 +236,3 @@ def lineup_leaves(header: LineupHeader, salt: bytes, secret: bytes) -> list[byte
 
 def _root(header: LineupHeader, salt: bytes, secret: bytes) -> str:
     return merkle_root(lineup_leaves(header, salt, secret)).hex()
-
-
-def _leaf(kind: bytes, content: bytes) -> bytes:
-    return hashlib.sha256(b"\x00treeproof/" + kind + b"/v1\x00" + content).digest()

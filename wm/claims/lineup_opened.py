@@ -9,7 +9,6 @@ challenge and positions. Which positions, is a function of the commitment and th
 
 from __future__ import annotations
 
-import hmac
 from collections.abc import Sequence
 from typing import Annotated, Literal
 
@@ -17,10 +16,9 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from pydantic import Field
 
 from wm.claims.beacons.base import Receipt
-from wm.claims.commitment import merkle_paths, root_from_path
-from wm.claims.document import Document, Hash, check_parts, named_errors
+from wm.claims.commitment import merkle_paths
+from wm.claims.document import Document, Hash, parse_checked
 from wm.claims.draw import smallest
-from wm.claims.keys import is_signed, public_hex
 from wm.claims.lineup import (
     LineupClaim,
     LineupHeader,
@@ -30,7 +28,7 @@ from wm.claims.lineup import (
     position_leaf,
 )
 from wm.claims.lineup_keys import position_key, position_secret
-from wm.claims.opened import OpenedPart
+from wm.claims.opened import OpenedPart, challenge_key, check_opener, check_paths, check_signed
 from wm.errors import ClaimError
 
 FORMAT = "treeproof-lineup-opening"
@@ -101,11 +99,7 @@ def challenged_positions(commitment: str, challenge: str, trees: int, count: int
     """
     if not 1 <= count <= trees:
         raise ClaimError(f"{count} of {trees} positions cannot be opened")
-    try:
-        key = hmac.digest(bytes.fromhex(commitment), challenge.encode(), "sha256")
-    except UnicodeEncodeError as reason:
-        raise ClaimError("the judge's challenge is no text") from reason
-    return smallest(key, b"position", trees, count)
+    return smallest(challenge_key(commitment, challenge), b"position", trees, count)
 
 
 def signed_text(commitment: str, challenge: str, positions: Sequence[int]) -> bytes:
@@ -123,8 +117,7 @@ def open_lineup(claim: LineupClaim, key: Ed25519PrivateKey, challenge: str, coun
         Another key than the owner's, an empty challenge, an impossible number, or a claim of a boosted model.
     """
     header = claim.header
-    if public_hex(key) != header.owner:
-        raise ClaimError("the key is not the one that the claim names as its owner's")
+    check_opener(key, header.owner)
     if header.is_boosted:
         raise ClaimError(
             "a line-up of a boosted model is judged by its whole claim: its rounds depend on each other, so "
@@ -168,31 +161,24 @@ def check_opened_lineup(opened: OpenedLineup) -> None:
     count = len(positions)
     if positions != challenged_positions(opened.commitment, opened.challenge, header.trees, count):
         raise ClaimError("the opened positions are not those that the challenge draws: they were picked")
-    text = signed_text(opened.commitment, opened.challenge, positions)
-    if not is_signed(header.owner, bytes.fromhex(opened.signature), text):
-        raise ClaimError("the opening is not signed by the owner that the claim names")
+    check_signed(header.owner, opened.signature, signed_text(opened.commitment, opened.challenge, positions))
+    header_proof = opened.header_proof
     parts = [
-        (
-            0,
-            "the header",
-            header_leaf(header, bytes.fromhex(opened.header_proof.nonce)),
-            opened.header_proof.path,
-        )
+        (0, "the header", header_leaf(header, header_proof.own_nonce), header_proof.path),
+        *(
+            (
+                position + 1,
+                f"position {position}",
+                position_leaf(position, bytes.fromhex(part.secret)),
+                part.path,
+            )
+            for position, part in zip(positions, opened.opened, strict=True)
+        ),
     ]
-    parts += [
-        (position + 1, f"position {position}", position_leaf(position, bytes.fromhex(part.secret)), part.path)
-        for position, part in zip(positions, opened.opened, strict=True)
-    ]
-    for place, name, leaf, path in parts:
-        root = root_from_path(leaf, place, header.trees + 1, [bytes.fromhex(part) for part in path])
-        if root is None or root.hex() != opened.commitment:
-            raise ClaimError(f"{name} does not lead to the commitment: it was edited or never in it")
+    check_paths(parts, header.trees + 1, opened.commitment)
 
 
 def parse_opened_lineup(text: str | bytes, *, what: str = "opening") -> OpenedLineup:
     """Read and check an opening's text; raise `ClaimError`, with the name `what`, for a faulty one."""
-    with named_errors(what, "a valid opening of a line-up"):
-        check_parts(text)
-        opened = OpenedLineup.model_validate_json(text)
-        check_opened_lineup(opened)
-    return opened
+    kind = "a valid opening of a line-up"
+    return parse_checked(text, OpenedLineup, check_opened_lineup, what=what, kind=kind)

@@ -22,7 +22,7 @@ from pydantic import Field
 
 from wm.claims.beacons.base import Receipt
 from wm.claims.commitment import merkle_paths, root_from_path, whole
-from wm.claims.document import Document, Hash, check_parts, named_errors
+from wm.claims.document import Document, Hash, parse_checked
 from wm.claims.keys import is_signed, public_hex
 from wm.claims.packing import packed_labels, packed_rows, unpacked_labels, unpacked_rows
 from wm.claims.pooled import (
@@ -52,6 +52,11 @@ class OpenedPart(Document):
 
     nonce: Hash
     path: tuple[Hash, ...]
+
+    @property
+    def own_nonce(self) -> bytes:
+        """The nonce's bytes."""
+        return bytes.fromhex(self.nonce)
 
 
 class OpenedClaim(Document):
@@ -131,15 +136,26 @@ def challenged_rows(
             f"{shown} trigger rows and {controls} controls cannot be opened: there are {len(triggers)} and "
             f"{len(others)}, and at least one of each is needed"
         )
-    try:
-        key = hmac.digest(bytes.fromhex(commitment), challenge.encode(), "sha256")
-    except UnicodeEncodeError as reason:
-        raise ClaimError("the judge's challenge is no text") from reason
+    key = challenge_key(commitment, challenge)
 
     def first(prefix: bytes, numbers: Sequence[int], count: int) -> list[int]:
         return sorted(numbers, key=lambda number: hmac.digest(key, prefix + whole(number), "sha256"))[:count]
 
     return tuple(sorted(first(b"trigger", triggers, shown) + first(b"control", others, controls)))
+
+
+def challenge_key(commitment: str, challenge: str) -> bytes:
+    """Return the key that decides what is opened; raise `ClaimError` for a challenge that is no text."""
+    try:
+        return hmac.digest(bytes.fromhex(commitment), challenge.encode(), "sha256")
+    except UnicodeEncodeError as reason:
+        raise ClaimError("the judge's challenge is no text") from reason
+
+
+def check_opener(key: Ed25519PrivateKey, owner: str) -> None:
+    """Raise `ClaimError` for another key than that of the owner, whose public half is given (hex)."""
+    if public_hex(key) != owner:
+        raise ClaimError("the key is not the one that the claim names as its owner's")
 
 
 def open_claim(
@@ -152,8 +168,7 @@ def open_claim(
     ClaimError
         Another key than the owner's, or an empty challenge.
     """
-    if public_hex(key) != claim.header.owner:
-        raise ClaimError("the key is not the one that the claim names as its owner's")
+    check_opener(key, claim.header.owner)
     if not challenge:
         raise ClaimError("the judge's challenge is empty: without it the owner would choose the rows")
     salt, secret, X, y = bytes.fromhex(claim.salt), bytes.fromhex(claim.secret), claim.X, claim.y
@@ -192,36 +207,34 @@ def check_opened(opened: OpenedClaim) -> None:
         raise ClaimError(f"the opening has {len(opened.proofs)} proofs for {len(indices)} rows")
     X, y = opened.X, opened.y
     check_rows(header, X, y)
-    text = signed_text(opened.commitment, opened.challenge, indices)
-    if not is_signed(header.owner, bytes.fromhex(opened.signature), text):
-        raise ClaimError("the opening is not signed by the owner that the claim names")
+    check_signed(header.owner, opened.signature, signed_text(opened.commitment, opened.challenge, indices))
+    header_proof, secret_proof = opened.header_proof, opened.secret_proof
+    secret = bytes.fromhex(opened.secret)
     parts = [
-        (0, "the header", header_leaf(header, _nonce(opened.header_proof)), opened.header_proof),
-        (
-            1,
-            "the secret",
-            secret_leaf(bytes.fromhex(opened.secret), _nonce(opened.secret_proof)),
-            opened.secret_proof,
-        ),
+        (0, "the header", header_leaf(header, header_proof.own_nonce), header_proof.path),
+        (1, "the secret", secret_leaf(secret, secret_proof.own_nonce), secret_proof.path),
         *(
-            (index + 2, f"row {index}", row_leaf(index, row, label, _nonce(proof)), proof)
+            (index + 2, f"row {index}", row_leaf(index, row, label, proof.own_nonce), proof.path)
             for index, row, label, proof in zip(indices, X, y.tolist(), opened.proofs, strict=True)
         ),
     ]
-    for place, name, leaf, proof in parts:
-        root = root_from_path(leaf, place, header.pool_size + 2, [bytes.fromhex(part) for part in proof.path])
-        if root is None or root.hex() != opened.commitment:
+    check_paths(parts, header.pool_size + 2, opened.commitment)
+
+
+def check_signed(owner: str, signature: str, text: bytes) -> None:
+    """Raise `ClaimError` unless an owner's signature of an opening, hex, is of a text."""
+    if not is_signed(owner, bytes.fromhex(signature), text):
+        raise ClaimError("the opening is not signed by the owner that the claim names")
+
+
+def check_paths(parts: Sequence[tuple[int, str, bytes, Sequence[str]]], count: int, commitment: str) -> None:
+    """Raise `ClaimError` unless each part (place of `count`, name, leaf, path) leads to the commitment."""
+    for place, name, leaf, path in parts:
+        root = root_from_path(leaf, place, count, [bytes.fromhex(part) for part in path])
+        if root is None or root.hex() != commitment:
             raise ClaimError(f"{name} does not lead to the commitment: it was edited or never in it")
-
-
-def _nonce(proof: OpenedPart) -> bytes:
-    return bytes.fromhex(proof.nonce)
 
 
 def parse_opened(text: str | bytes, *, what: str = "opening") -> OpenedClaim:
     """Read and check an opening's text; raise `ClaimError`, with the name `what`, for a faulty one."""
-    with named_errors(what, "a valid opening of version 3"):
-        check_parts(text)
-        opened = OpenedClaim.model_validate_json(text)
-        check_opened(opened)
-    return opened
+    return parse_checked(text, OpenedClaim, check_opened, what=what, kind="a valid opening of version 3")

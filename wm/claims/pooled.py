@@ -20,26 +20,18 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-import json
 import secrets
 from collections.abc import Sequence
 from typing import Annotated, Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import AfterValidator, Field, ValidationError, model_validator
+from pydantic import Field, ValidationError, model_validator
 
 from wm.boosting import outputs
 from wm.claims.beacons.base import Receipt
-from wm.claims.commitment import merkle_root, whole
-from wm.claims.document import (
-    MAX_CLASSES,
-    Document,
-    Hash,
-    check_parts,
-    first_error,
-    named_errors,
-)
+from wm.claims.commitment import leaf_hash, merkle_root, row_content, whole
+from wm.claims.document import MAX_CLASSES, Document, Hash, Names, first_error, parse_checked
 from wm.claims.draw import SECRET_BYTES
 from wm.claims.packing import packed_labels, packed_rows, unpacked_labels, unpacked_rows
 from wm.codebook import BOOSTED, HOLDERS, check_size
@@ -52,12 +44,6 @@ MAX_CELLS = 3 * 2**23
 
 MAX_ROWS = 2**18
 """Largest N, also of a pool that is opened in part: a judge recomputes its draw in seconds."""
-
-
-def _distinct_names(names: tuple[str, ...]) -> tuple[str, ...]:
-    if len(set(names)) != len(names):
-        raise ValueError("names are given twice")
-    return names
 
 
 def check_features(
@@ -107,10 +93,8 @@ class Header(Document):
     pool_size: int = Field(ge=2, le=MAX_ROWS)
     owner: Hash
     model_id: str
-    class_names: Annotated[
-        tuple[str, ...], Field(min_length=2, max_length=MAX_CLASSES), AfterValidator(_distinct_names)
-    ]
-    feature_names: Annotated[tuple[str, ...], Field(min_length=1), AfterValidator(_distinct_names)]
+    class_names: Annotated[Names, Field(min_length=2, max_length=MAX_CLASSES)]
+    feature_names: Annotated[Names, Field(min_length=1)]
     domain: tuple[tuple[float, float], ...]
     preparation: MinMax | Preparation | None
 
@@ -136,10 +120,6 @@ class Header(Document):
                 "trees are no whole rounds"
             )
         return self
-
-    def canonical(self) -> bytes:
-        """Return the bytes that are hashed."""
-        return json.dumps(self.model_dump(mode="json"), sort_keys=True, separators=(",", ":")).encode()
 
 
 class PooledClaim(Document):
@@ -232,17 +212,17 @@ def leaf_nonce(salt: bytes, name: bytes) -> bytes:
 
 def header_leaf(header: Header, nonce: bytes) -> bytes:
     """Return the hash of the header."""
-    return _leaf(b"header", header.canonical() + nonce)
+    return leaf_hash(b"header/v3", header.canonical() + nonce)
 
 
 def secret_leaf(secret: bytes, nonce: bytes) -> bytes:
     """Return the hash of the secret."""
-    return _leaf(b"secret", secret + nonce)
+    return leaf_hash(b"secret/v3", secret + nonce)
 
 
 def row_leaf(index: int, row: NDArray[np.float32], label: int, nonce: bytes) -> bytes:
     """Return the hash of pool row number `index`."""
-    return _leaf(b"row", whole(index) + row.astype("<f4").tobytes() + bytes([label]) + nonce)
+    return leaf_hash(b"row/v3", row_content(index, row, label) + nonce)
 
 
 def row_name(index: int) -> bytes:
@@ -289,12 +269,4 @@ def check_rows(header: Header, X: NDArray[np.float32], y: NDArray[np.int64]) -> 
 
 def parse_pooled(text: str | bytes, *, what: str = "claim") -> PooledClaim:
     """Read and check a claim file's text; raise `ClaimError`, with the name `what`, for a faulty one."""
-    with named_errors(what, "a valid claim of version 3"):
-        check_parts(text)
-        claim = PooledClaim.model_validate_json(text)
-        check_pooled(claim)
-    return claim
-
-
-def _leaf(kind: bytes, content: bytes) -> bytes:
-    return hashlib.sha256(b"\x00treeproof/" + kind + b"/v3\x00" + content).digest()
+    return parse_checked(text, PooledClaim, check_pooled, what=what, kind="a valid claim of version 3")
