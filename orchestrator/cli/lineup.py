@@ -25,11 +25,11 @@ if TYPE_CHECKING:
     from wm.claims.lineup_opened import OpenedLineup
     from wm.embedding.lineup.context import TrainingRows
     from wm.forest import Forest
-    from wm.verification.judgement import Judgement, Requirements
+    from wm.verification.judgement import Judgement, Requirements, Response
     from wm.verification.lineup.candidates import Lineup
-    from wm.verification.lineup.order import LineupAnswers, LineupQuestions
     from wm.verification.lineup.queries import Queries
     from wm.verification.lineup.rounds import RoundLineup
+    from wm.verification.questions import Questions
 
 COMMITTED_HELP = "For lineup: commit to candidates, and write them to this file (npz): keep it secret."
 
@@ -141,7 +141,7 @@ def _new_order(claim: LineupClaim | OpenedLineup, options: dict[str, Any]) -> Li
     return LineupOrder(commitment=claim.commitment, units=options["units"], seed=seed, counts=counts)
 
 
-def lineup_questions(claim: LineupClaim | OpenedLineup, options: dict[str, Any]) -> LineupQuestions:
+def lineup_questions(claim: LineupClaim | OpenedLineup, options: dict[str, Any]) -> Questions[LineupOrder]:
     """Return the rows to ask a suspect."""
     from wm.verification.lineup.order import ask_queries
 
@@ -170,7 +170,7 @@ def verify_lineup(
 
 def answers_of_suspect(
     claim: LineupClaim | OpenedLineup, options: dict[str, Any]
-) -> tuple[Session, LineupAnswers, str]:
+) -> tuple[Session, Response, str]:
     """Return the queries, the answers of the suspect that the options name, and its description."""
     from wm.verification.lineup.judgement import lineup_answers
     from wm.verification.lineup.order import ask_queries, read_lineup_order, sort_lineup_answers

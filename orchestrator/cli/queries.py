@@ -22,7 +22,6 @@ from wm.claims.lineup_opened import OpenedLineup
 from wm.claims.reading import read_any_claim
 
 if TYPE_CHECKING:
-    from wm.verification.lineup.order import LineupQuestions
     from wm.verification.questions import Questions
 
 
@@ -77,7 +76,7 @@ def queries(
     if output.suffix not in (".csv", ".npz"):
         raise click.UsageError(f"{output}: the ending must be .csv or .npz")
     refuse_existing(output, order)
-    questions: Questions | LineupQuestions
+    questions: Questions[Any]
     if isinstance(claim, LineupClaim | OpenedLineup):
         questions = lineup_questions(claim, options)
     else:
@@ -102,7 +101,7 @@ def queries(
         click.echo(f"{len(questions.X)} rows of {len(names)} features: {output}")
 
 
-def _csv(questions: Questions | LineupQuestions, columns: Sequence[str]) -> str:
+def _csv(questions: Questions[Any], columns: Sequence[str]) -> str:
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(columns)

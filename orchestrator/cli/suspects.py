@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from wm.forest import Forest
     from wm.models import TreeModel
     from wm.verification.judgement import Response
-    from wm.verification.questions import Questions
+    from wm.verification.questions import Order, Questions
     from wm.verification.samples import Sample
 
 
@@ -167,7 +167,9 @@ def check_sources(options: dict[str, Any]) -> None:
         raise click.UsageError("--format, --json-rows and --json-path say how to ask a --url: give one")
 
 
-def questions_of(sample: Sample, options: dict[str, Any], level: float, *, spare: int = 0) -> Questions:
+def questions_of(
+    sample: Sample, options: dict[str, Any], level: float, *, spare: int = 0
+) -> Questions[Order]:
     """Return the questions that the options ask for, in an order that nobody can foresee.
 
     Parameters

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
@@ -26,7 +26,7 @@ from wm.verification.witnesses import beacon_questions
 _KNOWS = 0.2
 """Share of the way from a guess to full balanced accuracy that a suspect who knows the task has gone."""
 
-INCONSISTENT = 0.05
+_INCONSISTENT = 0.05
 """Share of repeated questions with another answer from which answers cannot be used."""
 
 _CONTRADICTION = 0.05
@@ -80,18 +80,20 @@ class Requirements:
 
 @dataclass(frozen=True, eq=False)
 class Response:
-    """A suspect's answers to a sample's rows.
+    """A suspect's answers to a sample's rows, or to the queries of a line-up.
 
     Attributes
     ----------
     answers
         Of each kind that it gave, each on the rows `asked`.
     asked : (q,)
-        Places of the answered rows in the sample, distinct.
+        Places of the answered rows in the sample, or among the queries, distinct.
     asked_twice, answered_differently
         Number of rows that were asked again, and of those with another answer.
     notes
         What was adapted, in words.
+    outputs : (q, trees) or None
+        What each tree of a suspect of a boosted line-up adds to the margin of class 1; None: unknown.
     """
 
     answers: Mapping[AnswerKind, Answers]
@@ -99,6 +101,64 @@ class Response:
     asked_twice: int = 0
     answered_differently: int = 0
     notes: tuple[str, ...] = ()
+    outputs: NDArray[np.float64] | None = None
+
+
+@dataclass(frozen=True)
+class Significance:
+    """The most significant of several tests.
+
+    Attributes
+    ----------
+    name
+        Of the test.
+    log10_p
+        Its adjusted p-value times the multiplicity, as a power of ten, at most 0.
+    log10_floor
+        The smallest that one of the tests could have given.
+    level
+        What it is compared with.
+    """
+
+    name: str
+    log10_p: float
+    log10_floor: float
+    level: float
+
+    @classmethod
+    def of(cls, tests: Sequence[Test], multiplicity: float, level: float) -> Significance:
+        """Return the best of one or more tests, times its multiplicity."""
+        best = min(tests, key=lambda each: each.log10_adjusted)
+        floor = min(each.log10_floor for each in tests) + math.log10(len(tests) * multiplicity)
+        return cls(best.name, min(0.0, best.log10_adjusted + math.log10(multiplicity)), floor, level)
+
+    @property
+    def is_reached(self) -> bool:
+        """Whether p is at most the level."""
+        return self.log10_p <= math.log10(self.level)
+
+    @property
+    def is_reachable(self) -> bool:
+        """Whether any answers would have reached the level."""
+        return self.log10_floor <= math.log10(self.level)
+
+    @property
+    def reason(self) -> str:
+        """The test and its p-value, in words."""
+        return f"{self.name}: {self._figure}"
+
+    @property
+    def nothing(self) -> str:
+        """That no test reached the level, in words."""
+        return f"no test is significant: {self._figure}"
+
+    @property
+    def _figure(self) -> str:
+        return f"p = 10^{self.log10_p:.1f} after all corrections, level {self.level:g}"
+
+
+Decision = tuple[VerdictKind, str, str]
+"""Verdict, its reason, and what would be needed for another."""
 
 
 @dataclass(frozen=True)
@@ -162,9 +222,7 @@ def judge_sample(sample: Sample, response: Response, requirements: Requirements 
     multiplicity, factors = draws_to_choose_from(
         sample, level=asked.level, controls=asked.controls, tried=asked.tried
     )
-    best = min(tests, key=lambda each: each.log10_adjusted)
-    log10_p = min(0.0, best.log10_adjusted + math.log10(multiplicity))
-    needed_log = math.log10(asked.level)
+    found = Significance.of(tests, multiplicity, asked.level)
     open_questions = tuple(_open_questions(sample, asked))
     classes = len(sample.header.class_names)
     accuracy = _accuracy(response.answers, truth, classes)
@@ -174,14 +232,10 @@ def judge_sample(sample: Sample, response: Response, requirements: Requirements 
         # The majority of the signs of margins is no class that a model answers.
         *(() if sample.header.scheme in OF_MARGINS else _contradictions(response.answers, classes)),
     )
-    needed = ""
-    if log10_p <= needed_log:
-        kind = VerdictKind.INDICATION if open_questions else VerdictKind.VERIFIED
-        reason = f"{best.name}: p = 10^{log10_p:.1f} after all corrections, level {asked.level:g}"
-        if open_questions:
-            reason += f"; open: {open_questions[0]}"
+    if found.is_reached:
+        kind, reason, needed = positive(found, open_questions)
     else:
-        kind, reason, needed = _negative(tests, response, truth, accuracy, multiplicity, asked.level, classes)
+        kind, reason, needed = _negative(found, response, truth, accuracy, classes)
         unasked = len(sample.y) - len(response.asked)
         if unasked and not needed:
             needed = f"perhaps answers to the other {unasked} controls that the claim shows"
@@ -189,7 +243,7 @@ def judge_sample(sample: Sample, response: Response, requirements: Requirements 
         verdict=kind,
         reason=reason,
         tests=tests,
-        log10_p=log10_p,
+        log10_p=found.log10_p,
         level=asked.level,
         multiplicity=multiplicity,
         factors=factors,
@@ -218,33 +272,38 @@ def _with_tree_classes(response: Response, sample: Sample) -> Response:
     return replace(response, answers={**response.answers, "votes": named})
 
 
+def positive(found: Significance, open_questions: Sequence[str]) -> Decision:
+    """Return the verdict if a test is significant."""
+    if open_questions:
+        return VerdictKind.INDICATION, f"{found.reason}; open: {open_questions[0]}", ""
+    return VerdictKind.VERIFIED, found.reason, ""
+
+
+def inconsistent(response: Response) -> Decision | None:
+    """Return why answers that contradict each other cannot be judged; None if they hardly do."""
+    if response.answered_differently <= _INCONSISTENT * max(1, response.asked_twice):
+        return None
+    return (
+        VerdictKind.UNJUDGED,
+        f"{response.answered_differently} of {response.asked_twice} repeated questions had another answer",
+        "a suspect that answers equal questions alike, or more answers to each",
+    )
+
+
 def _negative(
-    tests: tuple[Test, ...],
-    response: Response,
-    truth: RowTruth,
-    accuracy: float,
-    multiplicity: float,
-    level: float,
-    classes: int,
-) -> tuple[VerdictKind, str, str]:
-    """Return verdict, reason and what is needed if no test is significant."""
-    floor = min(each.log10_floor for each in tests) + math.log10(len(tests) * multiplicity)
-    if floor > math.log10(level):
+    found: Significance, response: Response, truth: RowTruth, accuracy: float, classes: int
+) -> Decision:
+    """Return the verdict if no test is significant."""
+    if not found.is_reachable:
         size = int(truth.is_trigger.sum())
         return (
             VerdictKind.UNJUDGED,
-            f"{size} trigger rows among {len(truth.labels)} cannot give p below 10^{floor:.1f}, the level is "
-            f"{level:g}",
+            f"{size} trigger rows among {len(truth.labels)} cannot give p below 10^{found.log10_floor:.1f}, "
+            f"the level is {found.level:g}",
             "more controls or trigger rows, or the votes of each tree",
         )
-    share = response.answered_differently / max(1, response.asked_twice)
-    if share > INCONSISTENT:
-        return (
-            VerdictKind.UNJUDGED,
-            f"{response.answered_differently} of {response.asked_twice} repeated questions had another "
-            "answer",
-            "a suspect that answers equal questions alike, or more answers to each",
-        )
+    if unusable := inconsistent(response):
+        return unusable
     if accuracy < guessing(classes):
         return (
             VerdictKind.UNJUDGED,
@@ -252,11 +311,7 @@ def _negative(
             "columns or classes, or another task",
             "the suspect's units, columns and class names; or ask with wm queries --units raw",
         )
-    return (
-        VerdictKind.NOT_VERIFIED,
-        not_significant(min(each.log10_adjusted for each in tests) + math.log10(multiplicity), level),
-        "",
-    )
+    return VerdictKind.NOT_VERIFIED, found.nothing, ""
 
 
 def _open_questions(sample: Sample, asked: Requirements) -> Iterator[str]:
@@ -270,11 +325,6 @@ def _open_questions(sample: Sample, asked: Requirements) -> Iterator[str]:
     controls = len(sample.y) - sample.size
     if asked.controls not in (None, controls):
         yield f"{controls} controls are opened, {asked.controls} were asked for"
-
-
-def not_significant(log10_p: float, level: float) -> str:
-    """Say that no test is significant."""
-    return f"no test is significant: p = 10^{min(0.0, log10_p):.1f} after all corrections, level {level:g}"
 
 
 def guessing(classes: int) -> float:

@@ -7,9 +7,9 @@ order, which says what each question is, stays with the judge until the suspect 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Generic, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +23,10 @@ from wm.verification.answers import AnswerKind, Answers
 from wm.verification.judgement import Response
 from wm.verification.samples import Sample
 from wm.verification.samples import controls_needed as controls_needed
+
+if TYPE_CHECKING:
+    from wm.verification.adaptation import Header
+    from wm.verification.lineup.order import LineupOrder
 
 Units = Literal["model", "raw"]
 """Whether rows are asked as model input or in the owner's raw units."""
@@ -48,8 +52,11 @@ class Order(Document):
     asked: Annotated[tuple[Annotated[int, Field(ge=0, lt=MAX_CELLS)], ...], Field(min_length=1)]
 
 
+_Order = TypeVar("_Order", bound="Order | LineupOrder")
+
+
 @dataclass(frozen=True, eq=False)
-class Questions:
+class Questions(Generic[_Order]):
     """Rows for a suspect to answer.
 
     Attributes
@@ -67,7 +74,7 @@ class Questions:
     """
 
     X: NDArray[np.float32]
-    order: Order
+    order: _Order
     spare: NDArray[np.float32]
     names: tuple[str, ...]
     cells: list[list[str | float]] | None = None
@@ -81,7 +88,7 @@ def build_questions(
     repeats: int = 0,
     units: Units = "model",
     spare: int = 0,
-) -> Questions:
+) -> Questions[Order]:
     """Ask a claim's shown trigger rows and some of its controls, shuffled.
 
     Parameters
@@ -109,22 +116,23 @@ def build_questions(
     places = rng.permutation(np.concatenate([first, again]))
     asked = tuple(sample.indices[places].tolist())
     order = Order(commitment=sample.commitment, units=units, asked=asked)
-    X, spared = (_rows(sample, some, units) for some in (places, others[:aside]))
-    preparation = sample.header.preparation
-    if units == "raw" and isinstance(preparation, Preparation):
-        names = tuple(column.name for column in preparation.columns)
-        return Questions(X, order, spared, names, preparation.cells(sample.X[places]))
-    return Questions(X, order, spared, sample.header.feature_names)
+    return asked_rows(sample.X[places], order, sample.header, spare=sample.X[others[:aside]])
 
 
-def _rows(sample: Sample, places: NDArray[np.int64], units: Units) -> NDArray[np.float32]:
-    """Return some of a sample's rows in the units in which they are asked."""
-    rows = sample.X[places]
-    if units == "model":
-        return rows
-    if sample.header.preparation is None:
+def asked_rows(
+    rows: NDArray[np.float32], order: _Order, header: Header, *, spare: NDArray[np.float32]
+) -> Questions[_Order]:
+    """Return rows, given as model input, in the units of an order; errors as in `build_questions`."""
+    preparation = header.preparation
+    if order.units == "model":
+        return Questions(rows, order, spare, header.feature_names)
+    if preparation is None:
         raise ClaimError("the claim has no preparation: its rows are in raw units already")
-    return sample.header.preparation.inverse(rows)
+    raw, spared = preparation.inverse(rows), preparation.inverse(spare)
+    if isinstance(preparation, Preparation):
+        names = tuple(column.name for column in preparation.columns)
+        return Questions(raw, order, spared, names, preparation.cells(rows))
+    return Questions(raw, order, spared, header.feature_names)
 
 
 def sort_answers(answers: Mapping[AnswerKind, Answers], order: Order, sample: Sample) -> Response:
@@ -141,35 +149,10 @@ def sort_answers(answers: Mapping[AnswerKind, Answers], order: Order, sample: Sa
     if not np.isin(asked, sample.indices).all():
         raise ClaimError("the order asks rows that the claim does not show")
     found = first_answers(answers, asked)
-    return Response(
-        answers=found.answers,
-        asked=np.searchsorted(sample.indices, found.questions),
-        asked_twice=found.asked_twice,
-        answered_differently=found.answered_differently,
-    )
+    return replace(found, asked=np.searchsorted(sample.indices, found.asked))
 
 
-@dataclass(frozen=True, eq=False)
-class FirstAnswers:
-    """The first answer to each question of some that were asked more than once.
-
-    Attributes
-    ----------
-    questions
-        Their numbers, ascending.
-    answers
-        In this order.
-    asked_twice, answered_differently
-        How many were repetitions, and how many of these were answered otherwise.
-    """
-
-    questions: NDArray[np.int64]
-    answers: Mapping[AnswerKind, Answers]
-    asked_twice: int
-    answered_differently: int
-
-
-def first_answers(answers: Mapping[AnswerKind, Answers], asked: NDArray[np.int64]) -> FirstAnswers:
+def first_answers(answers: Mapping[AnswerKind, Answers], asked: NDArray[np.int64]) -> Response:
     """Return the first answer to each question; `asked` holds the questions' numbers in the order of asking.
 
     Raises
@@ -191,9 +174,9 @@ def first_answers(answers: Mapping[AnswerKind, Answers], asked: NDArray[np.int64
     for given in answers.values():
         unequal = given.values[again] != given.values[first[place[again]]]
         differs |= unequal.any(axis=tuple(range(1, unequal.ndim)))
-    return FirstAnswers(
-        questions=numbers,
+    return Response(
         answers={kind: given.take(first) for kind, given in answers.items()},
+        asked=numbers,
         asked_twice=len(again),
         answered_differently=int(differs.sum()),
     )

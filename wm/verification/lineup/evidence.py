@@ -21,10 +21,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wm.verification.answers import AnswerKind, Answers
+from wm.verification.judgement import Response
 from wm.verification.lineup import round_scores
 from wm.verification.lineup.bound import log10_bound, log10_floor, log10_floor_of_rounds, log10_rounds
 from wm.verification.lineup.candidates import Lineup
-from wm.verification.lineup.order import LineupAnswers
 from wm.verification.lineup.rounds import RoundLineup
 from wm.verification.lineup.scores import Contrasts, by_shares, in_order, out_of_order
 from wm.verification.randomization import Test, holm
@@ -46,7 +46,7 @@ def lineup_tests(lineup: Lineup, answers: Mapping[AnswerKind, Answers]) -> tuple
     return _tests(named, lineup.places, log10_bound, log10_floor(*lineup.shape[:2]))
 
 
-def round_tests(lineup: RoundLineup, given: LineupAnswers) -> tuple[Test, ...]:
+def round_tests(lineup: RoundLineup, given: Response) -> tuple[Test, ...]:
     """Return every test that a suspect's answers allow on a boosted line-up."""
     named = list(_round_resemblances(lineup, given))
     return _tests(named, lineup.places, log10_rounds, log10_floor_of_rounds(*lineup.shape[:2]))
@@ -65,9 +65,7 @@ def _tests(
     )
 
 
-def _round_resemblances(
-    lineup: RoundLineup, given: LineupAnswers
-) -> Iterator[tuple[str, NDArray[np.float64]]]:
+def _round_resemblances(lineup: RoundLineup, given: Response) -> Iterator[tuple[str, NDArray[np.float64]]]:
     votes, outputs = given.answers.get("votes"), given.outputs
     if outputs is None and votes is not None:
         outputs = 2.0 * votes.values - 1.0

@@ -18,19 +18,20 @@ from wm.models import TreeModel
 from wm.verification.adaptation import Header, balanced_accuracy, model_answers
 from wm.verification.answers import AnswerKind, Answers
 from wm.verification.judgement import (
-    INCONSISTENT,
+    Decision,
     Judgement,
     Requirements,
+    Response,
+    Significance,
     VerdictKind,
     guessing,
-    not_significant,
+    inconsistent,
+    positive,
 )
 from wm.verification.lineup.candidates import Lineup
 from wm.verification.lineup.evidence import lineup_tests, round_tests
-from wm.verification.lineup.order import LineupAnswers
 from wm.verification.lineup.queries import UNLABELLED, Queries
 from wm.verification.lineup.rounds import RoundLineup
-from wm.verification.randomization import Test
 from wm.verification.suspects import adapted_margins
 from wm.verification.witnesses import beacon_questions, choices_of_beacons
 
@@ -55,7 +56,7 @@ class Asked:
     y: NDArray[np.int64]
 
 
-def model_lineup_answers(forest: Forest, header: Header, queries: Queries) -> LineupAnswers:
+def model_lineup_answers(forest: Forest, header: Header, queries: Queries) -> Response:
     """Return a suspect model's votes on all queries, adapted by the labels of natural rows and mixups.
 
     Parameters
@@ -64,12 +65,12 @@ def model_lineup_answers(forest: Forest, header: Header, queries: Queries) -> Li
         Of the claim, or whatever else says how the rows were made.
     """
     adapted = model_answers(forest, Asked(header, queries.X, queries.y))
-    return LineupAnswers({"votes": adapted.answers}, notes=adapted.notes)
+    return Response({"votes": adapted.answers}, np.arange(len(queries.y)), notes=adapted.notes)
 
 
 def lineup_answers(
     suspect: Forest | TreeModel, header: LineupHeader, queries: Queries, *, what: str
-) -> LineupAnswers:
+) -> Response:
     """Return what a suspect model answers to all queries of a claim's line-up.
 
     Parameters
@@ -89,14 +90,14 @@ def lineup_answers(
         return model_lineup_answers(suspect.voting_forest(what), header, queries)
     found = adapted_margins(suspect, Asked(header, queries.X, queries.y), what)
     answers: dict[AnswerKind, Answers] = {"probabilities": Answers("probabilities", found.shares[:, 1])}
-    return LineupAnswers(answers, notes=found.notes, outputs=found.added)
+    return Response(answers, np.arange(len(queries.y)), notes=found.notes, outputs=found.added)
 
 
 def judge_lineup(
     claim: Drawn,
     lineup: Lineup | RoundLineup,
     queries: Queries,
-    given: LineupAnswers,
+    given: Response,
     requirements: Requirements | None = None,
     *,
     trust: Trust | None = None,
@@ -128,11 +129,10 @@ def judge_lineup(
         (float(asked.tried), f"suspects tried: {asked.tried}"),
     ]
     multiplicity = math.prod(value for value, _ in factors)
-    best = min(tests, key=lambda each: each.log10_adjusted)
-    log10_p = min(0.0, best.log10_adjusted + math.log10(multiplicity))
+    found = Significance.of(tests, multiplicity, asked.level)
     questions = (*beacon_questions(beacons, trusted, asked.suspect_since), *_opening_questions(claim, asked))
     accuracy = _accuracy(given.answers, queries.y)
-    kind, reason, needed = _decided(claim, tests, log10_p, multiplicity, asked, beacons, questions)
+    kind, reason, needed = _decided(claim, found, asked, beacons, questions)
     if kind is VerdictKind.NOT_VERIFIED:
         kind, reason, needed = _usable(given, accuracy) or (kind, reason, needed)
     notes = [*given.notes, *_about(claim, lineup)]
@@ -142,7 +142,7 @@ def judge_lineup(
         verdict=kind,
         reason=reason,
         tests=tests,
-        log10_p=log10_p,
+        log10_p=found.log10_p,
         level=asked.level,
         multiplicity=multiplicity,
         factors=tuple(text for _, text in factors),
@@ -160,46 +160,34 @@ def _opening_questions(claim: Drawn, asked: Requirements) -> Iterator[str]:
             yield f"{len(claim.positions)} positions are opened, {asked.opened} were asked for"
 
 
-_Decision = tuple[VerdictKind, str, str]
-"""Verdict, its reason, and what would be needed for another."""
-
-
 def _decided(
     claim: Drawn,
-    tests: tuple[Test, ...],
-    log10_p: float,
-    multiplicity: float,
+    found: Significance,
     asked: Requirements,
     beacons: tuple[BeaconValue, ...],
     questions: tuple[str, ...],
-) -> _Decision:
-    level = math.log10(asked.level)
-    best = min(tests, key=lambda each: each.log10_adjusted)
-    floor = best.log10_floor + math.log10(len(tests) * multiplicity)
-    if floor > level:
+) -> Decision:
+    if not found.is_reachable:
         return (
             VerdictKind.UNJUDGED,
-            f"this line-up cannot give p below 10^{floor:.1f}, the level is {asked.level:g}",
+            f"this line-up cannot give p below 10^{found.log10_floor:.1f}, the level is {found.level:g}",
             "more candidates for each position",
         )
-    if log10_p > level:
+    if not found.is_reached:
         return (
             VerdictKind.NOT_VERIFIED,
-            not_significant(log10_p, asked.level),
+            found.nothing,
             "perhaps more candidates or queries; of a suspect known by labels, boundary points",
         )
-    reason = f"{best.name}: p = 10^{log10_p:.1f} after all corrections, level {asked.level:g}"
     if claim.header.mode == "committed" and not _is_older(beacons, asked):
         return (
             VerdictKind.UNJUDGED,
             "whoever holds the suspect can commit to its trees among others afterwards and choose the draw; "
-            f"without that, {reason}",
+            f"without that, {found.reason}",
             "a draw that a beacon you trust gave before the suspect appeared, or a claim with retrained "
             "candidates",
         )
-    if questions:
-        return VerdictKind.INDICATION, f"{reason}; open: {questions[0]}", ""
-    return VerdictKind.VERIFIED, reason, ""
+    return positive(found, questions)
 
 
 def _is_older(beacons: tuple[BeaconValue, ...], asked: Requirements) -> bool:
@@ -208,14 +196,10 @@ def _is_older(beacons: tuple[BeaconValue, ...], asked: Requirements) -> bool:
     return bool(times) and asked.suspect_since is not None and max(times) < asked.suspect_since
 
 
-def _usable(given: LineupAnswers, accuracy: float | None) -> _Decision | None:
+def _usable(given: Response, accuracy: float | None) -> Decision | None:
     """Return why answers that show no resemblance cannot be judged; None if they can."""
-    if given.answered_differently > INCONSISTENT * max(1, given.asked_twice):
-        return (
-            VerdictKind.UNJUDGED,
-            f"{given.answered_differently} of {given.asked_twice} repeated questions had another answer",
-            "a suspect that answers equal questions alike, or more answers to each",
-        )
+    if unusable := inconsistent(given):
+        return unusable
     if accuracy is not None and accuracy < guessing(_CLASSES):
         return (
             VerdictKind.UNJUDGED,

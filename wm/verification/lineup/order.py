@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field
 
 from wm.claims.document import Document, Hash, named_errors, read_document
 from wm.claims.lineup import LineupHeader
-from wm.datasets.preparation import Preparation
 from wm.errors import ClaimError
 from wm.verification.answers import AnswerKind, Answers
-from wm.verification.questions import Units, first_answers
+from wm.verification.judgement import Response
+from wm.verification.questions import Questions, Units, asked_rows, first_answers
 
 if TYPE_CHECKING:
     from wm.verification.lineup.queries import Queries
@@ -80,68 +78,12 @@ class LineupOrder(Document):
         return self.model_copy(update={"asked": tuple(asked.tolist())})
 
 
-@dataclass(frozen=True, eq=False)
-class LineupQuestions:
-    """Rows for a suspect to answer.
-
-    Attributes
-    ----------
-    X : (q, d) float32
-        In the order in which they are asked.
-    order
-        What they are.
-    names
-        Of the columns.
-    cells
-        The rows as raw cells, a column for each of `names`; None: `X` has all that there is.
-    """
-
-    X: NDArray[np.float32]
-    order: LineupOrder
-    names: tuple[str, ...]
-    cells: list[list[str | float]] | None = None
-
-
-def ask_queries(queries: Queries, order: LineupOrder, header: LineupHeader) -> LineupQuestions:
+def ask_queries(queries: Queries, order: LineupOrder, header: LineupHeader) -> Questions[LineupOrder]:
     """Return queries as they are asked; raise `ClaimError` for raw units of a claim without any."""
-    rows, preparation = queries.X[list(order.asked)], header.preparation
-    if order.units == "model":
-        return LineupQuestions(rows, order, header.feature_names)
-    if preparation is None:
-        raise ClaimError("the claim has no preparation: its rows are in raw units already")
-    raw = preparation.inverse(rows)
-    if isinstance(preparation, Preparation):
-        names = tuple(column.name for column in preparation.columns)
-        return LineupQuestions(raw, order, names, preparation.cells(rows))
-    return LineupQuestions(raw, order, header.feature_names)
+    return asked_rows(queries.X[list(order.asked)], order, header, spare=queries.X[:0])
 
 
-@dataclass(frozen=True, eq=False)
-class LineupAnswers:
-    """A suspect's answers to all queries.
-
-    Attributes
-    ----------
-    answers
-        Of each kind that it gave.
-    asked_twice, answered_differently
-        Number of queries that were asked again, and of those with another answer.
-    notes
-        What was adapted, in words.
-    outputs : (q, trees) or None
-        What each tree of a boosted suspect adds to the margin of class 1; None: unknown.
-    """
-
-    answers: Mapping[AnswerKind, Answers]
-    asked_twice: int = 0
-    answered_differently: int = 0
-    notes: tuple[str, ...] = ()
-    outputs: NDArray[np.float64] | None = None
-
-
-def sort_lineup_answers(
-    answers: Mapping[AnswerKind, Answers], order: LineupOrder, count: int
-) -> LineupAnswers:
+def sort_lineup_answers(answers: Mapping[AnswerKind, Answers], order: LineupOrder, count: int) -> Response:
     """Return the first answer to each query, and how often a repeated one was answered otherwise.
 
     Parameters
@@ -155,9 +97,9 @@ def sort_lineup_answers(
         Answers are missing, or the order is of other queries.
     """
     found = first_answers(answers, np.array(order.asked, dtype=np.int64))
-    if not np.array_equal(found.questions, np.arange(count)):
+    if not np.array_equal(found.asked, np.arange(count)):
         raise ClaimError(f"the order is of other questions than the {count} of this line-up")
-    return LineupAnswers(found.answers, found.asked_twice, found.answered_differently)
+    return found
 
 
 def read_lineup_order(path: str | Path) -> LineupOrder:

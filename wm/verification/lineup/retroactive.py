@@ -15,7 +15,6 @@ drawn is an assumption about the library's generator, which a commitment makes u
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Mapping
 
@@ -28,7 +27,7 @@ from wm.embedding.lineup.trees import check_entropy, votes_of_seeds
 from wm.errors import ClaimError
 from wm.verification.answers import AnswerKind, Answers
 from wm.verification.evidence import DEFAULT_LEVEL
-from wm.verification.judgement import Judgement, VerdictKind
+from wm.verification.judgement import Judgement, Significance, VerdictKind
 from wm.verification.lineup.candidates import Lineup, lined_up
 from wm.verification.lineup.evidence import lineup_tests
 from wm.verification.lineup.judge import Judge
@@ -133,15 +132,13 @@ def judge_retroactive(
     if settings_tried < 1 or tried < 1:
         raise ClaimError("settings and suspects tried must be at least 1")
     tests = lineup_tests(lineup, answers)
-    best = min(tests, key=lambda each: each.log10_adjusted)
     multiplicity = float(SEEDS) * settings_tried * tried
-    log10_p = min(0.0, best.log10_adjusted + math.log10(multiplicity))
-    is_small = log10_p <= math.log10(level)
+    found = Significance.of(tests, multiplicity, level)
     return Judgement(
-        verdict=VerdictKind.INDICATION if is_small else VerdictKind.NOT_VERIFIED,
-        reason=f"{best.name}: p = 10^{log10_p:.1f} after all corrections, level {level:g}",
+        verdict=VerdictKind.INDICATION if found.is_reached else VerdictKind.NOT_VERIFIED,
+        reason=found.reason,
         tests=tests,
-        log10_p=log10_p,
+        log10_p=found.log10_p,
         level=level,
         multiplicity=multiplicity,
         factors=(
@@ -151,5 +148,5 @@ def judge_retroactive(
         ),
         open_questions=("nobody committed to the seed before the suspect appeared",),
         notes=(f"{lineup.votes.shape[1]} candidates for each of {lineup.votes.shape[0]} positions",),
-        needed="" if is_small else "perhaps more candidates or queries",
+        needed="" if found.is_reached else "perhaps more candidates or queries",
     )

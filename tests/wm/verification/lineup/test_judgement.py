@@ -16,12 +16,11 @@ from wm.embedding.lineup.claimed import trained_forest
 from wm.errors import ClaimError
 from wm.forest import Forest
 from wm.verification.answers import Answers
-from wm.verification.judgement import Requirements, VerdictKind
+from wm.verification.judgement import Requirements, Response, VerdictKind
 from wm.verification.lineup.candidates import Lineup, committed_lineup, committed_places, retrained_lineup
 from wm.verification.lineup.evidence import lineup_tests
 from wm.verification.lineup.judge import Judge
 from wm.verification.lineup.judgement import judge_lineup, model_lineup_answers
-from wm.verification.lineup.order import LineupAnswers
 
 N = 12
 LATER = Requirements(suspect_since=datetime(2025, 6, 30, tzinfo=UTC))
@@ -168,16 +167,18 @@ def test_a_line_up_that_is_too_small_says_so(owner):
 
 def test_answers_that_cannot_be_used_are_not_judged(owner, lineup):
     rng = np.random.default_rng(4)
-    guesses = LineupAnswers({"labels": Answers("labels", rng.integers(2, size=len(owner.queries.y)))})
+    asked = np.arange(len(owner.queries.y))
+    guesses = Response({"labels": Answers("labels", rng.integers(2, size=len(asked)))}, asked)
     found = judge_lineup(owner.claim, lineup, owner.queries, guesses, LATER, trust=witness.TRUST)
     assert found.verdict is VerdictKind.UNJUDGED
     assert "like a guess" in found.reason
     labels = Answers("labels", other(owner).predict(owner.queries.X))
-    unsteady = LineupAnswers({"labels": labels}, asked_twice=10, answered_differently=2)
+    unsteady = Response({"labels": labels}, asked, asked_twice=10, answered_differently=2)
     found = judge_lineup(owner.claim, lineup, owner.queries, unsteady, LATER, trust=witness.TRUST)
     assert "2 of 10 repeated questions" in found.reason
+    first = Response({"labels": labels.take([0])}, asked[:1])
     with pytest.raises(ClaimError, match="an answer to each of the"):
-        judge_lineup(owner.claim, lineup, owner.queries, LineupAnswers({"labels": labels.take([0])}), LATER)
+        judge_lineup(owner.claim, lineup, owner.queries, first, LATER)
 
 
 def test_the_wrong_mode_or_rows_are_refused(owner):

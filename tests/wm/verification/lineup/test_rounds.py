@@ -18,14 +18,13 @@ from wm.errors import ClaimError, ModelError
 from wm.formats.assembling import Tree, margin_model, trees_of, with_trees
 from wm.models import Link
 from wm.verification.answers import Answers
-from wm.verification.judgement import Requirements, VerdictKind
+from wm.verification.judgement import Requirements, Response, VerdictKind
 from wm.verification.lineup import round_scores
 from wm.verification.lineup.bound import log10_rounds
 from wm.verification.lineup.candidates import retrained_lineup
 from wm.verification.lineup.evidence import round_tests
 from wm.verification.lineup.judgement import judge_lineup, lineup_answers
 from wm.verification.lineup.models import judge_model
-from wm.verification.lineup.order import LineupAnswers
 from wm.verification.lineup.rounds import RoundLineup, round_lineup
 
 N = 12
@@ -57,8 +56,9 @@ def judged(owner, lineup, suspect):
 
 
 def smallest(lineup, **answers):
-    given = LineupAnswers({kind: Answers(kind, values) for kind, values in answers.items()})
-    return min(each.log10_adjusted for each in round_tests(lineup, given))
+    given = {kind: Answers(kind, values) for kind, values in answers.items()}
+    asked = np.arange(lineup.shape[2])
+    return min(each.log10_adjusted for each in round_tests(lineup, Response(given, asked)))
 
 
 def changed(model, change):
@@ -342,5 +342,5 @@ def test_numbers_that_overflow_hide_no_copy(owner, lineup):
     added = owner.model.margins.leaf[owner.model.forest.apply(owner.queries.X)]
     absurd = np.where(added[:, :1] > 0, np.inf, -np.inf)
     for trees in (1e200 * added, np.concatenate([added, absurd, np.full_like(absurd, np.nan)], axis=1)):
-        given = LineupAnswers({}, outputs=trees)
+        given = Response({}, np.arange(0), outputs=trees)
         assert min(each.log10_adjusted for each in round_tests(lineup, given)) < -4
