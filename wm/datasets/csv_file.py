@@ -6,12 +6,11 @@ import itertools
 from array import array
 from collections.abc import Iterator, Sequence
 
-from wm.datasets.cells import Cells, feature_places, label_place, prepared_table
+from wm.datasets.cells import Cells, feature_places, label_place
 from wm.datasets.columns import Column, ColumnBuilder, with_decimal_commas
 from wm.datasets.dialect import decoded, records, separator, sniffed
 from wm.datasets.heading import has_header
-from wm.datasets.model import RawTable, column_names
-from wm.datasets.preparing import Preparing
+from wm.datasets.model import column_names
 from wm.datasets.wording import Naming, as_key, shown
 from wm.errors import DataError
 
@@ -22,30 +21,6 @@ _COMPARED_CELLS = 500_000
 """Cells that are compared to find out whether the first row holds names."""
 
 _Records = Iterator[tuple[int, list[str]]]
-
-
-def parse_csv(
-    content: bytes,
-    *,
-    where: str,
-    label: str | int | None,
-    header: bool | None = None,
-    sep: str | None = None,
-    preparing: Preparing | None = None,
-    naming: Naming = as_key,
-) -> RawTable:
-    """Read a text table with labels; parameters and errors as in `read_csv` and `prepared_table`.
-
-    Parameters
-    ----------
-    preparing
-        How columns become numbers; None refuses those that are none.
-    """
-    options = preparing or Preparing()
-    cells = read_csv(
-        content, where=where, label=label, header=header, sep=sep, drop=options.drop, naming=naming
-    )
-    return prepared_table(cells, options, naming)
 
 
 def read_csv(

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
+from tests.tables import parse_csv
 from wm.datasets import Source, load
-from wm.datasets.csv_file import parse_csv
 from wm.errors import DataError
 
 

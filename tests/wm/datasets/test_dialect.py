@@ -11,7 +11,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from wm.datasets.csv_file import parse_csv
+from tests.tables import parse_csv
 from wm.datasets.dialect import SEPARATORS, decoded, records, separator, sniffed
 from wm.datasets.preparing import Preparing
 from wm.errors import DataError

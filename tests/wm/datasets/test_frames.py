@@ -10,9 +10,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from tests.tables import parse_csv
 from wm.datasets import load_frame
 from wm.datasets.cells import prepared_table
-from wm.datasets.csv_file import parse_csv
 from wm.datasets.frames import frame_cells, read_columnar
 from wm.datasets.oddities import oddities
 from wm.datasets.preparing import Preparing

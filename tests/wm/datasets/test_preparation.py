@@ -15,9 +15,10 @@ from pydantic import ValidationError
 from sklearn.preprocessing import MinMaxScaler
 
 from tests.examples import examples
+from tests.tables import parse_csv
 from wm.datasets import Source, load, split
 from wm.datasets.applying import model_rows
-from wm.datasets.csv_file import parse_csv, read_csv
+from wm.datasets.csv_file import read_csv
 from wm.datasets.frames import frame_cells
 from wm.datasets.model import checked_dataset
 from wm.datasets.preparation import CategoryColumn, MinMax, NumberColumn, Preparation, claimed, fitted
