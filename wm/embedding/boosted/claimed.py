@@ -16,65 +16,31 @@ from wm.claims.beacons.base import Receipt
 from wm.claims.pooled import PooledClaim
 from wm.codebook import BOOSTED, Codebook
 from wm.embedding.boosted.marked import MarkedModel, mark
-from wm.embedding.boosted.rounds import Boosted
 from wm.embedding.drawn_claims import drawn_rows
 from wm.embedding.options import GradientOptions
 from wm.errors import EmbeddingError, ModelError
 from wm.interface import claimed_interface
 from wm.models import TreeModel
 from wm.streams import Role
-from wm.verification.evidence import DEFAULT_LEVEL, Evidence
+from wm.verification.evidence import DEFAULT_LEVEL
 
 
 @dataclass(frozen=True, eq=False)
-class OwnedBoosted:
+class OwnedBoosted(MarkedModel):
     """A watermarked boosted model and what its owner keeps.
 
     Attributes
     ----------
-    marked
-        The model as trained and as released: secret but for `content`.
     claim
         With the beacons' receipts: secret.
     """
 
-    marked: MarkedModel
     claim: PooledClaim
-
-    @property
-    def content(self) -> bytes:
-        """XGBoost's json of the model: to be released."""
-        return self.marked.content
-
-    @property
-    def model(self) -> TreeModel:
-        """The released model, read again."""
-        return self.marked.model
-
-    @property
-    def boosted(self) -> Boosted:
-        """As trained: secret."""
-        return self.marked.boosted
 
     @property
     def importances(self) -> NDArray[np.float64]:
         """Mean impurity decrease of the trees as trained, by feature: (d,)."""
         return self.boosted.importances
-
-    @property
-    def codebook(self) -> Codebook:
-        """As drawn: secret."""
-        return self.marked.codebook
-
-    @property
-    def evidence(self) -> Evidence:
-        """Evidence of the signs of the trees' margins on the drawn rows."""
-        return self.marked.evidence
-
-    @property
-    def plain(self) -> TreeModel:
-        """The model of the same settings without a watermark, trained on first use."""
-        return self.marked.plain
 
     def save(self, path: str | Path) -> None:
         """Write what is to be released; errors as in `write_released`."""
@@ -153,13 +119,14 @@ def embed_boosted(
         interface=claimed_interface(header.class_names, header.feature_names, header.preparation),
         on_tree=on_tree,
     )
-    evidence = marked.evidence
+    made = OwnedBoosted(marked.task, marked.boosted, marked.content, marked.codebook, found.claim)
+    evidence = made.evidence
     if evidence.log10_p > math.log10(level):
         raise EmbeddingError(
             f"the watermark does not show: the trees have {evidence.matched_bits} of {evidence.total_bits} "
             f"bits, p = 10^{evidence.log10_p:.1f}: raise max_weight, the depth or the number of trees"
         )
-    return OwnedBoosted(marked, found.claim)
+    return made
 
 
 def accuracy(model: TreeModel, X: ArrayLike, y: ArrayLike) -> float:
