@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -15,7 +14,7 @@ from wm.errors import ClaimError
 from wm.signature import Signature
 from wm.verification import tails
 from wm.verification.tails import log10_tail
-from wm.verification.weak_evidence import verify_labels, verify_probabilities
+from wm.verification.weak_evidence import log10_by_labels, log10_by_probabilities
 
 HALF = Signature.of("0110")
 
@@ -44,22 +43,15 @@ def test_the_bound_is_never_below_the_exact_tail(scores, data):
 
 def test_many_rows_are_bounded_quickly_and_usefully():
     rng = np.random.default_rng(0)
-    found = verify_probabilities(
-        0.5 + 0.02 * rng.normal(size=200), np.clip(1 - 0.1 * rng.random(20_000), 0, 1), HALF
-    )
-    assert not found.exact
-    assert found.significant
-    assert found.log10_p < -50
+    plain = np.clip(1 - 0.1 * rng.random(20_000), 0, 1)
+    assert log10_by_probabilities(0.5 + 0.02 * rng.normal(size=200), plain, HALF) < -50
 
 
 @given(st.lists(st.booleans(), min_size=1, max_size=12), st.lists(st.booleans(), min_size=1, max_size=40))
 def test_the_p_value_of_labels_is_that_of_fishers_test(triggers, decoys):
-    found = verify_labels(triggers, decoys, HALF)
     table = [[sum(triggers), len(triggers) - sum(triggers)], [sum(decoys), len(decoys) - sum(decoys)]]
     expected = stats.fisher_exact(table, alternative="greater").pvalue
-    assert 10**found.log10_p == pytest.approx(expected)
-    assert found.log10_floor <= found.log10_p + 1e-9
-    assert (found.on_triggers, found.on_decoys) == (np.mean(triggers), np.mean(decoys))
+    assert 10 ** log10_by_labels(triggers, decoys) == pytest.approx(expected)
 
 
 @pytest.mark.parametrize("share", [0.5, 0.3])
@@ -68,9 +60,9 @@ def test_p_values_keep_their_level_when_rows_are_exchangeable(share):
     by_share, by_label = [], []
     for _ in range(120):
         rows = np.clip(rng.choice([1.0, 0.9, 0.5, 0.1], p=[0.7, 0.2, 0.07, 0.03], size=60), 0, 1)
-        by_share.append(verify_probabilities(rows[:7], rows[7:], HALF).log10_p)
+        by_share.append(log10_by_probabilities(rows[:7], rows[7:], HALF))
         wrong = rng.random(60) < share
-        by_label.append(verify_labels(wrong[:7], wrong[7:], HALF).log10_p)
+        by_label.append(log10_by_labels(wrong[:7], wrong[7:]))
     for found in (by_share, by_label):
         hits = int((np.array(found) <= np.log10(0.05)).sum())
         assert stats.binomtest(hits, 120).proportion_ci(0.999).low <= 0.05
@@ -83,42 +75,34 @@ def test_a_watermark_shows_in_shares_and_the_honest_forest_does_not(owner):
         return forest.vote_shares(rows)[np.arange(len(rows)), labels]
 
     marked, plain = (
-        verify_probabilities(shares(forest, triggers, owner.trigger_y), shares(forest, X, y), owner.signature)
+        log10_by_probabilities(
+            shares(forest, triggers, owner.trigger_y), shares(forest, X, y), owner.signature
+        )
         for forest in (owner.watermarked, owner.honest)
     )
-    assert marked.significant
-    assert marked.log10_p < -8
-    assert marked.expected == 0.5
-    assert marked.on_triggers == pytest.approx(0.5)
-    assert plain.log10_p > -2
-    assert "drawn at random" in marked.assumes
-    by_label = verify_labels(
-        owner.watermarked.predict(triggers) != owner.trigger_y,
-        owner.watermarked.predict(X) != y,
-        owner.signature,
+    assert marked < -8
+    assert plain > -2
+    by_label = log10_by_labels(
+        owner.watermarked.predict(triggers) != owner.trigger_y, owner.watermarked.predict(X) != y
     )
-    assert marked.log10_p < by_label.log10_p < np.log10(0.05)
-    assert by_label.log10_floor < by_label.log10_p
+    assert marked < by_label < np.log10(0.05)
 
 
-def test_the_expected_label_depends_on_the_share_of_ones():
-    assert verify_labels([0], [0], Signature.of("0001")).expected == 0.0
-    assert verify_labels([0], [0], Signature.of("0111")).expected == 1.0
-    assert verify_probabilities([0.75], [1.0], Signature.of("0001")).on_triggers == 0.75
+def test_the_nearest_rows_are_those_at_the_share_of_zeros():
+    quarter = Signature.of("0001")
+    assert log10_by_probabilities([0.75], [1.0], quarter) == pytest.approx(np.log10(0.5))
+    assert log10_by_probabilities([0.75], [1.0], Signature.of("0000")) == 0.0
 
 
 @pytest.mark.parametrize("values", [[], [[0.5]], [1.5], [-0.1], [np.nan], ["a"], [[1], [1, 2]]])
 def test_other_values_are_refused_with_one_line(values):
-    for call in (verify_probabilities, verify_labels):
+    for call, more in ((log10_by_probabilities, [HALF]), (log10_by_labels, [])):
         with pytest.raises(ClaimError, match="triggers"):
-            call(values, [0.5], HALF)
+            call(values, [0.5], *more)
         with pytest.raises(ClaimError, match="decoys"):
-            call([1.0], values, HALF)
+            call([1.0], values, *more)
 
 
-def test_impossible_labels_and_levels_are_refused():
+def test_labels_are_right_or_wrong():
     with pytest.raises(ClaimError, match="right or wrong"):
-        verify_labels([0.5], [0], HALF)
-    with pytest.raises(ClaimError, match="level"):
-        verify_labels([1], [0], HALF, level=1.0)
-    assert replace(verify_labels([1], [0], HALF), level=0.5).level == 0.5
+        log10_by_labels([0.5], [0])

@@ -29,7 +29,7 @@ from wm.streams import Role
 from wm.verification.alignment import align_in_order
 from wm.verification.codebook import log10_in_order, match_columns
 from wm.verification.evidence import verify
-from wm.verification.weak_evidence import verify_labels, verify_probabilities
+from wm.verification.weak_evidence import log10_by_labels, log10_by_probabilities
 
 LEVELS = (0.05, 0.01, 0.001)
 """Levels at which false positives are counted."""
@@ -86,13 +86,13 @@ def by_alignment(case: Case, rng: np.random.Generator) -> float:
 def by_probabilities(case: Case, rng: np.random.Generator) -> float:
     """Return the p-value from class probabilities alone."""
     triggers, decoys = (case.forest.vote_shares(X)[np.arange(len(X)), y] for X, y in case.rows)
-    return float(10.0 ** verify_probabilities(triggers, decoys, case.signature).log10_p)
+    return float(10.0 ** log10_by_probabilities(triggers, decoys, case.signature))
 
 
 def by_labels(case: Case, rng: np.random.Generator) -> float:
     """Return the p-value from labels alone."""
     triggers, decoys = (case.forest.predict(X) != y for X, y in case.rows)
-    return float(10.0 ** verify_labels(triggers, decoys, case.signature).log10_p)
+    return float(10.0 ** log10_by_labels(triggers, decoys))
 
 
 def by_codebook(case: Case, rng: np.random.Generator) -> float:

@@ -27,7 +27,7 @@ from wm.verification.boosted import boosted_tests, wrong_signs
 from wm.verification.codebook import log10_in_order, match_columns
 from wm.verification.evidence import verify
 from wm.verification.randomization import RowTruth
-from wm.verification.weak_evidence import verify_labels, verify_probabilities
+from wm.verification.weak_evidence import log10_by_labels, log10_by_probabilities
 
 MODIFICATIONS: dict[str, Kind[Modification]] = {
     "shuffle": Kind(shuffle, (0.1, 0.25, 0.5, 1.0)),
@@ -185,9 +185,7 @@ def evaluate_margins(
         found.log10_p,
         found.null,
         min(each.log10_adjusted for each in tests) + 0.0,
-        verify_labels(
-            changed.predict(judged.X_trigger) != judged.y_trigger, after != judged.y_test, codebook
-        ).log10_p,
+        log10_by_labels(changed.predict(judged.X_trigger) != judged.y_trigger, after != judged.y_test),
     )
     return _row(steps, attempt, changed.forest.n_trees, (before, after, judged.y_test), found, scores)
 
@@ -265,14 +263,12 @@ def _of_codebook(wrong: NDArray[np.bool_], codebook: Codebook, errors: NDArray[n
 
 
 def _trigger_scores(changed: VotingModel, votes: NDArray[Any], judged: Judged, found: _Evidence) -> Scores:
-    shares = verify_probabilities(
+    shares = log10_by_probabilities(
         (votes == judged.y_trigger[:, None]).mean(axis=1),
         (changed.votes(judged.X_test) == judged.y_test[:, None]).mean(axis=1),
         judged.signature,
     )
-    labels = verify_labels(
-        changed.predict(judged.X_trigger) != judged.y_trigger,
-        changed.predict(judged.X_test) != judged.y_test,
-        judged.signature,
+    labels = log10_by_labels(
+        changed.predict(judged.X_trigger) != judged.y_trigger, changed.predict(judged.X_test) != judged.y_test
     )
-    return Scores(found.log10_p, found.null, shares.log10_p, labels.log10_p)
+    return Scores(found.log10_p, found.null, shares, labels)
