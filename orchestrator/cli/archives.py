@@ -6,25 +6,16 @@ from pathlib import Path
 
 import click
 
-from orchestrator.cli.common import (
-    INPUT,
-    OUTPUT,
-    campaign_argument,
-    json_option,
-    named_campaign,
-    open_store,
-    print_either,
-    store_option,
-)
+from orchestrator.cli.common import INPUT, OUTPUT, json_option, on_campaign, print_either, store_option
+from orchestrator.store.campaigns import CampaignRecord
 from orchestrator.store.database import Store
 
 
 @click.command()
-@campaign_argument
-@store_option
+@on_campaign
 @click.option("-o", "--output", type=OUTPUT, required=True, help="File for the archive.")
 @json_option
-def archive(campaign_name: str, store_url: str, output: Path, json: bool) -> None:
+def archive(store: Store, record: CampaignRecord, output: Path, json: bool) -> None:
     """Write a CAMPAIGN with all that it found into one file.
 
     CAMPAIGN is a name or an id. Any store can import the file again. It names no machine, but has the
@@ -32,8 +23,6 @@ def archive(campaign_name: str, store_url: str, output: Path, json: bool) -> Non
     """
     from orchestrator.archive import write_archive
 
-    store = open_store(store_url)
-    record = named_campaign(store, campaign_name)
     manifest = write_archive(store, record.id, output)
     print_either({"archive": str(output), "campaign": record.name, "manifest_sha256": manifest}, json)
 

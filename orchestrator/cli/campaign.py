@@ -15,10 +15,8 @@ from orchestrator.cli.campaign_files import read_and_report
 from orchestrator.cli.campaign_records import delete, diff, facts_of, list_all, rename, show
 from orchestrator.cli.common import (
     INPUT,
-    campaign_argument,
     json_option,
-    named_campaign,
-    open_store,
+    on_campaign,
     option_group,
     print_either,
     print_facts,
@@ -173,16 +171,13 @@ def launch_campaign(file: Path, profile: str | None, store_url: str, json: bool)
 
 
 @campaign.command()
-@campaign_argument
-@store_option
+@on_campaign
 @json_option
-def cancel(campaign_name: str, store_url: str, json: bool) -> None:
+def cancel(store: Store, record: campaigns.CampaignRecord, json: bool) -> None:
     """Cancel a CAMPAIGN (name or id).
 
     No new job starts; running slices go on to their end.
     """
-    store = open_store(store_url)
-    record = named_campaign(store, campaign_name)
     is_over = record.state in (CampaignState.FINISHED, CampaignState.INCOMPLETE)
     count = 0 if is_over else launched.cancel(store, record.id)
     if json:
@@ -196,17 +191,14 @@ def cancel(campaign_name: str, store_url: str, json: bool) -> None:
 
 
 @campaign.command()
-@campaign_argument
-@store_option
+@on_campaign
 @EXECUTOR
 @click.option("--retry", is_flag=True, help="Run jobs that ended as timeout, memout or error again.")
-def resume(campaign_name: str, store_url: str, retry: bool, **executor: Any) -> None:
+def resume(store: Store, record: campaigns.CampaignRecord, retry: bool, **executor: Any) -> None:
     """Resume a CAMPAIGN that was interrupted or cancelled.
 
     CAMPAIGN is a name or an id.
     """
-    store = open_store(store_url)
-    record = named_campaign(store, campaign_name)
     make = executor_maker(store, **executor)
     launched.revive(store, record.id)
     if retry:
@@ -259,17 +251,14 @@ def run_to_end(
 
 
 @campaign.command()
-@campaign_argument
-@store_option
+@on_campaign
 @json_option
 @click.option("--watch", is_flag=True, help="Update the view until the campaign ends.")
-def status(campaign_name: str, store_url: str, json: bool, watch: bool) -> None:
+def status(store: Store, record: campaigns.CampaignRecord, json: bool, watch: bool) -> None:
     """Show the progress of a CAMPAIGN (name or id) and what blocks it.
 
     With --watch the exit code is 3 if some jobs have no result.
     """
-    store = open_store(store_url)
-    record = named_campaign(store, campaign_name)
     if watch:
         from orchestrator.cli.watch import watch_campaign
 
@@ -293,18 +282,16 @@ def status(campaign_name: str, store_url: str, json: bool, watch: bool) -> None:
 
 
 @campaign.command()
-@campaign_argument
-@store_option
+@on_campaign
 @json_option
-def check(campaign_name: str, store_url: str, json: bool) -> None:
+def check(store: Store, record: campaigns.CampaignRecord, json: bool) -> None:
     """Replay the forged instances of a CAMPAIGN and compare distances.
 
     The exit code is 1 if a stored answer is not true.
     """
     from orchestrator.results.checking import contradictions
 
-    store = open_store(store_url)
-    found = list(contradictions(store, named_campaign(store, campaign_name).id))
+    found = list(contradictions(store, record.id))
     if json:
         print_json(found)
     else:

@@ -9,10 +9,10 @@ from typing import Any
 import click
 
 from orchestrator.cli.common import (
-    campaign_argument,
     can_ask,
     json_option,
     named_campaign,
+    on_campaign,
     open_store,
     print_facts,
     print_json,
@@ -22,6 +22,7 @@ from orchestrator.cli.common import (
 from orchestrator.cli.progress import states
 from orchestrator.differences import differences, flat
 from orchestrator.store import campaigns, removal
+from orchestrator.store.database import Store
 from orchestrator.store.tables import JobState
 
 
@@ -39,16 +40,13 @@ def list_all(store_url: str, json: bool) -> None:
 
 
 @click.command()
-@campaign_argument
-@store_option
+@on_campaign
 @json_option
-def show(campaign_name: str, store_url: str, json: bool) -> None:
+def show(store: Store, record: campaigns.CampaignRecord, json: bool) -> None:
     """Show what a CAMPAIGN (name or id) is and ran with.
 
     Of its file, what is not a default; with --json all of it.
     """
-    store = open_store(store_url)
-    record = named_campaign(store, campaign_name)
     spec, progress = record.parsed(), campaigns.progress(store, record.id)
     facts = facts_of(record) | {"spec_sha256": spec.sha256}
     if json:
@@ -96,17 +94,14 @@ def diff(first: str, second: str, store_url: str, json: bool) -> None:
 
 
 @click.command()
-@campaign_argument
+@on_campaign
 @click.argument("name", metavar="NAME")
-@store_option
 @json_option
-def rename(campaign_name: str, name: str, store_url: str, json: bool) -> None:
+def rename(store: Store, record: campaigns.CampaignRecord, name: str, json: bool) -> None:
     """Give a CAMPAIGN (name or id) another NAME.
 
     Write it into the campaign's file too: the file stands for the campaign of the name in it.
     """
-    store = open_store(store_url)
-    record = named_campaign(store, campaign_name)
     removal.rename(store, record.id, name)
     if json:
         print_json({"id": record.id, "name": name, "former": record.name})
@@ -114,17 +109,14 @@ def rename(campaign_name: str, name: str, store_url: str, json: bool) -> None:
 
 
 @click.command()
-@campaign_argument
-@store_option
+@on_campaign
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @json_option
-def delete(campaign_name: str, store_url: str, yes: bool, json: bool) -> None:
+def delete(store: Store, record: campaigns.CampaignRecord, yes: bool, json: bool) -> None:
     """Delete a CAMPAIGN (name or id) from the store.
 
     Jobs, results, forests and claims that no other campaign uses go with it, and cannot be had back.
     """
-    store = open_store(store_url)
-    record = named_campaign(store, campaign_name)
     planned = removal.preview(store, record.id)
     click.echo(f"{record.name} (id {record.id}): {_what(planned)}", err=True)
     if not yes:

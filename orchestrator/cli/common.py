@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import shutil
@@ -152,6 +153,19 @@ def named_campaign(store: Store, name_or_id: str) -> campaigns.CampaignRecord:
         ids = click.Choice([str(each) for each in several.ids])
         chosen = click.prompt("Which id", type=ids, default=ids.choices[-1], err=True)
         return campaigns.get_campaign(store, int(chosen))
+
+
+def on_campaign(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the argument CAMPAIGN and --store, and call it with the store and the record of both."""
+
+    @campaign_argument
+    @store_option
+    @functools.wraps(command)
+    def called(campaign_name: str, store_url: str, **options: Any) -> None:
+        store = open_store(store_url)
+        command(store, named_campaign(store, campaign_name), **options)
+
+    return called
 
 
 def print_json(document: Any) -> None:
