@@ -273,6 +273,31 @@ def stack(
     )
 
 
+def counted_bars(
+    hits: pd.Series[bool], names: pd.Series[str], parts: tuple[str, str], fill: str, *, title: str, step: int
+) -> Chart:
+    """Return a bar for each of some names, in their order: how often something holds, and how often not.
+
+    Parameters
+    ----------
+    parts
+        What hits and others are called.
+    fill
+        Colour of the hits.
+    title, step
+        Of the horizontal axis; height of a bar.
+    """
+    counts = hits.groupby(names, sort=False).agg(["sum", "size"])
+    found, size = counts["sum"].to_numpy(int), counts["size"].to_numpy(int)
+    key = str(names.name)
+    bars = pd.DataFrame({key: [str(name) for name in counts.index], parts[0]: found, parts[1]: size - found})
+    drawn = stack(bars, key, dict(zip(parts, parts, strict=True)), {parts[0]: fill, parts[1]: "#e3e3e3"})
+    axis = alt.Axis(tickCount=min(6, int(size.max())), format="d")
+    return drawn.encode(
+        x=alt.X("amount:Q", title=title, axis=axis), y=alt.Y(f"{key}:N", title=None, sort=None)
+    ).properties(width=WIDTH * 0.6, height=alt.Step(step))
+
+
 def rule(*, x: float | None = None, y: float | None = None, dash: Sequence[int] = (7, 3)) -> Chart:
     """Return a dashed line across a panel at a value of one axis."""
     channel = {"x": "at:Q"} if y is None else {"y": "at:Q"}

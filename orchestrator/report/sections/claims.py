@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 
-import altair as alt
 import pandas as pd
 
-from orchestrator.report.charts import WIDTH, Chart, figure, stack
+from orchestrator.report.charts import Chart, counted_bars, figure
 from orchestrator.report.data import Findings, summarise
 from orchestrator.report.sections.section import Answer, Grade, Question, Shown
 from orchestrator.report.table import make_table
@@ -53,21 +52,8 @@ def show(findings: Findings) -> Shown:
 def verdicts_chart(frame: pd.DataFrame) -> Chart:
     """Draw how many judgements of each claim and suspect say verified, by any answers."""
     named = frame["suspect"].where(frame["claim"] == TRUE, frame["claim"] + ": " + frame["suspect"])
-    counts = (frame["verdict"] == "verified").groupby(named, sort=False).agg(["sum", "size"])
-    bars = pd.DataFrame(
-        {
-            "suspect": [str(name) for name in counts.index],
-            "verified": counts["sum"].to_numpy(int),
-            "other": (counts["size"] - counts["sum"]).to_numpy(int),
-        }
-    )
-    most = int(counts["size"].max())
-    parts = {"verified": "verified", "not verified": "other"}
-    drawn = stack(bars, "suspect", parts, dict(zip(parts, ("#0b4a8f", "#e3e3e3"), strict=True)))
-    return drawn.encode(
-        x=alt.X("amount:Q", title="Judgements", axis=alt.Axis(tickCount=min(6, most), format="d")),
-        y=alt.Y("suspect:N", title=None, sort=None),
-    ).properties(width=WIDTH * 0.6, height=alt.Step(14))
+    verified, parts = frame["verdict"] == "verified", ("verified", "not verified")
+    return counted_bars(verified, named, parts, "#0b4a8f", title="Judgements", step=14)
 
 
 def verdict_answers(frame: pd.DataFrame) -> Iterator[Answer]:

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from functools import partial
 
-import altair as alt
 import pandas as pd
 
-from orchestrator.report.charts import WIDTH, Chart, figure, stack
+from orchestrator.report.charts import Chart, counted_bars, figure
 from orchestrator.report.data import CONFIGURATION, Findings, summarise
 from orchestrator.report.sections.section import Answer, Grade, Question, Shown
 from orchestrator.report.table import make_table
@@ -107,21 +106,9 @@ def show(findings: Findings) -> Shown:
 
 def leakage_chart(files: pd.DataFrame) -> Chart:
     """Draw how many files of each form give a secret away; `files` has a row for each."""
-    counts = files.groupby("form", sort=False)["leaking"].agg(["sum", "size"])
-    bars = pd.DataFrame(
-        {
-            "form": [FORMS.get(str(form), str(form)) for form in counts.index],
-            "leaking": counts["sum"].to_numpy(int),
-            "silent": (counts["size"] - counts["sum"]).to_numpy(int),
-        }
-    )
-    most = int(counts["size"].max())
-    parts = {"gives a secret away": "leaking", "gives none away": "silent"}
-    drawn = stack(bars, "form", parts, dict(zip(parts, ("#b35900", "#e3e3e3"), strict=True)))
-    return drawn.encode(
-        x=alt.X("amount:Q", title="Model files", axis=alt.Axis(tickCount=min(6, most), format="d")),
-        y=alt.Y("form:N", title=None, sort=None),
-    ).properties(width=WIDTH * 0.6, height=alt.Step(24))
+    parts = ("gives a secret away", "gives none away")
+    named = files["form"].replace(FORMS)
+    return counted_bars(files["leaking"], named, parts, "#b35900", title="Model files", step=24)
 
 
 def leak_answers(files: pd.DataFrame) -> Iterator[Answer]:
