@@ -70,7 +70,8 @@ def _boosted_object(
     model: Path, output: Path, trusted: tuple[str, ...], trust_pickle: bool
 ) -> tuple[int, bytes] | None:
     """Return number of trees and content of a boosted model of scikit-learn; None for another model."""
-    from wm.formats.objects import load_object, model_of
+    from wm.formats.export import load_object
+    from wm.formats.objects import model_of
     from wm.formats.reading import OBJECT_ENDINGS
     from wm.formats.scrubbing_sklearn import ENDINGS, packed, scrubbed_boosting
 

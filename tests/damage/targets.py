@@ -28,7 +28,7 @@ from wm.embedding.claimed import commit_pool, owner_key
 from wm.errors import WmError
 from wm.forest import Forest
 from wm.formats import sklearn_metadata
-from wm.formats.export import load_metadata, save_model
+from wm.formats.export import load_object, save_model
 from wm.verification.answer_files import parse_answers, read_rows
 from wm.verification.answers import Answers
 from wm.verification.endpoint.meaning import read_meaning
@@ -366,7 +366,7 @@ def _skops(forest: Forest, folder: Path) -> Target:
 
     def read(content: bytes) -> LeakageReport:
         file.write_bytes(content)
-        arrays = load_metadata(file, trusted=["sklearn.tree._tree.Tree"])
-        return inspect(**arrays.arguments())
+        trusted = ["sklearn.tree._tree.Tree"]
+        return inspect(**load_object(file, sklearn_metadata.from_model, trusted=trusted).arguments())
 
     return Target(str(file), file.read_bytes(), "skops", read, _bad_report)

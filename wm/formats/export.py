@@ -8,7 +8,7 @@ is the majority of votes and `predict_proba` their share.
 The file's ending decides the format: ``.npz`` is safe, it is never unpickled; ``.skops`` holds
 scikit-learn's model, whose types the reader must trust by name (skops checks types, but does not stop files
 made to exhaust memory); ``.joblib`` and ``.pkl`` are pickles, which run whatever code they hold, and so need
-`trust_pickle`. `load_metadata` also reads what a file says beyond its votes.
+`trust_pickle`.
 """
 
 from __future__ import annotations
@@ -25,7 +25,6 @@ from numpy.typing import ArrayLike
 
 from wm.errors import ModelError
 from wm.forest import Forest
-from wm.formats import sklearn_metadata
 from wm.formats.scrubbing import leaves_below, scrubbed
 
 _LEAF = -2
@@ -177,38 +176,9 @@ def load_model(path: str | Path, *, trusted: Sequence[str] = (), trust_pickle: b
         model that is not a forest.
     """
     file = Path(path)
-    if _ending(file, trust_pickle) == ".npz":
-        return Forest.load(_present(file))
-    return _converted(file, trusted, Forest.from_sklearn)
-
-
-def load_metadata(
-    path: str | Path,
-    *,
-    prefix: str | None = None,
-    trusted: Sequence[str] = (),
-    trust_pickle: bool = False,
-) -> sklearn_metadata.TreeMetadata:
-    """Read all attributes of the trees in a model file, for `wm.attacks.leakage.inspect`.
-
-    Parameters
-    ----------
-    prefix
-        As in `wm.formats.sklearn_metadata.read_arrays`.
-    trusted, trust_pickle
-        As in `load_model`.
-
-    Raises
-    ------
-    ModelError
-        As in `load_model` and `read_arrays`, or a prefix for another format.
-    """
-    file = Path(path)
-    if _ending(file, trust_pickle) == ".npz":
-        return sklearn_metadata.read_arrays(_present(file), prefix=prefix)
-    if prefix is not None:
-        raise ModelError(f"{path}: holds one model: a prefix chooses a forest in a .npz file")
-    return _converted(file, trusted, sklearn_metadata.from_model)
+    if file.suffix == ".npz":
+        return Forest.load(present(file))
+    return load_object(file, Forest.from_sklearn, trusted=trusted, trust_pickle=trust_pickle)
 
 
 def _ending(file: Path, trust_pickle: bool) -> str:
@@ -223,15 +193,25 @@ def _ending(file: Path, trust_pickle: bool) -> str:
     return file.suffix
 
 
-def _present(file: Path) -> Path:
+def present(file: Path) -> Path:
+    """Return the path of a file; raise `ModelError` if there is none."""
     if not file.is_file():
         raise ModelError(f"{file}: there is no such file")
     return file
 
 
-def _converted(file: Path, trusted: Sequence[str], convert: Callable[[Any], _Read]) -> _Read:
-    """Return the conversion of the object in a .skops file or a trusted pickle."""
-    if _present(file).suffix == ".skops":
+def load_object(
+    file: Path, convert: Callable[[Any], _Read], *, trusted: Sequence[str] = (), trust_pickle: bool = False
+) -> _Read:
+    """Return what `convert` makes of the object in a .skops, .joblib or .pkl file.
+
+    Raises
+    ------
+    ModelError
+        No such file, a file that is damaged or not trusted, or anything that `convert` raises.
+    """
+    _ending(file, trust_pickle)
+    if present(file).suffix == ".skops":
         model = _read_skops(file, trusted)
     else:
         with _named_errors(file, "not a readable joblib file"):

@@ -1,40 +1,19 @@
-"""Models that are Python objects: of scikit-learn, XGBoost, LightGBM and CatBoost, in memory or in a file.
-
-A .skops file restores types that its reader trusts by name; a .joblib or .pkl file runs whatever code it
-holds.
-"""
+"""Models that are Python objects: of scikit-learn, XGBoost, LightGBM and CatBoost."""
 
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
 from wm.errors import ModelError
 from wm.forest import Forest
 from wm.formats import catboost_json, lightgbm_text, sklearn_margins, sklearn_trees, xgboost_file
-from wm.formats.export import _converted, _ending
 from wm.models import TreeModel
-
-_Read = TypeVar("_Read")
-
-
-def load_object(
-    path: Path, convert: Callable[[Any], _Read], *, trusted: Sequence[str] = (), trust_pickle: bool = False
-) -> _Read:
-    """Return what `convert` makes of the object in a .skops, .joblib or .pkl file.
-
-    Raises
-    ------
-    ModelError
-        No such file, a file that is damaged or not trusted, or anything that `convert` raises.
-    """
-    _ending(path, trust_pickle)
-    return _converted(path, trusted, convert)
 
 
 def model_of(model: Any) -> TreeModel:

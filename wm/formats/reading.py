@@ -1,7 +1,8 @@
 """Model files of all formats, read without the libraries that wrote them.
 
 A format is one module with a function ``read(data: bytes) -> TreeModel``, and one line in `_FORMATS`. Files
-of Python objects (.skops, .joblib, .pkl) hold models of these libraries themselves, which `objects` reads.
+of Python objects (.skops, .joblib, .pkl) hold models of these libraries themselves, which `objects` reads. A
+.skops file restores types that its reader trusts by name; the others run whatever code they hold.
 """
 
 from __future__ import annotations
@@ -64,7 +65,8 @@ def read_model(path: str | Path, *, trusted: Sequence[str] = (), trust_pickle: b
     if file.suffix == ".npz":
         return TreeModel("treeproof", forest := Forest.load(file), classes=forest.classes)
     if file.suffix in OBJECT_ENDINGS:
-        from wm.formats.objects import load_object, model_of
+        from wm.formats.export import load_object
+        from wm.formats.objects import model_of
 
         return load_object(file, model_of, trusted=trusted, trust_pickle=trust_pickle)
     if file.suffix not in ENDINGS:

@@ -13,10 +13,10 @@ from wm.attacks.leakage.inspection import LeakageReport, inspect
 from wm.attacks.leakage.margins import inspect_model
 from wm.errors import ModelError
 from wm.forest import Forest
-from wm.formats.export import load_metadata
-from wm.formats.objects import last_step, load_object, model_of
+from wm.formats.export import load_object, present
+from wm.formats.objects import last_step, model_of
 from wm.formats.reading import OBJECT_ENDINGS, read_model
-from wm.formats.sklearn_metadata import REQUIRED, from_model
+from wm.formats.sklearn_metadata import REQUIRED, from_model, read_arrays
 
 
 def inspect_file(
@@ -38,7 +38,7 @@ def inspect_file(
     """
     file = Path(path)
     if file.suffix == ".npz":
-        arrays = load_metadata(file, prefix=prefix)
+        arrays = read_arrays(present(file), prefix=prefix)
         try:
             return inspect(**arrays.arguments())
         except ModelError as reason:
