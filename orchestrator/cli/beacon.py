@@ -148,13 +148,13 @@ def drand(
     """
     from wm.claims.beacons import drand as networks
     from wm.claims.beacons.asking import DRAND_API, due_round, published_round, round_address, round_receipt
-    from wm.claims.beacons.base import parse_receipt
+    from wm.claims.beacons.base import read_receipt
     from wm.claims.document import read_document
 
     if url is not None and round_file is not None:
         raise click.UsageError("give either --round or --url")
     chain: DrandChain = getattr(networks, NETWORKS[network])
-    proof = parse_receipt(read_document(proof_file, "a receipt"), what=str(proof_file))
+    proof = read_receipt(proof_file)
     if proof.kind == "rfc3161" and not root:
         raise click.UsageError("a timestamp's time is known only with its authority's root: give --root")
 

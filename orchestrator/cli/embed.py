@@ -98,6 +98,7 @@ def embed(
     """
     import numpy as np
 
+    from wm.claims.beacons.base import read_receipt
     from wm.embedding.claimed import own_receipt, owner_key
     from wm.formats import npz
 
@@ -117,7 +118,7 @@ def embed(
         claim = read_whole_claim(claim_file)
         _refuse_of_other_scheme(context, claim)
         data = data_of_claim(claim, options["path"])
-        key, given = None, [_receipt(file) for file in receipts]
+        key, given = None, [read_receipt(file) for file in receipts]
     else:
         if receipts:
             raise click.UsageError(
@@ -248,13 +249,6 @@ def _warn_of_rehearsal(notary: str | None, seed: int | None) -> None:
         )
     if seed is not None:
         click.echo(f"A rehearsal: whoever guesses the seed {seed} knows this claim's secrets.", err=True)
-
-
-def _receipt(file: Path) -> Any:
-    from wm.claims.beacons.base import parse_receipt
-    from wm.claims.document import read_document
-
-    return parse_receipt(read_document(file, "a receipt"), what=str(file))
 
 
 def _ask(url: str, claim: Any, key: Any) -> Any:

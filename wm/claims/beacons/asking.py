@@ -13,6 +13,7 @@ from wm.claims.beacons.base import DrandChain, Receipt, Trust, parse_receipt
 from wm.claims.beacons.drand import drand_receipt, first_round
 from wm.claims.beacons.request import CommitmentRequest
 from wm.claims.beacons.rfc3161 import MAX_TOKEN_BYTES, timestamp_receipt, timestamp_request
+from wm.claims.document import named_errors
 from wm.errors import ClaimError, EndpointError
 from wm.http import check_address, send
 
@@ -57,9 +58,10 @@ def notary_receipt(
         max_bytes=MAX_ANSWER_BYTES,
     )
     receipt = parse_receipt(answer, what=address)
-    if receipt.kind != "notary":
-        raise ClaimError(f"{address}: gave a receipt of kind {receipt.kind[:40]!r}")
-    return _checked(receipt, request, where=address)
+    with named_errors(address, "a receipt"):
+        if receipt.kind != "notary":
+            raise ClaimError(f"gave a receipt of kind {receipt.kind[:40]!r}")
+        return _checked(receipt, request)
 
 
 def authority_receipt(url: str, request: CommitmentRequest, *, limit_s: float = LIMIT_S) -> Receipt:
@@ -86,11 +88,8 @@ def authority_receipt(url: str, request: CommitmentRequest, *, limit_s: float = 
 
 def authority_answer(answer: bytes, request: CommitmentRequest, *, where: str) -> Receipt:
     """Return the receipt of a timestamp authority's answer (DER), checked; `where` names it in errors."""
-    try:
-        receipt = timestamp_receipt(answer)
-    except ClaimError as reason:
-        raise ClaimError(f"{where}: {reason}") from reason
-    return _checked(receipt, request, where=where)
+    with named_errors(where, "a receipt"):
+        return _checked(timestamp_receipt(answer), request)
 
 
 def due_round(chain: DrandChain, proof: Receipt, request: CommitmentRequest, trust: Trust) -> int:
@@ -132,20 +131,12 @@ def round_receipt(
     chain: DrandChain, answer: bytes, proof: Receipt, request: CommitmentRequest, trust: Trust, *, where: str
 ) -> Receipt:
     """Return the receipt for a round, checked to be the due one; `where` names the answer in errors."""
-    try:
-        receipt = drand_receipt(chain, answer, proof)
-    except ClaimError as reason:
-        raise ClaimError(f"{where}: {reason}") from reason
-    return _checked(receipt, request, where=where, trust=trust)
+    with named_errors(where, "a receipt"):
+        return _checked(drand_receipt(chain, answer, proof), request, trust)
 
 
-def _checked(
-    receipt: Receipt, request: CommitmentRequest, *, where: str, trust: Trust | None = None
-) -> Receipt:
-    try:
-        check_receipts([receipt], commitment=request.commitment, owner=request.owner, trust=trust)
-    except ClaimError as reason:
-        raise ClaimError(f"{where}: {reason}") from reason
+def _checked(receipt: Receipt, request: CommitmentRequest, trust: Trust | None = None) -> Receipt:
+    check_receipts([receipt], commitment=request.commitment, owner=request.owner, trust=trust)
     return receipt
 
 

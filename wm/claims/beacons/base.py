@@ -129,6 +129,11 @@ def read_trust(path: str | Path) -> Trust:
         return Trust.model_validate_json(read_document(path, "a list of trusted beacons"))
 
 
+def read_receipt(path: str | Path) -> Receipt:
+    """Read a receipt's file; raise `ClaimError` for a faulty one."""
+    return parse_receipt(read_document(path, "a receipt"), what=str(path))
+
+
 def parse_receipt(text: str | bytes, *, what: str) -> Receipt:
     """Read a receipt; raise `ClaimError`, with the name `what`, for a faulty one."""
     with named_errors(what, "a beacon's receipt"):

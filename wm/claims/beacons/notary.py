@@ -29,7 +29,7 @@ PAYLOAD_TYPE = "application/vnd.in-toto+json"
 PREDICATE_TYPE = "https://treeproof.example/receipt/v1"
 
 
-_MAX_LINE = 2**16
+MAX_LINE = 2**16
 """Longest line of a log, in bytes; a receipt has about 900."""
 
 
@@ -172,8 +172,8 @@ def read_log(path: str | Path, owner: str, commitment: str | None = None) -> tup
     found = []
     try:
         with Path(path).open("rb") as file:
-            for number, content in enumerate(iter(lambda: file.readline(_MAX_LINE + 1), b""), start=1):
-                if len(content) > _MAX_LINE:
+            for number, content in enumerate(iter(lambda: file.readline(MAX_LINE + 1), b""), start=1):
+                if len(content) > MAX_LINE:
                     raise ClaimError(f"{path}: line {number} is longer than a receipt may be")
                 line = content.decode(errors="replace").rstrip("\r\n")
                 try:

@@ -19,13 +19,10 @@ from typing import BinaryIO, Final, Literal
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from wm.claims.beacons.base import Receipt
-from wm.claims.beacons.notary import read_unchecked, sign_receipt
+from wm.claims.beacons.notary import MAX_LINE, read_unchecked, sign_receipt
 from wm.claims.beacons.request import CommitmentRequest
 from wm.claims.keys import public_hex
 from wm.errors import ClaimError
-
-_MAX_LINE: Final = 2**16
-"""Longest line; a receipt has about 900 bytes."""
 
 _PIECE: Final = 2**16
 """Bytes of the log that are read at once."""
@@ -129,7 +126,7 @@ class NotaryLog:
         if state.st_size < self._read:
             raise ClaimError(f"{self._path}: the log became shorter: receipts are missing")
         file.seek(self._read)
-        while line := file.readline(_MAX_LINE):
+        while line := file.readline(MAX_LINE):
             self._count(line)
             self._read += len(line)
 
