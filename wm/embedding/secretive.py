@@ -9,8 +9,8 @@ from typing import Any, cast
 from wm.signature import Signature
 
 
-class _HiddenText(str):
-    """Text that does not show when it is printed."""
+class _Hidden:
+    """Mixin for a value that does not show when it is printed."""
 
     __slots__ = ()
 
@@ -18,22 +18,16 @@ class _HiddenText(str):
         return "<hidden>"
 
 
-class _HiddenBytes(bytes):
-    """Bytes that do not show when they are printed."""
-
+class _HiddenText(_Hidden, str):
     __slots__ = ()
 
-    def __repr__(self) -> str:
-        return "<hidden>"
 
-
-class _HiddenList(list[Any]):
-    """A list that does not show when it is printed."""
-
+class _HiddenBytes(_Hidden, bytes):
     __slots__ = ()
 
-    def __repr__(self) -> str:
-        return "<hidden>"
+
+class _HiddenList(_Hidden, list[Any]):
+    __slots__ = ()
 
 
 def hidden_signature(value: Signature | Sequence[Any] | str | None) -> Any:
