@@ -102,20 +102,15 @@ class Store:
         self._engine.dispose()
 
     @contextmanager
-    def read(self) -> Iterator[sa.Connection]:
-        """Open a transaction that only reads."""
-        with self._explained(), self._engine.connect().execution_options(wm_read=True) as connection:
+    def read(self, **options: Any) -> Iterator[sa.Connection]:
+        """Open a transaction that only reads, with further options of its execution."""
+        options["wm_read"] = True
+        with self._explained(), self._engine.connect().execution_options(**options) as connection:
             yield connection
 
-    @contextmanager
-    def snapshot(self) -> Iterator[sa.Connection]:
+    def snapshot(self) -> AbstractContextManager[sa.Connection]:
         """Open a transaction that only reads, and sees the store as it is at its beginning."""
-        options: dict[str, Any] = {} if self.is_sqlite else {"isolation_level": "REPEATABLE READ"}
-        with (
-            self._explained(),
-            self._engine.connect().execution_options(wm_read=True, **options) as connection,
-        ):
-            yield connection
+        return self.read() if self.is_sqlite else self.read(isolation_level="REPEATABLE READ")
 
     def rows(self, query: sa.Executable) -> Sequence[Any]:
         """Return all rows of a query that is a transaction of its own."""
