@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import click
-from click.core import ParameterSource
 
 from orchestrator.cli.boosted import embed_boosted_claim
 from orchestrator.cli.claim import new_claim
@@ -22,7 +21,7 @@ from orchestrator.cli.owner_data import (
     read_owner_data,
     source_options,
 )
-from orchestrator.cli.schemes import LINEUP, refuse_of_others, scheme_options
+from orchestrator.cli.schemes import LINEUP, refuse_foreign, refuse_of_others, scheme_options
 from orchestrator.cli.training_progress import TrainingProgress
 from orchestrator.errors import OutputError
 from orchestrator.files import SECRET, write_whole, writing
@@ -110,7 +109,7 @@ def embed(
             raise OutputError(f"{file}: already exists: choose another place, or overwrite it with --force")
     claim: PooledClaim | LineupClaim
     if claim_file is not None:
-        _refuse_fixed(context)
+        refuse_foreign(context, _FIXED, "is fixed by the claim", "leave it out with --claim")
         if notary is not None:
             raise click.UsageError("--notary is for a new claim: give its receipt as --receipt with --claim")
         if not receipts:
@@ -220,14 +219,6 @@ def _figures(name: str, accuracy: float, found: Any) -> dict[str, float]:
     """Return a forest's figures, each with the forest's name."""
     figures = {"accuracy": accuracy} if found is None else found.figures()
     return {f"{figure}_{name}": value for figure, value in figures.items()}
-
-
-def _refuse_fixed(context: click.Context) -> None:
-    """Refuse options that contradict a claim."""
-    for parameter in context.command.params:
-        source = context.get_parameter_source(parameter.name or "")
-        if parameter.name in _FIXED and source is not ParameterSource.DEFAULT:
-            raise click.UsageError(f"{parameter.opts[0]} is fixed by the claim: leave it out with --claim")
 
 
 def _refuse_of_other_scheme(context: click.Context, claim: PooledClaim | LineupClaim | None) -> None:

@@ -77,7 +77,9 @@ def refuse_of_others(context: click.Context, scheme: str, *, fixed: Iterable[str
     refuse_foreign(context, names, f"has no meaning for scheme {scheme}")
 
 
-def refuse_foreign(context: click.Context, names: Iterable[str], reason: str) -> None:
+def refuse_foreign(
+    context: click.Context, names: Iterable[str], reason: str, advice: str = "leave it out"
+) -> None:
     """Refuse options that were given to the command, for a reason as in "has no meaning for scheme paper".
 
     Raises
@@ -88,4 +90,4 @@ def refuse_foreign(context: click.Context, names: Iterable[str], reason: str) ->
     for parameter in context.command.params:
         source = context.get_parameter_source(parameter.name or "")
         if parameter.name in names and source is not ParameterSource.DEFAULT:
-            raise click.UsageError(f"{parameter.opts[0]} {reason}: leave it out")
+            raise click.UsageError(f"{parameter.opts[0]} {reason}: {advice}")
