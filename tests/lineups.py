@@ -9,6 +9,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from numpy.typing import NDArray
 
 from tests import witness
+from tests.pools import owners
 from wm.claims.keys import public_hex
 from wm.claims.lineup import LineupClaim
 from wm.claims.lineup_settings import BoostingSettings, Settings, TreeSettings
@@ -58,14 +59,11 @@ def commit(
     """Return a claim whose draw is open, with its candidates."""
     X, y = rows_of(0)
     return commit_lineup(
-        X,
-        y,
+        owners(X, y),
         trees=TREES,
         training=training,
         owner="ab" * 32 if key is None else public_hex(key),
         model_id=model_id,
-        class_names=("no", "yes"),
-        feature_names=[f"x{number}" for number in range(X.shape[1])],
         committed=committed,
         seed=seed,
     )

@@ -15,6 +15,8 @@ from wm.claims.beacons.notary import sign_receipt
 from wm.claims.keys import public_hex
 from wm.claims.opened import challenged_rows, open_claim
 from wm.claims.pooled import Header, new_claim
+from wm.datasets.preparation import NumberColumn, Preparation
+from wm.owner_rows import OwnerRows
 from wm.verification.judgement import Requirements
 from wm.verification.samples import drawn
 
@@ -49,6 +51,14 @@ def header_of(X, *, trees=6, ones=3, trigger_size=2, **changes):
         "preparation": None,
     }
     return Header(**(fields | changes))
+
+
+def owners(X, y, class_names=("no", "yes"), feature_names=None, scaling=None):
+    """Return rows as an owner gives them to be committed to; raw ones if they were scaled."""
+    names = feature_names or tuple(f"x{index}" for index in range(X.shape[1]))
+    columns = tuple(NumberColumn(name=name) for name in names)
+    preparation = None if scaling is None else Preparation(columns=columns, scaling=scaling)
+    return OwnerRows(X, y, class_names, tuple(names), preparation)
 
 
 def pledge(X, y, *, salt=None, secret=None, **header):

@@ -208,17 +208,13 @@ def embed(
         raise EmbeddingError(str(reason)) from reason
     size = trigger_size(len(given.X), fields.trigger_share) if trigger_rows is None else trigger_rows
     claim = commit_pool(
-        given.X,
-        given.y,
+        given,
         trees=trees_of_rounds(scheme, n_estimators, len(given.class_names)),
         ones_share=fields.ones_share,
         trigger_size=size,
         owner=owner,
         model_id=model_id,
         scheme=scheme,
-        class_names=given.class_names,
-        feature_names=given.feature_names,
-        preparation=given.claimed,
         pool_size=pool_size,
         pool_rows=pool_rows,
         seed=seed,

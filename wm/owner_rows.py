@@ -31,14 +31,19 @@ class OwnerRows:
     feature_names
         d names.
     preparation
-        How a frame of raw rows became model input; None for arrays.
+        How raw rows became model input; None for arrays.
     """
 
     X: NDArray[np.float32]
     y: NDArray[np.int64]
     class_names: tuple[str, ...]
     feature_names: tuple[str, ...]
-    preparation: Preparation | None
+    preparation: Preparation | None = None
+
+    @property
+    def domain(self) -> tuple[tuple[float, float], ...]:
+        """Range of each feature."""
+        return tuple(zip(self.X.min(axis=0).tolist(), self.X.max(axis=0).tolist(), strict=True))
 
     @classmethod
     def of(
@@ -75,7 +80,7 @@ class OwnerRows:
             some = (f"x{index}" for index in range(rows.shape[1]))
             feature_names = tuple(some) if preparation is None else preparation.feature_names
         names = tuple(map(str, classes))
-        return cls(rows, codes.astype(np.int64), names, tuple(feature_names), preparation)
+        return cls(rows, codes.astype(np.int64), names, tuple(map(str, feature_names)), preparation)
 
     @property
     def claimed(self) -> MinMax | Preparation | None:

@@ -18,7 +18,6 @@ from wm.claims.keys import public_hex, read_key
 from wm.claims.lineup import LineupClaim
 from wm.claims.pooled import PooledClaim
 from wm.claims.reading import read_whole_claim
-from wm.datasets.preparation import claimed
 from wm.embedding.options import PaperOptions
 
 
@@ -104,20 +103,16 @@ def new_claim(data: OwnerData, options: dict[str, Any], owner: str) -> PooledCla
     from wm.embedding.claimed import commit_pool
     from wm.embedding.common import trigger_size
 
-    rows, given, scheme = data.split, options["trigger_rows"], options["scheme"]
+    rows, given, scheme = data.rows, options["trigger_rows"], options["scheme"]
     ones_share = SCHEMES[scheme].ones_share if options["ones_share"] is None else options["ones_share"]
     return commit_pool(
-        rows.X_train,
-        rows.y_train,
+        rows,
         trees=trees_of_rounds(scheme, options["trees"], len(rows.class_names)),
         ones_share=ones_share,
         scheme=scheme,
-        trigger_size=trigger_size(len(rows.y_train), options["trigger_share"]) if given is None else given,
+        trigger_size=trigger_size(len(rows.y), options["trigger_share"]) if given is None else given,
         owner=owner,
         model_id=options["model_id"],
-        class_names=rows.class_names,
-        feature_names=rows.feature_names,
-        preparation=claimed(data.interface.preparation),
         pool_size=options["pool_size"],
         pool_rows=options["pool_rows"],
         level=options["level"],

@@ -51,24 +51,18 @@ def new_lineup_claim(
     data: OwnerData, options: dict[str, Any], owner: str, committed: Path | None = None
 ) -> LineupClaim:
     """Return the claim that the options ask for, and write the candidates that it commits to, if any."""
-    from wm.datasets.preparation import claimed
     from wm.embedding.lineup.claimed import commit_lineup
 
-    rows = data.split
     chosen = LineupOptions.of(**{name: options[name] for name in LineupOptions.model_fields})
     if committed is not None:
         say(f"training {chosen.candidates} candidates for each of {options['trees']} trees")
     made = commit_lineup(
-        rows.X_train,
-        rows.y_train,
+        data.rows,
         trees=options["trees"],
         training=chosen.training(options["max_depth"]),
         owner=owner,
         model_id=options["model_id"],
-        class_names=rows.class_names,
-        feature_names=rows.feature_names,
         committed=None if committed is None else chosen.candidates,
-        preparation=claimed(data.interface.preparation),
         seed=options["seed"],
         source=data.source,
         n_jobs=options["jobs"],

@@ -20,6 +20,7 @@ from wm.datasets.source import find_file
 from wm.datasets.wording import as_flag
 from wm.errors import ClaimError, DataError
 from wm.interface import Interface
+from wm.owner_rows import OwnerRows
 
 if TYPE_CHECKING:
     from wm.claims.lineup import LineupClaim
@@ -99,6 +100,12 @@ class OwnerData:
     split: Split
     interface: Interface
     source: dict[str, Any]
+
+    @property
+    def rows(self) -> OwnerRows:
+        """The training rows."""
+        split, preparation = self.split, self.interface.preparation
+        return OwnerRows(split.X_train, split.y_train, split.class_names, split.feature_names, preparation)
 
 
 def read_owner_data(options: dict[str, Any], split_seed: int | None = None) -> OwnerData:

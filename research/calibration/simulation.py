@@ -19,6 +19,7 @@ from wm.claims.keys import new_key, public_hex
 from wm.claims.opened import challenged_rows, open_claim
 from wm.embedding.claimed import commit_pool, own_receipt
 from wm.forest import Forest
+from wm.owner_rows import OwnerRows
 from wm.verification.answers import Answers
 from wm.verification.judgement import Response, VerdictKind, judge_sample
 from wm.verification.samples import sample_of
@@ -96,16 +97,14 @@ def judge(pool: Pool, suspects: Sequence[Forest]) -> tuple[dict[str, P], int]:
     X, labels = pool
     key, found, positive = new_key(), defaultdict[str, list[float]](list), 0
     for number, suspect in enumerate(suspects):
+        names = tuple(str(index) for index in range(X.shape[1]))
         claim = commit_pool(
-            X,
-            labels,
+            OwnerRows(X, labels, ("0", "1"), names),
             trees=TREES,
             ones_share=ONES / TREES,
             trigger_size=K,
             owner=public_hex(key),
             model_id="false",
-            class_names=("0", "1"),
-            feature_names=[str(index) for index in range(X.shape[1])],
         ).model_copy(update={"receipts": (own_receipt(None),)})
         whole = sample_of(claim)
         rows = challenged_rows(

@@ -16,6 +16,7 @@ from sklearn.ensemble import RandomForestClassifier
 from tests import lineups, witness
 from tests.damage.damaging import Form
 from tests.damage.running import Target, unclear
+from tests.pools import owners
 from wm.attacks.leakage import LeakageReport, inspect
 from wm.claims.beacons.base import Receipt, parse_receipt, read_trust
 from wm.claims.claim import Claim, parse_claim
@@ -76,17 +77,14 @@ def targets(folder: Path) -> list[Target]:
 
 
 def _claim(X: NDArray[np.float32], y: NDArray[np.int64]) -> PooledClaim:
+    scaling = MinMax(low=(0.0,) * FEATURES, span=(2.0,) * FEATURES)
     committed = commit_pool(
-        X,
-        y,
+        owners(X, y, NAMES, scaling=scaling),
         trees=TREES,
         ones_share=0.5,
         trigger_size=ROWS,
         owner=public_hex(owner_key(5)),
         model_id="forest",
-        class_names=NAMES,
-        feature_names=[f"x{index}" for index in range(FEATURES)],
-        preparation=MinMax(low=(0.0,) * FEATURES, span=(2.0,) * FEATURES),
         seed=5,
     )
     return committed.model_copy(update={"receipts": (witness.witness(committed),)})

@@ -11,7 +11,7 @@ from sklearn.datasets import load_breast_cancer
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 
-from tests.pools import JUDGE, OWNER, TRUST, receipt_of, witnessed
+from tests.pools import JUDGE, OWNER, TRUST, owners, receipt_of, witnessed
 from wm.claims.keys import public_hex
 from wm.claims.pooled import MinMax
 from wm.embedding.claimed import OwnedForest, commit_pool, embed_claim
@@ -55,12 +55,16 @@ def committed(data: Data, **changes):
         "trigger_size": K,
         "owner": public_hex(OWNER),
         "model_id": "the owner's",
-        "class_names": ("malignant", "benign"),
-        "feature_names": [f"f{index}" for index in range(data.X.shape[1])],
         "seed": 1,
-        "preparation": MinMax(low=tuple(data.low.tolist()), span=tuple(data.span.tolist())),
     }
-    return commit_pool(data.X[data.own], data.y[data.own], **(setting | changes))
+    rows = owners(
+        data.X[data.own],
+        data.y[data.own],
+        ("malignant", "benign"),
+        [f"f{index}" for index in range(data.X.shape[1])],
+        MinMax(low=tuple(data.low.tolist()), span=tuple(data.span.tolist())),
+    )
+    return commit_pool(rows, **(setting | changes))
 
 
 def trained(data: Data, claim, *receipts, trees=TREES) -> OwnedForest:

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from tests import lineups, witness
+from tests.pools import owners
 from wm.claims.lineup_settings import TreeSettings
 from wm.embedding.boosted.newton import model_of_steps
 from wm.embedding.lineup.boosting import first_margins, train_rounds
@@ -67,9 +68,8 @@ def test_rows_on_which_all_trees_are_alike_prove_nothing():
     rng = np.random.default_rng(2)
     column = rng.normal(size=(120, 1)).astype(np.float32)
     X, y = np.repeat(column, 3, axis=1), (column[:, 0] > 0).astype(np.int64)
-    names = {"class_names": ("no", "yes"), "feature_names": ("a", "b", "c")}
     made = commit_lineup(
-        X, y, trees=12, training=TreeSettings(), owner="ab" * 32, model_id="m", seed=1, **names
+        owners(X, y), trees=12, training=TreeSettings(), owner="ab" * 32, model_id="m", seed=1
     )
     owned = embed_lineup(made.claim, [witness.witness(made.claim)], X, y)
     rows = canonical_rows(X, y)

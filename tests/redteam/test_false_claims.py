@@ -10,7 +10,7 @@ import pytest
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.model_selection import train_test_split
 
-from tests.pools import JUDGE, TRUST, pledge, receipt_of, rows_of, witnessed
+from tests.pools import JUDGE, TRUST, owners, pledge, receipt_of, rows_of, witnessed
 from tests.redteam.conftest import answered, drawn_sample, judged
 from wm.forest import Forest
 from wm.verification.answers import Answers
@@ -188,15 +188,12 @@ def test_models_of_other_peoples_survey_rows_are_not_verified(seed):
     c = np.median(proto @ w)
     X, y = survey(rng, proto, w, c, 1500)
     claim = commit_pool(
-        X,
-        y,
+        owners(X, y),
         trees=20,
         ones_share=0.5,
         trigger_size=20,
         owner="ab" * 32,
         model_id="survey",
-        class_names=("0", "1"),
-        feature_names=[f"q{index}" for index in range(10)],
     )
     innocent = RandomForestClassifier(50, random_state=seed).fit(*survey(rng, proto, w, c, 1500))
     for _ in range(DRAWS):

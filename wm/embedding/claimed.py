@@ -18,7 +18,6 @@ from wm.claims.document import first_error
 from wm.claims.draw import random_bytes
 from wm.claims.pooled import Header, PooledClaim, new_claim
 from wm.codebook import Marks
-from wm.datasets.preparation import MinMax, Preparation
 from wm.embedding import Embedded
 from wm.embedding.common import OnRound, single_rows
 from wm.embedding.divided import DIVIDED_POOL, divided_rows
@@ -30,6 +29,7 @@ from wm.embedding.watermark import Plan, watermark_rows
 from wm.errors import EmbeddingError
 from wm.forest import Forest
 from wm.interface import Interface, Released
+from wm.owner_rows import OwnerRows
 from wm.streams import Role
 from wm.verification.evidence import DEFAULT_LEVEL, Evidence
 from wm.verification.randomization import row_floor
@@ -43,18 +43,14 @@ _TESTS = 2
 
 
 def commit_pool(
-    X: NDArray[np.float32],
-    y: NDArray[np.int64],
+    rows: OwnerRows,
     *,
     trees: int,
     ones_share: float,
     trigger_size: int,
     owner: str,
     model_id: str,
-    class_names: tuple[str, ...],
-    feature_names: Sequence[str],
     scheme: str = "paper",
-    preparation: MinMax | Preparation | None = None,
     pool_size: int | None = None,
     pool_rows: PoolRows = "any",
     level: float = DEFAULT_LEVEL,
@@ -65,8 +61,8 @@ def commit_pool(
 
     Parameters
     ----------
-    X : (n, d), y : (n,)
-        The training rows as model input, and their labels, 0, 1, ....
+    rows
+        The training rows.
     trees, ones_share, trigger_size
         m, the share of trees that will err on trigger rows, and k.
     owner
@@ -92,6 +88,7 @@ def commit_pool(
         Labels without a class name, or a scheme that no judge can read.
     """
     tests_of(scheme)
+    X, y = rows.X, rows.y
     single = single_rows(X)
     default = _pool_size(len(single), trigger_size, pool_rows, level)
     size = default if pool_size is None else pool_size
@@ -121,9 +118,9 @@ def commit_pool(
     rng = np.random.default_rng(np.frombuffer(choice, dtype="<u4").tolist())
     if pool_rows == "divided":
         caps = Caps(None, None)
-        rows = divided_rows(X, y, single, size, ones_share, caps=caps, rng=rng)
+        pool = divided_rows(X, y, single, size, ones_share, caps=caps, rng=rng)
     else:
-        rows = np.sort(rng.choice(single, size=size, replace=False))
+        pool = np.sort(rng.choice(single, size=size, replace=False))
     try:
         header = Header(
             scheme=scheme,
@@ -133,14 +130,14 @@ def commit_pool(
             pool_size=size,
             owner=owner,
             model_id=model_id,
-            class_names=class_names,
-            feature_names=tuple(map(str, feature_names)),
-            domain=tuple(zip(X.min(axis=0).tolist(), X.max(axis=0).tolist(), strict=True)),
-            preparation=preparation,
+            class_names=rows.class_names,
+            feature_names=rows.feature_names,
+            domain=rows.domain,
+            preparation=rows.claimed,
         )
     except ValidationError as reason:
         raise EmbeddingError(f"no claim can be made of this: {first_error(reason)}") from reason
-    return new_claim(header, X[rows], y[rows], salt=salt, secret=secret, source=source)
+    return new_claim(header, X[pool], y[pool], salt=salt, secret=secret, source=source)
 
 
 @dataclass(frozen=True, eq=False)

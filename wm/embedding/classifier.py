@@ -101,8 +101,8 @@ class WatermarkedClassifier(Secretive, ClassifierMixin, BaseEstimator):  # type:
     def _class_names(self) -> tuple[str, ...]:
         return tuple(map(str, self.classes_))
 
-    def _feature_names(self, features: int) -> list[str]:
-        return list(getattr(self, "feature_names_in_", [f"x{index}" for index in range(features)]))
+    def _feature_names(self, features: int) -> tuple[str, ...]:
+        return tuple(map(str, getattr(self, "feature_names_in_", [f"x{index}" for index in range(features)])))
 
     def _checked(self, X: ArrayLike) -> NDArray[np.float32]:
         check_is_fitted(self)

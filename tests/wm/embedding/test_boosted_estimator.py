@@ -120,15 +120,12 @@ def test_pickles_hold_no_claim_and_nothing_is_printed(breast_cancer, model):
 def test_a_witnessed_claim_is_verified(breast_cancer):
     X, y = breast_cancer.X_train, breast_cancer.y_train
     claim = commit_pool(
-        X,
-        y,
+        pools.owners(X, y, ("0", "1")),
         trees=30,
         ones_share=0.5,
         trigger_size=12,
         owner=public_hex(pools.OWNER),
         model_id="m",
-        class_names=("0", "1"),
-        feature_names=[f"x{index}" for index in range(X.shape[1])],
         scheme="boosted",
     )
     drawn = claim.model_copy(update={"receipts": (pools.receipt_of(claim),)})

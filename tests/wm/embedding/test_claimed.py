@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,9 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.examples import examples
-from tests.pools import JUDGE, OWNER, STRANGER, TRUST, receipt_of
+from tests.pools import JUDGE, OWNER, STRANGER, TRUST, owners, receipt_of
 from wm.claims.keys import public_hex
-from wm.claims.pooled import MinMax, parse_pooled
+from wm.claims.pooled import parse_pooled
+from wm.datasets.preparation import MinMax, NumberColumn, Preparation
 from wm.embedding.claimed import commit_pool, embed_claim, own_receipt, owner_key
 from wm.embedding.options import PaperOptions
 from wm.embedding.tuning import Hyperparameters
@@ -25,19 +27,19 @@ SIZE, TREES, K = 150, 10, 5
 rng = np.random.default_rng(0)
 X = rng.random((SIZE, 4)).astype(np.float32)
 y = (X[:, 0] + X[:, 1] > 1).astype(np.int64)
+ONE_COLUMN = Preparation(columns=(NumberColumn(name="a"),), scaling=MinMax(low=(0.0,), span=(1.0,)))
 SETTING = {
     "trees": TREES,
     "ones_share": 0.5,
     "trigger_size": K,
     "owner": public_hex(OWNER),
     "model_id": "m",
-    "class_names": ("no", "yes"),
-    "feature_names": list("abcd"),
 }
 
 
-def committed(rows=X, labels=y, **changes):
-    return commit_pool(rows, labels, **(SETTING | changes))
+def committed(rows=X, labels=y, class_names=("no", "yes"), feature_names=None, preparation=None, **changes):
+    given = replace(owners(rows, labels, class_names, feature_names), preparation=preparation)
+    return commit_pool(given, **(SETTING | changes))
 
 
 def embedded(claim, receipts=None, rows=X, labels=y, **changes):
@@ -121,7 +123,7 @@ def test_a_refusal_says_what_would_do():
         ({"class_names": ("a", "a")}, "twice"),
         ({"feature_names": ["a", "a", "b", "c"]}, "twice"),
         ({"feature_names": ["a"]}, "features"),
-        ({"preparation": MinMax(low=(0.0,), span=(1.0,))}, "features"),
+        ({"preparation": ONE_COLUMN}, "features"),
         ({"owner": "nobody"}, "owner"),
         ({"rows": np.where(np.arange(SIZE)[:, None] == 3, np.nan, X).astype(np.float32)}, "finite"),
         ({"rows": np.where(np.arange(SIZE)[:, None] == 3, np.inf, X).astype(np.float32)}, "finite"),

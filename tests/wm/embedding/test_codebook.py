@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_iris
 
-from tests.pools import CHALLENGE, JUDGE, OWNER, TRUST, opening, receipt_of
+from tests.pools import CHALLENGE, JUDGE, OWNER, TRUST, opening, owners, receipt_of
 from wm.claims.keys import public_hex
 from wm.claims.opened import parse_opened
 from wm.codebook import Codebook, random_codebook
@@ -98,15 +98,12 @@ def test_trees_are_trained_one_by_one_only():
 def owned(breast_cancer):
     rows = breast_cancer
     claim = commit_pool(
-        rows.X_train,
-        rows.y_train,
+        owners(rows.X_train, rows.y_train),
         trees=40,
         ones_share=0.25,
         trigger_size=8,
         owner=public_hex(OWNER),
         model_id="m",
-        class_names=("no", "yes"),
-        feature_names=[f"x{index}" for index in range(rows.X_train.shape[1])],
         scheme="codebook",
         seed=1,
     )

@@ -8,7 +8,7 @@ from sklearn.datasets import load_iris
 from sklearn.ensemble import RandomForestClassifier
 
 import wm
-from tests.pools import JUDGE, OWNER, TRUST, own_receipt, receipt_of
+from tests.pools import JUDGE, OWNER, TRUST, own_receipt, owners, receipt_of
 from wm.claims.keys import public_hex
 from wm.embedding.claimed import commit_pool
 from wm.embedding.estimator import WatermarkedForestClassifier
@@ -22,15 +22,12 @@ TREES = 30
 def committed(X, y, names, *, trees=TREES, witnessed=True, **options):
     """Return a claim of raw rows, drawn by the notary of the tests: the same one whenever it is asked."""
     claim = commit_pool(
-        X.astype(np.float32),
-        y,
+        owners(X.astype(np.float32), y, names),
         trees=trees,
         ones_share=0.5,
         trigger_size=options.pop("trigger_size", 7),
         owner=public_hex(OWNER),
         model_id="forest",
-        class_names=names,
-        feature_names=[f"x{index}" for index in range(X.shape[1])],
         **({"seed": 1} | options),
     )
     return claim.model_copy(update={"receipts": (receipt_of(claim, value=1),) if witnessed else ()})

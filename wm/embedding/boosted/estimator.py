@@ -32,6 +32,7 @@ from wm.embedding.merging import MergedRows
 from wm.embedding.options import DEFAULT_DEPTH, DEFAULT_SUBSAMPLE, BoostedOptions, GradientOptions
 from wm.errors import ClaimError, EmbeddingError, FitError
 from wm.models import TreeModel
+from wm.owner_rows import OwnerRows
 from wm.verification.boosted import wrong_signs
 from wm.verification.codebook import log10_floor
 from wm.verification.evidence import DEFAULT_LEVEL, Evidence, verify
@@ -247,16 +248,14 @@ class WatermarkedBoostingClassifier(WatermarkedClassifier):
     def _new_claim(self, rows: MergedRows, seed: int, trees: int) -> PooledClaim:
         """Return a claim that no beacon drew; with few rows or trees it may be too weak for any judge."""
         count, secret = len(rows.codes), self._secret_seed(seed)
+        names, features = self._class_names(), self._feature_names(rows.X.shape[1])
         claim = commit_pool(
-            rows.X,
-            rows.codes,
+            OwnerRows(rows.X, rows.codes, names, features),
             trees=trees,
             ones_share=_DEFAULTS.ones_share,
             trigger_size=trigger_size(count, max(self.trigger_share, 1 / count)),
             owner=public_hex(owner_key(secret)),
             model_id=self.model_id,
-            class_names=self._class_names(),
-            feature_names=self._feature_names(rows.X.shape[1]),
             scheme=BOOSTED,
             level=1.0,
             seed=secret,

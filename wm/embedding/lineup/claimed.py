@@ -18,7 +18,6 @@ from wm.claims.draw import random_bytes
 from wm.claims.lineup import LineupClaim, LineupHeader, drawn_value, new_lineup, with_receipts
 from wm.claims.lineup_keys import place, position_secret, tree_seed
 from wm.claims.lineup_settings import Settings, TreeSettings
-from wm.datasets.preparation import MinMax, Preparation
 from wm.embedding.lineup.boosting import owner_rounds, released_content
 from wm.embedding.lineup.context import (
     TrainingRows,
@@ -33,6 +32,7 @@ from wm.errors import ClaimError, EmbeddingError
 from wm.forest import NODE_ARRAYS, Forest
 from wm.formats.scrubbing import scrubbed
 from wm.interface import Interface, Released
+from wm.owner_rows import OwnerRows
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,17 +71,13 @@ class OwnedLineup(Released):
 
 
 def commit_lineup(
-    X: NDArray[np.float32],
-    y: NDArray[np.int64],
+    given: OwnerRows,
     *,
     trees: int,
     training: Settings,
     owner: str,
     model_id: str,
-    class_names: tuple[str, ...],
-    feature_names: Sequence[str],
     committed: int | None = None,
-    preparation: MinMax | Preparation | None = None,
     seed: int | None = None,
     source: dict[str, Any] | None = None,
     n_jobs: int = 1,
@@ -90,8 +86,8 @@ def commit_lineup(
 
     Parameters
     ----------
-    X : (n, d), y : (n,)
-        The training rows as model input, and their labels, 0 or 1.
+    given
+        The training rows, of two classes.
     trees
         m.
     committed
@@ -109,8 +105,8 @@ def commit_lineup(
     EmbeddingError
         Rows, settings or names that no line-up can have.
     """
-    rows = canonical_rows(X, y)
-    check_entropy(training, X.shape[1])
+    rows = canonical_rows(given.X, given.y)
+    check_entropy(training, given.X.shape[1])
     versions = environment()
     context = context_hash(rows, training, trees=trees, model_id=model_id, environment=versions)
     secret, salt = (random_bytes(seed, name) for name in ("secret", "salt"))
@@ -135,10 +131,10 @@ def commit_lineup(
             candidates_root=None if candidates is None else candidates_root(candidates),
             owner=owner,
             model_id=model_id,
-            class_names=class_names,
-            feature_names=tuple(map(str, feature_names)),
-            domain=tuple(zip(X.min(axis=0).tolist(), X.max(axis=0).tolist(), strict=True)),
-            preparation=preparation,
+            class_names=given.class_names,
+            feature_names=given.feature_names,
+            domain=given.domain,
+            preparation=given.claimed,
             training=training,
             environment=versions,
             context=context.hex(),

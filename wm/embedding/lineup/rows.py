@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -58,29 +58,13 @@ def embed_rows(
             "wm.embedding.lineup.claimed.commit_lineup"
         )
     training = LineupOptions.of(**options).training(max_depth)
-    claim = _committed(rows, training, trees=trees, owner=owner, model_id=model_id, seed=seed)
+    made = commit_lineup(rows, trees=trees, training=training, owner=owner, model_id=model_id, seed=seed)
+    claim = made.claim
     receipt = own_receipt(seed) if beacon is None else beacon(claim)
     if claim.header.is_boosted:
         return embed_boosted_lineup(claim, [receipt], rows.X, rows.y)
     owned = embed_lineup(claim, [receipt], rows.X, rows.y, n_jobs=n_jobs)
     return OwnedLineup(owned.forest, owned.claim, rows.interface)
-
-
-def _committed(
-    rows: OwnerRows, training: Settings, *, trees: int, owner: str, model_id: str, seed: int | None
-) -> LineupClaim:
-    return commit_lineup(
-        rows.X,
-        rows.y,
-        trees=trees,
-        training=training,
-        owner=owner,
-        model_id=model_id,
-        class_names=rows.class_names,
-        feature_names=rows.feature_names,
-        preparation=rows.claimed,
-        seed=seed,
-    ).claim
 
 
 def fitted_lineup(
@@ -89,7 +73,7 @@ def fitted_lineup(
     claim: LineupClaim | None,
     *,
     names: tuple[str, ...],
-    features: Sequence[str],
+    features: tuple[str, ...],
     trees: int,
     model_id: str,
     limits: Caps,
@@ -129,7 +113,7 @@ def fitted_boosted_lineup(
     claim: LineupClaim | None,
     *,
     names: tuple[str, ...],
-    features: Sequence[str],
+    features: tuple[str, ...],
     rounds: int,
     model_id: str,
     training: BoostingSettings,
@@ -149,7 +133,7 @@ def fitted_boosted_lineup(
 
 
 def _whole_rows(
-    merged: MergedRows, y: NDArray[np.int64], names: tuple[str, ...], features: Sequence[str]
+    merged: MergedRows, y: NDArray[np.int64], names: tuple[str, ...], features: tuple[str, ...]
 ) -> OwnerRows:
     counts = merged.weight.astype(np.int64)
     if not np.array_equal(counts, merged.weight):
@@ -157,12 +141,12 @@ def _whole_rows(
             "scheme lineup trains on rows, each as often as its weight says: whole numbers are needed as "
             "sample_weight, and no class_weight that makes others of them"
         )
-    return OwnerRows(np.repeat(merged.X, counts, axis=0), np.repeat(y, counts), names, tuple(features), None)
+    return OwnerRows(np.repeat(merged.X, counts, axis=0), np.repeat(y, counts), names, features)
 
 
 def _drawn_by_owner(
     rows: OwnerRows, training: Settings, *, trees: int, model_id: str, seed: int | None
 ) -> LineupClaim:
     owner = public_hex(owner_key(seed))
-    claim = _committed(rows, training, trees=trees, owner=owner, model_id=model_id, seed=seed)
-    return with_receipts(claim, [own_receipt(seed)])
+    made = commit_lineup(rows, trees=trees, training=training, owner=owner, model_id=model_id, seed=seed)
+    return with_receipts(made.claim, [own_receipt(seed)])

@@ -7,6 +7,7 @@ import pytest
 from pydantic import ValidationError
 
 from tests import lineups, witness
+from tests.pools import owners
 from wm.claims.lineup_opened import open_lineup
 from wm.claims.lineup_settings import BoostingSettings, TreeSettings
 from wm.embedding.boosted.rounds import BoostingTask, boost
@@ -92,16 +93,7 @@ def test_rows_without_a_choice_are_refused_where_every_round_sees_them_all():
     X, y = lineups.rows_of(0)
     whole = BoostingSettings(max_depth=2, learning_rate=0.1, subsample=1.0)
     with pytest.raises(EmbeddingError, match="give a subsample below 1"):
-        lineups.commit_lineup(
-            X[:, :1],
-            y,
-            trees=4,
-            training=whole,
-            owner="ab" * 32,
-            model_id="m",
-            class_names=("no", "yes"),
-            feature_names=["x"],
-        )
+        lineups.commit_lineup(owners(X[:, :1], y), trees=4, training=whole, owner="ab" * 32, model_id="m")
 
 
 def test_candidates_cannot_be_committed_before_the_draw():

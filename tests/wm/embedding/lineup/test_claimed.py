@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
 
 from tests import lineups, witness
+from tests.pools import owners
 from wm.claims.lineup import drawn_value
 from wm.claims.lineup_keys import tree_seed
 from wm.claims.lineup_settings import TreeSettings
@@ -87,13 +87,4 @@ def test_a_receipt_of_another_claim_is_refused():
 def test_an_impossible_line_up_is_refused():
     X, y = lineups.rows_of(0)
     with pytest.raises(EmbeddingError, match="no claim can be made of this: "):
-        commit_lineup(
-            X,
-            y,
-            trees=1,
-            training=TreeSettings(),
-            owner="ab" * 32,
-            model_id="model",
-            class_names=("no", "yes"),
-            feature_names=np.arange(6),
-        )
+        commit_lineup(owners(X, y), trees=1, training=TreeSettings(), owner="ab" * 32, model_id="model")
