@@ -77,6 +77,14 @@ def test_the_networks_hashes_cover_their_keys_and_times(chain, group_hash, beaco
     assert hashlib.sha256(content + beacon.encode()).hexdigest() == chain.hash
 
 
+@pytest.fixture(autouse=True)
+def recursion_limit():
+    """py_ecc raises the limit so far that nested JSON would end the process; the product sets it back."""
+    depth = sys.getrecursionlimit()
+    yield
+    sys.setrecursionlimit(depth)
+
+
 @pytest.mark.parametrize("name", ROUNDS)
 @pytest.mark.parametrize("place", [0, 1, 40, -1])
 def test_an_edited_signature_is_refused(name, place):
