@@ -24,8 +24,8 @@ SCOREBOARDS = ROOT / "research" / "scoreboards"
 
 DATASETS: Mapping[str, tuple[str, ...]] = {
     "breast-cancer": ("schemes", "schemes-divided", "schemes-candidates"),
-    "ijcnn1": ("schemes-ijcnn1", "schemes-divided-ijcnn1"),
-    "mnist2-6": ("schemes-mnist2-6", "schemes-divided-mnist2-6"),
+    "ijcnn1": ("schemes-ijcnn1", "schemes-divided-ijcnn1", "schemes-distilled-ijcnn1"),
+    "mnist2-6": ("schemes-mnist2-6", "schemes-divided-mnist2-6", "schemes-distilled-mnist2-6"),
 }
 """Campaigns of each table, in order."""
 
@@ -34,9 +34,10 @@ COLUMNS: Mapping[tuple[str, str], str] = {
     ("schemes", "codebook"): "`codebook`",
     ("schemes-divided", "codebook"): "`codebook`, divided rows",
     ("schemes", "lineup"): "`lineup`",
+    ("schemes-distilled", "lineup"): "`lineup`",
     ("schemes-candidates", "lineup"): "`lineup`, N = 100",
 }
-"""Titles of the columns: of a campaign, without its data set, and a scheme."""
+"""Titles of the columns: of a campaign, without its data set, and a scheme. A later campaign adds lines to a column."""
 
 
 class Row(BaseModel):
@@ -80,6 +81,7 @@ EVIDENCE = (
     Line("labels by a coin where votes are within 0.1 of one half", "modification: hedge", 0.1),
     Line("within 0.2", "modification: hedge", 0.2),
     Line("distilled from votes, 1 query for each row", "modification: distil-votes", 1.0),
+    Line("3 queries for each row", "modification: distil-votes", 3.0),
     Line("10 queries for each row", "modification: distil-votes", 10.0),
     Line("distilled from labels", "modification: distil-labels", 1.0),
     Line("repeated votes filtered", "suppression: repeats"),
@@ -105,9 +107,9 @@ def table(dataset: str, folder: Path = SCOREBOARDS) -> str:
         rows = TypeAdapter(list[Row]).validate_python(json.loads((folder / f"{campaign}.json").read_text()))
         for (name, scheme), title in COLUMNS.items():
             if name == campaign.removesuffix(f"-{dataset}"):
-                found[title] = [row for row in rows if row.scheme == scheme]
-    columns = [found[title] for title in COLUMNS.values() if title in found]
-    titles = [title for title in COLUMNS.values() if title in found]
+                found.setdefault(title, []).extend(row for row in rows if row.scheme == scheme)
+    titles = [title for title in dict.fromkeys(COLUMNS.values()) if title in found]
+    columns = [found[title] for title in titles]
     lines = [
         _line(f"log10 p, median (min to max) of {_repeats(columns)}", titles),
         _line("---", ["---"] * len(titles)),

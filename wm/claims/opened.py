@@ -2,9 +2,11 @@
 
 The owner shows the header, the secret (so that the judge can recompute the draw) and some rows with their
 Merkle paths, and signs commitment, challenge and the numbers of these rows. The other rows stay hidden.
-Which rows are shown is a function of the commitment, the judge's challenge, and how many are shown of each:
+Which rows are shown is a function of the commitment, the trigger rows, which the beacon drew, the judge's
+challenge, and how many are shown of each. Without the trigger rows an owner who foresees the challenge could
+try commitments until pool rows of wrong labels are never shown as controls:
 
-    C        = HMAC-SHA256(commitment, challenge)
+    C        = HMAC(HMAC-SHA256(commitment, challenge), u64(trigger row) || ..., ascending)
     triggers : those with the smallest HMAC(C, "trigger" || u64(i)) among the trigger rows
     controls : those with the smallest HMAC(C, "control" || u64(i)) among the other rows
 """
@@ -136,7 +138,8 @@ def challenged_rows(
             f"{shown} trigger rows and {controls} controls cannot be opened: there are {len(triggers)} and "
             f"{len(others)}, and at least one of each is needed"
         )
-    key = challenge_key(commitment, challenge)
+    drawn = b"".join(map(whole, sorted(triggers)))
+    key = hmac.digest(challenge_key(commitment, challenge), drawn, "sha256")
 
     def first(prefix: bytes, numbers: Sequence[int], count: int) -> list[int]:
         return sorted(numbers, key=lambda number: hmac.digest(key, prefix + whole(number), "sha256"))[:count]
@@ -145,7 +148,7 @@ def challenged_rows(
 
 
 def challenge_key(commitment: str, challenge: str) -> bytes:
-    """Return the key that decides what is opened; raise `ClaimError` for a challenge that is no text."""
+    """Return the key of a commitment and a challenge; raise `ClaimError` for a challenge that is no text."""
     try:
         return hmac.digest(bytes.fromhex(commitment), challenge.encode(), "sha256")
     except UnicodeEncodeError as reason:

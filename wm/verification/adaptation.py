@@ -1,13 +1,16 @@
-"""A suspect model's votes on a claim's rows, whatever a thief changed outside the trees' votes.
+"""A suspect model's answers to a claim's rows, whatever a thief changed that changes no answer.
 
-A copy may take raw units, more or other columns, other class names or exchanged classes. Every adaptation
-here is chosen by how well the suspect answers *all* shown rows, trigger rows and controls alike: it does not
-depend on the draw, so that the tests of `wm.verification.randomization` stay exact.
+A copy may take raw units, more or other columns, other class names or exchanged classes. Libraries answer
+with the mean of the trees' class shares: a thief can shift these, up in one tree, down in the next, so that
+no answer changes and each tree votes for one class. So the mean is an answer too, and a tree that votes for
+one class only is taken by how its shares differ from row to row. Every adaptation here looks at *all* shown
+rows, trigger rows and controls alike: it does not depend on the draw, so that the tests of
+`wm.verification.randomization` stay exact.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Protocol, TypeVar
 
@@ -18,10 +21,13 @@ from wm.datasets.preparation import MinMax, Preparation
 from wm.errors import ClaimError
 from wm.forest import Forest
 from wm.formats.units import Domain
-from wm.verification.answers import Answers, name_of
+from wm.verification.answers import AnswerKind, Answers, name_of
 
 CLEARLY_BETTER = 0.1
 """Gain in balanced accuracy from which an adaptation is preferred to simpler ones."""
+
+_SAME_SHARE = 1e-9
+"""Difference of two class shares that is only rounding."""
 
 _MAX_COMPARED = 5e7
 """Pairs of a suspect's threshold and a claim's column that are compared, a few seconds; beyond, none are."""
@@ -80,14 +86,14 @@ class AdaptedVotes:
     Attributes
     ----------
     answers
-        Votes as 0, 1, ..., (n, trees).
+        Votes as 0, 1, ..., (n, trees); and the mean of the trees' class shares if it differs from the votes.
     notes
         What was adapted, in words.
     rows : (n, f)
         Values of the features that the suspect's trees test, as they were asked.
     """
 
-    answers: Answers
+    answers: Mapping[AnswerKind, Answers]
     notes: tuple[str, ...]
     rows: NDArray[np.float32]
 
@@ -105,8 +111,8 @@ def model_answers(forest: Forest, sample: Rows) -> AdaptedVotes:
     used, compact = used_features(forest)
 
     def answer(rows: NDArray[np.float32], notes: tuple[str, ...]) -> tuple[float, AdaptedVotes]:
-        votes, quality, class_notes = coded(compact.apply(rows), forest, sample)
-        return quality, AdaptedVotes(Answers("votes", votes), (*notes, *class_notes), rows)
+        answers, quality, class_notes = coded(compact.apply(rows), forest, sample)
+        return quality, AdaptedVotes(answers, (*notes, *class_notes), rows)
 
     return best_answered(inputs(forest, used, sample), answer, forest, sample)
 
@@ -198,8 +204,8 @@ def _columns(rows: NDArray[np.float32], columns: NDArray[np.int64]) -> NDArray[n
 
 def coded(
     leaves: NDArray[np.int64], forest: Forest, sample: Rows
-) -> tuple[NDArray[np.int64], float, tuple[str, ...]]:
-    """Return votes as 0, 1, ..., how well the suspect answers with them, and notes.
+) -> tuple[Mapping[AnswerKind, Answers], float, tuple[str, ...]]:
+    """Return the answers of `AdaptedVotes`, how well the suspect answers with them, and notes.
 
     Classes are matched by name. They are exchanged only if both the majority of votes and the mean of class
     shares answer better so: a thief can add trees that decide one of them and leave the other as it was.
@@ -210,13 +216,21 @@ def coded(
         The leaf that each row reaches in each tree.
     """
     wanted, names = sample.header.class_names, [name_of(each) for each in forest.classes.tolist()]
-    codes, share = forest.node_class[leaves], forest.value / forest.value.sum(axis=1, keepdims=True)
+    share = forest.value / forest.value.sum(axis=1, keepdims=True)
+    codes = _leaning(forest.node_class[leaves], share, leaves)
     count = range(len(names))
     rules = [
         np.stack([(codes == code).mean(axis=1) for code in count], axis=1),
         np.stack([share[:, code][leaves].mean(axis=1) for code in count], axis=1),
     ]
     known = np.isin(sample.y, np.arange(len(wanted)))
+
+    def answers(places: NDArray[np.int64]) -> Mapping[AnswerKind, Answers]:
+        found: dict[AnswerKind, Answers] = {"votes": Answers("votes", places[codes])}
+        if not np.allclose(rules[0], rules[1], rtol=0.0, atol=_SAME_SHARE):
+            mean = np.clip(rules[1] @ (places[:, None] == np.arange(len(wanted))), 0.0, 1.0)
+            found["probabilities"] = Answers("probabilities", mean[:, 1] if len(wanted) == 2 else mean)
+        return found
 
     def quality(rule: NDArray[np.float64], places: NDArray[np.int64]) -> float:
         if not known.any():
@@ -235,10 +249,22 @@ def coded(
             named = np.array([spelt.index(name) for name in names], dtype=np.int64)
             as_named = [quality(rule, named) for rule in rules]
             if all(other > own for other, own in zip(found, as_named, strict=True)):
-                return matched[0][codes], max(found), ("classes exchanged",)
-            return named[codes], max(as_named), ()
+                return answers(matched[0]), max(found), ("classes exchanged",)
+            return answers(named), max(as_named), ()
     best = int(found[1] >= found[0])
-    return matched[best][codes], max(found), ("classes matched by the labels",)
+    return answers(matched[best]), max(found), ("classes matched by the labels",)
+
+
+def _leaning(
+    codes: NDArray[np.int64], share: NDArray[np.float64], leaves: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """Return votes, (n, m); of trees that vote for one class only, by what shares have above their mean."""
+    found = codes.astype(np.int64)
+    for tree in np.flatnonzero((codes == codes[0]).all(axis=0)):
+        shares = share[leaves[:, tree]]
+        if np.ptp(shares, axis=0).max() > _SAME_SHARE:
+            found[:, tree] = (shares - shares.mean(axis=0)).argmax(axis=1)
+    return found
 
 
 def _matched_columns(forest: Forest, X: NDArray[np.float32]) -> NDArray[np.int64]:

@@ -26,6 +26,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,7 +38,8 @@ FIDELITIES = (0.3, 0.6, 0.85, 0.97, 0.999)
 """Shares of a tree's votes that follow its bits in the copies that a matching looks for."""
 
 MAX_PAIRS = 10**6
-"""Most pairs of a suspect's tree and a column that are compared: 1,000 trees, about a second."""
+"""Pairs of a suspect's tree and a column among which a matching is sought, about a second; of more trees,
+those are taken that are most like each column."""
 
 _RESOLUTION = 100
 """Weights are whole multiples of 1 / this, so that equal statistics are equal numbers."""
@@ -109,9 +111,7 @@ _NOTHING = Matching(0.0, 0, 0.0)
 def match_columns(
     wrong: NDArray[np.bool_], bits: NDArray[np.bool_], rho: float, errors: NDArray[np.float64]
 ) -> Matching:
-    """Return the best matching, corrected for all matchings.
-
-    Of more than `MAX_PAIRS` pairs of trees and columns none is looked at, and p is 1.
+    """Return the best matching that is found, corrected for all matchings.
 
     Parameters
     ----------
@@ -126,12 +126,13 @@ def match_columns(
     """
     from scipy.optimize import linear_sum_assignment
 
-    if wrong.shape[1] * bits.shape[1] > MAX_PAIRS:
-        return _NOTHING
+    trees = wrong.shape[1]
     tried = [
-        _judged(wrong, bits, scores, pairs, count)
+        _judged(wrong[:, kept], bits, scores, pairs, partial(count, trees))
         for fidelity in FIDELITIES
-        for scores in [log_ratios(wrong, bits, rho, np.clip(errors, 0.001, 0.5), fidelity)]
+        for all_scores in [log_ratios(wrong, bits, rho, np.clip(errors, 0.001, 0.5), fidelity)]
+        for kept in [_most_alike(all_scores)]
+        for scores in [all_scores[kept]]
         for pairs, count in (
             (linear_sum_assignment(np.maximum(scores, 0.0), maximize=True), log_matchings),
             (in_old_order(scores), log_matchings_in_order),
@@ -151,21 +152,30 @@ def _judged(
     bits: NDArray[np.bool_],
     scores: NDArray[np.float64],
     pairs: _Pairs,
-    count: Callable[[int, int], NDArray[np.float64]],
+    count: Callable[[int], NDArray[np.float64]],
 ) -> Matching:
     """Return p of a matching by the natural logarithms of the e-values, (t, m), for one fidelity.
 
-    `count` returns ln of the number of such matchings of 1, 2, ... trees.
+    `count` returns, for the number of columns, ln of the number of such matchings of 1, 2, ... of all trees.
     """
     trees, columns = pairs
     if not len(trees):
         return _NOTHING
     found = np.sort(scores[trees, columns])[::-1]
     # The choice of a length is paid for; a prefix is at most the best product of its length.
-    logs = count(*scores.shape)[: len(found)] + math.log(min(scores.shape)) - np.cumsum(found)
+    logs = count(scores.shape[1])[: len(found)] + math.log(min(scores.shape)) - np.cumsum(found)
     size = int(np.argmin(logs))
     fits = wrong[:, trees] == bits[:, columns]
     return Matching(float(logs[size]) / math.log(10), size + 1, float(fits.mean()))
+
+
+def _most_alike(scores: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Return all trees of scores (t, m), or of too many those that are most like each column, ascending."""
+    trees, columns = scores.shape
+    if trees * columns <= MAX_PAIRS:
+        return np.arange(trees)
+    each = max(1, MAX_PAIRS // columns**2)
+    return np.unique(np.argpartition(-scores, each, axis=0)[:each])
 
 
 def in_old_order(scores: NDArray[np.float64]) -> _Pairs:

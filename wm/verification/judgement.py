@@ -200,9 +200,9 @@ class Judgement:
 
 
 def model_response(forest: Forest, sample: Sample) -> Response:
-    """Return a suspect model's votes on all rows that a claim shows, adapted as `model_answers` does."""
+    """Return a suspect model's answers to all rows that a claim shows, adapted as `model_answers` does."""
     adapted = model_answers(forest, sample)
-    return Response({"votes": adapted.answers}, np.arange(len(sample.y)), notes=adapted.notes)
+    return Response(adapted.answers, np.arange(len(sample.y)), notes=adapted.notes)
 
 
 def judge_sample(sample: Sample, response: Response, requirements: Requirements | None = None) -> Judgement:
@@ -333,9 +333,16 @@ def guessing(classes: int) -> float:
 
 
 def _accuracy(answers: Mapping[AnswerKind, Answers], truth: RowTruth, classes: int) -> float:
-    predicted = next(iter(answers.values())).shares(classes).argmax(axis=1)
     controls = ~truth.is_trigger
-    return balanced_accuracy(predicted[controls], truth.labels[controls])
+    return best_accuracy(answers, controls, truth.labels, classes)
+
+
+def best_accuracy(
+    answers: Mapping[AnswerKind, Answers], rows: NDArray[np.bool_], labels: NDArray[np.int64], classes: int
+) -> float:
+    """Return the balanced accuracy on some rows of the kind of answers that has the largest."""
+    predicted = (each.shares(classes).argmax(axis=1) for each in answers.values())
+    return max(balanced_accuracy(each[rows], labels[rows]) for each in predicted)
 
 
 def _contradictions(answers: Mapping[AnswerKind, Answers], classes: int) -> Iterator[str]:

@@ -35,18 +35,19 @@ if TYPE_CHECKING:
 def suspect_response(model: TreeModel, sample: Sample, *, what: str) -> Response:
     """Return a suspect model's votes on all rows that a claim shows; a pipeline is given raw columns.
 
-    Of a boosted model, for a claim on such, the votes are the signs of its trees' margins, and its
-    probabilities are answers too.
+    Of a boosted model the votes are the signs of its trees' margins, and its probabilities are answers too:
+    also for a claim on a forest of two classes, whose votes a thief may have made margins.
 
     Raises
     ------
     ModelError
-        Trees that add margins where the claim is on a forest, or margins of several classes; rows that the
-        pipeline cannot prepare.
+        Trees that add margins of several classes where the claim is on a forest, or other margins than the
+        claim's; rows that the pipeline cannot prepare.
     ClaimError
         A model of one class.
     """
-    if sample.header.scheme in OF_MARGINS and model.answers == "margins":
+    of_margins = sample.header.scheme in OF_MARGINS or len(sample.header.class_names) == 2
+    if of_margins and model.answers == "margins":
         return _of_margins(model, sample, what)
     if model.preparation is None:
         return model_response(model.voting_forest(what), sample)
@@ -54,9 +55,9 @@ def suspect_response(model: TreeModel, sample: Sample, *, what: str) -> Response
     if len(forest.classes) < 2:
         raise ClaimError(f"{what}: has {len(forest.classes)} class: two are needed")
     rows = prepared(model.preparation, _raw_frame(sample.header, sample.X))
-    votes, _, notes = coded(forest.apply(rows), forest, sample)
+    answers, _, notes = coded(forest.apply(rows), forest, sample)
     notes = ("the pipeline prepared raw rows", *notes)
-    return Response({"votes": Answers("votes", votes)}, np.arange(len(sample.y)), notes=notes)
+    return Response(answers, np.arange(len(sample.y)), notes=notes)
 
 
 @dataclass(frozen=True, eq=False)

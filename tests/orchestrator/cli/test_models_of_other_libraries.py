@@ -198,10 +198,12 @@ def test_mistakes_are_one_line(wm, models, name, options, message):
     assert message in ran.err.splitlines()[-1]
 
 
-def test_verify_refuses_margins_by_name(wm, models, model):
+def test_verify_judges_margins_of_two_classes_by_signs_and_probabilities(wm, models, model):
     for name, options in (("two.json", ()), ("h.joblib", ("--trust-pickle",))):
         ran = wm("verify", model.claim, "--model", models / name, *options, *model.judge)
-        assert "add margins and do not vote" in ran.refusal()
+        assert (ran.code, ran.err) == (1, "")
+        assert "not verified" in ran.out
+        assert "rows by probabilities" in ran.out
 
 
 def test_an_onnx_file_of_the_owners_forest_is_verified(wm, model, tmp_path):

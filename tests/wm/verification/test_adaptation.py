@@ -54,7 +54,7 @@ def in_raw_units(forest):
 
 def agreement(forest, sample=SAMPLE):
     """Return the share of votes that are those of the forest itself."""
-    return float((model_answers(forest, sample).answers.values == VOTES).mean())
+    return float((model_answers(forest, sample).answers["votes"].values == VOTES).mean())
 
 
 SAME = {
@@ -114,7 +114,7 @@ def test_trees_that_hardly_lean_do_not_exchange_the_classes(classes):
     assert (many.predict(X) != FOREST.predict(X)).mean() > 0.9
     assert (many.predict_proba(X).argmax(axis=1) == FOREST.predict_proba(X).argmax(axis=1)).all()
     suspect = many if classes is None else many.changed(classes=classes)
-    votes = model_answers(suspect, SAMPLE).answers.values
+    votes = model_answers(suspect, SAMPLE).answers["votes"].values
     np.testing.assert_array_equal(votes[:, : FOREST.n_trees], VOTES)
 
 
@@ -131,7 +131,7 @@ def test_several_classes_are_matched_by_name_or_by_the_labels():
         (forest.changed(value=turned), ("classes exchanged",)),
     ):
         found = model_answers(suspect, sample)
-        np.testing.assert_array_equal(found.answers.values, votes)
+        np.testing.assert_array_equal(found.answers["votes"].values, votes)
         assert found.notes == notes
 
 
@@ -141,7 +141,7 @@ def test_every_row_counts_alike_in_the_choice_of_an_adaptation():
         for seed in range(5):
             other = replace(SAMPLE, is_trigger=np.random.default_rng(seed).permutation(SAMPLE.is_trigger))
             second = model_answers(forest, other)
-            assert np.array_equal(first.answers.values, second.answers.values)
+            assert np.array_equal(first.answers["votes"].values, second.answers["votes"].values)
             assert first.notes == second.notes
 
 
@@ -150,8 +150,8 @@ def test_every_row_counts_alike_in_the_choice_of_an_adaptation():
 def test_rows_in_another_order_are_answered_alike(order):
     other = replace(SAMPLE, X=SAMPLE.X[order], y=SAMPLE.y[order], is_trigger=SAMPLE.is_trigger[order])
     for name in ("itself", "everything"):
-        found = model_answers(SAME[name][0], other).answers.values
-        assert np.array_equal(found, model_answers(SAME[name][0], SAMPLE).answers.values[order])
+        found = model_answers(SAME[name][0], other).answers["votes"].values
+        assert np.array_equal(found, model_answers(SAME[name][0], SAMPLE).answers["votes"].values[order])
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -167,7 +167,7 @@ def test_columns_are_told_by_a_few_thresholds_each(seed):
     moved = replace(forest, feature=np.where(forest.is_leaf, -1, np.argsort(order)[forest.feature]))
     claim = pledge(many, labels, trigger_size=4)
     found = model_answers(moved, sample_of(witnessed(claim), trust=TRUST))
-    assert (found.answers.values == forest.votes(many)).mean() > 0.99
+    assert (found.answers["votes"].values == forest.votes(many)).mean() > 0.99
 
 
 # --- suspects that fit nothing
@@ -190,21 +190,21 @@ def test_a_model_without_thresholds_votes():
         n_features=7,
         classes=[0, 1],
     )
-    assert model_answers(leaves, SAMPLE).answers.values.shape == (SIZE, 2)
-    assert model_answers(replace(leaves, n_features=1), SAMPLE).answers.values.shape == (SIZE, 2)
+    assert model_answers(leaves, SAMPLE).answers["votes"].values.shape == (SIZE, 2)
+    assert model_answers(replace(leaves, n_features=1), SAMPLE).answers["votes"].values.shape == (SIZE, 2)
 
 
 @pytest.mark.parametrize("features", [1, 2, 4])
 def test_a_model_of_fewer_features_votes_by_the_columns_that_fit(features):
     fewer = RandomForestClassifier(9, random_state=1, bootstrap=False).fit(X[:, :features], y)
     forest = Forest.from_sklearn(fewer)
-    found = model_answers(forest, SAMPLE).answers.values
+    found = model_answers(forest, SAMPLE).answers["votes"].values
     assert (found == forest.votes(X[:, :features])).mean() > 0.95
 
 
 def test_one_label_only_is_no_error():
     one = replace(SAMPLE, y=np.zeros_like(SAMPLE.y))
-    assert model_answers(SAME["everything"][0], one).answers.values.shape == (SIZE, 9)
+    assert model_answers(SAME["everything"][0], one).answers["votes"].values.shape == (SIZE, 9)
 
 
 def test_units_beyond_float32_are_not_asked():

@@ -15,7 +15,7 @@ from wm.claims.lineup_opened import OpenedLineup
 from wm.errors import ClaimError
 from wm.forest import Forest
 from wm.models import TreeModel
-from wm.verification.adaptation import Header, balanced_accuracy, model_answers
+from wm.verification.adaptation import Header, model_answers
 from wm.verification.answers import AnswerKind, Answers
 from wm.verification.judgement import (
     Decision,
@@ -24,6 +24,7 @@ from wm.verification.judgement import (
     Response,
     Significance,
     VerdictKind,
+    best_accuracy,
     guessing,
     inconsistent,
     positive,
@@ -57,7 +58,7 @@ class Asked:
 
 
 def model_lineup_answers(forest: Forest, header: Header, queries: Queries) -> Response:
-    """Return a suspect model's votes on all queries, adapted by the labels of natural rows and mixups.
+    """Return a suspect model's answers to all queries, adapted by the labels of natural rows and mixups.
 
     Parameters
     ----------
@@ -65,7 +66,7 @@ def model_lineup_answers(forest: Forest, header: Header, queries: Queries) -> Re
         Of the claim, or whatever else says how the rows were made.
     """
     adapted = model_answers(forest, Asked(header, queries.X, queries.y))
-    return Response({"votes": adapted.answers}, np.arange(len(queries.y)), notes=adapted.notes)
+    return Response(adapted.answers, np.arange(len(queries.y)), notes=adapted.notes)
 
 
 def lineup_answers(
@@ -86,10 +87,12 @@ def lineup_answers(
     """
     if isinstance(suspect, Forest):
         return model_lineup_answers(suspect, header, queries)
-    if suspect.answers == "votes" or not header.is_boosted:
+    if suspect.answers == "votes":
         return model_lineup_answers(suspect.voting_forest(what), header, queries)
     found = adapted_margins(suspect, Asked(header, queries.X, queries.y), what)
     answers: dict[AnswerKind, Answers] = {"probabilities": Answers("probabilities", found.shares[:, 1])}
+    if not header.is_boosted:  # a forest whose votes were made margins
+        answers = {"votes": Answers("votes", found.votes), **answers}
     return Response(answers, np.arange(len(queries.y)), notes=found.notes, outputs=found.added)
 
 
@@ -220,5 +223,4 @@ def _accuracy(answers: Mapping[AnswerKind, Answers], y: NDArray[np.int64]) -> fl
     known = y != UNLABELLED
     if not known.any():
         return None
-    predicted = next(iter(answers.values())).shares(_CLASSES).argmax(axis=1)
-    return balanced_accuracy(predicted[known], y[known])
+    return best_accuracy(answers, known, y, _CLASSES)

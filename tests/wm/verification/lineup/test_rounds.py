@@ -14,7 +14,7 @@ from wm.embedding.boosted.newton import model_of_steps
 from wm.embedding.lineup.boosting import first_margins, train_round, train_rounds
 from wm.embedding.lineup.claimed import trained_forest
 from wm.embedding.lineup.context import TrainingRows
-from wm.errors import ClaimError, ModelError
+from wm.errors import ClaimError
 from wm.formats.assembling import Tree, margin_model, trees_of, with_trees
 from wm.models import Link
 from wm.verification.answers import Answers
@@ -308,10 +308,11 @@ def test_a_forest_of_votes_can_be_judged_too(owner, lineup):
     assert judged(owner, lineup, forest).verdict is VerdictKind.NOT_VERIFIED
 
 
-def test_a_boosted_suspect_is_refused_for_the_claim_of_a_forest(owner):
+def test_a_boosted_suspect_is_judged_by_signs_and_probabilities_for_the_claim_of_a_forest(owner):
     forest = lineups.owner()
-    with pytest.raises(ModelError, match="do not vote"):
-        lineup_answers(owner.model, forest.claim.header, forest.queries, what="the suspect")
+    found = lineup_answers(owner.model, forest.claim.header, forest.queries, what="the suspect")
+    assert set(found.answers) == {"votes", "probabilities"}
+    assert found.answers["votes"].values.shape == (len(forest.queries.y), owner.model.forest.n_trees)
 
 
 def test_a_judge_who_has_the_rows_judges_in_one_call(owner):
