@@ -202,7 +202,8 @@ def row_of(case: Case, X: Rows, y: NDArray[Any]) -> list[str]:
         model.voting_forest(case.file.name)
         judged = "by votes"
     except ModelError:
-        judged = "refused by name"
+        two = model.classes is not None and len(model.classes) == 2
+        judged = "by signs" if two else "refused by name"
     report = inspect_file(case.file, trust_pickle=True)
     found = ", ".join(dict.fromkeys(f"`{each.name}`" for each in report.findings)) or "nothing"
     kind = "float32" if model.forest.input_dtype == "float32" else "float64"

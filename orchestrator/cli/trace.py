@@ -42,7 +42,8 @@ def trace(
     """Say which customers' copies a suspect comes from.
 
     CLAIM is a line-up's with committed candidates. Name every customer who got a copy: p-values are
-    multiplied by their number. The exit code is 0 if somebody is accused, 1 if nobody is.
+    multiplied by their number. It tells the owner, and proves to others only what the draw and a list of
+    names prove that are older than the suspect. The exit code is 0 if somebody is accused, 1 if nobody is.
     """
     from wm.verification.lineup.candidates import committed_lineup
     from wm.verification.lineup.fingerprints import accuse

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 from dataclasses import asdict
 from datetime import datetime
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+import wm
 from orchestrator.cli import Exit
 from orchestrator.cli.common import INPUT, OUTPUT, json_option, print_json
 from orchestrator.cli.lineup import OF_JUDGE, judge_options, verify_lineup
@@ -19,9 +21,10 @@ from orchestrator.cli.schemes import refuse_foreign
 from orchestrator.cli.suspects import ask_suspect, check_sources, read_suspect_model, suspect_options
 from orchestrator.files import refuse_existing, write_new, write_whole
 from wm.claims.claim import Claim
-from wm.claims.lineup import LineupClaim
+from wm.claims.lineup import Drawn, LineupClaim
 from wm.claims.lineup_opened import OpenedLineup
 from wm.claims.opened import OpenedClaim
+from wm.claims.pooled import PooledClaim
 from wm.claims.reading import read_any_claim
 from wm.embedding.options import DEFAULT_CANDIDATES, MAX_CANDIDATES
 from wm.verification.judgement import Judgement, Requirements, VerdictKind, judge_sample
@@ -135,30 +138,28 @@ def verify(
         tried=tried,
     )
     about = {
-        "opening" if isinstance(claim, OpenedClaim | OpenedLineup) else "claim": claim_file,
+        "program": f"treeproof {wm.__version__}",
+        "opening" if isinstance(claim, OpenedClaim | OpenedLineup) else "claim": _named(claim_file),
         "commitment": claim.commitment,
     }
     if isinstance(claim, Claim):
         judgement, description = _judge_old(claim, options, level)
         about["model"] = claim.model_id
-    elif isinstance(claim, LineupClaim | OpenedLineup):
-        judgement, description = verify_lineup(
-            claim,
-            options,
-            asked,
-            trust=_trust(trust_file),
-            log=_lines(logs, claim.header.owner, claim.commitment),
-        )
-        about |= {"model": claim.header.model_id, "owner": claim.header.owner}
     else:
-        from wm.verification.samples import sample_of
+        header = claim.header
+        trust, log = _trust(trust_file), _lines(logs, header.owner, claim.commitment)
+        about |= {"model": header.model_id, "owner": header.owner}
+        about |= {"trust": "none" if trust_file is None else _named(trust_file)}
+        about |= {f"log {number}": _named(file) for number, file in enumerate(logs, 1)}
+        if isinstance(claim, LineupClaim | OpenedLineup):
+            judgement, description = verify_lineup(claim, options, asked, trust=trust, log=log)
+        else:
+            from wm.verification.samples import sample_of
 
-        sample = sample_of(
-            claim, trust=_trust(trust_file), log=_lines(logs, claim.header.owner, claim.commitment)
-        )
-        suspect = ask_suspect(sample, options, level)
-        judgement, description = judge_sample(sample, suspect.response, asked), suspect.description
-        about |= {"model": claim.header.model_id, "owner": claim.header.owner}
+            sample = sample_of(claim, trust=trust, log=log)
+            suspect = ask_suspect(sample, options, level)
+            judgement, description = judge_sample(sample, suspect.response, asked), suspect.description
+        about |= _draw_and_suspect(claim, trust, log, asked)
     text = transcript(judgement, about=about | {"suspect": description})
     if transcript_file is not None:
         (write_whole if force else write_new)(transcript_file, text.encode())
@@ -194,6 +195,32 @@ def _judge_old(claim: Claim, options: dict[str, Any], level: float) -> tuple[Jud
         what=str(options["votes"]),
     )
     return judge_old_claim(claim, found.values, level=level), f"votes in {options['votes']}"
+
+
+def _draw_and_suspect(
+    claim: PooledClaim | OpenedClaim | Drawn, trust: Trust | None, log: tuple[str, ...], asked: Requirements
+) -> dict[str, Any]:
+    """Return what a verdict rests on beside the answers: receipts, and what the judge knew and asked for."""
+    from wm.claims.beacons import claimed_value
+
+    commitment, owner = claim.commitment, claim.header.owner
+    _, beacons = claimed_value(claim.receipts, commitment=commitment, owner=owner, trust=trust, log=log)
+    facts: dict[str, Any] = {
+        f"receipt {number}": f"{each.about}, {'trusted' if each.trusted else 'not trusted'}, "
+        f"{'no time' if each.time is None else each.time.isoformat()}, value {each.value.hex()}"
+        for number, each in enumerate(beacons, 1)
+    }
+    since = asked.suspect_since
+    facts |= {"suspect since": "not given" if since is None else since.isoformat(), "tried": asked.tried}
+    if asked.challenge is not None:
+        controls = "" if asked.controls is None else f", {asked.controls} controls"
+        facts["challenge"] = f"{asked.challenge!r}, {asked.opened} asked for{controls}"
+    return facts
+
+
+def _named(file: Path) -> str:
+    """Return a file's name with the hash of what it holds."""
+    return f"{file}, SHA-256 {hashlib.sha256(file.read_bytes()).hexdigest()}"
 
 
 def _trust(file: Path | None) -> Trust | None:

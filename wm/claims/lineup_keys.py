@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import hmac
+import unicodedata
 
 from wm.claims.commitment import whole
+from wm.errors import ClaimError
 
 SEED_RANGE = 2**31
 """Seeds are below it: scikit-learn takes them as `random_state`."""
@@ -27,6 +29,17 @@ def tree_seed(key: bytes, context: bytes, position: int, number: int = 0) -> int
 
 
 def place(key: bytes, context: bytes, candidates: int, customer: str = "") -> int:
-    """Return which committed candidate of a position is released, to a customer if one is named."""
+    """Return which committed candidate of a position is released, to a customer if one is named.
+
+    Raises
+    ------
+    ClaimError
+        A name with characters that cannot be seen, or with more than one spelling: an owner could try until
+        one accuses.
+    """
+    if customer != unicodedata.normalize("NFKC", customer).strip() or not customer.isprintable():
+        raise ClaimError(
+            f"the customer's name {customer!r} has invisible characters, or some with another spelling"
+        )
     digest = hmac.digest(key, b"slot" + context + customer.encode(), "sha256")
     return int.from_bytes(digest[:8], "little") % candidates

@@ -55,7 +55,7 @@ def judge_old_claim(
 def transcript(judgement: Judgement, *, about: Mapping[str, Any] | None = None) -> str:
     """Return a judgement as text, complete, one fact a line.
 
-    It holds no date of its own: the same claim and answers give the same text years later.
+    It holds no date of its own: the same claim, answers and program give the same text years later.
 
     Parameters
     ----------

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -179,6 +181,12 @@ def test_the_transcript_is_complete_and_the_same_years_later(wm, model) -> None:
     lines = text.splitlines()
     assert f"commitment: {model.content['commitment']}" in lines
     assert f"owner: {model.content['header']['owner']}" in lines
+    trust = Path(model.judge[model.judge.index("--trust") + 1])
+    for name, file in (("claim", Path(model.claim)), ("trust", trust)):
+        assert f"{name}: {file}, SHA-256 {hashlib.sha256(file.read_bytes()).hexdigest()}" in lines
+    (receipt,) = (line for line in lines if line.startswith("receipt 1: "))
+    assert re.fullmatch(r"receipt 1: .*, trusted, \d{4}-.*, value [0-9a-f]{64}", receipt)
+    assert any(line.startswith("suspect since: 2") for line in lines)
     assert Forest.load(model.forest).content_hash in text
     for test in verdict["tests"]:
         assert f"test {test['name']}: p = 10^{test['log10_p']:.2f}" in text

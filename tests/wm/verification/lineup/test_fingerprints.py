@@ -57,6 +57,13 @@ def test_innocent_customers_are_accused_no_more_often_than_the_level(owner, line
     assert wrong <= 30 * 0.2 + 3 * math.sqrt(30 * 0.2 * 0.8)
 
 
+@pytest.mark.parametrize("name", ["bob\u200b", " bob", "bo\u0301b", "\uff42ob", "bob\n"])
+def test_a_name_with_a_second_spelling_is_refused(owner, lineup, name):
+    answers = {"votes": Answers("votes", votes_of(owner, CUSTOMERS[0]))}
+    with pytest.raises(ClaimError, match="customer's name"):
+        accuse(owner.claim, lineup, answers, ["ann", name])
+
+
 def test_impossible_questions_are_refused(owner, lineup):
     answers = {"votes": Answers("votes", votes_of(owner, CUSTOMERS[0]))}
     for customers, level, match in (
