@@ -35,8 +35,8 @@ them to look stolen commits to {pool} rows of six kinds. Draws have {k} trigger 
 An honest p-value is at most x with a probability of at most x. The table gives the share of p-values up to three
 levels, with the exact interval (Clopper and Pearson, 95%); the largest excess of their distribution function over
 the diagonal; and the Kolmogorov-Smirnov bound, exp(-2 n excess^2), of the probability of at least this excess if the
-p-values are honest. Shares below a level are no fault: p-values are discrete. The test of rows by probabilities is
-that of rows by votes here, as the forests' probabilities are their shares of votes. The smallest of the {bounds} bounds of
+p-values are honest. Shares below a level are no fault: p-values are discrete. The forests' probabilities are their shares
+of votes, so the test of rows by votes is here the better of rows by probabilities and by rank, doubled. The smallest of the {bounds} bounds of
 this table is {smallest:.2g}; one of 20 such tables of honest tests has {expected:.2g} or less.
 
 {simulated}

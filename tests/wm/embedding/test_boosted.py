@@ -245,8 +245,7 @@ def test_other_models_and_settings_are_refused_by_name(owned):
     with pytest.raises(FitError, match="WatermarkedBoostingClassifier"):
         WatermarkedForestClassifier(10, scheme="boosted").fit(X, y)
     paper = wm.embed(X, y, n_estimators=10, trigger_rows=TRIGGERS, seed=0)
-    with pytest.raises(ModelError, match="add margins and do not vote"):
-        wm.verify(paper.claim, owned.model)
+    assert wm.verify(paper.claim, owned.model).verdict != "verified"  # by its trees' signs
 
 
 def test_a_plain_model_has_the_settings_of_the_task(owned):
