@@ -11,6 +11,7 @@ from orchestrator.report.sections import Card, cards, sections
 from orchestrator.report.sections.embedding import cost_answer
 from orchestrator.report.sections.leakage import leak_answers
 from orchestrator.report.sections.section import Grade, Question
+from orchestrator.report.sections.suppression import filter_answer
 from orchestrator.report.sections.verification import verified_answer
 from tests.orchestrator.report.conftest import Made, MakeCampaign
 from tests.report_page import Page
@@ -110,6 +111,20 @@ def test_a_modification_that_costs_little_and_ends_the_evidence_is_bad(attacked:
     assert grade(kept) is Grade.GOOD
     assert grade(lost) is Grade.BAD
     assert grade(lost.assign(accuracy_change=-0.2)) is Grade.MIXED
+
+
+def _filtered(*rows: tuple[str, float, float]) -> pd.DataFrame:
+    names = ["method", "log10_p_before", "log10_p_after"]
+    return pd.DataFrame(rows, columns=names).assign(ordinary_touched=0.25)
+
+
+def test_of_filters_that_leave_as_many_claims_the_worst_is_named() -> None:
+    """It was the first in the alphabet, here one that changes nothing."""
+    rows = [(name, -9.0, left) for name, left in (("disagreement", -5.0), ("repeats", 0.0), ("shadow", -2.0))]
+    answer = filter_answer(_filtered(*rows))
+    assert (answer.number, answer.grade) == ("0 of 1", Grade.BAD)
+    assert answer.of.endswith("(repeats)")
+    assert answer.spread.startswith("p = 1.000;")
 
 
 def test_numbers_of_an_unfinished_campaign_are_of_what_is_done(make_campaign: MakeCampaign) -> None:
