@@ -13,6 +13,7 @@ import pandas as pd
 from orchestrator.report import charts
 from orchestrator.report.charts import Chart, Figure
 from orchestrator.report.data import (
+    CONFIGURATION,
     Findings,
     by_configuration,
     chunked,
@@ -22,7 +23,7 @@ from orchestrator.report.data import (
     summarise,
 )
 from orchestrator.report.sections import calibration
-from orchestrator.report.sections.section import Answer, Grade, Question, Shown
+from orchestrator.report.sections.section import Answer, Grade, Question, Shown, nothing_to_survive
 from orchestrator.report.table import make_table
 from orchestrator.report.wording import counted, listed, p_value, p_value_of_log10, sampled, signed
 from wm.verification.alignment import DRAWS
@@ -91,11 +92,11 @@ def modification_summary(frame: pd.DataFrame) -> pd.DataFrame:
 def show(findings: Findings) -> Shown:
     """Show at what cost a thief makes the claim fail."""
     frame = findings.frame("modification")
-    summary = modification_summary(frame)
+    summary, proven = modification_summary(frame), _proven(findings, frame)
 
     return Shown(
-        answers=(robust_answer(frame, summary),),
-        headline=(("Robustness", _headline(frame, summary)),),
+        answers=(robust_answer(proven),),
+        headline=(("Robustness", _headline(frame, proven)),),
         lead=" ".join(_lead(findings, summary)),
         figures=(*_overview_figures(findings, frame, summary), *_detail_figures(findings, frame)),
         tables=(make_table("modification-table", summary),),
@@ -127,34 +128,54 @@ def _kept(frame: pd.DataFrame) -> pd.Series[bool]:
     return (frame["log10_p"] <= LOG_LEVEL) | (frame["log10_p_shares"] <= LOG_LEVEL)
 
 
+def _proven(findings: Findings, frame: pd.DataFrame) -> pd.DataFrame:
+    """Return the runs on forests of which the claim was significant before, or some changed copy is.
+
+    Evidence from vote shares is recorded of changed copies alone: where one has it, there was some to lose.
+    """
+    claims, place = findings.frame("accuracy"), [*CONFIGURATION, "repeat"]
+    found = pd.concat([claims.loc[claims["log10_p"] <= LOG_LEVEL, place], frame.loc[_kept(frame), place]])
+    return frame.merge(found.drop_duplicates(), on=place)
+
+
 def _lost(summary: pd.DataFrame) -> pd.DataFrame:
     """Return the rows of modifications that bring both p-values above the level in all of their runs."""
     lost = summary[summary[["log10_p_min", "log10_p_shares_min"]].min(axis=1) > LOG_LEVEL]
     return lost.dropna(subset="change_mean")
 
 
-def robust_answer(frame: pd.DataFrame, summary: pd.DataFrame) -> Answer:
-    """Return how many modified forests stay significant; bad if a cheap modification never leaves one so."""
-    kept, lost = int(_kept(frame).sum()), _lost(summary)
+def robust_answer(proven: pd.DataFrame) -> Answer:
+    """Return how many modified forests stay significant; bad if a cheap modification never leaves one so.
+
+    `proven` has the runs on forests that had such evidence.
+    """
+    if proven.empty:
+        return nothing_to_survive("significant")
+    kept, lost = int(_kept(proven).sum()), _lost(modification_summary(proven))
     is_cheap = bool((lost["change_mean"] >= _CHEAP).any())
     dearest = f"; cheapest way out {signed(lost['change_mean'].max())} points" if len(lost) else ""
     return Answer(
         Question.SURVIVES,
-        Grade.BAD if is_cheap else Grade.GOOD if kept == len(frame) else Grade.MIXED,
-        f"{kept} of {len(frame)}",
+        Grade.BAD if is_cheap else Grade.GOOD if kept == len(proven) else Grade.MIXED,
+        f"{kept} of {len(proven)}",
         f"changed copies keep p \N{LESS-THAN OR EQUAL TO} {p_value(DEFAULT_LEVEL)}",
-        f"{counted(frame['modification'].nunique(), 'modification')}{dearest}",
+        f"{counted(proven['modification'].nunique(), 'modification')}{dearest}",
     )
 
 
-def _headline(frame: pd.DataFrame, summary: pd.DataFrame) -> str:
-    kept = _kept(frame)
-    text = (
+def _headline(frame: pd.DataFrame, proven: pd.DataFrame) -> str:
+    matching = (
         f"Over {counted(frame['modification'].nunique(), 'modification')}, the exact match survives in "
-        f"{int(frame['exact_match'].sum()):,} of {counted(len(frame), 'run')}; p from votes or from vote "
-        f"shares stays at or below {p_value(DEFAULT_LEVEL)} in {int(kept.sum()):,}."
+        f"{int(frame['exact_match'].sum()):,} of {counted(len(frame), 'run')}; "
     )
-    lost = _lost(summary)
+    if proven.empty:
+        return f"{matching}no claim had p at or below {p_value(DEFAULT_LEVEL)} before: there is none to lose."
+    of = f" of the {len(proven):,} on forests that had such evidence" if len(proven) < len(frame) else ""
+    text = (
+        f"{matching}p from votes or from vote shares stays at or below {p_value(DEFAULT_LEVEL)} in "
+        f"{int(_kept(proven).sum()):,}{of}."
+    )
+    lost = _lost(modification_summary(proven))
     if lost.empty:
         return f"{text} None brings both p-values above that in all of its runs."
     best = lost.iloc[int(lost["change_mean"].argmax())]

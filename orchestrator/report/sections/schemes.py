@@ -66,7 +66,7 @@ def show(findings: Findings) -> Shown:
 def _headline(board: pd.DataFrame, left: pd.DataFrame) -> str:
     parts = []
     for scheme, rows in board.groupby("scheme", sort=False):
-        before = rows.loc[rows["attack"] == NO_ATTACK, "log10_p"]
+        before = rows.loc[rows["attack"] == NO_ATTACK, "log10_p"].median()
         mine = left[(left["scheme"] == scheme) & (left["loss"] == _CHEAP)]
         lost = mine[mine["log10_p"] > np.log10(DEFAULT_LEVEL)]
         taken = (
@@ -75,8 +75,12 @@ def _headline(board: pd.DataFrame, left: pd.DataFrame) -> str:
             else f"each of {len(mine)} attacks leaves a proof"
         )
         parts.append(
-            f"Scheme {scheme} starts at p = {p_value_of_log10(before.median())}; at a loss of at most "
-            f"{100 * _CHEAP:g} point of accuracy {taken}."
+            f"Scheme {scheme} starts at p = {p_value_of_log10(before)}"
+            + (
+                ", without a proof that an attack could take."
+                if before > np.log10(DEFAULT_LEVEL)
+                else f"; at a loss of at most {100 * _CHEAP:g} point of accuracy {taken}."
+            )
         )
     return " ".join(parts)
 

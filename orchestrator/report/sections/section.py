@@ -54,6 +54,11 @@ class Answer:
     """Spread of the single results, and their number."""
 
 
+def nothing_to_survive(state: str) -> Answer:
+    """Return that attacks have nothing to take, as no claim was in some state before them."""
+    return Answer(Question.SURVIVES, Grade.OPEN, "Nothing", f"to survive: no claim was {state} before")
+
+
 @dataclass(frozen=True, kw_only=True)
 class Shown:
     """What a section shows; its first sentences, terms and tables are declared in the TOML file beside it."""

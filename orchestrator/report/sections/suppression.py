@@ -13,7 +13,7 @@ import pandas as pd
 from orchestrator.report import charts
 from orchestrator.report.charts import Chart, Figure
 from orchestrator.report.data import CONFIGURATION, Findings, chunked, configuration, each_row, summarise
-from orchestrator.report.sections.section import Answer, Grade, Question, Shown
+from orchestrator.report.sections.section import Answer, Grade, Question, Shown, nothing_to_survive
 from orchestrator.report.table import make_table
 from orchestrator.report.wording import (
     across,
@@ -85,11 +85,14 @@ def show(findings: Findings) -> Shown:
 
 
 def filter_answer(frame: pd.DataFrame) -> Answer:
-    """Return how many claims the most damaging filter leaves significant; `frame` is not empty.
+    """Return how many of the significant claims the most damaging filter leaves so.
 
     Of filters that leave as many, the most damaging is the one that leaves the largest median p-value.
     """
-    judged = frame.assign(kept=frame["log10_p_after"] <= np.log10(DEFAULT_LEVEL))
+    significant = frame[frame["log10_p_before"] <= np.log10(DEFAULT_LEVEL)]
+    if significant.empty:
+        return nothing_to_survive("significant")
+    judged = significant.assign(kept=significant["log10_p_after"] <= np.log10(DEFAULT_LEVEL))
     effects = judged.groupby("method", sort=True).agg(kept=("kept", "mean"), left=("log10_p_after", "median"))
     method = effects.sort_values(["kept", "left"], ascending=[True, False], kind="stable").index[0]
     worst = judged[judged["method"] == method]

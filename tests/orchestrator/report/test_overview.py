@@ -127,6 +127,19 @@ def test_of_filters_that_leave_as_many_claims_the_worst_is_named() -> None:
     assert answer.spread.startswith("p = 1.000;")
 
 
+def test_claims_that_were_not_significant_have_nothing_to_survive(attacked: Findings) -> None:
+    weak = filter_answer(_filtered(("disagreement", -2.9, -2.9), ("repeats", -2.9, 0.0)))
+    said = "Nothing to survive: no claim was significant before"
+    assert (f"{weak.number} {weak.of}", weak.grade) == (said, Grade.OPEN)
+    one = filter_answer(_filtered(("repeats", -2.9, -2.9), ("repeats", -9.0, -8.0)))
+    assert (one.number, one.grade) == ("1 of 1", Grade.GOOD)
+    claims = attacked.frame("accuracy").assign(log10_p=-2.9)
+    changed = attacked.frame("modification").assign(log10_p=-2.0, log10_p_shares=-2.0)
+    card = _cards(attacked.with_frames(accuracy=claims, modification=changed))[Question.SURVIVES]
+    (robust,) = (answer for section, answer in card.answers if section.name == "modification")
+    assert (f"{robust.number} {robust.of}", robust.grade) == (said, Grade.OPEN)
+
+
 def test_numbers_of_an_unfinished_campaign_are_of_what_is_done(make_campaign: MakeCampaign) -> None:
     made = make_campaign(unfinished=frozenset({"forgery"}), is_small=True)
     assert _cards(made.findings)[Question.FORGED].answers == ()

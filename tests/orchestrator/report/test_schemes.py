@@ -187,6 +187,15 @@ def test_the_section_says_which_attacks_leave_no_proof(findings):
     assert "n = 3 repeats" in figure.caption
 
 
+def test_a_scheme_without_a_proof_has_none_to_lose(findings):
+    board = findings.frame("schemes")
+    start = (board["attack"] == "none") & (board["scheme"] == "paper")
+    shown = shown_of(
+        SECTION, findings.with_frames(schemes=board.assign(log10_p=board["log10_p"].mask(start, -2)))
+    )
+    assert "Scheme paper starts at p = 0.010, without a proof that an attack could take." in shown.lead
+
+
 def test_one_scheme_is_not_compared(attacked_alone):
     assert "schemes" not in {section.name for section, _ in sections(attacked_alone)}
 

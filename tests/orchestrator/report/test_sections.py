@@ -237,6 +237,7 @@ def test_free_forgery_names_sets_that_only_the_commitment_stops(attacked: Findin
 
 def test_robustness_names_the_cheapest_way_to_break_the_claim(attacked: Findings) -> None:
     frame = attacked.frame("modification")
+    attacked = attacked.with_frames(accuracy=attacked.frame("accuracy").assign(log10_p=-9.0))
     said = _said(attacked, "Robustness")
     assert f"the exact match survives in {frame['exact_match'].sum()} of {len(frame)} runs" in said
     kept = ((frame["log10_p"] <= -6) | (frame["log10_p_shares"] <= -6)).sum()
@@ -259,6 +260,22 @@ def test_claim_that_one_run_keeps_is_not_broken(attacked: Findings) -> None:
     frame.loc[frame["attempt"] == 0, "log10_p_shares"] = -7.0
     said = _said(attacked.with_frames(modification=frame), "Robustness")
     assert said.endswith("None brings both p-values above that in all of its runs.")
+
+
+def test_runs_on_forests_without_evidence_are_no_losses(attacked: Findings) -> None:
+    claims = attacked.frame("accuracy")
+    claims = claims.assign(log10_p=np.where(claims["trigger_share"] == 0.02, -9.0, -2.9))
+    changed = attacked.frame("modification").assign(log10_p=-2.0, log10_p_shares=-2.0)
+    said = _said(attacked.with_frames(accuracy=claims, modification=changed), "Robustness")
+    assert f" in 0 of the {len(changed) // 2} on forests that had such evidence." in said
+    assert "(paper, 2% trigger rows, 50% ones)" in said
+    weak = attacked.with_frames(accuracy=claims.assign(log10_p=-2.9), modification=changed)
+    assert _said(weak, "Robustness").endswith("before: there is none to lose.")
+    # Vote shares may tell where votes do not.
+    told = changed["repeat"].eq(0) & changed["attempt"].eq(0)
+    changed = changed.assign(log10_p_shares=changed["log10_p_shares"].mask(told, -7.0))
+    said = _said(weak.with_frames(modification=changed), "Robustness")
+    assert f" in {told.sum()} of the {len(changed) // 3} on forests that had such evidence." in said
 
 
 def test_calibration_names_anti_conservative_p_values(attacked: Findings) -> None:
