@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -16,7 +17,7 @@ from orchestrator.results.columns import SCHEMES
 from orchestrator.results.rows import accuracy, attack_rows
 from orchestrator.store.campaigns import get_campaign
 from orchestrator.store.database import Store
-from wm.attacks.claims import RENAMED, TRUE
+from wm.attacks.claims import RELEASED, RENAMED, TRUE
 from wm.attacks.detection.rows import RANKING
 from wm.embedding import scheme_of
 
@@ -120,14 +121,19 @@ def _claims(store: Store, campaign_id: int) -> pd.DataFrame:
     # Results of an older version have no false claims, and do not say so.
     is_true = frame["claim"].isna() | (frame["claim"] == TRUE)
     evasions = frame[is_true & (frame["suspect"] != "honest")]
-    kept = evasions["suspect"] == "as released"
+    kept = evasions["suspect"] == RELEASED
     keys = [*_PLACE, "repeat", "answers"]
     before = evasions[kept].set_index(keys)["accuracy"].rename("before")
     both = evasions.join(before, on=keys)
     return both.assign(
-        attack="claims: " + both["suspect"] + ", by " + both["answers"],
+        attack=evasion(both["suspect"], both["answers"]),
         accuracy_change=(both["accuracy"] - both["before"]).mask(both["suspect"].isin(RENAMED), 0.0),
     )
+
+
+def evasion(suspect: Any, answers: Any) -> Any:
+    """Return the name in `attack` of an evasion judged by a kind of answers, or those of columns of them."""
+    return "claims: " + suspect + ", by " + answers
 
 
 _PARTS: tuple[Callable[[Store, int], pd.DataFrame], ...] = (
@@ -157,7 +163,8 @@ def cheapest(board: pd.DataFrame, losses: Sequence[float]) -> pd.DataFrame:
         No row for a loss at which no strength was tried.
     """
     measured = board[["log10_p", "accuracy_change"]].notna().all(axis=1)
-    tried = board[measured & (board["attack"] != NO_ATTACK)]
+    is_attack = (board["attack"] != NO_ATTACK) & ~board["attack"].str.startswith(evasion(RELEASED, ""))
+    tried = board[measured & is_attack]
     # Rounding of a mean must not move a strength beyond the loss that it has.
     within = [tried[tried["accuracy_change"] >= -loss - 1e-9].assign(loss=loss) for loss in losses]
     keys = ["scheme", "dataset", "attack", "loss"]

@@ -62,8 +62,11 @@ def _permuted(forest: Forest, rng: np.random.Generator) -> Forest:
 
 _NODE_FIELDS = ("left", "right", "feature", "threshold", "value")
 
+RELEASED = "as released"
+"""The forest itself, the evasion that is none."""
+
 EVASIONS: dict[str, _Evade] = {
-    "as released": lambda forest, _, __: forest,
+    RELEASED: lambda forest, _, __: forest,
     "shuffled": lambda forest, _, rng: _picked(forest, 1.0, rng),
     "one tree dropped": lambda forest, _, rng: forest.select(
         np.delete(np.arange(forest.n_trees), rng.integers(forest.n_trees))
@@ -194,7 +197,7 @@ def run(scene: Scene, options: Options, rng: Streams) -> Result:
     ]
     own = list(zip((*stolen, *honest), (*ranked, *looks[len(stolen) :]), strict=True))
     released = _OnTestRows(float(1 - np.mean(mistakes)), None)
-    others = [(_Suspect("as released", 0, scene.forest), released), *own[len(stolen) :]]
+    others = [(_Suspect(RELEASED, 0, scene.forest), released), *own[len(stolen) :]]
     judged = [(TRUE, sample, own)]
     for name in options.false_claims:
         draws = rng.own("claims", "false", name)

@@ -8,11 +8,11 @@ from functools import partial
 import pandas as pd
 
 from orchestrator.report.charts import Chart, counted_bars, figure
-from orchestrator.report.data import Findings, summarise
-from orchestrator.report.sections.section import Answer, Grade, Question, Shown
+from orchestrator.report.data import CONFIGURATION, Findings, each_row, summarise
+from orchestrator.report.sections.section import Answer, Grade, Question, Shown, nothing_to_survive
 from orchestrator.report.table import make_table
-from orchestrator.report.wording import interval, percent
-from wm.attacks.claims import TRUE
+from orchestrator.report.wording import interval, listed, percent
+from wm.attacks.claims import RELEASED, TRUE
 from wm.statistics import clopper_pearson
 
 HONEST = "honest"
@@ -58,16 +58,18 @@ def verdicts_chart(frame: pd.DataFrame) -> Chart:
 
 def verdict_answers(frame: pd.DataFrame) -> Iterator[Answer]:
     """Yield how many copies are verified by the model itself, and how many innocents by any answers."""
-    verified, is_true = frame["verdict"] == "verified", frame["claim"] == TRUE
-    innocent = ~is_true | (frame["suspect"] == HONEST)
-    copies = verified[~innocent & (frame["answers"] == "model")]
-    if len(copies):
+    verified, copies = frame["verdict"] == "verified", _copies(frame)
+    if copies.empty and len(_by_model(frame)):
+        yield nothing_to_survive("verified")
+    elif len(copies):
+        kept = copies["verdict"] == "verified"
         yield Answer(
             Question.SURVIVES,
-            Grade.GOOD if copies.all() else Grade.MIXED if copies.any() else Grade.BAD,
-            f"{int(copies.sum())} of {len(copies)}",
+            Grade.GOOD if kept.all() else Grade.MIXED if kept.any() else Grade.BAD,
+            f"{int(kept.sum())} of {len(copies)}",
             "changed copies are verified by the judge's rules",
         )
+    innocent = (frame["claim"] != TRUE) | (frame["suspect"] == HONEST)
     false, tried = int((verified & innocent).sum()), int(innocent.sum())
     if tried:
         yield Answer(
@@ -79,19 +81,41 @@ def verdict_answers(frame: pd.DataFrame) -> Iterator[Answer]:
         )
 
 
+def _by_model(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return the judgements of evasions of true claims by the model itself."""
+    return frame[(frame["claim"] == TRUE) & (frame["suspect"] != HONEST) & (frame["answers"] == "model")]
+
+
+def _copies(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return those of changed copies of forests that are verified as released, so far as it was judged."""
+    judged, place = _by_model(frame), [*CONFIGURATION, "repeat"]
+    own = judged[judged["suspect"] == RELEASED]
+    lost = own.loc[own["verdict"] != "verified", place].assign(lost=True)
+    changed = judged[judged["suspect"] != RELEASED].merge(lost, how="left", on=place)
+    return changed[changed["lost"].isna()]
+
+
 def _text(frame: pd.DataFrame) -> str:
-    is_true = frame["claim"] == TRUE
+    is_true, copies = frame["claim"] == TRUE, _copies(frame)
     innocent = is_true & (frame["suspect"] == HONEST)
-    judged = frame[is_true & ~innocent & (frame["answers"] == "model")]
-    evading = sorted(set(judged[judged["verdict"] != "verified"]["suspect"]))
-    helped = f"but {', '.join(evading)}" if evading else "without exception"
-    text = (
-        f"By the model itself, every changed copy is verified {helped}. Innocent forests are verified in "
-        f"{_verified(frame[innocent])}."
-    )
+    text = f"{_evasions(copies)}Innocent forests are verified in {_verified(frame[innocent])}."
     if is_true.all():
         return text
     return f"{text} False claims are verified in {_verified(frame[~is_true])}."
+
+
+def _evasions(copies: pd.DataFrame) -> str:
+    """Return how many changed copies are verified, and how often each of the others is not."""
+    if copies.empty:
+        return ""
+    evading = copies["verdict"] != "verified"
+    each = evading.groupby(copies["suspect"], sort=True).agg(["sum", "size"]).query("sum > 0")
+    names = listed(f"{row.Index} ({row.sum} of {row.size})" for row in each_row(each))
+    others = f"; not verified: {names}" if names else ""
+    return (
+        f"By the model itself, {int((~evading).sum())} of {len(copies)} changed copies of forests that are "
+        f"verified as released are verified{others}. "
+    )
 
 
 def _verified(frame: pd.DataFrame) -> str:

@@ -14,7 +14,8 @@ from orchestrator.report.data import Findings, each_row
 from orchestrator.report.sections.section import Shown
 from orchestrator.report.table import make_table
 from orchestrator.report.wording import listed, p_value, p_value_of_log10
-from orchestrator.results.schemes import NO_ATTACK, cheapest
+from orchestrator.results.schemes import NO_ATTACK, cheapest, evasion
+from wm.attacks.claims import RELEASED
 from wm.verification.evidence import DEFAULT_LEVEL
 
 LOSSES = {0.0: "0", 0.005: "0.5", 0.01: "1", 0.02: "2", 0.05: "5", 1.0: "any"}
@@ -64,25 +65,32 @@ def show(findings: Findings) -> Shown:
 
 
 def _headline(board: pd.DataFrame, left: pd.DataFrame) -> str:
-    parts = []
+    parts, level = [], np.log10(DEFAULT_LEVEL)
     for scheme, rows in board.groupby("scheme", sort=False):
-        before = rows.loc[rows["attack"] == NO_ATTACK, "log10_p"].median()
+        start = rows.drop_duplicates("attack").set_index("attack")["log10_p"]
         mine = left[(left["scheme"] == scheme) & (left["loss"] == _CHEAP)]
-        lost = mine[mine["log10_p"] > np.log10(DEFAULT_LEVEL)]
+        mine = mine[mine["attack"].map(lambda attack, start=start: _before(attack, start)) <= level]
+        lost = mine[mine["log10_p"] > level]
         taken = (
             f"{len(lost)} of {len(mine)} attacks leave no proof: {listed(_first(list(lost['attack'])))}"
             if len(lost)
             else f"each of {len(mine)} attacks leaves a proof"
         )
         parts.append(
-            f"Scheme {scheme} starts at p = {p_value_of_log10(before)}"
+            f"Scheme {scheme} starts at p = {p_value_of_log10(start[NO_ATTACK])}"
             + (
-                ", without a proof that an attack could take."
-                if before > np.log10(DEFAULT_LEVEL)
-                else f"; at a loss of at most {100 * _CHEAP:g} point of accuracy {taken}."
+                f"; at a loss of at most {100 * _CHEAP:g} point of accuracy {taken}."
+                if len(mine)
+                else ", without a proof that an attack could take."
             )
         )
     return " ".join(parts)
+
+
+def _before(attack: str, start: pd.Series[float]) -> float:
+    """Return log10 p before an attack: of an evasion by the same kind of answers, where that was judged."""
+    released = evasion(RELEASED, attack.rpartition(", by ")[2])
+    return float(start.get(released, start[NO_ATTACK]))
 
 
 def _first(names: list[str]) -> list[str]:

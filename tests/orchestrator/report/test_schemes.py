@@ -173,7 +173,23 @@ def test_the_heat_map_has_a_cell_for_each(findings):
     assert sum(map(len, data)) == len(cheapest(board, [0.0, 0.01, 1.0]))
 
 
+def test_the_forest_as_released_is_no_attack(findings):
+    board = findings.frame("schemes")
+    assert "claims: as released, by model" in set(board["attack"])
+    assert "claims: shuffled, by model" in set(cheapest(board, [1.0])["attack"])
+    assert "claims: as released, by model" not in set(cheapest(board, [1.0])["attack"])
+
+
 # --- the report
+
+
+def test_evasions_take_a_proof_only_where_the_same_answers_had_one(findings):
+    board = findings.frame("schemes")
+    evasions = board["attack"].str.startswith("claims: ")
+    lost = board.assign(log10_p=board["log10_p"].mask(board["attack"] == "claims: shuffled, by model", -2))
+    assert "claims: shuffled" in shown_of(SECTION, findings.with_frames(schemes=lost)).lead
+    never = board.assign(log10_p=board["log10_p"].mask(evasions, -2))
+    assert "claims: shuffled" not in shown_of(SECTION, findings.with_frames(schemes=never)).lead
 
 
 def test_the_section_says_which_attacks_leave_no_proof(findings):
@@ -189,7 +205,7 @@ def test_the_section_says_which_attacks_leave_no_proof(findings):
 
 def test_a_scheme_without_a_proof_has_none_to_lose(findings):
     board = findings.frame("schemes")
-    start = (board["attack"] == "none") & (board["scheme"] == "paper")
+    start = board["attack"].isin(["none", "claims: as released, by model"]) & (board["scheme"] == "paper")
     shown = shown_of(
         SECTION, findings.with_frames(schemes=board.assign(log10_p=board["log10_p"].mask(start, -2)))
     )
