@@ -25,6 +25,7 @@ from orchestrator.archive.writing import JOBS_AT_ONCE
 from orchestrator.errors import ArchiveError
 from orchestrator.plan import GridPoint, PlannedJob
 from orchestrator.spec import CampaignSpec
+from orchestrator.spec.attacks import not_installed
 from orchestrator.store.campaigns import progress_of
 from orchestrator.store.database import Lock, Store
 from orchestrator.store.planned import insert_jobs
@@ -174,7 +175,8 @@ class _Import:
         try:
             CampaignSpec.model_validate(about.spec, strict=False)
         except ValidationError as reason:
-            raise self._archive.error("its campaign is not one that this program knows") from reason
+            what = not_installed(reason) or "its campaign is not one that this program knows"
+            raise self._archive.error(what) from reason
         campaign_id, was_there = self._campaign(about)
         lock_campaign(self._store, self._connection, campaign_id)
         outcomes = sum(

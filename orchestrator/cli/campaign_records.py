@@ -48,13 +48,16 @@ def show(store: Store, record: campaigns.CampaignRecord, json: bool) -> None:
     Of its file, what is not a default; with --json all of it.
     """
     spec, progress = record.parsed(), campaigns.progress(store, record.id)
-    facts = facts_of(record) | {"spec_sha256": spec.sha256}
+    facts = facts_of(record) | {"spec_sha256": record.spec_sha256}
     if json:
         counts = {state.value: progress.jobs[state] for state in JobState}
         print_json(facts | {"jobs": counts, "spec": dict(record.spec), "provenance": dict(record.provenance)})
         return
     print_facts(facts | {"jobs": states(progress)})
     given = spec.model_dump(mode="json", exclude_defaults=True, exclude={"name", "seed"})
+    known = {attack.kind for attack in spec.attack}
+    if others := [table for table in record.spec.get("attack", ()) if table["kind"] not in known]:
+        given["attack"] = [*given.get("attack", ()), *others]
     for title, document in (("File", given), ("Ran with", record.provenance)):
         click.echo(f"\n{title}")
         print_facts(dict(flat(document)) or {"": "nothing is recorded"})

@@ -75,7 +75,7 @@ def _beginning(campaigns: Sequence[Findings]) -> Iterator[str]:
             one.record.state.value,
             one.dataset,
             str(one.record.seed),
-            one.spec.sha256[:_DIGITS],
+            one.record.spec_sha256[:_DIGITS],
             fingerprint(one.store, one.record.id)[:_DIGITS],
         )
         for one in campaigns

@@ -7,7 +7,7 @@ from functools import reduce
 from operator import or_
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import ConfigDict, Field, create_model
+from pydantic import ConfigDict, Field, ValidationError, create_model
 
 from orchestrator.spec.model import EmbeddingSpec, Point, SpecModel
 from wm.attacks import registry
@@ -86,6 +86,17 @@ def _table(attack: Attack) -> Any:
 
 TABLES: dict[str, Any] = {attack.kind: _table(attack) for attack in registry.attacks()}
 """Model of the table of each kind of attack."""
+
+
+def not_installed(reason: ValidationError) -> str:
+    """Return in words which attacks of a specification are not installed here; empty if all are."""
+    kinds = {
+        str(fault["ctx"]["tag"])
+        for fault in reason.errors()
+        if fault["type"] == "union_tag_invalid" and fault["loc"][0] == "attack"
+    }
+    return "; ".join(f"attack {kind!r} is not installed here" for kind in sorted(kinds))
+
 
 if TYPE_CHECKING:
     AnyAttackSpec = AttackSpec

@@ -12,6 +12,7 @@ import sqlalchemy as sa
 from orchestrator.errors import AmbiguousNameError, NotFoundError
 from orchestrator.plan import PlannedJob
 from orchestrator.spec import CampaignSpec
+from orchestrator.spec.attacks import TABLES
 from orchestrator.store.database import Lock, Store
 from orchestrator.store.planned import insert_jobs
 from orchestrator.store.queue import jobs_of, lock_campaign, settle
@@ -39,10 +40,13 @@ class CampaignRecord:
     created_at: float
     """Seconds since 1970, as is the end."""
     finished_at: float | None
+    spec_sha256: str
+    """Of the specification, defaults filled in."""
 
     def parsed(self) -> CampaignSpec:
-        """Return the specification as models."""
-        return CampaignSpec.model_validate(self.spec, strict=False)
+        """Return the specification as models, without attacks whose packages are not installed here."""
+        known = [table for table in self.spec.get("attack", ()) if table["kind"] in TABLES]
+        return CampaignSpec.model_validate({**self.spec, "attack": known}, strict=False)
 
 
 def create_campaign(

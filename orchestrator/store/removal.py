@@ -13,6 +13,7 @@ from pydantic import ValidationError
 
 from orchestrator.errors import InUseError, SpecError
 from orchestrator.spec import CampaignSpec
+from orchestrator.spec.attacks import not_installed
 from orchestrator.store import launched
 from orchestrator.store.campaigns import get_campaign
 from orchestrator.store.database import Lock, Store
@@ -65,7 +66,7 @@ def rename(store: Store, campaign_id: int, name: str) -> None:
         spec = CampaignSpec.model_validate({**record.spec, "name": name}, strict=False)
     except ValidationError as reason:
         rule = "letters, digits, dot, dash, underscore; the first a letter or digit; at most 200"
-        raise SpecError([f"{name!r} cannot name a campaign: {rule}"]) from reason
+        raise SpecError([not_installed(reason) or f"{name!r} cannot name a campaign: {rule}"]) from reason
     with store.write() as connection:
         store.lock(connection, Lock.PLAN)
         same = sa.select(campaign.c.id).where(

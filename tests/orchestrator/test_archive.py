@@ -221,6 +221,10 @@ def unnamed_artifact(parts):
             replace_in(document.CAMPAIGN, b'"forest"', b'"trees"'),
             "campaign is not one that this program knows",
         ),
+        (
+            replace_in(document.CAMPAIGN, b'"kind":"forgery"', b'"kind":"lean"'),
+            "attack 'lean' is not installed here",
+        ),
         (replace_in(document.JOBS, b'"cell":{', b'"cell":{"depth":1,'), "has no place"),
     ],
     ids=lambda each: each if isinstance(each, str) else "",

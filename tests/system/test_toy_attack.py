@@ -44,9 +44,9 @@ def wm(tmp_path):
     (tmp_path / "toy.toml").write_text(CAMPAIGN)
     environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(package), str(ROOT)])}
 
-    def run(*words, code=0):
+    def run(*words, code=0, path=environment["PYTHONPATH"]):
         command = [sys.executable, "-m", "orchestrator.cli", *map(str, words)]
-        done = ending.run(command, cwd=tmp_path, env=environment, code=code)
+        done = ending.run(command, cwd=tmp_path, env=environment | {"PYTHONPATH": path}, code=code)
         return done.stdout + (done.stderr if code else "")
 
     return run
@@ -67,6 +67,22 @@ def test_a_toy_attack_of_forty_lines_runs_from_file_to_report(wm, tmp_path):
     page = (tmp_path / "report.html").read_text()
     assert toy_attack.ATTACK.summary in page
     assert "How far each tree leans" in wm("results", "--help")
+
+
+def test_what_ran_is_shown_where_the_package_is_not_installed(wm, tmp_path):
+    """It was a traceback of pydantic."""
+    wm("campaign", "run", "toy.toml", "--workers", "1")
+    shown = wm("campaign", "show", "toy", path=str(ROOT))
+    assert [line.split() for line in shown.splitlines() if "attack.0.sample" in line] == [
+        ["attack.0.sample", "30"]
+    ]
+    whole = json.loads(wm("campaign", "show", "toy", "--json"))
+    assert whole["spec_sha256"] in shown
+    wm("report", "toy", "-o", "report.md", path=str(ROOT))
+    assert "Results of the attack lean. 16 rows on 2 forests." in (tmp_path / "report.md").read_text()
+    assert json.loads(wm("results", "schemes", "toy", "--json", path=str(ROOT)))
+    refused = wm("campaign", "rename", "toy", "other", code=2, path=str(ROOT))
+    assert refused == "wm: attack 'lean' is not installed here\n"
 
 
 def test_mistakes_in_its_table_are_reported_with_their_lines(wm, tmp_path):

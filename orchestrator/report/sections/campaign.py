@@ -98,7 +98,7 @@ def show_provenance(findings: Findings) -> Shown:
     facts = [
         ("campaign", f"{record.name} (id {record.id}), {record.state.value}"),
         ("seed", str(record.seed)),
-        ("specification (SHA-256)", findings.spec.sha256),
+        ("specification (SHA-256)", record.spec_sha256),
         ("results (fingerprint)", fingerprint(findings.store, record.id)),
         ("created", moment(record.created_at)),
         ("finished", MISSING if record.finished_at is None else moment(record.finished_at)),

@@ -26,7 +26,7 @@ SERVICES = st.lists(
 COUNTS = st.fixed_dictionaries({state: st.integers(0, 2) for state in JobState})
 SITUATIONS = st.builds(
     lambda state, counts, is_launched, workers, orchestrators: Situation(
-        record=CampaignRecord(7, "name", 1, state, {}, {}, 0.0, None),
+        record=CampaignRecord(7, "name", 1, state, {}, {}, 0.0, None, ""),
         progress=Progress(counts, 0, sum(counts.values())),
         is_launched=is_launched,
         workers=workers,
