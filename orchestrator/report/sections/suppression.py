@@ -129,14 +129,20 @@ def _filters(frame: pd.DataFrame) -> str:
 
 
 def _known(curves: pd.DataFrame) -> str:
-    """Return after how many trigger queries each method knows the signature, in how many forests."""
+    """Return after how many trigger queries each method knows the signature, in how many forests.
+
+    That is the mean over orders of the queries; of all queries at once the filter's table has what is known.
+    """
     texts = []
     for method, part in curves.groupby("method", sort=True):
         forest = [*CONFIGURATION, "repeat"]
         needed = part[part["bits"] >= _KNOWN].groupby(forest)["trigger_queries"].min()
         after = "" if needed.empty else f", after {across(needed, number)} trigger queries"
         texts.append(f"{method} in {times(len(needed), part.groupby(forest).ngroups, 'forest')}{after}")
-    return f" At least {percent_of(_KNOWN)} of the signature is known by {listed(texts)}." if texts else ""
+    if not texts:
+        return ""
+    known = f"at least {percent_of(_KNOWN)} of the signature is known by {listed(texts)}"
+    return f" In the mean over random orders of the queries, {known}."
 
 
 def mean_curve(frame: pd.DataFrame) -> pd.DataFrame:
