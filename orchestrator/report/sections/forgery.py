@@ -10,7 +10,7 @@ import altair as alt
 import pandas as pd
 
 from orchestrator.report.charts import WIDTH, Chart, Figure, figure, stack
-from orchestrator.report.data import Findings, by_configuration, configuration, slug, summarise
+from orchestrator.report.data import Findings, by_configuration, configuration, each_row, slug, summarise
 from orchestrator.report.sections import distances, images
 from orchestrator.report.sections.distances import SizeCurve, size_line
 from orchestrator.report.sections.section import Answer, Grade, Question, Shown
@@ -114,29 +114,40 @@ def show(findings: Findings) -> Shown:
 
 
 def forged_answers(summary: pd.DataFrame, curves: Sequence[SizeCurve]) -> Iterator[Answer]:
-    """Yield the largest forged set as a share of the true one, over all signatures and distances tried."""
+    """Yield the largest forged set as a share of the true one, over all signatures and distances tried.
+
+    The mean beside it is that of the signatures of the same configuration at the same distance.
+    """
     begun = summary[(summary["signatures"] > 0) & summary["share"].notna()]
     largest = [
-        (float(share), float(mean), f"eps {eps:g}")
-        for share, mean, eps in zip(begun["share"], begun["mean_share"], begun["eps"], strict=True)
+        (
+            float(row.share),
+            float(row.mean_share),
+            f"eps {row.eps:g}",
+            int(row.signatures * row.repeats),
+            row.configuration,
+        )
+        for row in each_row(begun)
     ]
     for curve in curves:
         if curve.trigger_size:
             sizes = curve.known[:, -1] / curve.trigger_size
-            largest.append((float(sizes.max()), float(sizes.mean()), f"eps {curve.eps[-1]:g}"))
+            place = f"eps {curve.eps[-1]:g}"
+            largest.append((float(sizes.max()), float(sizes.mean()), place, len(sizes), configuration(curve)))
     if not largest:
         return
-    share, mean, place = max(largest)
+    share, mean, place, signatures, where = max(largest)
     undecided = int(begun["undecided"].sum()) + sum(curve.undecided for curve in curves)
-    signatures = int((begun["signatures"] * begun["repeats"]).max()) if len(begun) else 0
-    signatures = max([signatures, *(len(curve.known) for curve in curves)])
+    several = len({each[-1] for each in largest})
+    of = f" of {where}, the worst of {several} configurations" if several > 1 else ""
     grade = Grade.BAD if share >= 1 else Grade.OPEN if undecided else Grade.MIXED if share else Grade.GOOD
     yield Answer(
         Question.FORGED,
         grade,
         percent(share, 0),
         f"of the true set's size at most, for a signature that the forger had to take ({place})",
-        f"mean {percent(mean, 0)} over {counted(signatures, 'signature')}; {undecided:,} queries undecided",
+        f"mean {percent(mean, 0)} over {counted(signatures, 'signature')}{of}; "
+        f"{undecided:,} queries undecided",
     )
 
 

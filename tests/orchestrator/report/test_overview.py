@@ -96,6 +96,12 @@ def test_forged_share_is_that_of_the_largest_set(paper: Findings) -> None:
     (answer,) = (answer for _, answer in _cards(paper)[Question.FORGED].answers)
     assert answer.number == f"{100 * largest:.0f}%"
     assert answer.grade is (Grade.BAD if largest >= 1 else Grade.OPEN)
+    # Of which signatures its mean is.
+    assert " over 9 signatures of paper, " in answer.spread
+    assert "% ones, the worst of 2 configurations; " in answer.spread
+    one = frame[frame["trigger_share"] == 0.02]
+    (answer,) = (answer for _, answer in _cards(paper.with_frames(forgery=one))[Question.FORGED].answers)
+    assert " over 9 signatures; " in answer.spread
 
 
 def test_a_modification_that_costs_little_and_ends_the_evidence_is_bad(attacked: Findings) -> None:
