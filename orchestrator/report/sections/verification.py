@@ -26,7 +26,7 @@ def show(findings: Findings) -> Shown:
     text = _verified(frame)
     return Shown(
         answers=(verified_answer(frame),),
-        headline=(("Verified", text),),
+        headline=(("Verification", text),),
         figures=(
             figure(
                 "evidence",
@@ -46,15 +46,17 @@ def _verified(frame: pd.DataFrame) -> str:
     weakest = p_value_of_log10(float(frame["log10_p"].max()))
     honest = p_value_of_log10(float(frame["log10_p_standard"].min()))
     matched, total = int(frame["matched_bits"].sum()), int(frame["total_bits"].sum())
+    found = int((frame["log10_p"] <= _LOG_LEVEL).sum())
+    level = f"p \N{LESS-THAN OR EQUAL TO} {p_value(DEFAULT_LEVEL)}"
     if len(frame) == 1:
         return (
-            f"{matched:,} of {total:,} bits match, p = {weakest}. The same claim against the honest standard "
-            f"forest: p = {honest}."
+            f"{matched:,} of {total:,} bits match, p = {weakest}: {'' if found else 'not '}significant "
+            f"({level}). The same claim against the honest standard forest: p = {honest}."
         )
     return (
         f"In {whole} of {len(frame)} watermarked forests every bit matches ({matched:,} of {total:,} bits in "
-        f"all); the weakest evidence is p = {weakest}. The same claims against the honest standard forests: "
-        f"smallest p = {honest}."
+        f"all); {found} of {len(frame)} claims are significant ({level}); the weakest evidence is p = "
+        f"{weakest}. The same claims against the honest standard forests: smallest p = {honest}."
     )
 
 

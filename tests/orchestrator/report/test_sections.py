@@ -19,7 +19,7 @@ _BY_CHANCE = "\N{LESS-THAN OR EQUAL TO} 0.05 by chance (false claims)"
 
 def _said(findings: Findings, topic: str) -> str:
     """Return what the summary says of a topic, from its section alone."""
-    title = {"Embedded": "Accuracy", "Cost in accuracy": "Accuracy", "Verified": "Verification"}
+    title = {"Embedded": "Accuracy", "Cost in accuracy": "Accuracy"}
     (section,) = [one for one in SECTIONS if one.title == title.get(topic, topic)]
     return dict(shown_of(section, findings).headline)[topic]
 
@@ -83,16 +83,29 @@ def test_what_was_embedded_and_verified(paper: Findings) -> None:
     said, frame = _said(paper, "Embedded"), paper.frame("accuracy")
     assert "12 of 12 planned watermarks on data set breast-cancer (398 training and 171" in said
     assert "trigger sets of 4 to 8 rows (1% and 2% of the training rows)" in said
-    said = _said(paper, "Verified")
+    said = _said(paper, "Verification")
     assert "In 12 of 12 watermarked forests every bit matches" in said
     assert f"weakest evidence is p = {p_value_of_log10(frame['log10_p'].max())}" in said
+    significant = int((frame["log10_p"] <= -6).sum())
+    assert (
+        f"; {significant} of 12 claims are significant (p \N{LESS-THAN OR EQUAL TO} {p_value(1e-6)}); "
+        in said
+    )
     assert f"smallest p = {p_value_of_log10(frame['log10_p_standard'].min())}" in said
 
 
 def test_forest_that_misses_a_bit_is_not_counted_as_matching(paper: Findings) -> None:
     frame = paper.frame("accuracy").copy()
     frame.loc[0, "matched_bits"] -= 1
-    assert "In 11 of 12 watermarked forests" in _said(paper.with_frames(accuracy=frame), "Verified")
+    assert "In 11 of 12 watermarked forests" in _said(paper.with_frames(accuracy=frame), "Verification")
+
+
+def test_matching_bits_are_no_verdict(small: Findings) -> None:
+    """The headline "Verified" stood beside a card that said that no claim is."""
+    for log10_p, verdict in ((-3.0, "not significant"), (-9.0, "significant")):
+        claims = small.frame("accuracy").assign(log10_p=log10_p)
+        said = _said(small.with_frames(accuracy=claims), "Verification")
+        assert f" bits match, p = {p_value_of_log10(log10_p)}: {verdict} (p " in said
 
 
 def test_cost_is_the_mean_difference(paper: Findings) -> None:
