@@ -86,11 +86,9 @@ def _work(given: Mapping[str, Any]) -> tuple[str, int]:
     what = ", ".join(given.get("methods", ())) or "+".join(given.get("steps", ())) or given.get("engine", "")
     if "population" in given:
         what = f"false claims: {given['population']}"
-    others = [
-        f"{given[name]} {things}"
-        for name, things in (("honest", "honest forests"), ("shadows", "shadow models"))
-        if given.get(name)
-    ]
+    others = [f"{given['honest']} honest forests"] if given.get("honest") else []
+    if "shadow" in given.get("methods", ()):
+        others.append(f"{given['shadows']} shadow models")
     times = given["count"] if "population" in given else given.get("tries", 1)
     return f"{what} ({', '.join(others)})" if others else what, times * len(given.get("strengths", (1,)))
 

@@ -390,3 +390,8 @@ def test_long_budgets_are_shown_in_steps(attacked: Findings) -> None:
     shown = suppression.in_steps(suppression.budget_summary(long))
     numbers = shown.groupby(["trigger_share", "method"])["trigger_queries"].agg(list)
     assert numbers.map(tuple).unique().tolist() == [(*range(1, 11), 20, 50, 100, 194)]
+
+
+def test_shadow_models_are_named_only_where_they_are_trained(paper: Findings) -> None:
+    work = paper.frame("costs").groupby("kind")["work"].unique()
+    assert list(work["suppression"]) == ["disagreement, repeats"]
