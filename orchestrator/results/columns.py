@@ -66,7 +66,8 @@ SCHEMES = {
     "dataset": "Data set.",
     "attack": "Attack and its method, or what was modified; none: the forest as released.",
     "strength": "Strength of a modification; of several in a row that of the first.",
-    "accuracy_change": "Mean change of accuracy by the attack; of no attack that by the watermark.",
+    "accuracy_change": "Mean change of accuracy by the attack, of a modification on half of the test rows; "
+    "of no attack that by the watermark.",
     "log10_p": "Median of the evidence that is left, as log10 p.",
     "auc": "Mean area under the curve: of presence, for watermarked against honest forests; of suppression, "
     "for trigger against ordinary queries; of other detection, for the ranking of trees by their bits.",

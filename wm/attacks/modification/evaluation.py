@@ -72,13 +72,13 @@ class Row(AttackRow):
     n_trees: int
     """Trees of the changed forest."""
     accuracy_before: float
-    """Share of test rows that the majority got right before."""
+    """Share of test rows that the majority got right before, of the half that the thief does not have."""
     accuracy_after: float
     """The same afterwards."""
     accuracy_change: float
     """After minus before."""
     fidelity: float
-    """Share of test rows whose majority stays as it was."""
+    """Share of the test rows that the thief does not have whose majority stays as it was."""
     bits: float
     """Share of the trigger set's votes, in the trees that are left, that are as the signature wants."""
     exact_match: bool
@@ -89,8 +89,8 @@ class Row(AttackRow):
     """Which null it is: ``exact``, or ``aligned`` where trees were dropped or a codebook's were shuffled;
     ``lineup`` for that scheme."""
     log10_p_shares: float
-    """Evidence from vote shares alone, which needs no order of the trees; the test rows are decoys. Of a
-    boosted model from its probabilities."""
+    """Evidence from vote shares alone, which needs no order of the trees; the test rows that the thief does
+    not have are decoys. Of a boosted model from its probabilities."""
     log10_p_labels: float
     """Evidence from labels alone, in the same way."""
 

@@ -13,7 +13,7 @@ from scipy.stats import fisher_exact
 from sklearn.tree import DecisionTreeClassifier
 
 from tests.examples import examples
-from wm.attacks.modification import MODIFICATIONS, STRENGTHS
+from wm.attacks.modification import ATTACK, MODIFICATIONS, STRENGTHS
 from wm.attacks.modification.common import AttackerData
 from wm.attacks.modification.ensemble import KEPT_LEVELS
 from wm.attacks.modification.evaluation import Judged, Step, evaluate, modify
@@ -364,6 +364,12 @@ def test_two_in_a_row(owner, thief, judged):
     assert both.log10_p > alone.log10_p
     last = result(owner, thief, judged, ("drop", 0.1), ("collapse", 1.0))
     assert (last.n_trees, last.p_null) == (63, "aligned")
+
+
+def test_columns_say_that_changes_are_measured_on_half_of_the_test_rows():
+    columns = ATTACK.columns
+    for name in ("accuracy_before", "fidelity", "log10_p_shares"):
+        assert "that the thief does not have" in " ".join(columns[name].split()), name
 
 
 def test_impossible_combinations_are_refused(owner, thief):
