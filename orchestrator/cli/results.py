@@ -127,11 +127,17 @@ def _command(name: str, summary: str, *, several: bool = False) -> click.Command
         elif json:
             print_json(records(found))
         else:
-            print_frame(found)
+            is_told = name == "jobs" and "error" in found
+            print_frame(found.assign(error=found["error"].map(_last_line)) if is_told else found)
             if len(found) < len(whole) and not group_by:
                 say(f"{len(found)} of {len(whole)} rows")
 
     return command
+
+
+def _last_line(text: str) -> str:
+    """Return what an error's text ends with, which says what it is, as a table has one line for it."""
+    return next(reversed(text.strip().splitlines()), "")
 
 
 def _names(text: str | None) -> tuple[str, ...]:

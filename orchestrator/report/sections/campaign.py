@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import pandas as pd
@@ -27,6 +28,9 @@ _SHARED: dict[str, tuple[str, ...]] = {
 
 _MAX_PLACES = 3
 
+_ATTEMPT = re.compile(r"^attempt (\d+): ", re.MULTILINE)
+"""Begins the text of each attempt in the error of a job that failed for good."""
+
 
 def failures(jobs: pd.DataFrame) -> pd.DataFrame:
     """Return failed, blocked and cancelled jobs by their reason, failed ones first.
@@ -41,11 +45,23 @@ def failures(jobs: pd.DataFrame) -> pd.DataFrame:
     found: dict[tuple[str, str, str], list[str]] = {}
     for state in (JobState.FAILED, JobState.BLOCKED, JobState.CANCELLED):
         for row in jobs[jobs["state"] == state.value].itertuples():
-            reason = {JobState.FAILED: str(row.error), JobState.CANCELLED: "cancelled"}.get(state)
+            reason = {JobState.FAILED: _once(str(row.error)), JobState.CANCELLED: "cancelled"}.get(state)
             key = (state.value, str(row.kind), reason or _blocked_by(failed, row))
             found.setdefault(key, []).append(place_of(row))
     rows = [(*key, len(places), _some(places)) for key, places in found.items()]
     return pd.DataFrame(rows, columns=["state", "kind", "reason", "number", "places"])
+
+
+def _once(error: str) -> str:
+    """Return a failed job's error with each text once, after the numbers of the attempts that ended so."""
+    first, *attempts = _ATTEMPT.split(error)
+    told: dict[str, list[str]] = {}
+    for number, text in zip(attempts[::2], attempts[1::2], strict=True):
+        told.setdefault(text.strip(), []).append(number)
+    if len(told) == 1:
+        return f"{first.strip()}, each time: {next(iter(told))}"
+    parts = (f"attempt {listed(numbers)}: {text}" for text, numbers in told.items())
+    return "\n".join([first.strip(), *parts])
 
 
 def place_of(row: Any) -> str:

@@ -13,7 +13,8 @@ from typing import Any
 
 import pytest
 
-from orchestrator.results import COLUMNS
+from orchestrator.cli import results
+from orchestrator.results import COLUMNS, frame
 
 KINDS = ["accuracy", "detection", "suppression", "forgery", "schemes", "jobs"]
 
@@ -233,6 +234,17 @@ def test_the_table_says_how_many_rows_are_not_shown(wm, tiny) -> None:
     ran = wm("results", "jobs", "tiny", "--store", tiny.url, "--limit", 2)
     assert (ran.code, ran.err) == (0, "wm: 2 of 12 rows\n")
     assert len(ran.out.splitlines()) == 4
+
+
+def test_the_table_of_jobs_says_what_an_error_was(wm, tiny, monkeypatch) -> None:
+    """Its first line says only how often the job failed."""
+    told = "failed 3 times\nattempt 1: Traceback (most recent call last):\n  a line\nRuntimeError: bad luck\n"
+    monkeypatch.setattr(
+        results, "frame", lambda store, campaign, name: frame(store, campaign, name).assign(error=told)
+    )
+    ran = wm("results", "jobs", "tiny", "--store", tiny.url, "--limit", 1)
+    assert ran.out.splitlines()[2].endswith("   RuntimeError: bad luck")
+    assert wm("results", "jobs", "tiny", "--store", tiny.url, "--json").json()[0]["error"] == told
 
 
 def test_a_condition_that_cannot_be_is_refused(wm, tiny) -> None:

@@ -36,6 +36,18 @@ def test_blocked_jobs_are_laid_to_their_own_repeat(make_campaign: Callable[..., 
                 assert f"repeat {1 - repeat}" not in row.places
 
 
+def test_the_same_traceback_is_told_once(make_campaign: Callable[..., Any]) -> None:
+    same, other = "Traceback:\n  line 1\nRuntimeError: bad luck", "ValueError: worse luck"
+    for texts, reason in (
+        ([same] * 3, f"failed 3 times, each time: {same}"),
+        ([same, other, same], f"failed 3 times\nattempt 1 and 3: {same}\nattempt 2: {other}"),
+    ):
+        error = "\n".join(["failed 3 times", *(f"attempt {n}: {text}" for n, text in enumerate(texts, 1))])
+        made = make_campaign(failing={"suppression": error}, is_small=True, repeats=1)
+        (row,) = _rows(results.frame(made.store, made.record.id, "jobs"))
+        assert row.reason == reason
+
+
 def test_many_places_are_counted(make_campaign: Callable[..., Any]) -> None:
     made = make_campaign(failing={"detection": "broken"})
     (row,) = _rows(results.frame(made.store, made.record.id, "jobs"))
