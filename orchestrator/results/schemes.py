@@ -61,7 +61,7 @@ def _names(board: pd.DataFrame) -> list[str]:
     points = board[_PLACE].drop_duplicates()
     several = set(points.loc[points.duplicated("scheme"), "scheme"])
     return [
-        f"{row.scheme}, {row.trigger_share:.3g} trigger rows, {row.ones_share:.3g} ones"
+        f"{row.scheme}, trigger share {row.trigger_share:.3g}, ones share {row.ones_share:.3g}"
         if row.scheme in several
         else str(row.scheme)
         for row in board.itertuples()

@@ -124,7 +124,7 @@ def test_false_claims_are_no_evasions(findings, monkeypatch):
 def test_several_shares_of_a_scheme_are_told_apart(make_campaign: MakeCampaign):
     board = make_campaign(text=BOTH, repeats=1).findings.frame("schemes")
     assert set(board["scheme"]) == {
-        f"{scheme}, {share} trigger rows, {ones} ones"
+        f"{scheme}, trigger share {share}, ones share {ones}"
         for scheme, ones in (("paper", 0.5), ("codebook", 0.25))
         for share in (0.01, 0.02)
     }
@@ -210,6 +210,12 @@ def test_a_scheme_without_a_proof_has_none_to_lose(findings):
         SECTION, findings.with_frames(schemes=board.assign(log10_p=board["log10_p"].mask(start, -2)))
     )
     assert "Scheme paper starts at p = 0.010, without a proof that an attack could take." in shown.lead
+
+
+def test_shares_have_one_decimal(findings):
+    board = findings.frame("schemes").assign(bits=0.602797)
+    (table,) = shown_of(SECTION, findings.with_frames(schemes=board)).tables
+    assert dict(table.same)["Bits read"].text == "60.3%"
 
 
 def test_one_scheme_is_not_compared(attacked_alone):
