@@ -59,9 +59,12 @@ def frame_of(rows: list[dict[str, Any]], name: str) -> pd.DataFrame:
 
 
 def typed(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return the frame with type Int64 for integers that may be missing."""
+    """Return the frame with type Int64 for integers that may be missing, 0 for log10 of a p-value of 1."""
     whole = [column for column in frame.columns if column in WHOLE]
-    return frame.astype(dict.fromkeys(whole, "Int64"))
+    logs = [str(column) for column in frame.select_dtypes(float) if str(column).startswith("log10_p")]
+    # Of a p-value that is a sum of probabilities, rounding may leave a little less than 1.
+    exact = {name: frame[name].mask(frame[name].abs() < 1e-12, 0.0) for name in logs}
+    return frame.assign(**exact).astype(dict.fromkeys(whole, "Int64"))
 
 
 def accuracy(store: Store, campaign_id: int) -> pd.DataFrame:

@@ -12,6 +12,7 @@ from orchestrator import results
 from orchestrator.frames import records
 from orchestrator.launch import launch
 from orchestrator.results import COLUMNS
+from orchestrator.results.rows import typed
 from orchestrator.store import campaigns
 from orchestrator.store.database import Store
 from orchestrator.store.ledger import StoreLedger
@@ -340,3 +341,11 @@ def test_every_artifact_that_outcomes_name_is_there(finished):
         *(baseline["result"][name] for name in ("standard", "standard_record", "capped")),
         *(embedded["result"][name] for name in ("forest", "record", "claim")),
     }
+
+
+def test_a_p_value_of_1_has_logarithm_0():
+    """Its terms added up to a little less: log10 p was -4.8e-17."""
+    frame = pd.DataFrame({"log10_p": [-4.8e-17, -6.5, None], "p_value": [1e-17, 0.5, 1.0]})
+    assert typed(frame)["log10_p"].tolist()[:2] == [0.0, -6.5]
+    assert typed(frame)["log10_p"].isna().tolist() == [False, False, True]
+    assert typed(frame)["p_value"].tolist() == [1e-17, 0.5, 1.0]
