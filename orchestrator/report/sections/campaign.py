@@ -101,8 +101,10 @@ def show_failures(findings: Findings) -> Shown:
         "below are of the jobs done; they lack parts of the grid and may change."
     )
     rows = failures(findings.frame("jobs"))
+    ahead = [f"{count} {state.value}" for state, count in jobs.items() if count and not state.is_finished]
+    left = f"; {listed(ahead)}" if ahead else ""
     return Shown(
-        lead="None failed, none is blocked." if rows.empty else "",
+        lead=f"None failed, none is blocked{left}." if rows.empty else "",
         caveats=() if state is CampaignState.FINISHED else (unfinished,),
         tables=(make_table("failures-table", rows),),
     )

@@ -9,7 +9,9 @@ import pandas as pd
 import pytest
 
 from orchestrator import results
-from orchestrator.report.sections.campaign import failures
+from orchestrator.report.data import Findings
+from orchestrator.report.sections.campaign import failures, show_failures
+from tests.orchestrator.report.conftest import Made
 from workers.jobs import JobKind
 
 
@@ -63,3 +65,11 @@ def test_cancelled_jobs_and_nothing_at_all(make_campaign: Callable[..., Any]) ->
     cancelled = pd.concat([jobs.iloc[:1].assign(state="cancelled"), jobs.iloc[1:]])
     (row,) = _rows(cancelled)
     assert (row.kind, row.reason, row.places) == ("split", "cancelled", "whole campaign")
+
+
+def test_jobs_that_have_not_run_are_counted(nothing: Made, paper: Findings) -> None:
+    jobs = results.frame(nothing.store, nothing.record.id, "jobs")
+    waiting = int((jobs["state"] == "waiting").sum())
+    lead = show_failures(nothing.findings).lead
+    assert lead == f"None failed, none is blocked; {waiting} waiting and {len(jobs) - waiting} ready."
+    assert show_failures(paper).lead == "None failed, none is blocked."
