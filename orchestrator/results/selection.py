@@ -114,7 +114,7 @@ def _check(frame: pd.DataFrame, names: Iterable[str]) -> None:
     for name in names:
         if name not in known:
             near = difflib.get_close_matches(name, known, n=1)
-            meant = f"; did you mean {near[0]}?" if near else ""
+            meant = f"; did you mean {near[0]}?" if near else "."
             raise SelectionError(f"there is no column {name}{meant} Columns: {', '.join(known)}")
 
 

@@ -249,4 +249,6 @@ def test_the_table_of_jobs_says_what_an_error_was(wm, tiny, monkeypatch) -> None
 
 def test_a_condition_that_cannot_be_is_refused(wm, tiny) -> None:
     ran = wm("results", "jobs", "tiny", "--store", tiny.url, "--where", "kinds=embed")
-    assert "there is no column kinds; did you mean kind?" in ran.refusal()
+    assert "there is no column kinds; did you mean kind? Columns: job, " in ran.refusal()
+    ran = wm("results", "jobs", "tiny", "--store", tiny.url, "--columns", "foo")
+    assert "there is no column foo. Columns: job, " in ran.refusal()
