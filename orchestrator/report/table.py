@@ -135,7 +135,11 @@ def _filled(name: str, caption: str, columns: Sequence[Column], frame: pd.DataFr
         caption,
         columns=tuple(columns[place] for place in kept),
         rows=tuple(zip(*(cells[place] for place in kept), strict=True)),
-        same=tuple((columns[place].title, cells[place][0]) for place, same in enumerate(fixed) if same),
+        same=tuple(
+            (column.title, cell[0])
+            for column, cell, same in zip(columns, cells, fixed, strict=True)
+            if same and cell[0].text
+        ),
         left_out=max(0, len(frame) - MAX_ROWS),
         names=tuple(column.title for column in columns if column.names_row),
     )

@@ -8,6 +8,7 @@ import pytest
 
 from orchestrator.report.data import CONFIGURATION, Findings
 from orchestrator.report.sections.detection import parts_of
+from orchestrator.report.table import frame_table
 from orchestrator.report.wording import declared
 from orchestrator.results import COLUMNS
 from tests.report_page import Page, assert_column, assert_spread
@@ -222,3 +223,9 @@ def test_sizes_at_every_eps_are_counts_of_the_frame(attacked: Findings, attacked
         ("Stopped by a limit", _UNDECIDED),
     ):
         assert_column(searches[title], by.apply(lambda status, of=statuses: status.isin(of).sum()))
+
+
+def test_an_empty_text_in_every_row_is_not_said() -> None:
+    """It was "In every row: What ." """
+    rows = pd.DataFrame({"kind": ["a", "b"], "what": ["", ""], "who": ["me", "me"]})
+    assert [(title, cell.text) for title, cell in frame_table("t", "T", rows).same] == [("who", "me")]
