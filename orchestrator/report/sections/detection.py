@@ -99,8 +99,12 @@ def show(findings: Findings) -> Shown:
 
 
 def _best(frame: pd.DataFrame) -> tuple[pd.Series[Any], str]:
-    """Return the row of the smallest exact p-value, and that p corrected for the number of rows."""
-    best = frame.iloc[int(frame["p_value_exact"].astype(float).fillna(1.0).argmin())]
+    """Return the row of the smallest exact p-value, and that p corrected for the number of rows.
+
+    Of several, the one whose other p-value is the smallest.
+    """
+    exact, other = (frame[name].astype(float).fillna(1.0) for name in ("p_value_exact", "p_value"))
+    best = frame.iloc[int(np.lexsort((other, exact))[0])]
     return best, p_value(min(1.0, len(frame) * float(best["p_value_exact"])))
 
 

@@ -123,6 +123,15 @@ def test_best_guess_is_corrected_for_the_number_of_guesses(paper: Findings) -> N
     assert said.endswith(f"p = {p_value(min(1.0, len(frame) * best['p_value_exact']))}.")
 
 
+def test_of_guesses_with_one_exact_p_the_smaller_other_p_is_the_strongest(paper: Findings) -> None:
+    """It was the first, which may have guessed nothing."""
+    frame = paper.frame("detection").assign(p_value_exact=1.0, p_value=1.0, correct=0, wrong=0, uncertain=20)
+    place = frame.index[5]
+    frame.loc[place, ["p_value", "correct", "uncertain"]] = [0.25, 12, 8]
+    said = _said(paper.with_frames(detection=frame), "Detection")
+    assert "reads 12 of 20 bits right, 0 wrong and leaves 8 open: p = 0.250, exact 1.000." in said
+
+
 def test_forgery_names_the_most_successful_signature(paper: Findings) -> None:
     frame, said = paper.frame("forgery"), _said(paper, "Forgery")
     for engine, part in frame.groupby("engine"):
