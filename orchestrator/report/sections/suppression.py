@@ -137,7 +137,8 @@ def _known(curves: pd.DataFrame) -> str:
     for method, part in curves.groupby("method", sort=True):
         forest = [*CONFIGURATION, "repeat"]
         needed = part[part["bits"] >= _KNOWN].groupby(forest)["trigger_queries"].min()
-        after = "" if needed.empty else f", after {across(needed, number)} trigger queries"
+        queries = "query" if (needed == 1).all() else "queries"
+        after = "" if needed.empty else f", after {across(needed, number)} trigger {queries}"
         texts.append(f"{method} in {times(len(needed), part.groupby(forest).ngroups, 'forest')}{after}")
     if not texts:
         return ""

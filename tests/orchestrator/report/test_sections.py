@@ -219,6 +219,13 @@ def test_suppression_gives_filter_and_budget(attacked: Findings) -> None:
         assert f"{method} in {known}, after {mean}" in said
 
 
+def test_one_trigger_query_is_no_queries(attacked: Findings) -> None:
+    at_once = attacked.frame("budget-curves").assign(bits=1.0)
+    said = _said(attacked.with_frames(budget_curves=at_once), "Suppression")
+    assert "after 1 trigger query" in said
+    assert "after 1 trigger queries" not in said
+
+
 def test_method_that_never_knows_the_signature(attacked: Findings) -> None:
     low = attacked.frame("budget-curves").assign(bits=0.9)
     said = _said(attacked.with_frames(budget_curves=low), "Suppression")
