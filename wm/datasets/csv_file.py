@@ -75,7 +75,7 @@ def read_csv(
     if may_have_commas:
         columns = with_decimal_commas(columns)
         count = sum(column.commas for column in columns)
-        said += (f"{where}: {count} columns have decimal commas",) if count else ()
+        said += (f"{where}: decimal commas in {count} column{'s' * (count > 1)}",) if count else ()
     return Cells(
         where=where,
         columns=tuple(columns),

@@ -194,16 +194,19 @@ def _said(
     if options.missing == "drop" and not rows.all():
         notes.append(f"{int((~rows).sum())} of {len(rows)} rows left out, which lack a value")
     if options.missing == "median" and (gaps := np.isnan(X)).any():
+        columns = int(gaps.any(axis=0).sum())
         notes.append(
-            f"{int(gaps.sum())} missing values in {int(gaps.any(axis=0).sum())} columns become the median of "
-            "the training rows"
+            f"the median of the training rows stands for missing values: {int(gaps.sum())} in {columns} "
+            f"column{'s' * (columns > 1)}"
         )
     if own_value:
-        notes.append(f"missing values in {own_value} columns of text are a value of their own, {NO_VALUE!r}")
+        texts = f"{own_value} column{'s' * (own_value > 1)} of text"
+        notes.append(f"missing values in {texts} are a value of their own, {NO_VALUE!r}")
+    texts = f"{len(encoded)} column{'s' * (len(encoded) > 1)} of text"
     if encoded and options.categorical == "onehot":
-        notes.append(f"{len(encoded)} columns of text become {sum(encoded)} features of 0 and 1")
+        notes.append(f"{texts} as {sum(encoded)} features of 0 and 1")
     if encoded and options.categorical == "ordinal":
-        notes.append(f"{len(encoded)} columns of text become numbers from 0, in sorted order of their values")
+        notes.append(f"{texts} as numbers from 0, in sorted order of their values")
     return notes
 
 

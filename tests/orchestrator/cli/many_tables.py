@@ -136,7 +136,7 @@ def _dialects() -> dict[str, Case]:
             plain.text(";").encode(), labels=labels, options="--label y --sep ;", read="--sep ;"
         ),
         "decimal commas": Case(
-            commas.text(";").encode(), labels=labels, said=("2 columns have decimal commas",)
+            commas.text(";").encode(), labels=labels, said=("decimal commas in 2 columns",)
         ),
         "byte order mark": Case(b"\xef\xbb\xbf" + text.encode(), labels=labels),
         "UTF-16": Case(text.encode("utf-16"), labels=labels),

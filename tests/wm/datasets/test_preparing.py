@@ -59,8 +59,8 @@ def test_one_hot(read):
     assert found.X[:, 1:4].tolist() == [[0, 0, 1], [0, 0, 1], [1, 0, 0], [0, 1, 0], [0, 1, 0]]
     assert found.X[:, -1].tolist() == [1, 0, 1, 0, 0]
     assert np.isnan(found.X[1, 0])
-    assert any("2 columns of text become 5 features" in note for note in found.notes)
-    assert any("1 missing values in 1 columns become the median" in note for note in found.notes)
+    assert any("2 columns of text as 5 features" in note for note in found.notes)
+    assert any(note.endswith("stands for missing values: 1 in 1 column") for note in found.notes)
 
 
 def test_ordinal_without_the_rows_that_lack_a_value(read):
