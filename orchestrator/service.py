@@ -79,7 +79,8 @@ class Orchestrator:
             self._report(f"campaign {campaign_id}: {progress.end_state}")
 
     def _taken_back(self, expired: int, gone: int) -> None:
-        self._report(f"{expired + gone} jobs taken back from workers that died")
+        count = expired + gone
+        self._report(f"{count} job{'s' * (count != 1)} taken back from workers that died")
         self._metrics.taken_back(expired=expired, gone=gone)
 
     def _lead(self, leads: bool) -> None:

@@ -185,7 +185,7 @@ def cancel(store: Store, record: campaigns.CampaignRecord, json: bool) -> None:
     text = (
         f"already {record.state}, nothing to cancel"
         if is_over
-        else f"{count} jobs cancelled; resume with: wm campaign resume {record.id}"
+        else f"{count} job{'s' * (count != 1)} cancelled; resume with: wm campaign resume {record.id}"
     )
     click.echo(f"{record.name}: {text}", err=True)
 
@@ -202,7 +202,8 @@ def resume(store: Store, record: campaigns.CampaignRecord, retry: bool, **execut
     make = executor_maker(store, **executor)
     launched.revive(store, record.id)
     if retry:
-        click.echo(f"{record.name}: {campaigns.retry_failed(store, record.id)} jobs queued again", err=True)
+        count = campaigns.retry_failed(store, record.id)
+        click.echo(f"{record.name}: {count} job{'s' * (count != 1)} queued again", err=True)
     run_to_end(store, record.id, record.name, make)
 
 

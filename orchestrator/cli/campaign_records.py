@@ -133,9 +133,10 @@ def delete(store: Store, record: campaigns.CampaignRecord, yes: bool, json: bool
 
 
 def _what(found: removal.Removal) -> str:
-    size = f"{found.artifacts} artifacts of {found.artifact_bytes / 1e6:.1f} MB"
-    kept = f"; {found.shared} jobs stay, as other campaigns have them" if found.shared else ""
-    return f"{found.jobs} jobs with their results, {size}{kept}"
+    size = f"{found.artifacts} artifact{'s' * (found.artifacts != 1)} of {found.artifact_bytes / 1e6:.1f} MB"
+    others = f"job{'s' * (found.shared > 1)} kept for other campaigns"
+    kept = f"; {found.shared} {others}" if found.shared else ""
+    return f"{found.jobs} job{'s' * (found.jobs != 1)} with their results, {size}{kept}"
 
 
 def facts_of(record: campaigns.CampaignRecord) -> dict[str, Any]:

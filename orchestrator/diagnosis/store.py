@@ -157,7 +157,8 @@ def _services(store: Store) -> list[CheckResult]:
             found.append(CheckResult(f"silent {kind}s", "; ".join([*silent[:_MAX_NAMED], *more]), fix))
     if expired := expired_leases(store):
         fix = "start wm orchestrate, or wm campaign resume: either takes them back"
-        found.append(CheckResult("leases", f"{expired} jobs are leased to silent workers", fix))
+        leased = f"{expired} job{'s are' if expired > 1 else ' is'} leased to silent workers"
+        found.append(CheckResult("leases", leased, fix))
     return found
 
 

@@ -170,7 +170,8 @@ def _refuse_if_in_use(store: Store, connection: sa.Connection, campaign_id: int,
         for ids in _batches(own)
     )
     if running:
-        raise InUseError(f"{record.name}: {running} jobs are still running: wait for the end of their slices")
+        still = f"{running} job{'s are' if running > 1 else ' is'} still running"
+        raise InUseError(f"{record.name}: {still}: wait for the end of their slices")
 
 
 def _unused_artifacts(store: Store, connection: sa.Connection, own: Sequence[int]) -> dict[str, int]:

@@ -118,7 +118,7 @@ def test_launched_campaigns_without_services_are_counted(store, store_url, broke
     assert "leases" not in found(store_url, broker_url)
     with store.write() as connection:
         connection.execute(sa.update(job).values(lease_until=job.c.lease_until - 90))
-    assert found(store_url, broker_url)["leases"][0].found == "1 jobs are leased to silent workers"
+    assert found(store_url, broker_url)["leases"][0].found == "1 job is leased to silent workers"
 
 
 def test_version_mismatches(store, store_url, broker_url):

@@ -108,7 +108,7 @@ def test_expired_leases_and_jobs_of_dead_workers_are_reported_separately(store, 
     clock.now += 5.0
     orchestrator.turn()
     assert notes.taken == [(1, 0), (0, 1)]
-    assert reported == ["sending jobs", *["1 jobs taken back from workers that died"] * 2]
+    assert reported == ["sending jobs", *["1 job taken back from workers that died"] * 2]
     assert campaigns.progress(store, campaign_id).jobs[JobState.RUNNING] == 0
 
 

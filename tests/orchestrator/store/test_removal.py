@@ -148,7 +148,7 @@ def test_a_campaign_that_runs_is_refused(workshop):
         removal.preview(workshop.store, campaign_id)
     workshop.ledger.lease(workshop.id("a"), "me")
     launched.cancel(workshop.store, campaign_id)
-    with pytest.raises(InUseError, match="1 jobs are still running"):
+    with pytest.raises(InUseError, match="1 job is still running"):
         removal.delete(workshop.store, campaign_id)
     workshop.expire(workshop.id("a"))
     removal.delete(workshop.store, campaign_id)
