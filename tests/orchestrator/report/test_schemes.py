@@ -10,6 +10,7 @@ import pytest
 from orchestrator.report.rendering import render
 from orchestrator.report.sections import SECTIONS, sections, shown_of
 from orchestrator.report.sections.schemes import heat_map
+from orchestrator.report.wording import declared
 from orchestrator.results import COLUMNS, schemes
 from orchestrator.results.rows import attack_rows
 from orchestrator.results.schemes import cheapest
@@ -216,6 +217,11 @@ def test_shares_have_one_decimal(findings):
     board = findings.frame("schemes").assign(bits=0.602797)
     (table,) = shown_of(SECTION, findings.with_frames(schemes=board)).tables
     assert dict(table.same)["Bits read"].text == "60.3%"
+
+
+def test_changes_of_accuracy_on_other_rows_are_told_apart():
+    said = declared()["schemes"]["terms"]["schemes: accuracy change"]
+    assert "on the half of them that the thief does not have" in said
 
 
 def test_one_scheme_is_not_compared(attacked_alone):
