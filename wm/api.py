@@ -155,7 +155,8 @@ def embed(
     -------
     `OwnedForest`, or `OwnedLineup` for "lineup": release its ``forest`` (``save`` keeps the names with it),
     keep its ``claim`` secret. `OwnedBoosted` for "boosted", `OwnedBoostedLineup` for "lineup" with
-    ``boosting``: release what its ``save`` writes, XGBoost's json, which takes model input.
+    ``boosting``: release what its ``save`` writes, XGBoost's json with the same names; XGBoost takes model
+    input.
 
     Raises
     ------

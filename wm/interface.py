@@ -46,11 +46,9 @@ class Interface(Document):
 
 def claimed_interface(
     class_names: tuple[str, ...], feature_names: tuple[str, ...], preparation: MinMax | Preparation | None
-) -> Interface | None:
-    """Return the interface that a claim's header implies; None if model input is all that it knows."""
-    if preparation is None:
-        return None
-    if isinstance(preparation, MinMax):
+) -> Interface:
+    """Return the interface that a claim's header implies."""
+    if not isinstance(preparation, Preparation):
         columns = tuple(NumberColumn(name=name) for name in feature_names)
         preparation = Preparation(columns=columns, scaling=preparation)
     return Interface(class_names=class_names, preparation=preparation)

@@ -15,7 +15,7 @@ from wm.datasets.preparation import MinMax, Preparation, claimed
 from wm.datasets.preparing import Categorical
 from wm.errors import DataError
 from wm.formats.forest_checks import as_matrix
-from wm.interface import Interface
+from wm.interface import Interface, claimed_interface
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,11 +88,9 @@ class OwnerRows:
         return None if self.preparation is None else claimed(self.preparation)
 
     @property
-    def interface(self) -> Interface | None:
-        """The interface of a model of these rows; None for arrays."""
-        if self.preparation is None:
-            return None
-        return Interface(class_names=self.class_names, preparation=self.preparation)
+    def interface(self) -> Interface:
+        """The interface of a model of these rows."""
+        return claimed_interface(self.class_names, self.feature_names, self.preparation)
 
 
 def rows_of_claim(

@@ -69,10 +69,7 @@ def embed_boosted_lineup_claim(claim: LineupClaim, receipts: list[Any], data: Ow
 def _say_units(data: OwnerData) -> None:
     preparation = data.interface.preparation
     if not preparation.is_plain or preparation.scaling is not None:
-        say(
-            f"{BOOSTED_MODEL} takes model input, not raw rows: XGBoost's json has no place for their "
-            "preparation"
-        )
+        say(f"{BOOSTED_MODEL}: wm predict takes raw rows, XGBoost itself takes model input only")
 
 
 def _report(left: int) -> None:

@@ -10,6 +10,7 @@ import wm
 from wm.datasets.applying import frame_rows
 from wm.errors import DataError, ModelError
 from wm.forest import Forest
+from wm.formats.reading import read_model
 from wm.interface import read_interface
 
 OPTIONS = {"n_estimators": 10, "trigger_rows": 4, "adjust": "artifact", "seed": 1}
@@ -52,7 +53,28 @@ def test_a_frame_of_numbers_is_the_array_with_names(people):
     assert by_name.claim.header.feature_names == ("age", "more")
     assert by_name.claim.header.preparation is None
     np.testing.assert_array_equal(by_name.claim.X, by_place.claim.X)
-    assert by_place.interface is None
+    assert by_place.interface.preparation.feature_names == ("x0", "x1")
+
+
+@pytest.mark.parametrize(
+    ("scheme", "file"),
+    [
+        ({"trigger_rows": 4, "adjust": "artifact"}, "m.npz"),
+        ({"trigger_rows": 12, "scheme": "boosted"}, "m.json"),
+        ({"scheme": "lineup"}, "m.npz"),
+        ({"scheme": "lineup", "boosting": True}, "m.json"),
+    ],
+    ids=["paper", "boosted", "lineup", "boosted lineup"],
+)
+def test_a_model_of_an_array_keeps_the_names_of_its_classes_and_features(tmp_path, scheme, file):
+    X = np.random.default_rng(0).normal(size=(150, 3))
+    y = np.where(X.sum(axis=1) > 0, "yes", "no")
+    X = X[:, :2]
+    owned = wm.embed(X, y, n_estimators=10, feature_names=["width", "height"], seed=1, **scheme)
+    owned.save(tmp_path / file)
+    interface = read_interface(tmp_path / file, read_model(tmp_path / file).forest, 2)
+    assert interface.class_names == ("no", "yes")
+    assert interface.preparation.feature_names == ("width", "height")
 
 
 def test_what_a_frame_has_is_refused_unless_it_is_said(people):

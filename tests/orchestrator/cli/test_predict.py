@@ -8,6 +8,7 @@ import random
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 import skops.io
 from sklearn.datasets import load_breast_cancer
@@ -18,6 +19,10 @@ from wm.forest import Forest
 from wm.interface import read_interface
 
 OPTIONS = ("--label", "income", "--categorical", "onehot", "--missing", "median")
+BOOSTED = (
+    ("--scheme", "boosted", "--trees", 12, "--trigger-rows", 8, "--level", 0.5),
+    ("--scheme", "lineup", "--boosting", "--trees", 12),
+)
 SMALL = ("--trees", 12, "--trigger-rows", 4, "--level", 0.5, "--seed", 3)
 
 
@@ -138,8 +143,6 @@ def test_a_model_without_an_interface_takes_model_input(wm) -> None:
 
 
 def test_an_exported_pipeline_answers_the_frame(wm, embedded) -> None:
-    import pandas as pd
-
     ran = wm("export", "m/forest.npz", "--to", "sklearn", "-o", "m.skops")
     assert ran.code == 0, ran.err
     model = skops.io.load("m.skops", trusted=skops.io.get_untrusted_types(file="m.skops"))
@@ -153,8 +156,6 @@ def test_an_exported_pipeline_answers_the_frame(wm, embedded) -> None:
 
 
 def test_an_exported_forest_verifies_and_leaks_nothing(wm, embedded) -> None:
-    import pandas as pd
-
     ran = wm("export", "m/forest.npz", "--to", "sklearn", "--units", "model", "-o", "f.skops")
     assert ran.code == 0, ran.err
     trust = ("--trust-type", "sklearn.tree._tree.Tree")
@@ -250,14 +251,18 @@ def test_columns_are_found_by_name_or_not_at_all(wm, target: str) -> None:
     assert "these are too few" in predict(order[:-1], [f"x{number}" for number in order[:-1]])[2]
 
 
-@pytest.mark.parametrize(
-    "scheme",
-    [
-        ("--scheme", "boosted", "--trees", 12, "--trigger-rows", 8, "--level", 0.5),
-        ("--scheme", "lineup", "--boosting", "--trees", 12),
-    ],
-    ids=["boosted", "lineup"],
-)
+@pytest.mark.parametrize("scheme", BOOSTED, ids=["boosted", "lineup"])
+def test_a_boosted_model_answers_a_table_of_numbers_with_its_classes(wm, scheme) -> None:
+    write_table()
+    table = pd.read_csv("people.csv")[["age", "income"]].fillna(0)
+    table.to_csv("numbers.csv", index=False)
+    ran = wm("embed", "--path", "numbers.csv", "--label", "income", *scheme, "--seed", 1, "-o", "m")
+    assert ran.code == 0, ran.err
+    _, *rows = answers(wm("predict", "m/model.json", "numbers.csv"))
+    assert {row for (row,) in rows} == {"<=50K", ">50K"}
+
+
+@pytest.mark.parametrize("scheme", BOOSTED, ids=["boosted", "lineup"])
 def test_a_boosted_model_answers_the_raw_table(wm, scheme) -> None:
     labels = write_table()
     ran = wm("embed", "--path", "people.csv", *OPTIONS, *scheme, "--seed", 1, "-o", "m")
