@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,17 +10,19 @@ import click
 
 from orchestrator.cli.common import say
 from orchestrator.cli.model_files import source_of
+from orchestrator.cli.model_rows import column_names, go_by_name, plain
 from wm.attacks.forgery import attacker_instances
 from wm.datasets import AnyScaling, Source, load, split
 from wm.datasets.applying import model_rows
-from wm.datasets.files import read_arrays, read_bytes, read_labelled
+from wm.datasets.cells import Cells, prepared_table
+from wm.datasets.files import read_arrays, read_bytes, read_labelled, read_raw
 from wm.datasets.frames import frame_of
-from wm.datasets.labels import chosen_classes, encode_labels
+from wm.datasets.labels import Labels, chosen_classes, encode_labels
 from wm.datasets.loading import load_table
 from wm.datasets.model import median_filled
 from wm.datasets.source import OF_NUMBERS, file_format
-from wm.datasets.wording import as_flag
-from wm.errors import QueryError
+from wm.datasets.wording import as_flag, shown
+from wm.errors import DataError, QueryError
 from wm.verification.answers import name_of
 
 if TYPE_CHECKING:
@@ -84,11 +86,15 @@ def attacker_rows(
     class_names: tuple[str, ...] | None = None
     frame: pd.DataFrame | None = None
     if rows is not None and form is not None:
-        frame, y, class_names = _raw_rows(form, rows, options)
+        frame, labels = _raw_rows(form, rows, options, labelled=model.classes is not None)
+        y = labels.codes
+        if model.classes is not None:
+            y, class_names = _classes(labels, rows, options)
     elif rows is not None and model.classes is None:
         X, y = read_arrays(read_bytes(_npz(rows)), "X", options["label"] or "y", where=str(rows))
     elif rows is not None:
-        X, y, class_names = _labelled_rows(interface, rows, options)
+        X, labels = _model_input(model, interface, rows, options)
+        y, class_names = _classes(labels, rows, options)
     else:
         scaling: AnyScaling = options["scaling"] or ("train" if _is_scaled(forest) else "raw")
         made = split(
@@ -97,6 +103,8 @@ def attacker_rows(
         X, y, class_names = made.X_test, made.y_test, made.class_names
         if form is not None:
             frame = _frame(X, made.feature_names)
+        else:
+            X = _in_order(X, made.feature_names, model, interface, str(dataset))
     if frame is not None and form is not None:
         X = form.choices(frame)
         if unknown := int((~(fits := form.fits(X))).sum()):
@@ -107,41 +115,36 @@ def attacker_rows(
     if X.shape[1] != forest.n_features:
         raise QueryError(f"the instances have {X.shape[1]} features, the model {forest.n_features}")
     own = None if interface is None else interface.class_names
-    labels = _labels(model, y, class_names, own)
+    values = _labels(model, y, class_names, own)
     domain = _domain(model, interface, X, domain_file, options, form)
     chosen = attacker_instances(seed, rows=len(y), count=min(instances, len(y)), repeat=0)
-    X, labels = X[chosen], labels[chosen]
+    X, values = X[chosen], values[chosen]
     frame = None if frame is None else frame.iloc[chosen].reset_index(drop=True)
-    if model.classes is not None and (right := float((model.predict(X) == labels).mean())) < 0.5:
+    if model.classes is not None and (right := float((model.predict(X) == values).mean())) < 0.5:
         click.echo(
             f"Warning: the model is right on only {right:.0%} of the instances: are these its units, columns "
             "and classes?",
             err=True,
         )
-    return Start(X, labels, domain, frame)
+    return Start(X, values, domain, frame)
 
 
 def _raw_rows(
-    form: RawForm, path: Path, options: dict[str, Any]
-) -> tuple[pd.DataFrame, NDArray[np.int64], tuple[str, ...] | None]:
-    """Return a table's raw rows for a pipeline, the code of each label, and the names of the classes."""
-    import numpy as np
-
+    form: RawForm, path: Path, options: dict[str, Any], *, labelled: bool = True
+) -> tuple[pd.DataFrame, Labels]:
+    """Return a table's raw rows for a pipeline, and their labels; `labelled` as in `_cells`."""
     if (options["missing"], options["categorical"]) != ("refuse", "refuse"):
         raise click.UsageError("a pipeline prepares rows itself: leave --missing and --categorical out")
     source = source_of(options, path=path)
-    if file_format(path) in OF_NUMBERS:
+    if labelled and file_format(path) in OF_NUMBERS:
         table = load_table(source)
         frame, labels, notes = _frame(table.X, table.feature_names), table.labels, table.notes
     else:
-        cells = read_labelled(path, source)
-        frame, notes = frame_of(cells), cells.notes
-        if form.model.classes is None:
-            return frame, np.ones(len(frame), dtype=np.int64), None
-        labels = encode_labels(np.array(cells.labels, dtype=np.str_), where=cells.where)
+        cells = _cells(tuple(each.name for each in form.columns), path, source, labelled=labelled)
+        frame, labels, notes = frame_of(cells), _encoded(cells), cells.notes
     for note in notes:
         say(note)
-    return frame, *chosen_classes(labels, positive=source.positive, where=str(path), naming=as_flag)
+    return frame, labels
 
 
 def _frame(X: NDArray[np.floating], names: tuple[str, ...]) -> pd.DataFrame:
@@ -150,30 +153,90 @@ def _frame(X: NDArray[np.floating], names: tuple[str, ...]) -> pd.DataFrame:
     return pd.DataFrame(X.astype("float64"), columns=list(names))
 
 
-def _labelled_rows(
-    interface: Interface | None, path: Path, options: dict[str, Any]
-) -> tuple[NDArray[np.floating], NDArray[np.int64], tuple[str, ...]]:
-    """Return model input, the code of each label, and the names of the classes.
+def _model_input(
+    model: TreeModel,
+    interface: Interface | None,
+    path: Path,
+    options: dict[str, Any],
+    *,
+    labelled: bool = True,
+) -> tuple[NDArray[np.floating], Labels]:
+    """Return the model input in a file, and its labels; `labelled` as in `_cells`.
 
     A raw table is prepared as the model says, unless the options say how.
     """
     import numpy as np
 
     source = source_of(options, path=path)
-    if interface is not None and _is_raw(path, options):
-        cells = read_labelled(path, source)
-        labels = encode_labels(np.array(cells.labels, dtype=np.str_), where=cells.where)
-        found = model_rows(interface.preparation, cells)
-        X: NDArray[np.floating] = found.X
-        notes = (*cells.notes, *found.notes)
+    X: NDArray[np.floating]
+    if labelled and file_format(path) in OF_NUMBERS:
+        table, is_named = load_table(source), False
     else:
-        table = load_table(source)
-        X, labels, notes = table.X, table.labels, table.notes
-        if np.isnan(X).any():
-            X = median_filled(table.X, table.feature_names, where=table.where)
-    for note in notes:
+        cells = _cells(column_names(model, interface)[0], path, source, labelled=labelled)
+        if interface is not None and _is_raw(path, options):
+            found = model_rows(interface.preparation, cells)
+            for note in (*cells.notes, *found.notes):
+                say(note)
+            return found.X, _encoded(cells)
+        table, is_named = prepared_table(cells, source.preparing, as_flag), cells.is_named
+    for note in table.notes:
         say(note)
-    return X, *chosen_classes(labels, positive=source.positive, where=str(path), naming=as_flag)
+    X = table.X
+    if np.isnan(X).any():
+        X = median_filled(table.X, table.feature_names, where=table.where)
+    if is_named:
+        X = _in_order(X, table.feature_names, model, interface, table.where)
+    return X, table.labels
+
+
+def _cells(names: tuple[str, ...], path: Path, source: Source, *, labelled: bool) -> Cells:
+    """Return the cells of a table for a model with columns of these names.
+
+    If it need not be `labelled`, a column of labels may be there, and is left out: all rows are of one class.
+    """
+    cells: Cells | None = None
+    if file_format(path) not in OF_NUMBERS:
+        try:
+            cells = read_labelled(path, source)
+        except DataError:
+            if labelled:
+                raise
+    if cells is None:
+        cells = read_raw(
+            path, plain(names), header=source.header, sep=source.sep, drop=source.drop, naming=source.naming
+        )
+    if not cells.columns:
+        raise QueryError(f"{path}: no column is left")
+    return cells if labelled else replace(cells, labels=["none"] * len(cells.columns[0].values))
+
+
+def _encoded(cells: Cells) -> Labels:
+    import numpy as np
+
+    return encode_labels(np.array(cells.labels, dtype=np.str_), where=cells.where)
+
+
+def _classes(
+    labels: Labels, path: Path, options: dict[str, Any]
+) -> tuple[NDArray[np.int64], tuple[str, ...]]:
+    """Return the code of each label, and the names of the classes."""
+    return chosen_classes(labels, positive=options["positive"], where=str(path), naming=as_flag)
+
+
+def _in_order(
+    X: NDArray[np.floating],
+    given: tuple[str, ...],
+    model: TreeModel,
+    interface: Interface | None,
+    where: str,
+) -> NDArray[np.floating]:
+    """Return rows of named columns in the order of the model's features; by place if it knows no name."""
+    names, named = column_names(model, interface)
+    if not go_by_name(given, names, where, named=named):
+        return X
+    if unused := [name for name in given if name not in names]:
+        say(f"{where}: the model does not use {shown(unused)}")
+    return X[:, [given.index(name) for name in names]]
 
 
 def _is_raw(path: Path, options: dict[str, Any]) -> bool:
@@ -227,13 +290,15 @@ def _domain(
 
     forest = model.forest
     if form is not None:
-        rows = X if file is None else form.choices(_raw_rows(form, file, options)[0])
+        rows = X if file is None else form.choices(_raw_rows(form, file, options, labelled=False)[0])
         domain = form.domain(rows)
         if outside := int((~domain.holds(X)).sum()):
             raise QueryError(f"{outside} of {len(X)} instances lie outside the domain of {file}")
         return domain
     if file is not None:
-        domain = Domain.of(_labelled_rows(interface, file, options)[0], forest.input_dtype)
+        domain = Domain.of(
+            _model_input(model, interface, file, options, labelled=False)[0], forest.input_dtype
+        )
         if len(domain.low) != forest.n_features:
             raise QueryError(f"{file}: has {len(domain.low)} features, the model {forest.n_features}")
         if outside := int((~domain.holds(X)).sum()):

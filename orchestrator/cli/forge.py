@@ -67,8 +67,8 @@ def _pairs(_context: click.Context, _option: click.Parameter, texts: tuple[str, 
     "--domain",
     "domain_file",
     type=INPUT,
-    help="Rows whose range is what features may have (csv, npz, svmlight).  [default: that of the instances, "
-    "or 0 to 1 for a scaled model]",
+    help="Rows, labelled or not, whose range is what features may have (csv, npz, svmlight).  [default: that "
+    "of the instances, or 0 to 1 for a scaled model]",
 )
 @rule_options
 @click.option("--signature", "bits", metavar="BITS", help="Forge this signature, not random ones.")

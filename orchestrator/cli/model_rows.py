@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,7 +12,6 @@ import numpy as np
 from orchestrator.cli.common import say
 from orchestrator.cli.model_files import column
 from wm.datasets.applying import model_rows, number_rows
-from wm.datasets.cells import Cells
 from wm.datasets.files import read_raw
 from wm.datasets.frames import frame_of
 from wm.datasets.preparation import NumberColumn, Preparation
@@ -68,9 +68,8 @@ def read_model_rows(
         )
     chosen = units or ("model" if file_format(path) in OF_NUMBERS else "raw")
     is_raw = interface is not None and chosen == "raw"
-    own = model.feature_names if interface is None else interface.preparation.feature_names
-    names = _distinct(own, forest.n_features)
-    preparation = interface.preparation if interface is not None and is_raw else _numbers(names)
+    names, own_names = column_names(model, interface)
+    preparation = interface.preparation if interface is not None and is_raw else plain(names)
     cells = read_raw(
         path,
         preparation,
@@ -79,8 +78,10 @@ def read_model_rows(
         drop=tuple(column(each) for each in drop),
         naming=as_flag,
     )
-    if not is_raw:
-        cells = _placed(cells, names, path, own_names=names == own, raw=interface is not None)
+    given = [each.name for each in cells.columns]
+    named = cells.is_named and own_names
+    if not is_raw and not go_by_name(given, names, str(path), named=named, raw=interface is not None):
+        cells = replace(cells, is_named=False)
     X: NDArray[np.floating[Any]]
     if interface is None:
         X, notes = number_rows(names, cells, may_miss=forest.missing_left is not None)
@@ -92,36 +93,55 @@ def read_model_rows(
     return X
 
 
-def _placed(cells: Cells, names: tuple[str, ...], path: Path, *, own_names: bool, raw: bool) -> Cells:
-    """Return cells whose columns are found by name, in any order, or by place if no name is a feature's.
+def column_names(model: TreeModel, interface: Interface | None) -> tuple[tuple[str, ...], bool]:
+    """Return the names of a model's features, numbers from 1 if it has none, and whether they are its own."""
+    own = model.feature_names if interface is None else interface.preparation.feature_names
+    count = model.forest.n_features
+    if len(set(own)) == count == len(own):
+        return own, True
+    return tuple(f"feature {index + 1}" for index in range(count)), False
+
+
+def go_by_name(
+    given: Sequence[str], names: tuple[str, ...], where: str, *, named: bool, raw: bool = False
+) -> bool:
+    """Return whether columns are found by name, in any order; by place if no name is a feature's.
 
     Parameters
     ----------
-    own_names
-        Whether the model itself names its features.
+    given, names
+        Of the columns, and of the model's features.
+    where
+        Name of the rows in errors.
+    named
+        Whether the rows and the model have names of their own.
     raw
-        Whether it takes raw columns too.
+        Whether the model takes raw columns too.
+
+    Raises
+    ------
+    QueryError
+        Some columns have names of features, but not all; or there are too few or too many to go by place.
     """
-    given = {each.name for each in cells.columns}
-    if cells.is_named and own_names:
+    if named:
         lacking = [name for name in names if name not in given]
         if not lacking:
-            return cells
+            return True
         if {name.casefold() for name in names} & {name.casefold() for name in given}:
             raise QueryError(
-                f"{path}: lacks {_listed(lacking)} of the model's {len(names)} columns: name all of them as "
+                f"{where}: lacks {_listed(lacking)} of the model's {len(names)} columns: name all of them as "
                 "the model does, or none"
             )
     if len(given) != len(names):
         few = len(given) < len(names)
         advice = "these are too few" if few else "leave others out with --drop"
         raise QueryError(
-            f"{path}: has {len(given)} columns, the model {len(names)} features: {advice}"
+            f"{where}: has {len(given)} columns, the model {len(names)} features: {advice}"
             + (", or give --units raw" if raw else "")
         )
-    if cells.is_named and own_names:
+    if named:
         say("no column has the name of one of the model's features: columns are taken by place")
-    return replace(cells, is_named=False)
+    return False
 
 
 def _listed(names: list[str]) -> str:
@@ -144,7 +164,7 @@ def _prepared(
     names = tuple(map(str, getattr(model.preparation, "feature_names_in_", ("feature 1",))))
     cells = read_raw(
         path,
-        _numbers(names),
+        plain(names),
         header=header,
         sep=sep,
         drop=tuple(column(each) for each in drop),
@@ -155,12 +175,6 @@ def _prepared(
     return prepared(model.preparation, frame_of(cells))
 
 
-def _distinct(own: tuple[str, ...], features: int) -> tuple[str, ...]:
-    """Return the names of a model's features: its own if they are distinct, else numbers from 1."""
-    if len(set(own)) == features == len(own):
-        return own
-    return tuple(f"feature {index + 1}" for index in range(features))
-
-
-def _numbers(names: tuple[str, ...]) -> Preparation:
+def plain(names: tuple[str, ...]) -> Preparation:
+    """Return the preparation of a model whose columns are numbers."""
     return Preparation(columns=tuple(NumberColumn(name=name) for name in names))

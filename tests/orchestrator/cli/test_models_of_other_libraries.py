@@ -8,6 +8,7 @@ from pathlib import Path
 import joblib
 import lightgbm
 import numpy as np
+import pandas as pd
 import pytest
 import xgboost
 from sklearn.datasets import load_breast_cancer
@@ -217,3 +218,44 @@ def test_an_onnx_file_of_the_owners_forest_is_verified(wm, model, tmp_path):
     file.write_bytes(content.SerializeToString())
     assert wm("verify", model.claim, "--model", file, *model.judge).code == 0
     assert wm("audit", file).code == 0
+
+
+def test_columns_of_a_table_are_found_by_the_models_names(wm, tmp_path):
+    frame = pd.DataFrame(RAW[:, :4], columns=list("abcd"))
+    xgboost.XGBClassifier(n_estimators=3, max_depth=3).fit(frame, TRUTH).save_model(tmp_path / "m.json")
+    labelled = frame.assign(y=TRUTH)
+    tables = {
+        "rows": labelled,
+        "turned": labelled[list("ydcba")],
+        "more": labelled.assign(z=1.0),
+        "domain": frame,
+        "domain-turned": frame[list("dcba")],
+        "others": labelled.rename(columns=dict(zip("abcd", "pqrs", strict=True))),
+        "lacking": labelled.rename(columns={"d": "e"}),
+    }
+    for name, table in tables.items():
+        table.to_csv(tmp_path / f"{name}.csv", index=False)
+
+    def forge(rows: str, domain: str):
+        given = ("--rows", tmp_path / f"{rows}.csv", "--label", "y", "--domain", tmp_path / f"{domain}.csv")
+        return wm("forge", tmp_path / "m.json", *given, "--instances", 6, "--signatures", 4, "--json")
+
+    def found(ran):
+        assert ran.code == 0, ran.err
+        return [(each["label"], each["status"], each["distance"]) for each in ran.json()["instances"]]
+
+    expected = found(forge("rows", "rows"))
+    assert len({distance for _, _, distance in expected}) > 2
+    for rows, domain in [
+        ("turned", "rows"),
+        ("rows", "turned"),
+        ("rows", "domain"),
+        ("more", "domain-turned"),
+    ]:
+        assert found(ran := forge(rows, domain)) == expected
+        assert "by place" not in ran.err
+    assert "the model does not use 'z'" in forge("more", "rows").err
+    assert found(ran := forge("others", "domain")) == expected
+    assert ran.err.count("columns are taken by place") == 1
+    assert "lacking.csv: lacks 'd' of the model's 4 columns" in forge("lacking", "rows").refusal()
+    assert "lacking.csv: lacks 'd' of the model's 4 columns" in forge("rows", "lacking").refusal()
