@@ -29,20 +29,25 @@ def to_pipeline(forest: Forest, interface: Interface | None) -> Any:
     """Return a fitted model of scikit-learn.
 
     A `RandomForestClassifier` if rows are model input as they are; else a `Pipeline` that ends in one and
-    takes pandas frames of raw rows, as `pandas.read_csv` returns them.
+    takes pandas frames of raw rows, as `pandas.read_csv` returns them. It has the names of its columns, and
+    refuses a frame of numbers with others, or in another order.
     """
     model = to_sklearn(forest, scrub=False, classes=class_labels(forest, interface))
     preparation = None if interface is None else interface.preparation
-    if preparation is None or (preparation.is_plain and preparation.scaling is None):
+    if preparation is None:
+        return model
+    steps: list[tuple[str, Any]] = [("forest", model)]
+    if preparation.scaling is not None:
+        steps.insert(0, ("scaling", _scaler(preparation.scaling)))
+    if preparation.is_plain:
+        steps[0][1].feature_names_in_ = np.array(preparation.feature_names, dtype=object)
+    else:
+        steps.insert(0, ("columns", column_transformer(preparation)))
+    if len(steps) == 1:
         return model
     from sklearn.pipeline import Pipeline
 
-    steps: list[tuple[str, Any]] = []
-    if not preparation.is_plain:
-        steps.append(("columns", column_transformer(preparation)))
-    if preparation.scaling is not None:
-        steps.append(("scaling", _scaler(preparation.scaling)))
-    return Pipeline([*steps, ("forest", model)])
+    return Pipeline(steps)
 
 
 def column_transformer(preparation: Preparation) -> Any:

@@ -166,9 +166,29 @@ def test_an_exported_forest_verifies_and_leaks_nothing(wm, embedded) -> None:
     model = skops.io.load("f.skops", trusted=["sklearn.tree._tree.Tree"])
     with np.load("held.npz") as held:
         found = answers(wm("predict", "m/forest.npz", "held.npz"))[1:]
-        assert model.predict(held["X"]).tolist() == pd.DataFrame(found)[0].tolist()
+        frame = pd.DataFrame(held["X"], columns=model.feature_names_in_)
+        assert model.predict(frame).tolist() == pd.DataFrame(found)[0].tolist()
     raw = wm("export", "m/forest.npz", "--to", "onnx", "--units", "raw", "-o", "f.onnx")
     assert (raw.code, "has no place for the preparation" in raw.err) == (2, True)
+
+
+@pytest.mark.parametrize("scaling", ["raw", "train"])
+def test_an_exported_model_of_numbers_knows_its_columns(wm, scaling: str) -> None:
+    frame = load_breast_cancer(as_frame=True).frame.iloc[:, [0, 1, 2, 3, -1]]
+    frame.to_csv("rows.csv", index=False)
+    frame[frame.columns[::-1]].to_csv("turned.csv", index=False)
+    ran = wm("embed", "--path", "rows.csv", "--label", "target", "--scaling", scaling, *SMALL, "-o", "m")
+    assert ran.code == 0, ran.err
+    assert wm("export", "m/forest.npz", "--to", "sklearn", "-o", "m.skops").code == 0
+    expected = answers(wm("predict", "m/forest.npz", "rows.csv"))
+    trust = ("--trust-type", "sklearn.tree._tree.Tree")
+    assert answers(wm("predict", "m.skops", "rows.csv", *trust)) == expected
+    assert answers(wm("predict", "m.skops", "turned.csv", *trust)) == expected
+    model = skops.io.load("m.skops", trusted=["sklearn.tree._tree.Tree"])
+    X = frame.drop(columns="target")
+    assert [[str(label)] for label in model.predict(X)] == expected[1:]
+    with pytest.raises(ValueError, match="same order"):
+        model.predict(X[X.columns[::-1]])
 
 
 @pytest.mark.parametrize(("target", "ending"), [("onnx", "onnx"), ("xgboost-json", "json")])
