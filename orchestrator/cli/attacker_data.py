@@ -141,7 +141,7 @@ def _raw_rows(
         frame, labels, notes = _frame(table.X, table.feature_names), table.labels, table.notes
     else:
         cells = _cells(tuple(each.name for each in form.columns), path, source, labelled=labelled)
-        frame, labels, notes = frame_of(cells), _encoded(cells), cells.notes
+        frame, labels, notes = frame_of(cells), _encoded(cells, source), cells.notes
     for note in notes:
         say(note)
     return frame, labels
@@ -177,8 +177,11 @@ def _model_input(
             found = model_rows(interface.preparation, cells)
             for note in (*cells.notes, *found.notes):
                 say(note)
-            return found.X, _encoded(cells)
-        table, is_named = prepared_table(cells, source.preparing, as_flag), cells.is_named
+            return found.X, _encoded(cells, source)
+        table, is_named = (
+            prepared_table(cells, source.preparing, as_flag, positive=source.positive),
+            cells.is_named,
+        )
     for note in table.notes:
         say(note)
     X = table.X
@@ -210,10 +213,10 @@ def _cells(names: tuple[str, ...], path: Path, source: Source, *, labelled: bool
     return cells if labelled else replace(cells, labels=["none"] * len(cells.columns[0].values))
 
 
-def _encoded(cells: Cells) -> Labels:
+def _encoded(cells: Cells, source: Source) -> Labels:
     import numpy as np
 
-    return encode_labels(np.array(cells.labels, dtype=np.str_), where=cells.where)
+    return encode_labels(np.array(cells.labels, dtype=np.str_), where=cells.where, positive=source.positive)
 
 
 def _classes(

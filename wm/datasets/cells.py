@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from wm.datasets.columns import Column, is_missing
-from wm.datasets.labels import MISSING_LABELS, encode_labels
+from wm.datasets.columns import Column
+from wm.datasets.labels import encode_labels, is_unlabelled
 from wm.datasets.model import RawTable
 from wm.datasets.oddities import oddities
 from wm.datasets.preparing import Preparing, dropped, prepare
@@ -74,8 +74,10 @@ def label_place(columns: Sequence[str], label: str | int | None, where: str, nam
     return label % len(columns)
 
 
-def prepared_table(cells: Cells, options: Preparing, naming: Naming) -> RawTable:
-    """Return the numbers and labels of a table that has labels.
+def prepared_table(
+    cells: Cells, options: Preparing, naming: Naming, *, positive: str | None = None
+) -> RawTable:
+    """Return the numbers and labels of a table that has labels; `positive` as in `encode_labels`.
 
     Raises
     ------
@@ -83,7 +85,7 @@ def prepared_table(cells: Cells, options: Preparing, naming: Naming) -> RawTable
         As in `prepare` and `encode_labels`.
     """
     labels = cells.labels or []
-    unlabelled = np.array([_is_unlabelled(name, options) for name in labels], dtype=np.bool_)
+    unlabelled = np.array([is_unlabelled(name, positive) for name in labels], dtype=np.bool_)
     done = prepare(
         cells.columns,
         keep=~unlabelled if options.missing == "drop" else np.ones_like(unlabelled),
@@ -96,7 +98,7 @@ def prepared_table(cells: Cells, options: Preparing, naming: Naming) -> RawTable
     return RawTable(
         where=cells.where,
         X=done.X,
-        labels=encode_labels(kept, where=cells.where, naming=naming),
+        labels=encode_labels(kept, where=cells.where, naming=naming, positive=positive),
         feature_names=tuple(name for column in done.columns for name in column.feature_names),
         columns=done.columns,
         notes=(
@@ -106,8 +108,3 @@ def prepared_table(cells: Cells, options: Preparing, naming: Naming) -> RawTable
         ),
         is_settled=True,
     )
-
-
-def _is_unlabelled(name: str, options: Preparing) -> bool:
-    """Return whether a row has no label; "?" and the like may be a class unless such rows are left out."""
-    return name.lower() in MISSING_LABELS or (options.missing == "drop" and is_missing(name))

@@ -45,10 +45,11 @@ def read_file(path: Path, data_dir: Path, source: Source) -> RawTable:
     kind = file_format(path)
     where = str(path)
     if kind is FileFormat.NPZ:
-        return _read_npz(content, path, "y" if source.label is None else str(source.label))
+        return _read_npz(content, path, "y" if source.label is None else str(source.label), source.positive)
     if kind is FileFormat.SVMLIGHT:
         return parse_svmlight(content, where=where)
-    return prepared_table(_cells(content, kind, source, where), source.preparing, source.naming)
+    cells = _cells(content, kind, source, where)
+    return prepared_table(cells, source.preparing, source.naming, positive=source.positive)
 
 
 def _cells(content: bytes, kind: FileFormat, source: Source, where: str) -> Cells:
@@ -156,7 +157,7 @@ def read_arrays(content: bytes, *names: str, where: str) -> list[NDArray[Any]]:
     return [arrays[name] for name in names]
 
 
-def _read_npz(content: bytes, path: Path, label: str) -> RawTable:
+def _read_npz(content: bytes, path: Path, label: str, positive: str | None) -> RawTable:
     where = str(path)
     X, y = read_arrays(content, "X", label, where=where)
     X = _checked_matrix(X, where)
@@ -165,7 +166,7 @@ def _read_npz(content: bytes, path: Path, label: str) -> RawTable:
     return RawTable(
         where=where,
         X=X,
-        labels=encode_labels(y, where=where),
+        labels=encode_labels(y, where=where, positive=positive),
         feature_names=column_names(X.shape[1]),
     )
 

@@ -11,11 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wm.claims.document import MAX_CLASSES
+from wm.datasets.columns import is_missing
 from wm.datasets.wording import Naming, as_key, shown
 from wm.errors import DataError
-
-MISSING_LABELS = frozenset({"", "nan"})
-"""Labels, in lower case, that stand for none."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,7 +26,19 @@ class Labels:
     """Names of the classes, in order: numeric order if all are numbers, else alphabetical."""
 
 
-def encode_labels(values: NDArray[Any], *, where: str, naming: Naming | None = None) -> Labels:
+def is_unlabelled(label: str, positive: str | None) -> bool:
+    """Return whether a label is spelt as a missing cell, and is not the class that is asked for as such."""
+    return is_missing(label) and (not label or label != positive)
+
+
+def encode_labels(
+    values: NDArray[Any],
+    *,
+    where: str,
+    naming: Naming | None = None,
+    positive: str | None = None,
+    literal: bool = False,
+) -> Labels:
     """Return the classes of labels given as text, numbers or booleans.
 
     Text is stripped; if every label is a number, "1", "+1" and "1.0" are the same class, named "1".
@@ -41,6 +51,10 @@ def encode_labels(values: NDArray[Any], *, where: str, naming: Naming | None = N
         Name of the source in errors.
     naming
         How errors name options; None if there is no option to leave out rows without labels.
+    positive
+        A label that is a class even if it is spelt as a missing cell.
+    literal
+        Whether all text but the empty one is a class.
 
     Raises
     ------
@@ -52,12 +66,16 @@ def encode_labels(values: NDArray[Any], *, where: str, naming: Naming | None = N
         raise DataError(f"{where}: labels of type {values.dtype} are neither numbers nor text")
     if kind in "UO":
         values = np.array([str(value).strip() for value in values], dtype=np.str_)
-        bad = np.isin(np.char.lower(values), list(MISSING_LABELS))
+        texts, places = np.unique(values, return_inverse=True)
+        of_texts = [not text if literal else is_unlabelled(text, positive) for text in texts.tolist()]
+        bad = np.array(of_texts, dtype=np.bool_)[places]
     else:
         bad = ~np.isfinite(values)
     if bad.any():
         row = int(np.argmax(bad))
         advice = f" with {naming('missing', 'drop')}" if naming is not None else ""
+        if naming is not None and (text := str(values[row])):
+            advice += f", or take {text!r} for a class with {naming('positive', text)}"
         raise DataError(
             f"{where}: row {row + 1}: the label is missing or not finite "
             f"({int(bad.sum())} such rows in all): leave those rows out{advice}"

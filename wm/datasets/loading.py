@@ -108,5 +108,5 @@ def load_frame(
         The frame is unfit; the text says how to fix it.
     """
     cells = frame_cells(frame, where=name, label=label, drop=drop)
-    table = prepared_table(cells, Preparing(missing, categorical, drop), as_key)
+    table = prepared_table(cells, Preparing(missing, categorical, drop), as_key, positive=positive)
     return checked_dataset(table, name=name, positive=positive)

@@ -116,7 +116,7 @@ def _table(bunch: Any, where: str, naming: Naming) -> RawTable:
     return RawTable(
         where=where,
         X=bunch.data.to_numpy(dtype=np.float64),
-        labels=encode_labels(labels, where=where),
+        labels=encode_labels(labels, where=where, literal=True),
         feature_names=tuple(str(name) for name in bunch.data.columns),
     )
 

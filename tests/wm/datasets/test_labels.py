@@ -46,6 +46,7 @@ def test_booleans_are_classes():
         (np.array([np.inf, 0.0]), 1),
         (np.array(["a", "b", " "]), 3),
         (np.array(["a", "NaN", "b"]), 2),
+        *((np.array(["a", "b", text]), 3) for text in ("?", "na", "N/A", "null", "#N/A", "<NA>")),
     ],
 )
 def test_a_missing_label_is_refused_with_its_row(values, row):

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -137,6 +140,22 @@ def test_rows_without_label_are_dropped_too(read):
     assert found.X[:, 0].tolist() == [1, 5]
     with pytest.raises(DataError, match=r"the label is missing .* with missing = 'drop'"):
         read("a,b,y\n1,2,0\n5,6,1\n7,8,\n")
+
+
+@pytest.mark.parametrize("text", ["?", "NA", "N/A", "null", "#N/A", "<NA>"])
+def test_a_label_spelt_as_a_missing_cell_is_a_class_only_if_that_is_said(tmp_path, text):
+    (tmp_path / "t.csv").write_text("a,y\n" + "".join(f"{row},{('no', text)[row % 2]}\n" for row in range(8)))
+    source = Source(path=tmp_path / "t.csv", label="y")
+    advice = f"with missing = 'drop', or take {text!r} for a class with positive = {text!r}"
+    with pytest.raises(DataError, match=rf"row 2: .*4 such rows in all.*{re.escape(advice)}"):
+        load(source)
+    assert load(replace(source, positive=text)).class_names == ("no", text)
+    with pytest.raises(DataError, match="all rows have the same label 'no'"):
+        load(replace(source, missing="drop"))
+    np.savez(tmp_path / "t.npz", X=np.ones((4, 1)), y=["no", text] * 2)
+    with pytest.raises(DataError, match="the label is missing"):
+        load(Source(path=tmp_path / "t.npz"))
+    assert load(Source(path=tmp_path / "t.npz", positive=text)).class_names == ("no", text)
 
 
 def test_if_every_row_lacks_something_dropping_is_no_advice(read):
