@@ -38,7 +38,7 @@ from wm.embedding.lineup.context import canonical_rows
 from wm.embedding.lineup.rows import embed_rows
 from wm.embedding.options import DEFAULT_CANDIDATES, BoostedOptions, PoolRows
 from wm.embedding.tuning import Hyperparameters
-from wm.errors import ClaimError, EmbeddingError
+from wm.errors import ClaimError, EmbeddingError, WmError
 from wm.forest import Forest
 from wm.formats.objects import model_of
 from wm.formats.reading import read_model
@@ -184,6 +184,7 @@ def embed(
     True
     """
     chosen = scheme_of(scheme)
+    _check_jobs(n_jobs, EmbeddingError)
     given = OwnerRows.of(X, y, feature_names=feature_names, categorical=categorical, missing=missing)
     if beacon is not None and not callable(beacon):
         raise EmbeddingError("beacon is a function that returns a receipt for a claim, or None")
@@ -302,6 +303,7 @@ def verify(
     >>> print(wm.verify(owned.claim, honest).verdict)
     not verified
     """
+    _check_jobs(n_jobs, ClaimError)
     if isinstance(claim, str | Path):
         claim = read_any_claim(claim)
     if not isinstance(claim, Claim | PooledClaim | OpenedClaim | LineupClaim | OpenedLineup):
@@ -338,6 +340,11 @@ def verify(
     if len(votes) != len(sample.y):
         raise ClaimError(f"the claim shows {len(sample.y)} rows, but {len(votes)} are answered")
     return judge_sample(sample, Response({"votes": votes}, np.arange(len(sample.y))), asked)
+
+
+def _check_jobs(n_jobs: int, error: type[WmError]) -> None:
+    if n_jobs == 0:
+        raise error("n_jobs is 0: give 1 or more threads, or -1 for all cores")
 
 
 def _model_of(suspect: Any) -> TreeModel | None:

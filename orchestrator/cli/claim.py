@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from orchestrator.cli.common import INPUT, OUTPUT, json_option, model_options, print_either
+from orchestrator.cli.common import INPUT, OUTPUT, jobs_option, json_option, model_options, print_either
 from orchestrator.cli.groups import Group
 from orchestrator.cli.lineup import COMMITTED_HELP, new_lineup_claim
 from orchestrator.cli.owner_data import OwnerData, claim_options, read_owner_data, source_options
@@ -32,7 +32,7 @@ def claim() -> None:
 @scheme_options
 @model_options(PaperOptions, only=("trigger_share",))
 @click.option("--committed", type=OUTPUT, help=COMMITTED_HELP)
-@click.option("--jobs", type=int, default=1, help="For lineup: threads for candidates; -1: all cores.")
+@jobs_option("For lineup: threads for candidates")
 @click.option("--key", "key_file", type=INPUT, required=True, help="Your private key (wm key new).")
 @click.option("-o", "--output", type=OUTPUT, required=True, help="File for the claim: keep it secret.")
 @click.option(

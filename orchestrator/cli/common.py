@@ -100,6 +100,19 @@ store_option = click.option(
     callback=with_password,
     help="Database of campaigns and outcomes.",
 )
+
+
+def jobs_option(text: str) -> Callable[[_Command], _Command]:
+    """Return the option of how many threads to use; `text` is what for."""
+    return click.option("--jobs", type=int, default=1, callback=_jobs, help=f"{text}; -1: all cores.")
+
+
+def _jobs(_context: click.Context, _option: click.Parameter, count: int) -> int:
+    if count == 0:
+        raise click.BadParameter("0 threads are none: give 1 or more, or -1 for all cores")
+    return count
+
+
 json_option = click.option("--json", is_flag=True, help="Print one JSON document, nothing else.")
 
 

@@ -11,7 +11,16 @@ import click
 
 from orchestrator.cli.boosted import embed_boosted_claim
 from orchestrator.cli.claim import new_claim
-from orchestrator.cli.common import FOLDER, INPUT, OUTPUT, json_option, model_options, print_either, say
+from orchestrator.cli.common import (
+    FOLDER,
+    INPUT,
+    OUTPUT,
+    jobs_option,
+    json_option,
+    model_options,
+    print_either,
+    say,
+)
 from orchestrator.cli.embedded_model import BOOSTED_MODEL, FOREST, EmbeddedModel
 from orchestrator.cli.lineup import embed_lineup_claim, new_lineup_claim
 from orchestrator.cli.owner_data import (
@@ -62,7 +71,7 @@ _FIXED = (
 @click.option(
     "--customer", metavar="NAME", help="For lineup with --committed: whom this copy is for (wm trace)."
 )
-@click.option("--jobs", type=int, default=1, help="Threads for the trees; -1: all cores.", show_default=True)
+@jobs_option("Threads for the trees")
 @click.option(
     "-o",
     "--output",

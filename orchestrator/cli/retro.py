@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from orchestrator.cli import Exit
-from orchestrator.cli.common import INPUT, json_option, model_options, print_json, say
+from orchestrator.cli.common import INPUT, jobs_option, json_option, model_options, print_json, say
 from orchestrator.cli.model_files import data_options, level_option, load_rows, trust_options
 from orchestrator.cli.suspects import read_suspect_model
 from wm.embedding.options import DEFAULT_CANDIDATES, MAX_CANDIDATES, LineupOptions
@@ -55,7 +55,7 @@ class _Header:
 )
 @model_options(Counts, only=("mixups", "boundary"))
 @click.option("--judge-seed", metavar="TEXT", help="Repeats a judge's choices.  [default: a new one]")
-@click.option("--jobs", type=int, default=1, help="Threads for training; -1: all cores.")
+@jobs_option("Threads for training")
 @level_option("Maximum p-value that counts as an indication.")
 @json_option
 def retro(path: Path, json: bool, **options: Any) -> None:

@@ -13,7 +13,7 @@ import click
 
 import wm
 from orchestrator.cli import Exit
-from orchestrator.cli.common import INPUT, OUTPUT, json_option, print_json
+from orchestrator.cli.common import INPUT, OUTPUT, jobs_option, json_option, print_json
 from orchestrator.cli.lineup import OF_JUDGE, judge_options, verify_lineup
 from orchestrator.cli.marks import mark
 from orchestrator.cli.model_files import level_option, moment
@@ -85,7 +85,7 @@ _LONGEST = 12
     metavar="TEXT",
     help="For a line-up: repeats a judge's choices; unknown to the claimant.  [default: a new one]",
 )
-@click.option("--jobs", type=int, default=1, help="For a line-up: threads for training; -1: all cores.")
+@jobs_option("For a line-up: threads for training")
 @click.option("--force", is_flag=True, help="Replace an existing transcript.")
 @click.option("--verbose", is_flag=True, help="Print the complete verdict.")
 @json_option

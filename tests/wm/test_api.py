@@ -252,6 +252,14 @@ def test_a_frame_of_raw_rows_is_lined_up_by_its_preparation(tmp_path):
     assert wm.verify(owned.claim, owned.forest, **judge).verdict == "indication"
 
 
+def test_no_threads_at_all_are_refused():
+    with pytest.raises(EmbeddingError, match="n_jobs is 0"):
+        wm.embed(X, y, n_jobs=0)
+    owned = wm.embed(X, y, n_estimators=4, scheme="lineup", seed=1)
+    with pytest.raises(ClaimError, match="n_jobs is 0"):
+        wm.verify(owned.claim, owned.forest, rows=(X, y), n_jobs=0)
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [

@@ -68,6 +68,13 @@ def test_help_is_the_description() -> None:
         assert str(field.description) in output
 
 
+@pytest.mark.parametrize("command", ["embed", "claim new", "verify", "retro"])
+def test_no_threads_at_all_are_refused(wm, command: str) -> None:
+    ran = wm(*command.split(), "--jobs", 0)
+    assert ran.code == 2
+    assert "Invalid value for '--jobs': 0 threads are none: give 1 or more, or -1 for all cores" in ran.err
+
+
 @pytest.mark.parametrize(
     ("text", "told"),
     [
