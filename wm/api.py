@@ -203,6 +203,8 @@ def embed(
             n_jobs=n_jobs,
             options=options,
         )
+    if trigger_rows is not None and "trigger_share" in options:
+        raise EmbeddingError("trigger_rows and trigger_share exclude each other: give one of them")
     fields = chosen.options.of(**options)
     try:
         hyperparameters = Hyperparameters(n_estimators, max_depth)

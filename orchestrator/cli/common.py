@@ -116,6 +116,12 @@ def _jobs(_context: click.Context, _option: click.Parameter, count: int) -> int:
 json_option = click.option("--json", is_flag=True, help="Print one JSON document, nothing else.")
 
 
+def refuse_file_and_json(output: Path | None, json: bool) -> None:
+    """Refuse --json for answers that go to a file, whose ending says what it is."""
+    if output is not None and json:
+        raise click.UsageError("--json and -o exclude each other: the file's ending says how it is written")
+
+
 def complete_campaign(
     ctx: click.Context, _parameter: click.Parameter, incomplete: str
 ) -> list[CompletionItem]:

@@ -19,6 +19,7 @@ from orchestrator.cli.common import INPUT, OUTPUT, json_option, print_json, prin
 from orchestrator.cli.forged_files import plain_cells, write_forged
 from orchestrator.cli.forged_rows import IMPOSSIBLE_ON_GRID, Answer, Question, question_of, rule_options
 from orchestrator.cli.model_files import data_options, scaling_option, trust_options
+from orchestrator.cli.schemes import refuse_foreign
 from wm.attacks.forgery import Forger, attacker_signature
 from wm.engines import EngineOptions, ForgeryOutcome, Status, names, options_model
 from wm.errors import ModelError, SignatureError
@@ -126,6 +127,13 @@ def forge(
     from wm.formats.reading import read_model
     from wm.interface import read_interface
 
+    if options["bits"] is not None:
+        refuse_foreign(
+            click.get_current_context(),
+            ("count", "ones_share"),
+            "is for random signatures",
+            "leave it out with --signature",
+        )
     if options["certify"] and options["eps"] is None:
         raise click.UsageError("--certify needs --eps as a number")
     engine = options["engine"]

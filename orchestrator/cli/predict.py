@@ -9,7 +9,7 @@ from typing import Literal, get_args
 
 import click
 
-from orchestrator.cli.common import INPUT, OUTPUT, json_option, print_json
+from orchestrator.cli.common import INPUT, OUTPUT, json_option, print_json, refuse_file_and_json
 from orchestrator.cli.model_files import table_options, trust_options
 from orchestrator.cli.model_rows import read_model_rows
 from orchestrator.files import writing
@@ -63,6 +63,7 @@ def predict(
     from wm.formats.reading import read_model
     from wm.interface import read_interface
 
+    refuse_file_and_json(output, json)
     given = read_model(model, trusted=trusted, trust_pickle=trust_pickle)
     if answer == "votes":
         given.trees_that_vote(str(model))  # refuses margins by name

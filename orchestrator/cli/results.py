@@ -18,6 +18,7 @@ from orchestrator.cli.common import (
     option_group,
     print_frame,
     print_json,
+    refuse_file_and_json,
     say,
     store_option,
 )
@@ -107,6 +108,7 @@ def _command(name: str, summary: str, *, several: bool = False) -> click.Command
         json: bool,
         output: Path | None,
     ) -> None:
+        refuse_file_and_json(output, json)
         chosen = Selection(
             where=tuple(condition for text in where for condition in parse_conditions(text)),
             columns=_names(columns),

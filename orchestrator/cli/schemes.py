@@ -61,7 +61,7 @@ scheme_options = option_group(
 
 
 def refuse_of_others(context: click.Context, scheme: str, *, fixed: Iterable[str] = ()) -> None:
-    """Refuse options of the command that do not apply to a scheme.
+    """Refuse options of the command that do not apply to a scheme, or that exclude each other.
 
     Parameters
     ----------
@@ -75,6 +75,10 @@ def refuse_of_others(context: click.Context, scheme: str, *, fixed: Iterable[str
     """
     names = {*_FOREIGN.get(scheme, _OF_FORESTS), *fixed}
     refuse_foreign(context, names, f"has no meaning for scheme {scheme}")
+    if context.params["trigger_rows"] is not None:
+        refuse_foreign(
+            context, ("trigger_share",), "is a share of the rows", "leave it out with --trigger-rows"
+        )
 
 
 def refuse_foreign(

@@ -252,6 +252,11 @@ def test_a_frame_of_raw_rows_is_lined_up_by_its_preparation(tmp_path):
     assert wm.verify(owned.claim, owned.forest, **judge).verdict == "indication"
 
 
+def test_a_number_and_a_share_of_trigger_rows_exclude_each_other():
+    with pytest.raises(EmbeddingError, match="trigger_rows and trigger_share exclude each other"):
+        wm.embed(X, y, trigger_rows=4, trigger_share=0.05)
+
+
 def test_no_threads_at_all_are_refused():
     with pytest.raises(EmbeddingError, match="n_jobs is 0"):
         wm.embed(X, y, n_jobs=0)

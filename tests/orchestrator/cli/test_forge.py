@@ -110,6 +110,8 @@ def test_rows_of_a_file_are_taken_as_they_are(wm, model, tmp_path: Path) -> None
         ((*START, "--eps", "2"), "'2' is neither a number from 0 to 1 nor the word minimal"),
         ((*START, "--signature", "0101"), "--signature has 4 bits, the model 24 trees"),
         ((*START, "-o", "forged.csv"), "forged.csv: the ending must be .npz"),
+        ((*START, "--signature", "01" * 12, "--signatures", 3), "--signatures is for random signatures"),
+        ((*START, "--signature", "01" * 12, "--ones-share", 0.2), "--ones-share is for random signatures"),
         ((*START, "--engine", "magic"), "'magic' is not one of"),
         ((*START, "--engine-option", "margin"), "'margin' is not of the form NAME=VALUE"),
     ],

@@ -72,8 +72,8 @@ def signs(file, rows):
 def forged(wm, models, name, rows, *options):
     output = models / "out.npz"
     output.unlink(missing_ok=True)
-    counts = ("--instances", 8, "--signatures", 4, "--engine", "sat")
-    arguments = (models / name, "--rows", models / rows, *counts)
+    counts = () if "--signature" in options else ("--signatures", 4)
+    arguments = (models / name, "--rows", models / rows, "--instances", 8, *counts, "--engine", "sat")
     ran = wm("forge", *arguments, *options, "-o", output, "--json")
     assert ran.code == 0, ran.err
     with np.load(output) as stored:
@@ -141,7 +141,7 @@ def test_what_float32_shares_cannot_show_of_float64_models_is_named(wm, tmp_path
 
 
 def test_three_classes_by_their_own_labels(wm, models):
-    _, _, out = forged(wm, models, "three.ubj", "three.npz", "--ones-share", 0.2, "--signature", "0" * 15)
+    _, _, out = forged(wm, models, "three.ubj", "three.npz", "--signature", "0" * 15)
     model, shown = signs(models / "three.ubj", out["X"])
     assert len(out["X"])
     np.testing.assert_array_equal(shown, model.margins.column == out["y"][:, None])

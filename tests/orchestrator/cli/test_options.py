@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated, Literal
 
 import click
@@ -66,6 +67,25 @@ def test_help_is_the_description() -> None:
     _, output = _run("--help")
     for field in Toy.model_fields.values():
         assert str(field.description) in output
+
+
+@pytest.mark.parametrize("command", ["embed", "claim new"])
+def test_a_number_and_a_share_of_trigger_rows_exclude_each_other(wm, model, command: str) -> None:
+    files = (
+        ("--key", model.key, "--commitment", "b.json", "-o", "c.json") if command != "embed" else ("-o", "m")
+    )
+    given = ("--dataset", "breast-cancer", "--trigger-rows", 4, "--trigger-share", 0.05)
+    ran = wm(*command.split(), *given, *files)
+    assert ran.code == 2
+    assert "--trigger-share is a share of the rows: leave it out with --trigger-rows" in ran.err
+
+
+def test_a_file_and_json_exclude_each_other(wm) -> None:
+    Path("file.npz").touch()
+    for command in (("results", "jobs", "name"), ("predict", "file.npz", "file.npz")):
+        ran = wm(*command, "-o", "out.csv", "--json")
+        assert ran.code == 2
+        assert "--json and -o exclude each other: the file's ending says how it is written" in ran.err
 
 
 @pytest.mark.parametrize("command", ["embed", "claim new", "verify", "retro"])
