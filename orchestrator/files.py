@@ -43,6 +43,12 @@ def refuse_existing(*paths: Path) -> None:
             raise _exists(path)
 
 
+def refuse_unwritable(path: Path) -> None:
+    """Raise `OutputError` if a file cannot be written there: before any work for its content is done."""
+    with writing(path), tempfile.TemporaryFile(dir=path.parent):
+        pass
+
+
 def _exists(path: Path) -> OutputError:
     return OutputError(f"{path}: exists already: choose another name")
 

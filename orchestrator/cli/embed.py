@@ -33,7 +33,7 @@ from orchestrator.cli.owner_data import (
 from orchestrator.cli.schemes import LINEUP, refuse_foreign, refuse_of_others, scheme_options
 from orchestrator.cli.training_progress import TrainingProgress
 from orchestrator.errors import OutputError
-from orchestrator.files import SECRET, write_whole, writing
+from orchestrator.files import SECRET, refuse_unwritable, write_whole, writing
 from wm.claims.keys import public_hex, read_key, to_pem
 from wm.claims.lineup import LineupClaim
 from wm.claims.pooled import PooledClaim
@@ -110,6 +110,8 @@ def embed(
     from wm.embedding.claimed import own_receipt, owner_key
     from wm.formats import npz
 
+    if held_out is not None and held_out.suffix != ".npz":
+        raise OutputError(f"{held_out}: --held-out writes arrays: the ending must be .npz")
     files = {name: output / name for name in (FOREST, BOOSTED_MODEL, "claim.json", "owner.key")}
     makes_key = claim_file is None and key_file is None
     kept = [file for name, file in files.items() if name != "owner.key" or makes_key]
@@ -145,6 +147,8 @@ def embed(
         _warn_of_rehearsal(notary, options["seed"])
     with writing(output):
         output.mkdir(parents=True, exist_ok=True)
+    if held_out is not None:
+        refuse_unwritable(held_out)
     rows = data.split
     if len(rows.X_train) >= _MANY_ROWS and options["jobs"] == 1:
         say(f"{len(rows.X_train)} training rows: --jobs -1 trains on all cores, with the same result")

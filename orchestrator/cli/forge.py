@@ -20,6 +20,7 @@ from orchestrator.cli.forged_files import plain_cells, write_forged
 from orchestrator.cli.forged_rows import IMPOSSIBLE_ON_GRID, Answer, Question, question_of, rule_options
 from orchestrator.cli.model_files import data_options, scaling_option, trust_options
 from orchestrator.cli.schemes import refuse_foreign
+from orchestrator.files import refuse_unwritable
 from wm.attacks.forgery import Forger, attacker_signature
 from wm.engines import EngineOptions, ForgeryOutcome, Status, names, options_model
 from wm.errors import ModelError, SignatureError
@@ -143,6 +144,8 @@ def forge(
     ending = ".npz" if form is None else ".csv"
     if output is not None and output.suffix != ending:
         raise click.UsageError(f"{output}: the ending must be {ending}")
+    if output is not None:
+        refuse_unwritable(output)
     if form is not None:
         suspect = form.model
     classes = None if suspect.classes is None else len(suspect.classes)

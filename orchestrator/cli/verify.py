@@ -19,7 +19,7 @@ from orchestrator.cli.marks import mark
 from orchestrator.cli.model_files import level_option, moment
 from orchestrator.cli.schemes import refuse_foreign
 from orchestrator.cli.suspects import ask_suspect, check_sources, read_suspect_model, suspect_options
-from orchestrator.files import refuse_existing, write_new, write_whole
+from orchestrator.files import refuse_existing, refuse_unwritable, write_new, write_whole
 from wm.claims.claim import Claim
 from wm.claims.lineup import Drawn, LineupClaim
 from wm.claims.lineup_opened import OpenedLineup
@@ -114,8 +114,10 @@ def verify(
     network address. The exit code is 0 for verified, 1 for not verified, 5 for an indication or a claim that
     cannot be judged so, 4 if the network address does not answer.
     """
-    if transcript_file is not None and not force:
-        refuse_existing(transcript_file)
+    if transcript_file is not None:
+        refuse_unwritable(transcript_file)
+        if not force:
+            refuse_existing(transcript_file)
     claim = read_any_claim(claim_file)
     if isinstance(claim, LineupClaim | OpenedLineup):
         refuse_foreign(context, ("controls", "open_controls"), "has no meaning for scheme lineup")

@@ -217,6 +217,25 @@ def test_held_out_rows_are_in_the_models_scale(wm, quick_embed) -> None:
     assert not set(map(bytes, X)) & set(map(bytes, claim.X))
 
 
+@pytest.mark.parametrize(
+    ("file", "told"),
+    [
+        ("none/rows.npz", "none/rows.npz: cannot be written (No such file or directory)"),
+        ("rows.csv", "rows.csv: --held-out writes arrays: the ending must be .npz"),
+    ],
+)
+def test_held_out_rows_have_a_place_before_any_training(
+    wm, quick_embed, monkeypatch: pytest.MonkeyPatch, file: str, told: str
+) -> None:
+    def train(*_: object, **__: object) -> None:
+        raise AssertionError("training began")
+
+    monkeypatch.setattr("wm.embedding.claimed.honest_forest", train)
+    ran = wm(*quick_embed, "--seed", 3, "-o", "model", "--held-out", file)
+    assert (ran.code, ran.out) == (2, "")
+    assert ran.err.splitlines()[-1] == f"wm: {told}"
+
+
 def test_a_claim_that_can_never_be_verified_is_refused_with_what_would_do(wm, quick_embed) -> None:
     refusal = wm(*quick_embed, "--trigger-rows", 2, "-o", "model").refusal()
     assert "this claim can never be verified: 2 trigger rows in a pool of 398" in refusal
