@@ -24,6 +24,7 @@ from orchestrator.cli.common import (
     print_table,
     say,
     store_option,
+    store_words,
 )
 from orchestrator.cli.groups import Group
 from orchestrator.cli.marks import mark
@@ -166,7 +167,9 @@ def launch_campaign(file: Path, profile: str | None, store_url: str, json: bool)
     if json:
         print_json({"id": campaign_id, "name": spec.name})
     click.echo(
-        f"{spec.name}: launched as campaign {campaign_id}; see: wm campaign status {campaign_id}", err=True
+        f"{spec.name}: launched as campaign {campaign_id}; "
+        f"see: wm campaign status {campaign_id}{store_words(store)}",
+        err=True,
     )
 
 
@@ -185,7 +188,8 @@ def cancel(store: Store, record: campaigns.CampaignRecord, json: bool) -> None:
     text = (
         f"already {record.state}, nothing to cancel"
         if is_over
-        else f"{count} job{'s' * (count != 1)} cancelled; resume with: wm campaign resume {record.id}"
+        else f"{count} job{'s' * (count != 1)} cancelled; resume with: "
+        f"wm campaign resume {record.id}{store_words(store)}"
     )
     click.echo(f"{record.name}: {text}", err=True)
 
@@ -230,7 +234,7 @@ def run_to_end(
         # Its slots report. The loop mostly reads, which also works while another program keeps a file locked:
         # it would report the end of the outage too early.
         outage = Outage("the store", lambda _line: None)
-    known_as = campaigns.reference(store, campaign_id, name)
+    known_as = campaigns.reference(store, campaign_id, name) + store_words(store)
     try:
         with shown(name) as show:
             state = run_campaign(store, campaign_id, executor, show, outage)
@@ -265,10 +269,10 @@ def status(store: Store, record: campaigns.CampaignRecord, json: bool, watch: bo
 
         if json:
             raise click.UsageError("--watch and --json exclude each other")
-        if watch_campaign(store, record.id) is not CampaignState.FINISHED:
+        if watch_campaign(store, record.id, store_words(store)) is not CampaignState.FINISHED:
             click.get_current_context().exit(Exit.INCOMPLETE)
         return
-    seen = situation(store, record.id)
+    seen = situation(store, record.id, options=store_words(store))
     facts = facts_of(record) | {
         "jobs": {state.value: seen.progress.jobs[state] for state in JobState},
         "done": seen.progress.done_weight,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import json
 import os
+import shlex
 import shutil
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -12,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args, get_origin
 
 import click
+from click.core import ParameterSource
 from click.shell_completion import CompletionItem
 
 from orchestrator.cli.tables import as_text, layout
@@ -100,6 +102,13 @@ store_option = click.option(
     callback=with_password,
     help="Database of campaigns and outcomes.",
 )
+
+
+def store_words(store: Store) -> str:
+    """Return what another command needs to find this one's store: nothing if it does without --store."""
+    source = click.get_current_context().get_parameter_source("store_url")
+    is_found = source in (ParameterSource.DEFAULT, ParameterSource.ENVIRONMENT)
+    return "" if is_found else f" --store {shlex.quote(str(store))}"
 
 
 def jobs_option(text: str) -> Callable[[_Command], _Command]:

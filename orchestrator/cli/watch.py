@@ -128,9 +128,12 @@ def _shown() -> Iterator[_Screen | _Lines]:
         yield _Screen(live)
 
 
-def watch_campaign(store: Store, campaign_id: int) -> CampaignState:
-    """Show a campaign until it ends, and return its final state; wait during an outage of the store."""
-    watch = Watch(store, campaign_id)
+def watch_campaign(store: Store, campaign_id: int, options: str = "") -> CampaignState:
+    """Show a campaign until it ends, and return its final state; wait during an outage of the store.
+
+    `options` is as in `orchestrator.monitoring.attention.Situation`.
+    """
+    watch = Watch(store, campaign_id, options)
     with _shown() as show:
         while True:
             try:

@@ -24,6 +24,8 @@ class Situation:
     """Alive or silent."""
     orchestrators: Sequence[ServiceRecord]
     """Alive or silent."""
+    options: str = ""
+    """What commands need to find the store, as in " --store sqlite:///mine.db"."""
 
     @property
     def workers_alive(self) -> list[ServiceRecord]:
@@ -50,26 +52,34 @@ class Situation:
         record, jobs = self.record, self.progress.jobs
         if self.progress.is_over:
             without = jobs[JobState.FAILED] + jobs[JobState.BLOCKED]
-            found = [f"{without} jobs have no result: see wm results jobs {record.id}"] if without else []
+            found = (
+                [f"{without} jobs have no result: see wm results jobs {record.id}{self.options}"]
+                if without
+                else []
+            )
             if cancelled := jobs[JobState.CANCELLED]:
-                found.append(f"{cancelled} jobs are cancelled: to run them, wm campaign resume {record.id}")
+                resume = f"wm campaign resume {record.id}{self.options}"
+                found.append(f"{cancelled} jobs are cancelled: to run them, {resume}")
             return found
         if record.state is CampaignState.CANCELLED:
             return ["cancelled: running slices go on to their end"]
         if self.is_launched:
             return self._missing_services()
         if record.state is CampaignState.INTERRUPTED:
-            return [f"not running: wm campaign resume {record.id}, or launch its file again"]
+            return [f"not running: wm campaign resume {record.id}{self.options}, or launch its file again"]
         if not self.workers_alive and jobs[JobState.READY] and not jobs[JobState.RUNNING]:
-            return ["no job runs: wm campaign run --executor celery needs a worker, start one with wm worker"]
+            return [
+                "no job runs: wm campaign run --executor celery needs a worker, start one with wm worker"
+                + self.options
+            ]
         return []
 
     def _missing_services(self) -> list[str]:
         found = []
         if not self.orchestrators_alive:
-            found.append("no orchestrator is alive: start one with wm orchestrate")
+            found.append(f"no orchestrator is alive: start one with wm orchestrate{self.options}")
         if not self.workers_alive:
-            found.append("no worker is alive: start one with wm worker")
+            found.append(f"no worker is alive: start one with wm worker{self.options}")
         versions = {orchestrator.version for orchestrator in self.orchestrators_alive}
         mismatches = [worker for worker in self.workers_alive if versions and worker.version not in versions]
         if mismatches:
@@ -80,12 +90,18 @@ class Situation:
         return found
 
 
-def situation(store: Store, campaign_id: int, progress: Progress | None = None) -> Situation:
-    """Return the situation of a campaign now; its jobs are counted unless `progress` is given."""
+def situation(
+    store: Store, campaign_id: int, progress: Progress | None = None, *, options: str = ""
+) -> Situation:
+    """Return the situation of a campaign now; its jobs are counted unless `progress` is given.
+
+    `options` is as in `Situation`.
+    """
     return Situation(
         record=campaigns.get_campaign(store, campaign_id),
         progress=progress or campaigns.progress(store, campaign_id),
         is_launched=campaign_id in launched.unfinished(store),
         workers=services.workers(store),
         orchestrators=services.orchestrators(store),
+        options=options,
     )

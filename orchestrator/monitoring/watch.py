@@ -103,11 +103,15 @@ class View:
 
 
 class Watch:
-    """Makes views of a campaign, and keeps the state for its rate and slowest query."""
+    """Makes views of a campaign, and keeps the state for its rate and slowest query.
 
-    def __init__(self, store: Store, campaign_id: int) -> None:
+    `options` is as in `Situation`.
+    """
+
+    def __init__(self, store: Store, campaign_id: int, options: str = "") -> None:
         self._store = store
         self._campaign_id = campaign_id
+        self._options = options
         self._counter = Counter(store, campaign_id, every_s=0.0)
         self._progress: Progress | None = None
         self._done = 0
@@ -119,7 +123,7 @@ class Watch:
         """Return the view now; the jobs of a large campaign are not counted each time: see `Counter`."""
         counted = self._counter.look(at_once=self._progress is None)
         self._progress = counted or self._progress
-        seen = situation(self._store, self._campaign_id, self._progress)
+        seen = situation(self._store, self._campaign_id, self._progress, options=self._options)
         running = running_jobs(self._store, self._campaign_id)
         now = time.monotonic()
         if counted is not None:  # else current answers would be added to an old count

@@ -205,6 +205,22 @@ def test_sigterm_interrupts_as_ctrl_c_does(wm, tiny, monkeypatch: pytest.MonkeyP
     assert wm("campaign", "status", "tiny", "--json").json()["state"] == "interrupted"
 
 
+def test_advice_names_the_store_that_was_given(wm, tiny, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = ("--store", "sqlite:///my store.db")
+    told = "--store 'sqlite:///my store.db'"
+    with monkeypatch.context() as patch:
+        patch.setattr(orchestrator.cli.campaign, "shown", _impatient(signal.SIGINT, 0))
+        ran = wm("campaign", "run", tiny.file, "--workers", 1, *store)
+    assert f"tiny: interrupted; resume with: wm campaign resume tiny {told}\n" in ran.err
+    (line,) = wm("campaign", "status", "tiny", *store, "--json").json()["attention"]
+    assert line.startswith(f"not running: wm campaign resume 1 {told}, or ")
+    assert f"wm campaign resume 1 {told}" in wm("campaign", "cancel", "tiny", *store).err
+    assert f"wm campaign status 1 {told}" in wm("campaign", "launch", tiny.file, *store).err
+    assert f"wm worker {told}" in wm("campaign", "status", "tiny", *store).out
+    monkeypatch.setenv("WM_STORE_URL", store[1])
+    assert "--store" not in wm("campaign", "status", "tiny").out
+
+
 @pytest.mark.system
 def test_an_interrupted_campaign_exits_130_and_is_resumed_to_the_same_end(
     wm, tiny, monkeypatch: pytest.MonkeyPatch
