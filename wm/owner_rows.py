@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from wm.claims.document import MAX_CLASSES
 from wm.datasets.applying import frame_input, frame_rows
+from wm.datasets.labels import coded
 from wm.datasets.preparation import MinMax, Preparation, claimed
 from wm.datasets.preparing import Categorical
 from wm.errors import DataError
@@ -71,16 +72,14 @@ class OwnerRows:
         """
         given, preparation = frame_input(X, categorical=categorical, missing=missing)
         rows, labels = _matrix(given, y)
-        if lacking := sum(each is None or each != each for each in labels.tolist()):  # NaN is not itself
-            raise DataError(f"{lacking} of {len(labels)} labels are missing: leave these rows out")
-        classes, codes = np.unique(labels, return_inverse=True)
+        classes, codes = coded(labels, error=DataError)
         if not 2 <= len(classes) <= MAX_CLASSES:
             raise DataError(f"the labels are of {len(classes)} classes: 2 to {MAX_CLASSES} are needed")
         if feature_names is None:
             some = (f"x{index}" for index in range(rows.shape[1]))
             feature_names = tuple(some) if preparation is None else preparation.feature_names
         names = tuple(map(str, classes))
-        return cls(rows, codes.astype(np.int64), names, tuple(map(str, feature_names)), preparation)
+        return cls(rows, codes, names, tuple(map(str, feature_names)), preparation)
 
     @property
     def claimed(self) -> MinMax | Preparation | None:

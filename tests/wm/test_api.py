@@ -15,7 +15,7 @@ import wm
 from tests import witness
 from wm.claims.keys import new_key, public_hex
 from wm.claims.pooled import check_pooled, parse_pooled
-from wm.errors import ClaimError, DataError, EmbeddingError, ModelError
+from wm.errors import ClaimError, DataError, EmbeddingError, FitError, ModelError
 from wm.formats.export import save_model, to_sklearn
 from wm.verification.judgement import Requirements
 from wm.verification.lineup.order import Counts
@@ -69,13 +69,30 @@ def test_claims_and_suspects_may_be_files(owned, tmp_path):
     assert wm.verify(claim, str(model)) == wm.verify(owned.claim, owned.forest)
 
 
+@pytest.mark.parametrize(
+    ("label", "message"),
+    [
+        (1, "the labels are of types int and str: give all of one type"),
+        (None, "1 of 569 labels are missing"),
+    ],
+)
+def test_labels_without_an_order_are_refused_in_one_line(label, message):
+    labels = NAMES.astype(object)
+    labels[3] = label
+    with pytest.raises(DataError, match=message):
+        wm.embed(X, labels)
+    for model in (wm.WatermarkedForestClassifier(), wm.WatermarkedBoostingClassifier()):
+        with pytest.raises(FitError, match=message):
+            model.fit(X, labels)
+
+
 def test_usual_mistakes_are_named(owned):
     with pytest.raises(ClaimError, match="a claim, or its file, comes first, not Forest"):
         wm.verify(owned.forest, owned.claim)
     with pytest.raises(EmbeddingError, match="beacon is a function"):
         wm.embed(X, y, beacon="notary")
     labels = NAMES.astype(object)
-    for nothing in (None, float("nan")):
+    for nothing in (None, float("nan"), pd.NA):
         labels[3] = nothing
         with pytest.raises(DataError, match="1 of 569 labels are missing"):
             wm.embed(X, labels)

@@ -80,7 +80,9 @@ def test_a_model_of_an_array_keeps_the_names_of_its_classes_and_features(tmp_pat
 def test_what_a_frame_has_is_refused_unless_it_is_said(people):
     with pytest.raises(DataError, match="the frame: 3 problems") as caught:
         wm.embed(people, people.owner, **OPTIONS)
-    assert "categorical = 'onehot'" in str(caught.value)
+    said = str(caught.value)
+    assert "give X.dropna() with its labels or missing = 'median', or X.drop(columns=['age'])" in said
+    assert "give categorical = 'onehot' or categorical = 'ordinal', or X.drop(columns=['job'])" in said
     with pytest.raises(DataError, match="for pandas frames"):
         wm.embed(np.zeros((9, 2)), [0] * 9, categorical="onehot", **OPTIONS)
 

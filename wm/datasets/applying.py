@@ -15,7 +15,7 @@ from wm.datasets.frames import frame_cells
 from wm.datasets.preparation import CategoryColumn, NumberColumn, Preparation, encoded, fitted
 from wm.datasets.preparing import Categorical, Preparing, prepare
 from wm.datasets.problems import Situation, line, quoted, refusal
-from wm.datasets.wording import as_key, shown
+from wm.datasets.wording import as_argument, as_key, shown
 from wm.errors import DataError
 
 if TYPE_CHECKING:
@@ -129,7 +129,7 @@ def frame_input(
         where=cells.where,
         place=cells.place,
         options=Preparing(missing, categorical),
-        naming=as_key,
+        naming=as_argument,
     )
     preparation = fitted(done.columns, done.X, fill=missing == "median")
     return model_rows(preparation, cells).X, preparation

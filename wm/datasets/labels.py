@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from wm.claims.document import MAX_CLASSES
 from wm.datasets.columns import is_missing
 from wm.datasets.wording import Naming, as_key, shown
-from wm.errors import DataError
+from wm.errors import DataError, WmError
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,6 +87,26 @@ def encode_labels(
         return Labels(codes.astype(np.int64), names)
     distinct, merged = np.unique(np.array(numbers, dtype=np.float64), return_inverse=True)
     return Labels(merged[codes].astype(np.int64), tuple(_number_name(value) for value in distinct.tolist()))
+
+
+def coded(labels: NDArray[Any], *, error: type[WmError]) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    """Return the classes of labels, (n,), as a caller in Python gave them, and the code of each label.
+
+    Raises
+    ------
+    error
+        A label is missing, or the labels are of types without an order among them.
+    """
+    import pandas as pd
+
+    if lacking := int(pd.isna(labels).sum()):
+        raise error(f"{lacking} of {len(labels)} labels are missing: leave these rows out")
+    try:
+        classes, codes = np.unique(labels, return_inverse=True)
+    except TypeError as reason:
+        types = " and ".join(sorted({type(each).__name__ for each in labels.tolist()}))
+        raise error(f"the labels are of types {types}: give all of one type, as y.astype(str)") from reason
+    return classes, codes.astype(np.int64)
 
 
 def chosen_classes(

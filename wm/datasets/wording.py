@@ -36,6 +36,19 @@ def as_flag(option: str, value: object = None) -> str:
     return " ".join(f"--{option} {_quoted(str(each))}" for each in values)
 
 
+def as_argument(option: str, value: object = None) -> str:
+    """Return what does the same as an option for a frame X that is given to `wm.embed`.
+
+    >>> as_argument("categorical", "onehot"), as_argument("drop", ["id"]), as_argument("missing", "drop")
+    ("categorical = 'onehot'", "X.drop(columns=['id'])", 'X.dropna() with its labels')
+    """
+    if option == "drop":
+        return f"X.drop(columns={value!r})"
+    if (option, value) == ("missing", "drop"):
+        return "X.dropna() with its labels"
+    return as_key(option, value)
+
+
 def _quoted(text: str) -> str:
     """Return a word for a shell, on one line."""
     return shlex.quote(text) if text.isprintable() else repr(text)

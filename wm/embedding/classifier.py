@@ -15,6 +15,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from wm import streams
+from wm.datasets.labels import coded
 from wm.embedding.matrices import dense, filled, medians
 from wm.embedding.merging import MergedRows, merged_rows
 from wm.embedding.secretive import Secretive
@@ -44,19 +45,20 @@ class WatermarkedClassifier(Secretive, ClassifierMixin, BaseEstimator):  # type:
         Raises
         ------
         FitError
-            Labels of one class only, or a class whose rows all have weight 0.
+            Labels of one class only, missing ones, or a class whose rows all have weight 0.
         """
         given, labels = validate_data(
             self, X, y, ensure_min_samples=2, accept_sparse="csr", **self._matrix_rules()
         )
+        classes, codes = coded(labels, error=FitError)
         check_classification_targets(labels)
         weight = _check_sample_weight(sample_weight, given, dtype=np.float64, ensure_non_negative=True)
         weight = weight * compute_sample_weight(self.class_weight, labels)
         matrix = dense(given)
         self.fill_ = None if self.missing == "refuse" else medians(matrix)
         matrix = filled(matrix, self.fill_)
-        self.classes_, codes = np.unique(labels, return_inverse=True)
-        rows = merged_rows(matrix, codes.astype(np.int64), weight)
+        self.classes_ = classes
+        rows = merged_rows(matrix, codes, weight)
         self._check_classes(rows)
         return rows
 
