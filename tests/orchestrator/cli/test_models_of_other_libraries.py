@@ -222,7 +222,9 @@ def test_an_onnx_file_of_the_owners_forest_is_verified(wm, model, tmp_path):
 
 def test_columns_of_a_table_are_found_by_the_models_names(wm, tmp_path):
     frame = pd.DataFrame(RAW[:, :4], columns=list("abcd"))
-    xgboost.XGBClassifier(n_estimators=3, max_depth=3).fit(frame, TRUTH).save_model(tmp_path / "m.json")
+    booster = xgboost.XGBClassifier(n_estimators=3, max_depth=3).fit(frame, TRUTH).get_booster()
+    booster.feature_names = list(frame.columns)  # of some versions of pandas' frames it takes none
+    booster.save_model(tmp_path / "m.json")
     labelled = frame.assign(y=TRUTH)
     tables = {
         "rows": labelled,
