@@ -26,6 +26,7 @@ from research.benchmarks import (
     hardness,
     lineup,
     lineup_presence,
+    lineup_queries,
     lineup_rounds,
 )
 
@@ -33,13 +34,15 @@ from research.benchmarks import overshoot, pages, peak, run, tuning  # isort: sk
 
 _EACH = (forgery, forgery_grid, hardness, growth, peak, overshoot, fuzz, tuning, embedding, lineup)
 MODULES = {
-    module.__name__.rpartition(".")[2]: module for module in (*_EACH, lineup_presence, lineup_rounds, pages)
+    module.__name__.rpartition(".")[2]: module
+    for module in (*_EACH, lineup_presence, lineup_queries, lineup_rounds, pages)
 }
 TYPED: dict[str, dict[str, Any]] = {name: {"rows": module.Row} for name, module in MODULES.items()}
 TYPED |= dict.fromkeys(
     ("lineup_large", "lineup_thousand", "lineup_hard", "lineup_calibration", "lineup_others"), TYPED["lineup"]
 )
 TYPED["lineup_rounds_others"] = TYPED["lineup_rounds"]
+TYPED["lineup_queries"] |= {"seen": lineup_queries.Seen, "passive": lineup_queries.Passive}
 TYPED["embedding"] |= {"differences": embedding.Difference, "memory": embedding.Peak}
 """Of each results file, what the entries of its lists are."""
 
