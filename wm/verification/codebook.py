@@ -162,8 +162,9 @@ def _judged(
     if not len(trees):
         return _NOTHING
     found = np.sort(scores[trees, columns])[::-1]
-    # The choice of a length is paid for; a prefix is at most the best product of its length.
-    logs = count(scores.shape[1])[: len(found)] + math.log(min(scores.shape)) - np.cumsum(found)
+    # The choice of a length is paid for, of all trees; a prefix is at most the best product of its length.
+    matchings = count(scores.shape[1])
+    logs = matchings[: len(found)] + math.log(len(matchings)) - np.cumsum(found)
     size = int(np.argmin(logs))
     fits = wrong[:, trees] == bits[:, columns]
     return Matching(float(logs[size]) / math.log(10), size + 1, float(fits.mean()))

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.examples import examples
+from wm.verification import codebook
 from wm.verification.codebook import (
     FIDELITIES,
     in_old_order,
@@ -196,9 +197,24 @@ def test_trees_of_a_stranger_are_not_matched():
         assert match_columns(wrong, bits, 0.25, np.full(40, 0.05)).log10_p > -2
 
 
-def test_too_many_pairs_are_not_looked_at():
-    bits = np.zeros((1, 1001), dtype=bool)
-    assert match_columns(bits, bits, 0.25, np.full(1001, 0.05)).log10_p == 0.0
+def test_of_too_many_trees_those_most_alike_are_matched_and_all_are_paid_for(monkeypatch):
+    bits, rng = large()
+    wrong = np.hstack([rng.random((20, 160)) < 0.05, bits])[:, rng.permutation(200)]
+    errors = np.full(200, 0.05)
+    whole = match_columns(wrong, bits, 0.25, errors).log10_p
+    monkeypatch.setattr(codebook, "MAX_PAIRS", 1600)  # the tree most like each of the 40 columns
+    assert whole <= match_columns(wrong, bits, 0.25, errors).log10_p < -20
+
+
+def test_choosing_the_trees_most_alike_makes_no_p_value_too_small(monkeypatch):
+    monkeypatch.setattr(codebook, "MAX_PAIRS", 16)
+    rng = np.random.default_rng(3)
+    wrong = rng.random((8, 30)) < 0.3
+    found = np.array(
+        [match_columns(wrong, rng.random((8, 4)) < 0.25, 0.25, np.full(30, 0.3)).log10_p for _ in range(400)]
+    )
+    for level in (0.3, 0.1):
+        assert (found <= math.log10(level)).mean() <= level
 
 
 def test_a_copy_that_errs_seldom_is_seen_by_its_wrong_votes():
