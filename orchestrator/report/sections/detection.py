@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from functools import partial
 from typing import Any
@@ -128,10 +129,17 @@ def _best_strategy(frame: pd.DataFrame) -> str:
     return (
         f"The strongest guess ({best['measure']}, strategy {best['strategy']}) reads {best['correct']} of "
         f"{sum(int(best[name]) for name in BITS)} bits right, {best['wrong']} wrong and leaves "
-        f"{best['uncertain']} open: p = {p_value(float(best['p_value']))}, exact "
-        f"{p_value(float(best['p_value_exact']))}. It is the best of {len(frame)} guesses; corrected for "
+        f"{best['uncertain']} open: {_both(best['p_value'], best['p_value_exact'])}. It is the best of "
+        f"{len(frame)} guesses; corrected for "
         f"that (Bonferroni), p = {corrected}."
     )
+
+
+def _both(coins: float | None, exact: float) -> str:
+    """Return the p-value of fair coins, unless there is none, and the exact one."""
+    if coins is None or math.isnan(coins):
+        return f"exact p = {p_value(exact)}"
+    return f"p = {p_value(coins)}, exact {p_value(exact)}"
 
 
 def _best_guess(frame: pd.DataFrame) -> str:
@@ -161,12 +169,12 @@ def _presence(frame: pd.DataFrame) -> str:
 
 def strategy_chart(summary: pd.DataFrame) -> Chart:
     """Draw stacked bars of bits for each measure and strategy, a panel for each way of embedding."""
-    p, exact = (summary[f"{name}_median"].map(p_value) for name in ("p_value", "p_value_exact"))
+    p = zip(summary["p_value_median"], summary["p_value_exact_median"], strict=True)
     shown = summary.assign(
         guess=summary["measure"] + ", " + summary["strategy"],
         chance=(summary["correct_mean"] + summary["wrong_mean"]) / 2,
         total=sum(summary[f"{name}_mean"] for name in BITS),
-        p="p = " + p + ", exact " + exact,
+        p=[_both(*pair) for pair in p],
         sample=[f" (mean of {counted(n, 'repeat')})" for n in summary["n"]],
     )
     x, y = alt.X("amount:Q", title="Bits of the signature"), alt.Y("guess:N", title=None, sort=None)

@@ -37,12 +37,12 @@ def honest(breast_cancer):
     return list(honest_forests(data.X_train, data.y_train, n_trees=24, caps=CAPS, count=12, seed=3))
 
 
-def cases(forests, data, repeats, *, seed=0, trigger_size=7):
+def cases(forests, data, repeats, *, seed=0, trigger_size=7, ones_share=0.5):
     rng = np.random.default_rng(seed)
     for forest in forests:
         for _ in range(repeats):
             yield false_case(
-                forest, data.X_test, data.y_test, trigger_size=trigger_size, ones_share=0.5, rng=rng
+                forest, data.X_test, data.y_test, trigger_size=trigger_size, ones_share=ones_share, rng=rng
             )
 
 
@@ -68,6 +68,14 @@ def test_every_p_value_is_one_and_raises_no_alarm(breast_cancer, honest):
     rows = calibrate({"honest": found})
     assert len(rows) == len(LEVELS) * len(found)
     assert not any(row.anti_conservative for row in rows)
+
+
+def test_no_coin_stands_for_bits_of_which_a_quarter_are_ones(breast_cancer, honest):
+    """As of scheme codebook: who guesses 0 more often than 1 has more bits right than fair coins have."""
+    found = gather(cases(honest, breast_cancer, 8, ones_share=0.25), seed=1)
+    assert {"detect: depth A exact", "detect: leaves B exact"} <= set(found)
+    assert not {"detect: depth A", "detect: leaves A", "detect: depth B", "detect: leaves B"} & set(found)
+    assert not any(row.anti_conservative for row in calibrate({"honest": found}))
 
 
 def by_pooled_binomial(case: Case) -> float:

@@ -182,5 +182,5 @@ ATTACK = Attack(
     aggregate=rates,
     alarms=alarms,
     scope=Scope.CAMPAIGN,
-    version=2,
+    version=3,
 )

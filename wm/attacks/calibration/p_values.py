@@ -137,13 +137,15 @@ def detection_p_values(case: Case) -> dict[str, float]:
     found: dict[str, float] = {}
     for row in detect(case.forest, case.signature):
         name = f"{row.measure} {row.strategy}"
-        found[name], found[f"{name} exact"] = row.p_value, row.p_value_exact
+        found[f"{name} exact"] = row.p_value_exact
+        if row.p_value is not None:
+            found[name] = row.p_value
     spectrum = vote_spectrum(case.forest.vote_codes(case.X_decoy))
     rankings = [
         *detect_by_shape(case.forest, case.signature),
         *ranked("spectrum", spectrum.scores, case.signature),
     ]
-    return found | {row.measure + " split" * (row.strategy == SPLIT): row.p_value for row in rankings}
+    return found | {row.measure + " split" * (row.strategy == SPLIT): row.p_value_exact for row in rankings}
 
 
 def presence_p_values(

@@ -174,5 +174,5 @@ ATTACK = Attack(
     row=Row,
     run=run,
     extra={"spectra": SpectrumRow},
-    version=3,
+    version=4,
 )

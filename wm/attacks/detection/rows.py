@@ -33,8 +33,9 @@ class Row(AttackRow):
     """Bits guessed wrong."""
     uncertain: int
     """Bits without a guess."""
-    p_value: float
-    """Chance to do as well: of fair coins for the paper's strategies, otherwise exact."""
+    p_value: float | None
+    """Chance to do as well: of fair coins for the paper's strategies (none unless half of the bits are ones),
+    otherwise exact."""
     p_value_exact: float
     """The same against a random signature with as many ones; adjusted where several guesses are tried."""
     bits: float | None = None

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wm.attacks.detection.rows import Row
-from wm.codebook import Marks, flat_bits, repeated
+from wm.codebook import Codebook, Marks, flat_bits, repeated
 from wm.forest import Forest
 from wm.signature import Signature
 
@@ -51,11 +51,12 @@ def detect(forest: Forest, marks: Marks) -> list[Row]:
     """Try both strategies on both measures and score them against the true signature.
 
     Of a codebook a guess for a tree counts for each of its bits. `p_value` is one-sided binomial: the chance
-    that fair coins get as many of the decided bits right.
+    that fair coins get as many of the decided bits right. There is none where bits are not one as often as
+    zero: to guess the more frequent one would then already pass for a finding.
     """
     from scipy import stats
 
-    rows, signature = [], flat_bits(marks)
+    rows, signature, is_even = [], flat_bits(marks), _is_even(marks)
     for measure in Measure:
         values = measure_trees(forest, measure)
         for strategy in Strategy:
@@ -70,11 +71,18 @@ def detect(forest: Forest, marks: Marks) -> list[Row]:
                     correct=correct,
                     wrong=wrong,
                     uncertain=uncertain,
-                    p_value=float(stats.binom.sf(correct - 1, correct + wrong, 0.5)),
+                    p_value=float(stats.binom.sf(correct - 1, correct + wrong, 0.5)) if is_even else None,
                     p_value_exact=exact_p_value(guess, signature),
                 )
             )
     return rows
+
+
+def _is_even(marks: Marks) -> bool:
+    """Return whether ones are as frequent as zeros: as drawn for a codebook, as counted in a signature."""
+    if isinstance(marks, Codebook):
+        return marks.share == 0.5
+    return abs(2 * marks.ones - len(marks)) <= 1
 
 
 def _count(guess: NDArray[np.int64], signature: Signature) -> tuple[int, int, int]:

@@ -12,6 +12,7 @@ from scipy import stats
 
 from wm.attacks.detection import Measure, Strategy, detect
 from wm.attacks.detection.strategies import UNDECIDED, exact_p_value, guess_signature, measure_trees
+from wm.codebook import random_codebook
 from wm.signature import Signature, random_signature
 
 SAME_LENGTH = st.integers(1, 9).flatmap(
@@ -132,8 +133,19 @@ def test_all_numbers_are_those_of_plain_loops(chain_forest, case):
             if (result.correct + result.wrong)
             else None
         )
-        assert result.p_value == pytest.approx(coins.pvalue if coins else 1.0)
+        if abs(2 * sum(bits) - len(bits)) <= 1:
+            assert result.p_value == pytest.approx(coins.pvalue if coins else 1.0)
+        else:
+            assert result.p_value is None
         assert result.p_value_exact == pytest.approx(brute_force_p_value(guess, bits), rel=1e-9)
+
+
+@pytest.mark.parametrize(("share", "given"), [(0.5, True), (0.25, False)])
+def test_coins_stand_for_a_codebook_only_if_its_bits_are_fair(chain_forest, share, given):
+    codebook = random_codebook(5, 8, share, np.random.default_rng(3))
+    results = detect(chain_forest(range(8)), codebook)
+    assert [result.p_value is not None for result in results] == [given] * 4
+    assert all(0 < result.p_value_exact <= 1 for result in results)
 
 
 PAPERS_TABLE = {
