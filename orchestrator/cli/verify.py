@@ -31,7 +31,7 @@ from wm.verification.judgement import Judgement, Requirements, VerdictKind, judg
 from wm.verification.transcript import judge_old_claim, transcript
 
 if TYPE_CHECKING:
-    from wm.claims.beacons.base import Trust
+    from wm.claims.beacons.base import Receipt, Trust
 
 _EXITS = {
     VerdictKind.VERIFIED: Exit.DONE,
@@ -149,7 +149,7 @@ def verify(
         about["model"] = claim.model_id
     else:
         header = claim.header
-        trust, log = _trust(trust_file), _lines(logs, header.owner, claim.commitment)
+        trust, log = _trust(trust_file), _lines(logs, header.owner, claim.receipts)
         about |= {"model": header.model_id, "owner": header.owner}
         about |= {"trust": "none" if trust_file is None else _named(trust_file)}
         about |= {f"log {number}": _named(file) for number, file in enumerate(logs, 1)}
@@ -231,10 +231,11 @@ def _trust(file: Path | None) -> Trust | None:
     return None if file is None else read_trust(file)
 
 
-def _lines(logs: tuple[Path, ...], owner: str, commitment: str) -> tuple[str, ...]:
+def _lines(logs: tuple[Path, ...], owner: str, receipts: tuple[Receipt, ...]) -> tuple[str, ...]:
     from wm.claims.beacons.notary import read_log
 
-    return tuple(line for file in logs for line in read_log(file, owner, commitment))
+    given = [each.content for each in receipts]
+    return tuple(line for file in logs for line in read_log(file, owner, given))
 
 
 def _facts(judgement: Judgement, description: str) -> dict[str, Any]:

@@ -12,6 +12,7 @@ import base64
 import hashlib
 import json
 import secrets
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -159,15 +160,21 @@ def count_receipts(log: tuple[str, ...], *, notary: str, owner: str) -> int:
     return found
 
 
-def read_log(path: str | Path, owner: str, commitment: str | None = None) -> tuple[str, ...]:
+def read_log(path: str | Path, owner: str, receipts: Sequence[str] | None = None) -> tuple[str, ...]:
     """Return the lines of a notary's log that name an owner's key, hex.
 
     The others are read and not kept, so that a log may be of any size.
 
+    Parameters
+    ----------
+    receipts
+        Contents of a claim's receipts, of which the log must hold one: that of a notary who gave none of them
+        does not count the draws of those who did. None: any log.
+
     Raises
     ------
     ClaimError
-        No such file, a line that is no receipt, or no receipt for a commitment that is given, hex.
+        No such file, a line that is no receipt, or none of the receipts that are given.
     """
     found = []
     try:
@@ -183,9 +190,9 @@ def read_log(path: str | Path, owner: str, commitment: str | None = None) -> tup
                     raise ClaimError(f"{path}: line {number}: {reason}") from reason
     except OSError as reason:
         raise ClaimError(f"{path}: cannot be read ({reason.strerror})") from reason
-    if commitment is not None and not any(_mentions(line, commitment) for line in found):
+    if receipts is not None and set(found).isdisjoint(receipts):
         raise ClaimError(
-            f"{path}: holds no receipt for this claim: it is another notary's log, or older than the claim"
+            f"{path}: holds no receipt of this claim: it is another notary's log, or older than the claim"
         )
     return tuple(found)
 

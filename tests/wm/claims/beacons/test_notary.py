@@ -188,11 +188,13 @@ def test_a_log_of_any_size_is_read_line_by_line(tmp_path, monkeypatch):
     assert read_log(file, OWNER) == tuple(own)
     assert len(read_log(file, OTHER)) == 39
     assert read_log(file, "0c" * 32) == ()
-    assert read_log(file, OWNER, COMMITMENT) == tuple(own)
-    for text in ("", "\n".join(other)):
+    assert read_log(file, OWNER, own[1:]) == tuple(own)
+    stranger = new_key()
+    elsewhere = sign_receipt(stranger, commitment=COMMITMENT, owner=OWNER, number=1).content
+    for text in ("", "\n".join(other), own[0], elsewhere):
         file.write_text(text)
-        with pytest.raises(ClaimError, match="holds no receipt for this claim"):
-            read_log(file, OWNER, COMMITMENT)
+        with pytest.raises(ClaimError, match="holds no receipt of this claim"):
+            read_log(file, OWNER, own[1:])
 
 
 @pytest.mark.parametrize(
