@@ -87,6 +87,8 @@ def retro(path: Path, json: bool, **options: Any) -> None:
     forest = read_suspect_model(options)
     domain = tuple(zip(rows.X.min(axis=0).tolist(), rows.X.max(axis=0).tolist(), strict=True))
     given = model_lineup_answers(forest, _Header(table.class_names, table.feature_names, domain), queries)
+    for note in queries.notes:
+        say(note)
     say(f"training {options['candidates']} candidates for each of {options['trees']} trees")
     lineup = retroactive_lineup(
         rows,

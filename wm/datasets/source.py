@@ -111,7 +111,7 @@ class Source:
         if self.openml_id is None:
             if name not in FIXED_NAMES:
                 known = ", ".join((*FIXED_NAMES, "openml:<id>"))
-                raise DataError(f"unknown data set {name!r}: known are {known}; for a file give path")
+                raise DataError(f"unknown data set {name!r}: known are {known}; for a file give its path")
             if self.label is not None:
                 raise DataError(f"data set {name!r} has its own label: leave label out")
         elif isinstance(self.label, int):

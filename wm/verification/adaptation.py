@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Protocol, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +24,7 @@ from wm.formats.units import Domain
 from wm.verification.answers import AnswerKind, Answers, name_of
 
 CLEARLY_BETTER = 0.1
-"""Gain in balanced accuracy from which an adaptation is preferred to simpler ones."""
+"""Gain in balanced accuracy or area under the curve from which an adaptation is preferred to simpler ones."""
 
 _SAME_SHARE = 1e-9
 """Difference of two class shares that is only rounding."""
@@ -158,6 +158,18 @@ def balanced_accuracy(predicted: NDArray[np.int64], labels: NDArray[np.int64]) -
     return float(np.mean(found))
 
 
+def areas(shares: NDArray[np.float64], positive: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """Return the area under the curve of each column for some rows, or one half: (n, c), (n,) -> (c,)."""
+    from scipy.stats import rankdata
+
+    count, others = int(positive.sum()), int((~positive).sum())
+    if count == 0 or others == 0:
+        return np.full(shares.shape[1], 0.5)
+    ranks = rankdata(shares, axis=0)[positive].sum(axis=0)
+    found: NDArray[np.float64] = (ranks - count * (count + 1) / 2) / (count * others)
+    return found
+
+
 def used_features(forest: Forest) -> tuple[NDArray[np.int64], Forest]:
     """Return the features that a forest tests, ascending, and the forest of these only."""
     inner = ~forest.is_leaf
@@ -209,6 +221,8 @@ def coded(
 
     Classes are matched by name. They are exchanged only if both the majority of votes and the mean of class
     shares answer better so: a thief can add trees that decide one of them and leave the other as it was.
+    Better is a larger sum of balanced accuracy, which is left to chance where one class is rare and hardly
+    ever answered, and area under the curve, which a thief could change alone.
 
     Parameters
     ----------
@@ -232,11 +246,12 @@ def coded(
             found["probabilities"] = Answers("probabilities", mean[:, 1] if len(wanted) == 2 else mean)
         return found
 
-    def quality(rule: NDArray[np.float64], places: NDArray[np.int64]) -> float:
+    def quality(rule: NDArray[np.float64], places: NDArray[np.int64]) -> _Quality:
         if not known.any():
-            return 1 / len(wanted)
-        answers = rule[known] @ (places[:, None] == np.arange(len(wanted)))
-        return balanced_accuracy(answers.argmax(axis=1), sample.y[known])
+            return _Quality(1 / len(wanted), 0.5)
+        labels, answers = sample.y[known], rule[known] @ (places[:, None] == np.arange(len(wanted)))
+        area = np.mean([areas(answers, labels == label)[label] for label in np.unique(labels)])
+        return _Quality(balanced_accuracy(answers.argmax(axis=1), labels), float(area))
 
     matched = []
     for rule in rules:
@@ -248,11 +263,23 @@ def coded(
         if set(names) <= set(spelt):
             named = np.array([spelt.index(name) for name in names], dtype=np.int64)
             as_named = [quality(rule, named) for rule in rules]
-            if all(other > own for other, own in zip(found, as_named, strict=True)):
-                return answers(matched[0]), max(found), ("classes exchanged",)
-            return answers(named), max(as_named), ()
+            if all(other.is_clearly_above(own) for other, own in zip(found, as_named, strict=True)):
+                return answers(matched[0]), max(map(max, found)), ("classes exchanged",)
+            return answers(named), max(map(max, as_named)), ()
     best = int(found[1] >= found[0])
-    return answers(matched[best]), max(found), ("classes matched by the labels",)
+    return answers(matched[best]), max(map(max, found)), ("classes matched by the labels",)
+
+
+class _Quality(NamedTuple):
+    """How well a rule answers the rows whose class is known."""
+
+    accuracy: float
+    """Balanced."""
+    area: float
+    """Under the curve of a class's share, mean over the classes."""
+
+    def is_clearly_above(self, other: _Quality) -> bool:
+        return sum(self) > sum(other) + CLEARLY_BETTER
 
 
 def _leaning(

@@ -18,6 +18,7 @@ from wm.verification.adaptation import (
     CLEARLY_BETTER,
     Header,
     Rows,
+    areas,
     best_answered,
     coded,
     inputs,
@@ -173,37 +174,25 @@ def _class_places(
     from scipy.optimize import linear_sum_assignment
 
     wanted = rows.header.class_names
-    areas = np.full((len(wanted), len(wanted)), 0.5)
+    found = np.full((len(wanted), len(wanted)), 0.5)
     known = np.isin(rows.y, np.arange(len(wanted)))
     for label in np.unique(rows.y[known]):
-        areas[label] = _areas(shares[known], rows.y[known] == label)
-    found, columns = linear_sum_assignment(-areas)
-    matched = [int(found[columns == column][0]) for column in range(len(wanted))]
+        found[label] = areas(shares[known], rows.y[known] == label)
+    labels, columns = linear_sum_assignment(-found)
+    matched = [int(labels[columns == column][0]) for column in range(len(wanted))]
     names = [name_of(each) for each in np.asarray(model.classes).tolist()]
     for spelt in (wanted, tuple(map(str, range(len(wanted))))):
         if set(names) == set(spelt):
             named = [spelt.index(name) for name in names]
-            if _trace(areas, named) + CLEARLY_BETTER >= _trace(areas, matched):
-                return named, _trace(areas, named), ()
-            return matched, _trace(areas, matched), ("classes exchanged",)
-    return matched, _trace(areas, matched), ("classes matched by the labels",)
+            if _trace(found, named) + CLEARLY_BETTER >= _trace(found, matched):
+                return named, _trace(found, named), ()
+            return matched, _trace(found, matched), ("classes exchanged",)
+    return matched, _trace(found, matched), ("classes matched by the labels",)
 
 
-def _areas(shares: NDArray[np.float64], positive: NDArray[np.bool_]) -> NDArray[np.float64]:
-    """Return the area under the curve of each column for some rows, or one half: (n, c), (n,) -> (c,)."""
-    from scipy.stats import rankdata
-
-    count, others = int(positive.sum()), int((~positive).sum())
-    if count == 0 or others == 0:
-        return np.full(shares.shape[1], 0.5)
-    ranks = rankdata(shares, axis=0)[positive].sum(axis=0)
-    areas: NDArray[np.float64] = (ranks - count * (count + 1) / 2) / (count * others)
-    return areas
-
-
-def _trace(areas: NDArray[np.float64], places: list[int]) -> float:
+def _trace(found: NDArray[np.float64], places: list[int]) -> float:
     """Return the mean area of the labels' classes if the model's classes are those."""
-    return float(areas[places, np.arange(len(places))].mean())
+    return float(found[places, np.arange(len(places))].mean())
 
 
 def _raw_frame(header: Header, X: NDArray[np.float32]) -> pd.DataFrame:

@@ -118,6 +118,30 @@ def test_trees_that_hardly_lean_do_not_exchange_the_classes(classes):
     np.testing.assert_array_equal(votes[:, : FOREST.n_trees], VOTES)
 
 
+def test_a_rare_class_that_no_majority_answers_does_not_exchange_the_classes():
+    """Recalls 0 and 0.98: less than the 0.02 and 1 of exchanged classes, though ten trees rank well."""
+    labels = np.zeros(160, dtype=np.int64)
+    labels[:10] = 1
+    rows = np.zeros((160, 11), dtype=np.float32)
+    rows[:, 10] = np.arange(160) / 160  # no row twice
+    rows[:10, :4] = rows[10:13, :6] = 1  # four trees answer 1 to the rare class, six to three other rows
+    sample = sample_of(witnessed(pledge(rows, labels, trees=10, ones=5, trigger_size=4)), trust=TRUST)
+    stumps = Forest.from_arrays(
+        offset=np.arange(11) * 3,
+        left=np.tile([1, -1, -1], 10),
+        right=np.tile([2, -1, -1], 10),
+        feature=np.stack([np.arange(10), np.full(10, -1), np.full(10, -1)], axis=1).ravel(),
+        threshold=np.tile([0.5, 0, 0], 10),
+        value=np.tile([[0.5, 0.5], [1, 0], [0, 1]], (10, 1)),
+        n_features=11,
+        classes=[0, 1],
+    )
+    for value, notes in ((stumps.value, ()), (stumps.value[:, ::-1], ("classes exchanged",))):
+        found = model_answers(stumps.changed(value=value), sample)
+        assert found.notes == notes
+        np.testing.assert_array_equal(found.answers["votes"].values, sample.X[:, :10] > 0.5)
+
+
 def test_several_classes_are_matched_by_name_or_by_the_labels():
     labels = (X[:, 0] * 3).astype(np.int64)
     claim = pledge(X, labels, trees=9, ones=4, trigger_size=4, class_names=("a", "b", "c"))

@@ -138,7 +138,7 @@ def judge_lineup(
     kind, reason, needed = _decided(claim, found, asked, beacons, questions)
     if kind is VerdictKind.NOT_VERIFIED:
         kind, reason, needed = _usable(given, accuracy) or (kind, reason, needed)
-    notes = [*given.notes, *_about(claim, lineup)]
+    notes = [*given.notes, *queries.notes, *_about(claim, lineup)]
     if accuracy is not None:
         notes.append(f"balanced accuracy {accuracy:.3g} on the queries whose class is known")
     return Judgement(

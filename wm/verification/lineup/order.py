@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class Counts(Document):
-    """Number of queries of each kind; fewer natural ones where there are fewer rows."""
+    """Number of queries of each kind; fewer where there are fewer rows, or few divided points are found."""
 
     natural: int = Field(
         default=500, ge=0, le=100_000, description="For a line-up: test rows to ask; all if there are fewer."

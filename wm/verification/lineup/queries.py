@@ -58,10 +58,13 @@ class Queries:
         As model input.
     y : (q,)
         0, 1, or `UNLABELLED`.
+    notes
+        Which kinds of queries are fewer than were asked for, and why.
     """
 
     X: NDArray[np.float32]
     y: NDArray[np.int64]
+    notes: tuple[str, ...] = ()
 
 
 def build_queries(
@@ -85,8 +88,9 @@ def build_queries(
     Raises
     ------
     ClaimError
-        No queries are asked for, or the screening model is hardly ever divided.
+        There are no queries.
     """
+    notes = []
     parts = [_natural(counts.natural, held_out, judge), _mixups(counts.mixups, rows, judge)]
     screening = _screening(rows, training, judge) if counts.boundary or counts.leaning else _unasked
     for count, between, name in (
@@ -94,11 +98,18 @@ def build_queries(
         (counts.leaning, LEANING, "leaning"),
     ):
         points = _between_classes(count, between, rows, screening, judge.generator(name))
+        if len(points) < count:
+            notes.append(
+                f"only {len(points)} of {count} {name} points were found: an honest model is hardly ever "
+                "divided here"
+            )
         parts.append((points, np.full(len(points), UNLABELLED, dtype=np.int64)))
     X = np.concatenate([part for part, _ in parts])
     if not len(X):
-        raise ClaimError("a line-up needs queries: natural rows, mixups or boundary points")
-    return Queries(np.ascontiguousarray(X), np.concatenate([labels for _, labels in parts]))
+        raise ClaimError(
+            "; ".join(["a line-up needs queries: natural rows, mixups or boundary points", *notes])
+        )
+    return Queries(np.ascontiguousarray(X), np.concatenate([labels for _, labels in parts]), tuple(notes))
 
 
 def _unasked(X: NDArray[np.float32]) -> NDArray[np.float64]:
@@ -138,7 +149,7 @@ def _between_classes(
     screening: Shares,
     rng: np.random.Generator,
 ) -> NDArray[np.float32]:
-    """Return points on which the screening model's share is between two values: (count, d)."""
+    """Return points on which the screening model's share is between two values: (at most count, d)."""
     if not count:
         return rows.X[:0]
     classes = [np.flatnonzero(rows.y == label) for label in (0, 1)]
@@ -149,11 +160,8 @@ def _between_classes(
         shares = screening(points)
         found.append(points[(shares > between[0]) & (shares < between[1])])
         if sum(map(len, found)) >= count:
-            return np.concatenate(found)[:count]
-    raise ClaimError(
-        f"only {sum(map(len, found))} of {count} boundary points were found: an honest model is hardly ever "
-        "divided here; ask fewer"
-    )
+            break
+    return np.concatenate(found)[:count]
 
 
 def _between(

@@ -11,8 +11,11 @@ import pytest
 
 import wm
 from tests import lineups, witness
+from tests.pools import owners
+from wm.claims.lineup_settings import TreeSettings
 from wm.embedding.claimed import own_receipt
-from wm.embedding.lineup.claimed import trained_forest
+from wm.embedding.lineup.claimed import commit_lineup, embed_lineup, trained_forest
+from wm.embedding.lineup.context import canonical_rows
 from wm.errors import ClaimError
 from wm.forest import Forest
 from wm.verification.answers import Answers
@@ -21,6 +24,8 @@ from wm.verification.lineup.candidates import Lineup, committed_lineup, committe
 from wm.verification.lineup.evidence import lineup_tests
 from wm.verification.lineup.judge import Judge
 from wm.verification.lineup.judgement import judge_lineup, model_lineup_answers
+from wm.verification.lineup.order import Counts
+from wm.verification.lineup.queries import build_queries
 
 N = 12
 LATER = Requirements(suspect_since=datetime(2025, 6, 30, tzinfo=UTC))
@@ -50,6 +55,36 @@ def judged(owner, lineup, suspect, requirements=LATER, claim=None, trust=witness
 
 def smallest(lineup, kind, values):
     return min(each.log10_adjusted for each in lineup_tests(lineup, {kind: Answers(kind, values)}))
+
+
+def test_a_rare_class_that_is_hardly_ever_answered_is_no_guess(monkeypatch):
+    """Balanced accuracy is near one half for either order of the classes: names decide, not chance."""
+    monkeypatch.setattr("wm.verification.lineup.queries._MAX_TRIED", 2)
+    rng = np.random.default_rng(0)
+
+    def rows_of(count):
+        X = rng.normal(size=(count, 6)).astype(np.float32)
+        return X, (rng.random(count) < 0.03 * np.exp(X[:, 0])).astype(np.int64)
+
+    X, y = rows_of(600)
+    settings = TreeSettings(max_depth=4)
+    made = commit_lineup(
+        owners(X, y), trees=lineups.TREES, training=settings, owner="ab" * 32, model_id="rare", seed=1
+    )
+    owned = embed_lineup(made.claim, [witness.witness(made.claim)], X, y)
+    rows = canonical_rows(X, y)
+    queries = build_queries(Counts(boundary=500, leaning=0), rows, rows_of(400), settings, lineups.JUDGE)
+    places = retrained_lineup(owned.claim, rows, queries.X, candidates=N, judge=lineups.JUDGE)
+    for suspect, notes in (
+        (owned.forest, ()),
+        (owned.forest.changed(value=owned.forest.value[:, ::-1]), ("classes exchanged",)),
+    ):
+        given = model_lineup_answers(suspect, owned.claim.header, queries)
+        found = judge_lineup(owned.claim, places, queries, given, LATER, trust=witness.TRUST)
+        assert given.notes == notes
+        assert found.verdict is VerdictKind.VERIFIED
+        assert owned.forest.predict(queries.X[:400]).mean() < 0.02
+        assert any("boundary points were found" in note for note in found.notes)
 
 
 def test_the_owners_trees_stand_in_the_line_up_at_their_places(owner, lineup):

@@ -73,14 +73,23 @@ def test_a_forest_that_is_never_divided_has_no_boundary(monkeypatch):
     monkeypatch.setattr("wm.verification.lineup.queries._MAX_TRIED", 2)
     X = np.repeat(np.array([[0.0, 0.0], [1.0, 1.0]], dtype=np.float32), 20, axis=0)
     rows = canonical_rows(X, np.repeat([0, 1], 20))
-    with pytest.raises(ClaimError, match="only 0 of 10 boundary points were found"):
-        build_queries(
-            Counts(natural=0, mixups=0, boundary=10, leaning=0),
-            rows,
-            (X, rows.y),
-            TreeSettings(),
-            lineups.JUDGE,
-        )
+    few = "only 0 of 10 boundary points were found: an honest model is hardly ever divided here"
+
+    def ask(mixups):
+        counts = Counts(natural=0, mixups=mixups, boundary=10, leaning=0)
+        return build_queries(counts, rows, (X, rows.y), TreeSettings(), lineups.JUDGE)
+
+    with pytest.raises(ClaimError, match=few):
+        ask(mixups=0)
+    assert len(ask(mixups=5).y) == 5
+    assert ask(mixups=5).notes == (few,)
+
+
+def test_as_many_boundary_points_are_asked_as_are_found(rows, monkeypatch):
+    monkeypatch.setattr("wm.verification.lineup.queries._MAX_TRIED", 1)
+    found = build(rows, Counts(natural=0, mixups=0, boundary=4096, leaning=0))
+    assert 0 < len(found.y) < 4096
+    assert found.notes[0].startswith(f"only {len(found.y)} of 4096 boundary points")
 
 
 def order_of(count, repeats):
