@@ -53,6 +53,18 @@ class _Results(Group):
             return _command(cmd_name, _OWN[cmd_name], several=cmd_name == "schemes")
         return _command(cmd_name, registry.attack(cmd_name).summary) if cmd_name in registry.kinds() else None
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Return the command of the first argument; refuse a name of none, perhaps of a plug-in's attack."""
+        if self.get_command(ctx, args[0]) is None:
+            raise click.UsageError(
+                f"no results {args[0]!r}: there are {', '.join(self.list_commands(ctx))}; those of another "
+                "attack need its package installed",
+                ctx,
+            )
+        return super().resolve_command(ctx, args)
+
 
 @click.group(cls=_Results)
 def results() -> None:

@@ -81,6 +81,9 @@ def test_what_ran_is_shown_where_the_package_is_not_installed(wm, tmp_path):
     wm("report", "toy", "-o", "report.md", path=str(ROOT))
     assert "Results of the attack lean. 16 rows on 2 forests." in (tmp_path / "report.md").read_text()
     assert json.loads(wm("results", "schemes", "toy", "--json", path=str(ROOT)))
+    missing = wm("results", "lean", "toy", code=2, path=str(ROOT))
+    assert "no results 'lean'" in missing
+    assert "need its package installed" in missing
     refused = wm("campaign", "rename", "toy", "other", code=2, path=str(ROOT))
     assert refused == "wm: attack 'lean' is not installed here\n"
 
