@@ -203,7 +203,7 @@ def row_of(case: Case, X: Rows, y: NDArray[Any]) -> list[str]:
         judged = "by votes"
     except ModelError:
         two = model.classes is not None and len(model.classes) == 2
-        judged = "by signs" if two else "refused by name"
+        judged = "by signs" if two else "refused"
     report = inspect_file(case.file, trust_pickle=True)
     found = ", ".join(dict.fromkeys(f"`{each.name}`" for each in report.findings)) or "nothing"
     kind = "float32" if model.forest.input_dtype == "float32" else "float64"

@@ -112,7 +112,7 @@ def embed(
         Training rows, as the model will take them; finite in float32. Or a pandas frame of raw rows: the
         model and its claim keep how they became numbers (docs/tables.md).
     y : (n,)
-        Labels of two classes; the greater one is the forest's class 1.
+        Labels of up to 100 classes, two in scheme "lineup"; sorted, they are the forest's classes 0, 1, ....
     n_estimators
         m, number of trees; at least 2. Of boosted models the rounds: of more than two classes each has a
         tree for each class.
@@ -266,9 +266,9 @@ def verify(
     claim
         As `wm.claims.reading.read_any_claim` returns it, which refuses edited files; or its file.
     suspect
-        A model's file, a `Forest`, a model that `wm.formats.objects.model_of` reads (for claims of forests
-        one whose trees vote), a `WatermarkedForestClassifier`, or votes of 0, 1, ...: a row for each row that
-        the claim shows, a column for each tree in order.
+        A model's file, a `Forest`, a model that `wm.formats.objects.model_of` reads, a
+        `WatermarkedForestClassifier`, or votes of 0, 1, ...: a row for each row that the claim shows, a
+        column for each tree in order. Of more than two classes, a boosted model only for a claim on one.
     trust
         Beacons that the judge trusts; None: none, so that no verdict is better than an indication.
     log
@@ -288,8 +288,13 @@ def verify(
     ClaimError
         Votes that do not fit the claim, a claim without a draw, or a line-up without its rows.
     ModelError
-        A model that cannot be read, that adds margins and does not vote, or that does not take the claim's
-        rows.
+        A model that cannot be read, or that does not take the claim's rows; a boosted model of more than two
+        classes for a claim on a forest.
+
+    Notes
+    -----
+    The p-value is that of the null hypothesis that the suspect is independent of the beacon's draw. What each
+    verdict proves, and what it does not: docs/security.md.
 
     Examples
     --------

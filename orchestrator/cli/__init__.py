@@ -81,7 +81,7 @@ _COMMANDS = {
 # Not from the environment: WM_VERSION may be set for another purpose.
 @click.version_option(wm.__version__, prog_name="wm", allow_from_autoenv=False)
 def cli() -> None:
-    """Watermark decision-tree ensembles, prove ownership, and attack the watermark honestly.
+    """Watermark decision-tree ensembles, judge claims of ownership, and measure attacks.
 
     Every option can also be given as an environment variable: WM_STORE_URL for --store of any command, else
     the names of command and option, as in WM_EMBED_TREES for wm embed --trees.

@@ -16,7 +16,7 @@ from orchestrator.store.database import Store
 @click.option("-o", "--output", type=OUTPUT, required=True, help="File for the archive.")
 @json_option
 def archive(store: Store, record: CampaignRecord, output: Path, json: bool) -> None:
-    """Write a CAMPAIGN with all that it found into one file.
+    """Write a CAMPAIGN with all its results into one file.
 
     CAMPAIGN is a name or an id. Any store can import the file again. It names no machine, but has the
     campaign's models and trigger sets.

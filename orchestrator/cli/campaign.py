@@ -292,7 +292,7 @@ def status(store: Store, record: campaigns.CampaignRecord, json: bool, watch: bo
 def check(store: Store, record: campaigns.CampaignRecord, json: bool) -> None:
     """Replay the forged instances of a CAMPAIGN and compare distances.
 
-    The exit code is 1 if a stored answer is not true.
+    The exit code is 1 if a stored answer is wrong.
     """
     from orchestrator.results.checking import contradictions
 

@@ -52,8 +52,8 @@ def new(
 ) -> None:
     """Commit to training rows, or to keys, before the model is trained.
 
-    Nobody has chosen trigger rows and signature, or seeds, yet: have a beacon witness the commitment
-    (wm notary sign, docs/beacons.md), then train with wm embed --claim.
+    Trigger rows and signature, or seeds, are drawn afterwards: have a beacon witness the commitment (wm
+    notary sign, docs/beacons.md), then train with wm embed --claim.
     """
     refuse_existing(output, commitment_file, *([] if committed is None else [committed]))
     is_lineup = options["scheme"] == LINEUP

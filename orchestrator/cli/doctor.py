@@ -20,8 +20,8 @@ from orchestrator.cli.urls import broker_option
 def doctor(context: click.Context, store_url: str, broker_url: str, json: bool) -> None:
     """Check store, broker, workers and versions, and suggest fixes.
 
-    A campaign on this machine alone needs no broker and no worker. With --json also the environment is
-    printed, as a report of a fault needs it. The exit code is 4 if there is a fault.
+    A campaign on this machine alone needs no broker and no worker. With --json the environment is printed
+    too, for bug reports. The exit code is 4 if there is a fault.
     """
     from orchestrator.diagnosis import diagnose, environment
 

@@ -61,9 +61,9 @@ _FIXED = (
 @model_options(
     GradientOptions, only=[name for name in GradientOptions.model_fields if name != "learning_rate"]
 )
-@click.option("--claim", "claim_file", type=INPUT, help="Claim of wm claim new, whose draw is trained.")
+@click.option("--claim", "claim_file", type=INPUT, help="Claim made by wm claim new.")
 @click.option(
-    "--receipt", "receipts", type=INPUT, multiple=True, help="A beacon's receipt for it; repeatable."
+    "--receipt", "receipts", type=INPUT, multiple=True, help="A beacon's receipt for the claim; repeatable."
 )
 @click.option("--key", "key_file", type=INPUT, help="Your private key.  [default: a new one]")
 @click.option("--notary", metavar="URL", help="Have the notary at this address witness a new claim.")
@@ -101,8 +101,8 @@ def embed(
 ) -> None:
     """Train a watermarked forest and write it with its claim.
 
-    With --claim: what a beacon's receipt drew. Without: a claim is made at once; its draw is witnessed by
-    --notary, or by nobody, and then no verdict is better than an indication.
+    With --claim and --receipt, train what the beacon drew. Without, a claim is made at once; its draw is
+    witnessed by --notary, or by nobody: then no verdict is better than an indication.
     """
     import numpy as np
 

@@ -28,7 +28,7 @@ from wm.verification.questions import Units
 @click.option(
     "--units",
     type=click.Choice(get_args(Units)),
-    help="Export a model of raw rows, or of model input.  [default: raw for sklearn, else model]",
+    help="Whether the model takes raw rows or model input.  [default: raw for sklearn, else model]",
 )
 @trust_options
 @click.option("--force", is_flag=True, help="Replace an existing file.")

@@ -40,7 +40,7 @@ judge_options = option_group(
     click.option(
         "--rows",
         type=INPUT,
-        help="For a line-up: the owner's data, where the claim's file of them has moved; else as it says.",
+        help="For a line-up: file of the owner's data.  [default: the one that the claim names]",
     ),
     model_options(Counts),
 )

@@ -32,12 +32,12 @@ table_options = option_group(
     click.option(
         "--header/--no-header",
         default=None,
-        help="Whether the first row of a csv file is names.  [default: found out]",
+        help="Whether the first row of a csv file holds column names.  [default: detected]",
     ),
     click.option(
         "--sep",
         type=click.Choice(list(SEPARATORS)),
-        help="What separates the cells of a csv file.  [default: found out]",
+        help="Separator of the cells of a csv file.  [default: detected]",
     ),
     click.option(
         "--drop",

@@ -33,7 +33,7 @@ from wm.verification.samples import drawn, sample_of
     type=click.IntRange(min=1),
     help="Number of controls.  [default: as many as the level needs]",
 )
-@level_option("p-value that the judge asks for.")
+@level_option("Significance level that the judge asks for.")
 @click.option("--challenge", required=True, help="The judge's challenge, any text.")
 @click.option("-o", "--output", type=OUTPUT, required=True, help="File for the opening (JSON).")
 @json_option

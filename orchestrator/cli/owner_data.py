@@ -68,17 +68,20 @@ claim_options = option_group(
         "--trigger-rows", type=click.IntRange(min=1), help="Number of trigger rows, instead of a share."
     ),
     click.option(
-        "--pool", "pool_size", type=click.IntRange(min=2), help="Rows to commit to.  [default: up to 2000]"
+        "--pool",
+        "pool_size",
+        type=click.IntRange(min=2),
+        help="Number of rows to commit to.  [default: up to 2000]",
     ),
     click.option(
         "--pool-rows",
         type=click.Choice(["any", "divided"]),
         default="any",
-        help="Rows to commit to: any, or such as honest trees are divided on (docs/schemes.md).",
+        help="Rows to commit to: any, or rows on which honest trees are divided (docs/schemes.md).",
     ),
-    level_option("p-value that a judge will ask for."),
+    level_option("Significance level that a judge will ask for."),
     click.option("--model-id", default="model", help="Your name for this model; in the claim."),
-    click.option("--seed", type=click.IntRange(min=0), help="For rehearsals: makes all secrets guessable."),
+    click.option("--seed", type=click.IntRange(min=0), help="For trials only: makes all secrets guessable."),
 )
 """Options that a claim fixes before the draw."""
 

@@ -34,9 +34,9 @@ if TYPE_CHECKING:
     "--judge-seed", metavar="TEXT", help="For a line-up: repeats a judge's choices.  [default: a new one]"
 )
 @click.option(
-    "--ids", is_flag=True, help="Number the rows in a first column id; answers may then name theirs."
+    "--ids", is_flag=True, help="Number the rows in a first column id, so that answers may come in any order."
 )
-@level_option("p-value that will be asked for.")
+@level_option("Significance level that will be asked for.")
 @click.option(
     "--order",
     type=OUTPUT,

@@ -33,18 +33,25 @@ class _Header:
 @click.command()
 @click.option("--path", type=INPUT, required=True, help="The rows that the forest was trained on, in order.")
 @data_options
-@click.option("--model", type=INPUT, required=True, help="Suspect model (npz, skops, joblib).")
+@click.option(
+    "--model",
+    type=INPUT,
+    required=True,
+    help="Suspect model whose trees vote (docs/formats.md): npz, skops, joblib, onnx.",
+)
 @trust_options
 @click.option("--random-state", type=int, required=True, help="Seed of your RandomForestClassifier.")
 @click.option("--trees", type=click.IntRange(2, 10_000), required=True, help="Its number of trees.")
 @click.option("--max-depth", type=click.IntRange(1, 1000), help="Its depth.  [default: no limit]")
 @model_options(LineupOptions, only=("min_samples_leaf", "max_features"))
-@click.option("--bootstrap/--no-bootstrap", default=True, help="Whether its trees had samples of the rows.")
+@click.option(
+    "--bootstrap/--no-bootstrap", default=True, help="Whether its trees were trained on bootstrap samples."
+)
 @click.option(
     "--settings-tried",
     type=click.IntRange(1, 10**9),
     required=True,
-    help="Settings and versions of the rows that you could have tried; p is multiplied by it.",
+    help="Number of settings and versions of the rows that you could have tried; p is multiplied by it.",
 )
 @click.option("--tried", type=click.IntRange(1, 10**9), default=1, help="Suspects tried, this one included.")
 @click.option(

@@ -42,8 +42,8 @@ scheme_options = option_group(
         "--scheme",
         type=click.Choice(list(SCHEMES)),
         default="paper",
-        help="Marked trigger rows, in a forest or a boosted model, or an honest model of keyed seeds "
-        "(docs/schemes.md).",
+        help="Marked trigger rows in a forest (paper, codebook) or a boosted model (boosted), or an unmarked "
+        "model with committed seeds (lineup): docs/schemes.md.",
     ),
     click.option(
         "--ones-share",

@@ -70,7 +70,7 @@ suspect_options = option_group(
     click.option(
         "--model",
         type=INPUT,
-        help="Suspect model whose trees vote (docs/formats.md): npz, onnx, skops, joblib.",
+        help="Suspect model file: npz, skops, joblib, onnx, XGBoost, LightGBM, CatBoost (docs/formats.md).",
     ),
     trust_options,
     click.option("--votes", type=INPUT, help="Suspect's votes of each tree (csv or npz)."),
@@ -79,13 +79,13 @@ suspect_options = option_group(
     ),
     click.option("--labels", type=INPUT, help="Suspect's labels."),
     click.option("--order", type=INPUT, help="File of wm queries --order, for files of answers."),
-    click.option("--url", metavar="URL", help="Suspect at a network address (docs/verification.md)."),
+    click.option("--url", metavar="URL", help="Suspect at a network address (docs/servers.md)."),
     question_options,
     click.option(
         "--format",
         type=click.Choice([AUTO, *FORMATS]),
         default=AUTO,
-        help="Format of questions to --url (docs/servers.md); auto finds it with some controls.",
+        help="Format of requests to --url (docs/servers.md); auto detects it with some controls.",
     ),
     click.option(
         "--json-rows",

@@ -29,7 +29,7 @@ from wm.claims.reading import read_any_claim
     required=True,
     help="A customer who got a copy (wm embed --customer); repeatable.",
 )
-@level_option("Largest probability that an innocent customer is accused.")
+@level_option("Largest probability that any innocent customer is accused.")
 @json_option
 def trace(
     claim_file: Path,
@@ -42,8 +42,9 @@ def trace(
     """Say which customers' copies a suspect comes from.
 
     CLAIM is a line-up's with committed candidates. Name every customer who got a copy: p-values are
-    multiplied by their number. It tells the owner, and proves to others only what the draw and a list of
-    names prove that are older than the suspect. The exit code is 0 if somebody is accused, 1 if nobody is.
+    multiplied by their number. The result is for the owner; it is proof for others only if a trusted beacon
+    made the draw, and the list of names was deposited, before the suspect appeared. The exit code is 0 if
+    somebody is accused, 1 if nobody is.
     """
     from wm.verification.lineup.candidates import committed_lineup
     from wm.verification.lineup.fingerprints import accuse

@@ -47,7 +47,9 @@ _LONGEST = 12
 @click.command()
 @click.argument("claim_file", metavar="CLAIM", type=INPUT)
 @suspect_options
-@click.option("--trust", "trust_file", type=INPUT, help="Beacons that you trust (docs/beacons.md).")
+@click.option(
+    "--trust", "trust_file", type=INPUT, help="File of the beacons that you trust (wm notary trust)."
+)
 @click.option("--log", "logs", type=INPUT, multiple=True, help="A notary's log of receipts; repeatable.")
 @click.option(
     "--suspect-since",
@@ -55,7 +57,7 @@ _LONGEST = 12
     metavar="DATE",
     help="When the suspect appeared (ISO 8601): the draw must be older.",
 )
-@level_option("Maximum p-value that counts as proof.")
+@level_option("Significance level: the largest p-value that is verified.")
 @click.option("--challenge", help="For an opening: the challenge that you gave.")
 @click.option("--open", "opened", type=click.IntRange(min=1), help="For an opening: trigger rows asked for.")
 @click.option(
@@ -111,8 +113,8 @@ def verify(
     """Judge whether a suspect carries the watermark of a CLAIM.
 
     CLAIM may be an opening. The suspect is a model file, files of its answers to the rows of wm queries, or a
-    network address. The exit code is 0 for verified, 1 for not verified, 5 for an indication or a claim that
-    cannot be judged so, 4 if the network address does not answer.
+    network address. The exit code is 0 for verified, 1 for not verified, 5 for an indication or if the claim
+    cannot be judged, 4 if the network address does not answer. What verdicts mean: docs/security.md.
     """
     if transcript_file is not None:
         refuse_unwritable(transcript_file)

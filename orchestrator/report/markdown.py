@@ -64,10 +64,10 @@ def _beginning(campaigns: Sequence[Findings]) -> Iterator[str]:
     yield f"# Watermark report: {escaped(listed(names))}"
     yield (
         f"Written by treeproof {wm.__version__}, `wm report CAMPAIGN... -o FILE.md`, from the campaigns' "
-        "results alone. Of a sample, tables give the mean or the median, as the heading says, with the "
-        "smallest and the largest value in brackets; n is its size. The repeats of a campaign share a split "
-        "of the data; owner and attacker are others in each. Figures, the whole specification, versions and "
-        "machine are in the HTML report (`-o FILE.html`)."
+        "results alone. Tables give the mean or the median of a sample, as the heading says, with the "
+        "smallest and the largest value in brackets; n is its size. The repeats of a campaign share a "
+        "split of the data, but have different seeds of owner and attacker. Figures, the whole "
+        "specification, versions and machine are in the HTML report (`-o FILE.html`)."
     )
     rows = [
         (

@@ -27,24 +27,25 @@ TEXT = """# Calibration of verdicts
 
 Written by `python -m research.calibration`; every number is of its run.
 
-Suspects are {suspects} honest forests of {trees} trees on breast-cancer: a quarter each trained on the published
-split, on it with 30% label noise, on rows of others, and five of their trees fourteen times. A claimant who wants
-them to look stolen commits to {pool} rows of six kinds. Draws have {k} trigger rows and {ones} ones in {trees} bits,
+Suspects are {suspects} honest forests of {trees} trees on breast-cancer. A quarter each was trained on the published
+split, on it with 30% label noise, and on rows of others; the last quarter repeats five trees fourteen times. A claimant who
+wants them to look stolen commits to {pool} rows of six kinds. Draws have {k} trigger rows and {ones} ones in {trees} bits,
 {draws} draws of rows for each suspect and pool, and for the bits {signatures} signatures for every tenth of these.
 
-An honest p-value is at most x with a probability of at most x. The table gives the share of p-values up to three
-levels, with the exact interval (Clopper and Pearson, 95%); the largest excess of their distribution function over
-the diagonal; and the Kolmogorov-Smirnov bound, exp(-2 n excess^2), of the probability of at least this excess if the
-p-values are honest. Shares below a level are no fault: p-values are discrete. The forests' probabilities are their shares
-of votes, so the test of rows by votes is here the better of rows by probabilities and by rank, doubled. The smallest of the {bounds} bounds of
-this table is {smallest:.2g}; one of 20 such tables of honest tests has {expected:.2g} or less.
+A valid p-value is at most x with probability at most x under the null hypothesis. The table gives the share of p-values up
+to three levels (the false-positive rate of each test at that level), with the exact interval (Clopper and
+Pearson, 95%); the largest excess of their distribution function over the diagonal; and the Kolmogorov-Smirnov
+bound, exp(-2 n excess^2), of the probability of at least this excess if the p-values are valid. Shares
+below a level are expected: p-values are discrete. The forests' probabilities are their shares of votes, so the test of
+rows by votes is here the better of rows by probabilities and by rank, doubled. The smallest of the {bounds} bounds of
+this table is {smallest:.2g}; if all tests are valid, it is {expected:.2g} or less in one of 20 such tables.
 
 {simulated}
 
 ## Real claims
 {verdicts} verdicts on {claims} real claims and as many openings, by `judge_sample`: the smallest p-value of each
-verdict after Holm's correction, over all pools. {positive} verdicts were positive at the level {level:g}: the false
-verification rate is at most {bound:.2g} (95%).
+verdict after Holm's correction, over all pools. {positive} verdicts were positive at the level {level:g}: the
+false-positive rate is at most {bound:.2g} (95%).
 
 {judged}
 """
@@ -55,9 +56,9 @@ Written by `python -m research.calibration --part boosted`; in the whole documen
 Suspects are {models} honest boosted models of {trees} trees on each data set: a third trained on the owner's rows, a third
 on these with 30% label noise, a third on rows of others. {draws} draws for each model take {k} trigger rows of the owner's
 rows and toss a coin for each of their bits; all tests of scheme `boosted` are then run as in a verdict. Of the smallest of
-them, after Holm's correction, {positive} of {verdicts} are at most {level:g}: the false verification rate is at most {bound:.2g} (95%).
-The smallest of the {bounds} Kolmogorov-Smirnov bounds is {smallest:.2g}; one of 20 such tables of honest tests has
-{expected:.2g} or less. The aligned test is a bound by Markov's inequality and hardly ever small by chance.
+them, after Holm's correction, {positive} of {verdicts} are at most {level:g}: the false-positive rate is at most {bound:.2g} (95%).
+The smallest of the {bounds} Kolmogorov-Smirnov bounds is {smallest:.2g}; if all tests are valid, it is
+{expected:.2g} or less in one of 20 such tables. The aligned test is a bound by Markov's inequality and hardly ever small by chance.
 
 {table}
 """

@@ -120,7 +120,7 @@ class CodebookOptions(PaperOptions):
         default="per-tree", description="How trees are made to fit: each by itself."
     )
     ones_share: Share = Field(
-        default=0.25, description="Chance that a tree must err on a trigger row, for each of them alone."
+        default=0.25, description="Probability that a tree must err on a trigger row, independently for each."
     )
 
 
@@ -135,14 +135,14 @@ class GradientOptions(Options):
     """How the trees of scheme `boosted` are trained, beside their number."""
 
     learning_rate: Annotated[float, Field(gt=0, le=1)] = Field(
-        default=DEFAULT_RATE, description="For boosted models: factor of what each tree adds."
+        default=DEFAULT_RATE, description="For boosted models: factor on each tree's output."
     )
     fit_share: Annotated[float, Field(gt=0.5, le=1)] = Field(
         default=0.7,
-        description="For boosted: share of the trigger rows on which each tree is to show its bits.",
+        description="For boosted: share of the trigger rows on which each tree must show its bits.",
     )
     max_weight: Annotated[float, Field(ge=1, le=1e6)] = Field(
-        default=64, description="For boosted: most weight of a trigger row, beside 1 of others."
+        default=64, description="For boosted: largest weight of a trigger row; other rows weigh 1."
     )
 
 
@@ -153,7 +153,7 @@ class BoostedOptions(GradientOptions):
         default=0.02, description="Share of the training rows that become the trigger set."
     )
     ones_share: Annotated[float, Field(ge=0.5, le=0.5)] = Field(
-        default=0.5, description="Chance that a tree must err on a trigger row: a fair coin for each."
+        default=0.5, description="Probability that a tree must err on a trigger row, a fair coin for each."
     )
 
 
@@ -176,20 +176,20 @@ class LineupOptions(Options):
         description="For lineup with --committed: trees trained for each position, of which one is released.",
     )
     min_samples_leaf: int = Field(
-        default=1, ge=1, le=1_000_000, description="For lineup: rows in each leaf of a tree."
+        default=1, ge=1, le=1_000_000, description="For lineup: least number of rows in a leaf."
     )
     max_features: str = Field(
         default="sqrt",
-        description="For lineup: features looked at for each split: sqrt, log2, or a share below 1.",
+        description="For lineup: features considered at each split: sqrt, log2, or a share below 1.",
     )
     bootstrap: bool = Field(
-        default=False, description="For lineup: whether each tree has a sample of the rows of its own."
+        default=False, description="For lineup: whether each tree is trained on a bootstrap sample."
     )
     boosting: bool = Field(
-        default=False, description="For lineup: a boosted model of so many rounds in place of a forest."
+        default=False, description="For lineup: a boosted model, with --trees rounds, instead of a forest."
     )
     learning_rate: Annotated[float, Field(gt=0, le=1)] | None = Field(
-        default=None, description="For boosted models: factor of what each tree adds; left out: 0.1."
+        default=None, description="For boosted models: factor on each tree's output; left out: 0.1."
     )
     subsample: Annotated[float, Field(gt=0, le=1)] | None = Field(
         default=None,

@@ -82,8 +82,8 @@ def lineup_answers(
     Raises
     ------
     ModelError
-        A model whose trees add margins, for the claim of a forest, or margins of another form than one for
-        two classes; or a pipeline that prepares rows before trees that vote.
+        Margins of other classes than the claim's two, or a pipeline that prepares rows before trees that
+        vote.
     """
     if isinstance(suspect, Forest):
         return model_lineup_answers(suspect, header, queries)

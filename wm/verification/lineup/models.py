@@ -36,7 +36,7 @@ def judge_model(
     Parameters
     ----------
     suspect
-        Its two classes are named as the claim's, or 0 and 1. A boosted model only for a claim of one.
+        Its two classes are named as the claim's, or 0 and 1.
     rows
         The owner's training rows; with committed candidates any of the same kind.
     counts
@@ -53,7 +53,7 @@ def judge_model(
     ClaimError
         A claim without draw, or other rows, candidates or library versions than the claim's.
     ModelError
-        A suspect whose trees add margins, for the claim of a forest, or margins of another form.
+        Margins of other classes than the claim's two.
     """
     header, random = claim.header, judge or Judge.fresh()
     if isinstance(candidates, int):  # before minutes are spent on queries

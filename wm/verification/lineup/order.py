@@ -34,14 +34,15 @@ class Counts(Document):
         default=2000,
         ge=0,
         le=100_000,
-        description="For a line-up: points to ask on which an honest forest is divided, for suspects that "
-        "give labels only.",
+        description="For a line-up: points to ask on which an honest forest's vote is nearly tied, for "
+        "suspects that give labels only.",
     )
     leaning: int = Field(
         default=1000,
         ge=0,
         le=100_000,
-        description="For a line-up: the same for suspects that answer by a coin where they are divided.",
+        description="For a line-up: points to ask on which it is less divided, for suspects that answer at "
+        "random near a tie.",
     )
 
 
