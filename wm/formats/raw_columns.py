@@ -3,7 +3,7 @@
 A scikit-learn pipeline is followed step by step. Where each prepared feature comes of one raw column, and
 never falls when the column's number rises (scalers, imputers, one-hot and ordinal encoders, columns that pass
 or are left out), its trees are those of a forest over the raw columns: the threshold of each node is found by
-asking the pipeline itself, see `wm.formats.units.in_units`. Any other step is refused by name.
+asking the pipeline itself, see `wm.formats.units.in_units`. Any other step is refused.
 """
 
 from __future__ import annotations

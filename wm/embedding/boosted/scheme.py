@@ -1,4 +1,4 @@
-"""Scheme `boosted` where forests are expected whose trees vote: refused by name."""
+"""Scheme `boosted` where forests are expected whose trees vote: refused."""
 
 from __future__ import annotations
 
