@@ -20,6 +20,9 @@ from wm.claims.pooled import PooledClaim
 from wm.claims.reading import read_whole_claim
 from wm.embedding.options import PaperOptions
 
+_LITTLE_ROOM = 2
+"""log10 of the multiplicity below which a claim's owner is warned: a few receipts and suspects."""
+
 
 @click.group(cls=Group)
 def claim() -> None:
@@ -63,6 +66,8 @@ def new(
     key = read_key(key_file)
     owner = public_hex(key)
     made = new_lineup_claim(data, options, owner, committed) if is_lineup else new_claim(data, options, owner)
+    if isinstance(made, PooledClaim):
+        _warn_of_little_room(made, options["level"])
     write_new(output, made.to_json().encode(), mode=SECRET)
     write_new(commitment_file, sign_request(made.commitment, key).to_line().encode())
     print_either(
@@ -126,3 +131,17 @@ def _sizes(made: PooledClaim | LineupClaim) -> dict[str, Any]:
     if isinstance(made, PooledClaim):
         return {"pool": made.header.pool_size, "trigger_size": made.header.trigger_size}
     return {"trees": made.header.trees, "mode": made.header.mode}
+
+
+def _warn_of_little_room(made: PooledClaim, level: float) -> None:
+    """Warn of a claim that few receipts and suspects spoil."""
+    from wm.embedding.claimed import log10_room
+
+    room = log10_room(made.header, level)
+    if room < _LITTLE_ROOM:
+        click.echo(
+            "Warning: labels or class shares of a copy stay significant only while p is multiplied by "
+            f"{10**room:.0f} at most: the number of receipts of your key times that of suspects tried (a timestamp "
+            "authority counts as a million receipts). More trigger rows leave more room.",
+            err=True,
+        )

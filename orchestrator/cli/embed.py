@@ -179,12 +179,14 @@ def _embedded(
 ) -> EmbeddedModel:
     """Train the forest of a claim with trigger rows, and compare it with an honest one."""
     from wm.embedding import SCHEMES
-    from wm.embedding.claimed import embed_claim
+    from wm.embedding.claimed import embed_claim, weak_answers
     from wm.embedding.quality import harms, quality
     from wm.embedding.tuning import Hyperparameters
     from wm.interface import model_bytes
 
     rows, ones = data.split, claim.header.ones
+    if weak := weak_answers(claim, receipts):
+        click.echo(f"Warning: {weak}", err=True)
     fields = SCHEMES[claim.header.scheme].options
     chosen = fields.of(**{name: options[name] for name in fields.model_fields if options[name] is not None})
     if isinstance(chosen, BoostedOptions):

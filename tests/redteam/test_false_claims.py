@@ -117,6 +117,8 @@ def test_the_best_copy_of_a_claim_with_one_trigger_row_cannot_be_judged(data):
     found = judge_sample(sample, Response({"votes": Answers("votes", votes)}, np.arange(len(y))), JUDGE)
     assert found.verdict == VerdictKind.UNJUDGED
     assert "cannot give p below" in found.reason
+    assert "receipt 1 of this owner: 1; suspects and openings tried: 1" in found.reason
+    assert found.needed == "more controls or trigger rows, or fewer corrections"
 
 
 # --- suspects with structure

@@ -17,7 +17,7 @@ from wm.claims.beacons.base import Receipt
 from wm.claims.document import first_error
 from wm.claims.draw import random_bytes
 from wm.claims.pooled import Header, PooledClaim, new_claim
-from wm.codebook import Marks
+from wm.codebook import Codebook, Marks
 from wm.embedding import Embedded
 from wm.embedding.common import OnRound, single_rows
 from wm.embedding.divided import DIVIDED_POOL, divided_rows
@@ -31,9 +31,12 @@ from wm.forest import Forest
 from wm.interface import Interface, Released
 from wm.owner_rows import OwnerRows
 from wm.streams import Role
+from wm.verification.codebook import log10_floor
 from wm.verification.evidence import DEFAULT_LEVEL, Evidence
-from wm.verification.randomization import row_floor
+from wm.verification.randomization import bit_floor, row_floor
+from wm.verification.samples import drawn, ordered_receipts
 from wm.verification.schemes import tests_of
+from wm.verification.witnesses import choices_of_beacons
 
 MAX_POOL = 2000
 """Largest pool that is made unless more rows are asked for."""
@@ -235,6 +238,47 @@ def embed_claim(
     return OwnedForest(made.forest, found.claim, made.embedded, found.signature, made.evidence, standard)
 
 
+def log10_room(header: Header, level: float = DEFAULT_LEVEL) -> float:
+    """Return log10 of the largest multiplicity with which labels or class shares can still be significant.
+
+    A judge multiplies p by what the beacon leaves to choose from, and by the number of suspects tried.
+    """
+    return math.log10(level / _TESTS) - row_floor(header.pool_size, header.trigger_size)
+
+
+def weak_answers(claim: PooledClaim, receipts: Sequence[Receipt], level: float = DEFAULT_LEVEL) -> str:
+    """Return what a suspect's answers cannot show any more after the receipts' corrections; "" if nothing.
+
+    Known before anything is trained: another claim, with more trigger rows, can be made instead.
+
+    Raises
+    ------
+    ClaimError
+        Receipts of another claim, or none.
+    """
+    complete = claim.model_copy(update={"receipts": ordered_receipts(claim, receipts)})
+    found, beacons = drawn(complete)
+    parts = choices_of_beacons(beacons, len(beacons))
+    charged = sum(math.log10(value) for value, _ in parts) + math.log10(_TESTS)
+    goal, header = math.log10(level), claim.header
+    rows = row_floor(header.pool_size, header.trigger_size) + charged
+    if rows <= goal:
+        return ""
+    if isinstance(found.signature, Codebook):
+        votes = log10_floor(found.signature.array == 1, found.signature.share) + charged
+    else:
+        votes = bit_floor(header.trees, header.ones) + charged
+    kinds = (
+        "labels and class shares" if votes <= goal else "no answers of a suspect, not even votes of trees,"
+    )
+    best = rows if votes <= goal else min(rows, votes)
+    wanted = _remedy(header.pool_size, header.trigger_size, level, charged)
+    return (
+        f"{'; '.join(text for _, text in parts)}: {kinds} can give p below 10^{best:.1f} then, "
+        f"the level is {level:g}; a new claim could: {wanted}"
+    )
+
+
 def _pool_size(available: int, trigger_size: int, pool_rows: PoolRows, level: float) -> int:
     """Return the size of a pool where the owner names none."""
     if pool_rows == "any":
@@ -245,9 +289,9 @@ def _pool_size(available: int, trigger_size: int, pool_rows: PoolRows, level: fl
     return next(enough, min(available, MAX_POOL))
 
 
-def _remedy(available: int, trigger_size: int, level: float) -> str:
-    """Return what would make a claim verifiable."""
-    goal = math.log10(level / _TESTS)
+def _remedy(available: int, trigger_size: int, level: float, charged: float = math.log10(_TESTS)) -> str:
+    """Return what would make a claim verifiable; `charged` is what corrections add to log10 p."""
+    goal = math.log10(level) - charged
     for size in range(trigger_size, available):
         if row_floor(available, size) <= goal:
             return f"{size} trigger rows in a pool of {available} would do"

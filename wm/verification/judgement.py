@@ -235,10 +235,14 @@ def judge_sample(sample: Sample, response: Response, requirements: Requirements 
     if found.is_reached:
         kind, reason, needed = positive(found, open_questions)
     else:
-        kind, reason, needed = _negative(found, response, truth, accuracy, classes)
         unasked = len(sample.y) - len(response.asked)
-        if unasked and not needed:
-            needed = f"perhaps answers to the other {unasked} controls that the claim shows"
+        rest = f"answers to the other {unasked} controls that the claim shows" if unasked else ""
+        if found.is_reachable:
+            kind, reason, needed = _negative(found, response, truth, accuracy, classes)
+            needed = needed or (rest and f"perhaps {rest}")
+        else:
+            kind, reason, needed = _unreachable(found, response, truth, factors)
+            needed = f"{rest}, {needed}" if rest else needed
     return Judgement(
         verdict=kind,
         reason=reason,
@@ -290,18 +294,24 @@ def inconsistent(response: Response) -> Decision | None:
     )
 
 
+def _unreachable(
+    found: Significance, response: Response, truth: RowTruth, factors: Sequence[str]
+) -> Decision:
+    """Return the verdict if no answers of this kind could be significant."""
+    size = int(truth.is_trigger.sum())
+    more = "more controls or trigger rows, or fewer corrections"
+    return (
+        VerdictKind.UNJUDGED,
+        f"{size} trigger rows among {len(truth.labels)} cannot give p below 10^{found.log10_floor:.1f}, the "
+        f"level is {found.level:g}; corrected for {'; '.join(factors)}",
+        more if "votes" in response.answers else f"the votes of each tree, {more}",
+    )
+
+
 def _negative(
     found: Significance, response: Response, truth: RowTruth, accuracy: float, classes: int
 ) -> Decision:
-    """Return the verdict if no test is significant."""
-    if not found.is_reachable:
-        size = int(truth.is_trigger.sum())
-        return (
-            VerdictKind.UNJUDGED,
-            f"{size} trigger rows among {len(truth.labels)} cannot give p below 10^{found.log10_floor:.1f}, "
-            f"the level is {found.level:g}",
-            "more controls or trigger rows, or the votes of each tree",
-        )
+    """Return the verdict if a test could have been significant, and none is."""
     if unusable := inconsistent(response):
         return unusable
     if accuracy < guessing(classes):

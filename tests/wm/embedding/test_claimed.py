@@ -15,7 +15,7 @@ from tests.pools import JUDGE, OWNER, STRANGER, TRUST, owners, receipt_of
 from wm.claims.keys import public_hex
 from wm.claims.pooled import parse_pooled
 from wm.datasets.preparation import MinMax, NumberColumn, Preparation
-from wm.embedding.claimed import commit_pool, embed_claim, own_receipt, owner_key
+from wm.embedding.claimed import commit_pool, embed_claim, log10_room, own_receipt, owner_key, weak_answers
 from wm.embedding.options import PaperOptions
 from wm.embedding.tuning import Hyperparameters
 from wm.errors import ClaimError, EmbeddingError, WmError
@@ -45,6 +45,27 @@ def committed(rows=X, labels=y, class_names=("no", "yes"), feature_names=None, p
 def embedded(claim, receipts=None, rows=X, labels=y, **changes):
     given = {"hyperparameters": Hyperparameters(TREES, 6), "options": PaperOptions(), "seed": 3} | changes
     return embed_claim(claim, receipts or [receipt_of(claim)], rows, labels, **given)
+
+
+# --- the corrections of receipts
+
+
+def test_an_owner_hears_before_training_what_receipts_leave_of_his_claim():
+    claim = committed(trees=24, trigger_size=3, pool_size=149, level=1e-4)
+    room = log10_room(claim.header, 1e-4)
+    assert room == pytest.approx(math.log10(1e-4 / 2 * math.comb(149, 3)))
+    first, last = int(10**room), math.ceil(10**room)
+    assert weak_answers(claim, [receipt_of(claim, number=first)], 1e-4) == ""
+    weak = weak_answers(claim, [receipt_of(claim, number=last)], 1e-4)
+    assert f"receipt {last} of this owner: {last}: labels and class shares can give p below 10^-" in weak
+    assert weak.endswith("4 trigger rows in a pool of 149 would do")
+    # Of 24 trees there are 10^6.4 signatures.
+    weak = weak_answers(claim, [receipt_of(claim, number=10**5)], 1e-4)
+    assert "no answers of a suspect, not even votes of trees, can give p below 10^-1.1" in weak
+    codebook = committed(
+        trees=24, trigger_size=3, pool_size=149, scheme="codebook", ones_share=0.25, level=1e-4
+    )
+    assert "labels and class shares" in weak_answers(codebook, [receipt_of(codebook, number=10**5)], 1e-4)
 
 
 # --- the pool
