@@ -141,7 +141,7 @@ def _warn_of_little_room(made: PooledClaim, level: float) -> None:
     if room < _LITTLE_ROOM:
         click.echo(
             "Warning: labels or class shares of a copy stay significant only while p is multiplied by "
-            f"{10**room:.0f} at most: the number of receipts of your key times that of suspects tried (a timestamp "
-            "authority counts as a million receipts). More trigger rows leave more room.",
+            f"{10**room:.0f} at most: the number of receipts of your key times that of suspects tried "
+            "(a timestamp authority counts as a million receipts). More trigger rows leave more room.",
             err=True,
         )

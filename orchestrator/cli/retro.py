@@ -69,8 +69,8 @@ def retro(path: Path, json: bool, **options: Any) -> None:
     """Judge a suspect by the seed of a forest without a claim.
 
     For honest forests of scikit-learn whose rows, settings and seed were kept, but to which nobody committed:
-    an indication at best, as p is multiplied by all seeds there are. The exit code is 5 for an indication, 1
-    for none.
+    an indication at best, as p is multiplied by all seeds there are. The exit code is 5 for an indication
+    or rows that allow none, 1 otherwise.
     """
     import numpy as np
 
@@ -123,5 +123,5 @@ def retro(path: Path, json: bool, **options: Any) -> None:
         print_json(asdict(judgement) | about)
     else:
         click.echo(transcript(judgement, about=about), nl=False)
-    is_open = judgement.verdict is VerdictKind.INDICATION
+    is_open = judgement.verdict is not VerdictKind.NOT_VERIFIED
     click.get_current_context().exit(Exit.OPEN if is_open else Exit.NEGATIVE)

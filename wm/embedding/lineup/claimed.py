@@ -26,7 +26,8 @@ from wm.embedding.lineup.context import (
     environment,
     owner_seeds,
 )
-from wm.embedding.lineup.trees import check_entropy, train_trees
+from wm.embedding.lineup.entropy import check_entropy
+from wm.embedding.lineup.trees import train_trees
 from wm.embedding.training import forest_of
 from wm.errors import ClaimError, EmbeddingError
 from wm.forest import NODE_ARRAYS, Forest
@@ -106,7 +107,7 @@ def commit_lineup(
         Rows, settings or names that no line-up can have.
     """
     rows = canonical_rows(given.X, given.y)
-    check_entropy(training, given.X.shape[1])
+    check_entropy(training, rows, trees)
     versions = environment()
     context = context_hash(rows, training, trees=trees, model_id=model_id, environment=versions)
     secret, salt = (random_bytes(seed, name) for name in ("secret", "salt"))

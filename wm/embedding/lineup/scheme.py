@@ -28,13 +28,14 @@ def embed_task(task: EmbeddingTask, on_round: OnRound | None = None) -> Embedded
     """
     from wm.claims.lineup_settings import TreeSettings
     from wm.embedding.lineup.context import canonical_rows
-    from wm.embedding.lineup.trees import check_entropy, train_trees
+    from wm.embedding.lineup.entropy import check_entropy
+    from wm.embedding.lineup.trees import train_trees
 
     if task.sample_weight is not None:
         raise EmbeddingError("scheme lineup trains on rows of equal weight: leave sample_weight out")
     training = TreeSettings(max_depth=task.caps.max_depth, max_leaf_nodes=task.caps.max_leaf_nodes)
-    check_entropy(training, task.X.shape[1])
     rows = canonical_rows(task.X, task.y)
+    check_entropy(training, rows, task.signature.trees)
     trees = tuple(train_trees(rows, training, _seeds(task), n_jobs=task.fit.n_jobs))
     forest = forest_of(trees)
     return Embedded(forest, 1, 1, 1.0, 1.0, fits=len(trees), trees=trees)

@@ -8,29 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from wm.claims.lineup_settings import BoostingSettings, Settings, TreeSettings
+from wm.claims.lineup_settings import TreeSettings
 from wm.embedding.lineup.context import TrainingRows
-from wm.errors import EmbeddingError
 
 _BATCH = 64
 """Trees that are in memory at once."""
-
-
-def check_entropy(training: Settings, features: int) -> None:
-    """Refuse settings under which every seed gives almost the same tree.
-
-    Raises
-    ------
-    EmbeddingError
-        One feature only, and every tree sees all rows.
-    """
-    is_boosted = isinstance(training, BoostingSettings)
-    sampled = training.subsample < 1 if isinstance(training, BoostingSettings) else training.bootstrap
-    if features < 2 and not sampled:
-        raise EmbeddingError(
-            f"a line-up needs trees that differ by their seeds: rows of {features} feature(s) leave no "
-            f"choice; give {'a subsample below 1' if is_boosted else 'bootstrap'}"
-        )
 
 
 def train_tree(rows: TrainingRows, training: TreeSettings, seed: int) -> Any:

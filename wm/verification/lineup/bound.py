@@ -130,14 +130,21 @@ def log10_e(resemblance: NDArray[np.float64], places: NDArray[np.int64]) -> floa
     return (largest + math.log(float(np.exp(logs - largest).mean()))) / math.log(10)
 
 
-def log10_floor_of_rounds(rounds: int, candidates: int) -> float:
-    """Return what log10 p of a line-up of rounds is always above: that of N^-m."""
-    return -rounds * math.log10(candidates)
+def log10_floor_of_rounds(alike: NDArray[np.float64]) -> float:
+    """Return what log10 p of a line-up of rounds is always above, as in `log10_floor`."""
+    return float(np.log10(alike).sum())
 
 
-def log10_floor(trees: int, candidates: int) -> float:
-    """Return the smallest log10 p that a line-up can give: N^-m, times the functions that are tried."""
-    return min(0.0, math.log10(_FUNCTIONS) - trees * math.log10(candidates))
+def log10_floor(alike: NDArray[np.float64]) -> float:
+    """Return the smallest log10 p that a line-up can give, times the functions that are tried.
+
+    Parameters
+    ----------
+    alike : (m,)
+        Share of the candidates of each position that answer all queries as the owner's does, 1 / N or more:
+        no suspect is more like that one than like these.
+    """
+    return min(0.0, math.log10(_FUNCTIONS) + float(np.log10(alike).sum()))
 
 
 def _exponent(scores: NDArray[np.float64], total: float, t: float) -> float:

@@ -43,13 +43,22 @@ def lineup_tests(lineup: Lineup, answers: Mapping[AnswerKind, Answers]) -> tuple
     """
     contrasts = Contrasts.of(lineup.votes)
     named = [each for given in answers.values() for each in _resemblances(contrasts, lineup, given)]
-    return _tests(named, lineup.places, log10_bound, log10_floor(*lineup.shape[:2]))
+    return _tests(named, lineup.places, log10_bound, log10_floor(shares_alike(lineup.votes, lineup.places)))
 
 
 def round_tests(lineup: RoundLineup, given: Response) -> tuple[Test, ...]:
     """Return every test that a suspect's answers allow on a boosted line-up."""
     named = list(_round_resemblances(lineup, given))
-    return _tests(named, lineup.places, log10_rounds, log10_floor_of_rounds(*lineup.shape[:2]))
+    return _tests(
+        named, lineup.places, log10_rounds, log10_floor_of_rounds(shares_alike(lineup.outputs, lineup.places))
+    )
+
+
+def shares_alike(answers: NDArray[np.generic], places: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return the share of each position's candidates that answer as the owner's: (m, N, q), (m,) -> (m,)."""
+    return np.array(
+        [(own == own[place]).all(axis=1).mean() for own, place in zip(answers, places, strict=True)]
+    )
 
 
 def _tests(

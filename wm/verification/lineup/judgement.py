@@ -174,7 +174,7 @@ def _decided(
         return (
             VerdictKind.UNJUDGED,
             f"this line-up cannot give p below 10^{found.log10_floor:.1f}, the level is {found.level:g}",
-            "more candidates for each position",
+            "more candidates for each position, or queries that trees of other seeds answer differently",
         )
     if not found.is_reached:
         return (

@@ -23,7 +23,8 @@ from numpy.typing import NDArray
 
 from wm.claims.lineup_settings import TreeSettings
 from wm.embedding.lineup.context import TrainingRows
-from wm.embedding.lineup.trees import check_entropy, votes_of_seeds
+from wm.embedding.lineup.entropy import check_entropy
+from wm.embedding.lineup.trees import votes_of_seeds
 from wm.errors import ClaimError
 from wm.verification.answers import AnswerKind, Answers
 from wm.verification.evidence import DEFAULT_LEVEL
@@ -106,7 +107,7 @@ def retroactive_lineup(
     check_seed(seed)
     if candidates < 2:
         raise ClaimError("a line-up needs at least 2 candidates for each position")
-    check_entropy(settings, rows.X.shape[1])
+    check_entropy(settings, rows, trees)
     places, every = lined_up(seeds_of_forest(seed, trees), candidates, judge)
     votes = votes_of_seeds(rows, settings, every, X, n_jobs=n_jobs)
     return Lineup(votes.reshape(trees, candidates, len(X)), places)
@@ -134,8 +135,9 @@ def judge_retroactive(
     tests = lineup_tests(lineup, answers)
     multiplicity = float(SEEDS) * settings_tried * tried
     found = Significance.of(tests, multiplicity, level)
+    kind = VerdictKind.NOT_VERIFIED if found.is_reachable else VerdictKind.UNJUDGED
     return Judgement(
-        verdict=VerdictKind.INDICATION if found.is_reached else VerdictKind.NOT_VERIFIED,
+        verdict=VerdictKind.INDICATION if found.is_reached else kind,
         reason=found.reason,
         tests=tests,
         log10_p=found.log10_p,

@@ -10,8 +10,7 @@ from tests import lineups
 from wm.claims.lineup_settings import TreeSettings
 from wm.embedding.lineup.claimed import trained_forest
 from wm.embedding.lineup.context import canonical_rows
-from wm.embedding.lineup.trees import check_entropy, train_trees, tree_votes, votes_of_seeds
-from wm.errors import EmbeddingError
+from wm.embedding.lineup.trees import train_trees, tree_votes, votes_of_seeds
 from wm.forest import Forest
 
 
@@ -50,9 +49,3 @@ def test_a_tie_goes_to_the_first_class_as_in_a_forest(rows):
     both = canonical_rows(X, np.concatenate([rows.y, 1 - rows.y]))  # every leaf is tied
     (tree,) = train_trees(both, lineups.SETTINGS, [3])
     assert not tree_votes(tree, rows.X).any()
-
-
-def test_settings_without_any_choice_are_refused():
-    with pytest.raises(EmbeddingError, match=r"rows of 1 feature\(s\) leave no choice"):
-        check_entropy(TreeSettings(), 1)
-    check_entropy(TreeSettings(bootstrap=True), 1)

@@ -90,7 +90,7 @@ def test_a_perfect_line_up_reaches_the_floor_far_below_a_double():
     resemblance = rng.uniform(0, 0.5, size=(300, 50))
     resemblance[:, 7] = 1.0
     found = log10_bound(resemblance, np.full(300, 7))
-    assert found == pytest.approx(log10_floor(300, 50), abs=0.01)
+    assert found == pytest.approx(log10_floor(np.full(300, 1 / 50)), abs=0.01)
     assert found < -500
 
 
@@ -163,7 +163,7 @@ def test_a_later_round_does_not_decide_whether_an_earlier_one_counts():
 def test_rounds_whose_owner_stands_out_reach_the_smallest_p():
     resemblance = np.zeros((60, 20))
     resemblance[:, 7] = 1.0
-    smallest = log10_floor_of_rounds(60, 20)
+    smallest = log10_floor_of_rounds(np.full(60, 1 / 20))
     assert smallest == pytest.approx(-60 * math.log10(20))
     assert smallest <= log10_rounds(resemblance, np.full(60, 7)) < smallest + 1
     assert log10_rounds(resemblance, np.full(60, 6)) == 0.0

@@ -197,7 +197,7 @@ def test_a_line_up_that_is_too_small_says_so(owner):
     found = judged(owner, small, owner.forest)
     assert found.verdict is VerdictKind.UNJUDGED
     assert "cannot give p below 10^-2.2" in found.reason
-    assert found.needed == "more candidates for each position"
+    assert found.needed.startswith("more candidates for each position")
 
 
 def test_answers_that_cannot_be_used_are_not_judged(owner, lineup):
