@@ -10,8 +10,9 @@ rows, trigger rows and controls alike: it does not depend on the draw, so that t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
@@ -22,21 +23,26 @@ from wm.errors import ClaimError
 from wm.forest import Forest
 from wm.formats.units import Domain
 from wm.verification.answers import AnswerKind, Answers, name_of
+from wm.verification.columns import (
+    MAX_COMPARED,
+    MAX_MATCHED,
+    columns_of,
+    equal_columns,
+    matched_columns,
+    named_columns,
+)
 
 CLEARLY_BETTER = 0.1
-"""Gain in balanced accuracy or area under the curve from which an adaptation is preferred to simpler ones."""
+"""Gain from which other classes than the named ones are preferred."""
+
+_BETTER_FORM = 0.03
+"""Gain from which another form of the rows is preferred to simpler ones, several times what chance gives."""
+
+_MAX_EXCHANGED = 1e8
+"""Votes that are taken in exchanging columns, some ten seconds."""
 
 _SAME_SHARE = 1e-9
 """Difference of two class shares that is only rounding."""
-
-_MAX_COMPARED = 5e7
-"""Pairs of a suspect's threshold and a claim's column that are compared, a few seconds; beyond, none are."""
-
-_MAX_GAP = 64
-"""Steps between the two values of a column that a threshold may lie halfway between."""
-
-_MAX_MATCHED = 4e6
-"""Pairs of a suspect's feature and a claim's column of which the best are chosen, a few seconds."""
 
 
 Form = TypeVar("Form", bound=NDArray[Any])
@@ -98,8 +104,13 @@ class AdaptedVotes:
     rows: NDArray[np.float32]
 
 
-def model_answers(forest: Forest, sample: Rows) -> AdaptedVotes:
+def model_answers(forest: Forest, sample: Rows, names: Sequence[str] = ()) -> AdaptedVotes:
     """Return a model's votes on a sample's rows by the adaptation that answers them best.
+
+    Parameters
+    ----------
+    names
+        Of the model's features, if its file says.
 
     Raises
     ------
@@ -114,7 +125,7 @@ def model_answers(forest: Forest, sample: Rows) -> AdaptedVotes:
         answers, quality, class_notes = coded(compact.apply(rows), forest, sample)
         return quality, AdaptedVotes(answers, (*notes, *class_notes), rows)
 
-    return best_answered(inputs(forest, used, sample), answer, forest, sample)
+    return best_answered(inputs(forest, used, sample, names), answer, forest, sample)
 
 
 def best_answered(
@@ -124,6 +135,8 @@ def best_answered(
     sample: Rows,
 ) -> Found:
     """Return a suspect's answers to the form of the rows that it answers best, or nearly so and earlier.
+
+    Columns with the same set of values are exchanged where that form is answered clearly better then.
 
     Parameters
     ----------
@@ -137,19 +150,52 @@ def best_answered(
     ClaimError
         There is no form.
     """
+    answered: list[tuple[tuple[float, Found], Form, tuple[str, ...]]] = []
     best: tuple[float, Found] | None = None
     for rows, notes in forms:
         found = answer(rows, notes)
-        if best is None or found[0] > best[0] + CLEARLY_BETTER:
+        answered.append((found, rows, notes))
+        if best is None or found[0] > best[0] + _BETTER_FORM:
             best = found
-        if best[0] + CLEARLY_BETTER >= 1.0:
+        if best[0] + _BETTER_FORM >= 1.0:
             break
     if best is None:
         raise ClaimError(
             f"the suspect model takes {forest.n_features} features, the claim has {sample.X.shape[1]}: these "
             "are too many to find out which column is which"
         )
+    left = int(_MAX_EXCHANGED / (len(sample.y) * forest.n_trees))
+    for start in sorted(answered, key=lambda each: each[0][0], reverse=True):
+        if best[0] + _BETTER_FORM >= 1.0:
+            break
+        found, tried = _exchanged(*start, answer, left)
+        left -= tried
+        if found[0] > best[0] + _BETTER_FORM:
+            best = found
     return best[1]
+
+
+def _exchanged(
+    found: tuple[float, Found],
+    rows: Form,
+    notes: tuple[str, ...],
+    answer: Callable[[Form, tuple[str, ...]], tuple[float, Found]],
+    limit: int,
+) -> tuple[tuple[float, Found], int]:
+    """Return the answers with columns of equal values exchanged, pair after pair, and how many were tried."""
+    pairs, tried, is_over = list(islice(equal_columns(rows), limit + 1)), 0, False
+    notes = (*notes, "columns of equal values exchanged")
+    while not is_over and pairs and tried + len(pairs) <= limit:
+        is_over = True
+        tried += len(pairs)
+        for one, other in pairs:
+            order = np.arange(rows.shape[1])
+            order[[one, other]] = other, one
+            moved: Any = rows[:, order]  # of the form's type
+            exchanged = answer(moved, notes)
+            if exchanged[0] > found[0]:
+                found, rows, is_over = exchanged, moved, False
+    return found, tried
 
 
 def balanced_accuracy(predicted: NDArray[np.int64], labels: NDArray[np.int64]) -> float:
@@ -180,18 +226,22 @@ def used_features(forest: Forest) -> tuple[NDArray[np.int64], Forest]:
 
 
 def inputs(
-    forest: Forest, used: NDArray[np.int64], sample: Rows
+    forest: Forest, used: NDArray[np.int64], sample: Rows, names: Sequence[str] = ()
 ) -> Iterator[tuple[NDArray[np.float32], tuple[str, ...]]]:
     """Yield the values of the used features in every form that the suspect might take, the simplest first."""
+    named = named_columns(names, sample.header.feature_names, used)
+    if named is not None:
+        for rows, notes in _units(sample):
+            yield columns_of(rows, named), (*notes, "columns matched by their names")
     extra = forest.n_features - sample.X.shape[1]
     if extra >= 0:
         for rows, notes in _units(sample):
-            yield _columns(rows, used), (*notes, f"{extra} more features filled with 0") if extra else notes
+            yield columns_of(rows, used), (*notes, f"{extra} more features filled with 0") if extra else notes
     thresholds, columns = len(np.unique(forest.threshold[~forest.is_leaf])), sample.X.shape[1]
-    if thresholds * columns <= _MAX_COMPARED and len(used) * columns <= _MAX_MATCHED:
+    if thresholds * columns <= MAX_COMPARED and len(used) * columns <= MAX_MATCHED:
         for rows, notes in _units(sample):
-            matched = _matched_columns(forest, rows)
-            yield _columns(rows, matched), (*notes, "columns matched by their thresholds")
+            matched = matched_columns(forest, rows)
+            yield columns_of(rows, matched), (*notes, "columns matched by their thresholds")
 
 
 def _units(sample: Rows) -> Iterator[tuple[NDArray[np.float32], tuple[str, ...]]]:
@@ -204,14 +254,6 @@ def _units(sample: Rows) -> Iterator[tuple[NDArray[np.float32], tuple[str, ...]]
         raw = sample.header.preparation.inverse(sample.X)
         if np.isfinite(raw).all():
             yield raw, ("the suspect takes raw units",)
-
-
-def _columns(rows: NDArray[np.float32], columns: NDArray[np.int64]) -> NDArray[np.float32]:
-    """Return some columns, 0 for those that the rows lack; one column of 0 if none are wanted."""
-    found = np.zeros((len(rows), max(1, len(columns))), dtype=np.float32)
-    known = np.flatnonzero((columns >= 0) & (columns < rows.shape[1]))
-    found[:, known] = rows[:, columns[known]]
-    return found
 
 
 def coded(
@@ -264,10 +306,10 @@ def coded(
             named = np.array([spelt.index(name) for name in names], dtype=np.int64)
             as_named = [quality(rule, named) for rule in rules]
             if all(other.is_clearly_above(own) for other, own in zip(found, as_named, strict=True)):
-                return answers(matched[0]), max(map(max, found)), ("classes exchanged",)
-            return answers(named), max(map(max, as_named)), ()
+                return answers(matched[0]), max(each.both for each in found), ("classes exchanged",)
+            return answers(named), max(each.both for each in as_named), ()
     best = int(found[1] >= found[0])
-    return answers(matched[best]), max(map(max, found)), ("classes matched by the labels",)
+    return answers(matched[best]), max(each.both for each in found), ("classes matched by the labels",)
 
 
 class _Quality(NamedTuple):
@@ -278,8 +320,13 @@ class _Quality(NamedTuple):
     area: float
     """Under the curve of a class's share, mean over the classes."""
 
+    @property
+    def both(self) -> float:
+        """Mean of both, at most 1."""
+        return (self.accuracy + self.area) / 2
+
     def is_clearly_above(self, other: _Quality) -> bool:
-        return sum(self) > sum(other) + CLEARLY_BETTER
+        return self.both > other.both + CLEARLY_BETTER / 2
 
 
 def _leaning(
@@ -291,51 +338,4 @@ def _leaning(
         shares = share[leaves[:, tree]]
         if np.ptp(shares, axis=0).max() > _SAME_SHARE:
             found[:, tree] = (shares - shares.mean(axis=0)).argmax(axis=1)
-    return found
-
-
-def _matched_columns(forest: Forest, X: NDArray[np.float32]) -> NDArray[np.int64]:
-    """Return for each used feature of the suspect the column whose values its thresholds lie between, or -1.
-
-    Training puts a threshold halfway between two values of a column that are adjacent among the rows that
-    reach the node, thus mostly close to each other in the whole column. Thresholds of a feature that are so,
-    and spread like the values, give it away.
-    """
-    from scipy.optimize import linear_sum_assignment
-
-    inner = ~forest.is_leaf
-    used, place = np.unique(forest.feature[inner], return_inverse=True)
-    counts = np.bincount(place)
-    # Each value once: of whole numbers there are few. Ascending ones are found much faster than others.
-    thresholds, number = np.unique(forest.threshold[inner].astype(np.float64), return_inverse=True)
-    gaps = int(min(_MAX_GAP, _MAX_COMPARED // max(1, len(thresholds) * X.shape[1])))
-    fit = np.zeros((len(used), X.shape[1]))
-    for column in range(X.shape[1]):
-        values = np.unique(X[:, column]).astype(np.float64)
-        fit[:, column] = np.bincount(place, weights=_closeness(thresholds, values, gaps)[number]) / counts
-    rows, columns = linear_sum_assignment(-fit)
-    matched = np.full(len(used), -1, dtype=np.int64)  # more features than columns: some stay without
-    matched[rows] = columns
-    return matched
-
-
-def _closeness(
-    thresholds: NDArray[np.float64], values: NDArray[np.float64], gaps: int
-) -> NDArray[np.float64]:
-    """Return how well ascending thresholds fit a column of ascending values: 1 / gap if halfway between two.
-
-    The gap is 1 for neighbours, 2 for the values next to a third, and so on.
-    """
-    is_inside = (thresholds > values[0]) & (thresholds < values[-1])
-    found: NDArray[np.float64] = 0.1 * is_inside
-    # Raw units are rounded to float32, whose steps may be wide beside the range.
-    rounding = 1e-6 * (values[-1] - values[0]) + 1e-7 * float(np.abs(values).max())
-    for gap in range(min(gaps, len(values) - 1), 0, -1):
-        middles = (values[gap:] + values[:-gap]) / 2
-        right = np.searchsorted(middles, thresholds)
-        near = np.minimum(
-            np.abs(middles[np.minimum(right, len(middles) - 1)] - thresholds),
-            np.abs(middles[np.maximum(right - 1, 0)] - thresholds),
-        )
-        found[near <= rounding] = 0.1 + 1.0 / gap
     return found

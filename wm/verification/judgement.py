@@ -14,17 +14,15 @@ from numpy.typing import NDArray
 from wm.boosting import tree_classes
 from wm.errors import ClaimError
 from wm.forest import Forest
-from wm.verification.adaptation import balanced_accuracy, model_answers
+from wm.verification.adaptation import Header, model_answers
 from wm.verification.answers import AnswerKind, Answers
 from wm.verification.evidence import DEFAULT_LEVEL
 from wm.verification.multiplicity import draws_to_choose_from
 from wm.verification.randomization import RowTruth, Test
 from wm.verification.samples import Sample
 from wm.verification.schemes import OF_MARGINS, tests_of
+from wm.verification.skill import Skill
 from wm.verification.witnesses import beacon_questions
-
-_KNOWS = 0.2
-"""Share of the way from a guess to full balanced accuracy that a suspect who knows the task has gone."""
 
 _INCONSISTENT = 0.05
 """Share of repeated questions with another answer from which answers cannot be used."""
@@ -199,9 +197,9 @@ class Judgement:
     needed: str = field(default="")
 
 
-def model_response(forest: Forest, sample: Sample) -> Response:
+def model_response(forest: Forest, sample: Sample, names: Sequence[str] = ()) -> Response:
     """Return a suspect model's answers to all rows that a claim shows, adapted as `model_answers` does."""
-    adapted = model_answers(forest, sample)
+    adapted = model_answers(forest, sample, names)
     return Response(adapted.answers, np.arange(len(sample.y)), notes=adapted.notes)
 
 
@@ -225,10 +223,10 @@ def judge_sample(sample: Sample, response: Response, requirements: Requirements 
     found = Significance.of(tests, multiplicity, asked.level)
     open_questions = tuple(_open_questions(sample, asked))
     classes = len(sample.header.class_names)
-    accuracy = _accuracy(response.answers, truth, classes)
+    skill = Skill.of(response.answers, ~is_trigger, truth.labels, classes)
     notes = (
         *response.notes,
-        f"balanced accuracy {accuracy:.3g} on the controls",
+        f"balanced accuracy {skill.accuracy:.3g} on the controls",
         # The majority of the signs of margins is no class that a model answers.
         *(() if sample.header.scheme in OF_MARGINS else _contradictions(response.answers, classes)),
     )
@@ -238,7 +236,7 @@ def judge_sample(sample: Sample, response: Response, requirements: Requirements 
         unasked = len(sample.y) - len(response.asked)
         rest = f"answers to the other {unasked} controls that the claim shows" if unasked else ""
         if found.is_reachable:
-            kind, reason, needed = _negative(found, response, truth, accuracy, classes)
+            kind, reason, needed = _negative(found, response, skill, sample.header)
             needed = needed or (rest and f"perhaps {rest}")
         else:
             kind, reason, needed = _unreachable(found, response, truth, factors)
@@ -308,19 +306,12 @@ def _unreachable(
     )
 
 
-def _negative(
-    found: Significance, response: Response, truth: RowTruth, accuracy: float, classes: int
-) -> Decision:
+def _negative(found: Significance, response: Response, skill: Skill, header: Header) -> Decision:
     """Return the verdict if a test could have been significant, and none is."""
     if unusable := inconsistent(response):
         return unusable
-    if accuracy < guessing(classes):
-        return (
-            VerdictKind.UNJUDGED,
-            f"the suspect answers the controls like a guess (balanced accuracy {accuracy:.2g}): other units, "
-            "columns or classes, or another task",
-            "the suspect's units, columns and class names; or ask with wm queries --units raw",
-        )
+    if not skill.knows:
+        return VerdictKind.UNJUDGED, skill.reason("the controls"), skill.needed(header)
     return VerdictKind.NOT_VERIFIED, found.nothing, ""
 
 
@@ -335,24 +326,6 @@ def _open_questions(sample: Sample, asked: Requirements) -> Iterator[str]:
     controls = len(sample.y) - sample.size
     if asked.controls not in (None, controls):
         yield f"{controls} controls are opened, {asked.controls} were asked for"
-
-
-def guessing(classes: int) -> float:
-    """Return the balanced accuracy below which a suspect does not seem to know a task of so many classes."""
-    return 1 / classes + _KNOWS * (1 - 1 / classes)
-
-
-def _accuracy(answers: Mapping[AnswerKind, Answers], truth: RowTruth, classes: int) -> float:
-    controls = ~truth.is_trigger
-    return best_accuracy(answers, controls, truth.labels, classes)
-
-
-def best_accuracy(
-    answers: Mapping[AnswerKind, Answers], rows: NDArray[np.bool_], labels: NDArray[np.int64], classes: int
-) -> float:
-    """Return the balanced accuracy on some rows of the kind of answers that has the largest."""
-    predicted = (each.shares(classes).argmax(axis=1) for each in answers.values())
-    return max(balanced_accuracy(each[rows], labels[rows]) for each in predicted)
 
 
 def _contradictions(answers: Mapping[AnswerKind, Answers], classes: int) -> Iterator[str]:

@@ -50,8 +50,17 @@ def suspect_response(model: TreeModel, sample: Sample, *, what: str) -> Response
     of_margins = sample.header.scheme in OF_MARGINS or len(sample.header.class_names) == 2
     if of_margins and model.answers == "margins":
         return _of_margins(model, sample, what)
+    classes = len(sample.header.class_names)
+    found = _of_votes(model, sample, what)
+    if sample.header.scheme in OF_MARGINS and classes > 2:
+        return _without_votes(found, classes)
+    return found
+
+
+def _of_votes(model: TreeModel, sample: Sample, what: str) -> Response:
+    """Return the votes of a model's trees, and the mean of their class shares where it differs."""
     if model.preparation is None:
-        return model_response(model.voting_forest(what), sample)
+        return model_response(model.voting_forest(what), sample, model.feature_names)
     forest = model.trees_that_vote(what)
     if len(forest.classes) < 2:
         raise ClaimError(f"{what}: has {len(forest.classes)} class: two are needed")
@@ -59,6 +68,14 @@ def suspect_response(model: TreeModel, sample: Sample, *, what: str) -> Response
     answers, _, notes = coded(forest.apply(rows), forest, sample)
     notes = ("the pipeline prepared raw rows", *notes)
     return Response(answers, np.arange(len(sample.y)), notes=notes)
+
+
+def _without_votes(found: Response, classes: int) -> Response:
+    """Return class shares only: votes for one of several classes are not for or against each of them."""
+    answers = dict(found.answers)
+    votes = answers.pop("votes")
+    shares = answers.get("probabilities") or Answers("probabilities", votes.shares(classes))
+    return replace(found, answers={"probabilities": shares})
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,7 +139,7 @@ def adapted_margins(model: TreeModel, rows: Rows, what: str) -> AdaptedMargins:
     forms: Iterable[tuple[NDArray[np.floating], tuple[str, ...]]]
     if model.preparation is None:
         used, compact = used_features(model.forest)
-        forms = inputs(model.forest, used, rows)
+        forms = inputs(model.forest, used, rows, model.feature_names)
     else:
         compact = model.forest
         raw = _raw_frame(rows.header, rows.X)

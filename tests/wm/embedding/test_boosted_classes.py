@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from scipy.stats import kstest
-from sklearn.ensemble import GradientBoostingClassifier
+from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
 
 import wm
 from wm.boosting import tree_classes
@@ -121,7 +121,10 @@ def test_innocent_models_are_not_verified(owned):
         GradientBoostingClassifier(n_estimators=ROUNDS, random_state=seed).fit(X, named) for seed in range(2)
     ]
     other = wm.embed(X, named, scheme="boosted", n_estimators=ROUNDS, trigger_rows=TRIGGERS, seed=2)
-    for suspect in [*suspects, owned.plain, other.model]:
+    forest = RandomForestClassifier(20, max_depth=6, random_state=3).fit(
+        X, named
+    )  # whose votes are for classes
+    for suspect in [*suspects, owned.plain, other.model, forest]:
         assert wm.verify(owned.claim, suspect).verdict is VerdictKind.NOT_VERIFIED
 
 

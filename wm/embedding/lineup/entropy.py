@@ -47,10 +47,11 @@ def check_entropy(training: Settings, rows: TrainingRows, trees: int) -> None:
     if alike == 0 or trees * math.log10(alike) <= math.log10(DEFAULT_LEVEL):
         return
     is_boosted = isinstance(training, BoostingSettings)
+    bootstrap = "" if isinstance(training, BoostingSettings) or training.bootstrap else "bootstrap, "
     raise EmbeddingError(
         f"a line-up needs trees that differ by their seeds: on these rows {alike:.0%} of pairs of trees "
         "answer alike, so that no suspect could be told from others; give "
-        + ("a subsample below 1" if is_boosted else "bootstrap, a smaller max_features, boosting")
+        + ("a subsample below 1" if is_boosted else f"{bootstrap}a smaller max_features, boosting")
         + ", or a scheme with trigger rows"
     )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -24,8 +24,6 @@ from wm.verification.judgement import (
     Response,
     Significance,
     VerdictKind,
-    best_accuracy,
-    guessing,
     inconsistent,
     positive,
 )
@@ -33,6 +31,7 @@ from wm.verification.lineup.candidates import Lineup
 from wm.verification.lineup.evidence import lineup_tests, round_tests
 from wm.verification.lineup.queries import UNLABELLED, Queries
 from wm.verification.lineup.rounds import RoundLineup
+from wm.verification.skill import Skill
 from wm.verification.suspects import adapted_margins
 from wm.verification.witnesses import beacon_questions, choices_of_beacons
 
@@ -57,15 +56,19 @@ class Asked:
     y: NDArray[np.int64]
 
 
-def model_lineup_answers(forest: Forest, header: Header, queries: Queries) -> Response:
+def model_lineup_answers(
+    forest: Forest, header: Header, queries: Queries, names: Sequence[str] = ()
+) -> Response:
     """Return a suspect model's answers to all queries, adapted by the labels of natural rows and mixups.
 
     Parameters
     ----------
     header
         Of the claim, or whatever else says how the rows were made.
+    names
+        Of the model's features, if its file says.
     """
-    adapted = model_answers(forest, Asked(header, queries.X, queries.y))
+    adapted = model_answers(forest, Asked(header, queries.X, queries.y), names)
     return Response(adapted.answers, np.arange(len(queries.y)), notes=adapted.notes)
 
 
@@ -88,7 +91,7 @@ def lineup_answers(
     if isinstance(suspect, Forest):
         return model_lineup_answers(suspect, header, queries)
     if suspect.answers == "votes":
-        return model_lineup_answers(suspect.voting_forest(what), header, queries)
+        return model_lineup_answers(suspect.voting_forest(what), header, queries, suspect.feature_names)
     found = adapted_margins(suspect, Asked(header, queries.X, queries.y), what)
     answers: dict[AnswerKind, Answers] = {"probabilities": Answers("probabilities", found.shares[:, 1])}
     if not header.is_boosted:  # a forest whose votes were made margins
@@ -134,13 +137,14 @@ def judge_lineup(
     multiplicity = math.prod(value for value, _ in factors)
     found = Significance.of(tests, multiplicity, asked.level)
     questions = (*beacon_questions(beacons, trusted, asked.suspect_since), *_opening_questions(claim, asked))
-    accuracy = _accuracy(given.answers, queries.y)
+    known = queries.y != UNLABELLED
+    skill = Skill.of(given.answers, known, queries.y, _CLASSES) if known.any() else None
     kind, reason, needed = _decided(claim, found, asked, beacons, questions)
     if kind is VerdictKind.NOT_VERIFIED:
-        kind, reason, needed = _usable(given, accuracy) or (kind, reason, needed)
+        kind, reason, needed = _usable(given, skill, claim.header) or (kind, reason, needed)
     notes = [*given.notes, *queries.notes, *_about(claim, lineup)]
-    if accuracy is not None:
-        notes.append(f"balanced accuracy {accuracy:.3g} on the queries whose class is known")
+    if skill is not None:
+        notes.append(f"balanced accuracy {skill.accuracy:.3g} on the queries whose class is known")
     return Judgement(
         verdict=kind,
         reason=reason,
@@ -199,17 +203,12 @@ def _is_older(beacons: tuple[BeaconValue, ...], asked: Requirements) -> bool:
     return bool(times) and asked.suspect_since is not None and max(times) < asked.suspect_since
 
 
-def _usable(given: Response, accuracy: float | None) -> Decision | None:
+def _usable(given: Response, skill: Skill | None, header: Header) -> Decision | None:
     """Return why answers that show no resemblance cannot be judged; None if they can."""
     if unusable := inconsistent(given):
         return unusable
-    if accuracy is not None and accuracy < guessing(_CLASSES):
-        return (
-            VerdictKind.UNJUDGED,
-            f"the suspect answers like a guess (balanced accuracy {accuracy:.2g}): other units, columns or "
-            "classes, or another task",
-            "the suspect's units, columns and class names",
-        )
+    if skill is not None and not skill.knows:
+        return VerdictKind.UNJUDGED, skill.reason("rows of known classes"), skill.needed(header)
     return None
 
 
@@ -217,10 +216,3 @@ def _about(claim: Drawn, lineup: Lineup | RoundLineup) -> Iterator[str]:
     positions, candidates, queries = lineup.shape
     what = "rounds" if isinstance(lineup, RoundLineup) else "positions"
     yield f"{candidates} {claim.header.mode} candidates for each of {positions} {what}, {queries} queries"
-
-
-def _accuracy(answers: Mapping[AnswerKind, Answers], y: NDArray[np.int64]) -> float | None:
-    known = y != UNLABELLED
-    if not known.any():
-        return None
-    return best_accuracy(answers, known, y, _CLASSES)
