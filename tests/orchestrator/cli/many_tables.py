@@ -365,6 +365,10 @@ def _degenerate() -> dict[str, Case]:
             "column 'unit': constant text ('kg')",
             fix="--drop unit",
         ),
+        "equal in float32": _text(
+            Rows.made().adding("time", lambda row, _code: 10**12 + row),
+            said=("rows.csv: column 'time': 48 values become 1 as float32", "--scaling train or --drop time"),
+        ),
         "equal columns": _text(same, said=("columns 'mass' are equal to earlier columns", "--drop mass")),
         "wide": _text(wide),
         "each row many times": _refused(repeated, "training rows occur just once"),
