@@ -35,6 +35,7 @@ WITH_EXAMPLES = [
     "wm.engines",
     "wm.forest",
     "wm.formats.csv_cells",
+    "wm.formats.export",
     "wm.signature",
 ]
 STORIES = {

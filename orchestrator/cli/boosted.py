@@ -6,7 +6,7 @@ import secrets
 from typing import TYPE_CHECKING, Any
 
 from orchestrator.cli.common import say
-from orchestrator.cli.embedded_model import BOOSTED_MODEL, EmbeddedModel
+from orchestrator.cli.embedded_model import BOOSTED_MODEL, EmbeddedModel, figures, warn_of_harms
 from wm.embedding.options import BoostedOptions
 
 if TYPE_CHECKING:
@@ -23,6 +23,7 @@ def embed_boosted_claim(
 ) -> EmbeddedModel:
     """Train the boosted model of a claim, and compare it with a plain one."""
     from wm.embedding.boosted.claimed import accuracy, embed_boosted
+    from wm.embedding.quality import quality
 
     rows, seed = data.split, options["seed"]
     made = embed_boosted(
@@ -36,16 +37,18 @@ def embed_boosted_claim(
         on_tree=_report,
     )
     _say_units(data)
-    before, after = (accuracy(model, rows.X_test, rows.y_test) for model in (made.plain, made.model))
+    before, after = (quality(model, rows.X_test, rows.y_test) for model in (made.plain, made.model))
+    warnings = warn_of_harms(before, after)
     facts = {
         "pool": claim.header.pool_size,
         "trigger_size": made.evidence.trigger_size,
         "fits": made.boosted.fits,
-        "accuracy_standard": before,
-        "accuracy_watermarked": after,
+        **figures(accuracy(made.plain, rows.X_test, rows.y_test), before, "standard"),
+        **figures(accuracy(made.model, rows.X_test, rows.y_test), after, "watermarked"),
         "matched_bits": made.evidence.matched_bits,
         "total_bits": made.evidence.total_bits,
         "log10_p": made.evidence.log10_p,
+        "warnings": warnings,
     }
     return EmbeddedModel(made.content, made.claim, facts, BOOSTED_MODEL)
 
@@ -54,14 +57,17 @@ def embed_boosted_lineup_claim(claim: LineupClaim, receipts: list[Any], data: Ow
     """Train the honest boosted model of a claim of scheme `lineup`."""
     from wm.embedding.boosted.claimed import accuracy
     from wm.embedding.lineup.boosting import embed_boosted_lineup
+    from wm.embedding.quality import quality
 
     rows = data.split
     made = embed_boosted_lineup(claim, receipts, rows.X_train, rows.y_train)
     _say_units(data)
+    model = made.model
+    found = quality(model, rows.X_test, rows.y_test)
     facts = {
         "rounds": claim.header.trees,
         "mode": claim.header.mode,
-        "accuracy": accuracy(made.model, rows.X_test, rows.y_test),
+        **figures(accuracy(model, rows.X_test, rows.y_test), found),
     }
     return EmbeddedModel(made.content, made.claim, facts, BOOSTED_MODEL)
 

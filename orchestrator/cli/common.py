@@ -54,27 +54,34 @@ def say(line: str) -> None:
 
 
 def model_options(
-    model: type[BaseModel], *, only: Sequence[str] | None = None
+    model: type[BaseModel], *, only: Sequence[str] | None = None, without: str = ""
 ) -> Callable[[_Command], _Command]:
     """Return a decorator that adds an option for each field of a model, or for some of them.
 
     Its name, type, range, default and help are those of the field. A Boolean field becomes a flag, a literal
     a choice, a tuple a repeatable option.
+
+    Parameters
+    ----------
+    only
+        The fields; None: all.
+    without
+        Start of the fields' help that says nothing in this command, such as "For lineup: "; left out.
     """
     return option_group(
         *(
-            _field_option(name, field)
+            _field_option(name, field, without)
             for name, field in model.model_fields.items()
             if only is None or name in only
         )
     )
 
 
-def _field_option(name: str, field: FieldInfo) -> Callable[[_Command], _Command]:
+def _field_option(name: str, field: FieldInfo, without: str) -> Callable[[_Command], _Command]:
     from wm.engines.options import limits_of, plain_type
 
     kind, limits, flag = plain_type(field), limits_of(field), f"--{name.replace('_', '-')}"
-    given: dict[str, Any] = {"help": field.description, "required": field.is_required()}
+    given: dict[str, Any] = {"help": _help_of(field, without), "required": field.is_required()}
     if not field.is_required():
         given["default"] = field.get_default(call_default_factory=True)
     if get_origin(kind) is tuple:
@@ -91,6 +98,14 @@ def _field_option(name: str, field: FieldInfo) -> Callable[[_Command], _Command]
             max_open="lt" in limits,
         )
     return click.option(flag, **given)
+
+
+def _help_of(field: FieldInfo, without: str) -> str | None:
+    text = field.description
+    if text is None or not without or not text.startswith(without):
+        return text
+    rest = text.removeprefix(without)
+    return rest[:1].upper() + rest[1:]
 
 
 store_option = click.option(

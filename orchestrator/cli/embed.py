@@ -21,7 +21,7 @@ from orchestrator.cli.common import (
     print_either,
     say,
 )
-from orchestrator.cli.embedded_model import BOOSTED_MODEL, FOREST, EmbeddedModel
+from orchestrator.cli.embedded_model import BOOSTED_MODEL, FOREST, EmbeddedModel, figures, warn_of_harms
 from orchestrator.cli.lineup import embed_lineup_claim, new_lineup_claim
 from orchestrator.cli.owner_data import (
     OwnerData,
@@ -180,7 +180,7 @@ def _embedded(
     """Train the forest of a claim with trigger rows, and compare it with an honest one."""
     from wm.embedding import SCHEMES
     from wm.embedding.claimed import embed_claim, weak_answers
-    from wm.embedding.quality import harms, quality
+    from wm.embedding.quality import quality
     from wm.embedding.tuning import Hyperparameters
     from wm.interface import model_bytes
 
@@ -205,15 +205,13 @@ def _embedded(
         ),
     )
     before, after = (quality(forest, rows.X_test, rows.y_test) for forest in (made.standard, made.forest))
-    warnings = list(harms(before, after)) if before is not None and after is not None else []
-    for each in warnings:
-        click.echo(f"Warning: the watermark hurts: {each}. Fewer trigger rows would help.", err=True)
+    warnings = warn_of_harms(before, after)
     facts = {
         "pool": claim.header.pool_size,
         "trigger_size": made.evidence.trigger_size,
         "rounds": made.embedded.rounds_right + made.embedded.rounds_wrong,
-        **_figures("standard", made.standard.accuracy(rows.X_test, rows.y_test), before),
-        **_figures("watermarked", made.forest.accuracy(rows.X_test, rows.y_test), after),
+        **figures(made.standard.accuracy(rows.X_test, rows.y_test), before, "standard"),
+        **figures(made.forest.accuracy(rows.X_test, rows.y_test), after, "watermarked"),
         "matched_bits": made.evidence.matched_bits,
         "total_bits": made.evidence.total_bits,
         "log10_p": made.evidence.log10_p,
@@ -228,12 +226,6 @@ def _or_say_nothing_written(train: Callable[..., _Made], *arguments: Any, **opti
     except KeyboardInterrupt:
         say("interrupted: no file was written")
         raise
-
-
-def _figures(name: str, accuracy: float, found: Any) -> dict[str, float]:
-    """Return a forest's figures, each with the forest's name."""
-    figures = {"accuracy": accuracy} if found is None else found.figures()
-    return {f"{figure}_{name}": value for figure, value in figures.items()}
 
 
 def _refuse_of_other_scheme(context: click.Context, claim: PooledClaim | LineupClaim | None) -> None:

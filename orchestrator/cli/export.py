@@ -8,7 +8,7 @@ from typing import get_args
 import click
 
 from orchestrator.cli.common import INPUT, OUTPUT, json_option, print_either, say
-from orchestrator.cli.model_files import trust_options
+from orchestrator.cli.model_files import say_what_to_trust, trust_options
 from orchestrator.errors import OutputError
 from orchestrator.files import write_new, write_whole
 from wm.exporting import TARGETS
@@ -70,6 +70,7 @@ def export(
     if interface is not None and units == "model":
         interface = interface.of_model_input()
     (write_whole if force else write_new)(output, exported(forest, interface, target))
+    say_what_to_trust(output)
     if interface is not None and units is None and not chosen.takes_raw:
         preparation = interface.preparation
         if not preparation.is_plain or preparation.scaling is not None:

@@ -11,7 +11,7 @@ import click
 
 from orchestrator.cli.boosted import embed_boosted_lineup_claim
 from orchestrator.cli.common import INPUT, model_options, option_group, say
-from orchestrator.cli.embedded_model import EmbeddedModel
+from orchestrator.cli.embedded_model import EmbeddedModel, figures
 from orchestrator.cli.endpoints import PROBES, TEXT_TO_URL, ask_endpoint
 from orchestrator.cli.owner_data import OwnerData, data_of_claim
 from orchestrator.cli.suspects import NO_ORDER, answers_in_files, check_sources, read_suspect
@@ -96,11 +96,8 @@ def embed_lineup_claim(
     )
     found = quality(made.forest, rows.X_test, rows.y_test)
     accuracy = made.forest.accuracy(rows.X_test, rows.y_test)
-    figures = {"accuracy": accuracy} if found is None else found.figures()
-    content = model_bytes(made.forest, data.interface)
-    return EmbeddedModel(
-        content, made.claim, {"trees": claim.header.trees, "mode": claim.header.mode, **figures}
-    )
+    facts = {"trees": claim.header.trees, "mode": claim.header.mode, **figures(accuracy, found)}
+    return EmbeddedModel(model_bytes(made.forest, data.interface), made.claim, facts)
 
 
 @dataclass(frozen=True, eq=False)

@@ -106,6 +106,14 @@ def column(text: str | None) -> str | int | None:
     return int(text) if text is not None and re.fullmatch("-?[0-9]{1,9}", text) else text
 
 
+def say_what_to_trust(file: Path) -> None:
+    """Print the options that reading a skops file needs, if it is one."""
+    from wm.formats.export import as_trust_options, types_to_trust
+
+    if file.suffix == ".skops" and (types := types_to_trust(file)):
+        say(f"{file}: wm verify, wm audit and others read it with {as_trust_options(types)}")
+
+
 def load_rows(options: dict[str, Any], *, name: str | None = None, path: Path | None = None) -> Dataset:
     """Load the rows of a named set or a file, read as `data_options` say, and print how they were read."""
     found = load(source_of(options, name=name, path=path))

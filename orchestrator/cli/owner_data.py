@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from pydantic import Field, ValidationError
 
-from orchestrator.cli.common import INPUT, option_group
+from orchestrator.cli.common import INPUT, option_group, say
 from orchestrator.cli.model_files import data_options, level_option, load_rows, scaling_option
 from wm.claims.document import Document, first_error
 from wm.datasets import AnyScaling, Categorical, Missing
@@ -122,6 +122,7 @@ def read_owner_data(options: dict[str, Any], split_seed: int | None = None) -> O
         Of the split; None draws one, or follows from a rehearsal's seed.
     """
     from wm.datasets import split
+    from wm.datasets.narrowing import narrowed_columns
 
     if not options["model_id"].isprintable() or not options["model_id"]:
         # Bytes that are no text in the terminal's encoding would make an unreadable claim.
@@ -131,6 +132,8 @@ def read_owner_data(options: dict[str, Any], split_seed: int | None = None) -> O
         raise click.UsageError("give either --dataset or --path: the rows to train on")
     table = load_rows(options, name=options["dataset"], path=options["path"])
     rows = split(table, test_share=options["test_share"], seed=seed, scaling=options["scaling"])
+    for line in narrowed_columns(table, rows, as_flag):
+        say(f"{options['path'] or table.name}: {line}")
     kept = {name: options[name] for name in _Source.model_fields if name not in ("path", "split_seed")}
     source = _Source(**kept, path=_text(options["path"]), split_seed=seed)
     interface = Interface(class_names=rows.class_names, preparation=_preparation(table, rows, options))

@@ -43,7 +43,7 @@ class _Header:
 @click.option("--random-state", type=int, required=True, help="Seed of your RandomForestClassifier.")
 @click.option("--trees", type=click.IntRange(2, 10_000), required=True, help="Its number of trees.")
 @click.option("--max-depth", type=click.IntRange(1, 1000), help="Its depth.  [default: no limit]")
-@model_options(LineupOptions, only=("min_samples_leaf", "max_features"))
+@model_options(LineupOptions, only=("min_samples_leaf", "max_features"), without="For lineup: ")
 @click.option(
     "--bootstrap/--no-bootstrap", default=True, help="Whether its trees were trained on bootstrap samples."
 )
@@ -60,7 +60,7 @@ class _Header:
     default=DEFAULT_CANDIDATES,
     help="Trees to compare each tree with, yours among them.",
 )
-@model_options(Counts, only=("mixups", "boundary"))
+@model_options(Counts, only=("mixups", "boundary"), without="For a line-up: ")
 @click.option("--judge-seed", metavar="TEXT", help="Repeats a judge's choices.  [default: a new one]")
 @jobs_option("Threads for training")
 @level_option("Maximum p-value that counts as an indication.")

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from orchestrator.cli.common import INPUT, OUTPUT, json_option, print_either
-from orchestrator.cli.model_files import trust_options
+from orchestrator.cli.model_files import say_what_to_trust, trust_options
 from orchestrator.errors import OutputError
 from orchestrator.files import write_new, write_whole
 
@@ -40,6 +40,7 @@ def scrub(
     if boosted is not None:
         trees, content = boosted
         (write_whole if force else write_new)(output, content)
+        say_what_to_trust(output)
         print_either({"output": str(output), "trees": trees}, json)
         return
     given = read_model(model) if model.suffix in ENDINGS else None

@@ -9,18 +9,20 @@ from typing import Any
 import click
 
 from orchestrator.cli import Exit
-from orchestrator.cli.common import INPUT, json_option, print_json, print_table
-from orchestrator.cli.lineup import answers_of_suspect, judge_options, read_candidates
+from orchestrator.cli.common import INPUT, json_option, model_options, print_json, print_table
+from orchestrator.cli.lineup import answers_of_suspect, read_candidates
 from orchestrator.cli.model_files import level_option
 from orchestrator.cli.suspects import suspect_options
 from wm.claims.lineup import LineupClaim
 from wm.claims.reading import read_any_claim
+from wm.verification.lineup.order import Counts
 
 
 @click.command()
 @click.argument("claim_file", metavar="CLAIM", type=INPUT)
 @suspect_options
-@judge_options
+@click.option("--rows", type=INPUT, help="File of the owner's data.  [default: the one that the claim names]")
+@model_options(Counts, without="For a line-up: ")
 @click.option("--committed", type=INPUT, required=True, help="The candidates that the claim commits to.")
 @click.option(
     "--customer",

@@ -6,7 +6,7 @@ for training. `source` and `model` hold the types. `files` reads the user's file
 pandas. `preparing` makes numbers of them (`problems`: what is refused, `oddities`: what is said);
 `preparation` is what travels with a model, `applying` does it to raw rows. `mnist`, `ijcnn1` and `openml`
 read the public sets; `cache` finds, downloads and keeps files; `labels` encodes labels as classes;
-`loading` holds the registry; `splitting` splits and scales.
+`loading` holds the registry; `splitting` splits and scales; `narrowing` says what float32 takes away.
 
 May import `wm.errors`, `wm.formats` and `wm.claims.document`. scikit-learn and pandas are imported only
 inside functions.

@@ -14,6 +14,9 @@ from wm.datasets.wording import Naming
 
 _MOST_LINES = 10
 _LONGEST_CELL = 24
+_FEW_WORDS = 0.05
+"""Share of a column's cells below which words among numbers are rather mistakes than categories."""
+
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}([T ].*)?")
 """A date whose order as text is that of time."""
 
@@ -89,10 +92,12 @@ def text(column: Column, categorical: str, most: int, situation: Situation) -> s
     is_text = np.array([*(not is_missing(word) for word in column.words), False])[column.codes]
     dropping = situation.dropping(column)
     numbers = column.values[~np.isnan(column.values)]
-    if len(numbers) > is_text.sum():
-        kind = f"text among numbers ({quoted(words)})"
-        return line(column, kind, is_text, situation, f"correct these cells, or give {dropping}")
-    values = len(words) + len(np.unique(numbers))
+    distinct = len(np.unique(numbers))
+    is_among_numbers = len(numbers) > is_text.sum()
+    among_numbers = f"text among numbers ({quoted(words)})"
+    if is_among_numbers and (distinct > most or _are_few(int(is_text.sum()), len(numbers))):
+        return line(column, among_numbers, is_text, situation, f"correct these cells, or give {dropping}")
+    values = len(words) + distinct
     if all(map(THOUSANDS.fullmatch, words)):
         advice = f"write them without separators of thousands, or give {dropping}"
         return line(column, f"numbers with commas ({quoted(words)})", is_text, situation, advice)
@@ -114,10 +119,18 @@ def text(column: Column, categorical: str, most: int, situation: Situation) -> s
     elif values > most:
         kind = f"text of {values} values ({quoted(words)})"
         advice = f"give {dropping}, or {ordinal}; they are too many for one-hot encoding"
+    elif is_among_numbers:
+        kind, onehot = among_numbers, situation.naming("categorical", "onehot")
+        advice = f"correct these cells, give {onehot} or {ordinal} if they are categories, or {dropping}"
     else:
         kind = f"text of {values} values ({quoted(words)})"
         advice = f"give {situation.naming('categorical', 'onehot')} or {ordinal}, or {dropping}"
     return line(column, kind, is_text, situation, advice)
+
+
+def _are_few(words: int, numbers: int) -> bool:
+    """Return whether so many cells with words, among so many with numbers, are rather mistakes."""
+    return words == 1 or words < _FEW_WORDS * (words + numbers)
 
 
 def refusal(where: str, problems: Sequence[str]) -> str:

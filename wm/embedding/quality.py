@@ -1,4 +1,4 @@
-"""What a watermark costs: the figures of a forest on held-out rows, and where it hurts."""
+"""What a watermark costs: the figures of a model on held-out rows, and where it hurts."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wm.forest import Forest
+from wm.models import TreeModel
 
 _HARM = 0.03
 """Loss in a figure from which an owner is warned."""
@@ -16,20 +17,20 @@ _HARM = 0.03
 
 @dataclass(frozen=True)
 class Quality:
-    """Figures of a forest of c classes on n rows, all in [0, 1].
+    """Figures of a model of c classes on n rows, all in [0, 1].
 
     Attributes
     ----------
     accuracy, balanced_accuracy
-        Of the majority of votes.
+        Of the majority of a forest's votes, or of the most probable class of a boosted model.
     recalls
         Recall of each class, c numbers.
     auc
-        Area under the ROC curve of the share of votes for a class, mean over the classes; for two classes
-        equal for both.
+        Area under the ROC curve of the share of votes for a class, or of its probability, mean over the
+        classes; for two classes equal for both.
     brier
-        Squared error of these shares, summed over the classes and halved, mean over the rows: for two classes
-        the usual score; smaller is better.
+        Squared error of these shares or probabilities, summed over the classes and halved, mean over the
+        rows: for two classes the usual score; smaller is better.
     """
 
     accuracy: float
@@ -45,14 +46,15 @@ class Quality:
         return {"accuracy": self.accuracy, "balanced_accuracy": self.balanced_accuracy, **each, **ends}
 
 
-def quality(forest: Forest, X: NDArray[np.float32], y: NDArray[np.int64]) -> Quality | None:
-    """Return a forest's figures on rows, (n, d), with labels 0, 1, ...; None unless each label occurs."""
+def quality(model: Forest | TreeModel, X: NDArray[np.float32], y: NDArray[np.int64]) -> Quality | None:
+    """Return a model's figures on rows, (n, d), with labels 0, 1, ...; None unless each label occurs."""
     from sklearn.metrics import recall_score, roc_auc_score
 
-    classes = np.arange(len(forest.classes))
+    shares = model.vote_shares(X) if isinstance(model, Forest) else model.predict_proba(X)
+    classes = np.arange(shares.shape[1])
     if not np.isin(classes, y).all():
         return None
-    shares, predicted, is_class = forest.vote_shares(X), forest.predict(X), y[:, None] == classes
+    predicted, is_class = np.argmax(shares, axis=1), y[:, None] == classes
     recalls = tuple(map(float, recall_score(y, predicted, labels=classes, average=None)))
     return Quality(
         accuracy=float((predicted == y).mean()),
@@ -70,4 +72,4 @@ def harms(standard: Quality, watermarked: Quality) -> Iterator[str]:
         loss = after[name] - before if name == "brier" else before - after[name]
         if loss > _HARM:
             words = name.replace("_", " ")
-            yield f"{words} {before:.3f} of an honest forest becomes {after[name]:.3f}"
+            yield f"{words} {before:.3f} of an honest model becomes {after[name]:.3f}"

@@ -14,6 +14,7 @@ made to exhaust memory); ``.joblib`` and ``.pkl`` are pickles, which run whateve
 from __future__ import annotations
 
 import importlib
+import shlex
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -221,16 +222,41 @@ def load_object(
 
 
 def _read_skops(file: Path, trusted: Sequence[str]) -> Any:
-    skops = _skops(file)
+    needed = types_to_trust(file)
     with _named_errors(file, "not a readable skops file"):
-        unknown = sorted(set(skops.get_untrusted_types(file=file)) - set(trusted))
-        if unknown:
+        if unknown := [name for name in needed if name not in trusted]:
             names = ", ".join(name if name.isprintable() else repr(name) for name in unknown)
+            options = as_trust_options(needed)
+            options = options if len(options) <= _LONGEST_LIST else "--trust-type NAME for each of them"
             raise ModelError(
-                f"holds types that are not trusted: {names[:_LONGEST_LIST]}: name those that you trust "
-                "(--trust-type, or trusted in Python)"
+                f"holds types that are not trusted: {names[:_LONGEST_LIST]}: if you trust them, give "
+                f"{options} (in Python: trusted)"
             )
-        return skops.load(file, trusted=list(trusted))
+        return _skops(file).load(file, trusted=list(trusted))
+
+
+def types_to_trust(file: str | Path) -> list[str]:
+    """Return the full names of the types that the reader of a .skops file must trust, sorted.
+
+    Raises
+    ------
+    ModelError
+        A damaged file, or skops is not installed.
+    """
+    path = Path(file)
+    skops = _skops(path)
+    with _named_errors(path, "not a readable skops file"):
+        return sorted(skops.get_untrusted_types(file=path))
+
+
+def as_trust_options(types: Sequence[str]) -> str:
+    """Return the options of a command that trust some types.
+
+    >>> as_trust_options(["numpy.dtype", "sklearn.tree._tree.Tree"])
+    '--trust-type numpy.dtype --trust-type sklearn.tree._tree.Tree'
+    """
+    quoted = (shlex.quote(name) if name.isprintable() else repr(name) for name in types)
+    return " ".join(f"--trust-type {name}" for name in quoted)
 
 
 @contextmanager

@@ -231,6 +231,12 @@ def _types() -> dict[str, Case]:
         "text with numbers": _text(
             Rows.made().adding("code", lambda row, _code: ["A1", "7", "B"][row % 3]), options=both
         ),
+        "numbers and a word": _refused(
+            Rows.made().adding("doors", lambda row, _code: [2, 3, 4, "5more"][row % 4]),
+            "column 'doors': text among numbers ('5more') in 12 of 48 rows, first in line 5",
+            "--categorical onehot or --categorical ordinal",
+            fix="--categorical onehot",
+        ),
         "words among numbers": _refused(
             Rows.made().adding("age", lambda row, _code: "old" if row == 5 else row % 7),
             "column 'age': text among numbers ('old') in 1 of 48 rows, first in line 7",
@@ -358,6 +364,10 @@ def _degenerate() -> dict[str, Case]:
             Rows.made().adding("unit", lambda *_: "kg"),
             "column 'unit': constant text ('kg')",
             fix="--drop unit",
+        ),
+        "equal in float32": _text(
+            Rows.made().adding("time", lambda row, _code: 10**12 + row),
+            said=("rows.csv: column 'time': 48 values become 1 as float32", "--scaling train or --drop time"),
         ),
         "equal columns": _text(same, said=("columns 'mass' are equal to earlier columns", "--drop mass")),
         "wide": _text(wide),

@@ -8,10 +8,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from sklearn.metrics import brier_score_loss, roc_auc_score
 
 from tests import witness
 from wm.claims.keys import new_key, to_pem
 from wm.claims.reading import read_whole_claim
+from wm.formats.reading import read_model
 
 SETTINGS = ("--scheme", "boosted", "--trees", 30, "--trigger-rows", 12)
 
@@ -81,6 +83,32 @@ def test_a_boosted_model_is_committed_trained_and_verified(wm):
 
 
 @pytest.mark.usefixtures("rows")
+def test_embed_says_what_the_watermark_of_a_boosted_model_costs(wm):
+    held_out = ("--held-out", "rows.npz", "--seed", 1, "-o", "model")
+    made = wm("embed", "--path", "rows.csv", "--label", "risk", *SETTINGS, *held_out, "--json")
+    assert made.code == 0, made.err
+    facts = made.json()
+    with np.load("rows.npz") as rows:
+        X, y = rows["X"], (rows["y"] == "yes").astype(int)
+    shares = read_model("model/model.json").predict_proba(X)
+    assert facts["auc_watermarked"] == pytest.approx(roc_auc_score(y, shares[:, 1]))
+    assert facts["brier_watermarked"] == pytest.approx(brier_score_loss(y, shares[:, 1]))
+    recalls = [facts["recall_0_watermarked"], facts["recall_1_watermarked"]]
+    assert facts["balanced_accuracy_watermarked"] == pytest.approx(np.mean(recalls))
+    assert {name.replace("watermarked", "standard") for name in facts} <= facts.keys()
+
+
+@pytest.mark.usefixtures("rows")
+def test_a_watermark_that_hurts_a_boosted_model_is_said(wm):
+    given = ("--scheme", "boosted", "--trees", 30, "--trigger-rows", 60, "--seed", 1, "-o", "model")
+    made = wm("embed", "--path", "rows.csv", "--label", "risk", *given, "--json")
+    assert made.code == 0, made.err
+    assert made.json()["warnings"]
+    for each in made.json()["warnings"]:
+        assert f"Warning: the watermark hurts: {each}. Fewer trigger rows would help." in made.err
+
+
+@pytest.mark.usefixtures("rows")
 def test_a_boosted_model_of_three_classes_is_released_asked_and_judged(wm):
     with Path("rows.csv").open() as file:
         header, *cells = list(csv.reader(file))
@@ -93,6 +121,7 @@ def test_a_boosted_model_of_three_classes_is_released_asked_and_judged(wm):
     facts = json.loads(made.out)
     assert facts["total_bits"] == 12 * 3 * 30
     assert facts["accuracy_watermarked"] > facts["accuracy_standard"] - 0.1 > 0.7
+    assert 0.7 < facts["recall_2_watermarked"] <= 1
     judged = wm("verify", "model/claim.json", "--model", "model/model.json", "--json")
     assert judged.code == 5, judged.err
     assert json.loads(judged.out)["log10_p"] < -100

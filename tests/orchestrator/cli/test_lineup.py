@@ -221,6 +221,8 @@ def boosted(wm, tmp_path, monkeypatch) -> None:
     made = wm("embed", "--claim", "claim.json", "--receipt", "receipt.json", "-o", "model", "--json")
     assert made.code == 0, made.err
     assert made.json()["model"] == str(Path("model/model.json"))
+    figures = ("accuracy", "balanced_accuracy", "recall_0", "recall_1", "auc", "brier")
+    assert all(0 < made.json()[name] <= 1 for name in figures)
 
 
 def test_a_boosted_model_from_a_commitment_to_a_verdict(wm, boosted) -> None:

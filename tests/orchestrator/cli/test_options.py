@@ -12,6 +12,8 @@ from pydantic import BaseModel, Field
 
 from orchestrator.cli.common import model_options
 from orchestrator.cli.groups import in_flags
+from orchestrator.cli.retro import retro
+from orchestrator.cli.trace import trace
 
 
 class Toy(BaseModel):
@@ -67,6 +69,16 @@ def test_help_is_the_description() -> None:
     _, output = _run("--help")
     for field in Toy.model_fields.values():
         assert str(field.description) in output
+
+
+@pytest.mark.parametrize("found", [retro, trace], ids=["retro", "trace"])
+def test_help_does_not_name_the_only_scheme_that_a_command_is_for(found: click.Command) -> None:
+    texts = {each.name: each.help or "" for each in found.params if isinstance(each, click.Option)}
+    assert [name for name, text in texts.items() if text.startswith("For ")] == []
+    assert texts["mixups"] == "Mixtures of two training rows to ask."
+    assert (
+        texts.get("min_samples_leaf", "Least number of rows in a leaf.") == "Least number of rows in a leaf."
+    )
 
 
 @pytest.mark.parametrize("command", ["embed", "claim new"])

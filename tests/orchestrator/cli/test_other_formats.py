@@ -138,9 +138,14 @@ def test_an_exported_pipeline_of_raw_rows_is_judged(wm, scaling) -> None:
         "embed", *options, "--scaling", scaling, "--trees", 24, "--trigger-rows", 6, "--seed", 3, "-o", "m"
     )
     assert ran.code == 0, ran.err
-    assert wm("export", "m/forest.npz", "--to", "sklearn", "-o", "p.skops").code == 0
-    types = skops.io.get_untrusted_types(file="p.skops")
-    trusted = [word for name in types for word in ("--trust-type", name)]
+    wrote = wm("export", "m/forest.npz", "--to", "sklearn", "-o", "p.skops")
+    assert wrote.code == 0, wrote.err
+    assert wrote.err.count("--trust-type") == 2
+    trusted = wrote.err.rpartition(" read it with ")[2].split()
+    assert trusted == ["--trust-type", "numpy.dtype", "--trust-type", "sklearn.tree._tree.Tree"]
+    for command in (("verify", "m/claim.json", "--model"), ("audit",)):
+        refused = wm(*command, "p.skops", *trusted[2:]).refusal()
+        assert f"not trusted: numpy.dtype: if you trust them, give {' '.join(trusted)} (in Python" in refused
     judged = wm("verify", "m/claim.json", "--model", "p.skops", *trusted, "--json")
     assert judged.code == 5, judged.err
     found = judged.json()
@@ -196,6 +201,7 @@ def test_boosted_models_of_scikit_learn_are_scrubbed_to_the_same_class(wm, rows,
     assert {"training-counts", "training-notes"} <= names_in(wm("audit", f"m.{ending}", *trust, "--json"))
     done = wm("scrub", f"m.{ending}", *trust, "-o", f"s.{ending}")
     assert done.code == 0, done.err
+    assert done.err.split()[-len(trust) :] == trust if ending == "skops" else done.err == ""
     assert names_in(wm("audit", f"s.{ending}", *trust, "--json")) == set()
     write_rows(X)
     before, after = (answers(wm("predict", f"{name}.{ending}", "rows.csv", *trust)) for name in "ms")

@@ -121,6 +121,45 @@ def test_what_no_option_helps_is_refused(read, column, options, message):
         read(text, header=True, sep=",", **options)
 
 
+def mixed_column(words, *, numbers=(2, 4), rows=100):
+    """Return a table of labelled rows; column a has so many cells with words, the others with numbers."""
+    cells = ["more"] * words + [numbers[row % len(numbers)] for row in range(rows - words)]
+    return "a,b,y\n" + "".join(f"{cell},{row},{row % 2}\n" for row, cell in enumerate(cells))
+
+
+@pytest.mark.parametrize("words", [5, 30, 70])
+def test_numbers_and_words_are_categories_together(read, words):
+    found = read(mixed_column(words), categorical="onehot")
+    assert found.feature_names == ("a=2", "a=4", "a=more", "b")
+    assert found.X[:, 2].sum() == words
+    places = read(mixed_column(words), categorical="ordinal").X[:, 0]
+    assert np.unique(places, return_counts=True)[1].max() == max(words, (100 - words + 1) // 2)
+
+
+@pytest.mark.parametrize(("words", "advice"), [(30, "correct these cells, give "), (70, "give ")])
+def test_numbers_and_words_are_refused_with_a_way_out(read, words, advice):
+    with pytest.raises(
+        DataError, match=rf"'more'\) in {words} of 100 rows, .*: {advice}categorical = 'onehot'"
+    ):
+        read(mixed_column(words))
+
+
+@pytest.mark.parametrize("categorical", ["refuse", "onehot", "ordinal"])
+@pytest.mark.parametrize(
+    "table",
+    [
+        mixed_column(4),
+        mixed_column(1, rows=6),
+        mixed_column(280, numbers=range(257), rows=600),
+    ],
+)
+def test_few_words_or_those_among_many_numbers_are_mistakes(read, table, categorical):
+    with pytest.raises(
+        DataError, match=r"text among numbers \('more'\) .*: correct these cells, or give drop"
+    ):
+        read(table, categorical=categorical)
+
+
 def test_too_many_values_are_not_one_hot_encoded(read):
     text = "name,b,y\n" + "".join(f"n{row},1,{row % 2}\n" for row in range(300))
     with pytest.raises(

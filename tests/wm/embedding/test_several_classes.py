@@ -21,6 +21,7 @@ from wm.embedding.quality import quality
 from wm.embedding.training import Caps
 from wm.errors import ClaimError, EmbeddingError
 from wm.forest import Forest
+from wm.models import TreeModel
 from wm.signature import Signature
 from wm.verification.answers import Answers
 from wm.verification.randomization import RowTruth, run_tests
@@ -129,6 +130,7 @@ def test_figures_of_several_classes():
         "brier": pytest.approx(1 / 3),
     }
     assert quality(forest, rows[:100], labels[:100]) is None
+    assert quality(TreeModel("scikit-learn", forest, classes=np.arange(3)), rows, labels) == found
 
 
 def test_p_values_of_honest_suspects_are_uniform_or_larger_over_the_beacons_draws():

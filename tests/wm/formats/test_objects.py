@@ -18,6 +18,7 @@ from sklearn.ensemble import (
     RandomForestClassifier,
     RandomForestRegressor,
 )
+from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
@@ -25,6 +26,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeRegressor, ExtraTreeRegressor
 
 from wm.errors import ModelError
+from wm.formats.export import as_trust_options, types_to_trust
 from wm.formats.objects import model_of
 from wm.formats.reading import read_model
 from wm.testing import on_thresholds
@@ -152,3 +154,24 @@ def test_a_skops_file_needs_its_types_trusted(tmp_path):
     types = skops.get_untrusted_types(file=tmp_path / "m.skops")
     model = read_model(tmp_path / "m.skops", trusted=types)
     np.testing.assert_array_equal(model.predict(ROWS), made.predict(ROWS))
+
+
+def test_a_refusal_names_all_types_that_a_skops_file_needs(tmp_path):
+    skops = pytest.importorskip("skops.io")
+    made = make_pipeline(SimpleImputer(), RandomForestClassifier(3)).fit(ROWS, TRUTH)
+    skops.dump(made, tmp_path / "m.skops")
+    types = types_to_trust(tmp_path / "m.skops")
+    assert len(types) > 1
+    options = " ".join(f"--trust-type {name}" for name in types)
+    for trusted in ((), types[:1], types[1:]):
+        left = ", ".join(name for name in types if name not in trusted)
+        with pytest.raises(ModelError, match=f"not trusted: {left}: if you trust them, give {options} "):
+            read_model(tmp_path / "m.skops", trusted=trusted)
+    assert read_model(tmp_path / "m.skops", trusted=types).forest.n_trees == 3
+
+
+def test_options_that_trust_types_are_quoted_for_a_shell():
+    assert (
+        as_trust_options(["a.B", "a; b", "a\nb"])
+        == r"--trust-type a.B --trust-type 'a; b' --trust-type 'a\nb'"
+    )
