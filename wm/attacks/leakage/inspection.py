@@ -56,11 +56,6 @@ class LeakageReport:
     _nodes: NodeWeights = field(repr=False)
 
     @property
-    def trigger_leaves(self) -> NDArray[np.int64]:
-        """Leaves that hold rows of more than the usual weight: global node indexes, ascending."""
-        return np.flatnonzero(self._nodes.heavy)
-
-    @property
     def leaks(self) -> bool:
         """Whether anything secret was found."""
         return any(finding.severity is not Severity.INFO for finding in self.findings)
