@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, get_args, overload
+from typing import Any, get_args
 
 import click
 
@@ -95,15 +95,9 @@ def moment(_context: click.Context, _option: click.Parameter, text: str | None) 
     return found if found is None or found.tzinfo is not None else found.replace(tzinfo=UTC)
 
 
-@overload
-def column(text: str) -> str | int: ...
-@overload
-def column(text: None) -> None: ...
-@overload
-def column(text: str | None) -> str | int | None: ...
-def column(text: str | None) -> str | int | None:
+def column(text: str) -> str | int:
     """Return the column of a csv file that a text names: its index if the text is a number, else its name."""
-    return int(text) if text is not None and re.fullmatch("-?[0-9]{1,9}", text) else text
+    return int(text) if re.fullmatch("-?[0-9]{1,9}", text) else text
 
 
 def say_what_to_trust(file: Path) -> None:
@@ -127,7 +121,7 @@ def source_of(options: dict[str, Any], *, name: str | None = None, path: Path | 
     return Source(
         name=name,
         path=path,
-        label=column(options["label"]),
+        label=None if options["label"] is None else column(options["label"]),
         header=options["header"],
         sep=options["sep"],
         positive=options["positive"],
