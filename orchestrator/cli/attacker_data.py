@@ -295,25 +295,23 @@ def _domain(
     if form is not None:
         rows = X if file is None else form.choices(_raw_rows(form, file, options, labelled=False)[0])
         domain = form.domain(rows)
-        if outside := int((~domain.holds(X)).sum()):
-            raise QueryError(f"{outside} of {len(X)} instances lie outside the domain of {file}")
-        return domain
-    if file is not None:
-        domain = Domain.of(
-            _model_input(model, interface, file, options, labelled=False)[0], forest.input_dtype
-        )
+    elif file is not None:
+        rows = _model_input(model, interface, file, options, labelled=False)[0]
+        domain = Domain.of(rows, forest.input_dtype)
         if len(domain.low) != forest.n_features:
             raise QueryError(f"{file}: has {len(domain.low)} features, the model {forest.n_features}")
-        if outside := int((~domain.holds(X)).sum()):
-            raise QueryError(f"{outside} of {len(X)} instances lie outside the domain of {file}")
-        return domain
-    if _is_scaled(forest):
+    elif _is_scaled(forest):
         return None
-    click.echo(
-        "The model takes other units than 0 to 1: features keep the range of the given rows; see --domain.",
-        err=True,
-    )
-    return Domain.of(X, forest.input_dtype)
+    else:
+        click.echo(
+            "The model takes other units than 0 to 1: features keep the range of the given rows; see "
+            "--domain.",
+            err=True,
+        )
+        return Domain.of(X, forest.input_dtype)
+    if outside := int((~domain.holds(X)).sum()):
+        raise QueryError(f"{outside} of {len(X)} instances lie outside the domain of {file}")
+    return domain
 
 
 def _is_scaled(forest: Forest) -> bool:
