@@ -10,7 +10,7 @@ import click
 
 from orchestrator.cli.common import say
 from orchestrator.cli.model_files import source_of
-from orchestrator.cli.model_rows import column_names, go_by_name, plain
+from orchestrator.cli.model_rows import column_names, go_by_name
 from wm.attacks.forgery import attacker_instances
 from wm.datasets import AnyScaling, Source, load, split
 from wm.datasets.applying import model_rows
@@ -20,6 +20,7 @@ from wm.datasets.frames import frame_of
 from wm.datasets.labels import Labels, chosen_classes, encode_labels
 from wm.datasets.loading import load_table
 from wm.datasets.model import median_filled
+from wm.datasets.preparation import Preparation
 from wm.datasets.source import OF_NUMBERS, file_format
 from wm.datasets.wording import as_flag, shown
 from wm.errors import DataError, QueryError
@@ -205,8 +206,9 @@ def _cells(names: tuple[str, ...], path: Path, source: Source, *, labelled: bool
             if labelled:
                 raise
     if cells is None:
+        numbers = Preparation.of_numbers(names)
         cells = read_raw(
-            path, plain(names), header=source.header, sep=source.sep, drop=source.drop, naming=source.naming
+            path, numbers, header=source.header, sep=source.sep, drop=source.drop, naming=source.naming
         )
     if not cells.columns:
         raise QueryError(f"{path}: no column is left")

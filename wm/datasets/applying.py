@@ -72,8 +72,7 @@ def number_rows(
     DataError
         As in `model_rows`.
     """
-    plain = Preparation(columns=tuple(NumberColumn(name=name) for name in names))
-    return _gathered(plain, cells, may_miss=may_miss)
+    return _gathered(Preparation.of_numbers(names), cells, may_miss=may_miss)
 
 
 def _gathered(

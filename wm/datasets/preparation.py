@@ -6,7 +6,7 @@ same raw cells give the same float32 numbers for the owner, for whoever runs the
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Literal, Self
 
@@ -128,6 +128,11 @@ class Preparation(Document):
 
     columns: Annotated[tuple[RawColumn, ...], Field(min_length=1)]
     scaling: MinMax | None = None
+
+    @classmethod
+    def of_numbers(cls, names: Iterable[str], scaling: MinMax | None = None) -> Self:
+        """Return the preparation of columns of numbers, a feature each."""
+        return cls(columns=tuple(NumberColumn(name=name) for name in names), scaling=scaling)
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
