@@ -21,7 +21,8 @@ from orchestrator.cli.endpoints import (
 )
 from orchestrator.cli.model_files import trust_options
 from wm.verification.answers import KINDS, AnswerKind, Answers
-from wm.verification.endpoint import FORMATS, PLACED, Limits
+from wm.verification.endpoint.endpoint import Limits
+from wm.verification.endpoint.formats import FORMATS, PLACED
 from wm.verification.questions import Units, build_questions, controls_needed, read_order, sort_answers
 
 if TYPE_CHECKING:
