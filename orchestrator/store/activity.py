@@ -19,7 +19,7 @@ from orchestrator.store.tables import (
     job,
     outcome,
 )
-from workers.jobs import JobKind
+from workers.jobs.kinds import JobKind
 from workers.runtime.ledger import LEASE_S
 
 

@@ -19,7 +19,9 @@ from wm.engines.isolated import replay_fault
 from wm.engines.protocol import GLOBAL_REASON, ForgeryQuery
 from wm.forest import Forest
 from wm.verification.evidence import verify
-from workers.jobs import KINDS, ForgeryState, GlobalProof, JobKind, OutcomeStatus
+from workers.jobs.base import OutcomeStatus
+from workers.jobs.forging import ForgeryState, GlobalProof
+from workers.jobs.kinds import KINDS, JobKind
 from workers.runtime.messages import End
 from workers.runtime.sandbox import JobSandbox
 

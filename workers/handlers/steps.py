@@ -21,12 +21,12 @@ from wm.formats.sklearn_metadata import from_model
 from wm.streams import Role
 from wm.verification.evidence import verify
 from workers.handlers.boosted import embed_boosted
-from workers.jobs import (
+from workers.jobs.kinds import JobKind
+from workers.jobs.owner import (
     BaselineParameters,
     BaselineResult,
     EmbedParameters,
     EmbedResult,
-    JobKind,
     SplitParameters,
     SplitResult,
     TuneFoldParameters,
