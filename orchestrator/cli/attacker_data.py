@@ -229,11 +229,7 @@ def _classes(
 
 
 def _in_order(
-    X: NDArray[np.floating],
-    given: tuple[str, ...],
-    model: TreeModel,
-    interface: Interface | None,
-    where: str,
+    X: NDArray[np.floating], given: tuple[str, ...], model: TreeModel, interface: Interface | None, where: str
 ) -> NDArray[np.floating]:
     """Return rows of named columns in the order of the model's features; by place if it knows no name."""
     names, named = column_names(model, interface)

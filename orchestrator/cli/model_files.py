@@ -40,10 +40,7 @@ table_options = option_group(
         help="Separator of the cells of a csv file.  [default: detected]",
     ),
     click.option(
-        "--drop",
-        multiple=True,
-        metavar="COLUMN",
-        help="Column to leave out: name, or index from 0.",
+        "--drop", multiple=True, metavar="COLUMN", help="Column to leave out: name, or index from 0."
     ),
 )
 """Options that say how the cells of a table are found."""

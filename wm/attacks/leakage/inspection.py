@@ -182,10 +182,7 @@ def _weights_and_size(
 
 
 def _trigger_labels(
-    nodes: NodeWeights,
-    signature: NDArray[np.int64] | None,
-    weights: tuple[float, ...],
-    size: int | None,
+    nodes: NodeWeights, signature: NDArray[np.int64] | None, weights: tuple[float, ...], size: int | None
 ) -> tuple[int, ...] | None:
     """Solve the roots' class weights for the true labels of the trigger rows (two classes, flipped in bit 1).
 
