@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from functools import partial
 from importlib import resources
 from urllib.parse import parse_qs, parse_qsl, urlencode, urlsplit
 
@@ -87,9 +88,9 @@ def make_app(store: Store, access: Access, is_stopping: Callable[[], bool] = lam
         middleware=[Middleware(Guard, access=access)],
         exception_handlers={
             HTTPException: site.refused,
-            NotFoundError: site.missing,
-            InUseError: site.in_use,
-            StoreError: site.away,
+            NotFoundError: partial(site.fault, 404),
+            InUseError: partial(site.fault, 409),
+            StoreError: partial(site.fault, 503),
         },
         lifespan=lifespan,
     )
@@ -249,14 +250,8 @@ class _Site:
         detail = reason.detail if isinstance(reason, HTTPException) else ""
         return self._show(Page("fault.html.j2", {"status": status, "text": detail}), status)
 
-    def missing(self, _request: Request, reason: Exception) -> Response:
-        return self._show(Page("fault.html.j2", {"status": 404, "text": str(reason)}), 404)
-
-    def in_use(self, _request: Request, reason: Exception) -> Response:
-        return self._show(Page("fault.html.j2", {"status": 409, "text": str(reason)}), 409)
-
-    def away(self, _request: Request, reason: Exception) -> Response:
-        return self._show(Page("fault.html.j2", {"status": 503, "text": str(reason)}), 503)
+    def fault(self, status: int, _request: Request, reason: Exception) -> Response:
+        return self._show(Page("fault.html.j2", {"status": status, "text": str(reason)}), status)
 
 
 def _event(blocks: dict[str, str]) -> str:
