@@ -10,7 +10,7 @@ from importlib import resources
 from urllib.parse import parse_qs, parse_qsl, urlencode, urlsplit
 
 import anyio
-from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
+from jinja2 import ChoiceLoader, Environment, PackageLoader
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
@@ -23,7 +23,8 @@ import wm
 from orchestrator.errors import InUseError, NotFoundError, StoreError
 from orchestrator.monitoring.watch import duration
 from orchestrator.report.page import POLICY as REPORT_POLICY
-from orchestrator.report.wording import counted, moment, seconds
+from orchestrator.report.page import environment
+from orchestrator.report.wording import moment, seconds
 from orchestrator.store.database import Store
 from orchestrator.web.actions import Actions
 from orchestrator.web.guard import Access, Guard
@@ -100,21 +101,11 @@ def make_app(store: Store, access: Access, is_stopping: Callable[[], bool] = lam
 
 def templates(access: Access) -> Environment:
     """Return the environment of the pages' templates, which include parts of the report's."""
-    made = Environment(
-        loader=ChoiceLoader(
-            [PackageLoader("orchestrator.web", "templates"), PackageLoader("orchestrator.report", "")]
-        ),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
+    made = environment()
+    made.loader = ChoiceLoader(
+        [PackageLoader("orchestrator.web", "templates"), PackageLoader("orchestrator.report", "")]
     )
-    made.globals |= {
-        "access": access,
-        "counted": counted,
-        "version": wm.__version__,
-        "with_query": _with_query,
-    }
+    made.globals |= {"access": access, "version": wm.__version__, "with_query": _with_query}
     made.filters |= {"place": place, "moment": moment, "seconds": seconds, "duration": duration}
     made.filters["pretty"] = lambda document: json.dumps(document, indent=2, ensure_ascii=False)
     return made
