@@ -237,10 +237,9 @@ def encoded(part: NumberColumn | CategoryColumn, column: Column) -> Encoded:
     none = column.missing
     if isinstance(part, CategoryColumn):
         return _encoded_category(part, column, none)
-    known = (
-        {} if part.words is None else {word.lower(): float(place) for place, word in enumerate(part.words)}
-    )
-    numbers = column.with_numbers([known.get(word.lower(), _truth(word)) for word in column.words])
+    own = enumerate(part.words or ())
+    known = {"true": 1.0, "false": 0.0} | {word.lower(): float(place) for place, word in own}
+    numbers = column.with_numbers([known.get(word.lower()) for word in column.words])
     values = numbers.values.copy()
     unknown = np.isnan(values) & ~none
     if part.fill is not None:
@@ -272,10 +271,6 @@ def number_name(value: float) -> str:
 
 TRUTH = {"true": 1.0, "false": 0.0, "yes": 1.0, "no": 0.0}
 """Words that stand for 1 and 0."""
-
-
-def _truth(word: str) -> float | None:
-    return TRUTH.get(word.lower()) if word.lower() in ("true", "false") else None
 
 
 def _cells_of(column: NumberColumn | CategoryColumn, part: NDArray[np.float32]) -> Sequence[str | float]:
