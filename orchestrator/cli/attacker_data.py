@@ -175,10 +175,10 @@ def _model_input(
     else:
         cells = _cells(column_names(model, interface)[0], path, source, labelled=labelled)
         if interface is not None and _is_raw(path, options):
-            found = model_rows(interface.preparation, cells)
-            for note in (*cells.notes, *found.notes):
+            X, notes = model_rows(interface.preparation, cells)
+            for note in (*cells.notes, *notes):
                 say(note)
-            return found.X, _encoded(cells, source)
+            return X, _encoded(cells, source)
         table, is_named = (
             prepared_table(cells, source.preparing, as_flag, positive=source.positive),
             cells.is_named,

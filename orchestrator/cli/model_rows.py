@@ -90,8 +90,7 @@ def read_model_rows(
     if interface is None:
         X, notes = number_rows(names, cells, may_miss=model.forest.missing_left is not None)
     else:
-        found = model_rows(preparation, cells)
-        X, notes = found.X, found.notes
+        X, notes = model_rows(preparation, cells)
     for note in (*cells.notes, *notes):
         say(note)
     return X

@@ -7,7 +7,6 @@ same raw cells give the same float32 numbers for the owner, for whoever runs the
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Annotated, Literal, Self
 
 import numpy as np
@@ -213,27 +212,17 @@ def fitted(
     return Preparation(columns=tuple(parts), scaling=scaling)
 
 
-@dataclass(frozen=True, eq=False)
-class Encoded:
-    """The features of one raw column.
+_Encoded = tuple[NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_]]
 
-    Attributes
-    ----------
-    values
-        (n, k) float64; NaN where there is none.
-    unknown
-        (n,) bool, where a cell is text that the column does not know.
-    missing
-        (n,) bool, where a value is missing and nothing stands for it.
+
+def encoded(part: NumberColumn | CategoryColumn, column: Column) -> _Encoded:
+    """Return the features of a raw column of n cells, and what keeps some of them from having any.
+
+    Returns
+    -------
+    The features, (n, k), NaN where there is none; where a cell is text that the column does not know, (n,);
+    and where a value is missing and nothing stands for it, (n,).
     """
-
-    values: NDArray[np.float64]
-    unknown: NDArray[np.bool_]
-    missing: NDArray[np.bool_]
-
-
-def encoded(part: NumberColumn | CategoryColumn, column: Column) -> Encoded:
-    """Return the features of a raw column of n cells."""
     none = column.missing
     if isinstance(part, CategoryColumn):
         return _encoded_category(part, column, none)
@@ -244,10 +233,10 @@ def encoded(part: NumberColumn | CategoryColumn, column: Column) -> Encoded:
     unknown = np.isnan(values) & ~none
     if part.fill is not None:
         values[none] = part.fill
-    return Encoded(values[:, None], unknown, none & np.isnan(values))
+    return values[:, None], unknown, none & np.isnan(values)
 
 
-def _encoded_category(part: CategoryColumn, column: Column, none: NDArray[np.bool_]) -> Encoded:
+def _encoded_category(part: CategoryColumn, column: Column, none: NDArray[np.bool_]) -> _Encoded:
     places: Mapping[str, int] = {value: place for place, value in enumerate(part.values)}
     of_words = [places.get(NO_VALUE if is_missing(word) else word, -1) for word in column.words]
     codes = np.full(len(column.values), -1, dtype=np.int64)
@@ -261,7 +250,7 @@ def _encoded_category(part: CategoryColumn, column: Column, none: NDArray[np.boo
         values = (codes[:, None] == np.arange(len(part.values))).astype(np.float64)
     else:
         values = np.where(codes < 0, np.nan, codes)[:, None]
-    return Encoded(values, unknown, none & (codes < 0))
+    return values, unknown, none & (codes < 0)
 
 
 def number_name(value: float) -> str:

@@ -160,7 +160,7 @@ def test_the_pipeline_takes_the_raw_frame_that_pandas_reads(tmp_path, scaling):
     data = exported(forest, interface, "sklearn")
     model = skops.io.loads(data, trusted=skops.io.get_untrusted_types(data=data))
     raw = pd.read_csv(io.BytesIO(TABLE))
-    expected = model_rows(preparation, read_csv(TABLE, where="w", label=None, known="age")).X
+    expected = model_rows(preparation, read_csv(TABLE, where="w", label=None, known="age"))[0]
     found = model[:-1].transform(raw)
     assert np.array_equal(found.astype(np.float32), expected)
     assert np.array_equal(model.predict(raw), forest.predict(expected))  # "good" > "bad": values of its own
