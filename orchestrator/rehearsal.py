@@ -21,7 +21,8 @@ from orchestrator.store.database import Store
 from orchestrator.store.ledger import StoreLedger
 from orchestrator.store.tables import forgery_answer, job, outcome
 from wm.engines import Status
-from workers.jobs import JobKind, OutcomeStatus
+from workers.jobs.base import OutcomeStatus
+from workers.jobs.kinds import JobKind
 
 SAMPLES = 5
 """Jobs that are timed of each part, if there is time for them."""

@@ -13,7 +13,7 @@ import numpy as np
 from pydantic import Field, ValidationError
 
 from wm.claims.document import MAX_DOCUMENT_BYTES, Document, first_error
-from wm.datasets.preparation import MinMax, NumberColumn, Preparation
+from wm.datasets.preparation import MinMax, Preparation
 from wm.errors import ModelError
 from wm.forest import Forest
 from wm.formats import forest_file, npz, xgboost_file
@@ -40,8 +40,7 @@ class Interface(Document):
 
     def of_model_input(self) -> Interface:
         """Return the interface of the same model for rows that are prepared already."""
-        columns = tuple(NumberColumn(name=name) for name in self.preparation.feature_names)
-        return self.model_copy(update={"preparation": Preparation(columns=columns)})
+        return self.model_copy(update={"preparation": Preparation.of_numbers(self.preparation.feature_names)})
 
 
 def claimed_interface(
@@ -49,8 +48,7 @@ def claimed_interface(
 ) -> Interface:
     """Return the interface that a claim's header implies."""
     if not isinstance(preparation, Preparation):
-        columns = tuple(NumberColumn(name=name) for name in feature_names)
-        preparation = Preparation(columns=columns, scaling=preparation)
+        preparation = Preparation.of_numbers(feature_names, preparation)
     return Interface(class_names=class_names, preparation=preparation)
 
 

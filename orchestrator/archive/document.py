@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from workers.jobs import OutcomeStatus
+from workers.jobs.base import OutcomeStatus
 
 FORMAT = "treeproof campaign archive"
 VERSION = 1

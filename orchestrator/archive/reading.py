@@ -41,7 +41,7 @@ from orchestrator.store.tables import (
     job,
     outcome,
 )
-from workers.jobs import OutcomeStatus
+from workers.jobs.base import OutcomeStatus
 
 _ANSWERS_AT_ONCE = 2000
 _LONGEST_LINE = 64 * 2**20

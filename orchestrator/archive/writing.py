@@ -91,10 +91,7 @@ class _Parts:
 
     def close(self) -> str:
         manifest = document.Manifest(
-            format=document.FORMAT,
-            version=document.VERSION,
-            treeproof=wm.__version__,
-            members=self._members,
+            format=document.FORMAT, version=document.VERSION, treeproof=wm.__version__, members=self._members
         )
         data = f"{_json(manifest.model_dump(mode='json'))}\n".encode()
         with self._open(document.MANIFEST) as part:

@@ -10,7 +10,7 @@ import click
 
 from orchestrator.cli.common import say
 from orchestrator.cli.model_files import source_of
-from orchestrator.cli.model_rows import column_names, go_by_name, plain
+from orchestrator.cli.model_rows import column_names, go_by_name
 from wm.attacks.forgery import attacker_instances
 from wm.datasets import AnyScaling, Source, load, split
 from wm.datasets.applying import model_rows
@@ -20,6 +20,7 @@ from wm.datasets.frames import frame_of
 from wm.datasets.labels import Labels, chosen_classes, encode_labels
 from wm.datasets.loading import load_table
 from wm.datasets.model import median_filled
+from wm.datasets.preparation import Preparation
 from wm.datasets.source import OF_NUMBERS, file_format
 from wm.datasets.wording import as_flag, shown
 from wm.errors import DataError, QueryError
@@ -174,10 +175,10 @@ def _model_input(
     else:
         cells = _cells(column_names(model, interface)[0], path, source, labelled=labelled)
         if interface is not None and _is_raw(path, options):
-            found = model_rows(interface.preparation, cells)
-            for note in (*cells.notes, *found.notes):
+            X, notes = model_rows(interface.preparation, cells)
+            for note in (*cells.notes, *notes):
                 say(note)
-            return found.X, _encoded(cells, source)
+            return X, _encoded(cells, source)
         table, is_named = (
             prepared_table(cells, source.preparing, as_flag, positive=source.positive),
             cells.is_named,
@@ -205,8 +206,9 @@ def _cells(names: tuple[str, ...], path: Path, source: Source, *, labelled: bool
             if labelled:
                 raise
     if cells is None:
+        numbers = Preparation.of_numbers(names)
         cells = read_raw(
-            path, plain(names), header=source.header, sep=source.sep, drop=source.drop, naming=source.naming
+            path, numbers, header=source.header, sep=source.sep, drop=source.drop, naming=source.naming
         )
     if not cells.columns:
         raise QueryError(f"{path}: no column is left")
@@ -227,11 +229,7 @@ def _classes(
 
 
 def _in_order(
-    X: NDArray[np.floating],
-    given: tuple[str, ...],
-    model: TreeModel,
-    interface: Interface | None,
-    where: str,
+    X: NDArray[np.floating], given: tuple[str, ...], model: TreeModel, interface: Interface | None, where: str
 ) -> NDArray[np.floating]:
     """Return rows of named columns in the order of the model's features; by place if it knows no name."""
     names, named = column_names(model, interface)
@@ -295,25 +293,23 @@ def _domain(
     if form is not None:
         rows = X if file is None else form.choices(_raw_rows(form, file, options, labelled=False)[0])
         domain = form.domain(rows)
-        if outside := int((~domain.holds(X)).sum()):
-            raise QueryError(f"{outside} of {len(X)} instances lie outside the domain of {file}")
-        return domain
-    if file is not None:
-        domain = Domain.of(
-            _model_input(model, interface, file, options, labelled=False)[0], forest.input_dtype
-        )
+    elif file is not None:
+        rows = _model_input(model, interface, file, options, labelled=False)[0]
+        domain = Domain.of(rows, forest.input_dtype)
         if len(domain.low) != forest.n_features:
             raise QueryError(f"{file}: has {len(domain.low)} features, the model {forest.n_features}")
-        if outside := int((~domain.holds(X)).sum()):
-            raise QueryError(f"{outside} of {len(X)} instances lie outside the domain of {file}")
-        return domain
-    if _is_scaled(forest):
+    elif _is_scaled(forest):
         return None
-    click.echo(
-        "The model takes other units than 0 to 1: features keep the range of the given rows; see --domain.",
-        err=True,
-    )
-    return Domain.of(X, forest.input_dtype)
+    else:
+        click.echo(
+            "The model takes other units than 0 to 1: features keep the range of the given rows; see "
+            "--domain.",
+            err=True,
+        )
+        return Domain.of(X, forest.input_dtype)
+    if outside := int((~domain.holds(X)).sum()):
+        raise QueryError(f"{outside} of {len(X)} instances lie outside the domain of {file}")
+    return domain
 
 
 def _is_scaled(forest: Forest) -> bool:

@@ -21,7 +21,7 @@ from orchestrator.store.ledger import StoreLedger
 from wm.claims.claim import read_claim
 from wm.forest import Forest
 from wm.verification.evidence import Evidence, verify
-from workers.jobs import JobKind
+from workers.jobs.kinds import JobKind
 
 
 @click.command()

@@ -9,14 +9,15 @@ from typing import TYPE_CHECKING, Any, Protocol
 import click
 
 from orchestrator.cli.urls import read_secret
-from wm.verification.endpoint import Limits
+from wm.verification.endpoint.endpoint import Limits
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
     from wm.verification.answers import Answers
-    from wm.verification.endpoint import Endpoint, Wire
+    from wm.verification.endpoint.endpoint import Endpoint
+    from wm.verification.endpoint.formats import Wire
 
 TOKEN_VARIABLE = "WM_ENDPOINT_TOKEN"  # noqa: S105 - the name of the variable that holds it
 """Environment variable with the token of an endpoint."""
@@ -70,7 +71,9 @@ def ask_endpoint(
     X : (q, d), spare : (s, d)
         The questions, and other rows to find out the format with.
     """
-    from wm.verification.endpoint import Endpoint, ask, read_headers
+    from wm.http import read_headers
+    from wm.verification.endpoint.client import ask
+    from wm.verification.endpoint.endpoint import Endpoint
 
     endpoint = Endpoint(
         options["url"],
@@ -83,7 +86,9 @@ def ask_endpoint(
 
 
 def _wire(endpoint: Endpoint, spare: NDArray[np.float32], header: Named, options: dict[str, Any]) -> Wire:
-    from wm.verification.endpoint import find_wire, read_path, wire_of
+    from wm.verification.endpoint.client import find_wire
+    from wm.verification.endpoint.formats import wire_of
+    from wm.verification.endpoint.json_path import read_path
 
     answers_at = options["json_path"]
     places: Any = {

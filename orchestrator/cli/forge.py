@@ -112,12 +112,7 @@ def _pairs(_context: click.Context, _option: click.Parameter, texts: tuple[str, 
 )
 @json_option
 def forge(
-    model: Path,
-    output: Path | None,
-    json: bool,
-    trust_pickle: bool,
-    trusted: tuple[str, ...],
-    **options: Any,
+    model: Path, output: Path | None, json: bool, trust_pickle: bool, trusted: tuple[str, ...], **options: Any
 ) -> None:
     """Search for instances on which MODEL shows a false signature.
 

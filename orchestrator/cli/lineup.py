@@ -212,12 +212,7 @@ def _lined_up(session: Session, options: dict[str, Any]) -> Lineup | RoundLineup
     say(f"training {count} candidates for each of {shown} {parts}")
     make = round_lineup if claim.header.is_boosted else retrained_lineup
     return make(
-        claim,
-        session.rows,
-        X,
-        candidates=count,
-        judge=Judge(session.order.seed),
-        n_jobs=options["jobs"],
+        claim, session.rows, X, candidates=count, judge=Judge(session.order.seed), n_jobs=options["jobs"]
     )
 
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, get_args, overload
+from typing import Any, get_args
 
 import click
 
@@ -40,10 +40,7 @@ table_options = option_group(
         help="Separator of the cells of a csv file.  [default: detected]",
     ),
     click.option(
-        "--drop",
-        multiple=True,
-        metavar="COLUMN",
-        help="Column to leave out: name, or index from 0.",
+        "--drop", multiple=True, metavar="COLUMN", help="Column to leave out: name, or index from 0."
     ),
 )
 """Options that say how the cells of a table are found."""
@@ -95,15 +92,9 @@ def moment(_context: click.Context, _option: click.Parameter, text: str | None) 
     return found if found is None or found.tzinfo is not None else found.replace(tzinfo=UTC)
 
 
-@overload
-def column(text: str) -> str | int: ...
-@overload
-def column(text: None) -> None: ...
-@overload
-def column(text: str | None) -> str | int | None: ...
-def column(text: str | None) -> str | int | None:
+def column(text: str) -> str | int:
     """Return the column of a csv file that a text names: its index if the text is a number, else its name."""
-    return int(text) if text is not None and re.fullmatch("-?[0-9]{1,9}", text) else text
+    return int(text) if re.fullmatch("-?[0-9]{1,9}", text) else text
 
 
 def say_what_to_trust(file: Path) -> None:
@@ -127,7 +118,7 @@ def source_of(options: dict[str, Any], *, name: str | None = None, path: Path | 
     return Source(
         name=name,
         path=path,
-        label=column(options["label"]),
+        label=None if options["label"] is None else column(options["label"]),
         header=options["header"],
         sep=options["sep"],
         positive=options["positive"],

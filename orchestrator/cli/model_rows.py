@@ -12,9 +12,10 @@ import numpy as np
 from orchestrator.cli.common import say
 from orchestrator.cli.model_files import column
 from wm.datasets.applying import model_rows, number_rows
+from wm.datasets.cells import Cells
 from wm.datasets.files import read_raw
 from wm.datasets.frames import frame_of
-from wm.datasets.preparation import NumberColumn, Preparation
+from wm.datasets.preparation import Preparation
 from wm.datasets.source import OF_NUMBERS, file_format
 from wm.datasets.wording import as_flag
 from wm.errors import QueryError
@@ -59,9 +60,19 @@ def read_model_rows(
     DataError, QueryError
         The file cannot be read, or its rows are none that the model takes.
     """
-    forest = model.forest
+
+    def read(preparation: Preparation) -> Cells:
+        places = tuple(column(each) for each in drop)
+        return read_raw(path, preparation, header=header, sep=sep, drop=places, naming=as_flag)
+
     if model.preparation is not None:
-        return _prepared(model, path, units, header=header, sep=sep, drop=drop)
+        if units == "model":
+            raise QueryError("a pipeline takes raw rows, which it prepares itself: leave --units out")
+        raw = tuple(map(str, getattr(model.preparation, "feature_names_in_", ("feature 1",))))
+        cells = read(Preparation.of_numbers(raw))
+        for note in cells.notes:
+            say(note)
+        return prepared(model.preparation, frame_of(cells))
     if units == "raw" and interface is None:
         raise QueryError(
             "the model does not say what raw rows are: it takes model input only (--units model)"
@@ -69,25 +80,17 @@ def read_model_rows(
     chosen = units or ("model" if file_format(path) in OF_NUMBERS else "raw")
     is_raw = interface is not None and chosen == "raw"
     names, own_names = column_names(model, interface)
-    preparation = interface.preparation if interface is not None and is_raw else plain(names)
-    cells = read_raw(
-        path,
-        preparation,
-        header=header,
-        sep=sep,
-        drop=tuple(column(each) for each in drop),
-        naming=as_flag,
-    )
+    preparation = interface.preparation if interface is not None and is_raw else Preparation.of_numbers(names)
+    cells = read(preparation)
     given = [each.name for each in cells.columns]
     named = cells.is_named and own_names
     if not is_raw and not go_by_name(given, names, str(path), named=named, raw=interface is not None):
         cells = replace(cells, is_named=False)
     X: NDArray[np.floating[Any]]
     if interface is None:
-        X, notes = number_rows(names, cells, may_miss=forest.missing_left is not None)
+        X, notes = number_rows(names, cells, may_miss=model.forest.missing_left is not None)
     else:
-        found = model_rows(preparation, cells)
-        X, notes = found.X, found.notes
+        X, notes = model_rows(preparation, cells)
     for note in (*cells.notes, *notes):
         say(note)
     return X
@@ -147,34 +150,3 @@ def go_by_name(
 def _listed(names: list[str]) -> str:
     shown = ", ".join(map(repr, names[:_NAMED]))
     return f"{shown} and {len(names) - _NAMED} more" if len(names) > _NAMED else shown
-
-
-def _prepared(
-    model: TreeModel,
-    path: Path,
-    units: Units | None,
-    *,
-    header: bool | None,
-    sep: str | None,
-    drop: tuple[str, ...],
-) -> NDArray[np.float64]:
-    """Return the rows of a file as a pipeline prepares them for its trees."""
-    if units == "model":
-        raise QueryError("a pipeline takes raw rows, which it prepares itself: leave --units out")
-    names = tuple(map(str, getattr(model.preparation, "feature_names_in_", ("feature 1",))))
-    cells = read_raw(
-        path,
-        plain(names),
-        header=header,
-        sep=sep,
-        drop=tuple(column(each) for each in drop),
-        naming=as_flag,
-    )
-    for note in cells.notes:
-        say(note)
-    return prepared(model.preparation, frame_of(cells))
-
-
-def plain(names: tuple[str, ...]) -> Preparation:
-    """Return the preparation of a model whose columns are numbers."""
-    return Preparation(columns=tuple(NumberColumn(name=name) for name in names))

@@ -52,9 +52,7 @@ def scrub(
     if given is not None and endings != (".npz",):
         trees = given.forest.n_trees
         content = scrubbed_file(
-            given,
-            read_file(model),
-            lambda data: parse_model(data, output.suffix, what=f"{model}, scrubbed"),
+            given, read_file(model), lambda data: parse_model(data, output.suffix, what=f"{model}, scrubbed")
         )
     else:
         if given is None:

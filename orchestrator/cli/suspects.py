@@ -10,18 +10,11 @@ from typing import TYPE_CHECKING, Any, get_args
 import click
 
 from orchestrator.cli.common import INPUT, option_group, say
-from orchestrator.cli.endpoints import (
-    AUTO,
-    LIMITS,
-    PROBES,
-    TEXT_TO_URL,
-    TOKEN_VARIABLE,
-    Named,
-    ask_endpoint,
-)
+from orchestrator.cli.endpoints import AUTO, LIMITS, PROBES, TEXT_TO_URL, TOKEN_VARIABLE, Named, ask_endpoint
 from orchestrator.cli.model_files import trust_options
 from wm.verification.answers import KINDS, AnswerKind, Answers
-from wm.verification.endpoint import FORMATS, PLACED, Limits
+from wm.verification.endpoint.endpoint import Limits
+from wm.verification.endpoint.formats import FORMATS, PLACED
 from wm.verification.questions import Units, build_questions, controls_needed, read_order, sort_answers
 
 if TYPE_CHECKING:

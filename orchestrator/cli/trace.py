@@ -34,12 +34,7 @@ from wm.verification.lineup.order import Counts
 @level_option("Largest probability that any innocent customer is accused.")
 @json_option
 def trace(
-    claim_file: Path,
-    committed: Path,
-    customers: tuple[str, ...],
-    level: float,
-    json: bool,
-    **options: Any,
+    claim_file: Path, committed: Path, customers: tuple[str, ...], level: float, json: bool, **options: Any
 ) -> None:
     """Say which customers' copies a suspect comes from.
 

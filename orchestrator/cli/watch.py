@@ -56,11 +56,7 @@ def _rows(view: View) -> Iterator[tuple[str, str]]:
 def log_line(view: View) -> str:
     """Return a view as one line, for a log."""
     seen, progress = view.seen, view.seen.progress
-    parts = [
-        f"{seen.record.name}: {seen.state}",
-        f"{view.done} of {progress.total_weight}",
-        states(progress),
-    ]
+    parts = [f"{seen.record.name}: {seen.state}", f"{view.done} of {progress.total_weight}", states(progress)]
     if view.rate is not None and not progress.is_over:
         parts.append(f"{view.rate:.1f}/s")
     if view.left_s is not None and not progress.is_over:

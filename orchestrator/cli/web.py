@@ -16,10 +16,7 @@ from orchestrator.errors import MissingExtraError, OutputError
 @store_option
 @click.option("--host", default="127.0.0.1", help="Address to listen on; see --allowed-host.")
 @click.option(
-    "--port",
-    type=click.IntRange(min=0, max=65535),
-    default=8642,
-    help="Port; 0 takes one that is free.",
+    "--port", type=click.IntRange(min=0, max=65535), default=8642, help="Port; 0 takes one that is free."
 )
 @click.option(
     "--allowed-host",

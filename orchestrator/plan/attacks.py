@@ -13,7 +13,8 @@ from wm.attacks import forgery
 from wm.attacks.base import AttackOptions
 from wm.attacks.forgery.following import query_order
 from wm.embedding.common import trigger_size
-from workers.jobs import KINDS, ForgeryParameters, JobKind
+from workers.jobs.forging import ForgeryParameters
+from workers.jobs.kinds import KINDS, JobKind
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,8 @@ import json
 from dataclasses import dataclass, field
 from typing import Any
 
-from workers.jobs import KINDS, Parameters
+from workers.jobs.base import Parameters
+from workers.jobs.kinds import KINDS
 
 
 @dataclass(frozen=True)

@@ -16,11 +16,11 @@ from wm.embedding.common import trigger_size
 from wm.errors import EmbeddingError
 from wm.signature import count_of_ones
 from wm.streams import Role
-from workers.jobs import (
+from workers.jobs.kinds import JobKind
+from workers.jobs.owner import (
     BaselineParameters,
     BoostedParameters,
     EmbedParameters,
-    JobKind,
     SplitParameters,
     TuneFoldParameters,
     TuneParameters,

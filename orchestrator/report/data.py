@@ -16,7 +16,8 @@ from orchestrator.report.wording import percent
 from orchestrator.spec import CampaignSpec
 from orchestrator.store.campaigns import CampaignRecord
 from orchestrator.store.database import Store
-from workers.jobs import JobKind, SplitResult
+from workers.jobs.kinds import JobKind
+from workers.jobs.owner import SplitResult
 
 CONFIGURATION = ["scheme", "trigger_share", "ones_share"]
 """Columns of one way of embedding; its repeats differ in nothing but their random streams."""

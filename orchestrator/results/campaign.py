@@ -14,7 +14,7 @@ from orchestrator.results.columns import GRID
 from orchestrator.results.rows import frame_of
 from orchestrator.store.database import Store
 from orchestrator.store.tables import attempt, campaign_job, cell, forgery_answer, job, outcome
-from workers.jobs import OutcomeStatus
+from workers.jobs.base import OutcomeStatus
 
 _ROWS_AT_ONCE = 10_000
 """Rows held in memory of possibly millions."""

@@ -21,7 +21,8 @@ from orchestrator.store.tables import campaign_job, cell, forgery_answer, job
 from wm.attacks.forgery import attacker_signature
 from wm.attacks.forgery.forged_sets import ForgedSet, score_forged_set
 from wm.signature import Signature
-from workers.jobs import ForgeryParameters, JobKind
+from workers.jobs.forging import ForgeryParameters
+from workers.jobs.kinds import JobKind
 
 PLACES = (0.1, 0.3, 0.5, 0.7, 0.9)
 """The paper's distances: limits of the sets from minimal distances."""

@@ -11,7 +11,7 @@ from orchestrator.results.columns import COLUMNS, GRID, OUTCOMES
 from orchestrator.results.rows import frame_of, place, results_of, typed
 from orchestrator.store.database import Store
 from orchestrator.store.tables import campaign_job, cell, forgery_answer, job
-from workers.jobs import JobKind
+from workers.jobs.kinds import JobKind
 
 
 def forgery(store: Store, campaign_id: int) -> pd.DataFrame:

@@ -13,7 +13,7 @@ from orchestrator.store.database import Store
 from orchestrator.store.tables import campaign_job, cell, job, outcome
 from wm.attacks import registry
 from wm.attacks.base import Attack, AttackRow
-from workers.jobs import JobKind
+from workers.jobs.kinds import JobKind
 
 
 def results_of(

@@ -14,7 +14,8 @@ from orchestrator.store.ledger import StoreLedger
 from wm.claims.claim import Claim, parse_claim
 from wm.datasets import Split
 from wm.forest import Forest
-from workers.jobs import BaselineResult, EmbedResult, JobKind, SplitResult
+from workers.jobs.kinds import JobKind
+from workers.jobs.owner import BaselineResult, EmbedResult, SplitResult
 
 
 class Place(NamedTuple):

@@ -14,7 +14,7 @@ from wm.codebook import BOOSTED
 from wm.embedding import SCHEMES
 from wm.embedding.options import DEFAULT_CANDIDATES, DEFAULTS, MAX_CANDIDATES, Adjust, FitOptions, PoolRows
 from wm.errors import DataError
-from workers.jobs import BoostedParameters, SplitOptions
+from workers.jobs.owner import BoostedParameters, SplitOptions
 
 Scheme = Annotated[str, known("scheme", sorted(SCHEMES))]
 TreeCount = Annotated[int, Field(ge=2, le=10_000)]

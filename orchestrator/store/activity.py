@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
 import sqlalchemy as sa
 
-from orchestrator.plan import GridPoint
+from orchestrator.store.browse import COORDINATES
 from orchestrator.store.database import Store
 from orchestrator.store.tables import (
     JobState,
@@ -19,7 +19,7 @@ from orchestrator.store.tables import (
     job,
     outcome,
 )
-from workers.jobs import JobKind
+from workers.jobs.kinds import JobKind
 from workers.runtime.ledger import LEASE_S
 
 
@@ -40,7 +40,6 @@ class RunningJob:
 
 def running_jobs(store: Store, campaign_id: int) -> list[RunningJob]:
     """Return a campaign's running jobs in the order of the plan."""
-    coordinates = [field.name for field in fields(GridPoint)]
     answered = sa.select(sa.func.count()).where(forgery_answer.c.job_id == job.c.id).scalar_subquery()
     query = (
         sa.select(
@@ -49,7 +48,7 @@ def running_jobs(store: Store, campaign_id: int) -> list[RunningJob]:
             job.c.lease_owner,
             job.c.parameters,
             answered.label("answered"),
-            *(cell.c[name] for name in coordinates),
+            *(cell.c[name] for name in COORDINATES),
         )
         .join(campaign_job, campaign_job.c.job_id == job.c.id)
         .join(cell, cell.c.id == campaign_job.c.cell_id)
@@ -64,7 +63,7 @@ def running_jobs(store: Store, campaign_id: int) -> list[RunningJob]:
             answered=row.answered,
             query=row.parameters["first"] + row.answered if row.kind == JobKind.FORGERY else None,
             place=", ".join(
-                f"{name} {value}" for name in coordinates if (value := getattr(row, name)) is not None
+                f"{name} {value}" for name in COORDINATES if (value := getattr(row, name)) is not None
             ),
         )
         for row in store.rows(query)

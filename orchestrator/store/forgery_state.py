@@ -13,7 +13,8 @@ import sqlalchemy as sa
 from orchestrator.store.database import Store
 from orchestrator.store.tables import REASON_LENGTH, forgery_answer, global_proof, job, job_need
 from wm.engines import Status
-from workers.jobs import KINDS, ForgeryAnswer, ForgeryState, GlobalProof, JobKind, KnownAnswer
+from workers.jobs.forging import ForgeryAnswer, ForgeryState, GlobalProof, KnownAnswer
+from workers.jobs.kinds import KINDS, JobKind
 
 _CUT = " [...] "
 _BATCH_PARAMETERS = frozenset({"eps", "cap", "first", "count"})

@@ -13,7 +13,8 @@ from orchestrator.store import forgery_state
 from orchestrator.store.database import Store
 from orchestrator.store.queue import count_failure, finish, given_back, lock_jobs
 from orchestrator.store.tables import JobState, artifact, job, job_need, outcome
-from workers.jobs import JobKind, LeasedJob, Outcome
+from workers.jobs.base import LeasedJob, Outcome
+from workers.jobs.kinds import JobKind
 from workers.runtime.ledger import LEASE_S
 
 

@@ -10,7 +10,7 @@ import sqlalchemy as sa
 
 from orchestrator.store.database import Store
 from orchestrator.store.tables import JobState, attempt, campaign_job, job, job_need, outcome
-from workers.jobs import Outcome, OutcomeStatus
+from workers.jobs.base import Outcome, OutcomeStatus
 from workers.runtime.ledger import MAX_ATTEMPTS
 
 _WITHOUT_RESULT = (JobState.FAILED, JobState.BLOCKED, JobState.CANCELLED)

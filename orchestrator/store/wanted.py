@@ -102,11 +102,7 @@ def _at_place(
 
 
 def _matching(
-    store: Store,
-    connection: sa.Connection,
-    tables: Sequence[_Conditions],
-    near: Sequence[int],
-    limit: int,
+    store: Store, connection: sa.Connection, tables: Sequence[_Conditions], near: Sequence[int], limit: int
 ) -> list[int]:
     """Return the first ids among some of the jobs that meet the conditions, a few at a time."""
     found: list[int] = []

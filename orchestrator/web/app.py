@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from functools import partial
 from importlib import resources
 from urllib.parse import parse_qs, parse_qsl, urlencode, urlsplit
 
 import anyio
-from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
+from jinja2 import ChoiceLoader, Environment, PackageLoader
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
@@ -22,7 +23,8 @@ import wm
 from orchestrator.errors import InUseError, NotFoundError, StoreError
 from orchestrator.monitoring.watch import duration
 from orchestrator.report.page import POLICY as REPORT_POLICY
-from orchestrator.report.wording import counted, moment, seconds
+from orchestrator.report.page import environment
+from orchestrator.report.wording import moment, seconds
 from orchestrator.store.database import Store
 from orchestrator.web.actions import Actions
 from orchestrator.web.guard import Access, Guard
@@ -87,9 +89,9 @@ def make_app(store: Store, access: Access, is_stopping: Callable[[], bool] = lam
         middleware=[Middleware(Guard, access=access)],
         exception_handlers={
             HTTPException: site.refused,
-            NotFoundError: site.missing,
-            InUseError: site.in_use,
-            StoreError: site.away,
+            NotFoundError: partial(site.fault, 404),
+            InUseError: partial(site.fault, 409),
+            StoreError: partial(site.fault, 503),
         },
         lifespan=lifespan,
     )
@@ -99,21 +101,11 @@ def make_app(store: Store, access: Access, is_stopping: Callable[[], bool] = lam
 
 def templates(access: Access) -> Environment:
     """Return the environment of the pages' templates, which include parts of the report's."""
-    made = Environment(
-        loader=ChoiceLoader(
-            [PackageLoader("orchestrator.web", "templates"), PackageLoader("orchestrator.report", "")]
-        ),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
+    made = environment()
+    made.loader = ChoiceLoader(
+        [PackageLoader("orchestrator.web", "templates"), PackageLoader("orchestrator.report", "")]
     )
-    made.globals |= {
-        "access": access,
-        "counted": counted,
-        "version": wm.__version__,
-        "with_query": _with_query,
-    }
+    made.globals |= {"access": access, "version": wm.__version__, "with_query": _with_query}
     made.filters |= {"place": place, "moment": moment, "seconds": seconds, "duration": duration}
     made.filters["pretty"] = lambda document: json.dumps(document, indent=2, ensure_ascii=False)
     return made
@@ -249,14 +241,8 @@ class _Site:
         detail = reason.detail if isinstance(reason, HTTPException) else ""
         return self._show(Page("fault.html.j2", {"status": status, "text": detail}), status)
 
-    def missing(self, _request: Request, reason: Exception) -> Response:
-        return self._show(Page("fault.html.j2", {"status": 404, "text": str(reason)}), 404)
-
-    def in_use(self, _request: Request, reason: Exception) -> Response:
-        return self._show(Page("fault.html.j2", {"status": 409, "text": str(reason)}), 409)
-
-    def away(self, _request: Request, reason: Exception) -> Response:
-        return self._show(Page("fault.html.j2", {"status": 503, "text": str(reason)}), 503)
+    def fault(self, status: int, _request: Request, reason: Exception) -> Response:
+        return self._show(Page("fault.html.j2", {"status": status, "text": str(reason)}), status)
 
 
 def _event(blocks: dict[str, str]) -> str:

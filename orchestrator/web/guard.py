@@ -111,11 +111,7 @@ class Guard:
             path = "/" + scope["path"].lstrip("/")
             answer = RedirectResponse(f"{path}?{rest}" if rest else path, status_code=303)
             answer.set_cookie(
-                name,
-                self._access.session,
-                httponly=True,
-                samesite="lax",
-                secure=scope["scheme"] == "https",
+                name, self._access.session, httponly=True, samesite="lax", secure=scope["scheme"] == "https"
             )
             return answer
         if self._access.knows(HTTPConnection(scope).cookies.get(name, ""), self._access.session):

@@ -26,7 +26,7 @@ from orchestrator.store.tables import CampaignState, JobState
 from orchestrator.web.compare import compare
 from orchestrator.web.job_list import JobList, Places, whole
 from orchestrator.web.live import Live
-from workers.jobs import KINDS, JobKind
+from workers.jobs.kinds import KINDS, JobKind
 
 MAX_RUNNING = 20
 _OVER = (CampaignState.FINISHED, CampaignState.INCOMPLETE, CampaignState.CANCELLED)

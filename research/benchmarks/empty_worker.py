@@ -17,7 +17,8 @@ from orchestrator.store.database import Store
 from orchestrator.store.ledger import StoreLedger
 from orchestrator.store.services import StoreRegistry
 from workers.celery.worker import Worker
-from workers.jobs import ForgeryAnswer, LeasedJob, Outcome, OutcomeStatus
+from workers.jobs.base import LeasedJob, Outcome, OutcomeStatus
+from workers.jobs.forging import ForgeryAnswer
 from workers.runtime import context, slots
 from workers.runtime.ledger import Ledger
 from workers.runtime.messages import End, Run

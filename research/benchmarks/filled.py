@@ -27,7 +27,7 @@ from orchestrator.store.database import Store
 from orchestrator.store.ledger import StoreLedger
 from orchestrator.store.tables import CampaignState, JobState, forgery_answer, job, outcome
 from research.benchmarks.stores import opened
-from workers.jobs import JobKind
+from workers.jobs.kinds import JobKind
 
 SPEC = """
 name = "filled"

@@ -34,7 +34,7 @@ from orchestrator.web.guard import Access
 from research.benchmarks.common import add_store, end_what_was_started, markdown, parser, save_results
 from research.benchmarks.stores import opened, planned
 from wm.attacks.forgery import BATCH
-from workers.jobs import ForgeryParameters
+from workers.jobs.forging import ForgeryParameters
 
 SPEC = """
 name = "{name}"

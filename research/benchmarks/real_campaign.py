@@ -35,7 +35,7 @@ from wm.datasets import Split
 from wm.engines import ForgeryQuery
 from wm.forest import Forest
 from wm.signature import Signature
-from workers.jobs import JobKind
+from workers.jobs.kinds import JobKind
 
 SPEC = """
 name = "{name}"

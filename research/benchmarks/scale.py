@@ -31,7 +31,7 @@ from research.benchmarks import common, filled
 from research.benchmarks.stores import empty_worker, opened, process, url_of
 from tests import servers
 from wm.attacks.forgery import BATCH
-from workers.jobs import JobKind
+from workers.jobs.kinds import JobKind
 
 SPEC = """
 name = "scale-{jobs}"

@@ -37,12 +37,11 @@ def embed() -> Work:
 
 def tune() -> Work:
     """Return a grid search over 2 x 6 forests, in 4,000 rows of 20 features."""
-    from wm.embedding.tuning import grid_search
+    from wm.embedding.tuning import fold_accuracies
 
     X, y = _rows(4000, 20)
-    return lambda: grid_search(
-        X, y, n_estimators=[20, 40], max_depth=[4, 8, 12, 16, 20, None], folds=3, seed=1
-    )
+    grid: dict[str, Any] = {"n_estimators": [20, 40], "max_depth": [4, 8, 12, 16, 20, None]}
+    return lambda: [fold_accuracies(X, y, **grid, folds=3, fold=fold, seed=1) for fold in range(3)]
 
 
 def _forest(n_trees: int) -> Any:
@@ -94,8 +93,8 @@ def votes() -> Work:
 
 def forge() -> Work:
     """Return 400 small forgery queries to the engine that is the default."""
+    from tests.forgery_cases import random_case
     from wm import engines
-    from wm.testing import random_case
 
     cases = [random_case(np.random.default_rng(seed), n_queries=10) for seed in range(40)]
     solver = engines.solver_class("portfolio")

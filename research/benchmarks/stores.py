@@ -21,7 +21,8 @@ from orchestrator.store.database import Store
 from research.benchmarks.common import ROOT
 from tests import servers
 from wm.attacks.forgery import BATCH
-from workers.jobs import ForgeryParameters, JobKind
+from workers.jobs.forging import ForgeryParameters
+from workers.jobs.kinds import JobKind
 
 SPEC = """
 name = "{name}"

@@ -37,7 +37,8 @@ from research.benchmarks.real_campaign import Place, Turn, turns
 from research.benchmarks.stores import empty_worker, forgery_campaign, opened
 from tests import servers
 from wm.attacks.forgery import BATCH
-from workers.jobs import ForgeryAnswer, Outcome, OutcomeStatus
+from workers.jobs.base import Outcome, OutcomeStatus
+from workers.jobs.forging import ForgeryAnswer
 
 CAMPAIGNS = ["breast-cancer:z3:4", "breast-cancer:sat:20"]
 """Data set, engine, number of signatures, each with 500 queries, and queries of a job if not the usual."""

@@ -26,7 +26,7 @@ from research.benchmarks import common
 from research.benchmarks.common import SETTINGS
 from research.benchmarks.embedding import Cost, timed
 from wm.datasets import Source, load, split
-from wm.embedding.tuning import GridScore, Hyperparameters, TuningResult, grid_search
+from wm.embedding.tuning import Hyperparameters, choose, fold_accuracies
 
 
 @dataclass(frozen=True)
@@ -36,6 +36,23 @@ class Grid:
     n_estimators: tuple[int, ...]
     max_depth: tuple[int, ...]
     folds: int
+
+
+@dataclass(frozen=True)
+class Score:
+    """Accuracy of one point of the grid over the folds: mean and (population) standard deviation."""
+
+    point: Hyperparameters
+    mean: float
+    deviation: float
+
+
+@dataclass(frozen=True)
+class Found:
+    """The best point of a grid, and the score of every point in the order of scikit-learn's grid."""
+
+    best: Hyperparameters
+    scores: tuple[Score, ...]
 
 
 @dataclass(frozen=True)
@@ -72,7 +89,7 @@ def paper_grid(name: str, folds: int | None = None) -> Grid:
     return Grid(tune.n_estimators, tune.max_depth, folds or tune.folds)
 
 
-def search_with_scikit_learn(X: NDArray[Any], y: NDArray[Any], grid: Grid, seed: int) -> TuningResult:
+def search_with_scikit_learn(X: NDArray[Any], y: NDArray[Any], grid: Grid, seed: int) -> Found:
     """Return what `GridSearchCV` finds, one fit for each point and fold and none of the chosen forest."""
     forest = RandomForestClassifier(bootstrap=False, random_state=seed, n_jobs=1)
     axes = {"n_estimators": grid.n_estimators, "max_depth": grid.max_depth}
@@ -80,16 +97,23 @@ def search_with_scikit_learn(X: NDArray[Any], y: NDArray[Any], grid: Grid, seed:
     results = found.cv_results_
     columns = (results["params"], results["mean_test_score"], results["std_test_score"])
     scores = [
-        GridScore(Hyperparameters(**point), float(mean), float(std))
+        Score(Hyperparameters(**point), float(mean), float(std))
         for point, mean, std in zip(*columns, strict=True)
     ]
-    return TuningResult(Hyperparameters(**found.best_params_), tuple(scores))
+    return Found(Hyperparameters(**found.best_params_), tuple(scores))
 
 
-def search(X: NDArray[Any], y: NDArray[Any], grid: Grid, seed: int) -> TuningResult:
+def search(X: NDArray[Any], y: NDArray[Any], grid: Grid, seed: int) -> Found:
     """Return what our search finds."""
-    trees, depths = grid.n_estimators, grid.max_depth
-    return grid_search(X, y, n_estimators=trees, max_depth=depths, folds=grid.folds, seed=seed)
+    axes: dict[str, Any] = {"n_estimators": grid.n_estimators, "max_depth": grid.max_depth}
+    folds = range(grid.folds)
+    found = [fold_accuracies(X, y, **axes, folds=grid.folds, fold=fold, seed=seed) for fold in folds]
+    best, scores = choose(**axes, per_fold=found)
+    # The same operations as in GridSearchCV: the results are compared bit for bit.
+    errors = np.array(found).T - np.array([[mean] for _, mean in scores])
+    deviations = np.sqrt(np.average(errors**2, axis=1))
+    both = zip(scores, deviations, strict=True)
+    return Found(best, tuple(Score(point, mean, float(deviation)) for (point, mean), deviation in both))
 
 
 def measure(name: str, grid: Grid, seed: int) -> Row:
@@ -104,12 +128,12 @@ def measure(name: str, grid: Grid, seed: int) -> Row:
     ratios = (reference.wall_s / ours.wall_s, reference.cpu_s / ours.cpu_s)
     equal = min(equal_points(first, theirs), equal_points(last, theirs))
     same = first.best == last.best == theirs.best
-    accuracy = max(score.mean_accuracy for score in theirs.scores)
+    accuracy = max(score.mean for score in theirs.scores)
     size = (rows, features, seed, grid, len(theirs.scores))
     return Row(name, *size, ours, reference, *ratios, equal, same, theirs.best, accuracy)
 
 
-def equal_points(ours: TuningResult, theirs: TuningResult) -> int:
+def equal_points(ours: Found, theirs: Found) -> int:
     """Count the places of the grid where both have the same point with the very same mean and deviation."""
     if len(ours.scores) != len(theirs.scores):
         return 0

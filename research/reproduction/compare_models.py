@@ -23,7 +23,7 @@ from research.reproduction.compare import (
     why,
 )
 from research.reproduction.runs import Run, at_published_point
-from workers.jobs import TuneResult
+from workers.jobs.owner import TuneResult
 
 NEGLIGIBLE = 1.0
 """Loss of accuracy, in percentage points, that we take for negligible: the paper gives no number."""

@@ -15,7 +15,8 @@ from orchestrator.results.stored_models import StoredModels
 from orchestrator.store.campaigns import CampaignRecord
 from orchestrator.store.database import Store
 from research.reproduction.published import DATASETS, ONES_SHARE, TRIGGER_SHARE, Setting
-from workers.jobs import JobKind, TuneResult
+from workers.jobs.kinds import JobKind
+from workers.jobs.owner import TuneResult
 
 
 @dataclass(frozen=True, eq=False)

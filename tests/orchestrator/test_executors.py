@@ -10,7 +10,7 @@ import pytest
 
 import workers.runtime.slots
 from orchestrator.executors import LocalExecutor, default_workers
-from workers.jobs import LeasedJob
+from workers.jobs.base import LeasedJob
 from workers.runtime.messages import End, Run
 
 

@@ -21,7 +21,7 @@ from orchestrator.store.database import Store
 from orchestrator.store.ledger import StoreLedger
 from orchestrator.store.tables import CampaignState, JobState, job, job_need, outcome
 from tests import ending
-from workers.jobs import Outcome, OutcomeStatus
+from workers.jobs.base import Outcome, OutcomeStatus
 from workers.runtime.outage import Outage
 from workers.runtime.owners import machine, owner_name
 

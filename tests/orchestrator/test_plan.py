@@ -26,7 +26,7 @@ from wm.attacks.modification import STRENGTHS
 from wm.embedding.common import trigger_size
 from wm.signature import random_signature
 from wm.streams import Role
-from workers.jobs import KINDS, JobKind
+from workers.jobs.kinds import KINDS, JobKind
 
 FACTS = DataFacts(rows_train=398, rows_test=171, file_sha256=None)
 

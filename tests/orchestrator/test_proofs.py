@@ -18,7 +18,8 @@ from orchestrator.store.tables import (
 )
 from tests.sharing import run_to_end
 from wm.engines.protocol import GLOBAL_REASON
-from workers.jobs import GlobalProof, JobKind
+from workers.jobs.forging import GlobalProof
+from workers.jobs.kinds import JobKind
 from workers.runtime.sandbox import JobSandbox
 
 pytestmark = pytest.mark.system

@@ -25,7 +25,9 @@ from orchestrator.store.tables import (
     job,
     outcome,
 )
-from workers.jobs import ForgeryAnswer, JobKind, Outcome, OutcomeStatus
+from workers.jobs.base import Outcome, OutcomeStatus
+from workers.jobs.forging import ForgeryAnswer
+from workers.jobs.kinds import JobKind
 
 KINDS = ["accuracy", "detection", "forgery", "jobs", "suppression"]
 CONTRACT = {

@@ -13,7 +13,7 @@ from orchestrator.store import campaigns, launched, services
 from orchestrator.store.ledger import StoreLedger
 from orchestrator.store.tables import CampaignState, JobState
 from tests.orchestrator.test_loop import Inline
-from workers.jobs import Outcome, OutcomeStatus
+from workers.jobs.base import Outcome, OutcomeStatus
 from workers.runtime.owners import owner_name
 from workers.runtime.version import protocol_version
 

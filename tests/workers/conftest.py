@@ -10,16 +10,12 @@ from typing import Any
 import pytest
 
 from tests.family import Family
-from workers.jobs import (
-    KINDS,
+from workers.jobs.base import LeasedJob, Parameters
+from workers.jobs.forging import ForgeryAnswer, ForgeryParameters, ForgeryState
+from workers.jobs.kinds import KINDS, JobKind
+from workers.jobs.owner import (
     BaselineParameters,
     EmbedParameters,
-    ForgeryAnswer,
-    ForgeryParameters,
-    ForgeryState,
-    JobKind,
-    LeasedJob,
-    Parameters,
     SplitParameters,
     TuneFoldParameters,
     TuneParameters,

@@ -36,7 +36,7 @@ from wm.forest import Forest
 from wm.formats.sklearn_metadata import parse_arrays
 from wm.streams import Role
 from workers.handlers import attack
-from workers.jobs import KINDS, JobKind
+from workers.jobs.kinds import KINDS, JobKind
 from workers.runtime.context import ArtifactCache, Context
 
 

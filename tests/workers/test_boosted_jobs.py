@@ -11,7 +11,8 @@ from wm.codebook import Codebook
 from wm.forest import Forest
 from wm.formats import xgboost_file
 from wm.verification.boosted import wrong_signs
-from workers.jobs import KINDS, EmbedResult, JobKind
+from workers.jobs.kinds import KINDS, JobKind
+from workers.jobs.owner import EmbedResult
 
 CHOSEN = {"scheme": "boosted", "trigger_share": 0.03, "boosted": {"max_depth": 2, "fit_share": 0.9}}
 

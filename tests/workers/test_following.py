@@ -18,7 +18,8 @@ from wm.engines.isolated import replay_fault
 from wm.engines.protocol import ForgeryQuery, Status
 from wm.forest import Forest
 from workers.handlers import forgery
-from workers.jobs import ForgeryAnswer, ForgeryParameters, ForgeryResult, ForgeryState, JobKind, KnownAnswer
+from workers.jobs.forging import ForgeryAnswer, ForgeryParameters, ForgeryResult, ForgeryState, KnownAnswer
+from workers.jobs.kinds import JobKind
 from workers.runtime.context import ArtifactCache, Context
 from workers.runtime.messages import End
 

@@ -14,12 +14,14 @@ from sklearn.ensemble import RandomForestClassifier
 from wm.attacks.forgery import attacker_instances, attacker_signature
 from wm.claims.claim import parse_claim
 from wm.datasets import Split
-from wm.embedding.tuning import grid_search
+from wm.embedding.tuning import choose, fold_accuracies
 from wm.engines.isolated import replay_fault
 from wm.engines.protocol import GLOBAL_REASON, ForgeryQuery
 from wm.forest import Forest
 from wm.verification.evidence import verify
-from workers.jobs import KINDS, ForgeryState, GlobalProof, JobKind, OutcomeStatus
+from workers.jobs.base import OutcomeStatus
+from workers.jobs.forging import ForgeryState, GlobalProof
+from workers.jobs.kinds import KINDS, JobKind
 from workers.runtime.messages import End
 from workers.runtime.sandbox import JobSandbox
 
@@ -76,9 +78,13 @@ def test_a_file_that_was_changed_after_planning_is_refused(bench, tmp_path):
 
 def test_tuning_fold_by_fold_is_the_grid_search_as_a_whole(bench, split):
     result = bench.result(JobKind.TUNE)
-    whole = grid_search(split.X_train, split.y_train, n_estimators=(6, 12), max_depth=(2, 4), folds=3, seed=4)
-    assert (result["n_estimators"], result["max_depth"]) == (whole.best.n_estimators, whole.best.max_depth)
-    assert [accuracy for _, _, accuracy in result["grid"]] == [score.mean_accuracy for score in whole.scores]
+    grid = {"n_estimators": (6, 12), "max_depth": (2, 4)}
+    per_fold = [
+        fold_accuracies(split.X_train, split.y_train, **grid, folds=3, fold=fold, seed=4) for fold in range(3)
+    ]
+    best, scores = choose(**grid, per_fold=per_fold)
+    assert (result["n_estimators"], result["max_depth"]) == (best.n_estimators, best.max_depth)
+    assert [accuracy for _, _, accuracy in result["grid"]] == [mean for _, mean in scores]
 
 
 def test_tuning_chooses_the_best_point_of_its_grid(bench):

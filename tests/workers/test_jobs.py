@@ -10,7 +10,9 @@ import pytest
 from pydantic import ValidationError
 
 from wm.attacks import registry
-from workers.jobs import KINDS, AttackParameters, ForgeryParameters, JobKind
+from workers.jobs.base import AttackParameters
+from workers.jobs.forging import ForgeryParameters
+from workers.jobs.kinds import KINDS, JobKind
 
 LeakageParameters = KINDS["leakage"].parameters
 

@@ -8,7 +8,8 @@ import pytest
 
 from wm.forest import Forest
 from wm.verification.lineup.proof import LineupProof
-from workers.jobs import KINDS, EmbedResult, JobKind
+from workers.jobs.kinds import KINDS, JobKind
+from workers.jobs.owner import EmbedResult
 
 FEW = {"scheme": "lineup", "candidates": 6}
 

@@ -291,15 +291,12 @@ def _limited(response: Response, source: Source, classes: int) -> Response:
 
 
 def _on_test_rows(forest: Forest, scene: Scene, mistakes: NDArray[np.bool_]) -> _OnTestRows:
-    labels = forest.predict(_widened(forest, scene.split.X_test)).astype(str)
+    X = scene.split.X_test
+    # A thief may have added features: they are 0.
+    labels = forest.predict(np.pad(X, ((0, 0), (0, forest.n_features - X.shape[1])))).astype(str)
     truth = scene.split.y_test.astype(str)
     shared = float(np.mean((labels != truth)[mistakes])) if mistakes.any() else None
     return _OnTestRows(float(np.mean(labels == truth)), shared)
-
-
-def _widened(forest: Forest, X: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Return rows with columns of 0 for features that a thief added."""
-    return np.pad(X, ((0, 0), (0, forest.n_features - X.shape[1])))
 
 
 ATTACK = Attack(

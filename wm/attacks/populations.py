@@ -53,11 +53,7 @@ def honest_forests(
     """Yield honest forests of equal settings, numbered from `first`, each with its own random stream."""
     for number in range(first, first + count):
         yield honest_forest(
-            X,
-            y,
-            n_trees=n_trees,
-            caps=caps,
-            seed=streams.integer_seed(seed, Role.HONEST_POPULATION, number),
+            X, y, n_trees=n_trees, caps=caps, seed=streams.integer_seed(seed, Role.HONEST_POPULATION, number)
         )
 
 

@@ -20,9 +20,7 @@ def new_key() -> Ed25519PrivateKey:
 def to_pem(key: Ed25519PrivateKey) -> bytes:
     """Return a private key as an unencrypted PKCS 8 PEM file's content."""
     return key.private_bytes(
-        serialization.Encoding.PEM,
-        serialization.PrivateFormat.PKCS8,
-        serialization.NoEncryption(),
+        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
     )
 
 

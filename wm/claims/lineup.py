@@ -21,7 +21,6 @@ for rows and settings whose forest happens to fit.
 
 from __future__ import annotations
 
-import hmac
 from collections.abc import Sequence
 from typing import Annotated, Literal, Protocol, Self
 
@@ -33,7 +32,7 @@ from wm.claims.commitment import leaf_hash, merkle_root, whole
 from wm.claims.document import Document, Hash, Names, parse_checked
 from wm.claims.lineup_keys import position_key, position_secret
 from wm.claims.lineup_settings import BoostingSettings, Settings
-from wm.claims.pooled import check_features
+from wm.claims.pooled import check_features, leaf_nonce
 from wm.datasets.preparation import MinMax, Preparation
 from wm.errors import ClaimError
 
@@ -211,11 +210,6 @@ def with_receipts(claim: LineupClaim, receipts: Sequence[Receipt]) -> LineupClai
     return claim.model_copy(update={"receipts": ordered})
 
 
-def header_nonce(salt: bytes) -> bytes:
-    """Return the nonce of the header's leaf."""
-    return hmac.digest(salt, b"header", "sha256")
-
-
 def header_leaf(header: LineupHeader, nonce: bytes) -> bytes:
     """Return the hash of the header."""
     return leaf_hash(b"lineup/v1", header.canonical() + nonce)
@@ -229,7 +223,7 @@ def position_leaf(position: int, secret: bytes) -> bytes:
 def lineup_leaves(header: LineupHeader, salt: bytes, secret: bytes) -> list[bytes]:
     """Return the leaves: the header, then the positions."""
     return [
-        header_leaf(header, header_nonce(salt)),
+        header_leaf(header, leaf_nonce(salt, b"header")),
         *(position_leaf(position, position_secret(secret, position)) for position in range(header.trees)),
     ]
 

@@ -23,12 +23,12 @@ from wm.claims.lineup import (
     LineupClaim,
     LineupHeader,
     header_leaf,
-    header_nonce,
     lineup_leaves,
     position_leaf,
 )
 from wm.claims.lineup_keys import position_key, position_secret
 from wm.claims.opened import OpenedPart, challenge_key, check_opener, check_paths, check_signed
+from wm.claims.pooled import leaf_nonce
 from wm.errors import ClaimError
 
 FORMAT = "treeproof-lineup-opening"
@@ -134,7 +134,7 @@ def open_lineup(claim: LineupClaim, key: Ed25519PrivateKey, challenge: str, coun
     )
     opened = OpenedLineup(
         header=header,
-        header_proof=OpenedPart(nonce=header_nonce(salt).hex(), path=first),
+        header_proof=OpenedPart(nonce=leaf_nonce(salt, b"header").hex(), path=first),
         commitment=claim.commitment,
         receipts=claim.receipts,
         positions=positions,

@@ -47,9 +47,7 @@ MAX_ROWS = 2**18
 
 
 def check_features(
-    names: tuple[str, ...],
-    domain: tuple[tuple[float, float], ...],
-    preparation: MinMax | Preparation | None,
+    names: tuple[str, ...], domain: tuple[tuple[float, float], ...], preparation: MinMax | Preparation | None
 ) -> None:
     """Raise `ValueError` unless domain and preparation are of the features that are named."""
     scaling = preparation.scaling if isinstance(preparation, Preparation) else preparation

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -22,24 +21,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-@dataclass(frozen=True, eq=False)
-class ModelRows:
-    """Model input of raw rows.
-
-    Attributes
-    ----------
-    X
-        (n, d) float32, finite.
-    notes
-        What was done, a line each.
-    """
-
-    X: NDArray[np.float32]
-    notes: tuple[str, ...]
-
-
-def model_rows(preparation: Preparation, cells: Cells) -> ModelRows:
-    """Return the model input of a raw table.
+def model_rows(preparation: Preparation, cells: Cells) -> tuple[NDArray[np.float32], tuple[str, ...]]:
+    """Return the model input of a raw table, (n, d), all of it finite, and what was done, a line each.
 
     Columns are found by their names, in any order; by their places if there are as many as the preparation
     has, without names or with quite other ones. Others are not used. Text that a one-hot encoded column does
@@ -52,7 +35,7 @@ def model_rows(preparation: Preparation, cells: Cells) -> ModelRows:
     """
     X, notes = _gathered(preparation, cells, may_miss=False)
     X = X if preparation.scaling is None else preparation.scaling.scaled(X)
-    return ModelRows(_as_float32(X, preparation, cells), notes)
+    return _as_float32(X, preparation, cells), notes
 
 
 def number_rows(
@@ -72,8 +55,7 @@ def number_rows(
     DataError
         As in `model_rows`.
     """
-    plain = Preparation(columns=tuple(NumberColumn(name=name) for name in names))
-    return _gathered(plain, cells, may_miss=may_miss)
+    return _gathered(Preparation.of_numbers(names), cells, may_miss=may_miss)
 
 
 def _gathered(
@@ -87,8 +69,7 @@ def _gathered(
     parts: list[NDArray[np.float64]] = []
     notes: list[str] = []
     for part, column in zip(preparation.columns, found, strict=True):
-        values = encoded(part, column)
-        bad, of_none = values.unknown, values.missing
+        values, bad, of_none = encoded(part, column)
         if isinstance(part, CategoryColumn) and part.kind == "onehot":
             if others := int((bad | of_none).sum()):
                 notes.append(
@@ -97,7 +78,7 @@ def _gathered(
                 )
         else:
             problems += _problems(part, column, bad, of_none & (not may_miss), situation)
-        parts.append(values.values)
+        parts.append(values)
     if problems:
         raise DataError(refusal(cells.where, problems))
     used = {column.name for column in found}
@@ -132,12 +113,12 @@ def frame_input(
         naming=as_argument,
     )
     preparation = fitted(done.columns, done.X, fill=missing == "median")
-    return model_rows(preparation, cells).X, preparation
+    return model_rows(preparation, cells)[0], preparation
 
 
 def frame_rows(preparation: Preparation, frame: pd.DataFrame) -> NDArray[np.float32]:
     """Return the model input of a pandas frame of raw rows; errors as in `model_rows`."""
-    return model_rows(preparation, frame_cells(frame, where="the frame", label=None, labelled=False)).X
+    return model_rows(preparation, frame_cells(frame, where="the frame", label=None, labelled=False))[0]
 
 
 def _by_place(preparation: Preparation, cells: Cells) -> bool:

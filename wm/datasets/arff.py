@@ -64,7 +64,7 @@ def read_arff(
     return Cells(
         where=where,
         columns=tuple(columns),
-        labels=None if place is None else [_label(row[place]) for row in cells],
+        labels=None if place is None else ["" if row[place] == "?" else row[place].strip() for row in cells],
         place=lambda row: f"line {places[row]}",
         notes=notes,
     )
@@ -115,7 +115,3 @@ def _plain(cell: str) -> str:
     if len(cell) > 1 and cell[0] == cell[-1] and cell[0] in "'\"":
         return re.sub(r"\\(.)", r"\1", cell[1:-1])
     return cell
-
-
-def _label(cell: str) -> str:
-    return "" if cell == "?" else cell.strip()

@@ -102,10 +102,7 @@ def _from_npz(path: Path, recipe: Recipe) -> _Arrays:
 
 def _from_text(data_dir: Path, recipe: Recipe, *, may_download: bool) -> _Arrays:
     parts: list[NDArray[Any]] = []
-    for file_name, blob in (
-        (recipe.train_file, recipe.train_blob),
-        (recipe.test_file, recipe.test_blob),
-    ):
+    for file_name, blob in ((recipe.train_file, recipe.train_blob), (recipe.test_file, recipe.test_blob)):
         text = _text(data_dir / file_name, blob, recipe, may_download=may_download)
         table = parse_svmlight(text, where=file_name, n_features=recipe.n_features)
         positive = np.array([name == "1" for name in table.labels.classes])

@@ -6,8 +6,7 @@ same raw cells give the same float32 numbers for the owner, for whoever runs the
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Annotated, Literal, Self
 
 import numpy as np
@@ -129,6 +128,11 @@ class Preparation(Document):
     columns: Annotated[tuple[RawColumn, ...], Field(min_length=1)]
     scaling: MinMax | None = None
 
+    @classmethod
+    def of_numbers(cls, names: Iterable[str], scaling: MinMax | None = None) -> Self:
+        """Return the preparation of columns of numbers, a feature each."""
+        return cls(columns=tuple(NumberColumn(name=name) for name in names), scaling=scaling)
+
     @model_validator(mode="after")
     def _consistent(self) -> Self:
         _distinct(tuple(column.name for column in self.columns))
@@ -208,42 +212,31 @@ def fitted(
     return Preparation(columns=tuple(parts), scaling=scaling)
 
 
-@dataclass(frozen=True, eq=False)
-class Encoded:
-    """The features of one raw column.
+_Encoded = tuple[NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_]]
 
-    Attributes
-    ----------
-    values
-        (n, k) float64; NaN where there is none.
-    unknown
-        (n,) bool, where a cell is text that the column does not know.
-    missing
-        (n,) bool, where a value is missing and nothing stands for it.
+
+def encoded(part: NumberColumn | CategoryColumn, column: Column) -> _Encoded:
+    """Return the features of a raw column of n cells, and what keeps some of them from having any.
+
+    Returns
+    -------
+    The features, (n, k), NaN where there is none; where a cell is text that the column does not know, (n,);
+    and where a value is missing and nothing stands for it, (n,).
     """
-
-    values: NDArray[np.float64]
-    unknown: NDArray[np.bool_]
-    missing: NDArray[np.bool_]
-
-
-def encoded(part: NumberColumn | CategoryColumn, column: Column) -> Encoded:
-    """Return the features of a raw column of n cells."""
     none = column.missing
     if isinstance(part, CategoryColumn):
         return _encoded_category(part, column, none)
-    known = (
-        {} if part.words is None else {word.lower(): float(place) for place, word in enumerate(part.words)}
-    )
-    numbers = column.with_numbers([known.get(word.lower(), _truth(word)) for word in column.words])
+    own = enumerate(part.words or ())
+    known = {"true": 1.0, "false": 0.0} | {word.lower(): float(place) for place, word in own}
+    numbers = column.with_numbers([known.get(word.lower()) for word in column.words])
     values = numbers.values.copy()
     unknown = np.isnan(values) & ~none
     if part.fill is not None:
         values[none] = part.fill
-    return Encoded(values[:, None], unknown, none & np.isnan(values))
+    return values[:, None], unknown, none & np.isnan(values)
 
 
-def _encoded_category(part: CategoryColumn, column: Column, none: NDArray[np.bool_]) -> Encoded:
+def _encoded_category(part: CategoryColumn, column: Column, none: NDArray[np.bool_]) -> _Encoded:
     places: Mapping[str, int] = {value: place for place, value in enumerate(part.values)}
     of_words = [places.get(NO_VALUE if is_missing(word) else word, -1) for word in column.words]
     codes = np.full(len(column.values), -1, dtype=np.int64)
@@ -257,7 +250,7 @@ def _encoded_category(part: CategoryColumn, column: Column, none: NDArray[np.boo
         values = (codes[:, None] == np.arange(len(part.values))).astype(np.float64)
     else:
         values = np.where(codes < 0, np.nan, codes)[:, None]
-    return Encoded(values, unknown, none & (codes < 0))
+    return values, unknown, none & (codes < 0)
 
 
 def number_name(value: float) -> str:
@@ -267,10 +260,6 @@ def number_name(value: float) -> str:
 
 TRUTH = {"true": 1.0, "false": 0.0, "yes": 1.0, "no": 0.0}
 """Words that stand for 1 and 0."""
-
-
-def _truth(word: str) -> float | None:
-    return TRUTH.get(word.lower()) if word.lower() in ("true", "false") else None
 
 
 def _cells_of(column: NumberColumn | CategoryColumn, part: NDArray[np.float32]) -> Sequence[str | float]:

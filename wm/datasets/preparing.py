@@ -147,10 +147,7 @@ def prepare(
     X = np.hstack(parts) if parts else np.zeros((len(rows), 0))
     X = X if rows.all() else X[rows]
     return Prepared(
-        X,
-        tuple(raw),
-        rows,
-        tuple(f"{where}: {each}" for each in _said(rows, X, encoded, own_value, options)),
+        X, tuple(raw), rows, tuple(f"{where}: {each}" for each in _said(rows, X, encoded, own_value, options))
     )
 
 

@@ -33,7 +33,8 @@ def wrong_shares(
             if len(np.unique(y[inside])) < 2:  # such trees answer that class
                 found[outside] += y[outside] != y[inside][0]
                 continue
-            forest = honest_forest(X[inside], y[inside], n_trees=_TREES, caps=caps, seed=_seed(rng))
+            seed = int(rng.integers(2**31 - 1))
+            forest = honest_forest(X[inside], y[inside], n_trees=_TREES, caps=caps, seed=seed)
             found[outside] += (forest.votes(X[outside]) != y[outside][:, None]).mean(axis=1)
     return found / _ROUNDS
 
@@ -98,7 +99,3 @@ def draw_divided_rows(
     single = rows_to_draw(X, size)
     pool = divided_rows(X, y, single, min(len(single), DIVIDED_POOL * size), share, caps=caps, rng=rng)
     return np.sort(rng.choice(pool, size=size, replace=False))
-
-
-def _seed(rng: np.random.Generator) -> int:
-    return int(rng.integers(2**31 - 1))

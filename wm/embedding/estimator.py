@@ -247,6 +247,12 @@ class WatermarkedForestClassifier(WatermarkedClassifier):
         self.feature_importances_ = impurity_importances(self.forest_, rows.X, rows.codes, rows.weight)
         return self
 
+    def _refuse_given_bits(self, scheme: str) -> None:
+        if self.signature is not None or self.owner_key is not None:
+            raise SignatureError(
+                f"scheme {scheme} draws its bits: a signature or an owner_key is for scheme paper"
+            )
+
     def _marks(self, seed: int, rows: int) -> Marks:
         if self.signature is not None and self.owner_key is not None:
             raise SignatureError("give a signature or an owner_key, not both")
@@ -254,10 +260,7 @@ class WatermarkedForestClassifier(WatermarkedClassifier):
         ones_share = scheme.ones_share if self.ones_share is None else self.ones_share
         rng = streams.generator(seed, Role.OWNER_SIGNATURE, 0)
         if self.scheme != "paper":
-            if self.signature is not None or self.owner_key is not None:
-                raise SignatureError(
-                    f"scheme {self.scheme} draws its bits: a signature or an owner_key is for scheme paper"
-                )
+            self._refuse_given_bits(self.scheme)
             return scheme.draw(trigger_size(rows, self._trigger_share(rows)), trees, ones_share, rng)
         if self.signature is not None:
             return given_signature(self.signature, trees)
@@ -271,10 +274,7 @@ class WatermarkedForestClassifier(WatermarkedClassifier):
 
     def _recognised(self, rows: MergedRows, seed: int, claim: LineupClaim | None) -> tuple[OwnedLineup, Caps]:
         """Return the honest forest of a line-up, and the limits on its trees."""
-        if self.signature is not None or self.owner_key is not None:
-            raise SignatureError(
-                "scheme lineup draws its bits: a signature or an owner_key is for scheme paper"
-            )
+        self._refuse_given_bits("lineup")
         limits = self._caps(Caps(self.max_depth, None))
         owned = fitted_lineup(
             rows,

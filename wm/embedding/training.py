@@ -59,12 +59,7 @@ def fit_trees(
 
 
 def fit_tree(
-    X: NDArray[np.float32],
-    y: NDArray[np.int64],
-    *,
-    caps: Caps,
-    seed: int,
-    sample_weight: NDArray[np.float64],
+    X: NDArray[np.float32], y: NDArray[np.int64], *, caps: Caps, seed: int, sample_weight: NDArray[np.float64]
 ) -> Any:
     """Fit one tree and return it: the tree of `fit_trees` that has the same `random_state`.
 

@@ -31,74 +31,6 @@ class Hyperparameters:
             raise ValueError(f"max_depth = {self.max_depth} is not 1 or more")
 
 
-@dataclass(frozen=True)
-class GridScore:
-    """Accuracy of one point of the grid over the folds: mean and (population) standard deviation."""
-
-    hyperparameters: Hyperparameters
-    mean_accuracy: float
-    std_accuracy: float
-
-
-@dataclass(frozen=True)
-class TuningResult:
-    """The best point of a grid, and the score of every point in the order of scikit-learn's grid."""
-
-    best: Hyperparameters
-    scores: tuple[GridScore, ...]
-
-
-def grid_search(
-    X: NDArray[Any],
-    y: NDArray[Any],
-    *,
-    n_estimators: Sequence[int],
-    max_depth: Sequence[int | None],
-    folds: int = 3,
-    seed: int,
-) -> TuningResult:
-    """Choose number and depth of trees by cross-validated accuracy.
-
-    The result is that of scikit-learn's `GridSearchCV(RandomForestClassifier(bootstrap=False,
-    random_state=seed), grid, cv=folds)`, bit for bit and with the same order of ties (the first in the order
-    depth, then number of trees), but with fewer fits: with one seed a small forest is the first trees of a
-    large one, and a tree that does not reach a limit is the same under every larger one.
-
-    Parameters
-    ----------
-    X
-        Training rows, (n, d).
-    y
-        Classes, (n,).
-    n_estimators, max_depth
-        The grid, in order of preference among equals.
-    folds
-        Number of stratified folds, 2 or more.
-    seed
-        The forests' `random_state`.
-
-    Raises
-    ------
-    DataError
-        If a class has fewer rows than there are folds.
-    ValueError
-        If the grid is empty, or a number in it is out of range.
-    """
-    per_fold = [
-        fold_accuracies(
-            X,
-            y,
-            n_estimators=n_estimators,
-            max_depth=max_depth,
-            folds=folds,
-            fold=fold,
-            seed=seed,
-        )
-        for fold in range(folds)
-    ]
-    return choose(n_estimators, max_depth, per_fold)
-
-
 def grid_points(n_estimators: Sequence[int], max_depth: Sequence[int | None]) -> tuple[Hyperparameters, ...]:
     """Return the grid in scikit-learn's order: by depth, then by number of trees.
 
@@ -128,7 +60,31 @@ def fold_accuracies(
 ) -> tuple[float, ...]:
     """Return the accuracy of each point of the grid, in the order of `grid_points`, on one fold.
 
-    Parameters and errors as in `grid_search`; `fold` counts from 0.
+    The result is that of scikit-learn's `GridSearchCV(RandomForestClassifier(bootstrap=False,
+    random_state=seed), grid, cv=folds)`, bit for bit, but with fewer fits: with one seed a small forest is
+    the first trees of a large one, and a tree that does not reach a limit is the same under every larger one.
+
+    Parameters
+    ----------
+    X
+        Training rows, (n, d).
+    y
+        Classes, (n,).
+    n_estimators, max_depth
+        The grid, in order of preference among equals.
+    folds
+        Number of stratified folds, 2 or more.
+    fold
+        One of them, counted from 0.
+    seed
+        The forests' `random_state`.
+
+    Raises
+    ------
+    DataError
+        A class has fewer rows than there are folds.
+    ValueError
+        The grid is empty, or a number in it is out of range.
     """
     from sklearn.model_selection import StratifiedKFold
 
@@ -188,8 +144,8 @@ def _growing(
 
 def choose(
     n_estimators: Sequence[int], max_depth: Sequence[int | None], per_fold: Sequence[Sequence[float]]
-) -> TuningResult:
-    """Return the best point of the grid by its mean accuracy over the folds.
+) -> tuple[Hyperparameters, tuple[tuple[Hyperparameters, float], ...]]:
+    """Return the best point of the grid, and every point with its mean accuracy over the folds.
 
     Parameters
     ----------
@@ -197,15 +153,9 @@ def choose(
         Results of `fold_accuracies`, in the order of the folds.
     """
     grid = grid_points(n_estimators, max_depth)
-    accuracies = np.array(per_fold, dtype=np.float64).T
-    # The same operations as in GridSearchCV: a test compares the results bit for bit.
-    means = np.average(accuracies, axis=1)
-    deviations = np.sqrt(np.average((accuracies - means[:, np.newaxis]) ** 2, axis=1))
-    scores = tuple(
-        GridScore(point, float(mean), float(deviation))
-        for point, mean, deviation in zip(grid, means, deviations, strict=True)
-    )
-    return TuningResult(best=grid[int(np.argmax(means))], scores=scores)
+    # The same operation as in GridSearchCV: a test compares the results bit for bit.
+    means = np.average(np.array(per_fold, dtype=np.float64).T, axis=1)
+    return grid[int(np.argmax(means))], tuple(zip(grid, means.tolist(), strict=True))
 
 
 def _check_folds(y: NDArray[Any], folds: int) -> None:

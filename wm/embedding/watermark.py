@@ -153,11 +153,4 @@ def _trigger_rows(X: NDArray[np.float32], y: NDArray[np.int64], plan: Plan) -> N
     rng = streams.generator(plan.seed, Role.OWNER_TRIGGER, plan.repeat)
     if plan.pool_rows == "any":
         return draw_trigger_rows(X, size, rng)
-    return draw_divided_rows(
-        X,
-        y,
-        size,
-        plan.signature.share,
-        caps=plan.caps,
-        rng=rng,
-    )
+    return draw_divided_rows(X, y, size, plan.signature.share, caps=plan.caps, rng=rng)

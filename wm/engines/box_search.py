@@ -175,10 +175,7 @@ class _Run:
             np.array([-1]),
             live,
             n_live,
-            (
-                np.empty((trees + 1, int(sizes[0])), dtype=np.int64),
-                *np.empty((3, trees + 1), dtype=np.int64),
-            ),
+            (np.empty((trees + 1, int(sizes[0])), dtype=np.int64), *np.empty((3, trees + 1), dtype=np.int64)),
             np.arange(trees),
             np.ones(trees),
             self._choice,

@@ -2,26 +2,20 @@
 
 from __future__ import annotations
 
-import importlib
 from typing import Any
 
 import numpy as np
 
 from wm.datasets.preparation import NO_VALUE, CategoryColumn, MinMax, NumberColumn, Preparation
-from wm.errors import ModelError
 from wm.exporting.labels import class_labels
 from wm.forest import Forest
-from wm.formats.export import to_sklearn
+from wm.formats.export import skops_io, to_sklearn
 from wm.interface import Interface
 
 
 def write(forest: Forest, interface: Interface | None) -> bytes:
     """Return the skops file of `to_pipeline`."""
-    try:
-        skops = importlib.import_module("skops.io")
-    except ImportError as reason:
-        raise ModelError("skops is not installed: pip install 'treeproof[skops]'") from reason
-    content: bytes = skops.dumps(to_pipeline(forest, interface))
+    content: bytes = skops_io().dumps(to_pipeline(forest, interface))
     return content
 
 

@@ -187,12 +187,7 @@ def margin_model(
     own = classes if is_own else np.array([0, 1])
     adds_votes = is_own and link is Link.LOGISTIC and not np.any(base) and _is_one_number(trees)
     forest, kept = assemble(
-        trees,
-        n_features=n_features,
-        classes=own,
-        input_dtype=input_dtype,
-        signs=True,
-        about_zero=adds_votes,
+        trees, n_features=n_features, classes=own, input_dtype=input_dtype, signs=True, about_zero=adds_votes
     )
     margins = np.concatenate([np.where(tree.left < 0, tree.value, 0.0) for tree in kept])
     columns, start = np.asarray(column, dtype=np.int64), np.asarray(base, dtype=np.float64)

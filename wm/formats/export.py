@@ -154,7 +154,7 @@ def save_model(forest: Forest, path: str | Path, *, scrub: bool = True, trust_pi
         if _ending(file, trust_pickle) == ".npz":
             source.save(file)
         else:
-            library = _skops(file) if file.suffix == ".skops" else importlib.import_module("joblib")
+            library = skops_io(f"{file}: ") if file.suffix == ".skops" else importlib.import_module("joblib")
             library.dump(to_sklearn(source, scrub=False), file)
     except OSError as reason:
         raise ModelError(f"{path}: cannot be written ({reason.strerror})") from reason
@@ -232,7 +232,7 @@ def _read_skops(file: Path, trusted: Sequence[str]) -> Any:
                 f"holds types that are not trusted: {names[:_LONGEST_LIST]}: if you trust them, give "
                 f"{options} (in Python: trusted)"
             )
-        return _skops(file).load(file, trusted=list(trusted))
+        return skops_io(f"{file}: ").load(file, trusted=list(trusted))
 
 
 def types_to_trust(file: str | Path) -> list[str]:
@@ -244,7 +244,7 @@ def types_to_trust(file: str | Path) -> list[str]:
         A damaged file, or skops is not installed.
     """
     path = Path(file)
-    skops = _skops(path)
+    skops = skops_io(f"{path}: ")
     with _named_errors(path, "not a readable skops file"):
         return sorted(skops.get_untrusted_types(file=path))
 
@@ -272,8 +272,9 @@ def _named_errors(file: Path, fault: str) -> Iterator[None]:
         raise ModelError(f"{file}: {fault} ({text})") from reason
 
 
-def _skops(file: Path) -> ModuleType:
+def skops_io(where: str = "") -> ModuleType:
+    """Return skops' module of files; raise `ModelError`, whose text begins with `where`, without skops."""
     try:
         return importlib.import_module("skops.io")
     except ImportError as reason:
-        raise ModelError(f"{file}: skops is not installed: pip install 'treeproof[skops]'") from reason
+        raise ModelError(f"{where}skops is not installed: pip install 'treeproof[skops]'") from reason

@@ -116,7 +116,7 @@ def read(data: bytes) -> TreeModel:
         column=np.arange(len(trees)) % columns,
         base=np.zeros(columns),
         link=_LINKS[objective],
-        scale=float(_floats(sigmoid[0], 1, "sigmoid")[0]) if sigmoid else 1.0,
+        scale=float(_array(sigmoid[0], 1, "sigmoid", np.float64)[0]) if sigmoid else 1.0,
         is_mean="average_output" in header,
         n_features=whole(header, "max_feature_idx") + 1,
         classes=np.arange(max(2, columns)) if objective in _CLASSIFIERS else None,
@@ -131,10 +131,6 @@ def _pairs(text: str) -> dict[str, str]:
     """Return the lines NAME=VALUE of a text; a line without a sign is a name."""
     lines = (line.partition("=") for line in text.splitlines() if line.strip())
     return {name.strip(): value for name, _, value in lines}
-
-
-def _floats(text: str, count: int, name: str) -> NDArray[np.float64]:
-    return _array(text, count, name, np.float64)
 
 
 def _array(text: str, count: int, name: str, dtype: Any) -> NDArray[Any]:

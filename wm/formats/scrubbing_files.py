@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
@@ -37,11 +36,7 @@ def _xgboost(data: bytes) -> bytes:
                 tree[name] = [0.0] * len(leaf)
     attributes = learner.get("attributes", {})
     learner["attributes"] = {name: attributes[name] for name in _KEPT_ATTRIBUTES if name in attributes}
-    return json.dumps(document, default=_plain).encode()
-
-
-def _plain(value: Any) -> Any:
-    return value.tolist()
+    return json.dumps(document, default=lambda array: array.tolist()).encode()
 
 
 def _lightgbm(data: bytes) -> bytes:
@@ -129,13 +124,10 @@ def same_model(model: TreeModel, other: TreeModel) -> bool:
     """Return whether two models predict alike: the same trees, margins, link and base scores."""
     if model.forest.content_hash != other.forest.content_hash:
         return False
-    if model.margins is None or other.margins is None:
-        return model.margins is other.margins
-    pairs = (
-        getattr(each, name) for name in ("leaf", "column", "base") for each in (model.margins, other.margins)
-    )
-    arrays = list(pairs)
-    return all(np.array_equal(*arrays[place : place + 2]) for place in range(0, len(arrays), 2)) and (
-        (model.margins.link, model.margins.scale, model.margins.is_mean)
-        == (other.margins.link, other.margins.scale, other.margins.is_mean)
-    )
+    one, two = model.margins, other.margins
+    if one is None or two is None:
+        return one is two
+    if (one.link, one.scale, one.is_mean) != (two.link, two.scale, two.is_mean):
+        return False
+    arrays = ((one.leaf, two.leaf), (one.column, two.column), (one.base, two.base))
+    return all(np.array_equal(*pair) for pair in arrays)

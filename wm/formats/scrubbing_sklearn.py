@@ -9,13 +9,13 @@ training values.
 
 from __future__ import annotations
 
-import importlib
 import io
 from typing import Any
 
 import numpy as np
 
 from wm.errors import ModelError
+from wm.formats.export import skops_io
 from wm.formats.scrubbing_files import same_model
 from wm.formats.sklearn_margins import read
 
@@ -136,11 +136,7 @@ def packed(model: Any, ending: str) -> bytes:
         skops is not installed.
     """
     if ending == ".skops":
-        try:
-            skops = importlib.import_module("skops.io")
-        except ImportError as reason:
-            raise ModelError("skops is not installed: pip install 'treeproof[skops]'") from reason
-        content: bytes = skops.dumps(model)
+        content: bytes = skops_io().dumps(model)
         return content
     import joblib
 

@@ -173,7 +173,7 @@ def _tree(tree: Any, number: int, weight: float) -> Tree:
     only_known(tree, _TREE_FIELDS, f"tree {number}")
     if whole(tree, "tree_param", "size_leaf_vector") > 1:
         raise ModelError(f"tree {number} has several outputs in a leaf: trees with one are read")
-    if len(items_of(tree, "categories_nodes")) or np.any(numbers(tree, "split_type", np.int64)):
+    if len(tree.get("categories_nodes", [])) or np.any(numbers(tree, "split_type", np.int64)):
         raise ModelError(f"tree {number} has categorical splits, which have no exact form here: encode them")
     condition = numbers(tree, "split_conditions", np.float32)
     left, right = numbers(tree, "left_children", np.int64), numbers(tree, "right_children", np.int64)
@@ -186,11 +186,6 @@ def _tree(tree: Any, number: int, weight: float) -> Tree:
         missing_left=numbers(tree, "default_left", np.int64) != 0,
         traces={"weight": numbers(tree, "sum_hessian")} if "sum_hessian" in tree else {},
     )
-
-
-def items_of(tree: Any, name: str) -> Any:
-    """Return a list or array that older files may lack."""
-    return tree.get(name, []) if isinstance(tree, dict) else []
 
 
 def _notes(learner: Any) -> list[tuple[str, str]]:

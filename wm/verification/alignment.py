@@ -64,8 +64,7 @@ def align_in_order(
     drawn = [rng.permutation(signature.array) for _ in range(draws)]
     found = _best(errors, len(wrong), np.stack([signature.array, *drawn]).astype(np.int64))
     return Alignment(
-        bits=float(found[0] / wrong.size),
-        log10_p=math.log10(rank_p_value(float(found[0]), found[1:])),
+        bits=float(found[0] / wrong.size), log10_p=math.log10(rank_p_value(float(found[0]), found[1:]))
     )
 
 

@@ -119,7 +119,8 @@ def _header_of_numbers(
     of_classes = kind == "probabilities" and (
         sorted(cells) == sorted(class_names) or (len(cells) == 1 and cells[0] in {*class_names, "1"})
     )
-    is_header = all(number(cell) is not None for cell in cells) and (_counts(cells) or of_classes)
+    counts = cells == [str(place) for place in range(len(cells))]  # as pandas names columns
+    is_header = all(number(cell) is not None for cell in cells) and (counts or of_classes)
     return cells if is_header else []
 
 
@@ -207,11 +208,6 @@ def _from_csv(
                 continue
             raise ClaimError(f"{what}: line {line}: {reason}") from reason
     return names, None if id_place is None else ids, found
-
-
-def _counts(cells: list[str]) -> bool:
-    """Return whether cells are 0, 1, 2, ..., as pandas names columns."""
-    return cells == [str(place) for place in range(len(cells))]
 
 
 def _places(header: list[str], passed_over: Collection[str], what: str) -> tuple[int | None, list[int]]:

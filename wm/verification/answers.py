@@ -88,12 +88,7 @@ class Answers:
 
 
 def checked_answers(
-    kind: AnswerKind,
-    values: Any,
-    *,
-    class_names: tuple[str, ...],
-    error: type[WmError],
-    what: str,
+    kind: AnswerKind, values: Any, *, class_names: tuple[str, ...], error: type[WmError], what: str
 ) -> Answers:
     """Check a suspect's answers and bring them into one form.
 

@@ -41,12 +41,10 @@ class Evidence:
         Number of the k x m votes that fit these bits, and k x m.
     exact_match
         The paper's rule: all of them do.
-    matched_trees
-        Number of trees that fit their bits on every row.
     ones
         Number of ones in the signature, or in the codebook.
-    errors_in_ones, errors
-        Errors on the trigger set where the bit is 1, and in all.
+    errors
+        Errors on the trigger set.
     log10_p
         Exact p-value under the null, as a power of ten.
     level, significant
@@ -58,9 +56,7 @@ class Evidence:
     matched_bits: int
     total_bits: int
     exact_match: bool
-    matched_trees: int
     ones: int
-    errors_in_ones: int
     errors: int
     log10_p: float
     level: float
@@ -122,9 +118,7 @@ def verify(
         matched_bits=int(matched.sum()),
         total_bits=int(matched.size),
         exact_match=bool(matched.all()),
-        matched_trees=int(matched.all(axis=0).sum()),
         ones=signature.ones,
-        errors_in_ones=int((wrong & wanted).sum()),
         errors=int(wrong.sum()),
         log10_p=log10_p,
         level=level,

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -97,10 +97,7 @@ def each_test(answers: Mapping[AnswerKind, Answers], truth: RowTruth) -> list[Te
 def adjusted(found: Sequence[Test]) -> tuple[Test, ...]:
     """Return tests with p-values adjusted for their number."""
     logs = holm([each.log10_p for each in found])
-    return tuple(
-        Test(each.name, each.log10_p, each.log10_floor, value, each.figure)
-        for each, value in zip(found, logs, strict=True)
-    )
+    return tuple(replace(each, log10_adjusted=value) for each, value in zip(found, logs, strict=True))
 
 
 def row_floor(pool: int, triggers: int) -> float:

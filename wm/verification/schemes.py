@@ -13,11 +13,7 @@ from wm.verification.randomization import RowTruth, Test, run_tests
 Tests = Callable[[Mapping[AnswerKind, Answers], RowTruth], tuple[Test, ...]]
 """A suspect's answers and what the draw says of the rows to every test that the answers allow."""
 
-EVIDENCE: dict[str, Tests] = {
-    "paper": run_tests,
-    "codebook": run_tests,
-    BOOSTED: boosted_tests,
-}
+EVIDENCE: dict[str, Tests] = {"paper": run_tests, "codebook": run_tests, BOOSTED: boosted_tests}
 """Tests by the name in a claim's header."""
 
 OF_MARGINS = (BOOSTED,)

@@ -40,22 +40,9 @@ class Verdict:
     evidence: Evidence
 
     @property
-    def accepted(self) -> bool:
-        """Whether no rule failed; `open_questions` names those that could not be checked."""
-        return not self.stopped_by
-
-    @property
     def stopped_by(self) -> tuple[Rule, ...]:
         """The rules that failed."""
-        return self._rules(RuleOutcome.FAILED)
-
-    @property
-    def open_questions(self) -> tuple[Rule, ...]:
-        """The rules that were not checked."""
-        return self._rules(RuleOutcome.UNCHECKED)
-
-    def _rules(self, outcome: RuleOutcome) -> tuple[Rule, ...]:
-        return tuple(each.rule for each in self.rules if each.outcome is outcome)
+        return tuple(each.rule for each in self.rules if each.outcome is RuleOutcome.FAILED)
 
 
 def judge(

@@ -97,13 +97,7 @@ class App(Celery):  # type: ignore[misc] # Celery has no usable types
 
     def __init__(self, address: str) -> None:
         self.address = address
-        super().__init__(
-            "treeproof",
-            broker=address,
-            loader=_Loader,
-            set_as_current=False,
-            fixups=[],
-        )
+        super().__init__("treeproof", broker=address, loader=_Loader, set_as_current=False, fixups=[])
         self.backend_cls = DisabledBackend
 
     def connection_for_read(self, url: str | None = None, **options: Any) -> Any:

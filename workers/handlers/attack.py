@@ -17,7 +17,9 @@ from wm.formats import xgboost_file
 from wm.formats.sklearn_metadata import TreeMetadata, parse_arrays
 from wm.models import TreeModel
 from workers.handlers.steps import adjusted, caps_of, read_split
-from workers.jobs import KINDS, AttackParameters, BaselineResult, EmbedResult, JobKind, JobResult, Parameters
+from workers.jobs.base import AttackParameters, JobResult, Parameters
+from workers.jobs.kinds import KINDS, JobKind
+from workers.jobs.owner import BaselineResult, EmbedResult
 from workers.runtime.context import Context
 
 

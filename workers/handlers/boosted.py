@@ -16,7 +16,7 @@ from wm.exporting.xgboost_model import write_margins
 from wm.streams import Role
 from wm.verification.boosted import wrong_signs
 from wm.verification.evidence import verify
-from workers.jobs import BoostedParameters, EmbedParameters, EmbedResult, HonestFigures
+from workers.jobs.owner import BoostedParameters, EmbedParameters, EmbedResult, HonestFigures
 from workers.runtime.context import Context
 
 

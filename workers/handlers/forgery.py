@@ -11,15 +11,9 @@ from wm.datasets import Split
 from wm.engines import ForgeryQuery, Status
 from wm.forest import Forest
 from workers.handlers.steps import read_split
-from workers.jobs import (
-    EmbedResult,
-    ForgeryAnswer,
-    ForgeryParameters,
-    ForgeryResult,
-    ForgeryState,
-    GlobalProof,
-    JobKind,
-)
+from workers.jobs.forging import ForgeryAnswer, ForgeryParameters, ForgeryResult, ForgeryState, GlobalProof
+from workers.jobs.kinds import JobKind
+from workers.jobs.owner import EmbedResult
 from workers.runtime.context import Context
 
 _ready: dict[tuple[object, ...], Forger] = {}

@@ -21,12 +21,12 @@ from wm.formats.sklearn_metadata import from_model
 from wm.streams import Role
 from wm.verification.evidence import verify
 from workers.handlers.boosted import embed_boosted
-from workers.jobs import (
+from workers.jobs.kinds import JobKind
+from workers.jobs.owner import (
     BaselineParameters,
     BaselineResult,
     EmbedParameters,
     EmbedResult,
-    JobKind,
     SplitParameters,
     SplitResult,
     TuneFoldParameters,
@@ -82,16 +82,13 @@ def tune_fold(parameters: TuneFoldParameters, context: Context) -> TuneFoldResul
 def tune(parameters: TuneParameters, context: Context) -> TuneResult:
     """Choose the best point of the grid by all folds."""
     folds = sorted(context.inputs(JobKind.TUNE_FOLD, TuneFoldResult), key=lambda result: result.fold)
-    found = choose(parameters.n_estimators, parameters.max_depth, [result.accuracies for result in folds])
-    grid = tuple(
-        (score.hyperparameters.n_estimators, score.hyperparameters.max_depth, score.mean_accuracy)
-        for score in found.scores
-    )
+    accuracies = [result.accuracies for result in folds]
+    best, scores = choose(parameters.n_estimators, parameters.max_depth, accuracies)
     return TuneResult(
-        n_estimators=found.best.n_estimators,
-        max_depth=found.best.max_depth,
-        mean_accuracy=max(accuracy for _, _, accuracy in grid),
-        grid=grid,
+        n_estimators=best.n_estimators,
+        max_depth=best.max_depth,
+        mean_accuracy=max(mean for _, mean in scores),
+        grid=tuple((point.n_estimators, point.max_depth, mean) for point, mean in scores),
     )
 
 

@@ -10,7 +10,8 @@ from contextlib import contextmanager
 from multiprocessing.connection import Connection
 from typing import TypeVar, cast
 
-from workers.jobs import KINDS, JobKind, JobResult, LeasedJob
+from workers.jobs.base import JobResult, LeasedJob
+from workers.jobs.kinds import KINDS, JobKind
 from workers.runtime.messages import ArtifactData, NeedArtifact, Rows
 
 CACHE_BYTES = 512 * 2**20

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
-from workers.jobs import LeasedJob, Outcome
+from workers.jobs.base import LeasedJob, Outcome
 
 LEASE_S = 30.0
 """Time from the last heartbeat to the end of a lease; a busy machine may miss two heartbeats."""

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from workers.jobs import LeasedJob, Outcome
+from workers.jobs.base import LeasedJob, Outcome
 
 
 @dataclass(frozen=True)

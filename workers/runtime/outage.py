@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import ParamSpec, TypeVar
 
 from workers.errors import LedgerUnavailableError
-from workers.jobs import LeasedJob
+from workers.jobs.base import LeasedJob
 from workers.runtime.ledger import Ledger
 
 P = ParamSpec("P")

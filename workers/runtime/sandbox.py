@@ -11,7 +11,8 @@ from collections.abc import Callable
 
 from wm.isolation import START_LIMIT_S, ChildError, Sandbox
 from wm.running_time import RunningTime
-from workers.jobs import KINDS, LeasedJob, Outcome, OutcomeStatus
+from workers.jobs.base import LeasedJob, Outcome, OutcomeStatus
+from workers.jobs.kinds import KINDS
 from workers.runtime.ledger import HEARTBEAT_S, Ledger
 from workers.runtime.messages import ArtifactData, End, FromHandler, NeedArtifact, Rows, Run, Start
 

@@ -9,7 +9,8 @@ from multiprocessing.connection import Connection
 from wm.errors import WmError
 from wm.fork_server import requests
 from wm.isolation import ChildError
-from workers.jobs import KINDS, LeasedJob, Outcome, OutcomeStatus
+from workers.jobs.base import LeasedJob, Outcome, OutcomeStatus
+from workers.jobs.kinds import KINDS
 from workers.runtime.context import ArtifactCache, Context
 from workers.runtime.messages import End, Run, Start
 

@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 
-from workers.jobs import LeasedJob
+from workers.jobs.base import LeasedJob
 from workers.runtime.ledger import Ledger
 from workers.runtime.messages import End, Run
 from workers.runtime.owners import owner_name

@@ -6,7 +6,7 @@ import hashlib
 import json
 
 import wm
-from workers.jobs import KINDS
+from workers.jobs.kinds import KINDS
 
 
 def protocol_version() -> str:

@@ -45,9 +45,7 @@ def show(findings: Findings) -> Shown:
     summary = cost_summary(frame)
     drawn = figure("cost", "", partial(cost_chart, summary), findings.origin(frame), summary=text)
     return Shown(
-        lead=text,
-        figures=(drawn,) if len(frame) else (),
-        tables=(make_table("cost-table", summary),),
+        lead=text, figures=(drawn,) if len(frame) else (), tables=(make_table("cost-table", summary),)
     )
 
 

@@ -9,26 +9,11 @@ from typing import Any
 import altair as alt
 import pandas as pd
 
-from orchestrator.report.charts import (
-    Chart,
-    Figure,
-    figure,
-    look,
-    panels,
-    series,
-)
+from orchestrator.report.charts import Chart, Figure, figure, look, panels, series
 from orchestrator.report.data import Findings, summarise
 from orchestrator.report.sections.section import NOTHING_YET, Answer, Grade, Question, Shown
 from orchestrator.report.table import make_table
-from orchestrator.report.wording import (
-    MINUS,
-    counted,
-    listed,
-    percent,
-    ranged,
-    sampled,
-    signed,
-)
+from orchestrator.report.wording import MINUS, counted, listed, percent, ranged, sampled, signed
 
 AXES = {
     "trigger_share": ("ones_share", "Trigger rows (% of training rows)", "trigger rows"),

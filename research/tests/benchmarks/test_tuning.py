@@ -44,7 +44,7 @@ def test_the_campaigns_grids_hold_what_the_paper_chose(name):
 
 def off_by_one_bit(result):
     first, *others = result.scores
-    return replace(result, scores=(replace(first, std_accuracy=np.nextafter(first.std_accuracy, 1)), *others))
+    return replace(result, scores=(replace(first, deviation=np.nextafter(first.deviation, 1)), *others))
 
 
 def another_choice(result):
@@ -60,8 +60,8 @@ def one_point_missing(result):
     [(off_by_one_bit, 3, True), (another_choice, 4, False), (one_point_missing, 0, True)],
 )
 def test_a_difference_ends_the_run_with_a_failure(spoil, equal, same_choice, tmp_path, monkeypatch):
-    search = tuning.grid_search
-    monkeypatch.setattr(tuning, "grid_search", lambda *given, **named: spoil(search(*given, **named)))
+    search = tuning.search
+    monkeypatch.setattr(tuning, "search", lambda *given: spoil(search(*given)))
     output = tmp_path / "tuning.json"
     with pytest.raises(SystemExit, match="the searches disagree on breast-cancer"):
         tuning.main([*WORDS, "-o", str(output)])

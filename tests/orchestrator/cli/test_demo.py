@@ -12,7 +12,7 @@ from orchestrator.launch import planned_jobs
 from orchestrator.spec import parse_spec
 from wm.claims.claim import read_claim
 from wm.forest import Forest
-from workers.jobs import KINDS, JobKind
+from workers.jobs.kinds import KINDS, JobKind
 
 
 def test_the_exported_forest_and_claim_verify(finished, tmp_path):

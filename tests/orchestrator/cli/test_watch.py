@@ -25,7 +25,9 @@ from orchestrator.store.activity import running_jobs
 from orchestrator.store.ledger import StoreLedger
 from orchestrator.store.services import StoreRegistry
 from orchestrator.store.tables import CampaignState, JobState, job, worker
-from workers.jobs import ForgeryAnswer, JobKind, Outcome, OutcomeStatus
+from workers.jobs.base import Outcome, OutcomeStatus
+from workers.jobs.forging import ForgeryAnswer
+from workers.jobs.kinds import JobKind
 from workers.runtime.registry import WorkerRecord
 
 SPEC = """

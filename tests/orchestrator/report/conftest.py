@@ -23,7 +23,9 @@ from orchestrator.store.tables import CampaignState, job
 from tests.made_up_attacks import attack_result
 from tests.report_page import Page, undrawn
 from tests.sharing import made_once
-from workers.jobs import KINDS, ForgeryAnswer, JobKind, Outcome, OutcomeStatus
+from workers.jobs.base import Outcome, OutcomeStatus
+from workers.jobs.forging import ForgeryAnswer
+from workers.jobs.kinds import KINDS, JobKind
 
 CAMPAIGN = """
 name = "made-up"

@@ -12,7 +12,7 @@ from orchestrator import results
 from orchestrator.report.data import Findings
 from orchestrator.report.sections.campaign import failures, show_failures
 from tests.orchestrator.report.conftest import Made
-from workers.jobs import JobKind
+from workers.jobs.kinds import JobKind
 
 
 def _rows(jobs: pd.DataFrame) -> list[Any]:

@@ -26,7 +26,7 @@ from orchestrator.report.wording import p_value_of_log10
 from orchestrator.store.tables import CampaignState, job, outcome
 from tests.orchestrator.report.conftest import Made, MakeCampaign
 from tests.report_page import Page, undrawn
-from workers.jobs import KINDS, JobKind
+from workers.jobs.kinds import KINDS, JobKind
 
 _GOLDEN = Path(__file__).with_name("golden_page.txt")
 _ATTACKS = [

@@ -17,7 +17,8 @@ from orchestrator.store.database import Store
 from orchestrator.store.ledger import StoreLedger
 from orchestrator.store.tables import JobState, job
 from tests.sharing import copy_store
-from workers.jobs import JobKind, Outcome, OutcomeStatus
+from workers.jobs.base import Outcome, OutcomeStatus
+from workers.jobs.kinds import JobKind
 
 DONE = Outcome(OutcomeStatus.DONE, {"value": 1}, {"job": 0.5})
 

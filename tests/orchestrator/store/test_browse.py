@@ -15,7 +15,8 @@ from orchestrator.store.details import job_details, witness_of
 from orchestrator.store.ledger import StoreLedger
 from orchestrator.store.tables import JobState, forgery_answer, job
 from orchestrator.store.wanted import Wanted
-from workers.jobs import ForgeryAnswer, Outcome, OutcomeStatus
+from workers.jobs.base import Outcome, OutcomeStatus
+from workers.jobs.forging import ForgeryAnswer
 
 _KINDS = ("split", "detection", "forgery")
 _STATES = (JobState.DONE, JobState.FAILED, JobState.READY)

@@ -10,7 +10,7 @@ from orchestrator.plan import GridPoint
 from orchestrator.store import campaigns, queue
 from orchestrator.store.campaigns import STALE_S
 from orchestrator.store.tables import CampaignState, JobState, campaign, campaign_job, cell, job, outcome
-from workers.jobs import Outcome, OutcomeStatus
+from workers.jobs.base import Outcome, OutcomeStatus
 
 FAILURE = Outcome(OutcomeStatus.ERROR, None, {}, "no")
 

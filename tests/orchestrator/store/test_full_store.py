@@ -11,7 +11,7 @@ import sqlalchemy as sa
 from orchestrator.errors import StoreError, StoreUnavailableError
 from orchestrator.store.tables import JobState, artifact, attempt, forgery_answer, outcome
 from tests.orchestrator.store.conftest import DONE
-from workers.jobs import ForgeryAnswer
+from workers.jobs.forging import ForgeryAnswer
 
 LARGE_BYTES = b"x" * 2_000_000
 SHA256 = hashlib.sha256(LARGE_BYTES).hexdigest()

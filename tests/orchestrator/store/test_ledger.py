@@ -16,16 +16,9 @@ from orchestrator.store.database import Store
 from orchestrator.store.ledger import StoreLedger
 from orchestrator.store.tables import JobState, artifact, attempt, forgery_answer, outcome
 from tests import ending
-from workers.jobs import (
-    ForgeryAnswer,
-    ForgeryParameters,
-    ForgeryState,
-    GlobalProof,
-    JobKind,
-    LeasedJob,
-    Outcome,
-    OutcomeStatus,
-)
+from workers.jobs.base import LeasedJob, Outcome, OutcomeStatus
+from workers.jobs.forging import ForgeryAnswer, ForgeryParameters, ForgeryState, GlobalProof
+from workers.jobs.kinds import JobKind
 from workers.runtime.ledger import LEASE_S, MAX_ATTEMPTS
 
 DONE = Outcome(OutcomeStatus.DONE, {"value": 1}, {"job": 0.5})

@@ -9,7 +9,9 @@ import sqlalchemy as sa
 
 from orchestrator.store import campaigns, launched, queue
 from orchestrator.store.tables import JobState, job, job_need
-from workers.jobs import ForgeryAnswer, ForgeryState, JobKind, KnownAnswer, Outcome, OutcomeStatus
+from workers.jobs.base import Outcome, OutcomeStatus
+from workers.jobs.forging import ForgeryAnswer, ForgeryState, KnownAnswer
+from workers.jobs.kinds import JobKind
 
 DONE = Outcome(OutcomeStatus.DONE, {"value": 1}, {"job": 0.5})
 FAILURE = Outcome(OutcomeStatus.ERROR, None, {}, "no")

@@ -20,7 +20,9 @@ from orchestrator.store.tables import (
     metadata,
 )
 from wm.engines import Status
-from workers.jobs import ForgeryAnswer, GlobalProof, JobKind, Outcome, OutcomeStatus
+from workers.jobs.base import Outcome, OutcomeStatus
+from workers.jobs.forging import ForgeryAnswer, GlobalProof
+from workers.jobs.kinds import JobKind
 
 FAILURE = Outcome(OutcomeStatus.ERROR, None, {}, "no")
 

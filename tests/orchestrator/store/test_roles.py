@@ -16,7 +16,8 @@ from orchestrator.store.roles import set_worker_login, worker_role_exists
 from orchestrator.store.services import StoreRegistry
 from orchestrator.store.tables import JobState, global_proof, metadata
 from tests.orchestrator.store.conftest import DONE, Workshop
-from workers.jobs import ForgeryAnswer, GlobalProof, JobKind
+from workers.jobs.forging import ForgeryAnswer, GlobalProof
+from workers.jobs.kinds import JobKind
 from workers.runtime.registry import WorkerRecord
 
 BYTES_HASH = hashlib.sha256(b"bytes").hexdigest()

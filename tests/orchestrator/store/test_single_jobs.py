@@ -9,7 +9,7 @@ from orchestrator.errors import InUseError
 from orchestrator.store import campaigns
 from orchestrator.store.single_jobs import cancel_job, retry_job
 from orchestrator.store.tables import CampaignState, JobState, job
-from workers.jobs import Outcome, OutcomeStatus
+from workers.jobs.base import Outcome, OutcomeStatus
 
 FAILURE = Outcome(OutcomeStatus.ERROR, None, {}, "no")
 

@@ -25,7 +25,8 @@ from orchestrator.web import app as application
 from orchestrator.web.live import Live
 from tests.orchestrator.web.conftest import ACTIVE, MakeSite, Site
 from tests.report_page import Page, leave_undrawn
-from workers.jobs import JobKind, Outcome, OutcomeStatus
+from workers.jobs.base import Outcome, OutcomeStatus
+from workers.jobs.kinds import JobKind
 
 SPEC = """
 name = "{name}"

@@ -78,8 +78,7 @@ def test_the_published_watermarked_forest_gives_everything_away(released_forests
     assert up_to_complement(report.signature, published_owner.signature.array) == 1.0
     assert sum(report.trigger_labels) == 7
     assert report.trigger_labels[1] == published_owner.trigger_y.sum()
-    assert len(report.trigger_leaves) == report.heavy_leaves == 213
-    assert published_owner.watermarked.is_leaf[report.trigger_leaves].all()
+    assert report.heavy_leaves == 213
     member = report.membership(published_owner.data.X_train)
     assert sorted(np.flatnonzero(member == 1.0)) == sorted(published_owner.trigger_rows)
     found = {finding.name: finding for finding in report.findings}

@@ -88,14 +88,14 @@ def test_raw_rows_give_the_numbers_that_were_trained_on(table, categorical, scal
     order = [len(names) - 1, *range(len(names) - 1)][::-1]  # columns may come in any order
     mixed = text_of([names[i] for i in order], [[row[i] for i in order] for row in rows])
     cells = read_csv(mixed, where="w", label=None, header=True, known="c0")
-    X = model_rows(preparation, cells).X
+    X = model_rows(preparation, cells)[0]
     assert X.dtype == np.float32
     assert np.array_equal(X[cut.train_rows], cut.X_train)
     assert np.array_equal(X[cut.test_rows], cut.X_test)
     if scaling == "raw":
         back = text_of(names[:-1], preparation.cells(X))
         again = read_csv(back, where="w", label=None, header=True, known="c0")
-        assert np.array_equal(model_rows(preparation, again).X, X)
+        assert np.array_equal(model_rows(preparation, again)[0], X)
 
 
 @given(st.lists(st.lists(st.floats(-1e9, 1e9), min_size=2, max_size=2), min_size=2, max_size=8))
@@ -125,18 +125,15 @@ def applied(text, preparation=PREPARATION):
 
 
 def test_each_kind_of_column():
-    found = applied("age,hours,owner,job,level,more\n?,1,yes,judge,low,9\n31,2,no,,high,9\n")
-    assert found.X.tolist() == [[40, 1, 1, 0, 0, 1, 1], [31, 2, 0, 1, 0, 0, 0]]
-    assert found.notes == ("w: the model does not use 'more'",)
+    X, notes = applied("age,hours,owner,job,level,more\n?,1,yes,judge,low,9\n31,2,no,,high,9\n")
+    assert X.tolist() == [[40, 1, 1, 0, 0, 1, 1], [31, 2, 0, 1, 0, 0, 0]]
+    assert notes == ("w: the model does not use 'more'",)
 
 
 def test_a_value_that_is_not_known_is_none_of_the_known_and_said():
-    found = applied("age,hours,owner,job,level\n1,1,yes,pilot,low\n1,1,no,7,low\n")
-    assert found.X[:, 3:6].tolist() == [[0, 0, 0], [0, 0, 0]]
-    assert (
-        "column 'job': 2 of 2 rows have a value that the model does not know ('pilot', '7.0')"
-        in found.notes[0]
-    )
+    X, notes = applied("age,hours,owner,job,level\n1,1,yes,pilot,low\n1,1,no,7,low\n")
+    assert X[:, 3:6].tolist() == [[0, 0, 0], [0, 0, 0]]
+    assert "column 'job': 2 of 2 rows have a value that the model does not know ('pilot', '7.0')" in notes[0]
 
 
 def test_all_that_keeps_rows_from_being_input_comes_at_once():
@@ -162,11 +159,11 @@ def test_columns_that_lack_are_named():
 
 def test_columns_without_names_go_by_their_places():
     text = "1,2,yes,cook,low\n3,4,no,judge,high\n"
-    by_place = applied(text)
-    assert by_place.X.tolist() == applied("age,hours,owner,job,level\n" + text).X.tolist()
-    other = applied("a,b,c,d,e\n" + text)
-    assert other.X.tolist() == by_place.X.tolist()
-    assert other.notes == ("w: none of its columns has a name that the model knows: they go by their places",)
+    by_place, _ = applied(text)
+    assert by_place.tolist() == applied("age,hours,owner,job,level\n" + text)[0].tolist()
+    other, notes = applied("a,b,c,d,e\n" + text)
+    assert other.tolist() == by_place.tolist()
+    assert notes == ("w: none of its columns has a name that the model knows: they go by their places",)
 
 
 @pytest.mark.parametrize("categorical", ["onehot", "ordinal"])
@@ -206,8 +203,8 @@ def test_frames_give_the_same_numbers():
     columns = list(PREPARATION.columns)
     columns[2] = NumberColumn(name="owner", words=("False", "True"))
     cells = frame_cells(frame, where="w", label=None, labelled=False)
-    found = model_rows(Preparation(columns=tuple(columns)), cells)
-    assert found.X.tolist() == [[40, 1, 1, 0, 0, 1, 1], [31, 2, 0, 1, 0, 0, 0]]
+    X, _ = model_rows(Preparation(columns=tuple(columns)), cells)
+    assert X.tolist() == [[40, 1, 1, 0, 0, 1, 1], [31, 2, 0, 1, 0, 0, 0]]
 
 
 def test_only_what_is_not_plain_is_claimed_whole():
@@ -243,7 +240,7 @@ def test_every_raw_column_comes_back_from_the_whole_set_of_its_features():
     rows = [[a, b, c, *np.eye(4)[d][:3], e] for a, b, c, d, e in itertools.product(*values)]
     X = np.array(rows, dtype=np.float32)
     text = text_of(["age", "hours", "owner", "job", "level"], PREPARATION.cells(X)).decode()
-    again = applied(text).X
+    again, _ = applied(text)
     none_of_them = X[:, 3:6].sum(axis=1) == 0
     assert np.array_equal(again[~none_of_them], X[~none_of_them])
     assert again[none_of_them, 3].all()  # no value is a missing one
@@ -255,7 +252,7 @@ def test_the_median_fills_what_was_not_missing_in_training(tmp_path):
     data = load(Source(path=path, label="y", missing="median"))
     preparation = fitted(data.columns, data.X[:11], fill=True)
     cells = read_csv(b"a,b\n?,?\n", where="w", label=None, known="a")
-    assert model_rows(preparation, cells).X.tolist() == [[5.0, 1.0]]
+    assert model_rows(preparation, cells)[0].tolist() == [[5.0, 1.0]]
 
 
 def test_a_row_of_nothing_but_separators_is_answered_too():
@@ -264,6 +261,6 @@ def test_a_row_of_nothing_but_separators_is_answered_too():
     preparation = Preparation(columns=columns)
     for text in ("a,b\nx,x\n,\nx,\n", "a,b\n,\nx,x\n,\n"):
         cells = read_csv(text.encode(), where="w", label=None, known="a")
-        assert len(model_rows(preparation, cells).X) == 3
-    X = model_rows(preparation, cells).X
+        assert len(model_rows(preparation, cells)[0]) == 3
+    X = model_rows(preparation, cells)[0]
     assert preparation.cells(X)[0] == ["?", ""]

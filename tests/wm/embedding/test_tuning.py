@@ -7,13 +7,22 @@ from sklearn.model_selection import GridSearchCV
 
 from tests.examples import examples
 from wm.datasets import Source, load, split
-from wm.embedding.tuning import Hyperparameters, grid_search
+from wm.embedding.tuning import Hyperparameters, choose, fold_accuracies
 from wm.errors import DataError
+
+
+def search(X, y, *, n_estimators, max_depth, folds, seed):
+    """Return the accuracies of each fold, and what is chosen by them."""
+    grid = {"n_estimators": n_estimators, "max_depth": max_depth}
+    per_fold = [fold_accuracies(X, y, **grid, folds=folds, fold=fold, seed=seed) for fold in range(folds)]
+    return per_fold, *choose(n_estimators, max_depth, per_fold)
 
 
 def compare(X, y, *, n_estimators, max_depth, folds, seed):
     """Check that our search and scikit-learn's agree in every score, bit for bit, and in their choice."""
-    ours = grid_search(X, y, n_estimators=n_estimators, max_depth=max_depth, folds=folds, seed=seed)
+    per_fold, best, scores = search(
+        X, y, n_estimators=n_estimators, max_depth=max_depth, folds=folds, seed=seed
+    )
     theirs = GridSearchCV(
         RandomForestClassifier(bootstrap=False, random_state=seed),
         {"n_estimators": n_estimators, "max_depth": max_depth},
@@ -21,11 +30,11 @@ def compare(X, y, *, n_estimators, max_depth, folds, seed):
         refit=False,
     ).fit(X, y)
     points = [Hyperparameters(**point) for point in theirs.cv_results_["params"]]
-    assert [score.hyperparameters for score in ours.scores] == points
-    assert [score.mean_accuracy for score in ours.scores] == theirs.cv_results_["mean_test_score"].tolist()
-    assert [score.std_accuracy for score in ours.scores] == theirs.cv_results_["std_test_score"].tolist()
-    assert ours.best == Hyperparameters(**theirs.best_params_)
-    return ours
+    assert scores == tuple(zip(points, theirs.cv_results_["mean_test_score"], strict=True))
+    assert best == Hyperparameters(**theirs.best_params_)
+    for fold, accuracies in enumerate(per_fold):
+        assert list(accuracies) == theirs.cv_results_[f"split{fold}_test_score"].tolist()
+    return best, scores
 
 
 @examples(8)
@@ -47,9 +56,9 @@ def test_the_answer_is_scikit_learns(seed, n_estimators, max_depth, folds, class
 def test_ties_go_to_the_first_depth_and_then_to_the_first_number():
     X = np.repeat([0.0, 1.0], 9)[:, np.newaxis].astype(np.float32)
     y = np.repeat([0, 1], 9)
-    result = compare(X, y, n_estimators=[5, 2], max_depth=[None, 3, 1], folds=3, seed=0)
-    assert {score.mean_accuracy for score in result.scores} == {1.0}
-    assert result.best == Hyperparameters(5, None)
+    best, scores = compare(X, y, n_estimators=[5, 2], max_depth=[None, 3, 1], folds=3, seed=0)
+    assert {mean for _, mean in scores} == {1.0}
+    assert best == Hyperparameters(5, None)
 
 
 def test_breast_cancer_with_a_depth_that_binds_and_some_that_do_not():
@@ -59,16 +68,18 @@ def test_breast_cancer_with_a_depth_that_binds_and_some_that_do_not():
 
 def test_the_paper_grid_chooses_70_trees_of_depth_8():
     cut = split(load(Source(name="breast-cancer")), seed=2, scaling="paper")
-    result = grid_search(
-        cut.X_train, cut.y_train, n_estimators=range(50, 101, 10), max_depth=range(4, 27, 2), seed=2
-    )
-    assert result.best == Hyperparameters(n_estimators=70, max_depth=8)
-    assert len(result.scores) == 72
+    grid = {"n_estimators": range(50, 101, 10), "max_depth": range(4, 27, 2)}
+    _, best, scores = search(cut.X_train, cut.y_train, **grid, folds=3, seed=2)
+    assert best == Hyperparameters(n_estimators=70, max_depth=8)
+    assert len(scores) == 72
+
+
+USUAL = {"n_estimators": [2], "max_depth": [2], "folds": 3, "fold": 0, "seed": 0}
 
 
 def test_a_class_that_is_too_rare_for_the_folds_is_refused():
     with pytest.raises(DataError, match="class 1 has 2 training rows, fewer than the 3 folds"):
-        grid_search(np.eye(8), np.array([0] * 6 + [1] * 2), n_estimators=[2], max_depth=[2], seed=0)
+        fold_accuracies(np.eye(8), np.array([0] * 6 + [1] * 2), **USUAL)
 
 
 @pytest.mark.parametrize(
@@ -82,6 +93,5 @@ def test_a_class_that_is_too_rare_for_the_folds_is_refused():
     ],
 )
 def test_a_grid_out_of_range_is_refused(options, message):
-    usual = {"n_estimators": [2], "max_depth": [2], "seed": 0}
     with pytest.raises(ValueError, match=message):
-        grid_search(np.eye(8), np.arange(8) % 2, **(usual | options))
+        fold_accuracies(np.eye(8), np.arange(8) % 2, **(USUAL | options))

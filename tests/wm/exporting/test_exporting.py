@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.examples import examples
+from tests.forgery_cases import forest_of, random_forest
 from wm.attacks.leakage import inspect
 from wm.datasets.applying import model_rows
 from wm.datasets.csv_file import read_csv
@@ -27,7 +28,6 @@ from wm.exporting.rounding import float32_below
 from wm.forest import Forest
 from wm.formats.sklearn_metadata import from_model
 from wm.interface import Interface
-from wm.testing import forest_of, random_forest
 
 SEEDS = st.integers(0, 2**32 - 1)
 
@@ -160,7 +160,7 @@ def test_the_pipeline_takes_the_raw_frame_that_pandas_reads(tmp_path, scaling):
     data = exported(forest, interface, "sklearn")
     model = skops.io.loads(data, trusted=skops.io.get_untrusted_types(data=data))
     raw = pd.read_csv(io.BytesIO(TABLE))
-    expected = model_rows(preparation, read_csv(TABLE, where="w", label=None, known="age")).X
+    expected = model_rows(preparation, read_csv(TABLE, where="w", label=None, known="age"))[0]
     found = model[:-1].transform(raw)
     assert np.array_equal(found.astype(np.float32), expected)
     assert np.array_equal(model.predict(raw), forest.predict(expected))  # "good" > "bad": values of its own

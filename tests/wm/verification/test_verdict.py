@@ -42,8 +42,7 @@ def test_a_true_claim_passes_every_rule(owner, claim):
     verdict = judge(
         claim, forest.votes(owner.trigger_X), published={claim.commitment, "0" * 64}, suspect=forest
     )
-    assert verdict.accepted
-    assert (verdict.stopped_by, verdict.open_questions) == ((), ())
+    assert outcomes(verdict) == dict.fromkeys(Rule, RuleOutcome.PASSED)
     assert [each.rule for each in verdict.rules] == list(Rule)
     figures = {each.rule: each.figure for each in verdict.rules}
     assert figures[Rule.QUOTA] == 0.5
@@ -53,8 +52,9 @@ def test_a_true_claim_passes_every_rule(owner, claim):
 
 def test_from_votes_alone_two_rules_stay_open(owner, claim):
     verdict = judge(claim, owner.watermarked.votes(owner.trigger_X))
-    assert verdict.accepted
-    assert verdict.open_questions == (Rule.COMMITMENT, Rule.DISTINCT_CELLS)
+    assert verdict.stopped_by == ()
+    unchecked = {rule for rule, outcome in outcomes(verdict).items() if outcome is RuleOutcome.UNCHECKED}
+    assert unchecked == {Rule.COMMITMENT, Rule.DISTINCT_CELLS}
 
 
 def test_an_honest_forest_is_stopped_by_the_p_value_alone(owner, claim):
@@ -95,7 +95,8 @@ def test_copied_rows_are_stopped_by_their_cells(owner):
     assert outcomes(verdict)[Rule.DISTINCT_ROWS] is RuleOutcome.PASSED
     assert verdict.stopped_by == (Rule.DISTINCT_CELLS,)
     lenient = Policy(min_distinct=1 / 3)
-    assert judge(clones, owner.watermarked.votes(X), published=[clones.commitment], policy=lenient).accepted
+    votes = owner.watermarked.votes(X)
+    assert judge(clones, votes, published=[clones.commitment], policy=lenient).stopped_by == ()
 
 
 @pytest.mark.parametrize(

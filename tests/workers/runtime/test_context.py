@@ -9,7 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workers.jobs import ForgeryResult, JobKind, LeasedJob, SplitResult
+from workers.jobs.base import LeasedJob
+from workers.jobs.forging import ForgeryResult
+from workers.jobs.kinds import JobKind
+from workers.jobs.owner import SplitResult
 from workers.runtime import context as module
 from workers.runtime.context import ArtifactCache, Context
 from workers.runtime.messages import ArtifactData, NeedArtifact, Rows

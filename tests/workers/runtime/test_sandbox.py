@@ -8,7 +8,10 @@ from dataclasses import replace
 
 import pytest
 
-from workers.jobs import ForgeryState, JobKind, OutcomeStatus, forging
+from workers.jobs import forging
+from workers.jobs.base import OutcomeStatus
+from workers.jobs.forging import ForgeryState
+from workers.jobs.kinds import JobKind
 from workers.runtime import sandbox
 from workers.runtime.messages import End
 from workers.runtime.sandbox import JobSandbox

@@ -11,7 +11,9 @@ from tests import ending
 from wm.errors import DataError
 from wm.isolation import ChildError
 from workers.handlers import forgery
-from workers.jobs import ForgeryResult, JobKind, LeasedJob, OutcomeStatus
+from workers.jobs.base import LeasedJob, OutcomeStatus
+from workers.jobs.forging import ForgeryResult
+from workers.jobs.kinds import JobKind
 from workers.runtime import service
 from workers.runtime.messages import End, Rows, Run, Start
 

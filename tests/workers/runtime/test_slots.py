@@ -7,7 +7,8 @@ import time
 
 import pytest
 
-from workers.jobs import JobKind, LeasedJob, Outcome, OutcomeStatus
+from workers.jobs.base import LeasedJob, Outcome, OutcomeStatus
+from workers.jobs.kinds import JobKind
 from workers.runtime import slots as module
 from workers.runtime.messages import End, Run
 from workers.runtime.owners import owner_name

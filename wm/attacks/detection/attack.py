@@ -7,15 +7,7 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
-from wm.attacks.base import (
-    Attack,
-    AttackOptions,
-    AttackRow,
-    Choices,
-    Result,
-    Scene,
-    Streams,
-)
+from wm.attacks.base import Attack, AttackOptions, AttackRow, Choices, Result, Scene, Streams
 from wm.attacks.detection.presence import presence_statistics, presence_test
 from wm.attacks.detection.row_probes import detect_rows
 from wm.attacks.detection.rows import Row, ranked
@@ -37,11 +29,7 @@ Method = Literal["strategies", "shapes", "spectrum", "rows", "presence"]
 class Options(AttackOptions):
     """Reading the signature off the bare forest, or that there is one."""
 
-    methods: Choices[Method] = (
-        "strategies",
-        "shapes",
-        "spectrum",
-    )
+    methods: Choices[Method] = ("strategies", "shapes", "spectrum")
     """Methods: the paper's strategies, shapes of trees, the spectrum of votes, probes of single trigger rows,
     presence tests."""
     honest: int = Field(default=49, ge=0, le=10_000)

@@ -25,13 +25,7 @@ from wm.attacks.detection.guesses import above_median
 from wm.attacks.detection.spectrum import leaf_probes, vote_spectrum
 from wm.attacks.forgery.forged_sets import ForgedSet, ForgedSetScore, score_forged_set
 from wm.attacks.forgery.forger import Forger, Target, attacker_instances, attacker_signature
-from wm.attacks.free_forgery.methods import (
-    all_zeros,
-    best_pattern,
-    clones,
-    forge_locally,
-    of_outcomes,
-)
+from wm.attacks.free_forgery.methods import all_zeros, best_pattern, clones, forge_locally, of_outcomes
 from wm.signature import Signature
 from wm.streams import Role
 

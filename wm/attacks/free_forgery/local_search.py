@@ -78,11 +78,7 @@ class _Board:
         return wrong
 
     def clipped(
-        self,
-        point: NDArray[np.float32],
-        tree: int,
-        box: _Box,
-        rng: np.random.Generator,
+        self, point: NDArray[np.float32], tree: int, box: _Box, rng: np.random.Generator
     ) -> NDArray[np.float32]:
         """Return the point moved into each of a tree's nearest wanted leaves: (p, d), p at most `_LEAVES`."""
         first, last = self.first_leaf[tree], self.first_leaf[tree + 1]

@@ -56,11 +56,6 @@ class LeakageReport:
     _nodes: NodeWeights = field(repr=False)
 
     @property
-    def trigger_leaves(self) -> NDArray[np.int64]:
-        """Leaves that hold rows of more than the usual weight: global node indexes, ascending."""
-        return np.flatnonzero(self._nodes.heavy)
-
-    @property
     def leaks(self) -> bool:
         """Whether anything secret was found."""
         return any(finding.severity is not Severity.INFO for finding in self.findings)
@@ -187,10 +182,7 @@ def _weights_and_size(
 
 
 def _trigger_labels(
-    nodes: NodeWeights,
-    signature: NDArray[np.int64] | None,
-    weights: tuple[float, ...],
-    size: int | None,
+    nodes: NodeWeights, signature: NDArray[np.int64] | None, weights: tuple[float, ...], size: int | None
 ) -> tuple[int, ...] | None:
     """Solve the roots' class weights for the true labels of the trigger rows (two classes, flipped in bit 1).
 

@@ -8,15 +8,7 @@ from typing import Annotated
 
 from pydantic import BeforeValidator, Field
 
-from wm.attacks.base import (
-    RELEASED,
-    Attack,
-    AttackOptions,
-    Choices,
-    Result,
-    Scene,
-    Streams,
-)
+from wm.attacks.base import RELEASED, Attack, AttackOptions, Choices, Result, Scene, Streams
 from wm.attacks.modification.common import AttackerData
 from wm.attacks.modification.evaluation import (
     MODIFICATIONS,

@@ -10,23 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from wm.attacks.base import (
-    Attack,
-    AttackOptions,
-    Choices,
-    Result,
-    Scene,
-    Streams,
-)
+from wm.attacks.base import Attack, AttackOptions, Choices, Result, Scene, Streams
 from wm.attacks.suppression.filtering import Filtered, filter_and_verify
 from wm.attacks.suppression.recovery import BudgetPoint, budget_curve, read_bits
-from wm.attacks.suppression.scores import (
-    METHODS,
-    SpotScore,
-    evaluate,
-    threshold_at_limit,
-    unusual_leaves,
-)
+from wm.attacks.suppression.scores import METHODS, SpotScore, evaluate, threshold_at_limit, unusual_leaves
 from wm.attacks.suppression.shadow import ShadowPlan, Spotter, train_spotter
 from wm.claims.claim import Claim
 from wm.codebook import Codebook

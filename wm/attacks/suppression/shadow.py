@@ -165,9 +165,7 @@ def train_spotter(X: NDArray[np.float32], y: NDArray[np.int64], plan: ShadowPlan
     held_out, is_trigger = streams_of[-1]
     ordinary = model.predict_proba(held_out)[~is_trigger, 1]
     return Spotter(
-        threshold=threshold_at_limit(ordinary),
-        reference=_reference(X, y, plan, "all"),
-        _model=model,
+        threshold=threshold_at_limit(ordinary), reference=_reference(X, y, plan, "all"), _model=model
     )
 
 

@@ -226,7 +226,9 @@ class WatermarkedBoostingClassifier(WatermarkedClassifier):
             drawn.receipts,
             rows.X,
             rows.codes,
-            options=self._options(),
+            options=GradientOptions.of(
+                **{name: getattr(self, name) for name in GradientOptions.model_fields}
+            ),
             max_depth=int(self.max_depth),
             seed=seed,
             sample_weight=rows.weight,
@@ -241,9 +243,6 @@ class WatermarkedBoostingClassifier(WatermarkedClassifier):
                 f"bits, p = 10^{found.log10_p:.1f}: raise max_weight, max_depth or n_estimators"
             )
         return made
-
-    def _options(self) -> GradientOptions:
-        return GradientOptions.of(**{name: getattr(self, name) for name in GradientOptions.model_fields})
 
     def _new_claim(self, rows: MergedRows, seed: int, trees: int) -> PooledClaim:
         """Return a claim that no beacon drew; with few rows or trees it may be too weak for any judge."""

@@ -141,12 +141,7 @@ def train_round(
         random_state=seed,
     )
     step, _ = newton_step(
-        tree,
-        rows.X,
-        np.where(rows.y == 1, rest, -p),
-        p * rest,
-        weight=weight,
-        rate=training.learning_rate,
+        tree, rows.X, np.where(rows.y == 1, rest, -p), p * rest, weight=weight, rate=training.learning_rate
     )
     return step
 

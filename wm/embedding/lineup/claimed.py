@@ -19,13 +19,7 @@ from wm.claims.lineup import LineupClaim, LineupHeader, drawn_value, new_lineup,
 from wm.claims.lineup_keys import place, position_secret, tree_seed
 from wm.claims.lineup_settings import Settings, TreeSettings
 from wm.embedding.lineup.boosting import owner_rounds, released_content
-from wm.embedding.lineup.context import (
-    TrainingRows,
-    canonical_rows,
-    context_hash,
-    environment,
-    owner_seeds,
-)
+from wm.embedding.lineup.context import TrainingRows, canonical_rows, context_hash, environment, owner_seeds
 from wm.embedding.lineup.entropy import check_entropy
 from wm.embedding.lineup.trees import train_trees
 from wm.embedding.training import forest_of

@@ -110,11 +110,7 @@ def check_context(header: LineupHeader, rows: TrainingRows) -> None:
     """
     _check_environment(header)
     found = context_hash(
-        rows,
-        header.training,
-        trees=header.trees,
-        model_id=header.model_id,
-        environment=header.environment,
+        rows, header.training, trees=header.trees, model_id=header.model_id, environment=header.environment
     )
     if found.hex() != header.context:
         raise ClaimError(

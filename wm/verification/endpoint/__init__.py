@@ -7,23 +7,3 @@ reply may be hostile: its size, duration, shape and values are all checked.
 
 May import `wm.verification.answers`, `wm.http` and `wm.errors`.
 """
-
-from wm.http import check_address, read_headers
-from wm.verification.endpoint.client import ask, find_wire
-from wm.verification.endpoint.endpoint import Endpoint, Limits
-from wm.verification.endpoint.formats import FORMATS, PLACED, Wire, wire_of
-from wm.verification.endpoint.json_path import read_path
-
-__all__ = [
-    "FORMATS",
-    "PLACED",
-    "Endpoint",
-    "Limits",
-    "Wire",
-    "ask",
-    "check_address",
-    "find_wire",
-    "read_headers",
-    "read_path",
-    "wire_of",
-]

@@ -124,12 +124,7 @@ def _field(described: dict[str, Any], path: str) -> tuple[str, bool] | None:
         }
         ((name, schema),) = lists.items()
         of_objects = "properties" in _resolved(described, schema.get("items", {}))
-    except (
-        LookupError,
-        TypeError,
-        AttributeError,
-        ValueError,
-    ):  # described otherwise, or by a hostile server
+    except (LookupError, TypeError, AttributeError, ValueError):  # described otherwise, perhaps with malice
         return None
     return name, of_objects
 

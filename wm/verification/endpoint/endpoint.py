@@ -11,13 +11,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from wm.errors import EndpointError, EndpointUnavailableError
-from wm.http import (
-    EndpointBusyError,
-    EndpointCutOffError,
-    EndpointRefusedError,
-    check_address,
-    send,
-)
+from wm.http import EndpointBusyError, EndpointCutOffError, EndpointRefusedError, check_address, send
 
 _ROW_BYTES = 2**16
 """Bytes of a reply for each row that it answers: enough for thousands of trees.

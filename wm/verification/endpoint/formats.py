@@ -126,12 +126,7 @@ PLAIN = Wire("v1", lambda rows: {"instances": rows})
 
 
 def wire_of(
-    name: str,
-    endpoint: Endpoint,
-    names: Names,
-    *,
-    rows_at: JsonPath = (),
-    answers_at: JsonPath | None = None,
+    name: str, endpoint: Endpoint, names: Names, *, rows_at: JsonPath = (), answers_at: JsonPath | None = None
 ) -> Wire:
     """Return how to ask in a format.
 

@@ -80,8 +80,6 @@ def retrained_lineup(
         raise ClaimError("the claim is of a boosted model, whose line-up is one of rounds")
     if header.mode != "retrained":
         raise ClaimError("the claim commits to its candidates: give them")
-    if candidates < 2:
-        raise ClaimError("a line-up needs at least 2 candidates for each position")
     own = owner_seeds(claim, rows)
     places, seeds = lined_up(list(own.values()), candidates, judge)
     votes = votes_of_seeds(rows, header.training, seeds, X, n_jobs=n_jobs)
@@ -94,7 +92,14 @@ def lined_up(own: Sequence[int], candidates: int, judge: Judge) -> tuple[NDArray
     Returns
     -------
     The places, (m,), and all m N seeds, position after position.
+
+    Raises
+    ------
+    ClaimError
+        N below 2.
     """
+    if candidates < 2:
+        raise ClaimError("a line-up needs at least 2 candidates for each position")
     places = np.array([judge.place(position, candidates) for position in range(len(own))], dtype=np.int64)
     seeds = [
         one if number == places[position] else judge.tree_seed("decoy", position, number)

@@ -130,10 +130,7 @@ def judge_lineup(
         tests = round_tests(lineup, given)
     else:
         tests = lineup_tests(lineup, given.answers)
-    factors = [
-        *choices_of_beacons(beacons, trusted),
-        (float(asked.tried), f"suspects tried: {asked.tried}"),
-    ]
+    factors = [*choices_of_beacons(beacons, trusted), (float(asked.tried), f"suspects tried: {asked.tried}")]
     multiplicity = math.prod(value for value, _ in factors)
     found = Significance.of(tests, multiplicity, asked.level)
     questions = (*beacon_questions(beacons, trusted, asked.suspect_since), *_opening_questions(claim, asked))

@@ -105,8 +105,6 @@ def retroactive_lineup(
         A common seed, or one that scikit-learn does not take.
     """
     check_seed(seed)
-    if candidates < 2:
-        raise ClaimError("a line-up needs at least 2 candidates for each position")
     check_entropy(settings, rows, trees)
     places, every = lined_up(seeds_of_forest(seed, trees), candidates, judge)
     votes = votes_of_seeds(rows, settings, every, X, n_jobs=n_jobs)

@@ -94,8 +94,6 @@ def round_lineup(
             "on the owner's rounds before it"
         )
     training = boosting_settings(claim)
-    if candidates < 2:
-        raise ClaimError("a line-up needs at least 2 candidates for each position")
     own = list(owner_seeds(claim, rows).values())
     return rounds_of_seeds(own, rows, training, X, candidates=candidates, judge=judge, n_jobs=n_jobs)
 

@@ -15,7 +15,9 @@ import pytest
 from tests import ending, suspects
 from tests.suspects import Suspect
 from wm.errors import EndpointError, EndpointUnavailableError
-from wm.verification.endpoint import Endpoint, Limits, ask, check_address
+from wm.http import check_address
+from wm.verification.endpoint.client import ask
+from wm.verification.endpoint.endpoint import Endpoint, Limits
 
 X = np.random.default_rng(1).random((23, 3)).astype(np.float32)
 WORD = "secret-word"

@@ -13,8 +13,10 @@ from hypothesis import strategies as st
 from tests.examples import examples
 from tests.imitations import SERVERS, Imitation, RefusedError, Served, crashing, mlflow
 from wm.errors import EndpointError, EndpointUnavailableError
-from wm.verification.endpoint import FORMATS, Endpoint, Limits, ask, find_wire, read_path, wire_of
-from wm.verification.endpoint.json_path import part_at, placed_at
+from wm.verification.endpoint.client import ask, find_wire
+from wm.verification.endpoint.endpoint import Endpoint, Limits
+from wm.verification.endpoint.formats import FORMATS, wire_of
+from wm.verification.endpoint.json_path import part_at, placed_at, read_path
 from wm.verification.endpoint.meaning import read_meaning
 from wm.verification.endpoint.reply import read_reply
 

@@ -8,7 +8,9 @@ import pytest
 from tests import suspects
 from tests.suspects import Handler, Suspect
 from wm.errors import EndpointError
-from wm.verification.endpoint import Endpoint, ask, read_headers
+from wm.http import read_headers
+from wm.verification.endpoint.client import ask
+from wm.verification.endpoint.endpoint import Endpoint
 
 X = np.random.default_rng(1).random((3, 2)).astype(np.float32)
 WORD = "word-17"
