@@ -36,7 +36,6 @@ from sklearn.ensemble import (
 from sklearn.tree import DecisionTreeClassifier
 
 from orchestrator.report.markdown import table
-from tests.forgery_cases import on_thresholds
 from wm.attacks.forgery import Forger, attacker_signature
 from wm.attacks.leakage.files import inspect_file
 from wm.engines import ForgeryQuery, Status
@@ -45,6 +44,7 @@ from wm.errors import ModelError
 from wm.formats.reading import read_model
 from wm.formats.units import Domain
 from wm.models import TreeModel
+from wm.testing import on_thresholds
 
 TREES, DEPTH, INSTANCES = 10, 4, 20
 MISSING = 0.1

@@ -8,9 +8,9 @@ from typing import Any
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
-from tests.forgery_cases import CLASSES, EDGE_NUMBERS, NestedTree, forest_of, neighbours
 from wm.engines import ForgeryQuery
 from wm.forest import Forest
+from wm.testing import CLASSES, EDGE_NUMBERS, NestedTree, forest_of, neighbours
 
 
 @functools.cache

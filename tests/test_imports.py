@@ -20,7 +20,6 @@ OUTSIDE = {"research", "tests"}
 """Not in the wheel: no layer may import them."""
 TESTS_FOR_RESEARCH = (
     "tests.documents",
-    "tests.forgery_cases",
     "tests.servers",
     "tests.system.faults",
     "tests.system.fleet",

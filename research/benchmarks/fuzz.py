@@ -22,7 +22,6 @@ import numpy as np
 from pysat.solvers import Solver as PysatSolver
 
 from research.benchmarks import common
-from tests.forgery_cases import ForgeryCase, forgeable, in_box, random_case, wanted_votes
 from wm import engines
 from wm.engines import Answer, ForgeryQuery
 from wm.engines.cnf import encode
@@ -31,6 +30,7 @@ from wm.engines.proof import ProofChecker, ProofError
 from wm.engines.protocol import OutOfResourcesError
 from wm.engines.sat import SatSolver
 from wm.forest import Forest
+from wm.testing import ForgeryCase, forgeable, in_box, random_case, wanted_votes
 
 _QUERIES_PER_FOREST = 8
 _SHOWN = 10

@@ -10,13 +10,13 @@ from __future__ import annotations
 from multiprocessing.connection import Connection
 from typing import Any
 
-from tests.forgery_cases import forest_of
 from wm.engines import ForgeryOutcome, ForgeryQuery, solver_class
 from wm.engines.global_proofs import GlobalProofs
 from wm.engines.isolated import IsolatedEngine
 from wm.engines.isolated import serve as serve_one
 from wm.forest import Forest
 from wm.isolation import Sandbox
+from wm.testing import forest_of
 
 BUILD_LIMIT_S = 120.0
 """Longest that a solver may take to prepare for a forest."""

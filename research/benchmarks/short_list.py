@@ -93,8 +93,8 @@ def votes() -> Work:
 
 def forge() -> Work:
     """Return 400 small forgery queries to the engine that is the default."""
-    from tests.forgery_cases import random_case
     from wm import engines
+    from wm.testing import random_case
 
     cases = [random_case(np.random.default_rng(seed), n_queries=10) for seed in range(40)]
     solver = engines.solver_class("portfolio")

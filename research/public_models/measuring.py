@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tests.forgery_cases import NestedTree, forest_of, forgeable
 from wm import streams
 from wm.attacks.forgery import Forger, attacker_signature
 from wm.engines import ForgeryQuery, Status
@@ -17,6 +16,7 @@ from wm.forest import Forest
 from wm.formats.units import Domain
 from wm.models import TreeModel
 from wm.signature import Signature
+from wm.testing import NestedTree, forest_of, forgeable
 
 ROWS, TIMEOUT_S = 10, 5.0
 EPS = 0.3

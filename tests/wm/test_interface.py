@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tests.forgery_cases import forest_of
 from wm.datasets.preparation import NumberColumn, Preparation
 from wm.errors import ModelError
 from wm.forest import Forest
 from wm.formats import npz
 from wm.formats.sklearn_metadata import read_arrays
 from wm.interface import Interface, model_bytes, read_interface
+from wm.testing import forest_of
 
 FOREST = forest_of([(0, 0.5, 0, 1), (1, 0.5, 1, 0)], n_features=2, classes=[0, 1])
 COLUMNS = tuple(NumberColumn(name=name) for name in "ab")

@@ -9,10 +9,10 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.preprocessing import minmax_scale
 
 from tests import pigeonholes
-from tests.forgery_cases import forest_of
 from tests.kernels import load_kernels
 from wm.engines import ForgeryQuery
 from wm.forest import Forest
+from wm.testing import forest_of
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -11,7 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.examples import examples
-from tests.forgery_cases import forest_of, random_forest, random_query, wanted_votes
 from wm import engines
 from wm.engines import ForgeryQuery, Status, solver_class
 from wm.engines.encoding import query_box
@@ -20,6 +19,7 @@ from wm.engines.meaning import Meaning
 from wm.engines.minimal import MinimalSearch
 from wm.errors import QueryError
 from wm.forest import Forest
+from wm.testing import forest_of, random_forest, random_query, wanted_votes
 
 GRID = np.linspace(0, 1, 5, dtype=np.float32)
 

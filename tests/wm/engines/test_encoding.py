@@ -12,7 +12,6 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from tests.examples import examples
-from tests.forgery_cases import forest_of
 from tests.strategies import edge_numbers, small_forests
 from wm.engines import ForgeryQuery
 from wm.engines.encoding import (
@@ -28,6 +27,7 @@ from wm.engines.encoding import (
 )
 from wm.engines.walk_kernel import box_around
 from wm.engines.z3_real import round_up
+from wm.testing import forest_of
 
 LARGEST = float(np.finfo(np.float32).max)
 SMALLEST = float(np.finfo(np.float32).smallest_subnormal)

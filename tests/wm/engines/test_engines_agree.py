@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 from sklearn.tree import DecisionTreeClassifier
 
 from tests.examples import examples
-from tests.forgery_cases import forest_of, forgeable, in_box, wanted_votes
 from tests.strategies import forgery_queries, small_forests
 from wm import engines
 from wm.attacks.hardness import assignment, brute_force, random_3cnf, satisfies, to_forest
 from wm.engines import ForgeryQuery, Status
 from wm.forest import Forest
+from wm.testing import forest_of, forgeable, in_box, wanted_votes
 
 ENGINES = engines.names()
 

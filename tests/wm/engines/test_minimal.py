@@ -12,12 +12,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.examples import examples
-from tests.forgery_cases import forest_of
 from wm.engines import ForgeryOutcome, ForgeryQuery, Status, solver_class
 from wm.engines.encoding import distance, query_box
 from wm.engines.isolated import replay_fault
 from wm.engines.minimal import MinimalSearch, min_eps
 from wm.forest import Forest
+from wm.testing import forest_of
 
 
 class InProcess:

@@ -11,7 +11,6 @@ from hypothesis import event, given
 from hypothesis import strategies as st
 
 from tests.examples import examples
-from tests.forgery_cases import forest_of
 from tests.strategies import forgery_queries, small_forests
 from wm import engines
 from wm.engines import Answer, ForgeryQuery, Status
@@ -21,6 +20,7 @@ from wm.engines.protocol import OutOfResourcesError
 from wm.engines.sat_incremental import SatIncrementalSolver
 from wm.engines.z3_real import Z3RealSolver
 from wm.errors import QueryError
+from wm.testing import forest_of
 
 
 @pytest.mark.parametrize(

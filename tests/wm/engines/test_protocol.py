@@ -8,12 +8,12 @@ import pickle
 import numpy as np
 import pytest
 
-from tests.forgery_cases import forest_of
 from wm import engines
 from wm.engines import ForgeryQuery, Status
 from wm.engines.protocol import OutOfResourcesError
 from wm.errors import QueryError
 from wm.signature import Signature
+from wm.testing import forest_of
 
 GOOD = {"signature": [0, 1], "label": 1, "centre": [0.4, 0.3, 0.5], "eps": 0.1}
 

@@ -14,7 +14,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.examples import examples
-from tests.forgery_cases import forest_of, random_forest
 from wm.attacks.leakage import inspect
 from wm.datasets.applying import model_rows
 from wm.datasets.csv_file import read_csv
@@ -28,6 +27,7 @@ from wm.exporting.rounding import float32_below
 from wm.forest import Forest
 from wm.formats.sklearn_metadata import from_model
 from wm.interface import Interface
+from wm.testing import forest_of, random_forest
 
 SEEDS = st.integers(0, 2**32 - 1)
 

@@ -25,11 +25,11 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeRegressor, ExtraTreeRegressor
 
-from tests.forgery_cases import on_thresholds
 from wm.errors import ModelError
 from wm.formats.export import as_trust_options, types_to_trust
 from wm.formats.objects import model_of
 from wm.formats.reading import read_model
+from wm.testing import on_thresholds
 
 ROWS, TRUTH = load_breast_cancer(return_X_y=True)
 ROWS = ROWS[:, :5]

@@ -21,10 +21,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
-from tests.forgery_cases import on_thresholds
 from wm.errors import ModelError
 from wm.forest import Forest
 from wm.formats import onnx_file
+from wm.testing import on_thresholds
 
 ROWS, TRUTH = load_breast_cancer(return_X_y=True)
 ROWS = ROWS[:, :5]

@@ -15,11 +15,11 @@ import pytest
 import xgboost
 from sklearn.datasets import load_breast_cancer
 
-from tests.forgery_cases import on_thresholds
 from wm.errors import ModelError
 from wm.formats import catboost_json, lightgbm_text, xgboost_file
 from wm.formats.objects import model_of
 from wm.formats.reading import read_model
+from wm.testing import on_thresholds
 
 ROWS, TRUTH = load_breast_cancer(return_X_y=True)
 ROWS = np.c_[ROWS[:, :4], np.round(ROWS[:, 5] * 30) - 3, np.where(ROWS[:, 6] < 0.05, 0.0, ROWS[:, 6])]

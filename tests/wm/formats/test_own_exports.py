@@ -7,13 +7,13 @@ import pytest
 from sklearn.datasets import load_breast_cancer
 from sklearn.ensemble import RandomForestClassifier
 
-from tests.forgery_cases import on_thresholds
 from wm.errors import ModelError
 from wm.exporting import TARGETS, exported
 from wm.forest import Forest
 from wm.formats.export import save_model, to_sklearn
 from wm.formats.reading import read_model
 from wm.formats.scrubbing import scrubbed
+from wm.testing import on_thresholds
 
 ROWS, TRUTH = load_breast_cancer(return_X_y=True)
 

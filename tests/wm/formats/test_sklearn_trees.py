@@ -18,9 +18,9 @@ from sklearn.ensemble import (
 from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from tests.forgery_cases import on_thresholds
 from wm.errors import ModelError
 from wm.forest import Forest
+from wm.testing import on_thresholds
 
 N_CLASSES = {"binary": 2, "signed": 2, "text": 3, "numbers": 5}
 

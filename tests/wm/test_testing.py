@@ -6,12 +6,12 @@ import doctest
 
 import numpy as np
 
-from tests import forgery_cases
-from tests.forgery_cases import forgeable, in_box, random_case, wanted_votes
+import wm.testing
+from wm.testing import forgeable, in_box, random_case, wanted_votes
 
 
 def test_examples():
-    assert doctest.testmod(forgery_cases) == (0, 7)
+    assert doctest.testmod(wm.testing) == (0, 7)
 
 
 def test_cases_are_as_documented():
