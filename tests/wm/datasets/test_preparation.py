@@ -177,12 +177,12 @@ def test_a_number_among_words_is_the_same_value_however_it_is_written(tmp_path, 
     expected = data.X[:4, :-1].tolist()
     for text in ("a,b\n2,1\n4,1\nmore,1\n2.5,1\n", "a,b\n2.0,1\n 04 ,1\nmore,1\n25e-1,1\n"):
         cells = read_csv(text.encode(), where="w", label=None, known="a")
-        assert model_rows(preparation, cells).X[:, :-1].tolist() == expected
+        assert model_rows(preparation, cells)[0][:, :-1].tolist() == expected
     numbers = read_csv(b"a,b\n2,1\n4.0,1\n", where="w", label=None, known="a")  # a batch without words
-    assert model_rows(preparation, numbers).X[:, :-1].tolist() == expected[:2]
+    assert model_rows(preparation, numbers)[0][:, :-1].tolist() == expected[:2]
     for values in ([2, 4.0, "more", 2.5], ["2", "4", "more", np.float64(2.5)]):
         frame = frame_cells(pd.DataFrame({"a": values, "b": 1}), where="w", label=None, labelled=False)
-        assert model_rows(preparation, frame).X[:, :-1].tolist() == expected
+        assert model_rows(preparation, frame)[0][:, :-1].tolist() == expected
 
 
 def test_a_number_too_large_for_float32_is_refused():
