@@ -75,6 +75,7 @@ def commit_lineup(
     committed: int | None = None,
     seed: int | None = None,
     source: dict[str, Any] | None = None,
+    must_differ: bool = True,
     n_jobs: int = 1,
 ) -> CommittedLineup:
     """Commit to the keys of an honest forest that is still to be trained.
@@ -94,6 +95,8 @@ def commit_lineup(
         None draws the secrets from the system. A seed makes a rehearsal: whoever guesses it knows them.
     source
         How the rows were read; kept in the claim, no verdict reads it.
+    must_differ
+        Whether rows and settings are refused on which all seeds give the same trees, see `check_entropy`.
 
     Raises
     ------
@@ -101,7 +104,8 @@ def commit_lineup(
         Rows, settings or names that no line-up can have.
     """
     rows = canonical_rows(given.X, given.y)
-    check_entropy(training, rows, trees)
+    if must_differ:
+        check_entropy(training, rows, trees)
     versions = environment()
     context = context_hash(rows, training, trees=trees, model_id=model_id, environment=versions)
     secret, salt = (random_bytes(seed, name) for name in ("secret", "salt"))

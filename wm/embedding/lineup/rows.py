@@ -148,5 +148,13 @@ def _drawn_by_owner(
     rows: OwnerRows, training: Settings, *, trees: int, model_id: str, seed: int | None
 ) -> LineupClaim:
     owner = public_hex(owner_key(seed))
-    made = commit_lineup(rows, trees=trees, training=training, owner=owner, model_id=model_id, seed=seed)
+    made = commit_lineup(
+        rows,
+        trees=trees,
+        training=training,
+        owner=owner,
+        model_id=model_id,
+        seed=seed,
+        must_differ=False,  # an estimator fits any rows
+    )
     return with_receipts(made.claim, [own_receipt(seed)])
