@@ -14,8 +14,8 @@ from wm.verification.answers import AnswerKind, Answers
 _KNOWS = 0.2
 """Share of the way from a guess to full balanced accuracy that a suspect who knows the task has gone."""
 
-_DEVIATIONS = 3.0
-"""Standard deviations above one half of the area under the curve of one who ranks the rows."""
+_RANKS, _DEVIATIONS = 0.7, 3.0
+"""Smallest area under the curve of one who ranks the rows, and its standard deviations above one half."""
 
 _FEW = 5
 """Rows of a class below which nothing can be said of it."""
@@ -80,4 +80,6 @@ def _ranks(shares: NDArray[np.float64], labels: NDArray[np.int64], counts: NDArr
         own, others = float(counts[label]), float(len(labels) - counts[label])
         found.append(areas(shares, labels == label)[label])
         deviations.append(np.sqrt((own + others + 1) / (12 * own * others)))  # Mann and Whitney 1947
-    return bool(found) and bool(np.mean(found) > 0.5 + _DEVIATIONS * np.mean(deviations))
+    if not found:
+        return False
+    return float(np.mean(found)) > max(_RANKS, 0.5 + _DEVIATIONS * float(np.mean(deviations)))
