@@ -80,6 +80,7 @@ EVIDENCE = (
     Line("all do: labels only", "modification: collapse", 1.0),
     Line("labels by a coin where votes are within 0.1 of one half", "modification: hedge", 0.1),
     Line("within 0.2", "modification: hedge", 0.2),
+    Line("within 0.3", "modification: hedge", 0.3),
     Line("distilled from votes, 1 query for each row", "modification: distil-votes", 1.0),
     Line("3 queries for each row", "modification: distil-votes", 3.0),
     Line("10 queries for each row", "modification: distil-votes", 10.0),

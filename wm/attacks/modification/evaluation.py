@@ -43,7 +43,7 @@ MODIFICATIONS: dict[str, Kind[Modification]] = {
     "distil-votes": Kind(distil_votes, (1.0, 3.0, 10.0), is_share=False),
     "distil-labels": Kind(distil_labels, (1.0, 3.0, 10.0), is_share=False),
     "collapse": Kind(collapse, (0.5, 0.9, 1.0), changes_votes=True),
-    "hedge": Kind(hedge, (0.05, 0.1, 0.2), changes_votes=True),
+    "hedge": Kind(hedge, (0.05, 0.1, 0.2, 0.3), changes_votes=True),
 }
 """By name."""
 

@@ -1,8 +1,7 @@
 """Scheme `lineup` in campaigns: an honest forest, and the line-up that its suspects are judged by.
 
 A campaign's owner streams stand for keys and beacon: they draw the trees' seeds, as they draw signatures for
-other schemes. The judge's stream draws decoys, places and queries; leaning points, for suspects that hedge,
-are left to `wm verify`.
+other schemes. The judge's stream draws decoys, places and queries, as many as `wm verify` asks.
 """
 
 from __future__ import annotations
@@ -51,7 +50,6 @@ def make_proof(
     from wm.claims.lineup_settings import TreeSettings
     from wm.embedding.lineup.context import canonical_rows
     from wm.verification.lineup.judge import Judge
-    from wm.verification.lineup.order import Counts
     from wm.verification.lineup.proof import LineupProof
 
     return LineupProof.of_seeds(
@@ -61,7 +59,6 @@ def make_proof(
         held_out,
         Judge(rng.bytes(32).hex()),
         candidates=candidates,
-        counts=Counts(leaning=0),
         n_jobs=task.fit.n_jobs,
     ).to_bytes()
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +21,7 @@ from wm.embedding.lineup.trees import votes_of_seeds
 from wm.errors import ClaimError
 from wm.forest import Forest
 from wm.verification.lineup.judge import Judge
+from wm.verification.lineup.scores import Contrasts
 
 _TREES_AT_ONCE = 64
 
@@ -47,6 +49,11 @@ class Lineup:
         """Numbers of positions, candidates, and queries."""
         positions, candidates, queries = self.votes.shape
         return positions, candidates, queries
+
+    @cached_property
+    def contrasts(self) -> Contrasts:
+        """The votes on the queries that tell the candidates apart; one for all suspects."""
+        return Contrasts.of(self.votes)
 
 
 def retrained_lineup(

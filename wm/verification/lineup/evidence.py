@@ -6,8 +6,10 @@
 | votes of any number of trees | out of order | the tree that an assignment finds |
 | votes | by shares | the share of votes for class 1; if that is always 0 or 1, as for labels |
 | probabilities | by probabilities | the probability of class 1 |
-| labels | by labels | the label, on queries on which the candidates are divided |
-| labels | by labels, all queries | the label, for suspects that hide behind a coin there |
+| labels | by labels, all queries | the label |
+| labels | by labels | the label, on queries on which 30% to 70% of the candidates are for class 1 |
+| labels | by labels, not near ties | the label, on those on which at most 40% are for one of the classes |
+| labels | by labels, far from ties | the same, 25%; for suspects that answer by a coin elsewhere |
 
 A boosted line-up has the same tests, with what trees add in place of votes, and one more, by all trees
 (`round_scores`).
@@ -41,7 +43,7 @@ def lineup_tests(lineup: Lineup, answers: Mapping[AnswerKind, Answers]) -> tuple
     answers
         Of each kind that the suspect gave, on all queries of the line-up.
     """
-    contrasts = Contrasts.of(lineup.votes)
+    contrasts = lineup.contrasts
     named = [each for given in answers.values() for each in _resemblances(contrasts, lineup, given)]
     return _tests(named, lineup.places, log10_bound, log10_floor(shares_alike(lineup.votes, lineup.places)))
 
@@ -109,9 +111,10 @@ def _resemblances(
 def _by_shares(
     name: str, contrasts: Contrasts, shares: NDArray[np.float64]
 ) -> Iterator[tuple[str, NDArray[np.float64]]]:
-    """Yield the resemblance by shares, or by labels in two ways if that is all they are."""
+    """Yield the resemblance by shares, or by labels in several ways if that is all they are."""
     if np.isin(shares, (0.0, 1.0)).all():
-        yield name, by_shares(contrasts.divided(), shares)
+        for where, some in contrasts.bands():
+            yield f"{name}{where}", by_shares(some, shares)
         name = f"{name}, all queries"
     yield name, by_shares(contrasts, shares)
 

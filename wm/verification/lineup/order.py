@@ -31,14 +31,14 @@ class Counts(Document):
         default=500, ge=0, le=100_000, description="For a line-up: mixtures of two training rows to ask."
     )
     boundary: int = Field(
-        default=2000,
+        default=8000,
         ge=0,
         le=100_000,
         description="For a line-up: points to ask on which an honest forest's vote is nearly tied, for "
         "suspects that give labels only.",
     )
     leaning: int = Field(
-        default=1000,
+        default=8000,
         ge=0,
         le=100_000,
         description="For a line-up: points to ask on which it is less divided, for suspects that answer at "
@@ -64,7 +64,7 @@ class LineupOrder(Document):
     """
 
     format: Literal["treeproof-lineup-order"] = "treeproof-lineup-order"
-    version: Literal[1] = 1
+    version: Literal[2] = 2
     commitment: Hash
     units: Units
     seed: str

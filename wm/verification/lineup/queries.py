@@ -5,7 +5,7 @@
 - boundary: points between two training rows of different classes on which an honest screening model of the
   judge is divided, 40 to 60% for class 1 (of votes, or as a boosted model's probability). Only there a label
   says something about single trees;
-- leaning: the same, 20 to 80%. A suspect that answers by a coin where it is divided says something at the
+- leaning: the same, 10 to 90%. A suspect that answers by a coin where it is divided says something at the
   edges of that margin, wherever they are.
 
 Queries need not be secret: an owner of another forest gains nothing from knowing them.
@@ -13,7 +13,7 @@ Queries need not be secret: an owner of another forest gains nothing from knowin
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -30,7 +30,7 @@ from wm.verification.lineup.order import Counts
 DIVIDED = (0.4, 0.6)
 """Share for class 1 by the screening model at a boundary point."""
 
-LEANING = (0.2, 0.8)
+LEANING = (0.1, 0.9)
 """The same of a leaning one."""
 
 _SCREENING_TREES = 100
@@ -93,12 +93,9 @@ def build_queries(
     notes = []
     parts = [_natural(counts.natural, held_out, judge), _mixups(counts.mixups, rows, judge)]
     screening = _screening(rows, training, judge) if counts.boundary or counts.leaning else _unasked
-    for count, between, name in (
-        (counts.boundary, DIVIDED, "boundary"),
-        (counts.leaning, LEANING, "leaning"),
-    ):
-        points = _between_classes(count, between, rows, screening, judge.generator(name))
-        if len(points) < count:
+    wanted = {"boundary": (counts.boundary, DIVIDED), "leaning": (counts.leaning, LEANING)}
+    for name, points in _between_classes(wanted, rows, screening, judge.generator("boundary")).items():
+        if len(points) < (count := wanted[name][0]):
             notes.append(
                 f"only {len(points)} of {count} {name} points were found: an honest model is hardly ever "
                 "divided here"
@@ -143,25 +140,31 @@ def _mixups(count: int, rows: TrainingRows, judge: Judge) -> tuple[NDArray[np.fl
 
 
 def _between_classes(
-    count: int,
-    between: tuple[float, float],
+    wanted: Mapping[str, tuple[int, tuple[float, float]]],
     rows: TrainingRows,
     screening: Shares,
     rng: np.random.Generator,
-) -> NDArray[np.float32]:
-    """Return points on which the screening model's share is between two values: (at most count, d)."""
-    if not count:
-        return rows.X[:0]
+) -> dict[str, NDArray[np.float32]]:
+    """Return points by kind, of which a count and an interval of the screening model's shares are wanted.
+
+    A point of several intervals is of the first kind that has room for it.
+    """
+    found = {name: [rows.X[:0]] for name in wanted}
+    missing = {name: count for name, (count, _) in wanted.items()}
     classes = [np.flatnonzero(rows.y == label) for label in (0, 1)]
-    found: list[NDArray[np.float32]] = []
     for _ in range(_MAX_TRIED):
+        if not any(missing.values()):
+            break
         first, second = (rng.choice(members, size=_TRIED_AT_ONCE) for members in classes)
         points = _between(rows.X[first], rows.X[second], rng.uniform(0, 1, size=_TRIED_AT_ONCE))
         shares = screening(points)
-        found.append(points[(shares > between[0]) & (shares < between[1])])
-        if sum(map(len, found)) >= count:
-            break
-    return np.concatenate(found)[:count]
+        free = np.ones(len(points), dtype=bool)
+        for name, (_, (low, high)) in wanted.items():
+            taken = np.flatnonzero(free & (shares > low) & (shares < high))[: missing[name]]
+            found[name].append(points[taken])
+            free[taken] = False
+            missing[name] -= len(taken)
+    return {name: np.concatenate(parts) for name, parts in found.items()}
 
 
 def _between(

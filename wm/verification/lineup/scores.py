@@ -10,16 +10,17 @@ be a query's mean vote over all candidates; queries on which all agree are dropp
 - `by_shares`: the suspect's share of votes, probability or label s for each query is a sum over its trees.
   What p explains of s (a cubic fit, so that labels and recalibrated probabilities do as well as shares) is
   taken off; the rest, r, is regressed on the candidates C, (m N, q), by ridge regression:
-  A = (C C' / (m N) + h I)^-1 C r, h a hundredth of the largest eigenvalue. For fewer queries than candidates
-  the same numbers come from A = C (C' C / (m N) + h I)^-1 r. So the cost is O(m N q min(m N, q)) time and
-  O(min(m N, q)^2) memory beside the votes, which are read in blocks: 18,000 candidates and 2,000 queries take
-  seconds and 40 MB.
+  A = (C C' / (m N) + h I)^-1 C r, h a hundredth of the largest eigenvalue. For up to 4,096 candidates the
+  matrix is factorised once for all suspects, in O((m N)^2 q). For more, A = C (C' C / (m N) + h I)^-1 r is
+  found by conjugate gradients, in some tens of passes over the votes, O(m N q) each, without any matrix.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,20 +31,30 @@ _LEAST_VARIANCE = 0.02
 RIDGE = 0.01
 """Ridge as a share of the largest eigenvalue; measured best from 0.003 to 0.03."""
 
-DIVIDED = (0.3, 0.7)
-"""Mean votes between which a forest's label is often another by a few trees."""
+BANDS = {"": (0.0, 0.2), ", not near ties": (0.1, 0.5), ", far from ties": (0.25, 0.5)}
+"""How far from 1/2 p is, at least and less than, on the queries that each test of labels looks at.
+
+The first is for an honest majority, whose label is another by a few trees there only; the others are for
+suspects that answer by a coin near a tie.
+"""
 
 _FEWEST = 100
-"""Divided queries that are enough for labels."""
+"""Queries in a band that are enough to judge labels there."""
 
 _DEGREE = 3
 """Of the polynomial of p that explains a share or label."""
 
-_ITERATIONS = 30
+_ITERATIONS = 20
 """Of the power method: the ridge need not be exact."""
 
+_TOLERANCE = 1e-4
+"""Residual, as a share of r, at which conjugate gradients stop."""
+
+MOST_FACTORISED = 4096
+"""Candidates up to which the matrix is kept: 130 MB."""
+
 _BLOCK = 1024
-"""Candidates whose votes are real numbers at the same time."""
+"""Candidates, or queries, whose votes are real numbers at the same time."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,28 +75,36 @@ class Contrasts:
     kept: NDArray[np.bool_]
     mean: NDArray[np.float64]
     weight: NDArray[np.float64]
+    _bands: dict[str, Contrasts] = field(default_factory=dict, repr=False)
 
     @classmethod
     def of(cls, votes: NDArray[np.uint8]) -> Contrasts:
         """Drop the queries on which all candidates agree."""
-        return cls._between(votes, 0.0, 1.0)
-
-    def divided(self) -> Contrasts:
-        """Return those of the queries on which a label says something; all if there are too few."""
-        found = self._between(self.votes, *DIVIDED)
-        if found.kept.sum() < _FEWEST:
-            return self
-        kept = self.kept.copy()
-        kept[self.kept] = found.kept
-        return Contrasts(found.votes, kept, found.mean, found.weight)
-
-    @classmethod
-    def _between(cls, votes: NDArray[np.uint8], low: float, high: float) -> Contrasts:
         mean = votes.mean(axis=(0, 1), dtype=np.float64)
-        kept = (mean > low) & (mean < high)
+        kept = (mean > 0) & (mean < 1)
         if not kept.all():
             votes, mean = votes[..., kept], mean[kept]
         return cls(votes, kept, mean, 1.0 / np.sqrt(mean * (1.0 - mean) + _LEAST_VARIANCE))
+
+    def bands(self) -> Iterator[tuple[str, Contrasts]]:
+        """Yield those of the queries that are in each of `BANDS`, if they are not too few, and its name."""
+        away = np.abs(self.mean - 0.5)
+        for name, (low, high) in BANDS.items():
+            found = self._bands.get(name) or self._some((away >= low) & (away < high))
+            if self._is_small:
+                self._bands[name] = found
+            if len(found.mean) >= _FEWEST:
+                yield name, found
+
+    def _some(self, inside: NDArray[np.bool_]) -> Contrasts:
+        kept = self.kept.copy()
+        kept[self.kept] = inside
+        return Contrasts(self.votes[..., inside], kept, self.mean[inside], self.weight[inside])
+
+    @property
+    def _is_small(self) -> bool:
+        """Whether what all suspects have in common is kept; of more candidates it is too large."""
+        return len(self.flat) <= MOST_FACTORISED
 
     def weighted(self, votes: NDArray[np.uint8] | NDArray[np.int64]) -> NDArray[np.float64]:
         """Return votes, (..., q), centred and weighted."""
@@ -97,6 +116,17 @@ class Contrasts:
         found = self.weighted(votes)
         length = np.linalg.norm(found, axis=-1, keepdims=True)
         return found / np.where(length > 0, length, 1.0)
+
+    @property
+    def flat(self) -> NDArray[np.uint8]:
+        """The votes of one candidate after another: (m N, q)."""
+        positions, candidates, queries = self.votes.shape
+        return self.votes.reshape(positions * candidates, queries)
+
+    @cached_property
+    def regress(self) -> Callable[[NDArray[np.float64]], NDArray[np.float64]]:
+        """The ridge regression of residuals, (q,), on the candidates: their coefficients, (m N,)."""
+        return _factorised(self) if self._is_small else _iterated(self)
 
 
 def in_order(contrasts: Contrasts, votes: NDArray[np.int64]) -> NDArray[np.float64]:
@@ -143,23 +173,61 @@ def by_shares(contrasts: Contrasts, shares: NDArray[np.float64]) -> NDArray[np.f
     if not queries:
         return np.zeros((positions, candidates))
     rest = _unexplained(contrasts.mean, shares[contrasts.kept]) * contrasts.weight
-    count = positions * candidates
-    if queries <= count:
-        inner = np.zeros((queries, queries))
-        for block in _blocks(contrasts):
-            single = block.astype(np.float32)  # half the time; the ridge is far above its rounding
-            inner += single.T @ single
-        towards = _ridge_solution(inner / count, rest)
-        found = [block @ towards for block in _blocks(contrasts)]
-        return np.concatenate(found).reshape(positions, candidates)
-    every = np.concatenate(list(_blocks(contrasts)))
-    return _ridge_solution(every @ every.T / count, every @ rest).reshape(positions, candidates)
+    return contrasts.regress(rest).reshape(positions, candidates)
 
 
-def _blocks(contrasts: Contrasts) -> Iterator[NDArray[np.float64]]:
-    flat = contrasts.votes.reshape(-1, contrasts.votes.shape[-1])
-    for start in range(0, len(flat), _BLOCK):
-        yield contrasts.weighted(flat[start : start + _BLOCK])
+def _factorised(contrasts: Contrasts) -> Callable[[NDArray[np.float64]], NDArray[np.float64]]:
+    from scipy.linalg import cho_factor, cho_solve
+
+    flat, count = contrasts.flat, len(contrasts.flat)
+    matrix = np.zeros((count, count))
+    for start in range(0, flat.shape[1], _BLOCK):
+        some = slice(start, start + _BLOCK)
+        block = (flat[:, some] - contrasts.mean[some]) * contrasts.weight[some]
+        matrix += block @ block.T
+    matrix /= count
+    matrix[np.diag_indices(count)] += RIDGE * _largest_eigenvalue(matrix.__matmul__, count)
+    factor = cho_factor(matrix, overwrite_a=True)
+
+    def solve(rest: NDArray[np.float64]) -> NDArray[np.float64]:
+        found: NDArray[np.float64] = cho_solve(factor, _candidates_times(contrasts, rest))
+        return found
+
+    return solve
+
+
+def _iterated(contrasts: Contrasts) -> Callable[[NDArray[np.float64]], NDArray[np.float64]]:
+    from scipy.sparse.linalg import LinearOperator, cg
+
+    count, queries = contrasts.flat.shape
+
+    def squared(x: NDArray[Any]) -> NDArray[np.float64]:
+        """Return C' C x / (m N). Votes are read in single precision: the ridge is far above its rounding."""
+        weighted = (contrasts.weight * x).astype(np.float32)
+        offset = np.float32(contrasts.mean @ weighted)
+        total, sums = np.zeros(queries), 0.0
+        for start in range(0, count, _BLOCK):
+            block = contrasts.flat[start : start + _BLOCK].astype(np.float32)
+            products = block @ weighted - offset
+            total += products @ block
+            sums += float(products.sum())
+        found: NDArray[np.float64] = (total - sums * contrasts.mean) * contrasts.weight / count
+        return found
+
+    ridge = RIDGE * _largest_eigenvalue(squared, queries)
+    matrix = LinearOperator((queries, queries), matvec=lambda x: squared(x) + ridge * x, dtype=np.float64)
+
+    def solve(rest: NDArray[np.float64]) -> NDArray[np.float64]:
+        return _candidates_times(contrasts, cg(matrix, rest, rtol=_TOLERANCE)[0])
+
+    return solve
+
+
+def _candidates_times(contrasts: Contrasts, vector: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return C x, in double precision, so that equal candidates stay equal: (q,) -> (m N,)."""
+    flat = contrasts.flat
+    blocks = (flat[start : start + _BLOCK] for start in range(0, len(flat), _BLOCK))
+    return np.concatenate([contrasts.weighted(block) @ vector for block in blocks])
 
 
 def _unexplained(mean: NDArray[np.float64], shares: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -169,18 +237,9 @@ def _unexplained(mean: NDArray[np.float64], shares: NDArray[np.float64]) -> NDAr
     return found
 
 
-def _ridge_solution(matrix: NDArray[np.float64], right: NDArray[np.float64]) -> NDArray[np.float64]:
-    from scipy.linalg import cho_factor, cho_solve
-
-    matrix[np.diag_indices_from(matrix)] += RIDGE * _largest_eigenvalue(matrix)
-    found: NDArray[np.float64] = cho_solve(cho_factor(matrix, overwrite_a=True), right)
-    return found
-
-
-def _largest_eigenvalue(matrix: NDArray[np.float64]) -> float:
+def _largest_eigenvalue(times: Callable[[NDArray[np.float64]], NDArray[np.float64]], size: int) -> float:
     """Return about the largest eigenvalue, from below, of a matrix without negative ones, by iteration."""
-    vector = np.ones(len(matrix))
+    vector = np.random.default_rng(0).standard_normal(size)
     for _ in range(_ITERATIONS):
-        vector = matrix @ vector
-        vector /= float(np.linalg.norm(vector)) or 1.0
-    return max(float(vector @ matrix @ vector), float(matrix.diagonal().max()))
+        vector = times(vector / (float(np.linalg.norm(vector)) or 1.0))
+    return float(np.linalg.norm(vector)) or 1.0

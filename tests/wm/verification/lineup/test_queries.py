@@ -52,10 +52,10 @@ def test_honest_forests_are_divided_at_boundary_points(rows):
 def test_leaning_points_are_where_an_honest_forest_is_less_divided_too(rows):
     found = build(rows, Counts(natural=0, mixups=0, boundary=0, leaning=200))
     shares = trained_forest(rows, lineups.SETTINGS, list(range(150))).vote_shares(found.X)[:, 1]
-    assert ((shares > 0.1) & (shares < 0.9)).mean() > 0.95
-    assert (np.abs(shares - 0.5) > 0.15).mean() > 0.2
+    assert ((shares > 0.05) & (shares < 0.95)).mean() > 0.95
+    assert (np.abs(shares - 0.5) > 0.25).mean() > 0.2
     both = build(rows, Counts(natural=0, mixups=0, boundary=20, leaning=200))
-    np.testing.assert_array_equal(both.X[20:], found.X)
+    assert len(set(map(tuple, both.X.tolist()))) == 220
 
 
 def test_the_judges_seed_decides_the_queries(rows):

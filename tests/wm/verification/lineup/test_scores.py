@@ -7,8 +7,9 @@ import itertools
 import numpy as np
 import pytest
 
+from wm.verification.lineup import scores
 from wm.verification.lineup.bound import log10_bound
-from wm.verification.lineup.scores import Contrasts, by_shares, in_order, out_of_order
+from wm.verification.lineup.scores import BANDS, Contrasts, by_shares, in_order, out_of_order
 
 
 def plain_rows(votes):
@@ -134,12 +135,39 @@ def test_candidates_that_agree_everywhere_resemble_nothing_more_than_another():
         assert log10_bound(found, np.zeros(3, dtype=np.int64)) == 0
 
 
-def test_labels_are_judged_where_candidates_are_divided():
+@pytest.mark.parametrize("queries", [30, 200])
+def test_by_shares_of_many_candidates_as_by_the_second_implementation(queries, monkeypatch):
+    monkeypatch.setattr(scores, "MOST_FACTORISED", 100)
+    votes, suspect = case(3, m=12, n=20, q=queries)
+    for answers in (suspect.mean(axis=1), (suspect.mean(axis=1) > 0.5).astype(float)):
+        found, plain = by_shares(Contrasts.of(votes), answers), plain_by_shares(votes, answers)
+        assert np.corrcoef(found.ravel(), plain.ravel())[0, 1] > 0.999
+        places = np.ones(12, dtype=np.int64)
+        assert log10_bound(found, places) == pytest.approx(log10_bound(plain, places), rel=0.05)
+
+
+@pytest.mark.parametrize("factorised", [100, 1000])
+def test_equal_candidates_are_equally_alike(factorised, monkeypatch):
+    monkeypatch.setattr(scores, "MOST_FACTORISED", factorised)
+    votes, suspect = case(4, m=12, n=20, q=200)
+    votes[:, 10:] = votes[:, :10]
+    found = by_shares(Contrasts.of(votes), suspect.mean(axis=1))
+    assert found[:, 10:] == pytest.approx(found[:, :10], rel=1e-9, abs=1e-12)
+
+
+def test_labels_are_judged_by_how_divided_candidates_are():
     rng = np.random.default_rng(9)
-    p = np.concatenate([np.full(150, 0.5), np.full(150, 0.05)])
-    contrasts = Contrasts.of((rng.uniform(size=(5, 20, 300)) < p).astype(np.uint8))
-    divided = contrasts.divided()
-    assert 100 <= divided.kept.sum() <= 150
-    assert not divided.kept[150:].any()
+    p = np.repeat([0.5, 0.35, 0.1, 0.02], 150)
+    contrasts = Contrasts.of((rng.uniform(size=(50, 40, 600)) < p).astype(np.uint8))
+    kept = {name: np.flatnonzero(band.kept) for name, band in contrasts.bands()}
+    assert list(kept) == list(BANDS)
+    assert kept[""].max() < 300
+    assert 150 <= kept[", not near ties"].min() < 300
+    assert kept[", far from ties"].min() >= 300
+    for _, band in contrasts.bands():
+        assert np.array_equal(
+            band.votes,
+            contrasts.votes[..., np.isin(np.flatnonzero(contrasts.kept), np.flatnonzero(band.kept))],
+        )
     few = Contrasts.of((rng.uniform(size=(5, 20, 300)) < 0.05).astype(np.uint8))
-    assert few.divided() is few
+    assert [name for name, _ in few.bands()] == [", not near ties", ", far from ties"]
