@@ -54,7 +54,7 @@ MOST_FACTORISED = 4096
 """Candidates up to which the matrix is kept: 130 MB."""
 
 _BLOCK = 1024
-"""Candidates, or queries, whose votes are real numbers at the same time."""
+"""Candidates, trees or queries whose votes are real numbers at the same time."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,12 +152,18 @@ def out_of_order(contrasts: Contrasts, votes: NDArray[np.int64]) -> NDArray[np.f
     """
     from scipy.optimize import linear_sum_assignment
 
-    trees = contrasts.unit(votes[contrasts.kept].T)
-    best = np.stack([(contrasts.unit(own) @ trees.T).max(axis=0) for own in contrasts.votes])  # (m, trees)
-    best -= np.median(best, axis=1, keepdims=True)
-    found = np.zeros(contrasts.votes.shape[:2])
+    asked = votes[contrasts.kept]
+    asked = asked[
+        :, (asked != asked[:1]).any(axis=0)
+    ]  # a constant tree resembles no candidate more than another
+    found, best = np.zeros(contrasts.votes.shape[:2]), np.zeros((len(contrasts.votes), asked.shape[1]))
+    for start in range(0, asked.shape[1], _BLOCK):
+        some = slice(start, start + _BLOCK)
+        trees = contrasts.unit(asked[:, some].T)
+        best[:, some] = [(contrasts.unit(own) @ trees.T).max(axis=0) for own in contrasts.votes]
+    best -= np.median(best, axis=1, keepdims=True) if best.size else 0.0
     for position, tree in zip(*linear_sum_assignment(-best), strict=True):
-        found[position] = contrasts.unit(contrasts.votes[position]) @ trees[tree]
+        found[position] = contrasts.unit(contrasts.votes[position]) @ contrasts.unit(asked[:, tree])
     return found
 
 
