@@ -41,6 +41,9 @@ _BETTER_FORM = 0.03
 _MAX_EXCHANGED = 1e8
 """Votes that are taken in exchanging columns, some ten seconds."""
 
+_ROWS_AT_ONCE = 512
+"""Rows whose leaves are looked up at the same time."""
+
 _SAME_SHARE = 1e-9
 """Difference of two class shares that is only rounding."""
 
@@ -273,16 +276,12 @@ def coded(
     """
     wanted, names = sample.header.class_names, [name_of(each) for each in forest.classes.tolist()]
     share = forest.value / forest.value.sum(axis=1, keepdims=True)
-    codes = _leaning(forest.node_class[leaves], share, leaves)
-    count = range(len(names))
-    rules = [
-        np.stack([(codes == code).mean(axis=1) for code in count], axis=1),
-        np.stack([share[:, code][leaves].mean(axis=1) for code in count], axis=1),
-    ]
+    codes = _leaf_codes(forest, share, leaves)
+    rules = [_mean_of_leaves(np.eye(len(names))[codes], leaves), _mean_of_leaves(share, leaves)]
     known = np.isin(sample.y, np.arange(len(wanted)))
 
     def answers(places: NDArray[np.int64]) -> Mapping[AnswerKind, Answers]:
-        found: dict[AnswerKind, Answers] = {"votes": Answers("votes", places[codes])}
+        found: dict[AnswerKind, Answers] = {"votes": Answers("votes", places[codes][leaves])}
         if not np.allclose(rules[0], rules[1], rtol=0.0, atol=_SAME_SHARE):
             mean = np.clip(rules[1] @ (places[:, None] == np.arange(len(wanted))), 0.0, 1.0)
             found["probabilities"] = Answers("probabilities", mean[:, 1] if len(wanted) == 2 else mean)
@@ -329,13 +328,26 @@ class _Quality(NamedTuple):
         return self.both > other.both + CLEARLY_BETTER / 2
 
 
-def _leaning(
-    codes: NDArray[np.int64], share: NDArray[np.float64], leaves: NDArray[np.int64]
-) -> NDArray[np.int64]:
-    """Return votes, (n, m); of trees that vote for one class only, by what shares have above their mean."""
-    found = codes.astype(np.int64)
-    for tree in np.flatnonzero((codes == codes[0]).all(axis=0)):
-        shares = share[leaves[:, tree]]
-        if np.ptp(shares, axis=0).max() > _SAME_SHARE:
-            found[:, tree] = (shares - shares.mean(axis=0)).argmax(axis=1)
+def _leaf_codes(forest: Forest, share: NDArray[np.float64], leaves: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the vote of each node; of trees that always vote alike, by what shares have above their mean."""
+    times = np.bincount(leaves.ravel(), minlength=len(share))
+    reached = np.flatnonzero(times)
+    tree = np.searchsorted(forest.offset, reached, side="right") - 1
+    codes, first = forest.node_class.copy(), np.searchsorted(tree, np.arange(forest.n_trees))
+    voted, shares = codes[reached], share[reached]
+    alike = np.minimum.reduceat(voted, first) == np.maximum.reduceat(voted, first)
+    spread = (np.maximum.reduceat(shares, first) - np.minimum.reduceat(shares, first)).max(axis=1)
+    mean = np.add.reduceat(shares * times[reached, None], first) / len(leaves)
+    leaning = (alike & (spread > _SAME_SHARE))[tree]
+    codes[reached[leaning]] = (shares - mean[tree])[leaning].argmax(axis=1)
+    return codes
+
+
+def _mean_of_leaves(values: NDArray[np.float64], leaves: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return the mean over trees of what nodes hold, (nodes, c), at the leaves that rows reach: (n, c)."""
+    found = np.empty((len(leaves), values.shape[1]))
+    for code, column in enumerate(values.T):
+        for start in range(0, len(leaves), _ROWS_AT_ONCE):
+            some = slice(start, start + _ROWS_AT_ONCE)
+            found[some, code] = column[leaves[some]].mean(axis=1)
     return found
