@@ -53,6 +53,9 @@ _TOLERANCE = 1e-4
 MOST_FACTORISED = 4096
 """Candidates up to which the matrix is kept: 130 MB."""
 
+_CACHED = 2**20
+"""Votes that are real numbers at the same time where they are read again and again: 4 MB."""
+
 _BLOCK = 1024
 """Candidates, trees or queries whose votes are real numbers at the same time."""
 
@@ -206,14 +209,15 @@ def _iterated(contrasts: Contrasts) -> Callable[[NDArray[np.float64]], NDArray[n
     from scipy.sparse.linalg import LinearOperator, cg
 
     count, queries = contrasts.flat.shape
+    rows = max(1, _CACHED // queries)
 
     def squared(x: NDArray[Any]) -> NDArray[np.float64]:
         """Return C' C x / (m N). Votes are read in single precision: the ridge is far above its rounding."""
         weighted = (contrasts.weight * x).astype(np.float32)
         offset = np.float32(contrasts.mean @ weighted)
         total, sums = np.zeros(queries), 0.0
-        for start in range(0, count, _BLOCK):
-            block = contrasts.flat[start : start + _BLOCK].astype(np.float32)
+        for start in range(0, count, rows):
+            block = contrasts.flat[start : start + rows].astype(np.float32)
             products = block @ weighted - offset
             total += products @ block
             sums += float(products.sum())
