@@ -39,7 +39,7 @@ MODULES = {
 }
 TYPED: dict[str, dict[str, Any]] = {name: {"rows": module.Row} for name, module in MODULES.items()}
 TYPED |= dict.fromkeys(
-    ("lineup_large", "lineup_thousand", "lineup_hard", "lineup_calibration", "lineup_others"), TYPED["lineup"]
+    ("lineup_large", "lineup_thousand", "lineup_calibration", "lineup_others"), TYPED["lineup"]
 )
 TYPED["lineup_rounds_others"] = TYPED["lineup_rounds"]
 TYPED["lineup_queries"] |= {"seen": lineup_queries.Seen, "passive": lineup_queries.Passive}

@@ -1,7 +1,7 @@
 """What evidence scheme `lineup` leaves on changed copies, and on honest forests of other seeds.
 
     python -m research.benchmarks.lineup [--dataset NAME ...] [--candidates N ...] [--rows N] [--seeds N]
-        [--honest N] [--others N] [--queries N] [--leaning N] [-o research/benchmarks/results/lineup.json]
+        [--honest N] [--others N] [--queries N] [-o research/benchmarks/results/lineup.json]
 
 For each seed an honest forest of the paper's size is trained on at most `--rows` rows and lined up among
 N - 1 decoys for each position. The thief has at most as many test rows; the judge asks rows of the other half,
@@ -43,8 +43,8 @@ from wm.verification.lineup.judge import Judge
 from wm.verification.lineup.order import Counts
 from wm.verification.lineup.proof import LineupProof
 
-_UNUSED = (("others", 0), ("leaning", 0))
-"""Options that change nothing, and are not worth showing."""
+_UNUSED = ("others", 0)
+"""An option that changes nothing, and is not worth showing."""
 
 SUSPECTS: dict[str, tuple[Step, ...]] = {
     "unmodified": (Step("noise", 0.0),),
@@ -61,6 +61,7 @@ SUSPECTS: dict[str, tuple[Step, ...]] = {
     "90% replaced": (Step("replace", 0.9),),
     "labels, hedged by 0.1": (Step("hedge", 0.1),),
     "labels, hedged by 0.2": (Step("hedge", 0.2),),
+    "labels, hedged by 0.3": (Step("hedge", 0.3),),
 }
 
 
@@ -95,10 +96,7 @@ def measure(arguments: argparse.Namespace, name: str, candidates: int, seed: int
     chosen = rng.permutation(len(data.y_train))[: arguments.rows]
     rows = canonical_rows(data.X_train[chosen], data.y_train[chosen])
     half, each = len(data.y_test) // 2, arguments.queries
-    leaning = arguments.leaning
-    counts = Counts(leaning=leaning)
-    if each is not None:
-        counts = Counts(natural=each, mixups=each, boundary=each, leaning=leaning)
+    counts = Counts() if each is None else Counts(natural=each, mixups=each, boundary=each, leaning=each)
     seeds = rng.integers(2**31, size=trees).tolist()
     started = time.perf_counter()
     forest = trained_forest(rows, settings, seeds)
@@ -205,7 +203,7 @@ def options(arguments: Mapping[str, Any]) -> str:
     return "".join(
         f" --{name} {' '.join(map(str, value)) if isinstance(value, list) else value}"
         for name, value in arguments.items()
-        if name != "seed" and value is not None and (name, value) not in _UNUSED
+        if name != "seed" and value is not None and (name, value) != _UNUSED
     )
 
 
@@ -257,7 +255,6 @@ def main() -> int:
     parser.add_argument("--rows", type=int, default=3000, help="most rows of owner and thief")
     parser.add_argument("--seeds", type=int, default=2)
     parser.add_argument("--queries", type=int, help="of each kind; default: as wm verify")
-    parser.add_argument("--leaning", type=int, default=0, help="leaning points to ask")
     parser.add_argument("--honest", type=int, default=10, help="honest forests for each seed")
     parser.add_argument("--others", type=int, default=0, help="forests of other owners for each seed")
     arguments = parser.parse_args()
