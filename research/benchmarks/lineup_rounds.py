@@ -123,7 +123,7 @@ def measure(arguments: argparse.Namespace, name: str, seed: int) -> Iterator[Row
     rows = canonical_rows(data.X_train[chosen], data.y_train[chosen])
     half, judge = len(data.y_test) // 2, Judge(f"{arguments.seed}/{seed}")
     held_out = data.X_test[:half], data.y_test[:half]
-    queries = build_queries(Counts(leaning=0), rows, held_out, SETTINGS, judge)
+    queries = build_queries(Counts(boundary=2000, leaning=0), rows, held_out, SETTINGS, judge)
     seeds = rng.integers(2**31, size=arguments.rounds).tolist()
     started = time.perf_counter()
     lineup = rounds_of_seeds(seeds, rows, SETTINGS, queries.X, candidates=arguments.candidates, judge=judge)

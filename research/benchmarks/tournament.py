@@ -171,7 +171,7 @@ def measure(
 def lineup_scores(arguments: argparse.Namespace, name: str, candidates: int, seed: int) -> dict[str, Scores]:
     """Return the evidence of a line-up on the same changes of a forest of its own."""
     scene, each = _scene(arguments, name, seed), arguments.queries
-    counts = Counts(leaning=0)
+    counts = Counts(boundary=2000, leaning=0)
     if each is not None:
         counts = Counts(natural=each, mixups=each, boundary=each, leaning=0)
     seeds = scene.rng.integers(2**31, size=scene.trees).tolist()
