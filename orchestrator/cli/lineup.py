@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -154,7 +154,7 @@ def verify_lineup(
 
     session, given, description = answers_of_suspect(claim, options)
     lineup = _lined_up(session, options)
-    given = replace(given, notes=(*given.notes, *_platform_notes(session, options["jobs"])))
+    given = given.noted(*_platform_notes(session, options["jobs"]))
     judged = judge_lineup(claim, lineup, session.queries, given, requirements, trust=trust, log=log)
     return judged, f"{description}; judge's seed {session.order.seed!r}"
 
@@ -185,7 +185,7 @@ def answers_of_suspect(
             raise click.UsageError(TEXT_TO_URL)
         answers, endpoint, wire = ask_endpoint(asked.X, asked.X[:PROBES], claim.header, options)
         given = sort_lineup_answers({answers.kind: answers}, order, len(queries.y))
-        given = replace(given, notes=(f"asked in format {wire.name}, answered by {answers.kind}",))
+        given = given.noted(f"asked in format {wire.name}, answered by {answers.kind}")
         return session, given, f"endpoint {endpoint.what}, asked {len(order.asked)} rows"
     if options["order"] is None:
         raise click.UsageError(NO_ORDER)

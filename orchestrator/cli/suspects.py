@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import secrets
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, get_args
 
 import click
@@ -229,7 +229,7 @@ def _from_endpoint(sample: Sample, options: dict[str, Any], level: float) -> Sus
     note = f"asked in format {wire.name}, answered by {answers.kind}"
     count = len(questions.order.asked)
     return Suspect(
-        replace(response, notes=(*response.notes, note)),
+        response.noted(note),
         f"endpoint {endpoint.what}, format {wire.name}, asked {count} rows, {response.asked_twice} of them a "
         "second time",
     )

@@ -76,7 +76,7 @@ def test_rows_on_which_all_trees_are_alike_prove_nothing(monkeypatch):
     owned = embed_lineup(made.claim, [witness.witness(made.claim)], X, y)
     rows = canonical_rows(X, y)
     asked = np.repeat(rng.normal(size=(100, 1)), 3, axis=1).astype(np.float32)
-    queries = Queries(asked, (asked[:, 0] > 0).astype(np.int64))
+    queries = Queries(asked, (asked[:, 0] > 0).astype(np.int64), asked)
     lineup = retrained_lineup(owned.claim, rows, asked, candidates=5, judge=lineups.JUDGE)
     for suspect in (owned.forest, trained_forest(rows, TreeSettings(), list(range(12)))):
         found = judged(owned.claim, lineup, queries, suspect)

@@ -287,7 +287,8 @@ def _limited(response: Response, source: Source, classes: int) -> Response:
     kind: AnswerKind = source
     of_classes = shares[:, 1] if shares.shape[1] == 2 else shares
     values = of_classes if source == "probabilities" else shares.argmax(axis=1)
-    return replace(response, answers={kind: Answers(kind, values)})
+    others = tuple(_limited(each, source, classes) for each in response.others)
+    return replace(response, answers={kind: Answers(kind, values)}, others=others)
 
 
 def _on_test_rows(forest: Forest, scene: Scene, mistakes: NDArray[np.bool_]) -> _OnTestRows:

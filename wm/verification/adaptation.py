@@ -38,6 +38,8 @@ CLEARLY_BETTER = 0.1
 _BETTER_FORM = 0.03
 """Gain from which another form of the rows is preferred to simpler ones, several times what chance gives."""
 
+BY_THRESHOLDS = "columns matched by their thresholds"
+
 _MAX_EXCHANGED = 1e8
 """Votes that are taken in exchanging columns, some ten seconds."""
 
@@ -87,6 +89,10 @@ class Rows(Protocol):
     def y(self) -> NDArray[np.int64]:
         """(n,): labels 0, 1, ...; another number where no class is known."""
 
+    @property
+    def reference(self) -> NDArray[np.float32]:
+        """(r, d): rows of the kind that a copy was trained on: its thresholds lie between their values."""
+
 
 @dataclass(frozen=True, eq=False)
 class AdaptedVotes:
@@ -100,11 +106,14 @@ class AdaptedVotes:
         What was adapted, in words.
     rows : (n, f)
         Values of the features that the suspect's trees test, as they were asked.
+    others
+        By other adaptations that are answered nearly as well.
     """
 
     answers: Mapping[AnswerKind, Answers]
     notes: tuple[str, ...]
     rows: NDArray[np.float32]
+    others: tuple[AdaptedVotes, ...] = ()
 
 
 def model_answers(forest: Forest, sample: Rows, names: Sequence[str] = ()) -> AdaptedVotes:
@@ -128,7 +137,8 @@ def model_answers(forest: Forest, sample: Rows, names: Sequence[str] = ()) -> Ad
         answers, quality, class_notes = coded(compact.apply(rows), forest, sample)
         return quality, AdaptedVotes(answers, (*notes, *class_notes), rows)
 
-    return best_answered(inputs(forest, used, sample, names), answer, forest, sample)
+    found, *others = best_answered(inputs(forest, used, sample, names), answer, forest, sample)
+    return replace(found, others=tuple(others))
 
 
 def best_answered(
@@ -136,10 +146,12 @@ def best_answered(
     answer: Callable[[Form, tuple[str, ...]], tuple[float, Found]],
     forest: Forest,
     sample: Rows,
-) -> Found:
+) -> list[Found]:
     """Return a suspect's answers to the form of the rows that it answers best, or nearly so and earlier.
 
-    Columns with the same set of values are exchanged where that form is answered clearly better then.
+    Answers to other forms follow that are nearly as good: a thief may have made it so. But what thresholds
+    do not contradict is not looked for any further. Columns with the same set of values are exchanged where
+    that form is answered clearly better then.
 
     Parameters
     ----------
@@ -160,7 +172,7 @@ def best_answered(
         answered.append((found, rows, notes))
         if best is None or found[0] > best[0] + _BETTER_FORM:
             best = found
-        if best[0] + _BETTER_FORM >= 1.0:
+        if best[0] + _BETTER_FORM >= 1.0 and BY_THRESHOLDS not in notes:
             break
     if best is None:
         raise ClaimError(
@@ -175,7 +187,14 @@ def best_answered(
         left -= tried
         if found[0] > best[0] + _BETTER_FORM:
             best = found
-    return best[1]
+    near = [best[1]]
+    seen = [rows for found, rows, _ in answered if found is best]
+    for found, rows, _ in answered:
+        is_new = not any(np.array_equal(rows, other) for other in seen)
+        if is_new and found is not best and found[0] > best[0] - _BETTER_FORM:
+            near.append(found[1])
+            seen.append(rows)
+    return near
 
 
 def _exchanged(
@@ -231,32 +250,50 @@ def used_features(forest: Forest) -> tuple[NDArray[np.int64], Forest]:
 def inputs(
     forest: Forest, used: NDArray[np.int64], sample: Rows, names: Sequence[str] = ()
 ) -> Iterator[tuple[NDArray[np.float32], tuple[str, ...]]]:
-    """Yield the values of the used features in every form that the suspect might take, the simplest first."""
+    """Yield the values of the used features in every form that the suspect might take, the likeliest first.
+
+    Names, and the order of the columns, are what the holder of a copy says. Thresholds tell more: a thief can
+    exchange columns that are so much alike that the answers get only a little worse.
+    """
     named = named_columns(names, sample.header.feature_names, used)
+    own = used if named is None else named
+    thresholds, columns = len(np.unique(forest.threshold[~forest.is_leaf])), sample.X.shape[1]
+    is_compared = thresholds * columns <= MAX_COMPARED and len(used) * columns <= MAX_MATCHED
+    if is_compared:
+        for convert, notes in _units(sample):
+            reference = convert(sample.reference)
+            if not np.array_equal(matched_columns(forest, reference, own), own):
+                yield (
+                    columns_of(convert(sample.X), matched_columns(forest, reference)),
+                    (*notes, BY_THRESHOLDS),
+                )
     if named is not None:
-        for rows, notes in _units(sample):
-            yield columns_of(rows, named), (*notes, "columns matched by their names")
+        for convert, notes in _units(sample):
+            yield columns_of(convert(sample.X), named), (*notes, "columns matched by their names")
     extra = forest.n_features - sample.X.shape[1]
     if extra >= 0:
-        for rows, notes in _units(sample):
-            yield columns_of(rows, used), (*notes, f"{extra} more features filled with 0") if extra else notes
-    thresholds, columns = len(np.unique(forest.threshold[~forest.is_leaf])), sample.X.shape[1]
-    if thresholds * columns <= MAX_COMPARED and len(used) * columns <= MAX_MATCHED:
-        for rows, notes in _units(sample):
-            matched = matched_columns(forest, rows)
-            yield columns_of(rows, matched), (*notes, "columns matched by their thresholds")
+        for convert, notes in _units(sample):
+            more = (f"{extra} more features filled with 0",) if extra else ()
+            yield columns_of(convert(sample.X), used), (*notes, *more)
+    if is_compared:
+        for convert, notes in _units(sample):
+            matched = matched_columns(forest, convert(sample.reference))
+            yield columns_of(convert(sample.X), matched), (*notes, BY_THRESHOLDS)
 
 
-def _units(sample: Rows) -> Iterator[tuple[NDArray[np.float32], tuple[str, ...]]]:
-    """Yield the rows as model input; in raw units if the claim says how, else as shares of each range."""
-    yield sample.X, ()
-    if sample.header.preparation is None:
+_Convert = Callable[[NDArray[np.float32]], NDArray[np.float32]]
+
+
+def _units(sample: Rows) -> Iterator[tuple[_Convert, tuple[str, ...]]]:
+    """Yield how rows become model input, or raw units if the claim says how, else shares of each range."""
+    yield lambda X: X, ()
+    preparation = sample.header.preparation
+    if preparation is None:
         domain = Domain(*np.array(sample.header.domain).T)
-        yield domain.to_unit(sample.X).astype(np.float32), ("the suspect takes values scaled to [0, 1]",)
-    else:
-        raw = sample.header.preparation.inverse(sample.X)
-        if np.isfinite(raw).all():
-            yield raw, ("the suspect takes raw units",)
+        notes = ("the suspect takes values scaled to [0, 1]",)
+        yield lambda X: domain.to_unit(X).astype(np.float32), notes
+    elif np.isfinite(preparation.inverse(sample.X)).all():
+        yield preparation.inverse, ("the suspect takes raw units",)
 
 
 def coded(

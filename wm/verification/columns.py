@@ -16,6 +16,9 @@ MAX_COMPARED = 5e7
 MAX_MATCHED = 4e6
 """Pairs of a suspect's feature and a claim's column of which the best are chosen, a few seconds."""
 
+CLEARLY_FITS = 0.2
+"""Gain in how well a feature's thresholds fit, and one threshold more, from which it is another column."""
+
 _MAX_GAP = 64
 """Steps between the two values of a column that a threshold may lie halfway between."""
 
@@ -60,12 +63,21 @@ def equal_columns(rows: NDArray[np.floating]) -> Iterator[tuple[int, int]]:
         yield from combinations(group, 2)
 
 
-def matched_columns(forest: Forest, X: NDArray[np.float32]) -> NDArray[np.int64]:
+def matched_columns(
+    forest: Forest, X: NDArray[np.float32], own: NDArray[np.int64] | None = None
+) -> NDArray[np.int64]:
     """Return for each used feature of the suspect the column whose values its thresholds lie between, or -1.
 
     Training puts a threshold halfway between two values of a column that are adjacent among the rows that
     reach the node, thus mostly close to each other in the whole column. Thresholds of a feature that are so,
     and spread like the values, give it away.
+
+    Parameters
+    ----------
+    X : (n, d)
+        Rows that the forest may have been trained on.
+    own : (f,), optional
+        The column that each used feature seems to be: another one must fit clearly better.
     """
     from scipy.optimize import linear_sum_assignment
 
@@ -79,6 +91,10 @@ def matched_columns(forest: Forest, X: NDArray[np.float32]) -> NDArray[np.int64]
     for column in range(X.shape[1]):
         values = np.unique(X[:, column]).astype(np.float64)
         fit[:, column] = np.bincount(place, weights=_closeness(thresholds, values, gaps)[number]) / counts
+    if own is not None:
+        fit *= counts[:, None]  # many thresholds outweigh few, which fit somewhere by chance
+        known = np.flatnonzero(own < X.shape[1])
+        fit[known, own[known]] += CLEARLY_FITS * counts[known] + 1.0
     rows, columns = linear_sum_assignment(-fit)
     matched = np.full(len(used), -1, dtype=np.int64)  # more features than columns: some stay without
     matched[rows] = columns

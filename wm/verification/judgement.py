@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from wm.boosting import tree_classes
 from wm.errors import ClaimError
 from wm.forest import Forest
-from wm.verification.adaptation import Header, model_answers
+from wm.verification.adaptation import AdaptedVotes, Header, model_answers
 from wm.verification.answers import AnswerKind, Answers
 from wm.verification.evidence import DEFAULT_LEVEL
 from wm.verification.multiplicity import draws_to_choose_from
@@ -92,6 +92,8 @@ class Response:
         What was adapted, in words.
     outputs : (q, trees) or None
         What each tree of a suspect of a boosted line-up adds to the margin of class 1; None: unknown.
+    others
+        Its answers by other adaptations that are nearly as good: all are judged, the best one counts.
     """
 
     answers: Mapping[AnswerKind, Answers]
@@ -100,6 +102,22 @@ class Response:
     answered_differently: int = 0
     notes: tuple[str, ...] = ()
     outputs: NDArray[np.float64] | None = None
+    others: tuple[Response, ...] = ()
+
+    def noted(self, *notes: str) -> Response:
+        """Return the response with more notes, by whatever adaptation."""
+        others = tuple(each.noted(*notes) for each in self.others)
+        return replace(self, notes=(*self.notes, *notes), others=others)
+
+
+def best_response(
+    response: Response, tests: Callable[[Response], tuple[Test, ...]]
+) -> tuple[Response, tuple[Test, ...], list[tuple[float, str]]]:
+    """Return of a suspect's answers by several adaptations the most significant, and the factor to pay."""
+    every = [(each, tests(each)) for each in (response, *response.others)]
+    factors = [(float(len(every)), f"ways to ask the suspect: {len(every)}")] if response.others else []
+    best, found = min(every, key=lambda each: min(test.log10_adjusted for test in each[1]))
+    return best, found, factors
 
 
 @dataclass(frozen=True)
@@ -199,8 +217,13 @@ class Judgement:
 
 def model_response(forest: Forest, sample: Sample, names: Sequence[str] = ()) -> Response:
     """Return a suspect model's answers to all rows that a claim shows, adapted as `model_answers` does."""
-    adapted = model_answers(forest, sample, names)
-    return Response(adapted.answers, np.arange(len(sample.y)), notes=adapted.notes)
+    return voted_response(model_answers(forest, sample, names))
+
+
+def voted_response(adapted: AdaptedVotes) -> Response:
+    """Return a voting forest's answers to all rows."""
+    others = tuple(map(voted_response, adapted.others))
+    return Response(adapted.answers, np.arange(len(adapted.rows)), notes=adapted.notes, others=others)
 
 
 def judge_sample(sample: Sample, response: Response, requirements: Requirements | None = None) -> Judgement:
@@ -216,10 +239,13 @@ def judge_sample(sample: Sample, response: Response, requirements: Requirements 
     if not response.answers or not is_trigger.any() or is_trigger.all():
         raise ClaimError("answers to trigger rows and to controls are needed: ask the rows of wm queries")
     truth = RowTruth(sample.y[response.asked], is_trigger, sample.marks(response.asked))
-    tests = tests_of(sample.header.scheme)(response.answers, truth)
+    of_scheme = tests_of(sample.header.scheme)
+    response, tests, ways = best_response(response, lambda each: of_scheme(each.answers, truth))
     multiplicity, factors = draws_to_choose_from(
         sample, level=asked.level, controls=asked.controls, tried=asked.tried
     )
+    multiplicity *= math.prod(factor for factor, _ in ways)
+    factors = (*factors, *(text for _, text in ways))
     found = Significance.of(tests, multiplicity, asked.level)
     open_questions = tuple(_open_questions(sample, asked))
     classes = len(sample.header.class_names)
@@ -271,7 +297,8 @@ def _with_tree_classes(response: Response, sample: Sample) -> Response:
             "centre, and 0 elsewhere"
         )
     named = replace(votes, tree_classes=tree_classes(votes.values.shape[1], classes))
-    return replace(response, answers={**response.answers, "votes": named})
+    others = tuple(_with_tree_classes(each, sample) for each in response.others)
+    return replace(response, answers={**response.answers, "votes": named}, others=others)
 
 
 def positive(found: Significance, open_questions: Sequence[str]) -> Decision:

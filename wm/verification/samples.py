@@ -59,6 +59,11 @@ class Sample:
     challenge: str | None
 
     @property
+    def reference(self) -> NDArray[np.float32]:
+        """The shown rows: a copy's thresholds lie between values of the claim's rows."""
+        return self.X
+
+    @property
     def size(self) -> int:
         """Number of trigger rows shown."""
         return int(self.is_trigger.sum())

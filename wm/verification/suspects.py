@@ -49,7 +49,7 @@ def suspect_response(model: TreeModel, sample: Sample, *, what: str) -> Response
     """
     of_margins = sample.header.scheme in OF_MARGINS or len(sample.header.class_names) == 2
     if of_margins and model.answers == "margins":
-        return _of_margins(model, sample, what)
+        return _of_margins(adapted_margins(model, sample, what))
     classes = len(sample.header.class_names)
     found = _of_votes(model, sample, what)
     if sample.header.scheme in OF_MARGINS and classes > 2:
@@ -75,7 +75,8 @@ def _without_votes(found: Response, classes: int) -> Response:
     answers = dict(found.answers)
     votes = answers.pop("votes")
     shares = answers.get("probabilities") or Answers("probabilities", votes.shares(classes))
-    return replace(found, answers={"probabilities": shares})
+    others = tuple(_without_votes(each, classes) for each in found.others)
+    return replace(found, answers={"probabilities": shares}, others=others)
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,6 +95,8 @@ class AdaptedMargins:
         The claim's class of each tree's margin.
     notes
         What was adapted, in words.
+    others
+        By other adaptations that are answered nearly as well.
     """
 
     shares: NDArray[np.float64]
@@ -101,6 +104,7 @@ class AdaptedMargins:
     outputs: NDArray[np.float64]
     tree_classes: NDArray[np.int64]
     notes: tuple[str, ...]
+    others: tuple[AdaptedMargins, ...] = ()
 
     @property
     def votes(self) -> NDArray[np.int64]:
@@ -162,12 +166,12 @@ def adapted_margins(model: TreeModel, rows: Rows, what: str) -> AdaptedMargins:
             notes=(*notes, *class_notes),
         )
 
-    return best_answered(forms, answer, model.forest, rows)
+    found, *others = best_answered(forms, answer, model.forest, rows)
+    return replace(found, others=tuple(others))
 
 
-def _of_margins(model: TreeModel, sample: Sample, what: str) -> Response:
+def _of_margins(found: AdaptedMargins) -> Response:
     """Return the signs of a boosted model's margins, and its probabilities."""
-    found = adapted_margins(model, sample, what)
     answers: dict[AnswerKind, Answers] = {
         "probabilities": Answers("probabilities", found.shares),
         "votes": Answers("votes", found.signs, tree_classes=found.tree_classes),
@@ -177,7 +181,8 @@ def _of_margins(model: TreeModel, sample: Sample, what: str) -> Response:
             "probabilities": Answers("probabilities", found.shares[:, 1]),
             "votes": Answers("votes", found.votes),
         }
-    return Response(answers, np.arange(len(sample.y)), notes=found.notes)
+    others = tuple(map(_of_margins, found.others))
+    return Response(answers, np.arange(len(found.shares)), notes=found.notes, others=others)
 
 
 def _class_places(

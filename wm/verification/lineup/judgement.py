@@ -24,15 +24,18 @@ from wm.verification.judgement import (
     Response,
     Significance,
     VerdictKind,
+    best_response,
     inconsistent,
     positive,
+    voted_response,
 )
 from wm.verification.lineup.candidates import Lineup
 from wm.verification.lineup.evidence import lineup_tests, round_tests
 from wm.verification.lineup.queries import UNLABELLED, Queries
 from wm.verification.lineup.rounds import RoundLineup
+from wm.verification.randomization import Test
 from wm.verification.skill import Skill
-from wm.verification.suspects import adapted_margins
+from wm.verification.suspects import AdaptedMargins, adapted_margins
 from wm.verification.witnesses import beacon_questions, choices_of_beacons
 
 _CLASSES = 2
@@ -47,13 +50,14 @@ class Asked:
     ----------
     header
         What is known of the rows, as of a claim.
-    X : (q, d), y : (q,)
+    X : (q, d), y : (q,), reference : (r, d)
         As in `wm.verification.lineup.queries.Queries`.
     """
 
     header: Header
     X: NDArray[np.float32]
     y: NDArray[np.int64]
+    reference: NDArray[np.float32]
 
 
 def model_lineup_answers(
@@ -68,8 +72,8 @@ def model_lineup_answers(
     names
         Of the model's features, if its file says.
     """
-    adapted = model_answers(forest, Asked(header, queries.X, queries.y), names)
-    return Response(adapted.answers, np.arange(len(queries.y)), notes=adapted.notes)
+    asked = Asked(header, queries.X, queries.y, queries.reference)
+    return voted_response(model_answers(forest, asked, names))
 
 
 def lineup_answers(
@@ -92,11 +96,18 @@ def lineup_answers(
         return model_lineup_answers(suspect, header, queries)
     if suspect.answers == "votes":
         return model_lineup_answers(suspect.voting_forest(what), header, queries, suspect.feature_names)
-    found = adapted_margins(suspect, Asked(header, queries.X, queries.y), what)
+    asked = Asked(header, queries.X, queries.y, queries.reference)
+    return _added_response(adapted_margins(suspect, asked, what), is_boosted=header.is_boosted)
+
+
+def _added_response(found: AdaptedMargins, *, is_boosted: bool) -> Response:
+    """Return a boosted model's answers to all queries of the line-up of a boosted model or a forest."""
     answers: dict[AnswerKind, Answers] = {"probabilities": Answers("probabilities", found.shares[:, 1])}
-    if not header.is_boosted:  # a forest whose votes were made margins
+    if not is_boosted:  # a forest whose votes were made margins
         answers = {"votes": Answers("votes", found.votes), **answers}
-    return Response(answers, np.arange(len(queries.y)), notes=found.notes, outputs=found.added)
+    others = tuple(_added_response(each, is_boosted=is_boosted) for each in found.others)
+    asked = np.arange(len(found.shares))
+    return Response(answers, asked, notes=found.notes, outputs=found.added, others=others)
 
 
 def judge_lineup(
@@ -126,11 +137,15 @@ def judge_lineup(
         raise ClaimError(f"an answer to each of the {len(queries.y)} queries of the line-up is needed")
     _, beacons = drawn_value(claim, trust=trust, log=log)
     trusted = 0 if trust is None else trust.size
-    if isinstance(lineup, RoundLineup):
-        tests = round_tests(lineup, given)
-    else:
-        tests = lineup_tests(lineup, given.answers)
-    factors = [*choices_of_beacons(beacons, trusted), (float(asked.tried), f"suspects tried: {asked.tried}")]
+
+    def tests_of(each: Response) -> tuple[Test, ...]:
+        if isinstance(lineup, RoundLineup):
+            return round_tests(lineup, each)
+        return lineup_tests(lineup, each.answers)
+
+    given, tests, ways = best_response(given, tests_of)
+    tried = (float(asked.tried), f"suspects tried: {asked.tried}")
+    factors = [*choices_of_beacons(beacons, trusted), tried, *ways]
     multiplicity = math.prod(value for value, _ in factors)
     found = Significance.of(tests, multiplicity, asked.level)
     questions = (*beacon_questions(beacons, trusted, asked.suspect_since), *_opening_questions(claim, asked))

@@ -58,12 +58,15 @@ class Queries:
         As model input.
     y : (q,)
         0, 1, or `UNLABELLED`.
+    reference : (r, d)
+        The rows that queries were made of.
     notes
         Which kinds of queries are fewer than were asked for, and why.
     """
 
     X: NDArray[np.float32]
     y: NDArray[np.int64]
+    reference: NDArray[np.float32]
     notes: tuple[str, ...] = ()
 
 
@@ -106,7 +109,8 @@ def build_queries(
         raise ClaimError(
             "; ".join(["a line-up needs queries: natural rows, mixups or boundary points", *notes])
         )
-    return Queries(np.ascontiguousarray(X), np.concatenate([labels for _, labels in parts]), tuple(notes))
+    labels = np.concatenate([labels for _, labels in parts])
+    return Queries(np.ascontiguousarray(X), labels, rows.X, tuple(notes))
 
 
 def _unasked(X: NDArray[np.float32]) -> NDArray[np.float64]:
