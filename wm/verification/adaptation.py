@@ -26,6 +26,7 @@ from wm.verification.answers import AnswerKind, Answers, name_of
 from wm.verification.columns import (
     MAX_COMPARED,
     MAX_MATCHED,
+    MAX_SORTED,
     columns_of,
     equal_columns,
     matched_columns,
@@ -259,7 +260,7 @@ def inputs(
     own = used if named is None else named
     thresholds, columns = len(np.unique(forest.threshold[~forest.is_leaf])), sample.X.shape[1]
     is_compared = thresholds * columns <= MAX_COMPARED and len(used) * columns <= MAX_MATCHED
-    if is_compared:
+    if is_compared and sample.reference.size <= MAX_SORTED:
         for convert, notes in _units(sample):
             reference = convert(sample.reference)
             if not np.array_equal(matched_columns(forest, reference, own), own):

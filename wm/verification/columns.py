@@ -16,6 +16,9 @@ MAX_COMPARED = 5e7
 MAX_MATCHED = 4e6
 """Pairs of a suspect's feature and a claim's column of which the best are chosen, a few seconds."""
 
+MAX_SORTED = 2e7
+"""Values of a claim's rows that thresholds are compared with where nothing else asks for it, some seconds."""
+
 CLEARLY_FITS = 0.2
 """Gain in how well a feature's thresholds fit, and one threshold more, from which it is another column."""
 
