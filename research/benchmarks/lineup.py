@@ -43,8 +43,8 @@ from wm.verification.lineup.judge import Judge
 from wm.verification.lineup.order import Counts
 from wm.verification.lineup.proof import LineupProof
 
-_UNUSED = ("others", 0)
-"""An option that changes nothing, and is not worth showing."""
+_UNUSED = (("others", 0), ("leaning", 0))
+"""Options that change nothing, one of them of runs before ADR 0049, and are not worth showing."""
 
 SUSPECTS: dict[str, tuple[Step, ...]] = {
     "unmodified": (Step("noise", 0.0),),
@@ -203,7 +203,7 @@ def options(arguments: Mapping[str, Any]) -> str:
     return "".join(
         f" --{name} {' '.join(map(str, value)) if isinstance(value, list) else value}"
         for name, value in arguments.items()
-        if name != "seed" and value is not None and (name, value) != _UNUSED
+        if name != "seed" and value is not None and (name, value) not in _UNUSED
     )
 
 
