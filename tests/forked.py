@@ -276,13 +276,11 @@ def starter_of(pid: int) -> int | None:
     )
 
 
-_nurseries: list[Nursery] = []
+_nurseries = [Nursery()]  # now: a test that is the first to need it may have changed the environment
 
 
 def start(module: str, *arguments: object, **options: Any) -> Process:
     """Start a `Process` of this process's nursery."""
-    if not _nurseries:
-        _nurseries.append(Nursery())
     return Process(_nurseries[0], module, *arguments, **options)
 
 
@@ -303,8 +301,6 @@ def run(
 
 def _popen(command: Sequence[str], **options: Any) -> Any:
     """Start the template of a sandbox: as ever if its environment demands another interpreter."""
-    if not _nurseries:
-        _nurseries.append(Nursery())
     if command[1:4] != _FORK_SERVER or not _nurseries[0].can_be(options["env"]):
         return subprocess.Popen(command, **options)
     return Process(_nurseries[0], command[3], *command[4:], **options)
