@@ -109,7 +109,7 @@ def retro(path: Path, json: bool, **options: Any) -> None:
     )
     judgement = judge_retroactive(
         lineup,
-        given.answers,
+        given,
         settings_tried=options["settings_tried"],
         tried=options["tried"],
         level=options["level"],

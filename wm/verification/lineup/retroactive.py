@@ -15,8 +15,8 @@ drawn is an assumption about the library's generator, which a commitment makes u
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Mapping
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,9 +26,8 @@ from wm.embedding.lineup.context import TrainingRows
 from wm.embedding.lineup.entropy import check_entropy
 from wm.embedding.lineup.trees import votes_of_seeds
 from wm.errors import ClaimError
-from wm.verification.answers import AnswerKind, Answers
 from wm.verification.evidence import DEFAULT_LEVEL
-from wm.verification.judgement import Judgement, Significance, VerdictKind
+from wm.verification.judgement import Judgement, Response, Significance, VerdictKind, best_response
 from wm.verification.lineup.candidates import Lineup, lined_up
 from wm.verification.lineup.evidence import lineup_tests
 from wm.verification.lineup.judge import Judge
@@ -113,7 +112,7 @@ def retroactive_lineup(
 
 def judge_retroactive(
     lineup: Lineup,
-    answers: Mapping[AnswerKind, Answers],
+    given: Response,
     *,
     settings_tried: int = 1,
     tried: int = 1,
@@ -123,6 +122,8 @@ def judge_retroactive(
 
     Parameters
     ----------
+    given
+        The suspect's answers to all queries of the line-up.
     settings_tried
         Numbers of trees, depths, other settings and versions of the rows that the claimant could have tried.
     tried
@@ -130,8 +131,8 @@ def judge_retroactive(
     """
     if settings_tried < 1 or tried < 1:
         raise ClaimError("settings and suspects tried must be at least 1")
-    tests = lineup_tests(lineup, answers)
-    multiplicity = float(SEEDS) * settings_tried * tried
+    given, tests, ways = best_response(given, lambda each: lineup_tests(lineup, each.answers))
+    multiplicity = float(SEEDS) * settings_tried * tried * math.prod(factor for factor, _ in ways)
     found = Significance.of(tests, multiplicity, level)
     kind = VerdictKind.NOT_VERIFIED if found.is_reachable else VerdictKind.UNJUDGED
     return Judgement(
@@ -145,8 +146,12 @@ def judge_retroactive(
             f"seeds to choose from: {SEEDS}",
             f"settings tried: {settings_tried}",
             f"suspects tried: {tried}",
+            *(text for _, text in ways),
         ),
         open_questions=("nobody committed to the seed before the suspect appeared",),
-        notes=(f"{lineup.votes.shape[1]} candidates for each of {lineup.votes.shape[0]} positions",),
+        notes=(
+            *given.notes,
+            f"{lineup.votes.shape[1]} candidates for each of {lineup.votes.shape[0]} positions",
+        ),
         needed="" if found.is_reached else "perhaps more candidates or queries",
     )

@@ -15,7 +15,7 @@ from wm.embedding.lineup.context import TrainingRows
 from wm.errors import ClaimError
 from wm.forest import Forest
 from wm.verification.answers import Answers
-from wm.verification.judgement import VerdictKind
+from wm.verification.judgement import Response, VerdictKind
 from wm.verification.lineup.bound import log10_bound
 from wm.verification.lineup.retroactive import (
     is_common,
@@ -51,7 +51,8 @@ def lineup(settings):
 
 
 def judged(lineup, forest, **more):
-    return judge_retroactive(lineup, {"votes": Answers("votes", forest.votes(QUERIES))}, **more)
+    votes = Answers("votes", forest.votes(QUERIES))
+    return judge_retroactive(lineup, Response({"votes": votes}, np.arange(len(QUERIES))), **more)
 
 
 def test_the_seeds_own_forest_is_an_indication_and_another_is_not(settings, lineup):
