@@ -19,7 +19,7 @@ MAX_MATCHED = 4e6
 MAX_SORTED = 2e7
 """Values of a claim's rows that thresholds are compared with where nothing else asks for it, some seconds."""
 
-CLEARLY_FITS = 0.2
+_CLEARLY_FITS = 0.2
 """Gain in how well a feature's thresholds fit, and one threshold more, from which it is another column."""
 
 _MAX_GAP = 64
@@ -97,7 +97,7 @@ def matched_columns(
     if own is not None:
         fit *= counts[:, None]  # many thresholds outweigh few, which fit somewhere by chance
         known = np.flatnonzero(own < X.shape[1])
-        fit[known, own[known]] += CLEARLY_FITS * counts[known] + 1.0
+        fit[known, own[known]] += _CLEARLY_FITS * counts[known] + 1.0
     rows, columns = linear_sum_assignment(-fit)
     matched = np.full(len(used), -1, dtype=np.int64)  # more features than columns: some stay without
     matched[rows] = columns
