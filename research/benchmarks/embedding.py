@@ -38,7 +38,7 @@ from wm.embedding import EmbeddingTask
 from wm.embedding.common import draw_trigger_rows, trigger_size
 from wm.embedding.options import Adjust, Training, TrainOptions
 from wm.embedding.paper import embed_paper
-from wm.embedding.training import Caps, adjusted_caps, fit_trees, honest_forest, standard_caps
+from wm.embedding.training import Caps, adjusted_caps, fit_trees, honest_forest
 from wm.embedding.tuning import Hyperparameters
 from wm.forest import Forest
 from wm.signature import random_signature
@@ -134,9 +134,9 @@ def timed(work: Callable[[], Any]) -> tuple[Any, Cost]:
 def limits_of(rows: Split, chosen: Hyperparameters, adjust: Adjust) -> Caps:
     """Return the limits that a standard forest of the data set gives."""
     standard = honest_forest(
-        rows.X_train, rows.y_train, n_trees=chosen.n_estimators, caps=standard_caps(chosen), seed=3
+        rows.X_train, rows.y_train, n_trees=chosen.n_estimators, caps=Caps(chosen.max_depth, None), seed=3
     )
-    return adjusted_caps(standard, chosen, adjust)
+    return adjusted_caps(standard, chosen.max_depth, adjust)
 
 
 def plain_fit(task: EmbeddingTask) -> Any:

@@ -33,7 +33,7 @@ from wm import engines, streams
 from wm.attacks.forgery import attacker_instances, attacker_signature
 from wm.datasets import Source, Split, load, split
 from wm.embedding.options import TrainOptions
-from wm.embedding.training import adjusted_caps, honest_forest, standard_caps
+from wm.embedding.training import Caps, adjusted_caps, honest_forest
 from wm.embedding.watermark import Plan, watermark
 from wm.engines import ForgeryOutcome, ForgeryQuery, Status
 from wm.engines.encoding import query_box
@@ -102,14 +102,14 @@ def prepare(name: str, cache: Path) -> tuple[Split, Forest]:
         made.X_train,
         made.y_train,
         n_trees=chosen.n_estimators,
-        caps=standard_caps(chosen),
+        caps=Caps(chosen.max_depth, None),
         seed=streams.integer_seed(seed, Role.STANDARD_FOREST),
     )
     plan = Plan(
         scheme="paper",
         signature=random_signature(chosen.n_estimators, 0.5, streams.generator(seed, Role.OWNER_SIGNATURE)),
         trigger_share=0.02,
-        caps=adjusted_caps(standard, chosen, "artifact"),
+        caps=adjusted_caps(standard, chosen.max_depth, "artifact"),
         seed=seed,
         repeat=0,
         model_id=name,

@@ -23,7 +23,7 @@ import wm
 from research.benchmarks import common
 from wm.attacks.detection.presence import presence_statistics
 from wm.datasets import Source, load, split
-from wm.embedding.training import honest_forest, standard_caps
+from wm.embedding.training import Caps, honest_forest
 from wm.formats.scrubbing import scrubbed
 
 _RESAMPLES = 2000
@@ -64,7 +64,7 @@ def measure(arguments: argparse.Namespace, name: str) -> Iterator[Row]:
     X, y, trees = data.X_train[chosen], data.y_train[chosen], hyperparameters.n_estimators
     for number in range(arguments.forests):
         drawn = int(rng.integers(2**31))
-        honest = honest_forest(X, y, n_trees=trees, caps=standard_caps(hyperparameters), seed=drawn)
+        honest = honest_forest(X, y, n_trees=trees, caps=Caps(hyperparameters.max_depth, None), seed=drawn)
         keyed = wm.embed(
             X, y, n_estimators=trees, max_depth=hyperparameters.max_depth, scheme="lineup", seed=drawn
         )

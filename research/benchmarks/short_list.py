@@ -44,6 +44,16 @@ def tune() -> Work:
     return lambda: [fold_accuracies(X, y, **grid, folds=3, fold=fold, seed=1) for fold in range(3)]
 
 
+def candidates() -> Work:
+    """Return the votes of 80 candidates of a line-up, with 4,000 training rows and 2,000 queries."""
+    from wm.claims.lineup_settings import TreeSettings
+    from wm.embedding.lineup.context import canonical_rows
+    from wm.embedding.lineup.trees import votes_of_seeds
+
+    rows, (X, _) = canonical_rows(*_rows(4000, 20)), _rows(2000, 20, seed=1)
+    return lambda: votes_of_seeds(rows, TreeSettings(max_depth=16), range(80), X)
+
+
 def _forest(n_trees: int) -> Any:
     """Return a forest of random trees with 1,000 leaves each, in 30 features."""
     from wm.forest import Forest
@@ -102,7 +112,7 @@ def forge() -> Work:
 
 
 LIST: dict[str, Callable[[], Work]] = {
-    each.__name__: each for each in (embed, tune, load, audit, votes, forge)
+    each.__name__: each for each in (embed, tune, candidates, load, audit, votes, forge)
 }
 
 

@@ -16,8 +16,7 @@ from sklearn.preprocessing import minmax_scale
 from wm.embedding.common import EmbeddingTask, draw_trigger_rows
 from wm.embedding.options import TrainOptions
 from wm.embedding.paper import embed_paper
-from wm.embedding.training import adjusted_caps, honest_forest, standard_caps
-from wm.embedding.tuning import Hyperparameters
+from wm.embedding.training import Caps, adjusted_caps, honest_forest
 from wm.forest import Forest
 from wm.signature import Signature, random_signature
 
@@ -64,11 +63,10 @@ def breast_cancer() -> BreastCancer:
 def owner(breast_cancer: BreastCancer) -> Owner:
     """A forest watermarked here, in the paper's size: 70 trees, depth 8, 7 trigger rows."""
     X, y = breast_cancer.X_train, breast_cancer.y_train
-    hyperparameters = Hyperparameters(n_estimators=70, max_depth=8)
-    honest = honest_forest(X, y, n_trees=70, caps=standard_caps(hyperparameters), seed=5)
+    honest = honest_forest(X, y, n_trees=70, caps=Caps(8, None), seed=5)
     signature = random_signature(70, 0.5, np.random.default_rng(1))
     rows = draw_trigger_rows(X, 7, np.random.default_rng(2))
-    caps = adjusted_caps(honest, hyperparameters, "artifact")
+    caps = adjusted_caps(honest, 8, "artifact")
     fit = TrainOptions(training="paper", weight_step=30.0)
     task = EmbeddingTask(X, y, signature, rows, caps, seed_right=3, seed_wrong=4, fit=fit)
     return Owner(embed_paper(task).forest, honest, signature, rows, breast_cancer)

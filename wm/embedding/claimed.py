@@ -23,7 +23,7 @@ from wm.embedding.common import OnRound, single_rows
 from wm.embedding.divided import DIVIDED_POOL, divided_rows
 from wm.embedding.drawn_claims import drawn_rows
 from wm.embedding.options import PaperOptions, PoolRows, TrainOptions
-from wm.embedding.training import Caps, adjusted_caps, honest_forest, standard_caps
+from wm.embedding.training import Caps, adjusted_caps, honest_forest
 from wm.embedding.tuning import Hyperparameters
 from wm.embedding.watermark import Plan, watermark_rows
 from wm.errors import EmbeddingError
@@ -219,7 +219,7 @@ def embed_claim(
         X,
         y,
         n_trees=hyperparameters.n_estimators,
-        caps=standard_caps(hyperparameters),
+        caps=Caps(hyperparameters.max_depth, None),
         seed=streams.integer_seed(seed, Role.STANDARD_FOREST),
         n_jobs=n_jobs,
     )
@@ -227,7 +227,7 @@ def embed_claim(
         scheme=claim.header.scheme,
         signature=found.signature,
         trigger_share=options.trigger_share,
-        caps=adjusted_caps(standard, hyperparameters, options.adjust),
+        caps=adjusted_caps(standard, hyperparameters.max_depth, options.adjust),
         seed=seed,
         repeat=0,
         model_id=claim.header.model_id,

@@ -341,9 +341,9 @@ class WatermarkedForestClassifier(WatermarkedClassifier):
             )
             forest = Forest.from_sklearn(standard)
             if self.adjust in ("auto", "paper"):
-                yield self._caps(adjusted_caps(forest, chosen, "paper"))
+                yield self._caps(adjusted_caps(forest, chosen.max_depth, "paper"))
             if self.adjust in ("auto", "artifact"):
-                yield self._caps(adjusted_caps(forest, chosen, "artifact"))
+                yield self._caps(adjusted_caps(forest, chosen.max_depth, "artifact"))
         if self.adjust in ("auto", None):
             yield self._caps(Caps(self.max_depth, None))
 

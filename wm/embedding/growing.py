@@ -1,19 +1,20 @@
 """Plain decision trees of two classes, grown faster than by scikit-learn and exactly as there.
 
-Without weights the impurity of a split follows from counts of rows, which are exact in any order. So the
-numbers of a column are ranked once for all trees, and nodes count ranks where scikit-learn sorts numbers.
-Features are drawn, compared and set aside as constant by the same rules in the same order, and impurities
-come from the same operations: trees are equal to the last bit, in structure, thresholds, values and order of
-nodes.
+If each row counts once, or as often as a bootstrap sample holds it, the impurity of a split follows from
+counts of rows, which are exact in any order. So the numbers of a column are ranked once for all trees, and
+nodes count ranks where scikit-learn sorts numbers. Features are drawn, compared and set aside as constant by
+the same rules in the same order, and impurities come from the same operations: trees are equal to the last
+bit, in structure, thresholds, values and order of nodes.
 
-This rests on scikit-learn's code as it is. `Grower.of` therefore has scikit-learn grow one of the trees, and
-grows none itself if it comes out otherwise; nor on processors where compilers may fuse operations.
+This rests on scikit-learn's code as it is. `Grower.like` therefore has scikit-learn grow one of the trees,
+and grows none itself if it comes out otherwise; nor on processors where compilers may fuse operations.
 """
 
 from __future__ import annotations
 
 import math
 import platform
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -29,7 +30,7 @@ _MAX_ROWS = 2**30
 """Twice a row's index and its label fit 32 bits."""
 
 _LEAST_WORK = 2 * 10**6
-"""Rows times features tried at a split times trees; for less, loading compiled code is not worth its time."""
+"""Rows times the root of features times trees; for less, loading compiled code is not worth its time."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,7 +43,7 @@ class GrownTree:
         -1 at a leaf.
     threshold : (nodes,) float64
     rows, ones : (nodes,) int64
-        Training rows at each node, and those of class 1.
+        Training rows at each node, each as often as it was drawn, and those of class 1.
     depth
         0 for a single leaf.
     """
@@ -73,50 +74,69 @@ class GrownTree:
         shares(X, self.nodes, found)
         return found
 
+    def votes(self, X: NDArray[np.float32]) -> NDArray[np.uint8]:
+        """Return the tree's votes on finite rows, (n, d): 0 or 1, and 0 on a tie; (n,)."""
+        from wm.embedding.growing_kernel import votes
+
+        found = np.empty(len(X), dtype=np.uint8)
+        votes(X, self.nodes, found)
+        return found
+
 
 @dataclass(frozen=True, eq=False)
 class Grower:
-    """Training rows, ranked, and the trees' seeds."""
+    """Training rows, ranked, the trees' seeds, and the limits that all trees share."""
 
     seeds: tuple[int, ...]
-    """`random_state` of each tree, as scikit-learn's forest draws them from its own."""
+    """`random_state` of each tree."""
     _columns: tuple[NDArray[np.unsignedinteger], NDArray[np.float32], NDArray[np.int64]]
-    _samples: NDArray[np.int32]
+    _samples: NDArray[np.uint32]
     _max_features: int
+    _min_leaf: int
+    _is_sampled: bool
 
     @classmethod
-    def of(
+    def like(
         cls,
+        fit: Callable[[int], Any],
         X: NDArray[np.float32],
         y: NDArray[Any],
+        seeds: Sequence[int],
         *,
-        n_trees: int,
-        seed: int,
-        max_depth: int | None,
+        bootstrap: bool = False,
         times: int = 1,
     ) -> Self | None:
-        """Return a grower of the trees of scikit-learn's forest without bootstrap, or None.
+        """Return a grower of the trees that `fit` returns for some seeds, or None.
 
         None if scikit-learn should grow them: other than two classes, numbers that are not finite, little
-        work, or a first tree, of `max_depth`, that comes out otherwise.
+        work, limits that are not known here, or a first tree that comes out otherwise.
 
         Parameters
         ----------
-        X : (n, d)
-        y : (n,)
-            Classes.
+        fit
+            Fits scikit-learn's `DecisionTreeClassifier` of a seed to X and y, classes 0 and 1 as codes.
+        X : (n, d), y : (n,)
+            Rows and their classes.
+        bootstrap
+            Whether `fit` gives each row the weight that `bootstrap_counts` says, and not all the weight 1.
         times
             How often each tree is going to be grown.
         """
         classes, codes = np.unique(y, return_inverse=True)
-        features = max(1, int(np.sqrt(X.shape[1])))
         if len(classes) != 2 or len(X) > _MAX_ROWS or platform.machine() not in _EXACT_ON:
             return None
-        if len(X) * features * n_trees * times < _LEAST_WORK or not np.isfinite(X).all():
+        work = len(X) * math.sqrt(X.shape[1]) * len(seeds) * times
+        if work < _LEAST_WORK or not np.isfinite(X).all():
             return None
-        samples = (2 * np.arange(len(X)) + codes).astype(np.int32)
-        found = cls(tree_seeds(seed, n_trees), _ranked(X), samples, features)
-        return found if found._agrees(X, codes, max_depth) else None
+        first = fit(seeds[0])
+        least = first.min_samples_leaf
+        min_leaf = math.ceil(least * len(X)) if isinstance(least, float) else int(least)
+        # Rows that a sample repeats count once for min_samples_leaf: here they would count each time.
+        if first.max_leaf_nodes is not None or (bootstrap and min_leaf > 1):
+            return None
+        samples = (2 * np.arange(len(X)) + codes).astype(np.uint32)
+        found = cls(tuple(seeds), _ranked(X), samples, first.max_features_, min_leaf, bootstrap)
+        return found if _are_equal(first.tree_, found.grow(0, first.max_depth)) else None
 
     def forest(self, max_depth: int | None, classes: NDArray[Any], n_jobs: int = 1) -> Forest:
         """Return the forest of all trees, as `Forest.from_sklearn` would.
@@ -149,43 +169,43 @@ class Grower:
         """Grow a tree by its index among the seeds."""
         from wm.embedding.growing_kernel import grow
 
+        seed = self.seeds[tree]
         # As scikit-learn's splitter draws the state of its own generator.
-        state = int(np.random.RandomState(self.seeds[tree]).randint(0, 2**31 - 1))
-        room = 2 * len(self._samples) - 1
+        state = int(np.random.RandomState(seed).randint(0, 2**31 - 1))
+        samples = self._samples.copy()
+        if self._is_sampled:
+            samples = np.repeat(samples, bootstrap_counts(seed, len(samples)))
+        room = 2 * len(samples) - 1
         if max_depth is not None and max_depth < math.log2(room):
             room = 2 ** (max_depth + 1) - 1
         left, right, feature = (np.empty(room, dtype=np.int32) for _ in range(3))
         threshold, rows, ones = np.empty(room), np.empty(room, dtype=np.int64), np.empty(room, dtype=np.int64)
         nodes = left, right, feature, threshold, rows, ones
         limit = 2**31 - 1 if max_depth is None else max_depth
-        size, depth = grow(self._columns, self._samples.copy(), limit, self._max_features, state, nodes)
+        size, depth = grow(self._columns, samples, limit, self._min_leaf, self._max_features, state, nodes)
         left, right, feature = left[:size].copy(), right[:size].copy(), feature[:size].copy()
         threshold, rows, ones = threshold[:size].copy(), rows[:size].copy(), ones[:size].copy()
         return GrownTree(left, right, feature, threshold, rows, ones, depth)
 
-    def _agrees(self, X: NDArray[np.float32], codes: NDArray[np.int64], max_depth: int | None) -> bool:
-        """Return whether scikit-learn grows the same first tree."""
-        theirs = sklearn_tree(X, codes, self.seeds[0], max_depth).tree_
-        ours = self.grow(0, max_depth)
-        inner = ours.left >= 0
-        return theirs.node_count == len(inner) and all(
-            np.array_equal(*pair)
-            for pair in (
-                (theirs.children_left, ours.left),
-                (theirs.children_right, ours.right),
-                (theirs.feature[inner], ours.feature[inner]),
-                (theirs.threshold[inner], ours.threshold[inner]),
-                (theirs.value[:, 0], ours.value),
-            )
+
+def _are_equal(theirs: Any, ours: GrownTree) -> bool:
+    """Return whether a tree is scikit-learn's `tree_`, to the last bit."""
+    inner = ours.left >= 0
+    return theirs.node_count == len(inner) and all(
+        np.array_equal(*pair)
+        for pair in (
+            (theirs.children_left, ours.left),
+            (theirs.children_right, ours.right),
+            (theirs.feature[inner], ours.feature[inner]),
+            (theirs.threshold[inner], ours.threshold[inner]),
+            (theirs.value[:, 0], ours.value),
         )
+    )
 
 
-def sklearn_tree(X: NDArray[np.float32], codes: NDArray[np.int64], seed: int, max_depth: int | None) -> Any:
-    """Return a tree of scikit-learn's forest without bootstrap, by the tree's own `random_state`."""
-    from sklearn.tree import DecisionTreeClassifier
-
-    tree = DecisionTreeClassifier(max_depth=max_depth, max_features="sqrt", random_state=seed)
-    return tree.fit(X, codes, check_input=False)
+def bootstrap_counts(seed: int, n: int) -> NDArray[np.int64]:
+    """Return how often a sample with replacement holds each of n rows, as scikit-learn's forests draw it."""
+    return np.bincount(np.random.RandomState(seed).randint(0, n, n), minlength=n)
 
 
 def tree_seeds(seed: int, n_trees: int) -> tuple[int, ...]:
@@ -201,7 +221,7 @@ def _ranked(
     columns = [np.unique(column, return_inverse=True) for column in X.T]
     first = np.cumsum([0, *(len(values) for values, _ in columns)])
     widest = int(np.diff(first).max())
-    ranks = np.empty(X.T.shape, dtype=np.uint16 if widest <= 2**16 else np.uint32)
+    ranks = np.empty(X.T.shape, dtype=np.min_scalar_type(widest - 1))
     for place, (_, rank) in enumerate(columns):
         ranks[place] = rank
     return ranks, np.concatenate([values for values, _ in columns]), first

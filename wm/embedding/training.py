@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from wm.embedding.growing import Grower
+from wm.embedding.growing import Grower, tree_seeds
 from wm.embedding.options import Adjust
-from wm.embedding.tuning import Hyperparameters
 from wm.forest import Forest
 
 
@@ -59,7 +58,12 @@ def fit_trees(
 
 
 def fit_tree(
-    X: NDArray[np.float32], y: NDArray[np.int64], *, caps: Caps, seed: int, sample_weight: NDArray[np.float64]
+    X: NDArray[np.float32],
+    y: NDArray[np.int64],
+    *,
+    caps: Caps,
+    seed: int,
+    sample_weight: NDArray[np.float64] | None = None,
 ) -> Any:
     """Fit one tree and return it: the tree of `fit_trees` that has the same `random_state`.
 
@@ -73,6 +77,7 @@ def fit_tree(
     y : (n,)
         0, 1, ..., each present.
     sample_weight : (n,)
+        None: 1 each.
     """
     from sklearn.tree import DecisionTreeClassifier
 
@@ -104,33 +109,35 @@ def honest_forest(
     n_trees
         m.
     caps
-        `standard_caps` for the standard forest, `adjusted_caps` for an honest forest under the limits of the
+        A depth alone for the standard forest, `adjusted_caps` for an honest one under the limits of the
         watermarked one.
     seed
         scikit-learn's `random_state`.
     n_jobs
         Threads, as joblib counts them; they change no result.
     """
-    if caps == Caps(caps.max_depth, None):
-        grower = Grower.of(X, y, n_trees=n_trees, seed=seed, max_depth=caps.max_depth)
+    if caps.max_leaf_nodes is None:
+        classes, codes = np.unique(y, return_inverse=True)
+        seeds = tree_seeds(seed, n_trees)
+        grower = Grower.like(lambda one: fit_tree(X, codes, caps=caps, seed=one), X, y, seeds)
         if grower is not None:
-            return grower.forest(caps.max_depth, np.unique(y), n_jobs)
+            return grower.forest(caps.max_depth, classes, n_jobs)
     return Forest.from_sklearn(fit_trees(X, y, n_trees=n_trees, caps=caps, seed=seed, n_jobs=n_jobs))
 
 
-def standard_caps(hyperparameters: Hyperparameters) -> Caps:
-    """Return the limits of the standard forest: the grid's depth, any number of leaves."""
-    return Caps(hyperparameters.max_depth, None)
-
-
-def adjusted_caps(standard: Forest, hyperparameters: Hyperparameters, adjust: Adjust) -> Caps:
+def adjusted_caps(standard: Forest, max_depth: int | None, adjust: Adjust) -> Caps:
     """Return the paper's `Adjust`: mean minus standard deviation of a standard forest's depths and leaves.
 
     Both kinds of trees of a watermarked forest get the same limits. They are rounded down, as in the authors'
     code, to at least depth 1 and 2 leaves.
+
+    Parameters
+    ----------
+    max_depth
+        Limit on the standard forest's trees.
     """
     leaves = max(2, int(standard.tree_leaves.mean() - standard.tree_leaves.std()))
     if adjust == "artifact":
-        return Caps(hyperparameters.max_depth, leaves)
+        return Caps(max_depth, leaves)
     depth = max(1, int(standard.tree_depths.mean() - standard.tree_depths.std()))
     return Caps(depth, leaves)

@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from wm.embedding.growing import Grower, sklearn_tree, tree_seeds
+from wm.embedding.growing import Grower, tree_seeds
+from wm.embedding.training import Caps, fit_tree
 from wm.errors import DataError
 
 
@@ -124,7 +125,12 @@ def _growing(
     depths: Sequence[int | None],
 ) -> Callable[[int, int | None], tuple[int, NDArray[np.float64]]]:
     """Return what grows a tree, by its number, to a limit: its depth, and its class shares on test rows."""
-    grower = Grower.of(X, y, n_trees=n_trees, seed=seed, max_depth=depths[-1], times=len(depths))
+    seeds, codes = tree_seeds(seed, n_trees), np.unique(y, return_inverse=True)[1]
+
+    def fit(seed: int, limit: int | None) -> Any:
+        return fit_tree(X, codes, caps=Caps(limit, None), seed=seed)
+
+    grower = Grower.like(lambda seed: fit(seed, depths[-1]), X, y, seeds, times=len(depths))
     if grower is not None:
         ranked = grower
 
@@ -133,10 +139,9 @@ def _growing(
             return tree.depth, tree.shares(X_test)
 
         return fast
-    seeds, codes = tree_seeds(seed, n_trees), np.unique(y, return_inverse=True)[1]
 
     def plain(number: int, limit: int | None) -> tuple[int, NDArray[np.float64]]:
-        tree = sklearn_tree(X, codes, seeds[number], limit)
+        tree = fit(seeds[number], limit)
         return tree.get_depth(), tree.predict_proba(X_test, check_input=False)
 
     return plain

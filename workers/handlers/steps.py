@@ -12,7 +12,7 @@ from wm.datasets import Split, file_sha256, load
 from wm.embedding import scheme_of
 from wm.embedding.common import trigger_size
 from wm.embedding.options import DEFAULT_CANDIDATES, FitOptions, TrainOptions
-from wm.embedding.training import Caps, adjusted_caps, fit_trees, honest_forest, standard_caps
+from wm.embedding.training import Caps, adjusted_caps, fit_trees, honest_forest
 from wm.embedding.tuning import Hyperparameters, choose, fold_accuracies
 from wm.embedding.watermark import Plan, watermark
 from wm.errors import DataError
@@ -102,9 +102,11 @@ def baseline(parameters: BaselineParameters, context: Context) -> BaselineResult
         chosen = Hyperparameters(parameters.n_estimators, parameters.max_depth)
     train, count = (rows.X_train, rows.y_train), chosen.n_estimators
     with context.timed("standard"):
-        trained = fit_trees(*train, n_trees=count, caps=standard_caps(chosen), seed=parameters.standard_seed)
+        trained = fit_trees(
+            *train, n_trees=count, caps=Caps(chosen.max_depth, None), seed=parameters.standard_seed
+        )
     standard = Forest.from_sklearn(trained)
-    caps = adjusted_caps(standard, chosen, parameters.adjust)
+    caps = adjusted_caps(standard, chosen.max_depth, parameters.adjust)
     with context.timed("capped"):
         capped = honest_forest(*train, n_trees=count, caps=caps, seed=parameters.capped_seed)
     return BaselineResult(

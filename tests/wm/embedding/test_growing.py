@@ -12,8 +12,8 @@ from sklearn.ensemble import RandomForestClassifier
 
 from tests.examples import examples
 from wm.embedding import growing
-from wm.embedding.growing import Grower, sklearn_tree
-from wm.embedding.training import Caps, fit_trees, honest_forest
+from wm.embedding.growing import Grower, bootstrap_counts, tree_seeds
+from wm.embedding.training import Caps, fit_tree, fit_trees, honest_forest
 from wm.forest import Forest
 
 pytestmark = pytest.mark.skipif(
@@ -45,23 +45,44 @@ def rows(seed, n, d):
     return X, y
 
 
-@examples(40)
+def fitting(X, y, caps=Caps(None, None), bootstrap=False):  # noqa: B008 (frozen)
+    """Return what fits scikit-learn's tree of a seed."""
+
+    def fit(seed):
+        weight = bootstrap_counts(seed, len(y)).astype(float) if bootstrap else None
+        return fit_tree(X, y, caps=caps, seed=seed, sample_weight=weight)
+
+    return fit
+
+
+@examples(60)
 @given(
     seed=st.integers(0, 2**31 - 1),
     n=st.integers(2, 300),
     d=st.integers(1, 40),
     max_depth=st.none() | st.integers(1, 9),
+    max_features=st.none() | st.sampled_from(["sqrt", "log2", 0.5]) | st.just(1),
+    bootstrap=st.booleans(),
+    min_samples_leaf=st.sampled_from([1, 1, 2, 7, 0.03]),
 )
-def test_trees_are_those_of_scikit_learn(seed, n, d, max_depth):
+def test_trees_are_those_of_scikit_learn(seed, n, d, max_depth, max_features, bootstrap, min_samples_leaf):
     X, y = rows(seed, n, d)
-    grower = Grower.of(X, y, n_trees=4, seed=seed, max_depth=max_depth)
+    limits = {
+        "max_depth": max_depth,
+        "max_features": max_features,
+        "min_samples_leaf": 1 if bootstrap else min_samples_leaf,
+    }
+    fit = fitting(X, y, Caps(max_leaf_nodes=None, **limits), bootstrap)
+    grower = Grower.like(fit, X, y, tree_seeds(seed, 4), bootstrap=bootstrap)
     assert grower is not None
-    forest = RandomForestClassifier(4, max_depth=max_depth, bootstrap=False, random_state=seed).fit(X, y)
+    forest = RandomForestClassifier(4, bootstrap=bootstrap, random_state=seed, **limits).fit(X, y)
     asked = np.concatenate([X, X + np.float32(STEP), rows(seed + 1, 20, d)[0]])
     for number, theirs in enumerate(forest.estimators_):
         ours = grower.grow(number, max_depth)
         assert ours.depth == theirs.get_depth()
-        assert (ours.shares(asked) == theirs.predict_proba(asked)).all()
+        shares = theirs.predict_proba(asked)
+        assert (ours.shares(asked) == shares).all()
+        assert (ours.votes(asked) == shares.argmax(axis=1)).all()
     made = grower.forest(max_depth, np.unique(y), n_jobs=2)
     assert made.content_hash == Forest.from_sklearn(forest).content_hash
 
@@ -72,14 +93,14 @@ def test_large_nodes_with_sparse_ranks_are_sorted():
     X = rng.standard_normal((12_000, 2)).astype(np.float32)
     y = (rng.random(len(X)) < 0.5).astype(np.int64)
     X[:300, 0] += 100
-    grower = Grower.of(X, y, n_trees=3, seed=1, max_depth=None)
+    grower = Grower.like(fitting(X, y), X, y, tree_seeds(1, 3))
     forest = RandomForestClassifier(3, bootstrap=False, random_state=1).fit(X, y)
     assert grower.forest(None, np.unique(y)).content_hash == Forest.from_sklearn(forest).content_hash
 
 
-def test_an_honest_forest_is_the_same_either_way(monkeypatch):
+@pytest.mark.parametrize("caps", [Caps(6, None), Caps(None, None, min_samples_leaf=5, max_features=0.5)])
+def test_an_honest_forest_is_the_same_either_way(monkeypatch, caps):
     X, y = rows(3, 200, 12)
-    caps = Caps(6, None)
     fast = honest_forest(X, y, n_trees=5, caps=caps, seed=9)
     theirs = Forest.from_sklearn(fit_trees(X, y, n_trees=5, caps=caps, seed=9))
     assert fast.content_hash == theirs.content_hash
@@ -87,9 +108,12 @@ def test_an_honest_forest_is_the_same_either_way(monkeypatch):
     assert honest_forest(X, y, n_trees=5, caps=caps, seed=9).content_hash == theirs.content_hash
 
 
-@pytest.mark.parametrize("fault", ["classes", "missing", "little work", "processor", "another tree"])
+@pytest.mark.parametrize(
+    "fault", ["classes", "missing", "little work", "processor", "another tree", "leaves", "sampled leaves"]
+)
 def test_what_may_come_out_otherwise_is_left_to_scikit_learn(monkeypatch, fault):
     X, y = rows(5, 60, 6)
+    fit = fitting(X, y, Caps(4, None))
     if fault == "classes":
         y[0] = 2
     elif fault == "missing":
@@ -98,8 +122,10 @@ def test_what_may_come_out_otherwise_is_left_to_scikit_learn(monkeypatch, fault)
         monkeypatch.setattr(growing, "_LEAST_WORK", 10**6)
     elif fault == "processor":
         monkeypatch.setattr(platform, "machine", lambda: "aarch64")
-    else:  # a scikit-learn that draws features otherwise
-        monkeypatch.setattr(
-            growing, "sklearn_tree", lambda X, codes, seed, depth: sklearn_tree(X, codes, seed + 1, depth)
-        )
-    assert Grower.of(X, y, n_trees=2, seed=0, max_depth=4) is None
+    elif fault == "leaves":
+        fit = fitting(X, y, Caps(4, 9))
+    elif fault == "sampled leaves":
+        fit = fitting(X, y, Caps(4, None, min_samples_leaf=2), bootstrap=True)
+    seeds = (1, 2) if fault == "another tree" else (0, 1)
+    grower = Grower.like(lambda seed: fit(0), X, y, seeds, bootstrap=fault == "sampled leaves")
+    assert grower is None

@@ -15,8 +15,7 @@ from wm.embedding import SCHEMES, together
 from wm.embedding.common import EmbeddingTask, draw_trigger_rows
 from wm.embedding.options import PaperOptions, TrainOptions
 from wm.embedding.paper import embed_paper
-from wm.embedding.training import Caps, adjusted_caps, fit_trees, honest_forest, standard_caps
-from wm.embedding.tuning import Hyperparameters
+from wm.embedding.training import Caps, adjusted_caps, fit_trees, honest_forest
 from wm.errors import EmbeddingError
 from wm.forest import Forest
 from wm.signature import Signature, keyed_signature
@@ -26,14 +25,13 @@ SIGNATURES = ["00000000", "11111111", "00010000", "11110111", "01100101"]
 
 def task_of(X, y, bits, *, share_size=7, adjust="artifact", depth=8, seed=0, step=10.0):
     """Return a task as a campaign would make it."""
-    hyperparameters = Hyperparameters(len(bits), depth)
-    standard = honest_forest(X, y, n_trees=len(bits), caps=standard_caps(hyperparameters), seed=seed)
+    standard = honest_forest(X, y, n_trees=len(bits), caps=Caps(depth, None), seed=seed)
     return EmbeddingTask(
         X=X,
         y=y,
         signature=Signature.of(bits),
         trigger_rows=draw_trigger_rows(X, share_size, np.random.default_rng(seed)),
-        caps=adjusted_caps(standard, hyperparameters, adjust),
+        caps=adjusted_caps(standard, depth, adjust),
         seed_right=2 * seed,
         seed_wrong=2 * seed + 1,
         fit=TrainOptions(training="paper", weight_step=step),

@@ -6,19 +6,12 @@ import numpy as np
 import pytest
 from sklearn.ensemble import RandomForestClassifier
 
-from wm.embedding.training import Caps, adjusted_caps, fit_trees, honest_forest, standard_caps
-from wm.embedding.tuning import Hyperparameters
+from wm.embedding.training import Caps, adjusted_caps, fit_trees, honest_forest
 from wm.forest import Forest
-
-
-def test_standard_limits_are_the_grids_depth_alone():
-    assert standard_caps(Hyperparameters(50, 8)) == Caps(8, None)
-    assert standard_caps(Hyperparameters(50, None)) == Caps(None, None)
 
 
 @pytest.mark.parametrize("grid_depth", [5, None])
 def test_adjusted_limits_are_mean_minus_deviation_cut_off(breast_cancer, grid_depth):
-    hyperparameters = Hyperparameters(15, grid_depth)
     model = RandomForestClassifier(n_estimators=15, max_depth=grid_depth, bootstrap=False, random_state=4)
     model.fit(breast_cancer.X_train, breast_cancer.y_train)
     depths = [tree.get_depth() for tree in model.estimators_]
@@ -26,8 +19,8 @@ def test_adjusted_limits_are_mean_minus_deviation_cut_off(breast_cancer, grid_de
     standard = Forest.from_sklearn(model)
     leaves_cap = int(np.mean(leaves) - np.std(leaves))
     depth_cap = int(np.mean(depths) - np.std(depths))
-    assert adjusted_caps(standard, hyperparameters, "artifact") == Caps(grid_depth, leaves_cap)
-    assert adjusted_caps(standard, hyperparameters, "paper") == Caps(depth_cap, leaves_cap)
+    assert adjusted_caps(standard, grid_depth, "artifact") == Caps(grid_depth, leaves_cap)
+    assert adjusted_caps(standard, grid_depth, "paper") == Caps(depth_cap, leaves_cap)
     assert 1 < depth_cap <= max(depths)
     assert 2 < leaves_cap < max(leaves)
 
@@ -37,17 +30,17 @@ def test_adjusted_limits_by_hand(chain_forest):
     forest = chain_forest([3, 3, 9])
     assert forest.tree_depths.tolist() == [3, 3, 9]
     assert forest.tree_leaves.tolist() == [4, 4, 10]
-    assert adjusted_caps(forest, Hyperparameters(3, 12), "paper") == Caps(2, 3)
-    assert adjusted_caps(forest, Hyperparameters(3, 12), "artifact") == Caps(12, 3)
+    assert adjusted_caps(forest, 12, "paper") == Caps(2, 3)
+    assert adjusted_caps(forest, 12, "artifact") == Caps(12, 3)
     # All alike: no deviation, nothing cut off.
-    assert adjusted_caps(chain_forest([4, 4, 4]), Hyperparameters(3, 12), "paper") == Caps(4, 5)
+    assert adjusted_caps(chain_forest([4, 4, 4]), 12, "paper") == Caps(4, 5)
 
 
 @pytest.mark.parametrize("depths", [[0, 0], [1, 1], [0, 7]])
 def test_adjusted_limits_always_leave_room_for_one_split(chain_forest, depths):
     # scikit-learn refuses a depth below 1 and fewer than 2 leaves.
-    assert adjusted_caps(chain_forest(depths), Hyperparameters(2, 9), "paper") == Caps(1, 2)
-    assert adjusted_caps(chain_forest(depths), Hyperparameters(2, 9), "artifact") == Caps(9, 2)
+    assert adjusted_caps(chain_forest(depths), 9, "paper") == Caps(1, 2)
+    assert adjusted_caps(chain_forest(depths), 9, "artifact") == Caps(9, 2)
 
 
 @pytest.mark.parametrize("caps", [Caps(4, None), Caps(None, 6), Caps(3, 6), Caps(1, 2)])

@@ -21,8 +21,7 @@ from wm.claims.lineup_settings import Settings, TreeSettings
 from wm.embedding.lineup.boosting import owner_rounds, released_content
 from wm.embedding.lineup.context import TrainingRows, canonical_rows, context_hash, environment, owner_seeds
 from wm.embedding.lineup.entropy import check_entropy
-from wm.embedding.lineup.trees import train_trees
-from wm.embedding.training import forest_of
+from wm.embedding.lineup.trees import forest_of_seeds
 from wm.errors import ClaimError, EmbeddingError
 from wm.forest import NODE_ARRAYS, Forest
 from wm.formats.scrubbing import scrubbed
@@ -219,8 +218,7 @@ def trained_forest(
     rows: TrainingRows, training: TreeSettings, seeds: Sequence[int], *, n_jobs: int = 1
 ) -> Forest:
     """Return the forest of some seeds, scrubbed of all that its votes do not need."""
-    trees = list(train_trees(rows, training, seeds, n_jobs=n_jobs))
-    return scrubbed(forest_of(trees))
+    return scrubbed(forest_of_seeds(rows, training, seeds, n_jobs=n_jobs))
 
 
 def candidates_root(candidates: Forest) -> str:

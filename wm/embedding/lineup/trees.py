@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from wm.claims.lineup_settings import TreeSettings
+from wm.embedding.growing import Grower, bootstrap_counts
 from wm.embedding.lineup.context import TrainingRows
+from wm.embedding.training import Caps, fit_tree, forest_of
+from wm.forest import Forest
 
 _BATCH = 64
 """Trees that are in memory at once."""
@@ -21,21 +25,9 @@ def train_tree(rows: TrainingRows, training: TreeSettings, seed: int) -> Any:
     With bootstrap, row weights are the counts of n draws by numpy's `RandomState(seed)`, as in scikit-learn's
     random forests.
     """
-    from sklearn.tree import DecisionTreeClassifier
-
-    count = len(rows.y)
-    weight = None
-    if training.bootstrap:
-        drawn = np.random.RandomState(seed).randint(0, count, count)
-        weight = np.bincount(drawn, minlength=count).astype(np.float64)
-    tree = DecisionTreeClassifier(
-        max_depth=training.max_depth,
-        max_leaf_nodes=training.max_leaf_nodes,
-        min_samples_leaf=training.min_samples_leaf,
-        max_features=training.max_features,
-        random_state=seed,
-    )
-    return tree.fit(rows.X, rows.y, sample_weight=weight, check_input=False)
+    caps = Caps(**training.model_dump(exclude={"bootstrap"}))
+    weight = bootstrap_counts(seed, len(rows.y)).astype(np.float64) if training.bootstrap else None
+    return fit_tree(rows.X, rows.y, caps=caps, seed=seed, sample_weight=weight)
 
 
 def train_trees(
@@ -48,6 +40,21 @@ def train_trees(
         for start in range(0, len(seeds), _BATCH):
             some = seeds[start : start + _BATCH]
             yield from parallel(delayed(train_tree)(rows, training, seed) for seed in some)
+
+
+def forest_of_seeds(
+    rows: TrainingRows, training: TreeSettings, seeds: Sequence[int], *, n_jobs: int = 1
+) -> Forest:
+    """Return the forest of the trees of some seeds; `n_jobs` threads change no result."""
+    grower = _grower(rows, training, seeds)
+    if grower is None:
+        return forest_of(list(train_trees(rows, training, seeds, n_jobs=n_jobs)))
+    return grower.forest(training.max_depth, np.arange(2), n_jobs)
+
+
+def _grower(rows: TrainingRows, training: TreeSettings, seeds: Sequence[int]) -> Grower | None:
+    fit = partial(train_tree, rows, training)
+    return Grower.like(fit, rows.X, rows.y, seeds, bootstrap=training.bootstrap)
 
 
 def tree_votes(tree: Any, X: NDArray[np.float32]) -> NDArray[np.uint8]:
@@ -71,7 +78,16 @@ def votes_of_seeds(
     ----------
     X : (q, d) float32, in C order
     """
+    from joblib import Parallel, delayed
+
+    grower = _grower(rows, training, seeds)
     found = np.empty((len(seeds), len(X)), dtype=np.uint8)
-    for number, tree in enumerate(train_trees(rows, training, seeds, n_jobs=n_jobs)):
-        found[number] = tree_votes(tree, X)
+
+    def vote(number: int) -> None:
+        if grower is None:
+            found[number] = tree_votes(train_tree(rows, training, seeds[number]), X)
+        else:
+            found[number] = grower.grow(number, training.max_depth).votes(X)
+
+    Parallel(n_jobs=n_jobs, require="sharedmem")(delayed(vote)(number) for number in range(len(seeds)))
     return found

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from wm.claims.lineup_settings import BoostingSettings, Settings
 from wm.embedding.lineup.boosting import first_margins, train_rounds
 from wm.embedding.lineup.context import TrainingRows
-from wm.embedding.lineup.trees import train_trees, tree_votes
+from wm.embedding.lineup.trees import forest_of_seeds
 from wm.errors import ClaimError
 from wm.verification.lineup.judge import Judge
 from wm.verification.lineup.order import Counts
@@ -125,8 +125,8 @@ def _screening(rows: TrainingRows, training: Settings, judge: Judge) -> Shares:
 
         steps, start = train_rounds(rows, training, seeds), first_margins(rows)[0]
         return lambda X: expit(start + sum(step.outputs(X) for step in steps))
-    trees = list(train_trees(rows, training, seeds))
-    return lambda X: np.mean([tree_votes(tree, X) for tree in trees], axis=0)
+    forest = forest_of_seeds(rows, training, seeds)
+    return lambda X: forest.votes(X).mean(axis=1)
 
 
 def _natural(
