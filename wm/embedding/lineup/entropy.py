@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from wm.claims.lineup_settings import BoostingSettings, Settings
 from wm.embedding.lineup.boosting import first_margins, train_round
 from wm.embedding.lineup.context import TrainingRows
-from wm.embedding.lineup.trees import train_tree, tree_votes
+from wm.embedding.lineup.trees import votes_of_seeds
 from wm.errors import EmbeddingError
 from wm.verification.evidence import DEFAULT_LEVEL
 
@@ -45,7 +45,7 @@ def check_entropy(training: Settings, rows: TrainingRows, trees: int) -> None:
     first, second = rng.integers(len(rows.y), size=(2, _MIXUPS))
     share = rng.uniform(size=(_MIXUPS, 1)).astype(np.float32)
     X = np.concatenate([rows.X[:_ROWS], (1 - share) * rows.X[first] + share * rows.X[second]])
-    answers = [_answers(training, rows, X, seed) for seed in range(_TREES)]
+    answers = _answers(training, rows, X)
     alike = float(np.mean([np.array_equal(*pair) for pair in combinations(answers, 2)]))
     if alike < _ALIKE or trees * math.log10(alike) <= math.log10(DEFAULT_LEVEL):
         return
@@ -59,9 +59,9 @@ def check_entropy(training: Settings, rows: TrainingRows, trees: int) -> None:
     )
 
 
-def _answers(
-    training: Settings, rows: TrainingRows, X: NDArray[np.float32], seed: int
-) -> NDArray[np.generic]:
+def _answers(training: Settings, rows: TrainingRows, X: NDArray[np.float32]) -> NDArray[np.generic]:
+    """Return the answers of one tree in each row: (trees, q)."""
     if isinstance(training, BoostingSettings):
-        return train_round(rows, training, first_margins(rows), seed).outputs(X)
-    return tree_votes(train_tree(rows, training, seed), X)
+        start = first_margins(rows)
+        return np.stack([train_round(rows, training, start, seed).outputs(X) for seed in range(_TREES)])
+    return votes_of_seeds(rows, training, range(_TREES), X)
