@@ -6,8 +6,9 @@ nodes count ranks where scikit-learn sorts numbers. Features are drawn, compared
 the same rules in the same order, and impurities come from the same operations: trees are equal to the last
 bit, in structure, thresholds, values and order of nodes.
 
-This rests on scikit-learn's code as it is. `Grower.like` therefore has scikit-learn grow one of the trees,
-and grows none itself if it comes out otherwise; nor on processors where compilers may fuse operations.
+This rests on scikit-learn's code as it is. `Grower.like` therefore has scikit-learn grow one of the trees, on
+some of the rows, and grows none itself if it comes out otherwise; nor on processors where compilers may fuse
+operations.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import math
 import platform
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +32,13 @@ _MAX_ROWS = 2**30
 
 _LEAST_WORK = 2 * 10**6
 """Rows times the root of features times trees; for less, loading compiled code is not worth its time."""
+
+
+_MAX_TESTED = 10_000
+"""Rows, evenly spread, of the tree that is compared with scikit-learn's."""
+
+Fit = Callable[[NDArray[np.float32], NDArray[np.int64], int], Any]
+"""Fits scikit-learn's `DecisionTreeClassifier` to rows, (n, d), and labels 0 and 1, (n,), with a seed."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,23 +106,23 @@ class Grower:
     @classmethod
     def like(
         cls,
-        fit: Callable[[int], Any],
+        fit: Fit,
         X: NDArray[np.float32],
         y: NDArray[Any],
         seeds: Sequence[int],
         *,
         bootstrap: bool = False,
         times: int = 1,
-    ) -> Self | None:
-        """Return a grower of the trees that `fit` returns for some seeds, or None.
+    ) -> Grower | None:
+        """Return a grower of the trees that `fit` would fit for some seeds, or None.
 
         None if scikit-learn should grow them: other than two classes, numbers that are not finite, little
-        work, limits that are not known here, or a first tree that comes out otherwise.
+        work, limits that are not known here, or a first tree, of some of the rows, that comes out otherwise.
 
         Parameters
         ----------
         fit
-            Fits scikit-learn's `DecisionTreeClassifier` of a seed to X and y, classes 0 and 1 as codes.
+            Fits scikit-learn's tree of a seed.
         X : (n, d), y : (n,)
             Rows and their classes.
         bootstrap
@@ -128,15 +136,21 @@ class Grower:
         work = len(X) * math.sqrt(X.shape[1]) * len(seeds) * times
         if work < _LEAST_WORK or not np.isfinite(X).all():
             return None
-        first = fit(seeds[0])
-        least = first.min_samples_leaf
-        min_leaf = math.ceil(least * len(X)) if isinstance(least, float) else int(least)
-        # Rows that a sample repeats count once for min_samples_leaf: here they would count each time.
-        if first.max_leaf_nodes is not None or (bootstrap and min_leaf > 1):
+        some = _some_of(codes)
+        sample, first = X[some], fit(X[some], codes[some], seeds[0])
+        if first.max_leaf_nodes is not None or (bootstrap and first.min_samples_leaf != 1):
+            # Rows that a sample repeats count once for min_samples_leaf: here they would count each time.
             return None
-        samples = (2 * np.arange(len(X)) + codes).astype(np.uint32)
-        found = cls(tuple(seeds), _ranked(X), samples, first.max_features_, min_leaf, bootstrap)
-        return found if _are_equal(first.tree_, found.grow(0, first.max_depth)) else None
+
+        def made(rows: NDArray[np.float32], labels: NDArray[np.int64]) -> Grower:
+            least = first.min_samples_leaf
+            min_leaf = math.ceil(least * len(rows)) if isinstance(least, float) else int(least)
+            samples = (2 * np.arange(len(rows)) + labels).astype(np.uint32)
+            return cls(tuple(seeds), _ranked(rows), samples, first.max_features_, min_leaf, bootstrap)
+
+        if not _are_equal(first.tree_, made(sample, codes[some]).grow(0, first.max_depth)):
+            return None
+        return made(X, codes)
 
     def forest(self, max_depth: int | None, classes: NDArray[Any], n_jobs: int = 1) -> Forest:
         """Return the forest of all trees, as `Forest.from_sklearn` would.
@@ -186,6 +200,12 @@ class Grower:
         left, right, feature = left[:size].copy(), right[:size].copy(), feature[:size].copy()
         threshold, rows, ones = threshold[:size].copy(), rows[:size].copy(), ones[:size].copy()
         return GrownTree(left, right, feature, threshold, rows, ones, depth)
+
+
+def _some_of(codes: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the indexes of the rows of the first test, ascending: some of each class."""
+    spread = np.linspace(0, len(codes) - 1, min(len(codes), _MAX_TESTED)).astype(np.int64)
+    return np.union1d(spread, [np.argmin(codes), np.argmax(codes)])
 
 
 def _are_equal(theirs: Any, ours: GrownTree) -> bool:

@@ -117,11 +117,13 @@ def honest_forest(
         Threads, as joblib counts them; they change no result.
     """
     if caps.max_leaf_nodes is None:
-        classes, codes = np.unique(y, return_inverse=True)
-        seeds = tree_seeds(seed, n_trees)
-        grower = Grower.like(lambda one: fit_tree(X, codes, caps=caps, seed=one), X, y, seeds)
+
+        def fit(X: NDArray[np.float32], codes: NDArray[np.int64], seed: int) -> Any:
+            return fit_tree(X, codes, caps=caps, seed=seed)
+
+        grower = Grower.like(fit, X, y, tree_seeds(seed, n_trees))
         if grower is not None:
-            return grower.forest(caps.max_depth, classes, n_jobs)
+            return grower.forest(caps.max_depth, np.unique(y), n_jobs)
     return Forest.from_sklearn(fit_trees(X, y, n_trees=n_trees, caps=caps, seed=seed, n_jobs=n_jobs))
 
 

@@ -125,12 +125,14 @@ def _growing(
     depths: Sequence[int | None],
 ) -> Callable[[int, int | None], tuple[int, NDArray[np.float64]]]:
     """Return what grows a tree, by its number, to a limit: its depth, and its class shares on test rows."""
-    seeds, codes = tree_seeds(seed, n_trees), np.unique(y, return_inverse=True)[1]
 
-    def fit(seed: int, limit: int | None) -> Any:
+    def fit(
+        X: NDArray[np.float32], codes: NDArray[np.int64], seed: int, limit: int | None = depths[-1]
+    ) -> Any:
         return fit_tree(X, codes, caps=Caps(limit, None), seed=seed)
 
-    grower = Grower.like(lambda seed: fit(seed, depths[-1]), X, y, seeds, times=len(depths))
+    seeds, codes = tree_seeds(seed, n_trees), np.unique(y, return_inverse=True)[1]
+    grower = Grower.like(fit, X, y, seeds, times=len(depths))
     if grower is not None:
         ranked = grower
 
@@ -141,7 +143,7 @@ def _growing(
         return fast
 
     def plain(number: int, limit: int | None) -> tuple[int, NDArray[np.float64]]:
-        tree = fit(seeds[number], limit)
+        tree = fit(X, codes, seeds[number], limit)
         return tree.get_depth(), tree.predict_proba(X_test, check_input=False)
 
     return plain

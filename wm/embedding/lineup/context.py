@@ -75,8 +75,8 @@ def context_hash(
         "environment": environment,
     }
     digest = hashlib.sha256(b"treeproof/context/v1\x00" + whole(rows.X.shape[0]) + whole(rows.X.shape[1]))
-    digest.update(rows.X.astype("<f4").tobytes())
-    digest.update(rows.y.astype(np.uint8).tobytes())
+    digest.update(np.ascontiguousarray(rows.X, dtype="<f4").data)
+    digest.update(rows.y.astype(np.uint8).data)
     digest.update(json.dumps(settings, sort_keys=True, separators=(",", ":")).encode())
     return digest.digest()
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -53,7 +52,9 @@ def forest_of_seeds(
 
 
 def _grower(rows: TrainingRows, training: TreeSettings, seeds: Sequence[int]) -> Grower | None:
-    fit = partial(train_tree, rows, training)
+    def fit(X: NDArray[np.float32], y: NDArray[np.int64], seed: int) -> Any:
+        return train_tree(TrainingRows(X, y), training, seed)
+
     return Grower.like(fit, rows.X, rows.y, seeds, bootstrap=training.bootstrap)
 
 
