@@ -168,7 +168,7 @@ def _marked_tree(
     classes = np.arange(2)
     depth = None if settings.max_depth is None else settings.max_depth - level
     below = settings.model_copy(update={"max_depth": depth})
-    tree = student(train_tree(training, settings, int(rng.integers(2**31))), classes)
+    tree = student(Forest.from_sklearn(train_tree(training, settings, int(rng.integers(2**31)))), classes)
     trained, asked = (_nodes_at(tree, X, level) for X in (training.X, rows.X))
     parts: dict[int, Forest] = {}
     for node in np.unique(trained):
@@ -181,7 +181,7 @@ def _marked_tree(
         if here.any():
             votes[:] = [tree_votes(each, rows.X[here]) for each in candidates]
         scores = (coins[:, here] * rows.weights[here]) @ votes.T
-        parts[int(node)] = student(candidates[winner(scores)], classes)
+        parts[int(node)] = student(Forest.from_sklearn(candidates[winner(scores)]), classes)
     return grafted(tree, parts)
 
 

@@ -16,7 +16,7 @@ from __future__ import annotations
 import math
 import platform
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -145,8 +145,8 @@ class Grower:
         def made(rows: NDArray[np.float32], labels: NDArray[np.int64]) -> Grower:
             least = first.min_samples_leaf
             min_leaf = math.ceil(least * len(rows)) if isinstance(least, float) else int(least)
-            samples = (2 * np.arange(len(rows)) + labels).astype(np.uint32)
-            return cls(tuple(seeds), _ranked(rows), samples, first.max_features_, min_leaf, bootstrap)
+            columns, samples = _ranked(rows), _samples(labels)
+            return cls(tuple(seeds), columns, samples, first.max_features_, min_leaf, bootstrap)
 
         if not _are_equal(first.tree_, made(sample, codes[some]).grow(0, first.max_depth)):
             return None
@@ -167,17 +167,11 @@ class Grower:
         grown: list[GrownTree] = Parallel(n_jobs=n_jobs, require="sharedmem")(
             delayed(self.grow)(tree, max_depth) for tree in range(len(self.seeds))
         )
-        return Forest.from_arrays(
-            offset=np.cumsum([0, *(len(tree.left) for tree in grown)]),
-            left=np.concatenate([tree.left for tree in grown]),
-            right=np.concatenate([tree.right for tree in grown]),
-            feature=np.concatenate([tree.feature for tree in grown]),
-            threshold=np.concatenate([tree.threshold for tree in grown]),
-            value=np.concatenate([tree.value for tree in grown]),
-            n_features=len(self._columns[0]),
-            classes=classes,
-            copy=False,
-        )
+        return forest_of_grown(grown, len(self._columns[0]), classes)
+
+    def relabelled(self, codes: NDArray[np.int64]) -> Grower:
+        """Return a grower for other labels of the same rows: (n,) 0 or 1."""
+        return replace(self, _samples=_samples(codes))
 
     def grow(self, tree: int, max_depth: int | None) -> GrownTree:
         """Grow a tree by its index among the seeds."""
@@ -200,6 +194,26 @@ class Grower:
         left, right, feature = left[:size].copy(), right[:size].copy(), feature[:size].copy()
         threshold, rows, ones = threshold[:size].copy(), rows[:size].copy(), ones[:size].copy()
         return GrownTree(left, right, feature, threshold, rows, ones, depth)
+
+
+def forest_of_grown(grown: Sequence[GrownTree], n_features: int, classes: NDArray[Any]) -> Forest:
+    """Return the forest of some trees, as `Forest.from_sklearn` would; `classes` (2,), ascending."""
+    return Forest.from_arrays(
+        offset=np.cumsum([0, *(len(tree.left) for tree in grown)]),
+        left=np.concatenate([tree.left for tree in grown]),
+        right=np.concatenate([tree.right for tree in grown]),
+        feature=np.concatenate([tree.feature for tree in grown]),
+        threshold=np.concatenate([tree.threshold for tree in grown]),
+        value=np.concatenate([tree.value for tree in grown]),
+        n_features=n_features,
+        classes=classes,
+        copy=False,
+    )
+
+
+def _samples(codes: NDArray[np.int64]) -> NDArray[np.uint32]:
+    """Return each row's index and label as the kernel takes them."""
+    return (2 * np.arange(len(codes)) + codes).astype(np.uint32)
 
 
 def _some_of(codes: NDArray[np.int64]) -> NDArray[np.int64]:

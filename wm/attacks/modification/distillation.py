@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hmac
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from wm.attacks.modification.common import AttackerData, some_trees
 from wm.attacks.modification.rebuild import joined, student
-from wm.embedding.training import fit_trees
+from wm.embedding.growing import Grower, forest_of_grown
+from wm.embedding.training import Caps, fit_tree, honest_forest
 from wm.errors import ModelError
 from wm.forest import Forest
 
@@ -30,21 +32,36 @@ def distil_votes(forest: Forest, strength: float, data: AttackerData, rng: np.ra
     """
     if strength == 0:
         return forest
-    from sklearn.tree import DecisionTreeClassifier
-
     queries = _queries(data, strength, rng)
-    votes = forest.votes(queries)
-    seeds = rng.integers(2**31 - 1, size=forest.n_trees)
-    trees = []
-    for tree in range(forest.n_trees):
-        model = DecisionTreeClassifier(
-            max_depth=data.caps.max_depth,
-            max_leaf_nodes=data.caps.max_leaf_nodes,
-            max_features="sqrt",
-            random_state=int(seeds[tree]),
-        ).fit(queries, votes[:, tree])
-        trees.append(student(model, forest.classes))
-    return joined(trees)
+    votes = forest.vote_codes(queries)
+    seeds = rng.integers(2**31 - 1, size=forest.n_trees).tolist()
+    return _students(
+        queries, votes, seeds, Caps(data.caps.max_depth, data.caps.max_leaf_nodes), forest.classes
+    )
+
+
+def _students(
+    X: NDArray[np.float32],
+    votes: NDArray[np.int64],
+    seeds: Sequence[int],
+    caps: Caps,
+    classes: NDArray[Any],
+) -> Forest:
+    """Train a tree for each seed and column of votes, codes of classes: (n, m)."""
+
+    def fit(X: NDArray[np.float32], y: NDArray[Any], seed: int) -> Any:
+        return fit_tree(X, y, caps=caps, seed=seed)
+
+    grower, divided = None, np.flatnonzero((votes != votes[0]).any(axis=0))
+    if len(classes) == 2 and len(divided):
+        grower = Grower.like(fit, X, votes[:, divided[0]], seeds)
+    numbers = range(len(seeds))
+    if grower is None:
+        fitted = (fit(X, classes[votes[:, number]], seeds[number]) for number in numbers)
+        return joined([student(Forest.from_sklearn(tree), classes) for tree in fitted])
+    relabelled = (grower.relabelled(votes[:, number]) for number in numbers)
+    grown = [each.grow(number, caps.max_depth) for number, each in enumerate(relabelled)]
+    return forest_of_grown(grown, X.shape[1], classes)
 
 
 def distil_labels(forest: Forest, strength: float, data: AttackerData, rng: np.random.Generator) -> Forest:
@@ -61,10 +78,9 @@ def distil_labels(forest: Forest, strength: float, data: AttackerData, rng: np.r
     labels = forest.predict(queries)
     if len(np.unique(labels)) < 2:
         raise ModelError("distil-labels: the stolen forest gives all queries one label: use more rows")
-    model = fit_trees(
-        queries, labels, n_trees=forest.n_trees, caps=data.caps, seed=int(rng.integers(2**31 - 1))
-    )
-    return student(model, forest.classes)
+    seed = int(rng.integers(2**31 - 1))
+    trained = honest_forest(queries, labels, n_trees=forest.n_trees, caps=data.caps, seed=seed)
+    return student(trained, forest.classes)
 
 
 def _queries(data: AttackerData, strength: float, rng: np.random.Generator) -> NDArray[np.float32]:

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from wm.attacks.modification.common import AttackerData, some_trees
 from wm.attacks.modification.rebuild import grafted, joined, student
-from wm.embedding.training import fit_trees
+from wm.embedding.training import honest_forest
 from wm.forest import Forest
 
 KEPT_LEVELS = 2
@@ -33,10 +33,11 @@ def replace(forest: Forest, strength: float, data: AttackerData, rng: np.random.
     places = some_trees(forest, strength, rng)
     if not len(places):
         return forest
-    model = fit_trees(data.X, data.y, n_trees=len(places), caps=data.caps, seed=int(rng.integers(2**31 - 1)))
+    seed = int(rng.integers(2**31 - 1))
+    trained = honest_forest(data.X, data.y, n_trees=len(places), caps=data.caps, seed=seed)
     order = np.arange(forest.n_trees)
     order[places] = forest.n_trees + np.arange(len(places))
-    return joined([forest, student(model, forest.classes)]).select(order)
+    return joined([forest, student(trained, forest.classes)]).select(order)
 
 
 def regrow(forest: Forest, strength: float, data: AttackerData, rng: np.random.Generator) -> Forest:
@@ -71,4 +72,4 @@ def _grown(forest: Forest, data: AttackerData, rows: NDArray[np.bool_], rng: np.
     model = DecisionTreeClassifier(
         max_depth=depth, max_features="sqrt", random_state=int(rng.integers(2**31 - 1))
     )
-    return student(model.fit(data.X[rows], data.y[rows]), forest.classes)
+    return student(Forest.from_sklearn(model.fit(data.X[rows], data.y[rows])), forest.classes)

@@ -10,23 +10,21 @@ from numpy.typing import NDArray
 
 from wm.errors import ModelError
 from wm.forest import NODE_ARRAYS, Forest
-from wm.formats import sklearn_trees
 
 
-def student(model: Any, classes: NDArray[Any]) -> Forest:
-    """Return the forest of a fitted scikit-learn model, its values spread over the stolen forest's classes.
+def student(trained: Forest, classes: NDArray[Any]) -> Forest:
+    """Return a forest that was trained on a thief's rows, its values spread over the stolen forest's classes.
 
     Raises
     ------
     ModelError
         It has a class that is not among these.
     """
-    arrays = sklearn_trees.arrays(model)
-    if not np.isin(arrays["classes"], classes).all():
+    if not np.isin(trained.classes, classes).all():
         raise ModelError("the thief's labels are not among the forest's classes")
-    value = np.zeros((len(arrays["left"]), len(classes)))
-    value[:, np.searchsorted(classes, arrays["classes"])] = arrays["value"]
-    return Forest.from_arrays(**arrays | {"value": value, "classes": classes})
+    value = np.zeros((len(trained.value), len(classes)))
+    value[:, np.searchsorted(classes, trained.classes)] = trained.value
+    return trained.changed(value=value, classes=classes)
 
 
 def joined(forests: Sequence[Forest]) -> Forest:

@@ -18,7 +18,8 @@ from wm.attacks.modification.common import AttackerData
 from wm.attacks.modification.ensemble import KEPT_LEVELS
 from wm.attacks.modification.evaluation import Judged, Step, evaluate, modify
 from wm.attacks.modification.pruning import class_counts, majority_below
-from wm.attacks.modification.rebuild import cut, grafted, student
+from wm.attacks.modification.rebuild import cut, grafted, joined, student
+from wm.embedding import growing
 from wm.embedding.proof import Scores
 from wm.embedding.training import Caps
 from wm.errors import ModelError
@@ -200,8 +201,21 @@ def _above(forest, node):
 
 def test_a_student_that_saw_one_class_votes_for_it():
     model = DecisionTreeClassifier().fit(np.zeros((3, 2)), [1, 1, 1])
-    tree = student(model, np.array([0, 1]))
+    tree = student(Forest.from_sklearn(model), np.array([0, 1]))
     assert tree.value.tolist() == [[0.0, 1.0]]
+
+
+@pytest.mark.parametrize("strength", [0.3, 4.0])
+def test_students_of_votes_are_those_of_scikit_learn(monkeypatch, owner, thief, strength):
+    """Also of a tree whose votes are all alike."""
+    forest = owner.watermarked.select(range(6))
+    forest = joined([cut(forest.select([0]), forest.select([0]).node_depth == 0, np.ones(1, int)), forest])
+    found = []
+    for least in (0, 10**12):
+        monkeypatch.setattr(growing, "_LEAST_WORK", least)
+        found.append(modify(forest, [Step("distil-votes", strength)], thief, np.random.default_rng(0)))
+    assert found[0].content_hash == found[1].content_hash
+    assert (found[0].votes(thief.X)[:, 0] == 1).all()
 
 
 # --- pruning
