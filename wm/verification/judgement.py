@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 from wm.boosting import tree_classes
 from wm.errors import ClaimError
 from wm.forest import Forest
-from wm.verification.adaptation import AdaptedVotes, Header, model_answers
+from wm.verification.adaptation import AdaptedVotes, model_answers
 from wm.verification.answers import AnswerKind, Answers
+from wm.verification.asked_rows import Header
 from wm.verification.evidence import DEFAULT_LEVEL
 from wm.verification.multiplicity import draws_to_choose_from
 from wm.verification.randomization import RowTruth, Test

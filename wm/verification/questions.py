@@ -25,7 +25,7 @@ from wm.verification.samples import Sample
 from wm.verification.samples import controls_needed as controls_needed
 
 if TYPE_CHECKING:
-    from wm.verification.adaptation import Header
+    from wm.verification.asked_rows import Header
     from wm.verification.lineup.order import LineupOrder
 
 Units = Literal["model", "raw"]

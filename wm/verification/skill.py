@@ -8,8 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from wm.verification.adaptation import Header, areas, balanced_accuracy
 from wm.verification.answers import AnswerKind, Answers
+from wm.verification.asked_rows import Header
+from wm.verification.coding import areas, balanced_accuracy
 
 _KNOWS = 0.2
 """Share of the way from a guess to full balanced accuracy that a suspect who knows the task has gone."""

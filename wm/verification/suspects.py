@@ -14,17 +14,10 @@ from wm.datasets.preparation import NumberColumn, Preparation
 from wm.errors import ClaimError, ModelError
 from wm.formats.pipelines import prepared
 from wm.models import TreeModel
-from wm.verification.adaptation import (
-    CLEARLY_BETTER,
-    Header,
-    Rows,
-    areas,
-    best_answered,
-    coded,
-    inputs,
-    used_features,
-)
+from wm.verification.adaptation import best_answered, inputs, used_features
 from wm.verification.answers import AnswerKind, Answers, name_of
+from wm.verification.asked_rows import Header, Rows
+from wm.verification.coding import CLEARLY_BETTER, areas, coded
 from wm.verification.judgement import Response, model_response
 from wm.verification.samples import Sample
 from wm.verification.schemes import OF_MARGINS

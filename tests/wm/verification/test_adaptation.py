@@ -17,7 +17,7 @@ from wm.claims.pooled import MinMax
 from wm.errors import ClaimError
 from wm.forest import Forest
 from wm.verification import adaptation
-from wm.verification.adaptation import balanced_accuracy, model_answers
+from wm.verification.adaptation import model_answers
 from wm.verification.samples import sample_of
 
 rng = np.random.default_rng(0)
@@ -272,10 +272,3 @@ def test_columns_are_matched_only_where_that_takes_seconds(monkeypatch, limit):
     fewer = Forest.from_sklearn(RandomForestClassifier(9, random_state=1).fit(X[:, :4], y))
     with pytest.raises(ClaimError, match="4 features, the claim has 5"):
         model_answers(fewer, SAMPLE)
-
-
-@given(st.lists(st.tuples(st.booleans(), st.integers(0, 1)), min_size=1))
-def test_balanced_accuracy_is_the_mean_recall(pairs):
-    predicted, labels = (np.array(each) for each in zip(*pairs, strict=True))
-    recalls = [np.mean([p == c for p, c in pairs if c == label]) for label in set(labels.tolist())]
-    assert balanced_accuracy(predicted, labels) == pytest.approx(np.mean(recalls))

@@ -3,14 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from sklearn.metrics import roc_auc_score
 
 from tests.pools import pledge
 from wm.claims.pooled import MinMax
-from wm.verification.adaptation import areas
 from wm.verification.answers import Answers
 from wm.verification.skill import Skill
 
@@ -41,17 +36,6 @@ def test_one_who_guesses_hardly_ever_seems_to_know_it():
         assert found.accuracy == 0.5
         known += found.knows
     assert known <= 4  # 0.5 are expected of three standard deviations
-
-
-@given(st.integers(0, 10**6), st.integers(1, 20))
-def test_areas_are_those_of_scikit_learn(seed, levels):
-    rng = np.random.default_rng(seed)
-    labels = rng.permutation(np.arange(60) < rng.integers(1, 60)).astype(np.int64)
-    chances = rng.integers(0, levels + 1, 60) / 20
-    expected = roc_auc_score(labels, chances)
-    shares = np.stack([1 - chances, chances], axis=1)
-    for label in (0, 1):
-        assert areas(shares, labels == label)[label] == pytest.approx(expected)
 
 
 def test_few_rows_of_a_class_are_named_before_units_are_suspected():

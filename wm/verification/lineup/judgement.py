@@ -15,8 +15,9 @@ from wm.claims.lineup_opened import OpenedLineup
 from wm.errors import ClaimError
 from wm.forest import Forest
 from wm.models import TreeModel
-from wm.verification.adaptation import Header, model_answers
+from wm.verification.adaptation import model_answers
 from wm.verification.answers import AnswerKind, Answers
+from wm.verification.asked_rows import Header
 from wm.verification.judgement import (
     Decision,
     Judgement,
