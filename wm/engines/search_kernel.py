@@ -267,16 +267,19 @@ def _meet(row, tree, source, target, due, pending, counts, levels):
     return due
 
 
-@compiled(error_model="numpy")
+@compiled(error_model="numpy", fastmath={"nnan", "nsz"})
 def _open_level(level, live, n_live, candidates, number, place, branch, ease, planes):
     """Select the tree to branch on and list its leaves; False if none is open: a witness is found."""
-    best, best_value = -1, np.inf
+    # Two loops without branches, which become vector instructions, instead of one with.
+    least = np.inf
     for tree in range(len(ease)):
         value = n_live[level, tree] * ease[tree]
-        if value < best_value and n_live[level, tree] > 1:
-            best, best_value = tree, value
-    if best < 0:
+        least = min(least, value if n_live[level, tree] > 1 else np.inf)
+    if least == np.inf:
         return False
+    best = 0
+    while n_live[level, best] <= 1 or n_live[level, best] * ease[best] != least:
+        best += 1
     branch[level], place[level] = best, 0
     found = 0
     for plane in range(len(planes) - 1):
