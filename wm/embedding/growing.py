@@ -34,7 +34,7 @@ _LEAST_WORK = 2 * 10**6
 """Rows times the root of features times trees; for less, loading compiled code is not worth its time."""
 
 
-_MAX_TESTED = 10_000
+_MAX_TESTED = 2_000
 """Rows, evenly spread, of the tree that is compared with scikit-learn's."""
 
 Fit = Callable[[NDArray[np.float32], NDArray[np.int64], int], Any]
