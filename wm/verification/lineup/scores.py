@@ -53,8 +53,8 @@ _TOLERANCE = 1e-4
 MOST_FACTORISED = 4096
 """Candidates up to which the matrix is kept: 130 MB."""
 
-_CACHED = 2**20
-"""Votes that are real numbers at the same time where they are read again and again: 4 MB."""
+_CACHED = 64
+"""Candidates whose votes are real numbers at the same time, where each is read once."""
 
 _BLOCK = 1024
 """Candidates, trees or queries whose votes are real numbers at the same time."""
@@ -86,7 +86,7 @@ class Contrasts:
         mean = votes.mean(axis=(0, 1), dtype=np.float64)
         kept = (mean > 0) & (mean < 1)
         if not kept.all():
-            votes, mean = votes[..., kept], mean[kept]
+            votes, mean = votes.compress(kept, axis=-1), mean[kept]  # an index would put queries first
         return cls(votes, kept, mean, 1.0 / np.sqrt(mean * (1.0 - mean) + _LEAST_VARIANCE))
 
     def bands(self) -> Iterator[tuple[str, Contrasts]]:
@@ -102,23 +102,34 @@ class Contrasts:
     def _some(self, inside: NDArray[np.bool_]) -> Contrasts:
         kept = self.kept.copy()
         kept[self.kept] = inside
-        return Contrasts(self.votes[..., inside], kept, self.mean[inside], self.weight[inside])
+        votes = self.votes.compress(inside, axis=-1)
+        return Contrasts(votes, kept, self.mean[inside], self.weight[inside])
 
     @property
     def _is_small(self) -> bool:
         """Whether what all suspects have in common is kept; of more candidates it is too large."""
         return len(self.flat) <= MOST_FACTORISED
 
-    def weighted(self, votes: NDArray[np.uint8] | NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return votes, (..., q), centred and weighted."""
-        found: NDArray[np.float64] = (votes - self.mean) * self.weight
-        return found
-
-    def unit(self, votes: NDArray[np.uint8] | NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return them with length 1 too."""
-        found = self.weighted(votes)
+    def unit(self, votes: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return a suspect's votes, (trees, q), centred, weighted and with length 1."""
+        found = (votes - self.mean) * self.weight
         length = np.linalg.norm(found, axis=-1, keepdims=True)
         return found / np.where(length > 0, length, 1.0)
+
+    def times(self, votes: NDArray[np.uint8], vectors: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return products of candidates' votes, centred and weighted, with vectors: (n, q), (t, q) -> (n, t).
+
+        In double precision, so that equal candidates stay equal.
+        """
+        turned = vectors * self.weight
+        found: NDArray[np.float64] = votes.astype(np.float64) @ turned.T - turned @ self.mean
+        return found
+
+    def cosines(self, votes: NDArray[np.uint8], units: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the cosines between candidates and vectors of length 1: (n, q), (t, q) -> (n, t)."""
+        square = self.weight**2  # of (v - p)^2, which is v (1 - 2 p) + p^2
+        length = votes @ (square * (1 - 2 * self.mean)) + square @ self.mean**2
+        return self.times(votes, units) / np.sqrt(np.where(length > 0, length, 1.0))[:, None]
 
     @property
     def flat(self) -> NDArray[np.uint8]:
@@ -141,7 +152,8 @@ def in_order(contrasts: Contrasts, votes: NDArray[np.int64]) -> NDArray[np.float
         The suspect's, 0 and 1.
     """
     trees = contrasts.unit(votes[contrasts.kept].T)
-    return np.stack([contrasts.unit(own) @ tree for own, tree in zip(contrasts.votes, trees, strict=True)])
+    pairs = zip(contrasts.votes, trees, strict=True)
+    return np.stack([contrasts.cosines(own, tree[None])[:, 0] for own, tree in pairs])
 
 
 def out_of_order(contrasts: Contrasts, votes: NDArray[np.int64]) -> NDArray[np.float64]:
@@ -163,10 +175,11 @@ def out_of_order(contrasts: Contrasts, votes: NDArray[np.int64]) -> NDArray[np.f
     for start in range(0, asked.shape[1], _BLOCK):
         some = slice(start, start + _BLOCK)
         trees = contrasts.unit(asked[:, some].T)
-        best[:, some] = [(contrasts.unit(own) @ trees.T).max(axis=0) for own in contrasts.votes]
+        best[:, some] = [contrasts.cosines(own, trees).max(axis=0) for own in contrasts.votes]
     best -= np.median(best, axis=1, keepdims=True) if best.size else 0.0
     for position, tree in zip(*linear_sum_assignment(-best), strict=True):
-        found[position] = contrasts.unit(contrasts.votes[position]) @ contrasts.unit(asked[:, tree])
+        one = contrasts.unit(asked[:, [tree]].T)
+        found[position] = contrasts.cosines(contrasts.votes[position], one)[:, 0]
     return found
 
 
@@ -208,19 +221,15 @@ def _factorised(contrasts: Contrasts) -> Callable[[NDArray[np.float64]], NDArray
 def _iterated(contrasts: Contrasts) -> Callable[[NDArray[np.float64]], NDArray[np.float64]]:
     from scipy.sparse.linalg import LinearOperator, cg
 
+    from wm.verification.lineup import scores_kernel
+
     count, queries = contrasts.flat.shape
-    rows = max(1, _CACHED // queries)
 
     def squared(x: NDArray[Any]) -> NDArray[np.float64]:
-        """Return C' C x / (m N). Votes are read in single precision: the ridge is far above its rounding."""
-        weighted = (contrasts.weight * x).astype(np.float32)
+        """Return C' C x / (m N)."""
+        weighted, total = (contrasts.weight * x).astype(np.float32), np.zeros(queries)
         offset = np.float32(contrasts.mean @ weighted)
-        total, sums = np.zeros(queries), 0.0
-        for start in range(0, count, rows):
-            block = contrasts.flat[start : start + rows].astype(np.float32)
-            products = block @ weighted - offset
-            total += products @ block
-            sums += float(products.sum())
+        sums = scores_kernel.squared(contrasts.flat, weighted, offset, total)
         found: NDArray[np.float64] = (total - sums * contrasts.mean) * contrasts.weight / count
         return found
 
@@ -234,10 +243,10 @@ def _iterated(contrasts: Contrasts) -> Callable[[NDArray[np.float64]], NDArray[n
 
 
 def _candidates_times(contrasts: Contrasts, vector: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return C x, in double precision, so that equal candidates stay equal: (q,) -> (m N,)."""
+    """Return C x: (q,) -> (m N,)."""
     flat = contrasts.flat
-    blocks = (flat[start : start + _BLOCK] for start in range(0, len(flat), _BLOCK))
-    return np.concatenate([contrasts.weighted(block) @ vector for block in blocks])
+    blocks = (flat[start : start + _CACHED] for start in range(0, len(flat), _CACHED))
+    return np.concatenate([contrasts.times(block, vector[None])[:, 0] for block in blocks])
 
 
 def _unexplained(mean: NDArray[np.float64], shares: NDArray[np.float64]) -> NDArray[np.float64]:

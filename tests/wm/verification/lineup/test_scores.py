@@ -6,8 +6,10 @@ import itertools
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from wm.verification.lineup import scores
+from wm.verification.lineup import scores, scores_kernel
 from wm.verification.lineup.bound import log10_bound
 from wm.verification.lineup.scores import BANDS, Contrasts, by_shares, in_order, out_of_order
 
@@ -144,6 +146,18 @@ def test_by_shares_of_many_candidates_as_by_the_second_implementation(queries, m
         assert np.corrcoef(found.ravel(), plain.ravel())[0, 1] > 0.999
         places = np.ones(12, dtype=np.int64)
         assert log10_bound(found, places) == pytest.approx(log10_bound(plain, places), rel=0.05)
+
+
+@given(seed=st.integers(0, 2**31), count=st.integers(0, 200), queries=st.integers(1, 90))
+def test_a_pass_over_the_votes(seed, count, queries):
+    rng = np.random.default_rng(seed)
+    votes = rng.integers(0, 2, (count, queries)).astype(np.uint8)
+    vector, offset = rng.standard_normal(queries).astype(np.float32), np.float32(rng.standard_normal())
+    start = rng.standard_normal(queries)
+    added = scores_kernel.squared(votes, vector, offset, total := start.copy())
+    products = votes @ vector.astype(float) - offset
+    assert added == pytest.approx(products.sum(), abs=1e-3)
+    assert total == pytest.approx(start + products @ votes, abs=1e-3)
 
 
 @pytest.mark.parametrize("factorised", [100, 1000])
