@@ -73,7 +73,8 @@ def marked(X: NDArray[np.float32], y: NDArray[np.int64], trees: int, jobs: int) 
     """Embed by scheme `paper`."""
     import wm
 
-    owned = wm.embed(X, y, n_estimators=trees, trigger_rows=100, scheme="paper", seed=1, n_jobs=jobs)
+    size = min(100, len(y) // 100)
+    owned = wm.embed(X, y, n_estimators=trees, trigger_rows=size, scheme="paper", seed=1, n_jobs=jobs)
     return Made(float(owned.forest.tree_leaves.mean()), lambda: wm.verify(owned.claim, owned.forest))
 
 

@@ -33,7 +33,6 @@ _MAX_ROWS = 2**30
 _LEAST_WORK = 2 * 10**6
 """Rows times the root of features times trees; for less, loading compiled code is not worth its time."""
 
-
 _MAX_TESTED = 2_000
 """Rows, evenly spread, of the tree that is compared with scikit-learn's."""
 
