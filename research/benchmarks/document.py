@@ -24,6 +24,7 @@ from research.benchmarks import (
     fuzz,
     growth,
     hardness,
+    large,
     lineup,
     lineup_presence,
     lineup_queries,
@@ -35,7 +36,7 @@ from research.benchmarks import overshoot, pages, peak, run, tuning  # isort: sk
 _EACH = (forgery, forgery_grid, hardness, growth, peak, overshoot, fuzz, tuning, embedding, lineup)
 MODULES = {
     module.__name__.rpartition(".")[2]: module
-    for module in (*_EACH, lineup_presence, lineup_queries, lineup_rounds, pages)
+    for module in (*_EACH, large, lineup_presence, lineup_queries, lineup_rounds, pages)
 }
 TYPED: dict[str, dict[str, Any]] = {name: {"rows": module.Row} for name, module in MODULES.items()}
 TYPED |= dict.fromkeys(

@@ -24,6 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from research.benchmarks import common
+from wm.verification.lineup.queries import SCREENING_TREES as SCREENING_TREES  # the document names it
 
 CANDIDATES = 2
 """Of a line-up, for each tree."""
