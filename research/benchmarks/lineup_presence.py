@@ -104,15 +104,16 @@ def _learned(table: NDArray[np.float64], truth: NDArray[np.bool_]) -> NDArray[np
 def _interval(
     scores: NDArray[np.float64], truth: NDArray[np.bool_], rng: np.random.Generator
 ) -> tuple[float, float, float]:
-    keyed, honest = scores[truth], scores[~truth]
-    areas = [_area(rng.choice(keyed, len(keyed)), rng.choice(honest, len(honest))) for _ in range(_RESAMPLES)]
+    """Return the area and its bootstrap interval: forests of each kind are drawn again."""
+    keyed, honest = scores[truth][:, None], scores[~truth]
+    larger = (keyed > honest) + (keyed == honest) / 2
+
+    def drawn(count: int) -> NDArray[np.int64]:
+        return np.bincount(rng.choice(count, count), minlength=count)
+
+    areas = [drawn(len(keyed)) @ larger @ drawn(len(honest)) / larger.size for _ in range(_RESAMPLES)]
     low, high = np.quantile(areas, (0.025, 0.975))
-    return _area(keyed, honest), float(low), float(high)
-
-
-def _area(keyed: NDArray[np.float64], honest: NDArray[np.float64]) -> float:
-    larger = (keyed[:, None] > honest).mean() + (keyed[:, None] == honest).mean() / 2
-    return float(larger)
+    return float(larger.mean()), float(low), float(high)
 
 
 def table(rows: Sequence[Row], seed: int) -> str:
