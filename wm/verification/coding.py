@@ -78,7 +78,7 @@ def coded(
         if not known.any():
             return _Quality(1 / len(wanted), 0.5)
         labels, answers = sample.y[known], rule[known] @ (places[:, None] == np.arange(len(wanted)))
-        area = np.mean([areas(answers, labels == label)[label] for label in np.unique(labels)])
+        area = np.mean([areas(answers[:, [label]], labels == label)[0] for label in np.unique(labels)])
         return _Quality(balanced_accuracy(answers.argmax(axis=1), labels), float(area))
 
     matched = []

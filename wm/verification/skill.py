@@ -79,7 +79,7 @@ def _ranks(shares: NDArray[np.float64], labels: NDArray[np.int64], counts: NDArr
     found, deviations = [], []
     for label in np.flatnonzero((counts > 0) & (counts < len(labels))):
         own, others = float(counts[label]), float(len(labels) - counts[label])
-        found.append(areas(shares, labels == label)[label])
+        found.append(areas(shares[:, [label]], labels == label)[0])
         deviations.append(np.sqrt((own + others + 1) / (12 * own * others)))  # Mann and Whitney 1947
     if not found:
         return False
