@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -138,9 +138,22 @@ class Contrasts:
         return self.votes.reshape(positions * candidates, queries)
 
     @cached_property
-    def regress(self) -> Callable[[NDArray[np.float64]], NDArray[np.float64]]:
-        """The ridge regression of residuals, (q,), on the candidates: their coefficients, (m N,)."""
-        return _factorised(self) if self._is_small else _iterated(self)
+    def _factor(self) -> Any:
+        return _factorised(self)
+
+    @cached_property
+    def _ridge(self) -> float:
+        return RIDGE * _largest_eigenvalue(partial(_squared, self), len(self.mean))
+
+    def regress(self, rest: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the coefficients of the ridge regression of residuals, (q,), on the candidates: (m N,)."""
+        # What is kept must not hold these votes: in a circle they would stay until it is found.
+        if not self._is_small:
+            return _candidates_times(self, _iterated(self, self._ridge, rest))
+        from scipy.linalg import cho_solve
+
+        found: NDArray[np.float64] = cho_solve(self._factor, _candidates_times(self, rest))
+        return found
 
 
 def in_order(contrasts: Contrasts, votes: NDArray[np.int64]) -> NDArray[np.float64]:
@@ -198,8 +211,9 @@ def by_shares(contrasts: Contrasts, shares: NDArray[np.float64]) -> NDArray[np.f
     return contrasts.regress(rest).reshape(positions, candidates)
 
 
-def _factorised(contrasts: Contrasts) -> Callable[[NDArray[np.float64]], NDArray[np.float64]]:
-    from scipy.linalg import cho_factor, cho_solve
+def _factorised(contrasts: Contrasts) -> Any:
+    """Return the Cholesky factor of the regression's matrix, (m N, m N), as scipy's `cho_solve` takes it."""
+    from scipy.linalg import cho_factor
 
     flat, count = contrasts.flat, len(contrasts.flat)
     matrix = np.zeros((count, count))
@@ -209,37 +223,30 @@ def _factorised(contrasts: Contrasts) -> Callable[[NDArray[np.float64]], NDArray
         matrix += block @ block.T
     matrix /= count
     matrix[np.diag_indices(count)] += RIDGE * _largest_eigenvalue(matrix.__matmul__, count)
-    factor = cho_factor(matrix, overwrite_a=True)
-
-    def solve(rest: NDArray[np.float64]) -> NDArray[np.float64]:
-        found: NDArray[np.float64] = cho_solve(factor, _candidates_times(contrasts, rest))
-        return found
-
-    return solve
+    return cho_factor(matrix, overwrite_a=True)
 
 
-def _iterated(contrasts: Contrasts) -> Callable[[NDArray[np.float64]], NDArray[np.float64]]:
+def _iterated(contrasts: Contrasts, ridge: float, rest: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return (C' C / (m N) + h I)^-1 r: (q,)."""
     from scipy.sparse.linalg import LinearOperator, cg
 
+    def times(x: NDArray[Any]) -> NDArray[np.float64]:
+        return _squared(contrasts, x) + ridge * x
+
+    matrix = LinearOperator((len(rest), len(rest)), matvec=times, dtype=np.float64)
+    found: NDArray[np.float64] = cg(matrix, rest, rtol=_TOLERANCE)[0]
+    return found
+
+
+def _squared(contrasts: Contrasts, x: NDArray[Any]) -> NDArray[np.float64]:
+    """Return C' C x / (m N)."""
     from wm.verification.lineup import scores_kernel
 
-    count, queries = contrasts.flat.shape
-
-    def squared(x: NDArray[Any]) -> NDArray[np.float64]:
-        """Return C' C x / (m N)."""
-        weighted, total = (contrasts.weight * x).astype(np.float32), np.zeros(queries)
-        offset = np.float32(contrasts.mean @ weighted)
-        sums = scores_kernel.squared(contrasts.flat, weighted, offset, total)
-        found: NDArray[np.float64] = (total - sums * contrasts.mean) * contrasts.weight / count
-        return found
-
-    ridge = RIDGE * _largest_eigenvalue(squared, queries)
-    matrix = LinearOperator((queries, queries), matvec=lambda x: squared(x) + ridge * x, dtype=np.float64)
-
-    def solve(rest: NDArray[np.float64]) -> NDArray[np.float64]:
-        return _candidates_times(contrasts, cg(matrix, rest, rtol=_TOLERANCE)[0])
-
-    return solve
+    weighted, total = (contrasts.weight * x).astype(np.float32), np.zeros(len(x))
+    offset = np.float32(contrasts.mean @ weighted)
+    sums = scores_kernel.squared(contrasts.flat, weighted, offset, total)
+    found: NDArray[np.float64] = (total - sums * contrasts.mean) * contrasts.weight / len(contrasts.flat)
+    return found
 
 
 def _candidates_times(contrasts: Contrasts, vector: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import itertools
+import weakref
 
 import numpy as np
 import pytest
@@ -146,6 +148,24 @@ def test_by_shares_of_many_candidates_as_by_the_second_implementation(queries, m
         assert np.corrcoef(found.ravel(), plain.ravel())[0, 1] > 0.999
         places = np.ones(12, dtype=np.int64)
         assert log10_bound(found, places) == pytest.approx(log10_bound(plain, places), rel=0.05)
+
+
+def test_the_votes_of_many_candidates_are_kept_once(monkeypatch):
+    """Those of each band, a copy, go as soon as a suspect is judged, not when a collector finds them."""
+    monkeypatch.setattr(scores, "MOST_FACTORISED", 100)
+    votes, suspect = case(3, m=12, n=20, q=900)
+    contrasts = Contrasts.of(votes)
+    gc.disable()
+    try:
+        left = []
+        for _, band in contrasts.bands():
+            by_shares(band, suspect.mean(axis=1))
+            left.append(weakref.ref(band))
+        del band
+        assert len(left) >= 2
+        assert [each() for each in left] == [None] * len(left)
+    finally:
+        gc.enable()
 
 
 @given(seed=st.integers(0, 2**31), count=st.integers(0, 200), queries=st.integers(1, 90))
