@@ -22,7 +22,7 @@ from wm.engines import learning
 from wm.engines.carried_proofs import PairRecord
 from wm.engines.constrained import ConstrainedSolver
 from wm.engines.encoding import build_problem, nearest_witness
-from wm.engines.first_look import QUICK_CHOICES, FirstLook, Open
+from wm.engines.first_look import FirstLook, Open, quick_choices
 from wm.engines.learning import LearnedFormula
 from wm.engines.protocol import Answer, ForgeryQuery
 from wm.forest import Forest
@@ -93,7 +93,7 @@ class PortfolioSolver:
         """
         geometry, query = self._geometry, opened.query
         search, record = opened.search, opened.record
-        choices, work, granted = QUICK_CHOICES, 0.0, 0.0
+        choices, work, granted = quick_choices(search), 0.0, 0.0
         is_domain = self._look.is_domain(opened.box)
         formula = None
         while not search.is_over:

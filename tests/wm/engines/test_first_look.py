@@ -19,7 +19,7 @@ from wm.forest import Forest
 def no_choices(monkeypatch):
     """Looks settle only what needs no choice of a leaf."""
     monkeypatch.setattr(first_look, "SMALL_FOREST", 0)
-    monkeypatch.setattr(first_look, "QUICK_CHOICES", 0)
+    monkeypatch.setattr(first_look, "QUICK_WORK", 0)
 
 
 def test_easy_queries_are_answered_as_by_the_solver_and_start_no_process(realistic_forest, many_queries):

@@ -58,7 +58,7 @@ def some_queries(forest: Forest, count: int, *, signatures: int = 4) -> list[For
 @pytest.mark.parametrize("small", [True, False], ids=["asks SAT first", "searches only"])
 def test_it_agrees_with_search_witness_for_witness(forest, monkeypatch, small):
     monkeypatch.setattr(first_look, "SMALL_FOREST", 10**6 if small else 0)
-    monkeypatch.setattr(first_look, "QUICK_CHOICES", 1)
+    monkeypatch.setattr(first_look, "QUICK_WORK", 0)
     solver, reference = PortfolioSolver(forest), solver_class("search")(forest)
     found = []
     for query in some_queries(forest, 120):
@@ -74,7 +74,7 @@ def test_it_agrees_with_search_witness_for_witness(forest, monkeypatch, small):
 
 def test_a_global_proof_answers_all_later_queries_of_its_pair(forest, monkeypatch):
     monkeypatch.setattr(first_look, "SMALL_FOREST", 0)
-    monkeypatch.setattr(first_look, "QUICK_CHOICES", 1)
+    monkeypatch.setattr(first_look, "QUICK_WORK", 0)
     reference = solver_class("search")(forest)
     rng = np.random.default_rng(3)
     whole = hopeless_query(forest, rng)
@@ -162,7 +162,7 @@ def test_hard_queries_that_learning_settles_first_have_answers_without_history(f
     monkeypatch.setattr(portfolio, "LEARN_AFTER", 0)
     monkeypatch.setattr(portfolio, "learning_share", lambda work, progress: 10.0**9)
     monkeypatch.setattr(portfolio, "_SLICE", 1)
-    monkeypatch.setattr(first_look, "QUICK_CHOICES", 1)
+    monkeypatch.setattr(first_look, "QUICK_WORK", 0)
     settled = []
     has_witness = portfolio.LearnedFormula.has_witness
 
@@ -187,7 +187,7 @@ def test_work_on_a_global_search_is_limited_however_much_is_earned(forest, monke
     rng = np.random.default_rng(11)
     hopeless = [replace(hopeless_query(forest, rng), centre=rng.random(forest.n_features)) for _ in range(5)]
     monkeypatch.setattr(first_look, "SMALL_FOREST", 0)
-    monkeypatch.setattr(first_look, "QUICK_CHOICES", 1)
+    monkeypatch.setattr(first_look, "QUICK_WORK", 0)
     for name, value in {"_SLICE": 1, "GLOBAL_WORK": 50, "EASY_SHARE": 10.0**12}.items():
         monkeypatch.setattr(portfolio, name, value)
     spent = {}
@@ -218,7 +218,7 @@ def test_work_on_a_global_search_is_limited_however_much_is_earned(forest, monke
 
 def test_a_query_about_the_domain_is_searched_once(forest, monkeypatch):
     monkeypatch.setattr(first_look, "SMALL_FOREST", 0)
-    monkeypatch.setattr(first_look, "QUICK_CHOICES", 1)
+    monkeypatch.setattr(first_look, "QUICK_WORK", 0)
     solver, reference = PortfolioSolver(forest), solver_class("search")(forest)
     centre = np.full(forest.n_features, 0.5)
     rng = np.random.default_rng(8)
