@@ -43,8 +43,8 @@ from wm.verification.lineup.judge import Judge
 from wm.verification.lineup.order import Counts
 from wm.verification.lineup.proof import LineupProof
 
-_UNUSED = (("others", 0), ("leaning", 0))
-"""Options that change nothing, one of them of runs before ADR 0049, and are not worth showing."""
+_UNUSED = (("others", 0),)
+"""Options that change nothing and are not worth showing."""
 
 SUSPECTS: dict[str, tuple[Step, ...]] = {
     "unmodified": (Step("noise", 0.0),),
