@@ -33,7 +33,7 @@ DIVIDED = (0.4, 0.6)
 LEANING = (0.1, 0.9)
 """The same of a leaning one."""
 
-SCREENING_TREES = 100
+_SCREENING_TREES = 100
 """Of the honest model that finds points between the classes."""
 
 _TRIED_AT_ONCE = 4096
@@ -120,7 +120,7 @@ def _unasked(X: NDArray[np.float32]) -> NDArray[np.float64]:
 
 def _screening(rows: TrainingRows, training: Settings, judge: Judge) -> Shares:
     """Train an honest model of the judge's own."""
-    seeds = [judge.tree_seed("screening", number) for number in range(SCREENING_TREES)]
+    seeds = [judge.tree_seed("screening", number) for number in range(_SCREENING_TREES)]
     if isinstance(training, BoostingSettings):
         from scipy.special import expit
 
