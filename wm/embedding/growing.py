@@ -251,10 +251,10 @@ def _ranked(
     X: NDArray[np.float32],
 ) -> tuple[NDArray[np.unsignedinteger], NDArray[np.float32], NDArray[np.int64]]:
     """Return each number's rank in its column, and the columns' different numbers; see the kernel."""
-    columns = [np.unique(column, return_inverse=True) for column in X.T]
-    first = np.cumsum([0, *(len(values) for values, _ in columns)])
+    ranks, values = np.empty(X.T.shape, dtype=np.uint32), []
+    for place, column in enumerate(X.T):
+        found, ranks[place] = np.unique(column, return_inverse=True)
+        values.append(found)
+    first = np.cumsum([0, *map(len, values)])
     widest = int(np.diff(first).max())
-    ranks = np.empty(X.T.shape, dtype=np.min_scalar_type(widest - 1))
-    for place, (_, rank) in enumerate(columns):
-        ranks[place] = rank
-    return ranks, np.concatenate([values for values, _ in columns]), first
+    return ranks.astype(np.min_scalar_type(widest - 1), copy=False), np.concatenate(values), first
