@@ -23,6 +23,9 @@ from wm.forest import Forest
 QUICK_WORK = 2_000_000
 """A query settled within this many words of choices (some 2 milliseconds) starts nothing else."""
 
+LEAST_WORDS = 100
+"""A choice counts as this many words at least: it takes time for each tree, too."""
+
 SMALL_FOREST = 4_000
 """Up to this many leaves an incremental SAT solver is asked first: there it is several times faster."""
 
@@ -38,7 +41,7 @@ PATIENCE = 4
 
 def quick_choices(search: BoxSearch) -> int:
     """Return the number of choices that a look at a query takes at most."""
-    return max(1, QUICK_WORK // max(1, search.words))
+    return max(1, QUICK_WORK // max(LEAST_WORDS, search.words))
 
 
 @dataclass(frozen=True, eq=False)

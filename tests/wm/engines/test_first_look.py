@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -143,3 +144,11 @@ def test_a_global_proof_of_a_look_answers_later_queries():
         found = engine.solve(replace(query, centre=[0.6]), timeout_s=60)
         assert engine.child_pid is None
     assert (found.status, found.reason) == (Status.IMPOSSIBLE, "whole domain")
+
+
+@pytest.mark.parametrize(
+    ("words", "most"), [(0, 20_000), (1, 20_000), (100, 20_000), (500, 4_000), (10**7, 1)]
+)
+def test_a_look_is_bounded_in_small_forests_and_large_ones(words, most):
+    """Where a choice is a few words its time is that of the trees."""
+    assert first_look.quick_choices(SimpleNamespace(words=words)) == most
