@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import time
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -92,6 +93,23 @@ class SqliteFile:
     def _set_up(connection: Any, *, writes: bool) -> None:
         connection.execute(f"PRAGMA busy_timeout = {BUSY_TIMEOUT_S * 1000}")
         if writes:
-            connection.execute("PRAGMA journal_mode = WAL")
+            _write_ahead(connection)
             connection.execute("PRAGMA synchronous = NORMAL")
         connection.execute("PRAGMA foreign_keys = ON")
+
+
+def _write_ahead(connection: Any) -> None:
+    """Put the file in WAL mode, which lasts.
+
+    SQLite reports a new file as locked at once, whatever its timeout, while another connection does the same.
+    """
+    deadline = time.monotonic() + BUSY_TIMEOUT_S
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+        except sqlite3.OperationalError as reason:
+            if "locked" not in str(reason) or time.monotonic() > deadline:
+                raise
+            time.sleep(0.01)
+        else:
+            return

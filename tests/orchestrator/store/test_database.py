@@ -362,6 +362,29 @@ def test_a_store_locked_too_long_is_reported(tmp_path, monkeypatch):
     one_line(caught)
 
 
+def test_a_file_that_another_process_is_setting_up_is_waited_for(tmp_path, monkeypatch):
+    path = tmp_path / "wm.db"
+    with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")  # SQLite does not wait for it before it changes the mode
+        waits = []
+
+        def sleep(seconds):
+            waits.append(seconds)
+            if other.in_transaction:
+                other.execute("ROLLBACK")
+
+        monkeypatch.setattr(time, "sleep", sleep)
+        with opened(sqlite_url(path)) as store:
+            assert store.revision() is None
+        assert len(waits) == 1
+        other.execute("PRAGMA journal_mode = DELETE")
+        other.execute("BEGIN IMMEDIATE")
+        monkeypatch.setattr(time, "sleep", waits.append)
+        monkeypatch.setattr(sqlite_file, "BUSY_TIMEOUT_S", 0)
+        with opened(sqlite_url(path)) as store, pytest.raises(StoreError, match="database is locked"):
+            store.revision()
+
+
 def test_sqlite_is_set_up_for_many_processes(tmp_path):
     with opened(sqlite_url(tmp_path / "wm.db")) as store, store.read() as connection:
         pragmas = {
