@@ -83,6 +83,7 @@ def make_app(store: Store, access: Access, is_stopping: Callable[[], bool] = lam
         Route("/compare", site.compare),
         Route("/events", site.events),
         Route("/static/{name}", site.static),
+        Route("/favicon.ico", site.static),
     ]
     app = Starlette(
         routes=routes,
@@ -154,7 +155,8 @@ class _Site:
         return Response(svg, media_type="image/svg+xml")
 
     def static(self, request: Request) -> Response:
-        name = request.path_params["name"]
+        # Browsers ask for /favicon.ico beside a picture or a refusal, which name no icon.
+        name = request.path_params.get("name", "icon.svg")
         if name not in _STATIC:
             raise HTTPException(404)
         package, media_type = _STATIC[name]

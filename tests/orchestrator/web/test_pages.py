@@ -186,6 +186,14 @@ def test_what_is_not_there_is_not_found(finished, site_of: MakeSite, path: str) 
     assert "There is no such page" in Page(answer.text).text
 
 
+def test_a_browser_finds_the_icon_where_it_looks_unasked(finished, site_of: MakeSite) -> None:
+    site = site_of(finished)
+    answer = site.get("/favicon.ico")
+    assert answer.status_code == 200
+    assert answer.headers["content-type"] == "image/svg+xml"
+    assert answer.content == site.get("/static/icon.svg").content
+
+
 def test_a_store_that_does_not_answer_is_said_so(finished, site_of: MakeSite, monkeypatch) -> None:
     site = site_of(finished)
 
