@@ -133,4 +133,4 @@ def tab(
         yield opened
     with bounded(_CLOSING_S):
         context.close()
-    assert opened.faults == []
+    assert not opened.faults, opened.faults
