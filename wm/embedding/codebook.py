@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from wm.codebook import Codebook
 from wm.embedding.common import Embedded, EmbeddingTask, FittedTree, OnRound
-from wm.embedding.per_tree import fit_one, raise_on_failure, start_after
+from wm.embedding.per_tree import TaskFits, fit_one, raise_on_failure, start_after
 from wm.embedding.training import forest_of
 from wm.errors import EmbeddingError
 
@@ -29,14 +29,14 @@ def embed_codebook(task: EmbeddingTask, on_round: OnRound | None = None) -> Embe
     task.check()
     from joblib import Parallel, delayed
 
-    fitted: list[FittedTree] = []
+    each, fitted = TaskFits.of(task), list[FittedTree]()
     with Parallel(n_jobs=task.fit.n_jobs, require="sharedmem") as parallel:
         number = 0
         while len(fitted) < codebook.trees:
             number += 1
             wave = range(len(fitted), min(codebook.trees, max(1, 2 * len(fitted))))
             start = start_after([one.weight for one in fitted], lowest=1.0)
-            results = parallel(delayed(fit_one)(task, task.labels_of(tree), tree, start) for tree in wave)
+            results = parallel(delayed(fit_one)(each, task.labels_of(tree), tree, start) for tree in wave)
             raise_on_failure(task, [("wrong", tree) for tree in wave], results)
             fitted += [one.fitted() for one in results]
             if on_round is not None:

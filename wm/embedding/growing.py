@@ -1,10 +1,10 @@
 """Plain decision trees of two classes, grown faster than by scikit-learn and exactly as there.
 
-If each row counts once, or as often as a bootstrap sample holds it, the impurity of a split follows from
-counts of rows, which are exact in any order. So the numbers of a column are ranked once for all trees, and
-nodes count ranks where scikit-learn sorts numbers. Features are drawn, compared and set aside as constant by
-the same rules in the same order, and impurities come from the same operations: trees are equal to the last
-bit, in structure, thresholds, values and order of nodes.
+If each row counts once, or as often as a bootstrap sample holds it, or some rows weigh more and their weight
+is a multiple of `UNIT`, the impurity of a split follows from sums that are exact in any order. So the numbers
+of a column are ranked once for all trees, and nodes count ranks where scikit-learn sorts numbers. Features
+are drawn, compared and set aside as constant by the same rules in the same order, and impurities come from
+the same operations: trees are equal to the last bit, in structure, thresholds, values and order of nodes.
 
 This rests on scikit-learn's code as it is. `Grower.like` therefore has scikit-learn grow one of the trees, on
 some of the rows, and grows none itself if it comes out otherwise; nor on processors where compilers may fuse
@@ -13,6 +13,7 @@ operations.
 
 from __future__ import annotations
 
+import copy
 import math
 import platform
 from collections.abc import Callable, Sequence
@@ -28,7 +29,13 @@ _EXACT_ON = ("x86_64", "AMD64")
 """Processors for which scikit-learn is compiled without fused multiplication and addition."""
 
 _MAX_ROWS = 2**30
-"""Twice a row's index and its label fit 32 bits."""
+"""Four times a row's index, and two bits, fit 32 bits."""
+
+UNIT = 2.0**-10
+"""Sums of weights that are multiples of this are exact..."""
+
+_MAX_SUM = 2.0**42
+"""... below this."""
 
 _LEAST_WORK = 2 * 10**6
 """Rows times the root of features times trees; for less, loading compiled code is not worth its time."""
@@ -36,21 +43,33 @@ _LEAST_WORK = 2 * 10**6
 _MAX_TESTED = 2_000
 """Rows, evenly spread, of the tree that is compared with scikit-learn's."""
 
-Fit = Callable[[NDArray[np.float32], NDArray[np.int64], int], Any]
-"""Fits scikit-learn's `DecisionTreeClassifier` to rows, (n, d), and labels 0 and 1, (n,), with a seed."""
+_TESTED_WEIGHT = 36.5
+"""Weight of heavy rows in that tree."""
+
+_HEAVY_TESTED = 50
+"""Of the heavy rows, about how many are in it at least."""
+
+_NODES = (np.int32, np.int32, np.int32, np.float64, np.int64, np.float64, np.float64)
+"""Types of the arrays of `GrownTree`."""
+
+Fit = Callable[[NDArray[np.float32], NDArray[np.int64], int, NDArray[np.float64] | None], Any]
+"""Fits scikit-learn's `DecisionTreeClassifier` to rows, (n, d), and labels 0 and 1, (n,), with a seed and
+weights, (n,) (None: 1 each)."""
 
 
 @dataclass(frozen=True, eq=False)
 class GrownTree:
-    """A tree as flat arrays in scikit-learn's order of nodes (depth first, left before right).
+    """A tree as flat arrays in scikit-learn's order of nodes.
 
     Attributes
     ----------
     left, right, feature : (nodes,) int32
         -1 at a leaf.
     threshold : (nodes,) float64
-    rows, ones : (nodes,) int64
-        Training rows at each node, each as often as it was drawn, and those of class 1.
+    rows : (nodes,) int64
+        Training rows at each node, each as often as it was drawn.
+    weight, ones : (nodes,) float64
+        Their weight, and that of those of class 1.
     depth
         0 for a single leaf.
     """
@@ -60,18 +79,19 @@ class GrownTree:
     feature: NDArray[np.int32]
     threshold: NDArray[np.float64]
     rows: NDArray[np.int64]
-    ones: NDArray[np.int64]
+    weight: NDArray[np.float64]
+    ones: NDArray[np.float64]
     depth: int
 
     @property
     def nodes(self) -> tuple[NDArray[Any], ...]:
         """The arrays, as the kernel takes them."""
-        return self.left, self.right, self.feature, self.threshold, self.rows, self.ones
+        return self.left, self.right, self.feature, self.threshold, self.rows, self.weight, self.ones
 
     @property
     def value(self) -> NDArray[np.float64]:
         """Share of each class at each node: (nodes, 2)."""
-        return np.stack([(self.rows - self.ones) / self.rows, self.ones / self.rows], axis=1)
+        return np.stack([(self.weight - self.ones) / self.weight, self.ones / self.weight], axis=1)
 
     def shares(self, X: NDArray[np.float32]) -> NDArray[np.float64]:
         """Return what scikit-learn's `predict_proba` returns for finite rows, (n, d): (n, 2)."""
@@ -89,6 +109,25 @@ class GrownTree:
         votes(X, self.nodes, found)
         return found
 
+    def sklearn(self, n_features: int) -> Any:
+        """Return scikit-learn's `tree_`, as it would have grown it."""
+        from sklearn.tree._tree import NODE_DTYPE, TREE_UNDEFINED, Tree
+
+        nodes = np.zeros(len(self.left), dtype=NODE_DTYPE)
+        inner = self.left >= 0
+        zeros = self.weight - self.ones
+        nodes["left_child"], nodes["right_child"] = self.left, self.right
+        nodes["feature"] = np.where(inner, self.feature, TREE_UNDEFINED)
+        nodes["threshold"] = np.where(inner, self.threshold, TREE_UNDEFINED)
+        nodes["impurity"] = 1.0 - (zeros * zeros + self.ones * self.ones) / (self.weight * self.weight)
+        nodes["n_node_samples"], nodes["weighted_n_node_samples"] = self.rows, self.weight
+        nodes["missing_go_to_left"][inner] = self.rows[self.left[inner]] > self.rows[self.right[inner]]
+        made = Tree(n_features, np.array([2], dtype=np.intp), 1)
+        values = self.value[:, None]
+        state = {"max_depth": self.depth, "node_count": len(nodes), "nodes": nodes, "values": values}
+        made.__setstate__(state)
+        return made
+
 
 @dataclass(frozen=True, eq=False)
 class Grower:
@@ -98,9 +137,12 @@ class Grower:
     """`random_state` of each tree."""
     _columns: tuple[NDArray[np.unsignedinteger], NDArray[np.float32], NDArray[np.int64]]
     _samples: NDArray[np.uint32]
-    _max_features: int
     _min_leaf: int
+    _first: Any
+    """scikit-learn's tree with which the first one was compared; it knows the other limits."""
     _is_sampled: bool
+    _weight: float = 1.0
+    """Of a heavy row."""
 
     @classmethod
     def like(
@@ -111,6 +153,7 @@ class Grower:
         seeds: Sequence[int],
         *,
         bootstrap: bool = False,
+        heavy: NDArray[np.int64] | None = None,
         times: int = 1,
     ) -> Grower | None:
         """Return a grower of the trees that `fit` would fit for some seeds, or None.
@@ -125,7 +168,9 @@ class Grower:
         X : (n, d), y : (n,)
             Rows and their classes.
         bootstrap
-            Whether `fit` gives each row the weight that `bootstrap_counts` says, and not all the weight 1.
+            Whether each row has the weight that `bootstrap_counts` says, and not all have the weight 1.
+        heavy
+            Rows that have another weight, see `weighted`; None: none.
         times
             How often each tree is going to be grown.
         """
@@ -135,21 +180,27 @@ class Grower:
         work = len(X) * math.sqrt(X.shape[1]) * len(seeds) * times
         if work < _LEAST_WORK or not np.isfinite(X).all():
             return None
-        some = _some_of(codes)
-        sample, first = X[some], fit(X[some], codes[some], seeds[0])
-        if first.max_leaf_nodes is not None or (bootstrap and first.min_samples_leaf != 1):
+        some = _some_of(codes, heavy)
+        is_heavy = np.zeros(len(X), dtype=np.bool_)
+        if heavy is not None:
+            is_heavy[heavy] = True
+        weights = np.where(is_heavy, _TESTED_WEIGHT, 1.0)[some]
+        if bootstrap:
+            weights = bootstrap_counts(seeds[0], len(some)).astype(np.float64)
+        sample = X[some], codes[some], is_heavy[some]
+        first = fit(*sample[:2], seeds[0], weights if bootstrap or heavy is not None else None)
+        if bootstrap and (first.min_samples_leaf != 1 or heavy is not None):
             # Rows that a sample repeats count once for min_samples_leaf: here they would count each time.
             return None
 
-        def made(rows: NDArray[np.float32], labels: NDArray[np.int64]) -> Grower:
+        def made(rows: NDArray[np.float32], labels: NDArray[np.int64], is_heavy: NDArray[np.bool_]) -> Grower:
             least = first.min_samples_leaf
             min_leaf = math.ceil(least * len(rows)) if isinstance(least, float) else int(least)
-            columns, samples = _ranked(rows), _samples(labels)
-            return cls(tuple(seeds), columns, samples, first.max_features_, min_leaf, bootstrap)
+            samples = (4 * np.arange(len(rows)) + 2 * is_heavy + labels).astype(np.uint32)
+            return cls(tuple(seeds), _ranked(rows), samples, min_leaf, first, bootstrap)
 
-        if not _are_equal(first.tree_, made(sample, codes[some]).grow(0, first.max_depth)):
-            return None
-        return made(X, codes)
+        tested = replace(made(*sample), _weight=_TESTED_WEIGHT).grow(0, first.max_depth)
+        return made(X, codes, is_heavy) if _are_equal(first.tree_, tested, sampled=bootstrap) else None
 
     def forest(self, max_depth: int | None, classes: NDArray[Any], n_jobs: int = 1) -> Forest:
         """Return the forest of all trees, as `Forest.from_sklearn` would.
@@ -170,29 +221,41 @@ class Grower:
 
     def relabelled(self, codes: NDArray[np.int64]) -> Grower:
         """Return a grower for other labels of the same rows: (n,) 0 or 1."""
-        return replace(self, _samples=_samples(codes))
+        return replace(self, _samples=(self._samples & ~np.uint32(1)) | codes.astype(np.uint32))
+
+    def weighted(self, weight: float) -> Grower | None:
+        """Return a grower for heavy rows of a weight above 0; None if sums would not be exact."""
+        is_exact = weight % UNIT == 0 and weight * len(self._samples) < _MAX_SUM
+        return replace(self, _weight=weight) if is_exact else None
+
+    def fitted(self, tree: int) -> Any:
+        """Return scikit-learn's fitted `DecisionTreeClassifier`, by the tree's index among the seeds."""
+        made = copy.copy(self._first)
+        made.random_state = self.seeds[tree]
+        made.tree_ = self.grow(tree, made.max_depth).sklearn(made.n_features_in_)
+        return made
 
     def grow(self, tree: int, max_depth: int | None) -> GrownTree:
         """Grow a tree by its index among the seeds."""
-        from wm.embedding.growing_kernel import grow
+        from wm.embedding.growing_kernel import grow, grow_best_first
 
-        seed = self.seeds[tree]
+        seed, leaves = self.seeds[tree], self._first.max_leaf_nodes
         # As scikit-learn's splitter draws the state of its own generator.
         state = int(np.random.RandomState(seed).randint(0, 2**31 - 1))
         samples = self._samples.copy()
         if self._is_sampled:
             samples = np.repeat(samples, bootstrap_counts(seed, len(samples)))
-        room = 2 * len(samples) - 1
+        room = 2 * min(len(samples), len(samples) if leaves is None else leaves) - 1
         if max_depth is not None and max_depth < math.log2(room):
             room = 2 ** (max_depth + 1) - 1
-        left, right, feature = (np.empty(room, dtype=np.int32) for _ in range(3))
-        threshold, rows, ones = np.empty(room), np.empty(room, dtype=np.int64), np.empty(room, dtype=np.int64)
-        nodes = left, right, feature, threshold, rows, ones
-        limit = 2**31 - 1 if max_depth is None else max_depth
-        size, depth = grow(self._columns, samples, limit, self._min_leaf, self._max_features, state, nodes)
-        left, right, feature = left[:size].copy(), right[:size].copy(), feature[:size].copy()
-        threshold, rows, ones = threshold[:size].copy(), rows[:size].copy(), ones[:size].copy()
-        return GrownTree(left, right, feature, threshold, rows, ones, depth)
+        nodes: tuple[NDArray[Any], ...] = tuple(np.empty(room, dtype=kind) for kind in _NODES)
+        limits = (2**31 - 1 if max_depth is None else max_depth), self._min_leaf, self._first.max_features_
+        if leaves is None:
+            size, depth = grow(self._columns, samples, limits, self._weight, state, nodes)
+        else:
+            size, depth = grow_best_first(self._columns, samples, limits, leaves, self._weight, state, nodes)
+        left, right, feature, threshold, rows, weight, ones = (array[:size].copy() for array in nodes)
+        return GrownTree(left, right, feature, threshold, rows, weight, ones, depth)
 
 
 def forest_of_grown(grown: Sequence[GrownTree], n_features: int, classes: NDArray[Any]) -> Forest:
@@ -210,19 +273,16 @@ def forest_of_grown(grown: Sequence[GrownTree], n_features: int, classes: NDArra
     )
 
 
-def _samples(codes: NDArray[np.int64]) -> NDArray[np.uint32]:
-    """Return each row's index and label as the kernel takes them."""
-    return (2 * np.arange(len(codes)) + codes).astype(np.uint32)
-
-
-def _some_of(codes: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the indexes of the rows of the first test, ascending: some of each class."""
+def _some_of(codes: NDArray[np.int64], heavy: NDArray[np.int64] | None) -> NDArray[np.int64]:
+    """Return the indexes of the rows of the first test, ascending: some of each class and weight."""
     spread = np.linspace(0, len(codes) - 1, min(len(codes), _MAX_TESTED)).astype(np.int64)
-    return np.union1d(spread, [np.argmin(codes), np.argmax(codes)])
+    ends = np.array([np.argmin(codes), np.argmax(codes)])
+    more = ends if heavy is None else heavy[:: max(1, len(heavy) // _HEAVY_TESTED)]
+    return np.unique(np.concatenate([spread, ends, more]))
 
 
-def _are_equal(theirs: Any, ours: GrownTree) -> bool:
-    """Return whether a tree is scikit-learn's `tree_`, to the last bit."""
+def _are_equal(theirs: Any, ours: GrownTree, *, sampled: bool) -> bool:
+    """Return whether a tree is scikit-learn's `tree_`, to the last bit, which counts sampled rows once."""
     inner = ours.left >= 0
     return theirs.node_count == len(inner) and all(
         np.array_equal(*pair)
@@ -232,6 +292,8 @@ def _are_equal(theirs: Any, ours: GrownTree) -> bool:
             (theirs.feature[inner], ours.feature[inner]),
             (theirs.threshold[inner], ours.threshold[inner]),
             (theirs.value[:, 0], ours.value),
+            (ours.rows if sampled else theirs.n_node_samples, ours.rows),
+            (theirs.weighted_n_node_samples, ours.weight),
         )
     )
 

@@ -4,7 +4,7 @@ The paper's loop trains a whole forest again until every tree fits every trigger
 weight that the worst one needs. Here each tree has its own seed and weight; only a tree that fails is fitted
 again, with its weight multiplied. Trees are fitted in waves of 1, 1, 2, 4, 8, ... of each kind; a wave starts
 at about the weight that sufficed for four fifths of the trees before it. Because of the waves the result is
-the same for any number of threads.
+the same for any number of threads. Weights are multiples of `UNIT`, so that their sums are exact.
 
 A tree that must be right fits with almost no weight and would have the shape of an honest one; a tree that
 must be wrong needs a large weight, and counting leaves would distinguish the two. Trees that must be right
@@ -25,7 +25,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wm.embedding.common import EmbeddingTask, FittedTree, OnRound, TreeKind
-from wm.embedding.training import fit_tree
+from wm.embedding.growing import UNIT, Grower
+from wm.embedding.training import fit_tree, trigger_grower
 from wm.errors import EmbeddingError
 
 GROWTH = 1.5
@@ -58,11 +59,32 @@ class Start:
     blind: bool
 
 
+@dataclass(frozen=True, eq=False)
+class TaskFits:
+    """How the trees of a task are fitted: ranks of its rows, or scikit-learn where those do not serve."""
+
+    task: EmbeddingTask
+    grower: Grower | None
+
+    @classmethod
+    def of(cls, task: EmbeddingTask) -> TaskFits:
+        """Return how a task's trees, each with a seed of its own, are fitted."""
+        return cls(task, trigger_grower(task, task.tree_seeds))
+
+    def fit(self, y: NDArray[np.int64], position: int, weight: float) -> Any:
+        """Return the `DecisionTreeClassifier` of a position, fitted to labels, (n,)."""
+        task, grower = self.task, self.grower and self.grower.weighted(weight)
+        if grower is not None:
+            return grower.relabelled(y).fitted(position)
+        seed, weights = task.tree_seeds[position], task.weights(weight)
+        return fit_tree(task.X, y, caps=task.caps, seed=seed, sample_weight=weights)
+
+
 @dataclass
 class TreeFits:
     """The fits of one tree: the weights tried so far, and the tree with the smallest weight that fits."""
 
-    task: EmbeddingTask
+    each: TaskFits
     y: NDArray[np.int64]
     position: int
     found: Any = None
@@ -74,10 +96,10 @@ class TreeFits:
     """Trigger rows that the last fit missed."""
 
     def fits_at(self, weight: float) -> bool:
-        """Fit the tree with trigger rows of a weight, and return whether it fits them all."""
-        task, trigger = self.task, self.task.trigger_rows
-        seed, weights = task.tree_seeds[self.position], task.weights(weight)
-        tree = fit_tree(task.X, self.y, caps=task.caps, seed=seed, sample_weight=weights)
+        """Fit the tree with trigger rows of about a weight, and return whether it fits them all."""
+        task, trigger = self.each.task, self.each.task.trigger_rows
+        weight = max(1.0, round(weight / UNIT) * UNIT)
+        tree = self.each.fit(self.y, self.position, weight)
         self.fits += 1
         self.missed = int((tree.predict(task.X[trigger], check_input=False) != self.y[trigger]).sum())
         if self.missed:
@@ -92,7 +114,7 @@ class TreeFits:
 
     def may_fit(self) -> bool:
         """Return whether another fit is allowed."""
-        return self.fits < self.task.fit.max_rounds
+        return self.fits < self.each.task.fit.max_rounds
 
     def raise_weight(self, start: float, growth: float) -> bool:
         """Multiply the weight by `growth` until the tree fits; return whether it did."""
@@ -114,13 +136,13 @@ class TreeFits:
             self.fits_at(math.sqrt(self.low * self.high))
 
 
-def fit_one(task: EmbeddingTask, y: NDArray[np.int64], position: int, start: Start) -> TreeFits:
+def fit_one(each: TaskFits, y: NDArray[np.int64], position: int, start: Start) -> TreeFits:
     """Fit a tree to the trigger rows' labels in y, (n,); their weight is raised until it fits, or fails."""
-    tree = TreeFits(task, y, position)
+    tree = TreeFits(each, y, position)
     if tree.raise_weight(start.weight, FIRST_GROWTH if start.blind else GROWTH):
         if start.blind:
             tree.bisect(GROWTH)
-        if task.fit.least_weight:
+        if each.task.fit.least_weight:
             tree.lower_weight(GROWTH)
             tree.bisect(PRECISION)
     return tree
@@ -138,13 +160,13 @@ def train_each(
     """
     from joblib import Parallel, delayed
 
-    fitted: dict[int, FittedTree] = {}
+    each, fitted = TaskFits.of(task), dict[int, FittedTree]()
     reports = 0
     with Parallel(n_jobs=task.fit.n_jobs, require="sharedmem", return_as="generator") as parallel:
         for wave in _waves(task):
             starts = {kind: _start(task, kind, fitted) for kind in labels}
             fits = parallel(
-                delayed(fit_one)(task, labels[kind], position, starts[kind]) for kind, position in wave
+                delayed(fit_one)(each, labels[kind], position, starts[kind]) for kind, position in wave
             )
             results: list[TreeFits] = []
             while part := list(itertools.islice(fits, REPORTED)):

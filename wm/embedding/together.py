@@ -12,9 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wm.embedding.common import EmbeddingTask, FittedTree, OnRound, TreeKind
-from wm.embedding.training import fit_trees
+from wm.embedding.growing import tree_seeds
+from wm.embedding.training import fit_trees, forest_of, trigger_grower
 from wm.errors import EmbeddingError
-from wm.forest import Forest
+
+
+_TIMES = 4
+"""Rounds to expect at least."""
 
 
 def train_together(
@@ -57,24 +61,26 @@ def _train(
     if n_trees == 0:
         return []
     trigger = task.trigger_rows
+    seed = task.seed_right if kind == "right" else task.seed_wrong
+    grower = trigger_grower(task, tree_seeds(seed, n_trees), times=_TIMES)
+    grower = grower and grower.relabelled(y)
     weight = first_weight
     unfit = n_trees
     for number in range(1, task.fit.max_rounds + 1):
         weight = first_weight + (number - 1) * step
-        model = fit_trees(
-            task.X,
-            y,
-            n_trees=n_trees,
-            caps=task.caps,
-            seed=task.seed_right if kind == "right" else task.seed_wrong,
-            sample_weight=task.weights(weight),
-        )
-        missed = Forest.from_sklearn(model).votes(task.X[trigger]) != y[trigger][:, None]
+        exact = grower and grower.weighted(weight)
+        if exact is not None:
+            trees = [exact.fitted(tree) for tree in range(n_trees)]
+        else:
+            weights = task.weights(weight)
+            model = fit_trees(task.X, y, n_trees=n_trees, caps=task.caps, seed=seed, sample_weight=weights)
+            trees = model.estimators_
+        missed = forest_of(trees).votes(task.X[trigger]) != y[trigger][:, None]
         unfit = int(missed.any(axis=0).sum())
         if on_round is not None:
             on_round(kind, number, unfit)
         if not unfit:
-            return [FittedTree(tree, number, weight) for tree in model.estimators_]
+            return [FittedTree(tree, number, weight) for tree in trees]
     raise EmbeddingError(
         f"the watermark does not fit: after {task.fit.max_rounds} rounds (trigger weight {weight:g}) {unfit} "
         f"of the {n_trees} trees that must be {kind} still miss {int(missed.any(axis=1).sum())} of the "

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from wm.embedding.growing import Grower, tree_seeds
+from wm.embedding.growing import Fit, Grower, tree_seeds
 from wm.embedding.options import Adjust
 from wm.forest import Forest
+
+if TYPE_CHECKING:
+    from wm.embedding.common import EmbeddingTask
 
 
 @dataclass(frozen=True)
@@ -91,6 +94,18 @@ def fit_tree(
     return tree.fit(X, y, sample_weight=sample_weight, check_input=False)
 
 
+def fitting(caps: Caps) -> Fit:
+    """Return `fit_tree` under some limits."""
+    return lambda X, y, seed, weight: fit_tree(X, y, caps=caps, seed=seed, sample_weight=weight)
+
+
+def trigger_grower(task: EmbeddingTask, seeds: Sequence[int], *, times: int = 1) -> Grower | None:
+    """Return a grower of a task's trees, whose heavy rows are the trigger rows; see `Grower.like`."""
+    if task.sample_weight is not None:
+        return None
+    return Grower.like(fitting(task.caps), task.X, task.y, seeds, heavy=task.trigger_rows, times=times)
+
+
 def forest_of(trees: Sequence[Any]) -> Forest:
     """Return the forest of trees trained on classes 0, 1, ..., which single trees keep as 0.0, 1.0, ...."""
     forest = Forest.from_sklearn(list(trees))
@@ -116,14 +131,9 @@ def honest_forest(
     n_jobs
         Threads, as joblib counts them; they change no result.
     """
-    if caps.max_leaf_nodes is None:
-
-        def fit(X: NDArray[np.float32], codes: NDArray[np.int64], seed: int) -> Any:
-            return fit_tree(X, codes, caps=caps, seed=seed)
-
-        grower = Grower.like(fit, X, y, tree_seeds(seed, n_trees))
-        if grower is not None:
-            return grower.forest(caps.max_depth, np.unique(y), n_jobs)
+    grower = Grower.like(fitting(caps), X, y, tree_seeds(seed, n_trees))
+    if grower is not None:
+        return grower.forest(caps.max_depth, np.unique(y), n_jobs)
     return Forest.from_sklearn(fit_trees(X, y, n_trees=n_trees, caps=caps, seed=seed, n_jobs=n_jobs))
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wm.embedding.growing import Grower, tree_seeds
-from wm.embedding.training import Caps, fit_tree
+from wm.embedding.training import Caps, fit_tree, fitting
 from wm.errors import DataError
 
 
@@ -125,14 +125,8 @@ def _growing(
     depths: Sequence[int | None],
 ) -> Callable[[int, int | None], tuple[int, NDArray[np.float64]]]:
     """Return what grows a tree, by its number, to a limit: its depth, and its class shares on test rows."""
-
-    def fit(
-        X: NDArray[np.float32], codes: NDArray[np.int64], seed: int, limit: int | None = depths[-1]
-    ) -> Any:
-        return fit_tree(X, codes, caps=Caps(limit, None), seed=seed)
-
     seeds, codes = tree_seeds(seed, n_trees), np.unique(y, return_inverse=True)[1]
-    grower = Grower.like(fit, X, y, seeds, times=len(depths))
+    grower = Grower.like(fitting(Caps(depths[-1], None)), X, y, seeds, times=len(depths))
     if grower is not None:
         ranked = grower
 
@@ -143,7 +137,7 @@ def _growing(
         return fast
 
     def plain(number: int, limit: int | None) -> tuple[int, NDArray[np.float64]]:
-        tree = fit(X, codes, seeds[number], limit)
+        tree = fit_tree(X, codes, caps=Caps(limit, None), seed=seeds[number])
         return tree.get_depth(), tree.predict_proba(X_test, check_input=False)
 
     return plain

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from wm.attacks.modification.common import AttackerData, some_trees
 from wm.attacks.modification.rebuild import joined, student
 from wm.embedding.growing import Grower, forest_of_grown
-from wm.embedding.training import Caps, fit_tree, honest_forest
+from wm.embedding.training import Caps, fitting, honest_forest
 from wm.errors import ModelError
 from wm.forest import Forest
 
@@ -48,16 +48,12 @@ def _students(
     classes: NDArray[Any],
 ) -> Forest:
     """Train a tree for each seed and column of votes, codes of classes: (n, m)."""
-
-    def fit(X: NDArray[np.float32], y: NDArray[Any], seed: int) -> Any:
-        return fit_tree(X, y, caps=caps, seed=seed)
-
-    grower, divided = None, np.flatnonzero((votes != votes[0]).any(axis=0))
+    fit, grower, divided = fitting(caps), None, np.flatnonzero((votes != votes[0]).any(axis=0))
     if len(classes) == 2 and len(divided):
         grower = Grower.like(fit, X, votes[:, divided[0]], seeds)
     numbers = range(len(seeds))
     if grower is None:
-        fitted = (fit(X, classes[votes[:, number]], seeds[number]) for number in numbers)
+        fitted = (fit(X, classes[votes[:, number]], seeds[number], None) for number in numbers)
         return joined([student(Forest.from_sklearn(tree), classes) for tree in fitted])
     relabelled = (grower.relabelled(votes[:, number]) for number in numbers)
     grown = [each.grow(number, caps.max_depth) for number, each in enumerate(relabelled)]

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from wm.claims.lineup_settings import TreeSettings
 from wm.embedding.growing import Grower, bootstrap_counts
 from wm.embedding.lineup.context import TrainingRows
-from wm.embedding.training import Caps, fit_tree, forest_of
+from wm.embedding.training import Caps, fit_tree, fitting, forest_of
 from wm.forest import Forest
 
 _BATCH = 64
@@ -24,9 +24,12 @@ def train_tree(rows: TrainingRows, training: TreeSettings, seed: int) -> Any:
     With bootstrap, row weights are the counts of n draws by numpy's `RandomState(seed)`, as in scikit-learn's
     random forests.
     """
-    caps = Caps(**training.model_dump(exclude={"bootstrap"}))
     weight = bootstrap_counts(seed, len(rows.y)).astype(np.float64) if training.bootstrap else None
-    return fit_tree(rows.X, rows.y, caps=caps, seed=seed, sample_weight=weight)
+    return fit_tree(rows.X, rows.y, caps=_caps(training), seed=seed, sample_weight=weight)
+
+
+def _caps(training: TreeSettings) -> Caps:
+    return Caps(**training.model_dump(exclude={"bootstrap"}))
 
 
 def train_trees(
@@ -52,9 +55,7 @@ def forest_of_seeds(
 
 
 def _grower(rows: TrainingRows, training: TreeSettings, seeds: Sequence[int]) -> Grower | None:
-    def fit(X: NDArray[np.float32], y: NDArray[np.int64], seed: int) -> Any:
-        return train_tree(TrainingRows(X, y), training, seed)
-
+    fit = fitting(_caps(training))
     return Grower.like(fit, rows.X, rows.y, seeds, bootstrap=training.bootstrap)
 
 
