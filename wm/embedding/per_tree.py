@@ -1,4 +1,4 @@
-"""Training `per-tree`: a watermarked forest at about the cost of a plain one.
+"""Training `per-tree`: a watermarked forest at less than the cost of scikit-learn's plain one.
 
 The paper's loop trains a whole forest again until every tree fits every trigger row, and gives all trees the
 weight that the worst one needs. Here each tree has its own seed and weight; only a tree that fails is fitted
@@ -10,7 +10,7 @@ A tree that must be right fits with almost no weight and would have the shape of
 must be wrong needs a large weight, and counting leaves would distinguish the two. Trees that must be right
 therefore start at a larger weight (`MIN_START`, ADR 0014).
 
-Measured on breast-cancer, MNIST2-6 and ijcnn1: 1.2 fits a tree.
+Measured on breast-cancer, MNIST2-6 and ijcnn1: 1.2 fits a tree, each a fraction of scikit-learn's time (ADR 35).
 """
 
 from __future__ import annotations
