@@ -3,8 +3,8 @@
 Null hypothesis: the suspect is independent of which rows are the trigger rows. If these were drawn at random
 among rows of one kind, trigger rows and decoys (other rows of that kind, with their true labels) are
 exchangeable: all choices of k among the k + n rows were equally likely. Both p-values are exact over these
-choices, or an upper bound where exact counting would take too long. The judge must make sure that the trigger
-rows were drawn at random and that the commitment is older than the suspect.
+choices; by probabilities it is an upper bound where exact counting would take too long. The judge must make
+sure that the trigger rows were drawn at random and that the commitment is older than the suspect.
 
 - probabilities: on a trigger row the share of the true label should be that of the trees with bit 0, which is
   rare on other rows; statistic: the sum, over trigger rows, of the ranks of closeness to that share;
@@ -13,6 +13,8 @@ rows were drawn at random and that the commitment is older than the suspect.
 """
 
 from __future__ import annotations
+
+import math
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -53,11 +55,14 @@ def log10_by_labels(triggers: ArrayLike, decoys: ArrayLike) -> float:
     Parameters and errors as in `log10_by_probabilities`, except that `triggers` and `decoys` hold 1 for a
     wrong label and 0 for a right one.
     """
+    from scipy.stats import hypergeom
+
     marked, plain = _shares("triggers", triggers), _shares("decoys", decoys)
     errors = np.concatenate([marked, plain])
     if not np.isin(errors, (0.0, 1.0)).all():
         raise ClaimError("labels are right or wrong: 0 or 1 is needed for each row")
-    return log10_tail(errors.astype(np.int64), len(marked))[0]
+    found = hypergeom.logsf(marked.sum() - 1, len(errors), errors.sum(), len(marked))
+    return min(0.0, float(found) / math.log(10))
 
 
 def _shares(name: str, values: ArrayLike) -> NDArray[np.float64]:
